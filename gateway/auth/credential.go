@@ -1,0 +1,120 @@
+package auth
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Authenticator finds who a request comes from. The error is a [*Refusal].
+// It is safe for concurrent use and takes equally long for every wrong
+// credential of a kind.
+type Authenticator interface {
+	Authenticate(r *http.Request) (*Principal, error)
+}
+
+// Refusal says why a request has no principal.
+type Refusal struct {
+	Status     int    // 400, 401 or 429
+	Message    string // fit for the caller; of a 401 always the same
+	RetryAfter time.Duration
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// Challenge is the value of WWW-Authenticate on a 401. Basic is left out so
+// that browsers neither ask for nor keep a password.
+const Challenge = `Bearer realm="adgateway"`
+
+// errUnauthenticated is the one answer to a credential that is missing,
+// malformed, unknown, expired or revoked.
+var errUnauthenticated = &Refusal{
+	Status:  http.StatusUnauthorized,
+	Message: "A valid credential is required: send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'.",
+}
+
+// QueryParameter is the name, in any case, under which a token may stand in
+// the query where the settings allow it.
+const QueryParameter = "Auth-Token"
+
+// Header holds the rules by which a request carries its credential.
+type Header struct {
+	AllowQuery bool // take Auth-Token from the query (old clients)
+}
+
+// Credential is a bearer token, or a user's name and password.
+type Credential struct {
+	Token          string
+	User, Password string
+	Basic          bool
+}
+
+// Read finds the credential of a request. The same value may stand in
+// Auth-Token and in Authorization; different values, or a header given twice,
+// are a 400, and so is a token in the query unless it is allowed there.
+func (h Header) Read(r *http.Request) (Credential, error) {
+	var found []string
+	for _, name := range []string{"Auth-Token", "Authorization"} {
+		values := r.Header.Values(name)
+		if len(values) > 1 {
+			return Credential{}, badRequest("The header " + name + " is given twice. Send one credential.")
+		}
+		found = append(found, values...)
+	}
+	inQuery := queryValues(r.URL.RawQuery)
+	if len(inQuery) > 0 && !h.AllowQuery {
+		return Credential{}, badRequest("Auth-Token is not accepted in the query, where it would end up in logs. Send it as a header.")
+	}
+	found = append(found, inQuery...)
+	for _, value := range found {
+		if value != found[0] {
+			return Credential{}, badRequest("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+		}
+	}
+	if len(found) == 0 {
+		return Credential{}, errUnauthenticated
+	}
+	return parse(found[0])
+}
+
+func badRequest(message string) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Message: message}
+}
+
+func queryValues(raw string) []string {
+	query, _ := url.ParseQuery(raw) // what cannot be parsed is the binder's to report
+	var values []string
+	for name, given := range query {
+		if strings.EqualFold(name, QueryParameter) {
+			values = append(values, given...)
+		}
+	}
+	return values
+}
+
+// parse reads "Bearer <token>" or "Basic <base64>" (RFC 6750, RFC 7617).
+func parse(value string) (Credential, error) {
+	scheme, rest, ok := strings.Cut(value, " ")
+	rest = strings.TrimSpace(rest)
+	if !ok || rest == "" {
+		return Credential{}, errUnauthenticated
+	}
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+		return Credential{Token: rest}, nil
+	case strings.EqualFold(scheme, "Basic"):
+		decoded, err := base64.StdEncoding.DecodeString(rest)
+		if err != nil {
+			return Credential{}, errUnauthenticated
+		}
+		user, password, ok := strings.Cut(string(decoded), ":")
+		if !ok || user == "" {
+			return Credential{}, errUnauthenticated
+		}
+		return Credential{User: user, Password: password, Basic: true}, nil
+	default:
+		return Credential{}, errUnauthenticated
+	}
+}

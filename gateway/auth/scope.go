@@ -1,0 +1,118 @@
+// Package auth says who is calling and what they may do.
+//
+// A request carries one credential, a bearer token or a user's name and
+// password, in one of two headers ([Header] gives the rules). An
+// [Authenticator] turns it into a [Principal] with scopes and limits, or into a
+// [*Refusal] that says which status to answer. [Static] holds tokens and users
+// in memory, as the sandbox is given them.
+package auth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Scope is a right that a token may have. Every operation asks for one.
+type Scope string
+
+// The scopes. A write scope does not imply the read scope; [All] is every one.
+const (
+	DNSRead            Scope = "dns:read"
+	DNSWrite           Scope = "dns:write"
+	DNSDelete          Scope = "dns:delete"
+	UserRead           Scope = "user:read"
+	UserWrite          Scope = "user:write"
+	UserPassword       Scope = "user:password"
+	UserDelete         Scope = "user:delete"
+	GroupRead          Scope = "group:read"
+	GroupWrite         Scope = "group:write"
+	GroupDelete        Scope = "group:delete"
+	MemberRead         Scope = "member:read"
+	MemberWrite        Scope = "member:write"
+	OURead             Scope = "ou:read"
+	OUWrite            Scope = "ou:write"
+	OUDelete           Scope = "ou:delete"
+	OUDeleteTree       Scope = "ou:delete-tree"
+	ComputerRead       Scope = "computer:read"
+	ComputerWrite      Scope = "computer:write"
+	ComputerDelete     Scope = "computer:delete"
+	ComputerBulkDelete Scope = "computer:bulk-delete"
+	OpsRead            Scope = "ops:read"
+
+	// Privileged is needed besides an operation's own scope to change what
+	// guards the domain: adminCount=1, built-in groups, domain controllers.
+	Privileged Scope = "privileged"
+
+	All Scope = "*"
+)
+
+// Scopes lists every scope in the order of the documentation, [All] last.
+func Scopes() []Scope {
+	return []Scope{
+		DNSRead, DNSWrite, DNSDelete,
+		UserRead, UserWrite, UserPassword, UserDelete,
+		GroupRead, GroupWrite, GroupDelete,
+		MemberRead, MemberWrite,
+		OURead, OUWrite, OUDelete, OUDeleteTree,
+		ComputerRead, ComputerWrite, ComputerDelete, ComputerBulkDelete,
+		OpsRead, Privileged, All,
+	}
+}
+
+// ParseScopes checks names of scopes. The error names every unknown one.
+func ParseScopes(names []string) ([]Scope, error) {
+	var scopes []Scope
+	var unknown []string
+	for _, name := range names {
+		scope := Scope(strings.TrimSpace(name))
+		if !slices.Contains(Scopes(), scope) {
+			unknown = append(unknown, fmt.Sprintf("%q", name))
+			continue
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("unknown scope %s; known are %s", strings.Join(unknown, ", "), join(Scopes()))
+	}
+	return scopes, nil
+}
+
+func join(scopes []Scope) string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, " ")
+}
+
+// Limits narrows what a principal sees and changes. An empty list is no limit.
+type Limits struct {
+	OUs    []string // distinguished names; each with all below it
+	Zones  []string // DNS zone names
+	Groups []string // sAMAccountNames, distinguished names or GUIDs of groups
+}
+
+// Dialect is the shape of answers a client reads (API 3).
+type Dialect string
+
+// The dialects; the empty one is the server's default.
+const (
+	Standard Dialect = "standard"
+	Classic  Dialect = "classic"
+)
+
+// Principal is an authenticated caller. It is read-only once made.
+type Principal struct {
+	Name    string // of the user, or of the token: never the token itself
+	Scopes  []Scope
+	Limits  Limits
+	Dialect Dialect
+}
+
+// Has tells whether the principal has the scope, by itself or by [All].
+func (p *Principal) Has(scope Scope) bool {
+	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)
+}

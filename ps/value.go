@@ -1,0 +1,158 @@
+package ps
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Value is one argument on its way into a script. The zero Value is null.
+// A Value is immutable and prints without its content when it is a secret.
+type Value struct {
+	kind valueKind
+	text string
+	num  int64
+	list []string
+}
+
+type valueKind uint8
+
+const (
+	kindNull valueKind = iota
+	kindText
+	kindBool
+	kindInt
+	kindList
+	kindSecret
+)
+
+// Args are the arguments of a script by parameter name. An absent argument and
+// a null one differ: an absent one is not bound.
+type Args map[string]Value
+
+// Null is $null.
+func Null() Value { return Value{} }
+
+// Text is a string, taken character by character.
+func Text(s string) Value { return Value{kind: kindText, text: s} }
+
+// Bool is $true or $false.
+func Bool(b bool) Value {
+	v := Value{kind: kindBool}
+	if b {
+		v.num = 1
+	}
+	return v
+}
+
+// Int is a whole number.
+func Int(n int64) Value { return Value{kind: kindInt, num: n} }
+
+// List is an array of strings; the slice is not kept.
+func List(items []string) Value {
+	return Value{kind: kindList, list: append([]string(nil), items...)}
+}
+
+// Secret is a string that arrives as a SecureString and is in no log.
+func Secret(s string) Value { return Value{kind: kindSecret, text: s} }
+
+// IsSecret tells whether the value is a secret.
+func (v Value) IsSecret() bool { return v.kind == kindSecret }
+
+// Type is the PowerShell type a parameter that takes v has, as in [Param].
+// Of null it is the empty string: null fits any.
+func (v Value) Type() string {
+	return [...]string{"", "string", "bool", "int", "string[]", "securestring"}[v.kind]
+}
+
+// String shows the value for people: a secret as "***".
+func (v Value) String() string {
+	switch v.kind {
+	case kindText:
+		return strconv.Quote(v.text)
+	case kindBool:
+		return strconv.FormatBool(v.num == 1)
+	case kindInt:
+		return strconv.FormatInt(v.num, 10)
+	case kindList:
+		return fmt.Sprintf("%q", v.list)
+	case kindSecret:
+		return "***"
+	default:
+		return "null"
+	}
+}
+
+// GoString keeps secrets out of %#v.
+func (v Value) GoString() string { return v.String() }
+
+// MarshalJSON gives the plain value, a secret as "***": for logs and the audit.
+func (v Value) MarshalJSON() ([]byte, error) {
+	switch v.kind {
+	case kindText:
+		return json.Marshal(v.text)
+	case kindBool, kindInt:
+		return []byte(v.String()), nil
+	case kindList:
+		return json.Marshal(v.list)
+	case kindSecret:
+		return []byte(`"***"`), nil
+	default:
+		return []byte("null"), nil
+	}
+}
+
+// EncodeRequest makes the data line for one run, without its line end:
+// '#', base64 of the JSON {"id","script","arguments"}, then a blank and base64
+// for each secret (design 5). Strings inside carry a prefix, so that no text is
+// ever taken for a date (facts B31): '=' before text, '!' before the number of
+// a secret. A list travels as an array of prefixed strings.
+func EncodeRequest(id, script string, args Args) string {
+	var secrets []string
+	arguments := make(map[string]any, len(args))
+	names := make([]string, 0, len(args))
+	for name := range args {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		arguments[name] = args[name].wire(&secrets)
+	}
+	body, err := json.Marshal(map[string]any{"id": "=" + id, "script": "=" + script, "arguments": arguments})
+	if err != nil {
+		panic(err) // strings, numbers, booleans and lists of strings only
+	}
+	var line strings.Builder
+	line.WriteByte('#')
+	line.WriteString(base64.StdEncoding.EncodeToString(body))
+	for _, secret := range secrets {
+		line.WriteByte(' ')
+		line.WriteString(base64.StdEncoding.EncodeToString([]byte(secret)))
+	}
+	return line.String()
+}
+
+func (v Value) wire(secrets *[]string) any {
+	switch v.kind {
+	case kindText:
+		return "=" + v.text
+	case kindBool:
+		return v.num == 1
+	case kindInt:
+		return v.num
+	case kindList:
+		items := make([]string, len(v.list))
+		for i, item := range v.list {
+			items[i] = "=" + item
+		}
+		return items
+	case kindSecret:
+		*secrets = append(*secrets, v.text)
+		return "!" + strconv.Itoa(len(*secrets)-1)
+	default:
+		return nil
+	}
+}
