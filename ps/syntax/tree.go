@@ -1,0 +1,557 @@
+package syntax
+
+// Pos is a place in a source text. The zero Pos is no place.
+type Pos struct {
+	Offset int // bytes from the start of the text
+	Line   int // from 1
+	Column int // from 1, in UTF-16 units, as PowerShell counts
+}
+
+// Span is the piece of text a node was read from: From inclusive, To exclusive.
+type Span struct {
+	From, To Pos
+}
+
+// Extent returns the span itself, so that a node which embeds it is a [Node].
+func (s Span) Extent() Span { return s }
+
+// Source is a text and the name it goes by in messages. It is immutable.
+type Source struct {
+	Name string // file name, empty for a line of input
+	Text string
+}
+
+// Slice returns the text of a span.
+func (s *Source) Slice(at Span) string { return s.Text[at.From.Offset:at.To.Offset] }
+
+// Node is any part of the tree. A tree is never changed after [Parse] has
+// returned it and may be read by several goroutines.
+type Node interface {
+	Extent() Span
+}
+
+// Statement is a [*Pipeline], [*Assignment], [*FunctionDef], [*If], [*ForEach],
+// [*For], [*While], [*DoLoop], [*Switch], [*Try], or [*Flow].
+type Statement interface {
+	Node
+	statement()
+}
+
+// Expr is what has a value: [*Number], [*String], [*ExpandString], [*Variable],
+// [*ArrayLiteral], [*ArrayExpr], [*SubExpr], [*Paren], [*Hash], [*ScriptBlockExpr],
+// [*TypeExpr], [*Cast], [*Unary], [*Binary], [*Member], [*Invoke], [*Index].
+type Expr interface {
+	Node
+	expr()
+}
+
+// Element is one stage of a pipeline: a [*Command] or an [*ExprElement].
+type Element interface {
+	Node
+	element()
+}
+
+// Script is a whole text.
+type Script struct {
+	*Source
+	Block *ScriptBlock
+}
+
+// Extent returns the extent of the whole script.
+func (s *Script) Extent() Span { return s.Block.Span }
+
+// ScriptBlock is a script, the body of a function or what stands in braces as a
+// value. Its span excludes the braces, so Source.Slice of it is what the
+// ToString method of a script block gives.
+type ScriptBlock struct {
+	Span
+	Source  *Source
+	Param   *ParamBlock // nil when there is none
+	Begin   *Block      // nil when not written
+	Process *Block      // nil when not written
+	End     *Block      // nil when not written and another block is
+	Named   bool        // begin, process, end are spelt out; otherwise all is in End (of a filter: Process)
+}
+
+// ParamBlock is param(...) with the attributes before it.
+type ParamBlock struct {
+	Span
+	Attributes []*Attribute
+	Params     []*Param
+}
+
+// Param is one declared parameter.
+type Param struct {
+	Span
+	Attributes []*Attribute // [Parameter(...)], [ValidateSet(...)], [Alias(...)] ... in written order
+	Types      []*TypeName  // type constraints in written order; the first is the parameter's type
+	Name       *Variable
+	Default    Expr // nil when there is none
+}
+
+// Attribute is [Name(args)].
+type Attribute struct {
+	Span
+	Type       *TypeName
+	Positional []Expr
+	Named      []*NamedArg
+}
+
+// NamedArg is Name = Value inside an attribute; Value is nil when only the name is written, which means $true.
+type NamedArg struct {
+	Span
+	Name  string
+	Value Expr
+}
+
+// TypeName is what stands in the brackets of a type literal, as written, without
+// white space: int, string[], System.Collections.Generic.List[object], Nullable[bool].
+type TypeName struct {
+	Span
+	Name  string      // without arguments and array brackets
+	Args  []*TypeName // generic arguments
+	Ranks []int       // one entry for each pair of array brackets, its number of dimensions
+}
+
+// Block is a row of statements.
+type Block struct {
+	Span
+	Statements []Statement
+}
+
+// Pipeline is one or more elements joined by bars.
+type Pipeline struct {
+	Span
+	Elements []Element
+}
+
+// ExprElement is an expression as the first element of a pipeline.
+type ExprElement struct {
+	Span
+	Expr         Expr
+	Redirections []*Redirection
+}
+
+// Command is a call by name, by & or by dot.
+type Command struct {
+	Span
+	Operator     CallOperator
+	Name         Expr   // a [*String] of kind BareWord for a plain name
+	Args         []Node // [*CommandParam] or an Expr, in written order; a splat is a [*Variable] with Splat set
+	Redirections []*Redirection
+}
+
+// CallOperator is how a command is called.
+type CallOperator uint8
+
+// The call operators.
+const (
+	CallPlain CallOperator = iota // Name
+	CallAmp                       // & Name
+	CallDot                       // . Name
+)
+
+// CommandParam is -Name or -Name:Value among a command's arguments.
+type CommandParam struct {
+	Span
+	Name  string // without the dash and the colon
+	Value Expr   // after a colon, else nil
+}
+
+// Redirection sends a stream into the output or away.
+type Redirection struct {
+	Span
+	Stream int  // 1 to 6; 0 is all of them (*)
+	Merge  bool // n>&1; otherwise the stream goes to $null
+}
+
+// Assignment is Target Op Value. Target is a [*Variable], [*Member], [*Index],
+// a [*Cast] of one of these, or an [*ArrayLiteral] of them.
+type Assignment struct {
+	Span
+	Target Expr
+	Op     AssignOp
+	OpSpan Span
+	Value  Statement
+}
+
+// AssignOp is an assignment operator.
+type AssignOp uint8
+
+// The assignment operators.
+const (
+	Assign    AssignOp = iota // =
+	AssignAdd                 // +=
+	AssignSub                 // -=
+	AssignMul                 // *=
+	AssignDiv                 // /=
+	AssignMod                 // %=
+)
+
+// FunctionDef is function Name { } or filter Name { }.
+type FunctionDef struct {
+	Span
+	Name     string
+	NameSpan Span
+	Filter   bool
+	Params   []*Param // function Name(...) { }; then Body.Param is nil
+	HasList  bool     // a parameter list in parentheses is written, maybe an empty one
+	Body     *ScriptBlock
+}
+
+// If is if (Cond) {} elseif ... else {}.
+type If struct {
+	Span
+	Clauses []*IfClause // at least one
+	Else    *Block      // nil when there is none
+}
+
+// IfClause is a condition and what it guards.
+type IfClause struct {
+	Span
+	Cond Statement
+	Body *Block
+}
+
+// ForEach is foreach (Var in In) {}.
+type ForEach struct {
+	Span
+	Label string // without the colon; empty when there is none
+	Var   *Variable
+	In    Statement
+	Body  *Block
+}
+
+// For is for (Init; Cond; Next) {}; each of the three may be nil.
+type For struct {
+	Span
+	Label            string
+	Init, Cond, Next Statement
+	Body             *Block
+}
+
+// While is while (Cond) {}.
+type While struct {
+	Span
+	Label string
+	Cond  Statement
+	Body  *Block
+}
+
+// DoLoop is do {} while (Cond), or until.
+type DoLoop struct {
+	Span
+	Label string
+	Until bool
+	Body  *Block
+	Cond  Statement
+}
+
+// Switch is switch (Value) { Test {} default {} }.
+type Switch struct {
+	Span
+	Label         string
+	Match         SwitchMatch
+	CaseSensitive bool
+	Value         Statement
+	Clauses       []*SwitchClause
+	Default       *Block // nil when there is none
+}
+
+// SwitchMatch is how a switch compares.
+type SwitchMatch uint8
+
+// The ways a switch compares.
+const (
+	SwitchExact SwitchMatch = iota
+	SwitchWildcard
+	SwitchRegex
+)
+
+// SwitchClause is one test, maybe a [*ScriptBlockExpr], and its body.
+type SwitchClause struct {
+	Span
+	Test Expr
+	Body *Block
+}
+
+// Try is try {} catch [T] {} finally {}.
+type Try struct {
+	Span
+	Body    *Block
+	Catches []*Catch
+	Finally *Block // nil when there is none
+}
+
+// Catch is one catch clause; without types it catches all.
+type Catch struct {
+	Span
+	Types []*TypeName
+	Body  *Block
+}
+
+// Flow is return, throw, exit, break or continue.
+type Flow struct {
+	Span
+	Kind  FlowKind
+	Value Statement // of return, throw, exit; nil when there is none
+	Label Expr      // of break, continue; nil when there is none
+}
+
+// FlowKind is the keyword of a [Flow].
+type FlowKind uint8
+
+// The keywords.
+const (
+	Return FlowKind = iota
+	Throw
+	Exit
+	Break
+	Continue
+)
+
+// Number is a number literal. Value is an int32, int64, float64 or [Decimal];
+// a minus sign before it is part of the literal where PowerShell takes it so.
+type Number struct {
+	Span
+	Value any
+	Text  string // as written
+}
+
+// Decimal is a System.Decimal literal as plain digits: sign, digits, maybe a
+// point and more digits. Its scale is the number of digits after the point.
+type Decimal string
+
+// String is a string without anything to expand.
+type String struct {
+	Span
+	Value string // escapes resolved
+	Quote Quote
+}
+
+// ExpandString is a string with variables or $(...) in it. Literal pieces are
+// [*String]; the others are [*Variable] or [*SubExpr].
+type ExpandString struct {
+	Span
+	Parts []Expr
+	Quote Quote
+}
+
+// Quote is how a string is written.
+type Quote uint8
+
+// The ways to write a string.
+const (
+	BareWord Quote = iota
+	SingleQuoted
+	DoubleQuoted
+	SingleHere
+	DoubleHere
+)
+
+// Variable is $Name, ${Name}, $Scope:Name or @Name.
+type Variable struct {
+	Span
+	Scope string // global, local, script, private, or a drive: env, function, variable; as written, empty when there is none
+	Name  string // as written
+	Splat bool
+}
+
+// ArrayLiteral is a, b, c or the unary comma.
+type ArrayLiteral struct {
+	Span
+	Items []Expr
+}
+
+// ArrayExpr is @( ).
+type ArrayExpr struct {
+	Span
+	Body *Block
+}
+
+// SubExpr is $( ).
+type SubExpr struct {
+	Span
+	Body *Block
+}
+
+// Paren is ( ): a pipeline or an assignment as a value.
+type Paren struct {
+	Span
+	Inner Statement
+}
+
+// Hash is @{ }. [ordered]@{ } is a [Cast] of one.
+type Hash struct {
+	Span
+	Entries []*HashEntry
+}
+
+// HashEntry is Key = Value. A bare key is a [*String] of kind BareWord.
+type HashEntry struct {
+	Span
+	Key   Expr
+	Value Statement
+}
+
+// ScriptBlockExpr is { } as a value.
+type ScriptBlockExpr struct {
+	Span
+	Block *ScriptBlock
+}
+
+// TypeExpr is [Name] as a value.
+type TypeExpr struct {
+	Span
+	Type *TypeName
+}
+
+// Cast is [Name]Operand.
+type Cast struct {
+	Span
+	Type    *TypeName
+	Operand Expr
+}
+
+// Unary is an operator with one operand.
+type Unary struct {
+	Span
+	Op      UnaryOp
+	Operand Expr
+}
+
+// UnaryOp is an operator with one operand.
+type UnaryOp uint8
+
+// The unary operators. The unary comma is an [ArrayLiteral] of one item.
+const (
+	Not        UnaryOp = iota // -not
+	Bang                      // !
+	Minus                     // -
+	Plus                      // +
+	BitNot                    // -bnot
+	UnarySplit                // -split
+	UnaryJoin                 // -join
+	PreInc                    // ++$x
+	PreDec                    // --$x
+	PostInc                   // $x++
+	PostDec                   // $x--
+)
+
+// Binary is an operator with two operands.
+type Binary struct {
+	Span
+	Op          BinaryOp
+	Case        Case
+	OpSpan      Span
+	Left, Right Expr
+}
+
+// Case is the letter before a comparison operator.
+type Case uint8
+
+// The spellings of a comparison; the first two mean the same.
+const (
+	CaseUnsaid Case = iota // -eq
+	CaseIgnore             // -ieq
+	CaseExact              // -ceq
+)
+
+// BinaryOp is an operator with two operands, without the letter for case.
+type BinaryOp uint8
+
+// The binary operators.
+const (
+	Add         BinaryOp = iota // +
+	Sub                         // -
+	Mul                         // *
+	Div                         // /
+	Mod                         // %
+	Range                       // ..
+	Format                      // -f
+	And                         // -and
+	Or                          // -or
+	Xor                         // -xor
+	BitAnd                      // -band
+	BitOr                       // -bor
+	BitXor                      // -bxor
+	ShiftLeft                   // -shl
+	ShiftRight                  // -shr
+	Eq                          // -eq
+	Ne                          // -ne
+	Gt                          // -gt
+	Ge                          // -ge
+	Lt                          // -lt
+	Le                          // -le
+	Like                        // -like
+	NotLike                     // -notlike
+	Match                       // -match
+	NotMatch                    // -notmatch
+	Replace                     // -replace
+	Contains                    // -contains
+	NotContains                 // -notcontains
+	In                          // -in
+	NotIn                       // -notin
+	Split                       // -split
+	Join                        // -join
+	Is                          // -is
+	IsNot                       // -isnot
+	As                          // -as
+)
+
+// Member is Target.Name, or Target::Name.
+type Member struct {
+	Span
+	Target Expr
+	Name   Expr // a [*String] of kind BareWord for a plain name
+	Static bool
+}
+
+// Invoke is Target.Name(Args), or Target::Name(Args).
+type Invoke struct {
+	Span
+	Target Expr
+	Name   Expr
+	Static bool
+	Args   []Expr
+}
+
+// Index is Target[Index].
+type Index struct {
+	Span
+	Target Expr
+	Index  Expr // an [*ArrayLiteral] for several
+}
+
+func (*Pipeline) statement()    {}
+func (*Assignment) statement()  {}
+func (*FunctionDef) statement() {}
+func (*If) statement()          {}
+func (*ForEach) statement()     {}
+func (*For) statement()         {}
+func (*While) statement()       {}
+func (*DoLoop) statement()      {}
+func (*Switch) statement()      {}
+func (*Try) statement()         {}
+func (*Flow) statement()        {}
+
+func (*Command) element()     {}
+func (*ExprElement) element() {}
+
+func (*Number) expr()          {}
+func (*String) expr()          {}
+func (*ExpandString) expr()    {}
+func (*Variable) expr()        {}
+func (*ArrayLiteral) expr()    {}
+func (*ArrayExpr) expr()       {}
+func (*SubExpr) expr()         {}
+func (*Paren) expr()           {}
+func (*Hash) expr()            {}
+func (*ScriptBlockExpr) expr() {}
+func (*TypeExpr) expr()        {}
+func (*Cast) expr()            {}
+func (*Unary) expr()           {}
+func (*Binary) expr()          {}
+func (*Member) expr()          {}
+func (*Invoke) expr()          {}
+func (*Index) expr()           {}
