@@ -1,0 +1,18 @@
+// Package dotnet is the part of .NET that PowerShell scripts touch: values,
+// types, conversion, operators, members, errors, formatting and JSON. It knows
+// nothing of syntax, scopes or cmdlets; the evaluator and the cmdlets share it.
+//
+// A PowerShell value is a Go any: nil is $null; bool, string, int32, int64,
+// uint8, int8, int16, uint16, uint32, uint64, float64 and float32 are
+// themselves; [Char], [Decimal], [DateTime], [TimeSpan], [Guid], [Version] and
+// [Enum] are Go values; arrays, lists, dictionaries and objects are pointers
+// ([Array], [Bytes], [List], [Set], [Hashtable], [PSObject], [Instance], [Type],
+// [Exception], [ErrorRecord], ...). Strings are UTF-8 in which a lone surrogate
+// is its three-byte form; lengths and indices count UTF-16 units.
+//
+// Types are rows: a [Class] lists constructors, static and instance members
+// with their signatures as text, so adding a member is adding a row.
+//
+// Errors: every exported function that fails returns an [*ErrorRecord] that is
+// ready to be caught by a script, or a [*LimitError] that no script may catch.
+package dotnet
