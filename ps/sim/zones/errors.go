@@ -1,0 +1,66 @@
+package zones
+
+import "fmt"
+
+// The Win32 codes the store gives (facts D.3).
+const (
+	CodeAccessDenied         = 5
+	CodeInvalidParameter     = 87
+	CodeInvalidName          = 123
+	CodeServerUnavailable    = 1722
+	CodeInvalidType          = 9551
+	CodeInvalidNameChar      = 9560
+	CodeUnderDelegation      = 9563
+	CodeNotOnRODC            = 9569
+	CodeZoneDoesNotExist     = 9601
+	CodeInvalidZoneOperation = 9603
+	CodeZoneAlreadyExists    = 9609
+	CodeAutozoneExists       = 9610
+	CodeInvalidZoneType      = 9611
+	CodeSoaDelete            = 9618
+	CodeZoneShutdown         = 9621
+	CodeNeedsDatafile        = 9651
+	CodeInvalidDatafile      = 9652
+	CodeDatafileOpen         = 9653
+	CodeRecordDoesNotExist   = 9701
+	CodeNameNotInZone        = 9706
+	CodeCNameLoop            = 9707
+	CodeNodeIsCName          = 9708
+	CodeCNameCollision       = 9709
+	CodeRecordOnlyAtRoot     = 9710
+	CodeRecordAlreadyExists  = 9711
+	CodeNameDoesNotExist     = 9714
+	CodeDsUnavailable        = 9717
+	CodeDsZoneAlreadyExists  = 9718
+	CodePartitionMissing     = 9901
+	CodePartitionNotEnlisted = 9903
+)
+
+// Op is what was asked for when an error arose; it selects the sentence.
+type Op int
+
+// The operations.
+const (
+	OpConnect Op = iota
+	OpGetZone
+	OpListZones
+	OpCreateZone
+	OpRemoveZone
+	OpGetRecord
+	OpListRecords
+	OpCreateRecord
+	OpRemoveRecord
+	OpUpdateRecord
+)
+
+// Error is a refusal by the DNS server. Callers decide by Code.
+type Error struct {
+	Code   int
+	Op     Op
+	Server string
+	Zone   string
+	Name   string // of the record; may be empty
+}
+
+// Error tells the error in English, with its code.
+func (e *Error) Error() string { return fmt.Sprintf("WIN32 %d: %s", e.Code, e.Message("en-US")) }

@@ -1,0 +1,137 @@
+package zones
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Message tells the error in a culture: "de" and what begins with "de-" is
+// German, all else English. Of an operation on a zone or a record it is the
+// sentence of the real module (facts D12), which names no cause; else it is the
+// system's text of the code. It is for people: decide by Code (facts D3).
+func (e *Error) Message(culture string) string {
+	table := english
+	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {
+		table = german
+	}
+	if e.Code == CodeServerUnavailable {
+		return table.codes[e.Code]
+	}
+	op := e.Op
+	if e.Code == CodeZoneDoesNotExist {
+		op = OpGetZone // every cmdlet says this of an absent zone
+	}
+	if sentence := table.ops[op]; sentence != "" {
+		return strings.NewReplacer("{name}", e.Name, "{zone}", e.Zone, "{server}", e.Server).Replace(sentence)
+	}
+	return e.Text(culture)
+}
+
+// Text is the system's text of the code in a culture, as Message chooses it.
+func (e *Error) Text(culture string) string {
+	table := english
+	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {
+		table = german
+	}
+	if text := table.codes[e.Code]; text != "" {
+		return text
+	}
+	return "WIN32 " + strconv.Itoa(e.Code)
+}
+
+type texts struct {
+	ops   map[Op]string
+	codes map[int]string
+}
+
+var english = texts{
+	ops: map[Op]string{
+		OpGetZone:      "The zone {zone} was not found on server {server}.",
+		OpListZones:    "Failed to enumerate zones from the server {server}.",
+		OpCreateZone:   "Failed to create zone {zone} on server {server}.",
+		OpRemoveZone:   "Failed to remove zone {zone} from server {server}.",
+		OpGetRecord:    "Failed to get {name} record in {zone} zone on {server} server.",
+		OpListRecords:  "Failed to enumerate resource records in zone {zone} on server {server}.",
+		OpCreateRecord: "Failed to create resource record {name} in zone {zone} on server {server}.",
+		OpRemoveRecord: "Failed to remove resource record {name} from zone {zone} on server {server}.",
+		OpUpdateRecord: "Failed to update resource record {name} in zone {zone} on server {server}.",
+	},
+	codes: map[int]string{
+		CodeAccessDenied:         "Access is denied.",
+		CodeInvalidParameter:     "The parameter is incorrect.",
+		CodeInvalidName:          "The filename, directory name, or volume label syntax is incorrect.",
+		CodeServerUnavailable:    "The RPC server is unavailable.",
+		CodeInvalidType:          "Invalid DNS type.",
+		CodeInvalidNameChar:      "DNS name contains an invalid character.",
+		CodeUnderDelegation:      "The record could not be created because this part of the DNS namespace has been delegated to another server.",
+		CodeNotOnRODC:            "The operation requested is not permitted on against a DNS server running on a read-only DC.",
+		CodeZoneDoesNotExist:     "DNS zone does not exist.",
+		CodeInvalidZoneOperation: "Invalid operation for DNS zone.",
+		CodeZoneAlreadyExists:    "DNS zone already exists.",
+		CodeAutozoneExists:       "DNS automatic zone already exists.",
+		CodeInvalidZoneType:      "Invalid DNS zone type.",
+		CodeSoaDelete:            "Secondary zone SOA record may not be deleted.",
+		CodeZoneShutdown:         "The requested operation cannot be performed because the zone is shut down.",
+		CodeNeedsDatafile:        "Primary DNS zone requires datafile.",
+		CodeInvalidDatafile:      "Invalid datafile name for DNS zone.",
+		CodeDatafileOpen:         "Failed to open datafile for DNS zone.",
+		CodeRecordDoesNotExist:   "DNS record does not exist.",
+		CodeNameNotInZone:        "DNS name does not belong in zone.",
+		CodeCNameLoop:            "CNAME alias points back to itself.",
+		CodeNodeIsCName:          "Node is a CNAME DNS record.",
+		CodeCNameCollision:       "A CNAME record already exists for given name.",
+		CodeRecordOnlyAtRoot:     "Record only at DNS zone root.",
+		CodeRecordAlreadyExists:  "DNS record already exists.",
+		CodeNameDoesNotExist:     "DNS name does not exist.",
+		CodeDsUnavailable:        "The directory service is unavailable.",
+		CodeDsZoneAlreadyExists:  "DNS zone already exists in the directory service.",
+		CodePartitionMissing:     "The specified directory partition does not exist.",
+		CodePartitionNotEnlisted: "This DNS server is not enlisted in the specified directory partition.",
+	},
+}
+
+var german = texts{
+	ops: map[Op]string{
+		OpGetZone:      `Die Zone "{zone}" wurde auf dem Server "{server}" nicht gefunden.`,
+		OpListZones:    `Fehler beim Auflisten der Zonen auf dem Server "{server}".`,
+		OpCreateZone:   `Fehler beim Erstellen der Zone "{zone}" auf dem Server "{server}".`,
+		OpRemoveZone:   `Fehler beim Entfernen der Zone "{zone}" vom Server "{server}".`,
+		OpGetRecord:    `Fehler beim Abrufen des Datensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
+		OpListRecords:  `Fehler beim Auflisten der Ressourcendatensätze in der Zone "{zone}" auf dem Server "{server}".`,
+		OpCreateRecord: `Fehler beim Erstellen des Ressourcendatensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
+		OpRemoveRecord: `Fehler beim Entfernen des Ressourcendatensatzes "{name}" aus der Zone "{zone}" auf dem Server "{server}".`,
+		OpUpdateRecord: `Fehler beim Aktualisieren des Ressourcendatensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
+	},
+	codes: map[int]string{
+		CodeAccessDenied:         "Zugriff verweigert",
+		CodeInvalidParameter:     "Falscher Parameter.",
+		CodeInvalidName:          "Die Syntax für den Dateinamen, Verzeichnisnamen oder die Datenträgerbezeichnung ist falsch.",
+		CodeServerUnavailable:    "Der RPC-Server ist nicht verfügbar.",
+		CodeInvalidType:          "Ungültiger DNS-Typ.",
+		CodeInvalidNameChar:      "Der DNS-Name enthält ein ungültiges Zeichen.",
+		CodeUnderDelegation:      "Der Eintrag konnte nicht erstellt werden, da dieser Teil des DNS-Namespaces an einen anderen Server delegiert wurde.",
+		CodeNotOnRODC:            "Der angeforderte Vorgang ist auf einem schreibgeschützten Domänencontroller nicht zulässig.",
+		CodeZoneDoesNotExist:     "Die DNS-Zone ist nicht vorhanden.",
+		CodeInvalidZoneOperation: "Ungültiger Vorgang für die DNS-Zone.",
+		CodeZoneAlreadyExists:    "Die DNS-Zone ist bereits vorhanden.",
+		CodeAutozoneExists:       "Die automatische DNS-Zone ist bereits vorhanden.",
+		CodeInvalidZoneType:      "Ungültiger DNS-Zonentyp.",
+		CodeSoaDelete:            "Der SOA-Eintrag der sekundären Zone darf nicht gelöscht werden.",
+		CodeZoneShutdown:         "Der angeforderte Vorgang kann nicht ausgeführt werden, da die Zone heruntergefahren ist.",
+		CodeNeedsDatafile:        "Die primäre DNS-Zone erfordert eine Datendatei.",
+		CodeInvalidDatafile:      "Ungültiger Datendateiname für die DNS-Zone.",
+		CodeDatafileOpen:         "Die Datendatei für die DNS-Zone konnte nicht geöffnet werden.",
+		CodeRecordDoesNotExist:   "Der DNS-Eintrag ist nicht vorhanden.",
+		CodeNameNotInZone:        "Der DNS-Name gehört nicht zur Zone.",
+		CodeCNameLoop:            "Der CNAME-Alias verweist auf sich selbst.",
+		CodeNodeIsCName:          "Der Knoten ist ein CNAME-DNS-Eintrag.",
+		CodeCNameCollision:       "Für den angegebenen Namen ist bereits ein CNAME-Eintrag vorhanden.",
+		CodeRecordOnlyAtRoot:     "Der Eintrag ist nur im DNS-Zonenstamm zulässig.",
+		CodeRecordAlreadyExists:  "Der DNS-Eintrag ist bereits vorhanden.",
+		CodeNameDoesNotExist:     "Der DNS-Name ist nicht vorhanden.",
+		CodeDsUnavailable:        "Der Verzeichnisdienst ist nicht verfügbar.",
+		CodeDsZoneAlreadyExists:  "Die DNS-Zone ist bereits im Verzeichnisdienst vorhanden.",
+		CodePartitionMissing:     "Die angegebene Verzeichnispartition ist nicht vorhanden.",
+		CodePartitionNotEnlisted: "Der DNS-Server ist nicht in der angegebenen Verzeichnispartition eingetragen.",
+	},
+}

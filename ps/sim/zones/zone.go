@@ -1,0 +1,187 @@
+package zones
+
+import (
+	"net/netip"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// zone is a zone in the store. Store.mu guards it.
+type zone struct {
+	Zone          // Serial and Records are kept elsewhere: see copy
+	origin string // absolute, lower case: "corp.example."
+	nodes  map[string]*node
+	order  []*node // by node.sort: a node comes directly before what lies below it
+	count  int
+}
+
+// node is an owner name with at least one record.
+type node struct {
+	key     string // relative, folded; "@" for the apex
+	sort    string // labels from the apex down, each ended by NUL
+	name    string // relative, as first written
+	records []Record
+}
+
+func newZone(props Zone) *zone {
+	z := &zone{Zone: props, nodes: map[string]*node{}}
+	z.Name = strings.TrimSuffix(z.Name, ".")
+	z.origin = fold(z.Name) + "."
+	z.Reverse = isReverse(z.Name)
+	return z
+}
+
+func isReverse(name string) bool {
+	name = "." + fold(name)
+	return strings.HasSuffix(name, ".in-addr.arpa") || strings.HasSuffix(name, ".ip6.arpa")
+}
+
+func (z *zone) key() zoneKey { return zoneKey{server: fold(z.Server), name: fold(z.Name)} }
+
+// copy makes the public form.
+func (z *zone) copy() Zone {
+	v := z.Zone
+	v.Masters = append([]netip.Addr(nil), z.Masters...)
+	v.Records = z.count
+	if soa := z.soa(); soa != nil {
+		v.Serial = soa.Serial
+	}
+	return v
+}
+
+// soa returns the start of authority record, or nil.
+func (z *zone) soa() *dns.SOA {
+	if apex := z.nodes["@"]; apex != nil {
+		for _, r := range apex.records {
+			if soa, ok := r.RR.(*dns.SOA); ok {
+				return soa
+			}
+		}
+	}
+	return nil
+}
+
+// bump raises the serial number, as each write does.
+func (z *zone) bump() {
+	old := z.soa()
+	if old == nil {
+		return
+	}
+	next := dns.Copy(old).(*dns.SOA)
+	next.Serial++
+	if next.Serial == 0 { // RFC 1982: some secondaries take 0 for "never"
+		next.Serial = 1
+	}
+	apex := z.nodes["@"]
+	apex.records = slices.Clone(apex.records)
+	for i := range apex.records {
+		if apex.records[i].RR == dns.RR(old) {
+			apex.records[i].RR = next
+		}
+	}
+}
+
+// sortName turns a relative folded name into the order of the tree.
+func sortName(key string) string {
+	if key == "@" {
+		return ""
+	}
+	labels := dns.SplitDomainName(key)
+	slices.Reverse(labels)
+	return strings.Join(labels, "\x00") + "\x00"
+}
+
+// put adds a record without any check. The owner of rr is set to the node's.
+func (z *zone) put(r Record) Record {
+	key := fold(r.Name)
+	n := z.nodes[key]
+	if n == nil {
+		n = &node{key: key, sort: sortName(key), name: r.Name}
+		z.nodes[key] = n
+		at := sort.Search(len(z.order), func(i int) bool { return z.order[i].sort >= n.sort })
+		z.order = slices.Insert(z.order, at, n)
+	}
+	r.Zone, r.Name, r.DN = z.Name, n.name, z.nodeDN(n.name)
+	r.RR.Header().Name = z.absolute(n.name)
+	n.records = append(n.records, r)
+	z.count++
+	return r
+}
+
+// drop removes the record at index i of n, and n when it was its last.
+func (z *zone) drop(n *node, i int) {
+	n.records = slices.Delete(slices.Clone(n.records), i, i+1)
+	z.count--
+	if len(n.records) > 0 {
+		return
+	}
+	delete(z.nodes, n.key)
+	at := sort.Search(len(z.order), func(i int) bool { return z.order[i].sort >= n.sort })
+	z.order = slices.Delete(z.order, at, at+1)
+}
+
+// below returns the nodes at and under the folded name.
+func (z *zone) below(key string) []*node {
+	prefix := sortName(key)
+	from := sort.Search(len(z.order), func(i int) bool { return z.order[i].sort >= prefix })
+	to := from
+	for to < len(z.order) && strings.HasPrefix(z.order[to].sort, prefix) {
+		to++
+	}
+	return z.order[from:to]
+}
+
+// delegation returns the delegated node at or above the folded name, or nil.
+func (z *zone) delegation(key string) *node {
+	for key != "@" {
+		if n := z.nodes[key]; n != nil && n.has(dns.TypeNS) {
+			return n
+		}
+		_, rest, found := strings.Cut(key, ".")
+		if !found {
+			return nil
+		}
+		key = rest
+	}
+	return nil
+}
+
+func (n *node) has(rrtype uint16) bool {
+	return slices.ContainsFunc(n.records, func(r Record) bool { return r.Type() == rrtype })
+}
+
+// absolute makes a relative name absolute.
+func (z *zone) absolute(rel string) string {
+	if rel == "@" {
+		return z.Name + "."
+	}
+	return rel + "." + z.Name + "."
+}
+
+// nodeDN is the directory name of a node, or nothing for a zone in a file.
+func (z *zone) nodeDN(rel string) string {
+	if z.DN == "" {
+		return ""
+	}
+	return "DC=" + escapeDN(rel) + "," + z.DN
+}
+
+// escapeDN escapes an attribute value of a distinguished name (RFC 4514).
+func escapeDN(s string) string {
+	if !strings.ContainsAny(s, `,+"\<>;=#`) && strings.TrimSpace(s) == s {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		edge := c == ' ' && (i == 0 || i == len(s)-1)
+		if edge || c == '#' && i == 0 || strings.IndexByte(`,+"\<>;=`, c) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
