@@ -1,0 +1,85 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// A frame is one unit of an answer: 0x1E, id, blank, kind, blank, length of the
+// payload in bytes, LF, payload, LF (design 5).
+type frame struct {
+	id      string
+	kind    frameKind
+	payload []byte // nobody else's
+}
+
+type frameKind string
+
+// The kinds of frames.
+const (
+	frameReady   frameKind = "ready"
+	frameStep    frameKind = "step"
+	frameRecords frameKind = "records"
+	frameEnd     frameKind = "end"
+	frameError   frameKind = "error"
+)
+
+// last tells whether a frame of that kind is the last of its answer.
+func (k frameKind) last() bool {
+	return k == frameReady || k == frameEnd || k == frameError
+}
+
+const (
+	frameStart   = 0x1E
+	maxHeader    = 96 // bytes between 0x1E and LF
+	maxID        = 64
+	maxSizeDigit = 12
+)
+
+var (
+	errHeader   = errors.New("broken frame header")
+	errTooMuch  = errors.New("more output than allowed")
+	errNoEnd    = errors.New("frame without its closing line feed")
+	errCutFrame = errors.New("output ended inside a frame")
+)
+
+// parseHeader reads what stands between 0x1E and LF. The form is strict: only
+// what our own prelude writes is one of our frames.
+func parseHeader(header []byte) (id string, kind frameKind, size int64, err error) {
+	bad := func(what string) (string, frameKind, int64, error) {
+		return "", "", 0, fmt.Errorf("%w: %s", errHeader, what)
+	}
+	first, rest, ok := bytes.Cut(header, []byte{' '})
+	if !ok || len(first) == 0 || len(first) > maxID {
+		return bad("id")
+	}
+	for _, c := range first {
+		if c <= ' ' || c > '~' {
+			return bad("id")
+		}
+	}
+	second, third, ok := bytes.Cut(rest, []byte{' '})
+	if !ok {
+		return bad("kind")
+	}
+	switch kind = frameKind(second); kind {
+	case frameReady, frameStep, frameRecords, frameEnd, frameError:
+	default:
+		return bad("kind")
+	}
+	if len(third) == 0 || len(third) > maxSizeDigit || (third[0] == '0' && len(third) > 1) {
+		return bad("length")
+	}
+	for _, c := range third {
+		if c < '0' || c > '9' {
+			return bad("length")
+		}
+	}
+	size, err = strconv.ParseInt(string(third), 10, 64)
+	if err != nil {
+		return bad("length")
+	}
+	return string(first), kind, size, nil
+}

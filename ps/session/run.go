@@ -1,0 +1,253 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"adgateway/ps"
+)
+
+const bootID = "boot"
+
+// A run is a request that waits for its answer.
+type run struct {
+	id     string
+	frames chan frame
+	left   chan struct{} // closed when nobody receives from frames any more
+}
+
+func newRun(id string) *run {
+	return &run{id: id, frames: make(chan frame), left: make(chan struct{})}
+}
+
+// Run sends one request and waits for its answer; see [ps.Runner] for what ctx
+// and the errors mean. One request runs at a time: a second one is refused as
+// an internal error. When the error's kind is not script, the session is dead
+// and its process gone before Run returns.
+func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	r, err := s.claim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := req.Limit
+	if limit <= 0 {
+		limit = s.cfg.Limit
+	}
+	line := ps.EncodeRequest(r.id, req.Script, req.Args)
+	secrets := lineSecrets(line)
+	s.noise.guard(secrets)
+	s.stderr.guard(secrets)
+	s.budget.Store(s.cfg.MaxOutput)
+
+	timer := time.AfterFunc(limit, func() {
+		s.failRun(r, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", req.Script, limit)})
+	})
+	defer timer.Stop()
+	if !req.Write {
+		stop := context.AfterFunc(ctx, func() { s.failRun(r, cancelled(ctx)) })
+		defer stop()
+	}
+	a := &answer{write: req.Write, records: req.Records}
+	select {
+	case s.lines <- line:
+	case <-s.broken:
+	}
+	s.collect(r, a)
+	s.flush(req.ID)
+	return s.finish(a)
+}
+
+// claim takes the session for one request.
+func (s *Session) claim(ctx context.Context) (*run, error) {
+	if ctx.Err() != nil {
+		return nil, cancelled(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.state {
+	case idle:
+	case busy:
+		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone, Message: "the session is in use"}
+	default:
+		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone, Message: "the session has ended", Cause: asCause(s.cause)}
+	}
+	s.last++
+	r := newRun(strconv.Itoa(s.last))
+	s.current, s.state = r, busy
+	return r, nil
+}
+
+// asCause keeps a nil cause from becoming an error that is not nil.
+func asCause(e *ps.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// collect takes frames until the answer is whole or none can come any more.
+// Frames that were written before the process was killed still count: the
+// steps in them are what a cut-off write is settled by.
+func (s *Session) collect(r *run, a *answer) {
+	defer close(r.left)
+	for !a.done() {
+		var f frame
+		select {
+		case f = <-r.frames:
+		case <-s.outDone:
+			return
+		case <-s.gone:
+			return
+		}
+		if err := a.take(f); err != nil {
+			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+			return
+		}
+		if a.refused != nil && !a.write {
+			s.failRun(r, refusal(a.refused))
+		}
+	}
+}
+
+// finish makes the answer what Run returns, and the session idle again.
+func (s *Session) finish(a *answer) (*ps.Result, error) {
+	if !a.done() {
+		<-s.gone
+		return nil, s.cutOff(a)
+	}
+	s.mu.Lock()
+	if s.state == busy {
+		s.state = idle
+	}
+	s.mu.Unlock()
+	switch {
+	case a.failure != nil:
+		return nil, a.failure
+	case a.refused != nil && a.write:
+		e := refusal(a.refused)
+		e.Steps, e.Outcome = a.steps, ps.OutcomeDone
+		return nil, e
+	case a.refused != nil:
+		return nil, refusal(a.refused)
+	}
+	return a.result, nil
+}
+
+// cutOff is the error of a run whose session broke.
+func (s *Session) cutOff(a *answer) error {
+	s.mu.Lock()
+	e := *s.cause
+	s.mu.Unlock()
+	e.Steps, e.Outcome = a.steps, ps.OutcomeNone
+	if a.write {
+		e.Outcome = ps.OutcomeUnknown
+	}
+	return &e
+}
+
+// refusal is the error of a run whose records the caller did not want.
+func refusal(err error) *ps.Error {
+	var e *ps.Error
+	if errors.As(err, &e) {
+		clone := *e
+		return &clone
+	}
+	return &ps.Error{Kind: ps.KindCancelled, Message: "the caller stopped taking records", Cause: err}
+}
+
+func cancelled(ctx context.Context) *ps.Error {
+	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
+}
+
+// handshake waits for the ready frame, checks it and proves the data line.
+// Until ready has come nothing is written: some builds of 5.1 would read it
+// ahead of the request loop (facts-5.1 K1).
+func (s *Session) handshake(ctx context.Context, boot *run) error {
+	deadline := time.Now().Add(s.cfg.StartTimeout)
+	timer := time.AfterFunc(s.cfg.StartTimeout, func() {
+		s.failRun(boot, &ps.Error{Kind: ps.KindUnavailable, Step: "ready", Message: fmt.Sprintf(noReady, s.cfg.StartTimeout)})
+	})
+	defer timer.Stop()
+	stop := context.AfterFunc(ctx, func() { s.failRun(boot, cancelled(ctx)) })
+	defer stop()
+
+	a := &answer{boot: true}
+	s.collect(boot, a)
+	switch {
+	case a.failure != nil:
+		a.failure.Kind = ps.KindUnavailable
+		return a.failure
+	case a.ready == nil:
+		<-s.gone
+		return s.startError("ready")
+	case a.ready.LanguageMode != "FullLanguage":
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "language mode", Message: fmt.Sprintf(wrongMode, a.ready.LanguageMode)}
+	}
+	s.mu.Lock()
+	s.ready = *a.ready
+	if s.state == busy {
+		s.state = idle
+	}
+	s.mu.Unlock()
+	return s.prove(ctx, time.Until(deadline))
+}
+
+// prove sends what no encoding on the way may touch and wants it back.
+func (s *Session) prove(ctx context.Context, limit time.Duration) error {
+	const text, secret = "O'Brien’s \"$(1)\" `x 日本 😀 2024-01-02T03:04:05Z", "p ä😀"
+	const secretUnits = 5 // in UTF-16, as .NET counts
+	var got []struct {
+		Text   string `json:"text"`
+		Length int    `json:"length"`
+	}
+	_, err := s.Run(ctx, ps.Request{
+		ID: bootID, Script: handshake.Name, Limit: max(limit, time.Millisecond),
+		Args:    ps.Args{"Text": ps.Text(text), "Secret": ps.Secret(secret)},
+		Records: func(batch json.RawMessage) error { return json.Unmarshal(batch, &got) },
+	})
+	e := ps.AsError(err)
+	switch {
+	case err == nil && len(got) == 1 && got[0].Text == text && got[0].Length == secretUnits:
+		return nil
+	case err == nil:
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Message: changedLine}
+	case e.Kind == ps.KindTimeout:
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Message: fmt.Sprintf(noDataLine, s.cfg.StartTimeout)}
+	case e.Kind == ps.KindCancelled && ctx.Err() != nil:
+		return e
+	}
+	return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Type: e.Type, ID: e.ID, Category: e.Category, Message: "PowerShell did not answer the first request", Cause: err}
+}
+
+// startError is the error of a session that broke before it was ready.
+func (s *Session) startError(step string) error {
+	s.mu.Lock()
+	e := *s.cause
+	s.mu.Unlock()
+	if e.Kind == ps.KindDied {
+		e.Kind = ps.KindUnavailable
+		e.Message = notReady + e.Message
+	}
+	if s.lastWords != "" {
+		e.Message += "; it wrote: " + s.lastWords
+	}
+	e.Step = step
+	return &e
+}
+
+// What the administrator reads when a session does not start.
+const (
+	noReady = "PowerShell gave no sign of life within %s. Either its start takes longer (session.startTimeout), " +
+		"or Windows PowerShell waits for ever on its standard input (some 5.1 builds do on overlapped pipes, " +
+		"or read ahead of the request loop). Try PowerShell 7 (powershell.path)"
+	noDataLine = "PowerShell is ready, but the first data line did not arrive within %s: this build reads its standard input ahead of, " +
+		"or beside, the request loop. Use PowerShell 7 (powershell.path); values are never put on a command line instead"
+	changedLine = "PowerShell answered the first request with other text than was sent: the data line does not arrive whole. Use PowerShell 7 (powershell.path)"
+	wrongMode   = "PowerShell runs in language mode %s, not FullLanguage: an AppLocker or App Control policy constrains it. " +
+		"Allow the gateway's PowerShell in that policy"
+	notReady = "PowerShell did not get ready: "
+)

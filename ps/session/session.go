@@ -1,0 +1,449 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adgateway/ps"
+
+	powershell "github.com/bhendo/go-powershell"
+)
+
+const (
+	endWait   = 5 * time.Second // for a process to leave by itself after '#'
+	killWait  = 5 * time.Second // for a killed process to be gone
+	drainWait = 2 * time.Second // for the pipes of a process that is gone
+)
+
+// A Session is one PowerShell process that takes one request at a time.
+// Its methods may be called from several goroutines.
+type Session struct {
+	cfg   Config
+	link  *link
+	shell powershell.Shell
+
+	lines    chan string   // to the writer
+	broken   chan struct{} // closed when the session takes no more requests
+	executed chan struct{} // closed when the Shell's Execute has returned
+	outDone  chan struct{} // closed when stdout is read to its end: no frame comes any more
+	errDone  chan struct{} // the same for stderr
+	gone     chan struct{} // closed when the process and all goroutines have ended
+
+	noise  capture // between frames
+	stderr capture
+	budget atomic.Int64 // bytes of output still allowed
+
+	mu      sync.Mutex
+	state   state
+	current *run      // what answers are for; nil: none
+	cause   *ps.Error // why it broke; nil: it was closed
+	last    int       // number of the last request
+	ready   Ready
+	ended   bool // the end marker has come on stdout
+
+	lastWords string // the noise that was left at the end; read after gone
+}
+
+type state uint8
+
+const (
+	idle state = iota
+	busy
+	closing // '#' was or will be sent
+	broken
+)
+
+// Start starts a session and waits until it is ready and has proven that a data
+// line arrives whole. ctx ends the start, and nothing later. The error is an
+// [*ps.Error] of kind unavailable with a message for the administrator.
+func Start(ctx context.Context, cfg Config) (*Session, error) {
+	cfg = cfg.withDefaults()
+	line, err := cfg.Boot.line()
+	if err != nil {
+		return nil, &ps.Error{Kind: ps.KindInternal, Step: "boot", Message: "the session's scripts cannot be loaded", Cause: err}
+	}
+	l := newLink(cfg.Starter)
+	shell, err := powershell.New(l)
+	if err != nil {
+		return nil, &ps.Error{Kind: ps.KindUnavailable, Step: "start", Message: "PowerShell cannot be started", Cause: err}
+	}
+	s := &Session{
+		cfg: cfg, link: l, shell: shell,
+		lines:    make(chan string),
+		broken:   make(chan struct{}),
+		executed: make(chan struct{}),
+		outDone:  make(chan struct{}),
+		errDone:  make(chan struct{}),
+		gone:     make(chan struct{}),
+		state:    busy,
+	}
+	s.budget.Store(cfg.MaxOutput)
+	boot := newRun(bootID)
+	s.current = boot
+	go s.execute(line)
+	go s.write()
+	go s.readOut()
+	go s.readErr()
+	go s.supervise()
+	if err := s.handshake(ctx, boot); err != nil {
+		s.Kill()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.StartTimeout <= 0 {
+		c.StartTimeout = DefaultStartTimeout
+	}
+	if c.Limit <= 0 {
+		c.Limit = DefaultLimit
+	}
+	if c.MaxOutput <= 0 {
+		c.MaxOutput = DefaultMaxOutput
+	}
+	if c.Log == nil {
+		c.Log = func(string, map[string]any) {}
+	}
+	return c
+}
+
+// Ready tells what the session said of itself when it started.
+func (s *Session) Ready() Ready {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
+}
+
+// Dead is closed as soon as the session takes no more requests.
+func (s *Session) Dead() <-chan struct{} { return s.broken }
+
+// Close ends the session in good order: it asks the request loop to end, lets
+// the process leave and kills it when it has not left in time or when ctx is
+// done. It returns when nothing of the session is left. A request that is
+// running is cut off. The error tells that the process had to be killed.
+func (s *Session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	before := s.state
+	if before == idle {
+		s.state = closing
+		close(s.lines)
+	}
+	s.mu.Unlock()
+	if before == busy {
+		s.Kill()
+	}
+	timer := time.NewTimer(endWait)
+	defer timer.Stop()
+	select {
+	case <-s.gone:
+	case <-ctx.Done():
+		s.fail(&ps.Error{Kind: ps.KindDied, Message: "closing was cut short", Cause: context.Cause(ctx)})
+	case <-timer.C:
+		s.fail(&ps.Error{Kind: ps.KindDied, Message: fmt.Sprintf("PowerShell did not leave within %s", endWait)})
+	}
+	<-s.gone
+	return s.brokenError()
+}
+
+// Kill ends the session at once and returns when nothing of it is left.
+func (s *Session) Kill() {
+	s.fail(&ps.Error{Kind: ps.KindDied, Message: "the session was ended"})
+	<-s.gone
+}
+
+// brokenError returns why the session broke, nil when it was closed in order.
+func (s *Session) brokenError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		return nil
+	}
+	return s.cause
+}
+
+// fail ends the session for that cause, unless it has one already.
+func (s *Session) fail(cause *ps.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failLocked(cause)
+}
+
+func (s *Session) failLocked(cause *ps.Error) {
+	if s.cause != nil {
+		return
+	}
+	select {
+	case <-s.gone:
+		return // closed in good order before
+	default:
+	}
+	s.cause = cause
+	s.state = broken
+	select {
+	case <-s.broken:
+	default:
+		close(s.broken)
+	}
+}
+
+// failRun ends the session for that cause if r is still waiting for its answer.
+func (s *Session) failRun(r *run, cause *ps.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == r {
+		s.failLocked(cause)
+	}
+}
+
+// execute runs the one command of the session. Its output and error are not
+// used: the Shell sees nothing but its markers, and its error quotes the whole
+// command.
+func (s *Session) execute(line string) {
+	defer close(s.executed)
+	if _, _, err := s.shell.Execute(line); err != nil {
+		s.fail(&ps.Error{Kind: ps.KindDied, Message: "the boot line could not be sent"})
+	}
+}
+
+// write sends data lines, then asks for the end. It is a goroutine of its own
+// because a process that does not read blocks it until it is killed.
+func (s *Session) write() {
+	send := func(text string) bool {
+		if _, err := io.WriteString(s.link.stdin, text); err != nil {
+			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell does not take input any more", Cause: err})
+			return false
+		}
+		return true
+	}
+	for {
+		select {
+		case line, more := <-s.lines:
+			if !more {
+				send("#\n")
+				return
+			}
+			if !send(line + "\n") {
+				return
+			}
+		case <-s.broken:
+			return
+		}
+	}
+}
+
+// readOut reads stdout to its end and hands each frame to the run it is for.
+func (s *Session) readOut() {
+	defer close(s.outDone)
+	split := newSplitter(s.link.stdout, s.link.outMarker, s.addNoise, s.spend)
+	for {
+		f, err := split.next()
+		switch {
+		case errors.Is(err, errMarker):
+			s.endOfLoop()
+		case errors.Is(err, io.EOF):
+			s.endOfOutput()
+			return
+		case err != nil:
+			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+			// The process is being killed; what it still writes must not block it.
+			_, _ = io.Copy(io.Discard, s.link.stdout)
+			return
+		default:
+			s.deliver(f)
+		}
+	}
+}
+
+// endOfLoop is called when the end marker has come on stdout: the boot line has
+// run to its end. That is in order only after '#'.
+func (s *Session) endOfLoop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != closing {
+		s.failLocked(&ps.Error{Kind: ps.KindDied, Message: "the request loop ended by itself"})
+	}
+	s.ended = true
+	s.link.release()
+}
+
+func (s *Session) endOfOutput() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended && s.state == closing {
+		return
+	}
+	s.failLocked(&ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"})
+}
+
+// deliver hands a frame to the run that waits for it; any other is a surprise.
+func (s *Session) deliver(f frame) {
+	s.mu.Lock()
+	r := s.current
+	switch {
+	case r == nil || r.id != f.id:
+		s.failLocked(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
+			Cause: fmt.Errorf("%s frame with id %q", f.kind, f.id)})
+		s.mu.Unlock()
+		return
+	case f.kind.last():
+		s.current = nil
+	}
+	s.mu.Unlock()
+	select {
+	case r.frames <- f:
+	case <-r.left:
+	}
+}
+
+func (s *Session) addNoise(b []byte) {
+	s.noise.add(b)
+	if !s.spend(int64(len(b))) {
+		s.tooMuch()
+	}
+}
+
+// spend takes n bytes from what may still be written.
+func (s *Session) spend(n int64) bool { return s.budget.Add(-n) >= 0 }
+
+func (s *Session) tooMuch() {
+	s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
+}
+
+// readErr keeps stderr for the log. No one decides anything by it.
+func (s *Session) readErr() {
+	defer close(s.errDone)
+	in := bufio.NewReaderSize(s.link.stderr, 16<<10)
+	for {
+		line, err := in.ReadSlice('\n')
+		marker := s.link.errMarker()
+		if marker == "" || !bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte(marker)) {
+			s.stderr.add(line)
+			if !s.spend(int64(len(line))) {
+				s.tooMuch()
+			}
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// supervise waits for the end of the session and sees to it that nothing is
+// left of it.
+func (s *Session) supervise() {
+	defer close(s.gone)
+	select {
+	case <-s.executed:
+		// The loop has ended. In good order the Shell says exit, closes stdin and
+		// waits; a kill, should it be needed, ends its wait.
+		left := make(chan struct{})
+		if s.brokenError() == nil {
+			go func() { defer close(left); s.shell.Exit() }()
+			select {
+			case <-left:
+			case <-s.broken:
+				s.kill()
+				<-left
+			}
+			break
+		}
+		s.kill()
+	case <-s.broken:
+		s.kill()
+	}
+	s.waitReaders()
+	s.link.release()
+	<-s.executed
+	s.closeStreams()
+	s.markClosed()
+	s.lastWords = s.flush("")
+}
+
+// markClosed closes broken for a session that ended in good order.
+func (s *Session) markClosed() {
+	s.mu.Lock()
+	s.state = broken
+	select {
+	case <-s.broken:
+	default:
+		close(s.broken)
+	}
+	cause, pid := s.cause, s.ready.PID
+	s.mu.Unlock()
+	if cause != nil {
+		s.cfg.Log("session ended", map[string]any{"reason": cause.Error(), "pid": pid})
+	}
+}
+
+// kill ends the process and waits until it is gone, for as long as that is
+// worth waiting for.
+func (s *Session) kill() {
+	err := s.link.process.Kill()
+	_ = s.link.stdin.Close()
+	select {
+	case <-s.link.exited:
+	case <-time.After(killWait):
+		s.link.abandon()
+		s.cfg.Log("PowerShell could not be ended", map[string]any{"error": fmt.Sprint(err), "pid": s.Ready().PID})
+	}
+}
+
+// waitReaders waits for both readers. A stream that something else holds open
+// is closed on our side.
+func (s *Session) waitReaders() {
+	deadline := time.Now().Add(drainWait)
+	for _, stream := range []struct {
+		done chan struct{}
+		in   io.Reader
+	}{{s.outDone, s.link.stdout}, {s.errDone, s.link.stderr}} {
+		select {
+		case <-stream.done:
+			continue
+		case <-time.After(time.Until(deadline)):
+		}
+		if c, ok := stream.in.(io.Closer); ok {
+			_ = c.Close()
+		}
+		select {
+		case <-stream.done:
+		case <-time.After(drainWait):
+			s.cfg.Log("an output of PowerShell stays open", map[string]any{"pid": s.Ready().PID})
+		}
+	}
+}
+
+func (s *Session) closeStreams() {
+	for _, stream := range []any{s.link.stdin, s.link.stdout, s.link.stderr} {
+		if c, ok := stream.(io.Closer); ok {
+			_ = c.Close()
+		}
+	}
+}
+
+// flush logs what did not belong to an answer, and returns its text.
+func (s *Session) flush(request string) string {
+	var all []string
+	for _, c := range []struct {
+		name string
+		*capture
+	}{{"text on standard error", &s.stderr}, {"noise on standard output", &s.noise}} {
+		text, total := c.take()
+		if total == 0 {
+			continue
+		}
+		s.cfg.Log(c.name, map[string]any{"text": text, "bytes": total, "request": request, "pid": s.Ready().PID})
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,33 @@
+//go:build !windows
+
+package session
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+func defaultPath() string { return "pwsh" }
+
+// A group is a process group: its id is the pid of the process that leads it.
+type group struct{}
+
+func startInGroup(cmd *exec.Cmd) (group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return group{}, cmd.Start()
+}
+
+func (group) kill(leader *os.Process) error {
+	return syscall.Kill(-leader.Pid, syscall.SIGKILL)
+}
+
+// end is called when the leader has just been waited for. As long as something
+// is left of the group, its id is not given away; if nothing is left, there is
+// most likely no such group.
+func (group) end(leader *os.Process) {
+	_ = syscall.Kill(-leader.Pid, syscall.SIGKILL)
+}
+
+// platformEnvironment keeps escape sequences and colours out of the output.
+func platformEnvironment([]string) []string { return []string{"TERM=dumb", "NO_COLOR=1"} }
