@@ -1,0 +1,91 @@
+package config
+
+import "time"
+
+// Row declares one setting.
+type Row struct {
+	Key     string // "http.listen"
+	Default string // as it would stand in the file
+	Doc     string // one sentence
+
+	value value
+}
+
+// Allowed says in words which values the setting takes.
+func (r Row) Allowed() string { return r.value.allowed() }
+
+// Rows lists every setting, in the order of the file.
+func Rows() []Row {
+	return []Row{
+		{"http.listen", "127.0.0.1:8080", "Address and port to listen on.",
+			address(func(s *Settings) *string { return &s.HTTP.Listen })},
+		{"http.dialect", "standard", "Shape of answers, unless a token has its own.",
+			choice(func(s *Settings) *string { return &s.HTTP.Dialect }, "standard", "classic")},
+		{"http.allowSecretsInQuery", "false", "Take passwords from the query string, as older clients send them.",
+			boolean(func(s *Settings) *bool { return &s.HTTP.AllowSecretsInQuery })},
+		{"http.allowedOrigins", "[]", "Origins of web pages that may call the API.",
+			texts(func(s *Settings) *[]string { return &s.HTTP.AllowedOrigins })},
+		{"http.trustedProxies", "[]", "Addresses or networks of proxies whose X-Forwarded-For is believed.",
+			texts(func(s *Settings) *[]string { return &s.HTTP.TrustedProxies })},
+		{"http.readTimeout", "30s", "Longest run of a request that reads one thing.",
+			duration(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })},
+		{"http.writeTimeout", "60s", "Longest run of a request that changes something.",
+			duration(func(s *Settings) *time.Duration { return &s.HTTP.WriteTimeout })},
+		{"http.listTimeout", "5m", "Longest run of a request that lists.",
+			duration(func(s *Settings) *time.Duration { return &s.HTTP.ListTimeout })},
+		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop.",
+			duration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout })},
+
+		{"auth.allowQueryToken", "false", "Take Auth-Token from the query string, as older clients send it.",
+			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
+
+		{"pool.directorySessions", "4", "PowerShell sessions for the directory; ADWS allows 5 connections per account and domain controller.",
+			number(func(s *Settings) *int { return &s.Pool.DirectorySessions }, 1, 64)},
+		{"pool.dnsSessions", "2", "PowerShell sessions for DNS.",
+			number(func(s *Settings) *int { return &s.Pool.DNSSessions }, 1, 64)},
+		{"pool.maxWait", "10s", "How long a request waits for a session before it is answered with 503.",
+			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxWait })},
+		{"pool.maxQueue", "256", "How many requests of a lane may wait.",
+			number(func(s *Settings) *int { return &s.Pool.MaxQueue }, 1, 100000)},
+		{"pool.maxRequests", "5000", "A session is replaced after so many requests.",
+			number(func(s *Settings) *int { return &s.Pool.MaxRequests }, 1, 10000000)},
+		{"pool.maxAge", "4h", "A session is replaced when it is about so old.",
+			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxAge })},
+		{"pool.startTimeout", "60s", "How long a session may take until it is ready.",
+			duration(func(s *Settings) *time.Duration { return &s.Pool.StartTimeout })},
+
+		{"servers.controllers", "[]", "Domain controllers to use, the preferred one first; none: Windows finds one.",
+			texts(func(s *Settings) *[]string { return &s.Servers.Controllers })},
+		{"servers.dnsServer", "\"\"", "DNS server to use; none: the domain controller in use.",
+			text(func(s *Settings) *string { return &s.Servers.DNSServer })},
+		{"servers.returnAfter", "10m", "How long after a failover the preferred server is tried again.",
+			duration(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
+
+		{"limits.bulkDelete", "50", "Most objects that one request removes.",
+			number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)},
+
+		{"log.format", "text", "Shape of the log.",
+			choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")},
+		{"log.level", "info", "Least important entries that are written.",
+			choice(func(s *Settings) *string { return &s.Log.Level }, "debug", "info", "warn", "error")},
+
+		{"sandbox.ldif", "[]", "LDIF files loaded into the simulated directory.",
+			texts(func(s *Settings) *[]string { return &s.Sandbox.LDIF })},
+		{"sandbox.zones", "[]", "Zone files loaded into the simulated DNS server.",
+			texts(func(s *Settings) *[]string { return &s.Sandbox.Zones })},
+		{"sandbox.generatedUsers", "0", "So many more users are generated.",
+			number(func(s *Settings) *int { return &s.Sandbox.GeneratedUsers }, 0, 1000000)},
+		{"sandbox.empty", "false", "Leave the built-in domain out; the domain is the topmost domainDNS entry of the files.",
+			boolean(func(s *Settings) *bool { return &s.Sandbox.Empty })},
+		{"sandbox.seed", "1", "Seed of everything that is generated: the same seed gives the same domain.",
+			number(func(s *Settings) *int { return &s.Sandbox.Seed }, 0, 1<<31-1)},
+		{"sandbox.culture", "en-US", "Language of the messages that the simulated Windows gives.",
+			choice(func(s *Settings) *string { return &s.Sandbox.Culture }, "en-US", "de-DE")},
+		{"sandbox.replicationLag", "0s", "How long a change takes to reach the second domain controller.",
+			duration(func(s *Settings) *time.Duration { return &s.Sandbox.ReplicationLag })},
+		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, scopes, dialect, limits {ous, zones, groups}.",
+			tokens(func(s *Settings) *[]Token { return &s.Sandbox.Tokens })},
+		{"sandbox.users", "[]", "Users of the sandbox who send name and password: name, password, scopes.",
+			users(func(s *Settings) *[]User { return &s.Sandbox.Users })},
+	}
+}

@@ -1,0 +1,113 @@
+// Package config holds the gateway's settings.
+//
+// Every setting is one row of a table ([Rows]): key, meaning, default, and how
+// its value is read. [Load] reads a YAML file and overrides in one strict pass
+// and reports every mistake at once, each with its place and what is allowed.
+package config
+
+import "time"
+
+// Settings are all settings with their values. The zero value is not usable:
+// start from [Default] or [Load].
+type Settings struct {
+	HTTP    HTTP
+	Auth    Auth
+	Pool    Pool
+	Servers Servers
+	Limits  Limits
+	Log     Log
+	Sandbox Sandbox
+}
+
+// HTTP is how the server listens and what it accepts.
+type HTTP struct {
+	Listen              string
+	Dialect             string // standard or classic
+	AllowSecretsInQuery bool
+	AllowedOrigins      []string
+	TrustedProxies      []string
+	ReadTimeout         time.Duration // longest run of a read
+	WriteTimeout        time.Duration // longest run of a change
+	ListTimeout         time.Duration // longest run of a list
+	ShutdownTimeout     time.Duration // for requests that run when the server is told to stop
+}
+
+// Auth is how credentials are taken.
+type Auth struct {
+	AllowQueryToken bool
+}
+
+// Pool is how many PowerShell sessions there are and how long they live.
+type Pool struct {
+	DirectorySessions int
+	DNSSessions       int
+	MaxWait           time.Duration
+	MaxQueue          int
+	MaxRequests       int
+	MaxAge            time.Duration
+	StartTimeout      time.Duration
+}
+
+// Servers is which domain controllers and DNS server are used.
+type Servers struct {
+	Controllers []string
+	DNSServer   string
+	ReturnAfter time.Duration
+}
+
+// Limits bounds what one request may do.
+type Limits struct {
+	BulkDelete int
+}
+
+// Log is how the log is written.
+type Log struct {
+	Format string // text or json
+	Level  string
+}
+
+// Sandbox is what the sandbox holds.
+type Sandbox struct {
+	LDIF           []string
+	Zones          []string
+	GeneratedUsers int
+	Empty          bool
+	Seed           int
+	Culture        string
+	ReplicationLag time.Duration
+	Tokens         []Token
+	Users          []User
+}
+
+// Token is a bearer token of the sandbox.
+type Token struct {
+	Value   string
+	Scopes  []string // empty: all
+	Dialect string   // empty: http.dialect
+	Limits  TokenLimits
+}
+
+// TokenLimits narrows what a token sees and changes. An empty list is no limit.
+type TokenLimits struct {
+	OUs    []string
+	Zones  []string
+	Groups []string
+}
+
+// User is a user of the sandbox who sends name and password (Basic).
+type User struct {
+	Name     string
+	Password string
+	Scopes   []string // empty: all
+}
+
+// Default returns the settings that hold where nothing is said.
+func Default() *Settings {
+	s := &Settings{}
+	for _, row := range Rows() {
+		if err := row.setText(s, row.Default); err != nil {
+			panic("config: default of " + row.Key + ": " + err.Error()) // a defect of the table; the tests walk it
+		}
+	}
+	return s
+}

@@ -1,0 +1,271 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// placedError is a fault inside a value that spans lines.
+type placedError struct {
+	line int
+	text string
+}
+
+func (e *placedError) Error() string { return e.text }
+
+func placed(line int, format string, args ...any) error {
+	return &placedError{line, fmt.Sprintf(format, args...)}
+}
+
+// value reads one kind of setting from its YAML node. The errors of set name
+// the place within the value where that helps; the caller adds key and line.
+type value interface {
+	set(s *Settings, node *yaml.Node) error
+	allowed() string
+}
+
+// setText reads a value as it would stand in the file.
+func (r Row) setText(s *Settings, text string) error {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
+		return errors.New("is not a YAML value; allowed: " + r.Allowed())
+	}
+	return r.value.set(s, document.Content[0])
+}
+
+// scalar is a setting of one word.
+type scalar[T any] struct {
+	field func(*Settings) *T
+	parse func(string) (T, error)
+	words string
+}
+
+func (v scalar[T]) allowed() string { return v.words }
+
+func (v scalar[T]) set(s *Settings, node *yaml.Node) error {
+	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
+		return errors.New("takes " + v.words)
+	}
+	parsed, err := v.parse(node.Value)
+	if err != nil {
+		return fmt.Errorf("%q is not allowed here: it takes %s", node.Value, v.words)
+	}
+	*v.field(s) = parsed
+	return nil
+}
+
+var errNotAllowed = errors.New("not allowed")
+
+func text(field func(*Settings) *string) value {
+	return scalar[string]{field, func(t string) (string, error) { return t, nil }, "a text"}
+}
+
+func choice(field func(*Settings) *string, words ...string) value {
+	return scalar[string]{field, func(t string) (string, error) {
+		if !slices.Contains(words, t) {
+			return "", errNotAllowed
+		}
+		return t, nil
+	}, "one of " + strings.Join(words, ", ")}
+}
+
+func address(field func(*Settings) *string) value {
+	return scalar[string]{field, func(t string) (string, error) {
+		_, port, err := net.SplitHostPort(t)
+		if err != nil {
+			return "", err
+		}
+		if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+			return "", errNotAllowed
+		}
+		return t, nil
+	}, "HOST:PORT, such as 127.0.0.1:8080"}
+}
+
+func boolean(field func(*Settings) *bool) value {
+	return scalar[bool]{field, func(t string) (bool, error) {
+		switch t {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return false, errNotAllowed
+	}, "true or false"}
+}
+
+func number(field func(*Settings) *int, low, high int) value {
+	return scalar[int]{field, func(t string) (int, error) {
+		n, err := strconv.Atoi(t)
+		if err != nil || n < low || n > high {
+			return 0, errNotAllowed
+		}
+		return n, nil
+	}, fmt.Sprintf("a whole number from %d to %d", low, high)}
+}
+
+func duration(field func(*Settings) *time.Duration) value {
+	return scalar[time.Duration]{field, func(t string) (time.Duration, error) {
+		d, err := time.ParseDuration(t)
+		if err != nil || d < 0 {
+			return 0, errNotAllowed
+		}
+		return d, nil
+	}, "a time such as 500ms, 30s, 5m or 4h"}
+}
+
+// list is a setting of many texts; one text stands for a list of one.
+type list struct {
+	field func(*Settings) *[]string
+}
+
+func texts(field func(*Settings) *[]string) value { return list{field} }
+
+func (list) allowed() string { return "a list of texts" }
+
+func (v list) set(s *Settings, node *yaml.Node) error {
+	items, err := stringList(node)
+	if err != nil {
+		return err
+	}
+	*v.field(s) = items
+	return nil
+}
+
+func stringList(node *yaml.Node) ([]string, error) {
+	if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {
+		return []string{node.Value}, nil
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nil, errors.New("takes a list of texts")
+	}
+	var items []string
+	for _, item := range node.Content {
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return nil, placed(item.Line, "takes a list of texts")
+		}
+		items = append(items, item.Value)
+	}
+	return items, nil
+}
+
+// records is a setting of many records with named parts.
+type records[T any] struct {
+	field func(*Settings) *[]T
+	parts func(*T) map[string]part
+	need  []string
+	words string
+}
+
+// part reads one named part of a record.
+type part func(node *yaml.Node) error
+
+func (v records[T]) allowed() string { return v.words }
+
+func (v records[T]) set(s *Settings, node *yaml.Node) error {
+	if node.Kind != yaml.SequenceNode {
+		return errors.New("takes " + v.words)
+	}
+	var all []T
+	var faults []error
+	for _, item := range node.Content {
+		var record T
+		faults = append(faults, readParts(item, v.parts(&record), v.need, v.words)...)
+		all = append(all, record)
+	}
+	*v.field(s) = all
+	return errors.Join(faults...) // nil without faults
+}
+
+// readParts reads a mapping strictly and returns every fault.
+func readParts(node *yaml.Node, parts map[string]part, need []string, words string) []error {
+	if node.Kind != yaml.MappingNode {
+		return []error{placed(node.Line, "takes %s", words)}
+	}
+	var faults []error
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, val := node.Content[i], node.Content[i+1]
+		read, known := parts[key.Value]
+		switch {
+		case !known:
+			faults = append(faults, placed(key.Line, "unknown part %q: takes %s", key.Value, words))
+		case seen[key.Value]:
+			faults = append(faults, placed(key.Line, "%q is given twice", key.Value))
+		default:
+			for _, err := range split(read(val)) {
+				faults = append(faults, within(val.Line, key.Value, err))
+			}
+		}
+		seen[key.Value] = true
+	}
+	for _, name := range need {
+		if !seen[name] {
+			faults = append(faults, placed(node.Line, "%q is missing", name))
+		}
+	}
+	return faults
+}
+
+// within says in which part of a record a fault lies, keeping its line.
+func within(line int, name string, err error) error {
+	var inner *placedError
+	if errors.As(err, &inner) {
+		line = inner.line
+	}
+	return placed(line, "%s: %v", name, err)
+}
+
+func intoText(field *string, words ...string) part {
+	return func(node *yaml.Node) error {
+		if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || node.Value == "" {
+			return errors.New("takes a text")
+		}
+		if len(words) > 0 && !slices.Contains(words, node.Value) {
+			return errors.New("takes one of " + strings.Join(words, ", "))
+		}
+		*field = node.Value
+		return nil
+	}
+}
+
+func intoList(field *[]string) part {
+	return func(node *yaml.Node) (err error) {
+		*field, err = stringList(node)
+		return err
+	}
+}
+
+func tokens(field func(*Settings) *[]Token) value {
+	return records[Token]{field, func(t *Token) map[string]part {
+		return map[string]part{
+			"value":   intoText(&t.Value),
+			"scopes":  intoList(&t.Scopes),
+			"dialect": intoText(&t.Dialect, "standard", "classic"),
+			"limits": func(node *yaml.Node) error {
+				return errors.Join(readParts(node, map[string]part{
+					"ous":    intoList(&t.Limits.OUs),
+					"zones":  intoList(&t.Limits.Zones),
+					"groups": intoList(&t.Limits.Groups),
+				}, nil, "ous, zones and groups, each a list")...)
+			},
+		}
+	}, []string{"value"}, "a list of tokens with value, scopes, dialect and limits"}
+}
+
+func users(field func(*Settings) *[]User) value {
+	return records[User]{field, func(u *User) map[string]part {
+		return map[string]part{
+			"name":     intoText(&u.Name),
+			"password": intoText(&u.Password),
+			"scopes":   intoList(&u.Scopes),
+		}
+	}, []string{"name", "password"}, "a list of users with name, password and scopes"}
+}

@@ -1,0 +1,15 @@
+# Reads one user.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+Set-GatewayStep -Label 'find user' -Arg 'UserName'
+$properties = Get-GatewayUserProperty -Field $Field
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -Server $Server -Arg 'UserName'
+Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+
+ConvertTo-GatewayUser -User @($user) -Field $Field

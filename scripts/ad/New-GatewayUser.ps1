@@ -1,0 +1,129 @@
+# Creates a user: disabled first, then password and flags, enabled last. A failed step removes it again.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [AllowNull()] [securestring] $Password,
+    [AllowNull()] [string] $FirstName,
+    [AllowNull()] [string] $Initials,
+    [AllowNull()] [string] $LastName,
+    [AllowNull()] [string] $DisplayName,
+    [AllowNull()] [string] $Description,
+    [AllowNull()] [string] $EmailAddress,
+    [AllowNull()] [string] $Department,
+    [AllowNull()] [string] $Office,
+    [AllowNull()] [string] $Company,
+    [AllowNull()] [string] $JobTitle,
+    [AllowNull()] [string] $OUPath,
+    [bool] $ChangePasswordNextLogon = $true,
+    [bool] $PasswordNeverExpired = $false,
+    [AllowNull()] [string] $Manager,
+    [AllowNull()] [string] $Street,
+    [AllowNull()] [string] $POBox,
+    [AllowNull()] [string] $City,
+    [AllowNull()] [string] $State,
+    [AllowNull()] [string] $ZipCode,
+    [AllowNull()] [string] $CountryCode2,
+    [AllowNull()] [string] $CountryName,
+    [int] $CountryNumber = 0,
+    [AllowNull()] [string] $OfficePhone,
+    [AllowNull()] [string] $HomePhone,
+    [AllowNull()] [string] $MobilePhone,
+    [AllowNull()] [string] $ProfilePath,
+    [AllowNull()] [string] $ProfileLogonScript,
+    [AllowNull()] [string] $HomeFolderDirectory,
+    [AllowNull()] [string] $HomeFolderDrive,
+    [AllowNull()] [string] $HomeFolderPath,
+    [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$domain = Get-GatewayDomain -Server $Server
+$escaped = Get-GatewayLdapEscaped -Value $UserName
+$principal = $UserName + '@' + $domain.dns
+$parent = $domain.users
+if ($OUPath) {
+    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+}
+Set-GatewayStep -Label 'check names' -Arg 'UserName'
+$taken = @(Get-GatewayObject -Class 'any' -Filter ('(sAMAccountName=' + $escaped + ')') -Base $domain.dn -Server $Server)
+if ($taken.Length -eq 0) {
+    $taken = @(Get-GatewayObject -Class 'any' -Filter ('(userPrincipalName=' + (Get-GatewayLdapEscaped -Value $principal) + ')') -Base $domain.dn -Server $Server)
+}
+if ($taken.Length -eq 0) {
+    $taken = @(Get-GatewayObject -Class 'any' -Filter ('(cn=' + $escaped + ')') -Base $parent -Scope 'OneLevel' -Server $Server)
+}
+if ($taken.Length -gt 0) {
+    $holder = [string]$taken[0].DistinguishedName
+    Stop-Gateway -Code 'conflict' -Arg 'UserName' -Message "The name '$UserName' is taken by '$holder'."
+}
+$managerDn = ''
+if ($Manager) {
+    Set-GatewayStep -Label 'find manager' -Arg 'Manager'
+    $found = Find-GatewayAccount -Class 'user' -Identity $Manager -Server $Server -Arg 'Manager' -Quiet
+    if ($null -eq $found) {
+        Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message "The manager '$Manager' was not found."
+    }
+    $managerDn = [string]$found.DistinguishedName
+}
+
+# Guard.
+Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+
+$attributes = @{}
+$texts = @{
+    givenName = $FirstName; initials = $Initials; sn = $LastName; displayName = $DisplayName
+    description = $Description; mail = $EmailAddress; department = $Department
+    physicalDeliveryOfficeName = $Office; company = $Company; title = $JobTitle; manager = $managerDn
+    streetAddress = $Street; postOfficeBox = $POBox; l = $City; st = $State; postalCode = $ZipCode
+    c = $CountryCode2; co = $CountryName; telephoneNumber = $OfficePhone; homePhone = $HomePhone
+    mobile = $MobilePhone; profilePath = $ProfilePath; scriptPath = $ProfileLogonScript
+    homeDirectory = $HomeFolderDirectory; homeDrive = $HomeFolderDrive
+}
+if ($HomeFolderPath) { $texts['homeDirectory'] = $HomeFolderPath }
+foreach ($name in @($texts.Keys)) {
+    if ($texts[$name]) { $attributes[$name] = $texts[$name] }
+}
+if ($CountryCode2) { $attributes['countryCode'] = $CountryNumber }
+
+# Act.
+Set-GatewayStep -Label 'create user' -Arg 'UserName'
+$create = @{
+    Name = $UserName; SamAccountName = $UserName; UserPrincipalName = $principal; Path = $parent
+    Enabled = $false; Server = $Server; PassThru = $true; Confirm = $false
+}
+if ($attributes.Count -gt 0) { $create['OtherAttributes'] = $attributes }
+$user = New-ADUser @create
+$guid = [string]$user.ObjectGUID
+$remove = { param($Guid, $Server) Remove-ADUser -Identity $Guid -Server $Server -Confirm:$false }
+Complete-GatewayStep -Label 'create user' -Guid $guid -Dn ([string]$user.DistinguishedName) -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
+
+if ($PasswordNeverExpired) {
+    Set-GatewayStep -Label 'set flags' -Arg 'PasswordNeverExpired'
+    Set-ADUser -Identity $guid -PasswordNeverExpires $true -Server $Server -Confirm:$false
+}
+if ($null -ne $Password) {
+    Set-GatewayStep -Label 'set password' -Arg 'Password'
+    Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
+    Set-GatewayStep -Label 'enable user' -Arg 'Password'
+    Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+}
+# A new account has to change its password; a password that was just set counts as changed.
+if ($ChangePasswordNextLogon -and $null -ne $Password) {
+    Set-GatewayStep -Label 'force password change' -Arg 'ChangePasswordNextLogon'
+    Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false
+}
+if (-not $ChangePasswordNextLogon -and $null -eq $Password) {
+    Set-GatewayStep -Label 'lift password change' -Arg 'ChangePasswordNextLogon'
+    Set-ADUser -Identity $guid -ChangePasswordAtLogon $false -Server $Server -Confirm:$false
+}
+Complete-GatewayChange -Effect 'created'
+
+# Report.
+$properties = Get-GatewayUserProperty -Field $Field
+$created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -Server $Server -Arg 'UserName' -Write
+$record = ConvertTo-GatewayUser -User @($created) -Field $Field
+Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
+$record

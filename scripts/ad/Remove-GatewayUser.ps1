@@ -1,0 +1,41 @@
+# Removes a user and answers with the record as it was.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+Set-GatewayStep -Label 'find user' -Arg 'UserName'
+$guards = @('adminCount', 'isCriticalSystemObject', 'ProtectedFromAccidentalDeletion')
+$properties = (Get-GatewayUserProperty -Field $Field) + $guards
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -Server $Server -Arg 'UserName' -Write
+$guid = [string]$user.ObjectGUID
+$dn = [string]$user.DistinguishedName
+
+# Guard.
+Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+if ([string]$user.isCriticalSystemObject -eq 'True') {
+    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is a critical system object and cannot be removed."
+}
+if ([bool]$user.ProtectedFromAccidentalDeletion) {
+    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is protected from accidental deletion. Lift the protection first."
+}
+if (Test-GatewayChild -Dn $dn -Server $Server) {
+    Stop-Gateway -Code 'not_empty' -Arg 'UserName' -Message "The user '$dn' has objects below it. Remove those first."
+}
+$record = ConvertTo-GatewayUser -User @($user) -Field $Field
+
+# Act.
+Set-GatewayStep -Label 'remove user' -Arg 'UserName'
+Remove-ADUser -Identity $guid -Server $Server -Confirm:$false
+Complete-GatewayStep -Label 'remove user' -Guid $guid -Dn $dn
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
+$record

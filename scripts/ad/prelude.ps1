@@ -1,0 +1,359 @@
+# What the scripts of the directory share: domain, look-ups, limits, projections.
+# Loaded after the common prelude, in sessions with the ActiveDirectory module.
+
+#region Domain and limits
+
+# The domain of the pinned server: asked once a session, it does not change under a running gateway.
+function Get-GatewayDomain {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    if (-not $GatewayDomains.ContainsKey($Server)) {
+        $domain = Get-ADDomain -Server $Server
+        $GatewayDomains[$Server] = @{
+            dn        = [string]$domain.DistinguishedName
+            dns       = [string]$domain.DNSRoot
+            netBios   = [string]$domain.NetBIOSName
+            sid       = [string]$domain.DomainSID
+            users     = [string]$domain.UsersContainer
+            computers = [string]$domain.ComputersContainer
+        }
+    }
+    $GatewayDomains[$Server]
+}
+
+# Tells whether an object lies in, or is, one of the containers. All names come from the directory
+# itself, so they are written alike but for case.
+function Test-GatewayWithin {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Base
+    )
+    foreach ($container in $Base) {
+        if ($Dn -eq $container) { return $true }
+        if ($Dn.EndsWith(',' + $container, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+    }
+    return $false
+}
+
+# The caller's allowed OUs as the directory writes them; one that does not exist allows nothing.
+# Returns $null where there is no limit.
+function Get-GatewayAllowedDn {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return $null }
+    $found = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    foreach ($ou in $AllowedOU) {
+        $domain = Get-GatewayDomain -Server $Server
+        $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $ou) + ')'
+        foreach ($container in @(Get-ADObject -LDAPFilter $filter -SearchBase $domain.dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)) {
+            $found.Add([string]$container.DistinguishedName)
+        }
+    }
+    , $found.ToArray()
+}
+
+# Refuses an object outside the caller's allowed OUs.
+function Assert-GatewayAllowed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server,
+        [string] $Arg
+    )
+    if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return }
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    if (-not (Test-GatewayWithin -Dn $Dn -Base $bases)) {
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Dn' is outside the OUs that this token is limited to."
+    }
+}
+
+# Refuses to change what guards the domain unless the caller is privileged: accounts protected by
+# AdminSDHolder, built-in ones (RID below 1000), critical objects, the gateway's own account.
+function Assert-GatewayPrivilege {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Server,
+        [string] $Arg
+    )
+    if ($Privileged) { return }
+    $reason = ''
+    if ([string]$Object.adminCount -eq '1') { $reason = 'it is protected by AdminSDHolder (adminCount=1)' }
+    if ([string]$Object.isCriticalSystemObject -eq 'True') { $reason = 'it is a critical system object' }
+    $sid = [string]$Object.SID
+    if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { $reason = 'it is a built-in account or group' }
+    $account = [string]$Object.SamAccountName
+    if ($account -eq [Environment]::UserName -and (Get-GatewayDomain -Server $Server).netBios -eq [Environment]::UserDomainName) {
+        $reason = 'it is the account the gateway runs as'
+    }
+    if ($reason -ne '') {
+        Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$account' needs the scope 'privileged': $reason."
+    }
+}
+
+#endregion
+
+#region Look-ups
+
+# Objects of one class by an LDAP filter that the caller has built from escaped values.
+function Get-GatewayObject {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('user', 'container', 'any')] [string] $Class,
+        [Parameter(Mandatory)] [string] $Filter,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Base,
+        [ValidateSet('Base', 'OneLevel', 'Subtree')] [string] $Scope = 'Subtree',
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $search = @{ SearchBase = $Base; SearchScope = $Scope; ResultSetSize = $null; Server = $Server }
+    if ($Property.Length -gt 0) { $search['Properties'] = $Property }
+    switch ($Class) {
+        'user' { Get-ADUser -LDAPFilter ('(&(objectCategory=person)(objectClass=user)' + $Filter + ')') @search }
+        'container' {
+            $classes = '(|(objectClass=organizationalUnit)(objectClass=container)(objectClass=domainDNS)(objectClass=builtinDomain))'
+            Get-ADObject -LDAPFilter ('(&' + $classes + $Filter + ')') @search
+        }
+        'any' { Get-ADObject -LDAPFilter $Filter @search }
+    }
+}
+
+# Finds one account by GUID, distinguished name or sAMAccountName, in this order, and for reads by
+# its common name last (facts C16-C22). Ends the request with not_found or ambiguous.
+function Find-GatewayAccount {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('user')] [string] $Class,
+        [Parameter(Mandatory)] [string] $Identity,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg,
+        [switch] $Write,
+        [switch] $Quiet
+    )
+    $base = (Get-GatewayDomain -Server $Server).dn
+    $escaped = Get-GatewayLdapEscaped -Value $Identity
+    $filters = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    if ($Identity -match '^\{?[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\}?$') {
+        $filters.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Identity)) + ')')
+    }
+    if ($Identity.Contains('=')) { $filters.Add('(distinguishedName=' + $escaped + ')') }
+    $filters.Add('(sAMAccountName=' + $escaped + ')')
+    foreach ($filter in $filters) {
+        $found = @(Get-GatewayObject -Class $Class -Filter $filter -Property $Property -Base $base -Server $Server)
+        if ($found.Length -eq 1) { return $found[0] }
+    }
+    $named = @(Get-GatewayObject -Class $Class -Filter ('(cn=' + $escaped + ')') -Property $Property -Base $base -Server $Server)
+    if ($named.Length -eq 1 -and -not $Write) { return $named[0] }
+    if ($named.Length -gt 1 -and -not $Write) {
+        $names = @(foreach ($object in $named) { [string]$object.SamAccountName }) -join ', '
+        Stop-Gateway -Code 'ambiguous' -Arg $Arg -Message "Several objects have the name '$Identity'. Use one of the account names: $names."
+    }
+    if ($Quiet) { return $null }
+    if ($named.Length -ge 1) {
+        $names = @(foreach ($object in $named) { [string]$object.SamAccountName }) -join ', '
+        Stop-Gateway -Code 'not_found' -Arg $Arg -Message "No $Class has the account name '$Identity'. It is the common name of: $names. Use that account name to change it."
+    }
+    Stop-Gateway -Code 'not_found' -Arg $Arg -Message "The $Class '$Identity' was not found."
+}
+
+# Finds an OU, a container or the domain root by its distinguished name; ends the request with Code
+# when there is none.
+function Find-GatewayContainer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg,
+        [Parameter(Mandatory)] [string] $Code,
+        [switch] $Quiet
+    )
+    $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $Dn) + ')'
+    $found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $Property -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)
+    if ($found.Length -eq 1) { return $found[0] }
+    if ($Quiet) { return $null }
+    Stop-Gateway -Code $Code -Arg $Arg -Message "There is no OU or container '$Dn'."
+}
+
+# Tells whether anything lies directly below an object.
+function Test-GatewayChild {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
+    @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Dn -SearchScope OneLevel -ResultSetSize 1 -Server $Server).Length -gt 0
+}
+
+# Sorts objects of the directory by name, upper-cased, then by distinguished name, compared by code unit.
+function Get-GatewaySorted {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Items,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    $zero = [string][char]0
+    $kept = New-Object -TypeName 'System.Collections.Generic.List[object]'
+    $keys = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    foreach ($item in $Items) {
+        $dn = [string]$item.DistinguishedName
+        if ($null -eq $bases -or (Test-GatewayWithin -Dn $dn -Base $bases)) {
+            $kept.Add($item)
+            $keys.Add(([string]$item.Name).ToUpperInvariant() + $zero + $dn)
+        }
+    }
+    $sorted = $kept.ToArray()
+    [System.Array]::Sort($keys.ToArray(), $sorted, [System.StringComparer]::Ordinal)
+    , $sorted
+}
+
+#endregion
+
+#region Records: ordered dictionaries of cast values (facts-5.1 K6). An absent text is ''.
+
+# Which properties of the directory each field of a user's record needs.
+$GatewayUserProperties = @{
+    firstName              = @('givenName')
+    initials               = @('initials')
+    lastName               = @('sn')
+    displayName            = @('displayName')
+    description            = @('description')
+    emailAddress           = @('mail')
+    department             = @('department')
+    office                 = @('physicalDeliveryOfficeName')
+    company                = @('company')
+    jobTitle               = @('title')
+    manager                = @('manager')
+    streetAddress          = @('streetAddress')
+    streetPoBox            = @('postOfficeBox')
+    city                   = @('l')
+    state                  = @('st')
+    postalCode             = @('postalCode')
+    country                = @('c')
+    officePhone            = @('telephoneNumber')
+    homePhone              = @('homePhone')
+    mobilePhone            = @('mobile')
+    profilePath            = @('profilePath')
+    profileLogonScript     = @('scriptPath')
+    homeFolderPath         = @('homeDirectory', 'homeDrive')
+    homeFolderDrive        = @('homeDrive')
+    homeFolderDirectory    = @('homeDirectory', 'homeDrive')
+    lockedOut              = @('LockedOut')
+    changePasswordNextLogon = @('pwdLastSet', 'userAccountControl')
+    passwordNeverExpired   = @('userAccountControl')
+    passwordLastSet        = @('pwdLastSet')
+    accountExpires         = @('accountExpires')
+    created                = @('whenCreated')
+    modified               = @('whenChanged')
+}
+
+# The properties to ask for so that these fields can be told.
+function Get-GatewayUserProperty {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string[]] $Field)
+    $needed = @{}
+    foreach ($name in $Field) {
+        foreach ($property in @($GatewayUserProperties[$name])) {
+            if ($null -ne $property) { $needed[$property] = $true }
+        }
+    }
+    , [string[]]@($needed.Keys)
+}
+
+# The instant of a file time as RFC 3339, '' where it stands for "not set" or "never" (facts E9).
+function Get-GatewayFileTime {
+    [CmdletBinding()]
+    param([AllowNull()] [object] $Value)
+    if ($null -eq $Value) { return '' }
+    $ticks = [long]$Value
+    if ($ticks -le 0 -or $ticks -eq 9223372036854775807) { return '' }
+    [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
+}
+
+# Writes the records of users, with the wanted fields only. It works on many at once because
+# calling a function for each costs more than the work.
+function ConvertTo-GatewayUser {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $User,
+        [Parameter(Mandatory)] [string[]] $Field
+    )
+    $want = @{}
+    foreach ($name in $Field) { $want[$name] = $true }
+    foreach ($item in $User) {
+        $record = [ordered]@{}
+        if ($want['guid']) { $record['guid'] = [string]$item.ObjectGUID }
+        if ($want['username']) { $record['username'] = [string]$item.SamAccountName }
+        if ($want['samUsername']) { $record['samUsername'] = [string]$item.SamAccountName }
+        if ($want['name']) { $record['name'] = [string]$item.Name }
+        if ($want['userPrincipalName']) { $record['userPrincipalName'] = [string]$item.UserPrincipalName }
+        if ($want['sid']) { $record['sid'] = [string]$item.SID }
+        if ($want['distinguishedName']) { $record['distinguishedName'] = [string]$item.DistinguishedName }
+        if ($want['firstName']) { $record['firstName'] = [string]$item.givenName }
+        if ($want['initials']) { $record['initials'] = [string]$item.initials }
+        if ($want['lastName']) { $record['lastName'] = [string]$item.sn }
+        if ($want['displayName']) { $record['displayName'] = [string]$item.displayName }
+        if ($want['description']) { $record['description'] = [string]$item.description }
+        if ($want['emailAddress']) { $record['emailAddress'] = [string]$item.mail }
+        if ($want['department']) { $record['department'] = [string]$item.department }
+        if ($want['office']) { $record['office'] = [string]$item.physicalDeliveryOfficeName }
+        if ($want['company']) { $record['company'] = [string]$item.company }
+        if ($want['ouPath']) { $record['ouPath'] = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '') }
+        if ($want['jobTitle']) { $record['jobTitle'] = [string]$item.title }
+        if ($want['manager']) { $record['manager'] = [string]$item.manager }
+        if ($want['streetAddress']) { $record['streetAddress'] = [string]$item.streetAddress }
+        if ($want['streetPoBox']) { $record['streetPoBox'] = [string]@($item.postOfficeBox)[0] }
+        if ($want['city']) { $record['city'] = [string]$item.l }
+        if ($want['state']) { $record['state'] = [string]$item.st }
+        if ($want['postalCode']) { $record['postalCode'] = [string]$item.postalCode }
+        if ($want['country']) { $record['country'] = [string]$item.c }
+        if ($want['officePhone']) { $record['officePhone'] = [string]$item.telephoneNumber }
+        if ($want['homePhone']) { $record['homePhone'] = [string]$item.homePhone }
+        if ($want['mobilePhone']) { $record['mobilePhone'] = [string]$item.mobile }
+        if ($want['profilePath']) { $record['profilePath'] = [string]$item.profilePath }
+        if ($want['profileLogonScript']) { $record['profileLogonScript'] = [string]$item.scriptPath }
+        $drive = [string]$item.homeDrive
+        if ($want['homeFolderPath']) { $record['homeFolderPath'] = [string]$(if ($drive -eq '') { $item.homeDirectory }) }
+        if ($want['homeFolderDrive']) { $record['homeFolderDrive'] = $drive }
+        if ($want['homeFolderDirectory']) { $record['homeFolderDirectory'] = [string]$(if ($drive -ne '') { $item.homeDirectory }) }
+        if ($want['enabled']) { $record['enabled'] = [bool]$item.Enabled }
+        if ($want['lockedOut']) { $record['lockedOut'] = [bool]$item.LockedOut }
+        $neverExpires = ([int]$item.userAccountControl -band 0x10000) -ne 0
+        if ($want['changePasswordNextLogon']) { $record['changePasswordNextLogon'] = ([long]$item.pwdLastSet -eq 0 -and -not $neverExpires) }
+        if ($want['passwordNeverExpired']) { $record['passwordNeverExpired'] = $neverExpires }
+        if ($want['passwordLastSet']) { $record['passwordLastSet'] = [string](Get-GatewayFileTime -Value $item.pwdLastSet) }
+        if ($want['accountExpires']) { $record['accountExpires'] = [string](Get-GatewayFileTime -Value $item.accountExpires) }
+        if ($want['created']) { $record['created'] = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        if ($want['modified']) { $record['modified'] = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        $record
+    }
+}
+
+# What ConvertTo-GatewayContainer needs.
+$GatewayContainerProperties = @('description', 'ProtectedFromAccidentalDeletion', 'whenCreated', 'whenChanged')
+
+# Writes the records of OUs and containers.
+function ConvertTo-GatewayContainer {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Container)
+    foreach ($item in $Container) {
+        [ordered]@{
+            guid        = [string]$item.ObjectGUID
+            name        = [string]$item.Name
+            path        = [string]$item.DistinguishedName
+            protected   = [bool]$item.ProtectedFromAccidentalDeletion
+            description = [string]@($item.description)[0]
+            created     = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            modified    = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            container   = [bool]([string]$item.ObjectClass -ne 'organizationalUnit')
+        }
+    }
+}
+
+#endregion

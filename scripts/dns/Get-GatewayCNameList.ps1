@@ -1,0 +1,42 @@
+# Lists the CNAME records of one zone, or of all zones that the server holds itself.
+[CmdletBinding()]
+param(
+    [AllowNull()] [string] $ZoneName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+$zones = New-Object -TypeName 'System.Collections.Generic.List[object]'
+if ($ZoneName) {
+    $zones.Add((Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone))
+} else {
+    Set-GatewayStep -Label 'list zones'
+    foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
+        if ([bool]$zone.IsAutoCreated -or [string]$zone.ZoneName -eq 'TrustAnchors') { continue }
+        if (@('Forwarder', 'Stub') -contains [string]$zone.ZoneType) { continue }
+        if (Test-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone) { $zones.Add($zone) }
+    }
+}
+
+# The order of the whole list is name, zone, data, so all zones are read before the first record is written.
+$zero = [string][char]0
+$found = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$keys = New-Object -TypeName 'System.Collections.Generic.List[string]'
+foreach ($zone in $zones) {
+    $name = [string]$zone.ZoneName
+    Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
+    try {
+        $records = @(Get-DnsServerResourceRecord -ZoneName $name -RRType 'CName' -ComputerName $ComputerName)
+        foreach ($record in @(ConvertTo-GatewayCName -Record $records -ZoneName $name)) {
+            $found.Add($record)
+            $keys.Add($record['name'].ToUpperInvariant() + $zero + $name.ToUpperInvariant() + $zero + $record['data'].ToUpperInvariant())
+        }
+    } catch {
+        if ($ZoneName) { throw }
+        $code = Get-GatewayErrorCode -Record $_
+        Add-GatewayWarning -Code 'zone_unreadable' -Target $name -Message "The records of this zone could not be read (error $code); they are missing from the list."
+    }
+}
+$sorted = $found.ToArray()
+[System.Array]::Sort($keys.ToArray(), $sorted, [System.StringComparer]::Ordinal)
+$sorted

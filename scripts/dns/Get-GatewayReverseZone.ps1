@@ -1,0 +1,17 @@
+# Reads one reverse lookup zone.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [bool] $IgnoreSystemZones = $true,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+$zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
+if (-not [bool]$zone.IsReverseLookupZone) {
+    Stop-Gateway -Code 'invalid_request' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a forward lookup zone."
+}
+if ($IgnoreSystemZones -and (Test-GatewaySystemZone -Zone $zone)) {
+    Stop-Gateway -Code 'not_found' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a system zone. Ask with IgnoreSystemZones=false to see it."
+}
+ConvertTo-GatewayZone -Zone @($zone)

@@ -1,0 +1,31 @@
+# Removes a reverse lookup zone with all its records.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve and guard.
+$zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
+if (-not [bool]$zone.IsReverseLookupZone) {
+    Stop-Gateway -Code 'invalid_request' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a forward lookup zone."
+}
+if (Test-GatewaySystemZone -Zone $zone) {
+    Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$ZoneName' belongs to the DNS server itself."
+}
+Set-GatewayStep -Label 'count records' -Arg 'ZoneName'
+$records = @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)
+$report = ConvertTo-GatewayZone -Zone @($zone)
+$dn = [string]$zone.DistinguishedName
+
+# Act.
+Set-GatewayStep -Label 'remove zone' -Arg 'ZoneName'
+Remove-DnsServerZone -Name $ZoneName -ComputerName $ComputerName -Force -Confirm:$false
+Complete-GatewayStep -Label 'remove zone' -Dn $dn
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+$script:GatewayCounts['records'] = [int]$records.Length
+Add-GatewayChange -Dn $dn -Before $report -After $null
+$report

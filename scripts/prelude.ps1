@@ -1,0 +1,361 @@
+# What every script of the gateway shares. A session loads this text once, then the scripts as functions.
+# It runs unchanged in Windows PowerShell 5.1, PowerShell 7 and the sandbox engine.
+# Every function is named Verb-GatewayNoun, because an alias would win over a shorter name.
+# What must not be logged is never a parameter of a command: module logging and transcripts
+# record those (facts-5.1 K3). So the request's line and its secrets travel in variables.
+
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$WarningPreference = 'SilentlyContinue'
+$VerbosePreference = 'SilentlyContinue'
+$DebugPreference = 'SilentlyContinue'
+$InformationPreference = 'SilentlyContinue'
+$ConfirmPreference = 'None'
+
+$GatewayUtf8 = New-Object -TypeName System.Text.UTF8Encoding -ArgumentList $false
+$GatewayStdout = [Console]::OpenStandardOutput()
+$GatewayLineFeed = [byte[]](, 10)
+$GatewayBatchSize = 500
+$GatewayInvariant = [System.Globalization.CultureInfo]::InvariantCulture
+$GatewayDateFormat = 'yyyy-MM-ddTHH:mm:ssZ'
+$GatewayDomains = @{}
+
+$script:GatewayLine = ''
+$script:GatewaySecrets = @()
+$script:GatewayId = '?'
+$script:GatewayStep = ''
+$script:GatewayArg = ''
+$script:GatewayEffect = 'none'
+$script:GatewayCounts = @{}
+$script:GatewayUndo = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$script:GatewayWarnings = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$script:GatewayChanges = New-Object -TypeName 'System.Collections.Generic.List[object]'
+
+#region Frames and the request loop
+
+# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF.
+function Write-GatewayFrame {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Id,
+        [Parameter(Mandatory)] [string] $Kind,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Payload
+    )
+    $body = $GatewayUtf8.GetBytes($Payload)
+    $head = $GatewayUtf8.GetBytes([string][char]30 + $Id + ' ' + $Kind + ' ' + $body.Length + [string][char]10)
+    $GatewayStdout.Write($head, 0, $head.Length)
+    $GatewayStdout.Write($body, 0, $body.Length)
+    $GatewayStdout.Write($GatewayLineFeed, 0, 1)
+    $GatewayStdout.Flush()
+}
+
+# Turns a decoded JSON value into the argument a script takes. Strings carry a prefix, so that
+# no text is taken for a date (facts B31): '=' text, '!' the number of a secret.
+function ConvertFrom-GatewayValue {
+    [CmdletBinding()]
+    param([AllowNull()] [object] $Value)
+    if ($null -eq $Value) { return $null }
+    if ($Value -is [string]) {
+        $text = $Value.Substring(1)
+        if ($Value.Substring(0, 1) -eq '!') { return $script:GatewaySecrets[[int]$text] }
+        return $text
+    }
+    if ($Value -is [System.Array]) {
+        $list = New-Object -TypeName 'System.Collections.Generic.List[object]'
+        foreach ($item in $Value) { $list.Add((ConvertFrom-GatewayValue -Value $item)) }
+        return , $list.ToArray()
+    }
+    return $Value
+}
+
+# The number of an error, as text: a Win32 code of the directory ('8333') or of DNS ('9601'), else ''.
+# Messages are localised and never looked at (facts D3).
+function Get-GatewayErrorCode {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    $cursor = $Record.Exception
+    while ($null -ne $cursor) {
+        $names = $cursor.PSObject.Properties.Name
+        if ($names -contains 'ErrorCode') { return [string]$cursor.ErrorCode }
+        if ($names -contains 'MessageId') { return ([string]$cursor.MessageId) -replace '^WIN32 ', '' }
+        $cursor = $cursor.InnerException
+    }
+    return ''
+}
+
+# Selects what the gateway needs to know of an error.
+function Get-GatewayErrorInfo {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    $exception = $Record.Exception
+    $code = ''
+    $native = ''
+    $server = ''
+    $cursor = $exception
+    while ($null -ne $cursor) {
+        $names = $cursor.PSObject.Properties.Name
+        if ($code -eq '' -and $names -contains 'ErrorCode') { $code = [string]$cursor.ErrorCode }
+        if ($native -eq '' -and $names -contains 'MessageId') { $native = [string]$cursor.MessageId }
+        if ($server -eq '' -and $names -contains 'ServerErrorMessage') { $server = [string]$cursor.ServerErrorMessage }
+        $cursor = $cursor.InnerException
+    }
+    $id = [string]$Record.FullyQualifiedErrorId
+    $gateway = ''
+    $arg = [string]$script:GatewayArg
+    if ($id -like 'Gateway.*') {
+        $gateway = $id.Substring(8)
+        $arg = [string]$Record.TargetObject
+    }
+    [ordered]@{
+        step     = [string]$script:GatewayStep
+        type     = [string]$exception.GetType().FullName
+        id       = $id
+        category = [string]$Record.CategoryInfo.Category
+        code     = $code
+        native   = $native
+        message  = [string]$exception.Message
+        server   = $server
+        line     = [int]$Record.InvocationInfo.ScriptLineNumber
+        gateway  = $gateway
+        arg      = $arg
+    }
+}
+
+# Takes back what the steps of a failed request did, the last first. Returns what could not be taken back.
+function Undo-GatewayStep {
+    [CmdletBinding()]
+    param()
+    for ($i = $script:GatewayUndo.Count - 1; $i -ge 0; $i--) {
+        $step = $script:GatewayUndo[$i]
+        $done = $false
+        if ($null -ne $step.action) {
+            try {
+                $arguments = $step.arguments
+                & $step.action @arguments | Out-Null
+                $done = $true
+            } catch {
+                $done = $false
+            }
+        }
+        if (-not $done) { [ordered]@{ guid = [string]$step.guid; dn = [string]$step.dn } }
+    }
+}
+
+# Runs the request in $script:GatewayLine: '#' base64 JSON, then a blank and base64 for each secret.
+# A script emits records (ordered dictionaries of cast values); everything else goes through the state below.
+function Invoke-GatewayRequest {
+    [CmdletBinding()]
+    param()
+    $id = '?'
+    $script:GatewayId = '?'
+    $script:GatewayStep = 'decode'
+    $script:GatewayArg = ''
+    $script:GatewayEffect = 'none'
+    $script:GatewayCounts = @{}
+    $script:GatewayUndo.Clear()
+    $script:GatewayWarnings.Clear()
+    $script:GatewayChanges.Clear()
+    try {
+        $parts = $script:GatewayLine.Substring(1).Split([char]32)
+        $script:GatewayLine = ''
+        $secrets = New-Object -TypeName 'System.Collections.Generic.List[object]'
+        for ($i = 1; $i -lt $parts.Length; $i++) {
+            $secrets.Add([System.Net.NetworkCredential]::new('', $GatewayUtf8.GetString([Convert]::FromBase64String($parts[$i]))).SecurePassword)
+            $parts[$i] = ''
+        }
+        $script:GatewaySecrets = $secrets.ToArray()
+        $request = ConvertFrom-Json -InputObject ($GatewayUtf8.GetString([Convert]::FromBase64String($parts[0])))
+        $id = $request.id.Substring(1)
+        $script:GatewayId = $id
+        $name = $request.script.Substring(1)
+        $arguments = @{}
+        foreach ($property in $request.arguments.PSObject.Properties) {
+            $arguments[$property.Name] = ConvertFrom-GatewayValue -Value $property.Value
+        }
+        $script:GatewayStep = 'run'
+        $batch = New-Object -TypeName 'System.Collections.Generic.List[object]'
+        & $name @arguments | ForEach-Object -Process {
+            $batch.Add($_)
+            if ($batch.Count -ge $GatewayBatchSize) {
+                Write-GatewayFrame -Id $id -Kind 'records' -Payload (ConvertTo-Json -InputObject $batch.ToArray() -Compress -Depth 4)
+                $batch.Clear()
+            }
+        }
+        if ($batch.Count -gt 0) {
+            Write-GatewayFrame -Id $id -Kind 'records' -Payload (ConvertTo-Json -InputObject $batch.ToArray() -Compress -Depth 4)
+        }
+        $end = [ordered]@{
+            effect   = $script:GatewayEffect
+            warnings = $script:GatewayWarnings.ToArray()
+            changes  = $script:GatewayChanges.ToArray()
+            counts   = $script:GatewayCounts
+        }
+        Write-GatewayFrame -Id $id -Kind 'end' -Payload (ConvertTo-Json -InputObject $end -Compress -Depth 6)
+    } catch {
+        $info = Get-GatewayErrorInfo -Record $_
+        $info['outcome'] = 'none'
+        $info['remains'] = @()
+        if ($script:GatewayEffect -ne 'none') {
+            $info['outcome'] = 'done'
+        } else {
+            $remains = @(Undo-GatewayStep)
+            if ($remains.Count -gt 0) {
+                $info['outcome'] = 'partial'
+                $info['remains'] = $remains
+            }
+        }
+        Write-GatewayFrame -Id $id -Kind 'error' -Payload (ConvertTo-Json -InputObject $info -Compress -Depth 4)
+    } finally {
+        $script:GatewaySecrets = @()
+        $script:GatewayUndo.Clear()
+        $Error.Clear()
+    }
+}
+
+# The request loop: one data line a request, '#' alone asks for the end.
+function Start-GatewayLoop {
+    [CmdletBinding()]
+    param()
+    while ($true) {
+        $line = [Console]::In.ReadLine()
+        if ($null -eq $line) { return }
+        if ($line.Length -eq 0) { continue }
+        if ($line -eq '#') { return }
+        $script:GatewayLine = $line
+        $line = ''
+        Invoke-GatewayRequest
+    }
+}
+
+# Loads the lane's module, says what runs here, and serves requests until it is told to end.
+function Start-GatewaySession {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Module)
+    $script:GatewayStep = 'import module'
+    try {
+        Import-Module -Name $Module
+        $loaded = @(Get-Module -Name $Module)[0]
+        $script:GatewayStep = 'ready'
+        $ready = [ordered]@{
+            powershell    = [string]$PSVersionTable.PSVersion
+            edition       = [string]$PSVersionTable.PSEdition
+            module        = [string]$loaded.Name
+            moduleVersion = [string]$loaded.Version
+            languageMode  = [string]$ExecutionContext.SessionState.LanguageMode
+            pid           = [int]$PID
+            culture       = [string][System.Globalization.CultureInfo]::CurrentUICulture.Name
+        }
+        $Error.Clear()
+        Write-GatewayFrame -Id 'boot' -Kind 'ready' -Payload (ConvertTo-Json -InputObject $ready -Compress)
+    } catch {
+        Write-GatewayFrame -Id 'boot' -Kind 'error' -Payload (ConvertTo-Json -InputObject (Get-GatewayErrorInfo -Record $_) -Compress)
+        return
+    }
+    Start-GatewayLoop
+}
+
+#endregion
+
+#region What a script says about its work
+
+# Names the step that follows and the argument it is about, for an error that comes out of it.
+function Set-GatewayStep {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Label, [string] $Arg)
+    $script:GatewayStep = $Label
+    $script:GatewayArg = $Arg
+}
+
+# Says that a change has taken effect, and how to take it back should a later step fail.
+# Undo is a script block that names what it needs in its own param block; Arguments feed it.
+function Complete-GatewayStep {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Label,
+        [string] $Guid,
+        [string] $Dn,
+        [AllowNull()] [scriptblock] $Undo,
+        [hashtable] $Arguments = @{}
+    )
+    $script:GatewayUndo.Add(@{ action = $Undo; arguments = $Arguments; guid = $Guid; dn = $Dn })
+    $payload = ConvertTo-Json -Compress -InputObject ([ordered]@{ label = $Label; guid = $Guid; dn = $Dn })
+    Write-GatewayFrame -Id $script:GatewayId -Kind 'step' -Payload $payload
+}
+
+# Says that all steps are done: what follows only reads, and is not taken back when it fails.
+function Complete-GatewayChange {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [ValidateSet('created', 'changed', 'removed')] [string] $Effect)
+    $script:GatewayEffect = $Effect
+    $script:GatewayUndo.Clear()
+    Set-GatewayStep -Label 'report'
+}
+
+# Records what changed in one object, for the audit. Secrets appear as '***'.
+function Add-GatewayChange {
+    [CmdletBinding()]
+    param(
+        [string] $Guid,
+        [string] $Dn,
+        [Parameter(Mandatory)] [AllowNull()] [System.Collections.IDictionary] $Before,
+        [Parameter(Mandatory)] [AllowNull()] [System.Collections.IDictionary] $After
+    )
+    if ($null -eq $Before) { $Before = @{} }
+    if ($null -eq $After) { $After = @{} }
+    $script:GatewayChanges.Add([ordered]@{ guid = $Guid; dn = $Dn; before = $Before; after = $After })
+}
+
+# Says that something was left out or skipped.
+function Add-GatewayWarning {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Code,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Target,
+        [Parameter(Mandatory)] [string] $Message
+    )
+    $script:GatewayWarnings.Add([ordered]@{ code = $Code; target = $Target; message = $Message })
+}
+
+# Ends the request with one of the API's error codes and a sentence for the caller.
+# Arg is the script's parameter that is at fault.
+function Stop-Gateway {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Code,
+        [Parameter(Mandatory)] [string] $Message,
+        [string] $Arg
+    )
+    $category = 'InvalidOperation'
+    if ($Code -eq 'not_found') { $category = 'ObjectNotFound' }
+    if ($Code -eq 'conflict') { $category = 'ResourceExists' }
+    if ($Code -eq 'limit' -or $Code -eq 'forbidden') { $category = 'PermissionDenied' }
+    $exception = New-Object -TypeName System.InvalidOperationException -ArgumentList $Message
+    throw (New-Object -TypeName System.Management.Automation.ErrorRecord -ArgumentList $exception, ('Gateway.' + $Code), $category, $Arg)
+}
+
+#endregion
+
+#region Values
+
+# Escapes a value for an LDAP filter (RFC 4515).
+function Get-GatewayLdapEscaped {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Value)
+    $Value.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
+}
+
+# A GUID as an LDAP filter compares it: its bytes, each escaped (facts C13).
+function Get-GatewayGuidEscaped {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [guid] $Guid)
+    '\' + [System.BitConverter]::ToString($Guid.ToByteArray()).Replace('-', '\')
+}
+
+# The distinguished name of an object's parent.
+function Get-GatewayParentDn {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn)
+    $Dn -replace '^(?:[^,\\]|\\.)+,', ''
+}
+
+#endregion

@@ -1,0 +1,73 @@
+// Package scripts holds the PowerShell side of the gateway: a prelude that every
+// session loads, a prelude for each lane, and one script for each kind of work.
+//
+// A script is a whole file that an administrator can read, lint and run by hand
+// after the preludes. Nothing is ever substituted into its text. [Sources] gives
+// a session what it loads; [Describe] reads what the scripts declare, so that
+// the operation table can be checked against them.
+package scripts
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+
+	"adgateway/ps"
+)
+
+//go:embed prelude.ps1 ad/*.ps1 dns/*.ps1
+var files embed.FS
+
+// folders are the scripts of each lane.
+var folders = map[ps.Lane]string{ps.Directory: "ad", ps.DNS: "dns"}
+
+// Modules names the PowerShell module that the sessions of each lane import.
+var Modules = map[ps.Lane]string{ps.Directory: "ActiveDirectory", ps.DNS: "DnsServer"}
+
+const preludeName = "prelude.ps1"
+
+// Prelude is what a session of the lane loads before its scripts.
+func Prelude(lane ps.Lane) ps.Source {
+	return ps.Source{
+		Name: "prelude",
+		Text: read(preludeName) + "\n" + read(path.Join(folders[lane], preludeName)),
+	}
+}
+
+// Sources are the scripts of a lane, in order of name; a session knows each as
+// a function of that name.
+func Sources(lane ps.Lane) []ps.Source {
+	var sources []ps.Source
+	for _, file := range list(lane) {
+		sources = append(sources, ps.Source{Name: functionName(file), Text: read(file)})
+	}
+	return sources
+}
+
+// list returns the files of a lane's scripts; embed.FS sorts them.
+func list(lane ps.Lane) []string {
+	entries, err := files.ReadDir(folders[lane])
+	if err != nil {
+		panic(fmt.Sprintf("scripts: lane %q has no folder: %v", lane, err)) // embedded at build time
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Name() != preludeName {
+			names = append(names, path.Join(folders[lane], entry.Name()))
+		}
+	}
+	return names
+}
+
+func functionName(file string) string {
+	return strings.TrimSuffix(path.Base(file), ".ps1")
+}
+
+func read(file string) string {
+	text, err := files.ReadFile(file)
+	if err != nil {
+		panic(fmt.Sprintf("scripts: %v", err)) // embedded at build time
+	}
+	return string(text)
+}
