@@ -1,0 +1,293 @@
+// Package sessiontest is a PowerShell made of Go, for tests of sessions and of
+// what stands on them: it reads the boot line, answers ready, takes data lines
+// and answers frames, as far as the protocol goes and no further. It knows no
+// PowerShell; a "script" is a Go function of [Process.Scripts].
+//
+// [Process] is a Starter whose process is a goroutine behind three pipes. Its
+// Serve can also be the main of a real process. The faults of faults.go are
+// scripts that break every rule of the protocol in turn.
+package sessiontest
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf16"
+
+	"github.com/bhendo/go-powershell/backend"
+)
+
+// Call is one request as it reaches a script.
+type Call struct {
+	Context context.Context // ends when the process is killed
+	ID      string
+	Script  string
+	Args    map[string]any // string, bool, float64, []any of strings, nil; a secret is its text
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// Frame writes one frame of this call.
+func (c *Call) Frame(kind, payload string) { WriteFrame(c.Stdout, c.ID, kind, payload) }
+
+// End writes an end frame that says nothing was changed.
+func (c *Call) End() { c.Frame("end", `{"effect":"none","warnings":[]}`) }
+
+// WriteFrame writes one frame in one piece.
+func WriteFrame(w io.Writer, id, kind, payload string) {
+	_, _ = io.WriteString(w, fmt.Sprintf("\x1e%s %s %d\n%s\n", id, kind, len(payload), payload))
+}
+
+// ErrExit, panicked with by a script, ends the process at once.
+var ErrExit = errors.New("exit")
+
+// ReadyPayload is the payload of a good ready frame.
+const ReadyPayload = `{"powershell":"7.6.5","edition":"Core","clr":"10.0.0","module":"ActiveDirectory",` +
+	`"moduleVersion":"1.0.1.0","languageMode":"FullLanguage","pid":4711,"culture":"en-US"}`
+
+// Process describes a process; as a Starter it starts one such process a call.
+// The zero value is a good one without scripts.
+type Process struct {
+	Scripts map[string]func(*Call)
+
+	// Boot, when set, takes the place of the good ready frame. When it returns
+	// false, the request loop is not entered.
+	Boot func(c *Call) bool
+	// Line, when set, sees every line after the boot line before it is run; when
+	// it returns false the line is dropped.
+	Line func(line string) bool
+	// NoLeave makes the process ignore '#' and the end of its input.
+	NoLeave bool
+	// StartErr, when set, is what StartProcess returns.
+	StartErr error
+
+	mu      sync.Mutex
+	started int
+	args    []string
+	boot    string
+}
+
+// Started tells how many processes were started.
+func (p *Process) Started() int { p.mu.Lock(); defer p.mu.Unlock(); return p.started }
+
+// Args are the arguments of the last start.
+func (p *Process) Args() []string { p.mu.Lock(); defer p.mu.Unlock(); return p.args }
+
+// BootLine is the last line a process was booted with.
+func (p *Process) BootLine() string { p.mu.Lock(); defer p.mu.Unlock(); return p.boot }
+
+// StartProcess starts a process in this one.
+func (p *Process) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+	if p.StartErr != nil {
+		return nil, nil, nil, nil, p.StartErr
+	}
+	p.mu.Lock()
+	p.started++
+	p.args = args
+	p.mu.Unlock()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	errR, errW := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	running := &running{cancel: cancel, done: make(chan struct{})}
+	running.closers = []io.Closer{inR, inW, outW, errW}
+	go func() {
+		defer close(running.done)
+		defer cancel()
+		running.code = p.Serve(ctx, inR, outW, errW)
+		_ = inR.Close()
+		_ = outW.Close()
+		_ = errW.Close()
+	}()
+	return running, inW, outR, errR, nil
+}
+
+// running is a process in this process.
+type running struct {
+	cancel  context.CancelFunc
+	closers []io.Closer
+	done    chan struct{}
+	code    int
+}
+
+func (r *running) Wait() error {
+	<-r.done
+	if r.code != 0 {
+		return fmt.Errorf("exit status %d", r.code)
+	}
+	return nil
+}
+
+func (r *running) Kill() error {
+	r.cancel()
+	for _, c := range r.closers {
+		_ = c.Close()
+	}
+	return nil
+}
+
+// Serve is the life of a process; it returns its exit code.
+func (p *Process) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			if err, ok := r.(error); !ok || !errors.Is(err, ErrExit) {
+				panic(r)
+			}
+			code = 3
+		}
+	}()
+	in := bufio.NewReaderSize(stdin, 64<<10)
+	boot, err := in.ReadString('\n')
+	if err != nil {
+		return 1
+	}
+	p.mu.Lock()
+	p.boot = boot
+	p.mu.Unlock()
+	outMark, errMark, ok := marks(boot)
+	if !ok {
+		_, _ = io.WriteString(stderr, "unexpected boot line\n")
+		return 2
+	}
+	c := &Call{Context: ctx, ID: "boot", Stdout: stdout, Stderr: stderr}
+	loop := true
+	if p.Boot != nil {
+		loop = p.Boot(c)
+	} else {
+		c.Frame("ready", ReadyPayload)
+	}
+	if loop && !p.loop(ctx, in, stdout, stderr) {
+		return 0
+	}
+	_, _ = io.WriteString(stdout, outMark+"\n")
+	_, _ = io.WriteString(stderr, errMark+"\n")
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil || strings.TrimSpace(line) == "exit" {
+			return 0
+		}
+	}
+}
+
+// loop serves data lines; it returns false at the end of input.
+func (p *Process) loop(ctx context.Context, in *bufio.Reader, stdout, stderr io.Writer) bool {
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			if p.NoLeave {
+				<-ctx.Done()
+			}
+			return false
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" || (p.Line != nil && !p.Line(line)) {
+			continue
+		}
+		if line == "#" {
+			if p.NoLeave {
+				continue
+			}
+			return true
+		}
+		p.serve(ctx, line, stdout, stderr)
+	}
+}
+
+// serve runs one data line as the prelude does.
+func (p *Process) serve(ctx context.Context, line string, stdout, stderr io.Writer) {
+	c, err := parse(line)
+	if err != nil {
+		WriteFrame(stdout, "?", "error", `{"step":"decode","type":"System.FormatException","id":"FormatException","category":"NotSpecified","message":"bad line"}`)
+		return
+	}
+	c.Context, c.Stdout, c.Stderr = ctx, stdout, stderr
+	if c.Script == "Test-GatewayLine" && p.Scripts[c.Script] == nil {
+		text, _ := c.Args["Text"].(string)
+		secret, _ := c.Args["Secret"].(string)
+		batch, _ := json.Marshal([]any{map[string]any{"text": text, "length": len(utf16.Encode([]rune(secret)))}})
+		c.Frame("records", string(batch))
+		c.End()
+		return
+	}
+	script := p.Scripts[c.Script]
+	if script == nil {
+		c.Frame("error", `{"step":"run","type":"System.Management.Automation.CommandNotFoundException","id":"CommandNotFoundException",`+
+			`"category":"ObjectNotFound","code":null,"native":null,"message":"not recognized","server":null,"line":126,"remains":[]}`)
+		return
+	}
+	script(c)
+}
+
+// parse reads a data line.
+func parse(line string) (*Call, error) {
+	parts := strings.Split(strings.TrimPrefix(line, "#"), " ")
+	var secrets []string
+	for _, part := range parts[1:] {
+		plain, err := base64.StdEncoding.DecodeString(part)
+		if err != nil {
+			return nil, err
+		}
+		secrets = append(secrets, string(plain))
+	}
+	body, err := base64.StdEncoding.DecodeString(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	var request struct {
+		ID, Script string
+		Arguments  map[string]any
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	c := &Call{ID: strings.TrimPrefix(request.ID, "="), Script: strings.TrimPrefix(request.Script, "="), Args: map[string]any{}}
+	for name, value := range request.Arguments {
+		c.Args[name] = plain(value, secrets)
+	}
+	return c, nil
+}
+
+func plain(value any, secrets []string) any {
+	switch v := value.(type) {
+	case string:
+		if rest, ok := strings.CutPrefix(v, "!"); ok {
+			var n int
+			_, _ = fmt.Sscan(rest, &n)
+			return secrets[n]
+		}
+		return strings.TrimPrefix(v, "=")
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i], secrets)
+		}
+	}
+	return value
+}
+
+// marks finds the library's two markers at the end of its command.
+func marks(boot string) (out, err string, ok bool) {
+	rest, ok := strings.CutSuffix(boot, "')\n")
+	if !ok {
+		return "", "", false
+	}
+	rest, err, ok = cutLast(rest, "'; [Console]::Error.WriteLine('")
+	if !ok {
+		return "", "", false
+	}
+	_, out, ok = cutLast(rest, "; echo '")
+	return out, err, ok
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	at := strings.LastIndex(s, sep)
+	if at < 0 {
+		return s, "", false
+	}
+	return s[:at], s[at+len(sep):], true
+}
