@@ -1,0 +1,121 @@
+package ops
+
+import (
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Given is what a request carries, by the listed name of the parameter. Values
+// are as [schema.Kind] decodes them.
+type Given map[string]any
+
+// Bound is a request whose parameters were accepted.
+type Bound struct {
+	Op     *Operation
+	Args   ps.Args           // for the script, without the server's own (limits, privileges)
+	Fields *schema.Selection // what the records hold
+	Scopes []auth.Scope      // asked for besides the row's
+	texts  map[string]string
+}
+
+// Text is the accepted value of a parameter, for rules and sentences; empty
+// when it is absent or a secret. A default counts as given.
+func (b *Bound) Text(name string) string { return b.texts[name] }
+
+// Has tells whether a parameter was given, or has a default.
+func (b *Bound) Has(name string) bool {
+	_, has := b.texts[name]
+	return has
+}
+
+// Bind accepts the values of a request, or tells all that is wrong with them.
+// Names in given that the operation does not have are ignored. When there are
+// problems the Bound holds what was accepted, for sentences.
+func (op *Operation) Bind(given Given) (*Bound, []schema.Problem) {
+	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
+	if op.Reply.Shape != nil {
+		b.Fields = op.Reply.Shape.All()
+	}
+	var problems []schema.Problem
+	for i := range op.Params {
+		if problem := b.bind(&op.Params[i], given); problem != nil {
+			problem.Field = op.Params[i].Name
+			problems = append(problems, *problem)
+		}
+	}
+	if len(problems) > 0 {
+		return b, problems
+	}
+	for _, rule := range op.Rules {
+		problems = append(problems, rule.Apply(b)...)
+	}
+	return b, problems
+}
+
+func (b *Bound) bind(p *Param, given Given) *schema.Problem {
+	raw, present := given[p.Name]
+	if raw == "" && present {
+		switch b.Op.emptyMeans(p) {
+		case absent:
+			present = false
+		case cleared:
+			b.accept(p, &schema.Decoded{Values: p.Kind.Clear()})
+			return nil
+		case refused:
+			return &schema.Problem{Code: schema.InvalidRequest, Message: "must not be empty"}
+		}
+	}
+	switch {
+	case !present && p.Required:
+		return &schema.Problem{Code: schema.InvalidRequest, Message: "is required"}
+	case !present && p.Default == "":
+		return nil
+	case !present:
+		raw = p.Default
+	case p.Scope != "":
+		b.Scopes = append(b.Scopes, p.Scope)
+	}
+	decoded, problem := p.Kind.Decode(raw)
+	if problem != nil {
+		return problem
+	}
+	b.accept(p, decoded)
+	return nil
+}
+
+func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
+	b.texts[p.Name] = decoded.Text
+	if decoded.Fields != nil {
+		b.Fields = decoded.Fields
+	}
+	for i, part := range p.Kind.Parts() {
+		b.Args[p.arg()+part.Suffix] = decoded.Values[i]
+	}
+}
+
+type emptiness uint8
+
+const (
+	absent emptiness = iota
+	cleared
+	refused
+)
+
+// emptyMeans is the rule for an empty string (API 1).
+func (op *Operation) emptyMeans(p *Param) emptiness {
+	switch {
+	case op.Effect == Read || op.Effect == Create || p.isFields():
+		return absent
+	case op.Effect != Update:
+		return refused
+	case p.Required || p.Keep:
+		return absent
+	case p.Kind.Clear() == nil:
+		return refused
+	default:
+		return cleared
+	}
+}
+
+func (p *Param) isFields() bool { return p.Name == showFields }

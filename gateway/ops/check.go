@@ -1,0 +1,238 @@
+package ops
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// contextArgs are the script parameters that no row feeds: the server gives
+// the caller's limits, the runner the server to ask.
+var contextArgs = map[string]string{
+	"AllowedOU":    "string[]",
+	"AllowedZone":  "string[]",
+	"AllowedGroup": "string[]",
+	"Privileged":   "bool",
+	"BulkLimit":    "int",
+	"Server":       "string",
+	"ComputerName": "string",
+}
+
+// ownScripts answer no operation: the runner uses them itself.
+var ownScripts = []string{"Get-GatewayServer"}
+
+// Check holds the table against itself and against the scripts. It returns all
+// faults, in order of the table; none when the table may be served.
+func Check(table []*Operation, scripts []ps.Script) []error {
+	c := &checker{scripts: map[string]ps.Script{}, used: map[string]bool{}, seen: map[string]string{}}
+	for _, script := range scripts {
+		if _, twice := c.scripts[script.Name]; twice {
+			c.fault("script %s: is there twice", script.Name)
+		}
+		c.scripts[script.Name] = script
+	}
+	for _, op := range table {
+		c.operation(op)
+	}
+	for _, script := range scripts {
+		if !c.used[script.Name] && !slices.Contains(ownScripts, script.Name) {
+			c.fault("script %s: no operation uses it", script.Name)
+		}
+	}
+	return c.faults
+}
+
+type checker struct {
+	scripts map[string]ps.Script
+	used    map[string]bool
+	seen    map[string]string // id, row and route to the operation that has it
+	faults  []error
+}
+
+func (c *checker) fault(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf(format, args...))
+}
+
+func (c *checker) operation(op *Operation) {
+	fault := func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) }
+	for _, key := range []string{"id " + op.ID, fmt.Sprintf("row %d", op.Row), "route " + op.Method + " " + routeKey(op.Path)} {
+		if other, taken := c.seen[key]; taken {
+			fault("has the same %s as %s", key, other)
+		}
+		c.seen[key] = op.ID
+	}
+	if op.ID == "" || op.Summary == "" || op.Row == 0 || op.Subject == "" {
+		fault("lacks an id, a row number, a summary or a subject")
+	}
+	if op.Scope == "" || !slices.Contains(auth.Scopes(), op.Scope) || op.Scope == auth.All {
+		fault("has no scope of its own (%q)", op.Scope)
+	}
+	if op.Effect < Read || op.Effect > Register {
+		fault("has no effect")
+	}
+	if op.Effect.Writes() == (op.Method == "GET") {
+		fault("has the effect %s and the method %s", op.Effect, op.Method)
+	}
+	if op.Effect.Writes() && op.Says == "" {
+		fault("writes, but has no sentence of success")
+	}
+	if op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark) {
+		fault("has no reply")
+	}
+	for _, code := range op.Fails {
+		if code.Status() == 0 {
+			fault("fails with the unknown code %q", code)
+		}
+	}
+	c.path(op, fault)
+	c.params(op, fault)
+	c.sentences(op, fault)
+	c.script(op, fault)
+}
+
+// routeKey is a path with its placeholders alike and its fixed parts folded.
+func routeKey(path string) string {
+	return regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(Fold(path), "{}")
+}
+
+func (c *checker) path(op *Operation, fault func(string, ...any)) {
+	if !strings.HasPrefix(op.Path, "/api/") || strings.HasSuffix(op.Path, "/") || strings.Contains(op.Path, "//") {
+		fault("has the path %q", op.Path)
+	}
+	fed := map[string]bool{}
+	for _, p := range op.Params {
+		if p.Path == "" {
+			continue
+		}
+		if !strings.Contains(op.Path+"/", "/{"+p.Path+"}/") {
+			fault("parameter %s is for the placeholder {%s}, which the path lacks", p.Name, p.Path)
+		}
+		if fed[p.Path] {
+			fault("placeholder {%s} has several parameters", p.Path)
+		}
+		fed[p.Path] = true
+		if !p.Required {
+			fault("parameter %s is in the path and not required", p.Name)
+		}
+		if p.Kind != nil && p.Kind.Secret() {
+			fault("parameter %s is a secret in the path", p.Name)
+		}
+	}
+	for segment := range strings.SplitSeq(op.Path, "/") {
+		if name, isPlace := strings.CutPrefix(segment, "{"); isPlace && !fed[strings.TrimSuffix(name, "}")] {
+			fault("placeholder %s has no parameter", segment)
+		}
+	}
+}
+
+func (c *checker) params(op *Operation, fault func(string, ...any)) {
+	names := map[string]bool{}
+	for _, p := range op.Params {
+		if p.Kind == nil {
+			fault("parameter %s has no kind", p.Name)
+			continue
+		}
+		if p.Name == "" || names[Fold(p.Name)] || Fold(p.Name) == Fold(auth.QueryParameter) {
+			fault("parameter %q: the name is empty or taken", p.Name)
+		}
+		names[Fold(p.Name)] = true
+		if p.Required && p.Default != "" {
+			fault("parameter %s is required and has a default", p.Name)
+		}
+		if strings.Contains(Fold(p.Name), "password") && p.Kind.Parts()[0].Type == "string" {
+			fault("parameter %s looks like a secret and is none", p.Name)
+		}
+		if p.Default != "" {
+			if _, problem := p.Kind.Decode(p.Default); problem != nil {
+				fault("parameter %s has a default that %s", p.Name, problem.Message)
+			}
+		}
+	}
+}
+
+func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
+	for _, sentence := range []string{op.Subject, op.Says, op.Same} {
+		for _, name := range placeholder.FindAllString(sentence, -1) {
+			name = strings.Trim(name, "{}")
+			if name == "records" || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
+				continue
+			}
+			if p := op.Param(name); p == nil || p.Name != name || p.Kind.Secret() {
+				fault("says {%s}, which is no parameter to be shown", name)
+			}
+		}
+	}
+}
+
+func (c *checker) script(op *Operation, fault func(string, ...any)) {
+	script, known := c.scripts[op.Script]
+	if !known {
+		fault("has no script %q", op.Script)
+		return
+	}
+	c.used[op.Script] = true
+	if script.Lane != op.Lane {
+		fault("is in the lane %s, its script in %s", op.Lane, script.Lane)
+	}
+	if script.Writes && !op.Effect.Writes() {
+		fault("reads, but its script calls a cmdlet that writes")
+	}
+	fed := map[string]bool{}
+	for _, p := range op.Params {
+		if p.Kind == nil {
+			continue
+		}
+		for _, part := range p.Kind.Parts() {
+			name := p.arg() + part.Suffix
+			declared, has := script.Param(name)
+			switch {
+			case !has:
+				fault("parameter %s feeds %s, which the script lacks", p.Name, name)
+			case declared.Type != part.Type:
+				fault("parameter %s makes %s, the script's %s is %s", p.Name, part.Type, name, declared.Type)
+			case declared.Mandatory && !p.Required && p.Default == "":
+				fault("parameter %s may be absent, the script's %s is mandatory", p.Name, name)
+			}
+			if fed[name] {
+				fault("several parameters feed %s", name)
+			}
+			fed[name] = true
+		}
+	}
+	for _, declared := range script.Params {
+		typ, given := contextArgs[declared.Name]
+		switch {
+		case fed[declared.Name]:
+		case !given && declared.Mandatory:
+			fault("nothing feeds the script's mandatory %s", declared.Name)
+		case given && declared.Type != typ:
+			fault("the script's %s is %s, not %s", declared.Name, declared.Type, typ)
+		}
+	}
+}
+
+// FieldOf is the listed name of the parameter that feeds an argument of the
+// script; empty when none does.
+func (op *Operation) FieldOf(arg string) string {
+	for _, p := range op.Params {
+		for _, part := range p.Kind.Parts() {
+			if arg != "" && strings.EqualFold(p.arg()+part.Suffix, arg) || arg != "" && strings.EqualFold(p.arg(), arg) {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+// Codes lists the codes a row can fail with besides the common ones, in order
+// of status, without repetition.
+func (op *Operation) Codes() []schema.Code {
+	codes := slices.Clone(op.Fails)
+	slices.SortStableFunc(codes, func(a, b schema.Code) int { return a.Status() - b.Status() })
+	return slices.Compact(codes)
+}

@@ -1,0 +1,81 @@
+package ops
+
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	cnameSubject = "CNAME record '{DNS_HostName}' with the target '{DNS_HostName_Alias}' in zone '{ZoneName}'"
+	zoneParam    = "ZoneName"
+)
+
+var cnameRows = []*Operation{
+	{
+		ID: "cname.get", Row: 1, Summary: "Finds one CNAME record.",
+		Method: http.MethodGet, Path: "/api/DnsCNameRecord",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  cnameParams(schema.Owner, schema.Target),
+		Script:  "Get-GatewayCName",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.CName, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: cnameSubject,
+	},
+	{
+		ID: "cname.listZone", Row: 2, Summary: "Lists the CNAME records of a zone.",
+		Method: http.MethodGet, Path: "/api/DnsCNameRecord/{ZoneName}",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}},
+		Script:  "Get-GatewayCNameList",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.CName, List},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "zone '{ZoneName}'",
+	},
+	{
+		ID: "cname.listAll", Row: 3, Summary: "Lists the CNAME records of all zones.",
+		Method: http.MethodGet, Path: "/api/DnsCNameRecord/All",
+		Scope: auth.DNSRead, Effect: Read,
+		Script:  "Get-GatewayCNameList",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.CName, List},
+		Subject: "CNAME records",
+	},
+	{
+		ID: "cname.create", Row: 6, Summary: "Creates a CNAME record.",
+		Method: http.MethodPost, Path: "/api/DnsCNameRecord",
+		Scope: auth.DNSWrite, Effect: Create,
+		Params:  cnameParams(schema.NewOwner, schema.NewTarget),
+		Script:  "New-GatewayCName",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.CName, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Unprocessable},
+		Subject: cnameSubject,
+		Says:    "The {subject} was created.",
+	},
+	{
+		ID: "cname.delete", Row: 7, Summary: "Removes one CNAME record.",
+		Method: http.MethodDelete, Path: "/api/DnsCNameRecord",
+		Scope: auth.DNSDelete, Effect: Delete,
+		Params:  cnameParams(schema.Owner, schema.Target),
+		Script:  "Remove-GatewayCName",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.CName, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: cnameSubject,
+		Says:    "The {subject} was removed.",
+	},
+}
+
+// The scripts complete both names from the zone, so a trailing dot must reach them.
+func cnameParams(owner, target schema.Kind) []Param {
+	return []Param{
+		{Name: "DNS_HostName", Arg: "Name", Kind: owner, Required: true, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."},
+		{Name: "DNS_HostName_Alias", Arg: "Target", Kind: target, Required: true, Doc: "The target. Without any dot it is a name in the zone."},
+		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+	}
+}

@@ -1,0 +1,67 @@
+package ops
+
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+var reverseZoneRows = []*Operation{
+	{
+		ID: "reverseZone.get", Row: 8, Summary: "Finds a reverse lookup zone.",
+		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/{NetworkID}",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{networkOrZone, ignoreSystemZones},
+		Script:  "Get-GatewayReverseZone",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ReverseZone, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
+		Subject: "reverse zone '{NetworkIDOrZoneName}'",
+	},
+	{
+		ID: "reverseZone.list", Row: 9, Summary: "Lists the reverse lookup zones.",
+		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/All",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{ignoreSystemZones},
+		Script:  "Get-GatewayReverseZoneList",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ReverseZone, List},
+		Subject: "reverse zones",
+	},
+	{
+		ID: "reverseZone.create", Row: 10, Summary: "Creates the reverse lookup zone of a network.",
+		Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/{NetworkID}",
+		Scope: auth.DNSWrite, Effect: Create,
+		Params:  []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Doc: "The network in CIDR form."}},
+		Script:  "New-GatewayReverseZone",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ReverseZone, Single},
+		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Subject: "reverse zone '{NetworkID}'",
+		Says:    "The {subject} was created.",
+	},
+	{
+		ID: "reverseZone.delete", Row: 11, Summary: "Removes a reverse lookup zone with its records.",
+		Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/{NetworkID}",
+		Scope: auth.DNSDelete, Effect: Delete,
+		Params:  []Param{networkOrZone},
+		Script:  "Remove-GatewayReverseZone",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ReverseZone, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.Unprocessable},
+		Subject: "reverse zone '{NetworkIDOrZoneName}'",
+		Says:    "The {subject} was removed with {count:records}.",
+	},
+}
+
+var networkOrZone = Param{
+	Name: "NetworkIDOrZoneName", Path: "NetworkID", Arg: "ZoneName", Kind: schema.NetworkOrZone, Required: true,
+	Doc: "The network in CIDR form, or the zone's name.",
+}
+
+var ignoreSystemZones = Param{
+	Name: "IgnoreSystemZones", Kind: schema.Bool, Default: "true",
+	Doc: "Leave out the zones that the server makes for itself.",
+}

@@ -1,0 +1,180 @@
+package schema
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	labelLimit  = 63
+	domainLimit = 253
+)
+
+var (
+	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
+	ownerPattern  = regexp.MustCompile(`^(?:@|\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$`)
+	targetPattern = zonePattern
+)
+
+// Zone is the name of a DNS zone (facts C26-C29). The script gets it without
+// its trailing dot.
+var Zone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name", example: "corp.example"}
+
+// Owner and Target are the two names of a CNAME record: relative to the zone or
+// fully qualified. A trailing dot is kept: it tells an absolute name.
+var (
+	Owner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "www", dot: true}
+	Target Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true}
+)
+
+// NewOwner and NewTarget are the same for a record to be made: a bad character
+// or length is then what DNS refuses, not a malformed request.
+var (
+	NewOwner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "www", dot: true, code: Unprocessable}
+	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true, code: Unprocessable}
+)
+
+type domainKind struct {
+	base
+	pattern *regexp.Regexp
+	what    string
+	example string
+	dot     bool // keep a trailing dot
+	code    Code // of a bad name; empty: InvalidRequest
+}
+
+func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	name := strings.TrimSuffix(s, ".")
+	if problem := k.check(name); problem != nil {
+		if k.code != "" {
+			problem.Code = k.code
+		}
+		return nil, problem
+	}
+	if k.dot {
+		name = s
+	}
+	return one(name), nil
+}
+
+func (k domainKind) check(name string) *Problem {
+	if !k.pattern.MatchString(name) {
+		return invalid("must be a DNS %s of letters, digits, hyphens and underscores (other letters as punycode)", k.what)
+	}
+	if len(name) > domainLimit {
+		return invalid("must be at most %d characters long", domainLimit)
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > labelLimit {
+			return invalid("must not have a label of more than %d characters", labelLimit)
+		}
+	}
+	return nil
+}
+
+func (k domainKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: domainLimit + 1, Pattern: strings.TrimSuffix(k.pattern.String(), "$") + `\.?$`,
+		Text: "A DNS " + k.what + ".", Example: k.example}
+}
+
+// Network is a network in CIDR form. The script gets the name of its reverse
+// zone; the text of [Decoded] is that name, too.
+var Network Kind = networkKind{base: base{"string"}}
+
+// NetworkOrZone is a network in CIDR form or the name of a reverse zone.
+var NetworkOrZone Kind = networkKind{base: base{"string"}, orZone: true}
+
+type networkKind struct {
+	base
+	orZone bool
+}
+
+// trustAnchors is a zone of the server's own that is not under arpa (facts C28).
+const trustAnchors = "TrustAnchors"
+
+func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, domainLimit+1, false)
+	if problem != nil {
+		return nil, problem
+	}
+	if strings.Contains(s, "/") {
+		name, problem := reverseZone(s)
+		if problem != nil {
+			return nil, problem
+		}
+		return one(name), nil
+	}
+	if !k.orZone {
+		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32")
+	}
+	decoded, problem := Zone.Decode(s)
+	if problem != nil || !underArpa(decoded.Text) && !strings.EqualFold(decoded.Text, trustAnchors) {
+		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8, or a reverse zone such as 10.in-addr.arpa")
+	}
+	return decoded, nil
+}
+
+func underArpa(zone string) bool {
+	zone = "." + strings.ToLower(zone)
+	return strings.HasSuffix(zone, ".in-addr.arpa") || strings.HasSuffix(zone, ".ip6.arpa")
+}
+
+// reverseZone is the name of the zone that holds exactly the network. What a
+// zone cannot hold is refused, never rounded (facts E70, E71).
+func reverseZone(cidr string) (string, *Problem) {
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return "", invalid("must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32")
+	}
+	bits, addr := prefix.Bits(), prefix.Addr()
+	switch {
+	case addr.Is4In6():
+		return "", unprocessable("must not be an IPv4 network written as IPv6")
+	case addr.Is4() && bits != 8 && bits != 16 && bits != 24:
+		return "", unprocessable("must have the prefix /8, /16 or /24: a reverse zone for IPv4 ends at a whole octet")
+	case addr.Is6() && (bits < 16 || bits%4 != 0):
+		return "", unprocessable("must have a prefix from /16 to /128 that is a multiple of 4: a reverse zone for IPv6 ends at a whole nibble")
+	case prefix.Masked() != prefix:
+		return "", unprocessable("must not have host bits set: the network of that prefix is %s", prefix.Masked())
+	}
+	var labels []string
+	if addr.Is4() {
+		for _, octet := range addr.AsSlice()[:bits/8] {
+			labels = append(labels, strconv.Itoa(int(octet)))
+		}
+	} else {
+		for i := range bits / 4 {
+			nibble := addr.AsSlice()[i/2] >> (4 * (1 - i%2)) & 15
+			labels = append(labels, strconv.FormatInt(int64(nibble), 16))
+		}
+	}
+	var name strings.Builder
+	for i := len(labels) - 1; i >= 0; i-- {
+		name.WriteString(labels[i] + ".")
+	}
+	if addr.Is4() {
+		return name.String() + "in-addr.arpa", nil
+	}
+	return name.String() + "ip6.arpa", nil
+}
+
+func (k networkKind) Doc() Doc {
+	doc := Doc{Type: "string", Text: "A network in CIDR form: IPv4 /8, /16 or /24, IPv6 /16 to /128 in steps of 4.", Example: "10.0.0.0/8"}
+	if k.orZone {
+		doc.Text = "A network in CIDR form, or the name of its reverse zone."
+	}
+	return doc
+}
+
+// SpansSlash tells whether values of the kind may hold a slash, so that in a
+// path one may take two segments.
+func SpansSlash(k Kind) bool {
+	_, network := k.(networkKind)
+	return network
+}

@@ -1,0 +1,65 @@
+package schema
+
+import (
+	"strings"
+
+	"adgateway/ps"
+)
+
+// FieldList is the kind of ShowFields: names of fields of a shape, separated by
+// commas. The script gets them in declared order, without repetition.
+func FieldList(shape *Shape) Kind {
+	k := fieldListKind{base: base{"string[]"}, shape: shape, index: map[string]int{}}
+	for i, field := range shape.Fields {
+		k.index[strings.ToLower(field.Name)] = i
+		if field.Input != "" {
+			k.index[strings.ToLower(field.Input)] = i
+		}
+		k.names = append(k.names, field.Name)
+	}
+	return k
+}
+
+type fieldListKind struct {
+	base
+	shape *Shape
+	index map[string]int // by name and by input's name, in lower case
+	names []string
+}
+
+func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	selection := k.shape.All()
+	if s != "" && s != "*" && !strings.EqualFold(s, "all") {
+		if selection, problem = k.sel(s); problem != nil {
+			return nil, problem
+		}
+	}
+	return &Decoded{Values: []ps.Value{ps.List(selection.Names())}, Text: s, Fields: selection}, nil
+}
+
+func (k fieldListKind) sel(list string) (*Selection, *Problem) {
+	wanted := make([]bool, len(k.names))
+	for name := range strings.SplitSeq(list, ",") {
+		place, known := k.index[strings.ToLower(strings.Trim(name, " "))]
+		if !known {
+			return nil, invalid("must be names of fields separated by commas; known are %s", strings.Join(k.names, ", "))
+		}
+		wanted[place] = true
+	}
+	selection := &Selection{Shape: k.shape, index: map[string]int{}}
+	for i := range wanted {
+		if wanted[i] {
+			selection.add(i)
+		}
+	}
+	return selection, nil
+}
+
+func (k fieldListKind) Doc() Doc {
+	return Doc{Type: "string", Text: "Names of fields of the answer, separated by commas, in any case. Empty, * or All: all of them.",
+		Example: strings.Join(k.names[:min(2, len(k.names))], ",")}
+}

@@ -1,0 +1,108 @@
+package schema
+
+import (
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"adgateway/ps"
+)
+
+const (
+	identityLimit = 2048
+	dnLimit       = 4096
+)
+
+// Identity names an existing object: GUID, DN, sAMAccountName or, for reads,
+// CN. Any text without control characters is asked for exactly as it is.
+var Identity Kind = identityKind{base: base{"string"}}
+
+// Reference is an Identity that can be cleared: the manager of a user.
+var Reference Kind = identityKind{base: base{"string"}, clears: true}
+
+type identityKind struct {
+	base
+	clears bool
+}
+
+func (identityKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, identityLimit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	return one(s), nil
+}
+
+func (k identityKind) Clear() []ps.Value {
+	if !k.clears {
+		return nil
+	}
+	return []ps.Value{ps.Text("")}
+}
+
+func (identityKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, distinguished name or sAMAccountName.", Example: "jdoe"}
+}
+
+// DN is a well-formed distinguished name (RFC 4514, facts C20), taken as it is.
+var DN Kind = dnKind{base{"string"}}
+
+type dnKind struct{ base }
+
+var dnPattern = func() *regexp.Regexp {
+	const (
+		escaped = `\\(?:[ "#+,;<=>\\/]|[0-9A-Fa-f]{2})`
+		value   = `(?:[^\\"+,;<>#]|` + escaped + `)(?:[^\\"+,;<>]|` + escaped + `)*`
+		pair    = ` *(?:[A-Za-z][A-Za-z0-9-]*|[0-9]+(?:\.[0-9]+)*) *=` + value
+		rdn     = pair + `(?:\+` + pair + `)*`
+	)
+	return regexp.MustCompile(`^` + rdn + `(?:,` + rdn + `)*$`)
+}()
+
+func (dnKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, dnLimit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	if !dnPattern.MatchString(s) || !validPairs(s) {
+		return nil, invalid("must be a distinguished name such as OU=Sales,DC=corp,DC=example")
+	}
+	return one(s), nil
+}
+
+func (dnKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name.", Example: "OU=Sales,DC=corp,DC=example"}
+}
+
+// validPairs tells whether no value is blank and the escaped octets of a DN,
+// put in place, are UTF-8 without NUL.
+func validPairs(dn string) bool {
+	var plain strings.Builder
+	inValue, blank := false, false // blank: in a value, and nothing but blanks so far
+	for i := 0; i < len(dn); i++ {
+		c := dn[i]
+		switch {
+		case c == '\\':
+			blank = false
+			i++
+			if octet, err := hex.DecodeString(dn[i:min(i+2, len(dn))]); err == nil && len(octet) == 1 {
+				plain.WriteByte(octet[0])
+				i++
+				continue
+			}
+			c = dn[i]
+		case c == '=' && !inValue:
+			inValue, blank = true, true
+		case c == ',' || c == '+':
+			if blank {
+				return false
+			}
+			inValue = false
+		case c != ' ':
+			blank = false
+		}
+		plain.WriteByte(c)
+	}
+	return !blank && utf8.ValidString(plain.String()) && !strings.Contains(plain.String(), "\x00")
+}

@@ -1,0 +1,196 @@
+// Package schema says what a value may be: which text a parameter takes, what
+// a script gets for it, and which fields a record has.
+//
+// A [Kind] is one of a closed set of value types. It decodes strictly (no
+// trimming, no coercion), describes itself for the API document, and names the
+// PowerShell types it makes. A [Shape] is a kind of record: its fields in
+// declared order, with types and nullability; [Shape.Render] checks what a
+// script emitted and writes it anew in that order.
+//
+// A refused value is a [Problem]: a field, a sentence and a [Code]. No sentence
+// repeats the value, so that a secret is never echoed.
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"adgateway/ps"
+)
+
+// Kind is one of a closed set of value types. Kinds are immutable and safe for
+// concurrent use.
+type Kind interface {
+	// Decode checks a value as the request carried it: a string, or of a JSON
+	// body also a bool, a json.Number, nil (null) or a [Composite]. The problem
+	// has no field yet; exactly one of the results is nil.
+	Decode(raw any) (*Decoded, *Problem)
+
+	// Parts are the arguments that a value becomes, in the order of
+	// Decoded.Values. Most kinds have one part without a suffix.
+	Parts() []Part
+
+	// Clear gives the values that empty an attribute; nil when the kind cannot.
+	Clear() []ps.Value
+
+	// Doc describes the kind for people and for the API document.
+	Doc() Doc
+
+	// Secret tells whether values must stay out of logs, queries and answers.
+	Secret() bool
+
+	sealed()
+}
+
+// Part is one argument a kind makes: the script's parameter is named by the
+// row, followed by Suffix, and has the PowerShell type Type as in [ps.Param].
+type Part struct {
+	Suffix string
+	Type   string
+}
+
+// Decoded is an accepted value.
+type Decoded struct {
+	Values []ps.Value // as Parts says
+	Text   string     // for sentences and rules; empty for a secret
+	Fields *Selection // of a field list only
+}
+
+// Composite stands for a JSON object or array where a single value belongs.
+type Composite struct{}
+
+// Doc describes a kind.
+type Doc struct {
+	Type      string   // JSON type: "string", "boolean"
+	Format    string   // OpenAPI format: "uuid", "password"
+	Pattern   string   // regular expression, where one says it all
+	MaxLength int      // in UTF-16 code units; zero: no limit of its own
+	Enum      []string // the allowed words
+	Text      string   // one sentence
+	Example   string
+}
+
+// base gives a kind of one part what most have in common.
+type base struct{ typ string }
+
+func (b base) Parts() []Part     { return []Part{{Type: b.typ}} }
+func (b base) Clear() []ps.Value { return nil }
+func (b base) Secret() bool      { return false }
+func (b base) sealed()           {}
+
+// one is the decoded form of a kind of one text part.
+func one(text string) *Decoded {
+	return &Decoded{Values: []ps.Value{ps.Text(text)}, Text: text}
+}
+
+// invalid is a problem of code [InvalidRequest].
+func invalid(format string, args ...any) *Problem {
+	return &Problem{Code: InvalidRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// unprocessable is a problem of code [Unprocessable].
+func unprocessable(format string, args ...any) *Problem {
+	return &Problem{Code: Unprocessable, Message: fmt.Sprintf(format, args...)}
+}
+
+// text takes a raw value as text: valid UTF-8 without control characters, at
+// most limit UTF-16 code units. With lines, tab, CR and LF are allowed.
+func text(raw any, limit int, lines bool) (string, *Problem) {
+	s, ok := raw.(string)
+	if !ok {
+		return "", invalid("must be text, not %s", jsonType(raw))
+	}
+	if !utf8.ValidString(s) {
+		return "", invalid("must be valid UTF-8")
+	}
+	for _, r := range s {
+		if !control(r) || lines && (r == '\t' || r == '\r' || r == '\n') {
+			continue
+		}
+		if r == 0 {
+			return "", invalid("must not contain a NUL character")
+		}
+		return "", invalid("must not contain control characters")
+	}
+	if limit > 0 && utf16Length(s) > limit {
+		return "", invalid("must be at most %d characters long", limit)
+	}
+	return s, nil
+}
+
+func control(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
+
+// utf16Length counts as Windows does.
+func utf16Length(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r > 0xffff {
+			n++
+		}
+	}
+	return n
+}
+
+func jsonType(raw any) string {
+	switch raw.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "text"
+	default:
+		return "an object or array"
+	}
+}
+
+// Bool is true or false, in any case, as text or as a JSON boolean.
+var Bool Kind = boolKind{base{"bool"}}
+
+type boolKind struct{ base }
+
+func (boolKind) Decode(raw any) (*Decoded, *Problem) {
+	value, ok := raw.(bool)
+	if s, isText := raw.(string); isText {
+		value, ok = strings.EqualFold(s, "true"), strings.EqualFold(s, "true") || strings.EqualFold(s, "false")
+	}
+	if !ok {
+		return nil, invalid("must be true or false")
+	}
+	word := "false"
+	if value {
+		word = "true"
+	}
+	return &Decoded{Values: []ps.Value{ps.Bool(value)}, Text: word}, nil
+}
+
+func (boolKind) Doc() Doc { return Doc{Type: "boolean", Text: "true or false, in any case."} }
+
+// GUID is an objectGUID, with or without braces. The script gets it in lower
+// case without braces.
+var GUID Kind = guidKind{base{"string"}}
+
+type guidKind struct{ base }
+
+var guidPattern = regexp.MustCompile(`^(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|\{[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\})$`)
+
+func (guidKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	if !guidPattern.MatchString(s) {
+		return nil, invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10")
+	}
+	return one(strings.ToLower(strings.Trim(s, "{}"))), nil
+}
+
+func (guidKind) Doc() Doc {
+	return Doc{Type: "string", Format: "uuid", Text: "A GUID, with or without braces.", Example: "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"}
+}

@@ -1,0 +1,285 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// FieldType is the type of a record's field.
+type FieldType uint8
+
+// The types of fields.
+const (
+	TextField FieldType = iota
+	BoolField
+	GUIDField
+	TimeField    // RFC 3339 in UTC with Z
+	CountryField // alpha-2 code; in the classic dialect the English name
+	TextListField
+)
+
+func (t FieldType) String() string {
+	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text"}[t]
+}
+
+// Field is one member of a record.
+type Field struct {
+	Name  string
+	Type  FieldType
+	Null  bool   // may be null
+	Input string // name of the input that differs from the field's, an alias in field lists
+	Doc   string
+}
+
+// Shape is a kind of record: its fields in declared order.
+type Shape struct {
+	Name   string // "User": schema name in the API document
+	Fields []Field
+}
+
+// All selects every field of the shape.
+func (s *Shape) All() *Selection {
+	sel := &Selection{Shape: s, index: map[string]int{}}
+	for i := range s.Fields {
+		sel.add(i)
+	}
+	return sel
+}
+
+// Selection is some fields of a shape, in declared order. It is immutable.
+type Selection struct {
+	Shape  *Shape
+	fields []*Field
+	index  map[string]int // name to place in fields
+}
+
+func (s *Selection) add(field int) {
+	s.index[s.Shape.Fields[field].Name] = len(s.fields)
+	s.fields = append(s.fields, &s.Shape.Fields[field])
+}
+
+// Names lists the names of the fields.
+func (s *Selection) Names() []string {
+	names := make([]string, len(s.fields))
+	for i, field := range s.fields {
+		names[i] = field.Name
+	}
+	return names
+}
+
+// errShape is what a script did wrong; the text is for the log.
+func errShape(format string, args ...any) error {
+	return fmt.Errorf("record of the wrong shape: "+format, args...)
+}
+
+// Render checks a batch of records, a JSON array of objects, against the
+// selection and calls each with every one of them written anew: the fields in
+// declared order, without blanks. With classic, fields are in the dialect of
+// that name. The bytes given to each are valid until it returns. An error is
+// each's own, or says how the batch differs from the shape; it never holds a
+// value. It takes time and memory linear in the batch.
+func (s *Selection) Render(batch json.RawMessage, classic bool, each func(record []byte) error) error {
+	if !json.Valid(batch) || !utf8.Valid(batch) {
+		return errors.New("batch of records is not valid JSON in UTF-8")
+	}
+	w := scanner{data: batch}
+	if w.peek() != '[' {
+		return errShape("batch is not an array")
+	}
+	var record bytes.Buffer
+	values := make([]json.RawMessage, len(s.fields))
+	for more := w.enter(']'); more; more = w.next(']') {
+		clear(values)
+		if err := s.collect(&w, values); err != nil {
+			return err
+		}
+		record.Reset()
+		if err := s.write(&record, values, classic); err != nil {
+			return err
+		}
+		if err := each(record.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect reads one record's values to the places of their fields.
+func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
+	if w.peek() != '{' {
+		return errShape("%s record is not an object", s.Shape.Name)
+	}
+	expected := 0 // scripts emit the declared order, so the next field is mostly at hand
+	for more := w.enter('}'); more; more = w.next('}') {
+		name := w.key()
+		place := expected
+		if place >= len(s.fields) || string(name) != s.fields[place].Name {
+			known := false
+			if place, known = s.index[string(name)]; !known {
+				return errShape("%s has no field of the name that was emitted after %d fields", s.Shape.Name, expected)
+			}
+		}
+		if values[place] != nil {
+			return errShape("%s has %s twice", s.Shape.Name, s.fields[place].Name)
+		}
+		values[place] = w.value()
+		expected = place + 1
+	}
+	return nil
+}
+
+func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classic bool) error {
+	for i, field := range s.fields {
+		value := values[i]
+		if value == nil {
+			return errShape("%s lacks %s", s.Shape.Name, field.Name)
+		}
+		if !field.fits(value) {
+			return errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
+		}
+		separator := byte(',')
+		if i == 0 {
+			separator = '{'
+		}
+		record.WriteByte(separator)
+		record.WriteByte('"')
+		record.WriteString(field.Name)
+		record.WriteString(`":`)
+		if classic && field.Type == CountryField && value[0] == '"' {
+			value, _ = json.Marshal(countryName(unquote(value)))
+		}
+		record.Write(value)
+	}
+	record.WriteByte('}')
+	return nil
+}
+
+// fits tells whether a JSON value is of the field's type.
+func (f *Field) fits(value json.RawMessage) bool {
+	switch {
+	case value[0] == 'n':
+		return f.Null
+	case f.Type == BoolField:
+		return value[0] == 't' || value[0] == 'f'
+	case f.Type == TextListField:
+		var list []*string
+		return json.Unmarshal(value, &list) == nil && !slices.Contains(list, nil)
+	case value[0] != '"':
+		return false
+	case f.Type == GUIDField:
+		return guidPattern.Match(value[1 : len(value)-1])
+	case f.Type == TimeField:
+		text := string(value[1 : len(value)-1])
+		_, err := time.Parse(time.RFC3339, text)
+		return err == nil && strings.HasSuffix(text, "Z")
+	default:
+		return true
+	}
+}
+
+// scanner walks over JSON that is known to be valid.
+type scanner struct {
+	data []byte
+	at   int
+}
+
+// peek skips blanks and returns the byte that follows.
+func (w *scanner) peek() byte {
+	for w.at < len(w.data) {
+		switch c := w.data[w.at]; c {
+		case ' ', '\t', '\r', '\n':
+			w.at++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// enter steps into an array or object; it tells whether a member follows.
+func (w *scanner) enter(end byte) bool {
+	w.at++
+	return w.closing(end)
+}
+
+// next steps over a comma or the end; it tells whether a member follows.
+func (w *scanner) next(end byte) bool {
+	if w.peek() == ',' {
+		w.at++
+		return true
+	}
+	return w.closing(end)
+}
+
+func (w *scanner) closing(end byte) bool {
+	if w.peek() == end {
+		w.at++
+		return false
+	}
+	return true
+}
+
+// key reads a member's name and its colon.
+func (w *scanner) key() []byte {
+	w.peek()
+	quoted := w.value()
+	w.peek()
+	w.at++
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	return []byte(unquote(quoted))
+}
+
+// value reads any value whole.
+func (w *scanner) value() json.RawMessage {
+	w.peek()
+	start, depth := w.at, 0
+	for w.at < len(w.data) {
+		switch w.data[w.at] {
+		case '"':
+			w.skipString()
+			if depth == 0 {
+				return w.data[start:w.at]
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return w.data[start:w.at]
+			}
+			if depth--; depth == 0 {
+				w.at++
+				return w.data[start:w.at]
+			}
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return w.data[start:w.at]
+			}
+		}
+		w.at++
+	}
+	return w.data[start:w.at]
+}
+
+func (w *scanner) skipString() {
+	for w.at++; w.data[w.at] != '"'; w.at++ {
+		if w.data[w.at] == '\\' {
+			w.at++
+		}
+	}
+	w.at++
+}
+
+func unquote(value json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(value, &text) // value is a valid string
+	return text
+}

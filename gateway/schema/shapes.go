@@ -1,0 +1,131 @@
+package schema
+
+// The records (API 4). Fields stand in the order of answers.
+var (
+	User = &Shape{Name: "User", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "username", Doc: "sAMAccountName"},
+		{Name: "samUsername", Doc: "sAMAccountName"},
+		{Name: "name", Doc: "CN"},
+		{Name: "userPrincipalName", Null: true},
+		{Name: "sid"},
+		{Name: "distinguishedName"},
+		{Name: "firstName", Null: true},
+		{Name: "initials", Null: true},
+		{Name: "lastName", Null: true},
+		{Name: "displayName", Null: true},
+		{Name: "description", Null: true},
+		{Name: "emailAddress", Null: true},
+		{Name: "department", Null: true},
+		{Name: "office", Null: true},
+		{Name: "company", Null: true},
+		{Name: "ouPath", Doc: "distinguished name of the parent"},
+		{Name: "jobTitle", Null: true},
+		{Name: "manager", Null: true, Doc: "distinguished name"},
+		{Name: "streetAddress", Null: true, Input: "Street"},
+		{Name: "streetPoBox", Null: true, Input: "POBox"},
+		{Name: "city", Null: true},
+		{Name: "state", Null: true},
+		{Name: "postalCode", Null: true, Input: "ZipCode"},
+		{Name: "country", Type: CountryField, Null: true},
+		{Name: "officePhone", Null: true},
+		{Name: "homePhone", Null: true},
+		{Name: "mobilePhone", Null: true},
+		{Name: "profilePath", Null: true},
+		{Name: "profileLogonScript", Null: true},
+		{Name: "homeFolderPath", Null: true},
+		{Name: "homeFolderDrive", Null: true},
+		{Name: "homeFolderDirectory", Null: true},
+		{Name: "enabled", Type: BoolField},
+		{Name: "lockedOut", Type: BoolField},
+		{Name: "changePasswordNextLogon", Type: BoolField},
+		{Name: "passwordNeverExpired", Type: BoolField},
+		{Name: "passwordLastSet", Type: TimeField, Null: true},
+		{Name: "accountExpires", Type: TimeField, Null: true},
+		{Name: "created", Type: TimeField},
+		{Name: "modified", Type: TimeField},
+	}}
+
+	Group = &Shape{Name: "Group", Fields: groupFields}
+
+	Membership = &Shape{Name: "Membership", Fields: append(groupFields[:len(groupFields):len(groupFields)],
+		Field{Name: "memberName"},
+		Field{Name: "memberType"},
+		Field{Name: "memberDistinguishedName"},
+		Field{Name: "direct", Type: BoolField},
+		Field{Name: "primary", Type: BoolField},
+	)}
+
+	OU = &Shape{Name: "OU", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "name"},
+		{Name: "path", Doc: "distinguished name"},
+		{Name: "protected", Type: BoolField},
+		{Name: "description", Null: true},
+		{Name: "created", Type: TimeField},
+		{Name: "modified", Type: TimeField},
+		{Name: "container", Type: BoolField, Doc: "a container, not an OU"},
+	}}
+
+	Computer = &Shape{Name: "Computer", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "sid"},
+		{Name: "computerName"},
+		{Name: "samName"},
+		{Name: "operatingSystem", Null: true},
+		{Name: "operatingSystemVersion", Null: true},
+		{Name: "description", Null: true},
+		{Name: "dnsName", Null: true},
+		{Name: "path"},
+		{Name: "distinguishedName"},
+		{Name: "enabled", Type: BoolField},
+		{Name: "lastLogon", Type: TimeField, Null: true},
+		{Name: "created", Type: TimeField},
+		{Name: "modified", Type: TimeField},
+	}}
+
+	CName = &Shape{Name: "CName", Fields: []Field{
+		{Name: "name", Doc: "relative to the zone"},
+		{Name: "type", Doc: "CNAME"},
+		{Name: "data", Doc: "the target, without its trailing dot"},
+		{Name: "zone"},
+		{Name: "timestamp", Doc: "of a dynamic record; empty for a static one"},
+	}}
+
+	ReverseZone = &Shape{Name: "ReverseZone", Fields: []Field{
+		{Name: "distinguishedName", Null: true},
+		{Name: "zoneName"},
+		{Name: "zoneType", Doc: "Primary, Secondary, Stub or Forwarder"},
+		{Name: "type", Doc: "DS for a zone in the directory, else File"},
+	}}
+
+	Existence = &Shape{Name: "Existence", Fields: []Field{
+		{Name: "exists", Type: BoolField},
+		{Name: "guid", Type: GUIDField, Null: true},
+		{Name: "distinguishedName", Null: true},
+	}}
+
+	LastLogon = &Shape{Name: "LastLogon", Fields: []Field{
+		{Name: "username"},
+		{Name: "lastLogon", Type: TimeField, Null: true},
+		{Name: "source", Null: true},
+		{Name: "complete", Type: BoolField},
+		{Name: "unreached", Type: TextListField},
+	}}
+)
+
+var groupFields = []Field{
+	{Name: "guid", Type: GUIDField},
+	{Name: "name"},
+	{Name: "samName"},
+	{Name: "sid"},
+	{Name: "distinguishedName"},
+	{Name: "scope", Doc: "Domain_Local, Global or Universal"},
+	{Name: "type", Doc: "Security or Distribution"},
+	{Name: "description", Null: true},
+	{Name: "email", Null: true},
+	{Name: "ouPath"},
+	{Name: "managedBy", Null: true},
+	{Name: "created", Type: TimeField},
+	{Name: "modified", Type: TimeField},
+}

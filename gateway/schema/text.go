@@ -1,0 +1,141 @@
+package schema
+
+import (
+	"regexp"
+	"strings"
+
+	"adgateway/ps"
+)
+
+// ranges is the rangeUpper of the attributes in the directory's schema, in
+// UTF-16 code units; attributes without one have [noRange].
+var ranges = map[string]int{
+	"givenName": 64, "sn": 64, "company": 64, "department": 64,
+	"telephoneNumber": 64, "homePhone": 64, "mobile": 64, "cn": 64,
+	"title": 128, "l": 128, "st": 128, "physicalDeliveryOfficeName": 128,
+	"postalCode": 40, "postOfficeBox": 40,
+	"displayName": 256, "mail": 256,
+	"description": 1024, "streetAddress": 1024,
+	"initials": 6, "ou": 64,
+}
+
+const noRange = 1024
+
+// Range is the longest value of an attribute, in UTF-16 code units.
+func Range(attribute string) int {
+	if limit, known := ranges[attribute]; known {
+		return limit
+	}
+	return noRange
+}
+
+// Text is free text for an attribute, by its LDAP name.
+func Text(attribute string) Kind {
+	return textKind{base: base{"string"}, limit: Range(attribute), lines: attribute == "description" || attribute == "streetAddress"}
+}
+
+type textKind struct {
+	base
+	limit int
+	lines bool
+}
+
+func (k textKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, k.limit, k.lines)
+	if problem != nil {
+		return nil, problem
+	}
+	return one(s), nil
+}
+
+func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }
+
+func (k textKind) Doc() Doc {
+	doc := Doc{Type: "string", MaxLength: k.limit, Text: "Text."}
+	if k.lines {
+		doc.Text = "Text, of several lines if need be."
+	}
+	return doc
+}
+
+// Password is a secret of at most 256 characters.
+var Password Kind = passwordKind{base{"securestring"}}
+
+type passwordKind struct{ base }
+
+const passwordLimit = 256
+
+func (passwordKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, passwordLimit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	return &Decoded{Values: []ps.Value{ps.Secret(s)}}, nil
+}
+
+func (passwordKind) Secret() bool { return true }
+
+func (passwordKind) Doc() Doc {
+	return Doc{Type: "string", Format: "password", MaxLength: passwordLimit, Text: "A password. It is never shown again."}
+}
+
+// patternKind is text that a regular expression describes.
+type patternKind struct {
+	base
+	limit   int
+	pattern *regexp.Regexp
+	must    string // "must ...", said when the pattern does not match
+	example string
+	clears  bool
+}
+
+func (k patternKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, k.limit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	if !k.pattern.MatchString(s) {
+		return nil, invalid("%s", k.must)
+	}
+	return one(s), nil
+}
+
+func (k patternKind) Clear() []ps.Value {
+	if !k.clears {
+		return nil
+	}
+	return []ps.Value{ps.Text("")}
+}
+
+func (k patternKind) Doc() Doc {
+	sentence := strings.TrimPrefix(k.must, "must be ")
+	return Doc{Type: "string", MaxLength: k.limit, Pattern: k.pattern.String(), Example: k.example,
+		Text: strings.ToUpper(sentence[:1]) + sentence[1:] + "."}
+}
+
+// UserName is a new user's sAMAccountName (facts C24). It also becomes the CN.
+var UserName Kind = patternKind{
+	base: base{"string"}, limit: 20,
+	pattern: regexp.MustCompile(`^[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>. ](?:[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>.])?$`),
+	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < > not only of blanks, no dot at the end`,
+	example: "jdoe",
+}
+
+// Drive is a drive letter with its colon.
+var Drive Kind = patternKind{
+	base: base{"string"}, limit: 2, clears: true,
+	pattern: regexp.MustCompile(`^[A-Za-z]:$`),
+	must:    "must be a drive letter with a colon, such as H:",
+	example: "H:",
+}
+
+// UNCPath is the path of a folder on a share.
+var UNCPath Kind = patternKind{
+	base: base{"string"}, limit: noRange, clears: true,
+	pattern: regexp.MustCompile(`^\\\\[^\\/]+\\[^\\/]+(?:\\[^\\/]+)*\\?$`),
+	must:    `must be a UNC path such as \\server\share\folder`,
+	example: `\\files\home\jdoe`,
+}
+
+// OUName is the name of an OU, unescaped.
+var OUName Kind = textKind{base: base{"string"}, limit: Range("ou")}
