@@ -123,7 +123,7 @@ func prepare(rr dns.RR) dns.RR {
 	h := rr.Header()
 	h.Class = dns.ClassINET
 	for _, name := range targets(rr) {
-		if !strings.HasSuffix(*name, ".") {
+		if *name != "" && !strings.HasSuffix(*name, ".") {
 			*name += "."
 		}
 	}

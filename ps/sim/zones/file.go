@@ -1,0 +1,250 @@
+package zones
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/miekg/dns"
+)
+
+// Source is the text of one zone file: one zone in the form of RFC 1035, as
+// dnscmd /zoneexport writes it too ([AGE:n] before the type is understood). What
+// the RFC has no words for stands in comments of the form
+//
+//	; adgateway: type=Primary scope=Domain dynamic=Secure
+//
+// with any of the keys zone, type, scope, partition, file, dynamic, server,
+// masters (addresses, comma between), paused, shutdown, signed, aging. Without
+// scope the zone is kept in a file. The time stamp of a dynamic record is a
+// comment behind it: "; stamp=2026-10-05T14:00:00Z".
+//
+// The zone is named by the key zone, else by the owner of the SOA record, else
+// by the file name without .zone, .dns, .txt or .db.
+type Source struct {
+	Name string // shown in faults: "corp.example.zone"
+	Text []byte
+}
+
+// Fault is one thing wrong with a zone file.
+type Fault struct {
+	File string
+	Line int // from 1; 0: the file as a whole
+	Text string
+}
+
+// String tells the fault as compilers do.
+func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text) }
+
+// LoadError lists all faults of the files given to [Store.Load].
+type LoadError struct{ Faults []Fault }
+
+// Error tells one fault a line.
+func (e *LoadError) Error() string {
+	lines := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// reader reads one source.
+type reader struct {
+	src        Source
+	text       string
+	lines      []string
+	faults     []Fault
+	directives map[string]directive
+	ages       map[int]time.Time // line of a record -> its [AGE:n]
+	records    []fileRecord
+	broken     bool // a syntax fault ended the reading
+}
+
+type directive struct {
+	value string
+	line  int
+}
+
+type fileRecord struct {
+	rr    dns.RR
+	stamp time.Time
+	line  int
+}
+
+var (
+	directiveLine = regexp.MustCompile(`^\s*;\s*adgateway:(.*)$`)
+	ageMark       = regexp.MustCompile(`\[AGE:(\d+)\]`)
+	stampComment  = regexp.MustCompile(`\bstamp=(\S+)`)
+	ttlDirective  = regexp.MustCompile(`(?i)^\$TTL[ \t]`)
+	lineInError   = regexp.MustCompile(`at line: (\d+):\d+`)
+	fileSuffix    = regexp.MustCompile(`(?i)\.(zone|dns|txt|db)$`)
+)
+
+func newReader(src Source) *reader {
+	text := strings.ReplaceAll(decodeText(src.Text), "\r\n", "\n")
+	r := &reader{src: src, lines: strings.Split(text, "\n"), directives: map[string]directive{}, ages: map[int]time.Time{}}
+	for i, line := range r.lines {
+		if m := directiveLine.FindStringSubmatch(line); m != nil {
+			r.readDirectives(m[1], i+1)
+		}
+		r.lines[i] = r.takeAge(line, i+1)
+	}
+	if r.text = strings.Join(r.lines, "\n"); !strings.HasSuffix(r.text, "\n") {
+		r.text += "\n"
+	}
+	return r
+}
+
+// decodeText takes byte order marks off; dnscmd writes UTF-8, editors UTF-16.
+func decodeText(b []byte) string {
+	if len(b) < 2 || !(b[0] == 0xFF && b[1] == 0xFE || b[0] == 0xFE && b[1] == 0xFF) {
+		return strings.TrimPrefix(string(b), "\uFEFF")
+	}
+	low, high := 0, 1
+	if b[0] == 0xFE {
+		low, high = 1, 0
+	}
+	units := make([]uint16, 0, len(b)/2)
+	for b = b[2:]; len(b) >= 2; b = b[2:] {
+		units = append(units, uint16(b[low])|uint16(b[high])<<8)
+	}
+	return string(utf16.Decode(units))
+}
+
+func (r *reader) fault(line int, format string, args ...any) {
+	r.faults = append(r.faults, Fault{File: r.src.Name, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) readDirectives(text string, line int) {
+	for _, word := range strings.Fields(text) {
+		key, value, ok := strings.Cut(word, "=")
+		key = strings.ToLower(key)
+		switch old, there := r.directives[key]; {
+		case !ok || value == "":
+			r.fault(line, "%q is not of the form key=value", word)
+		case !directiveKeys[key]:
+			r.fault(line, "unknown key %q", key)
+		case there && old.value != value:
+			r.fault(line, "%s is already %s in line %d", key, old.value, old.line)
+		default:
+			r.directives[key] = directive{value, line}
+		}
+	}
+}
+
+var directiveKeys = map[string]bool{
+	"zone": true, "type": true, "scope": true, "partition": true, "file": true, "dynamic": true, "server": true,
+	"masters": true, "paused": true, "shutdown": true, "signed": true, "aging": true,
+}
+
+// takeAge blanks the mark of a dynamic record, hours since 1601, and keeps it.
+func (r *reader) takeAge(line string, number int) string {
+	m := ageMark.FindStringSubmatchIndex(line)
+	if m == nil || strings.ContainsAny(line[:m[0]], `;"`) {
+		return line
+	}
+	if hours, err := strconv.ParseInt(line[m[2]:m[3]], 10, 32); err != nil {
+		r.fault(number, "the age %s is too large", line[m[2]:m[3]])
+	} else if hours > 0 {
+		r.ages[number] = ageTime(hours)
+	}
+	return line[:m[0]] + strings.Repeat(" ", m[1]-m[0]) + line[m[1]:]
+}
+
+// ageTime turns hours since 1601 into a time.
+func ageTime(hours int64) time.Time {
+	return time.Unix(hours*3600-epoch1601, 0).UTC()
+}
+
+// epoch1601 is the number of seconds from 1601 to 1970.
+const epoch1601 = 11644473600
+
+// parse reads the records up to the first syntax fault.
+func (r *reader) parse() {
+	in := strings.NewReader(r.text)
+	p := dns.NewZoneParser(in, r.origin(), "")
+	p.SetDefaultTTL(3600)
+	done, line := 0, 1 // offset up to which the parser has read, and the line there
+	for {
+		first := r.firstLine(line)
+		rr, ok := p.Next()
+		if read := len(r.text) - in.Len(); read > done {
+			line += strings.Count(r.text[done:read], "\n")
+			done = read
+		} else {
+			first = line // one more of a $GENERATE
+		}
+		if !ok {
+			if err := p.Err(); err != nil {
+				r.syntaxFault(err, first)
+			}
+			return
+		}
+		r.take(rr, first, p.Comment())
+		if soa, is := rr.(*dns.SOA); is && !r.ttlStated(first) {
+			p.SetDefaultTTL(soa.Minttl)
+		}
+	}
+}
+
+// firstLine finds the line of the next entry, from a line on.
+func (r *reader) firstLine(line int) int {
+	for ; line <= len(r.lines); line++ {
+		text := strings.TrimSpace(r.lines[line-1])
+		if text != "" && text[0] != ';' && (text[0] != '$' || strings.HasPrefix(strings.ToUpper(text), "$GENERATE")) {
+			break
+		}
+	}
+	return line
+}
+
+// ttlStated tells whether a $TTL stands before the line.
+func (r *reader) ttlStated(line int) bool {
+	for _, text := range r.lines[:min(line, len(r.lines))] {
+		if ttlDirective.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) syntaxFault(err error, line int) {
+	r.broken = true
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), ": "), "dns: ")
+	if m := lineInError.FindStringSubmatchIndex(text); m != nil {
+		if n, e := strconv.Atoi(text[m[2]:m[3]]); e == nil && n >= line {
+			line = n
+		}
+		text = strings.TrimSpace(text[:m[0]])
+	}
+	r.fault(line, "%s", text)
+}
+
+func (r *reader) take(rr dns.RR, line int, comment string) {
+	rec := fileRecord{rr: rr, line: line, stamp: r.ages[line]}
+	if m := stampComment.FindStringSubmatch(comment); m != nil {
+		at, err := time.Parse(time.RFC3339, m[1])
+		if err != nil {
+			r.fault(line, "%q is not a time of the form 2026-10-05T14:00:00Z", m[1])
+		}
+		rec.stamp = at.UTC().Truncate(time.Hour)
+	}
+	r.records = append(r.records, rec)
+}
+
+// origin is what relative names are relative to before any $ORIGIN.
+func (r *reader) origin() string {
+	name := r.directives["zone"].value
+	if name == "" {
+		name = path.Base(strings.ReplaceAll(r.src.Name, `\`, "/"))
+		name = strings.TrimPrefix(fileSuffix.ReplaceAllString(name, ""), "db.")
+	}
+	if _, ok := dns.IsDomainName(name); !ok || checkName(strings.TrimSuffix(name, ".")) != 0 {
+		return "."
+	}
+	return dns.Fqdn(name)
+}

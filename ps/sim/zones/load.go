@@ -1,0 +1,298 @@
+package zones
+
+import (
+	"net/netip"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// Load reads zone files into the store, all of them or none. A zone that is
+// there already is replaced; one that comes in two of the files is a fault. The
+// error is a [*LoadError] with the first syntax fault of each file and every
+// fault of meaning.
+func (st *Store) Load(sources ...Source) error {
+	var faults []Fault
+	var made []*zone
+	from := map[zoneKey]string{}
+	for _, src := range sources {
+		r := newReader(src)
+		r.parse()
+		z := r.build(st)
+		if other, twice := from[z.key()]; twice {
+			r.fault(0, "the zone %s is in %s already", z.Name, other)
+		}
+		from[z.key()] = src.Name
+		sort.SliceStable(r.faults, func(i, j int) bool { return r.faults[i].Line < r.faults[j].Line })
+		faults = append(faults, r.faults...)
+		made = append(made, z)
+	}
+	if len(faults) > 0 {
+		return &LoadError{Faults: faults}
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, z := range made {
+		st.clear(z)
+		st.zones[z.key()] = z
+	}
+	return nil
+}
+
+// clear makes room for a zone: the same name elsewhere would shadow it.
+func (st *Store) clear(z *zone) {
+	for key := range st.zones {
+		if key.name == fold(z.Name) && (key.server == "" || z.Server == "" || key.server == fold(z.Server)) {
+			delete(st.zones, key)
+		}
+	}
+}
+
+// build makes the zone of what was read, and finds the faults of meaning.
+func (r *reader) build(st *Store) *zone {
+	z := newZone(Zone{Name: r.zoneName(), Type: Primary, Scope: ScopeNone, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"})
+	server := r.choose(st, z)
+	switch z.Type {
+	case Forwarder, Stub:
+		z.Notify = "NoNotify"
+	case Secondary:
+		z.ReadOnly = true
+	}
+	file := r.directives["file"].value
+	if file == "" && z.Type != Forwarder {
+		file = fold(z.Name) + ".dns"
+	}
+	st.place(&z.Zone, server, r.directives["partition"].value, file)
+	r.checkKeys(st, z)
+	r.fill(z)
+	return z
+}
+
+func (r *reader) zoneName() string {
+	if d, ok := r.directives["zone"]; ok {
+		if code := checkName(strings.TrimSuffix(d.value, ".")); code != 0 && d.value != TrustAnchors {
+			r.fault(d.line, "%q is no name of a zone", d.value)
+		}
+		return d.value
+	}
+	for _, rec := range r.records {
+		if rec.rr.Header().Rrtype == dns.TypeSOA {
+			return strings.TrimSuffix(rec.rr.Header().Name, ".")
+		}
+	}
+	return strings.TrimSuffix(r.origin(), ".")
+}
+
+// choose sets what the comment directives say, and tells the server.
+func (r *reader) choose(st *Store, z *zone) string {
+	z.Type = ZoneType(r.word("type", string(Primary), string(Secondary), string(Stub), string(Forwarder)))
+	z.Scope = Scope(r.word("scope", string(ScopeNone), string(ScopeDomain), string(ScopeForest), string(ScopeLegacy), string(ScopeCustom)))
+	z.DynamicUpdate = Update(r.word("dynamic", string(UpdateNone), string(UpdateSecure), string(UpdateAll)))
+	z.Paused = r.flag("paused")
+	z.Shutdown = r.flag("shutdown")
+	z.Signed = r.flag("signed")
+	z.Aging = r.flag("aging")
+	for _, text := range strings.FieldsFunc(r.directives["masters"].value, func(c rune) bool { return c == ',' }) {
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			r.fault(r.directives["masters"].line, "%q is not an address", text)
+			continue
+		}
+		z.Masters = append(z.Masters, addr)
+	}
+	server := st.servers[0]
+	if d, ok := r.directives["server"]; ok {
+		if found := st.find(d.value); found != nil {
+			server = found
+		} else {
+			r.fault(d.line, "there is no server %q", d.value)
+		}
+	}
+	return server.Name
+}
+
+// word reads a key with fixed values; the first is the default.
+func (r *reader) word(key string, values ...string) string {
+	d, ok := r.directives[key]
+	if !ok {
+		return values[0]
+	}
+	for _, v := range values {
+		if strings.EqualFold(v, d.value) {
+			return v
+		}
+	}
+	r.fault(d.line, "%s is one of %s, not %q", key, strings.Join(values, ", "), d.value)
+	return values[0]
+}
+
+func (r *reader) flag(key string) bool { return r.word(key, "false", "true") == "true" }
+
+// checkKeys finds keys that contradict each other.
+func (r *reader) checkKeys(st *Store, z *zone) {
+	at := func(key string) int { return r.directives[key].line }
+	if z.DsIntegrated && !st.hasDirectory() {
+		r.fault(at("scope"), "no server is a domain controller: the zone cannot be kept in the directory")
+	}
+	if d, ok := r.directives["file"]; ok {
+		if z.DsIntegrated {
+			r.fault(d.line, "a zone in the directory has no file")
+		} else if d.value != path.Base(d.value) || strings.ContainsAny(d.value, `\:`) {
+			r.fault(d.line, "file is a name without folders")
+		}
+	}
+	if _, ok := r.directives["server"]; ok && z.DsIntegrated {
+		r.fault(at("server"), "a zone in the directory is on every domain controller")
+	}
+	_, partition := r.directives["partition"]
+	switch {
+	case z.Scope == ScopeCustom && !partition:
+		r.fault(at("scope"), "scope=Custom needs a partition")
+	case z.Scope != ScopeCustom && partition:
+		r.fault(at("partition"), "partition needs scope=Custom")
+	}
+	if z.DynamicUpdate == UpdateSecure && !z.DsIntegrated {
+		r.fault(at("dynamic"), "secure updates need a zone in the directory")
+	}
+	if z.DynamicUpdate != UpdateNone && z.Type != Primary {
+		r.fault(at("dynamic"), "only a primary zone takes updates")
+	}
+	if z.Shutdown && z.Type != Secondary {
+		r.fault(at("shutdown"), "only a secondary zone expires")
+	}
+	if z.Type == Secondary && z.DsIntegrated {
+		r.fault(at("scope"), "a secondary zone is kept in a file")
+	}
+	if needs := z.Type != Primary; needs != (len(z.Masters) > 0) && (needs || at("masters") > 0) {
+		if needs {
+			r.fault(at("type"), "a zone of type %s needs masters", z.Type)
+		} else {
+			r.fault(at("masters"), "a primary zone has no masters")
+		}
+	}
+}
+
+func (st *Store) hasDirectory() bool {
+	for _, sv := range st.servers {
+		if sv.DomainController {
+			return true
+		}
+	}
+	return false
+}
+
+// fill puts the records that have no fault into the zone.
+func (r *reader) fill(z *zone) {
+	lines := map[dns.RR]int{}
+	for _, rec := range r.records {
+		rel, ok := r.relative(z, rec)
+		if !ok {
+			continue
+		}
+		rr := prepare(rec.rr)
+		if !r.accept(z, rel, rr, rec.line, lines) {
+			continue
+		}
+		lines[z.put(Record{Name: rel, Stamp: rec.stamp, RR: rr}).RR] = rec.line
+	}
+	r.checkDelegations(z, lines)
+	if r.broken || z.Type == Forwarder || z.Type == Stub || z.Type == Secondary && z.Shutdown {
+		return
+	}
+	if z.soa() == nil {
+		r.fault(0, "the zone %s has no SOA record", z.Name)
+	}
+	if apex := z.nodes["@"]; apex == nil || !apex.has(dns.TypeNS) {
+		r.fault(0, "the zone %s has no NS record", z.Name)
+	}
+}
+
+// relative finds the owner in the zone, or a fault.
+func (r *reader) relative(z *zone, rec fileRecord) (string, bool) {
+	name := strings.TrimSuffix(rec.rr.Header().Name, ".")
+	if rec.rr.Header().Class != dns.ClassINET {
+		r.fault(rec.line, "%s is of class %s, not IN", name, dns.Class(rec.rr.Header().Class))
+		return "", false
+	}
+	if fold(name) == fold(z.Name) {
+		return "@", true
+	}
+	if !strings.HasSuffix(strings.ToLower(name), "."+fold(z.Name)) {
+		r.fault(rec.line, "%s is not in the zone %s", name, z.Name)
+		return "", false
+	}
+	return cutLabels(name, strings.Count(z.Name, ".")+1), true
+}
+
+// accept finds what is wrong with a record in its place.
+func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.RR]int) bool {
+	kind := dns.Type(rr.Header().Rrtype).String()
+	at := func(n *node) int { return lines[n.records[0].RR] }
+	switch t := rr.Header().Rrtype; {
+	case len(strings.TrimSpace(strings.TrimPrefix(rr.String(), rr.Header().String()))) == 0 || emptyTarget(rr):
+		r.fault(line, "%s %s has no data", z.absolute(rel), kind)
+		return false
+	case t == dns.TypeSOA && rel != "@":
+		r.fault(line, "SOA of %s, but the zone is %s", z.absolute(rel), z.Name)
+		return false
+	case z.Type == Forwarder:
+		r.fault(line, "a forwarder has no records")
+		return false
+	case z.Type == Stub && t != dns.TypeSOA && t != dns.TypeNS && t != dns.TypeA && t != dns.TypeAAAA:
+		r.fault(line, "a stub zone has SOA, NS and glue records, not %s", kind)
+		return false
+	}
+	n := z.nodes[fold(rel)]
+	if c, ok := rr.(*dns.CNAME); ok && fold(c.Target) == fold(z.absolute(rel)) {
+		r.fault(line, "%s CNAME points to itself", z.absolute(rel))
+		return false
+	}
+	if n == nil {
+		return true
+	}
+	for _, old := range n.records {
+		switch {
+		case same(old.RR, rr):
+			r.fault(line, "%s %s is already in line %d", z.absolute(rel), kind, lines[old.RR])
+			return false
+		case rr.Header().Rrtype == dns.TypeSOA && old.Type() == dns.TypeSOA:
+			r.fault(line, "a second SOA; the first is in line %d", lines[old.RR])
+			return false
+		case rr.Header().Rrtype == dns.TypeCNAME && old.Type() == dns.TypeCNAME:
+			r.fault(line, "%s has a second CNAME; the first is in line %d", z.absolute(rel), lines[old.RR])
+			return false
+		case rr.Header().Rrtype == dns.TypeCNAME && !besideCName(old.Type()),
+			old.Type() == dns.TypeCNAME && !besideCName(rr.Header().Rrtype):
+			r.fault(line, "%s has a CNAME and other data, see line %d", z.absolute(rel), at(n))
+			return false
+		}
+	}
+	return true
+}
+
+// emptyTarget finds records the parser takes for parts of an update message.
+func emptyTarget(rr dns.RR) bool {
+	for _, name := range targets(rr) {
+		if *name == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkDelegations finds data that a delegation hides.
+func (r *reader) checkDelegations(z *zone, lines map[dns.RR]int) {
+	for _, n := range z.order {
+		d := z.delegation(n.key)
+		if d == nil {
+			continue
+		}
+		for _, rec := range n.records {
+			if !belongsToDelegation(d == n, rec.Type()) {
+				r.fault(lines[rec.RR], "%s %s lies below the delegation of %s", z.absolute(n.name), dns.Type(rec.Type()), z.absolute(d.name))
+			}
+		}
+	}
+}
