@@ -437,13 +437,14 @@ func (s *Session) flush(request string) string {
 		*capture
 	}{{"text on standard error", &s.stderr}, {"noise on standard output", &s.noise}} {
 		text, total := c.take()
-		if total == 0 {
+		if m := s.link.outMarker(); m != "" {
+			text = strings.TrimSpace(strings.ReplaceAll(text, m, ""))
+		}
+		if text == "" {
 			continue
 		}
 		s.cfg.Log(c.name, map[string]any{"text": text, "bytes": total, "request": request, "pid": s.Ready().PID})
-		if text != "" {
-			all = append(all, text)
-		}
+		all = append(all, text)
 	}
 	return strings.Join(all, "; ")
 }

@@ -65,8 +65,9 @@ func (s *splitter) next() (frame, error) {
 	}
 }
 
-// scan passes noise on, up to and with a line that ends with the marker. It
-// returns how much it took and whether the marker was there.
+// scan passes noise on, up to a line that ends with the marker. It returns how
+// much it took and whether the marker was there. A marker that arrives in pieces
+// has been passed on in part by then.
 func (s *splitter) scan(chunk []byte) (int, bool) {
 	marker := s.marker()
 	taken := 0
