@@ -60,6 +60,7 @@ type reader struct {
 	faults     []Fault
 	directives map[string]directive
 	ages       map[int]time.Time // line of a record -> its [AGE:n]
+	ttlLine    int               // of the first $TTL, or 0
 	records    []fileRecord
 	broken     bool // a syntax fault ended the reading
 }
@@ -80,6 +81,7 @@ var (
 	ageMark       = regexp.MustCompile(`\[AGE:(\d+)\]`)
 	stampComment  = regexp.MustCompile(`\bstamp=(\S+)`)
 	ttlDirective  = regexp.MustCompile(`(?i)^\$TTL[ \t]`)
+	originName    = regexp.MustCompile(`(?i)^\$ORIGIN[ \t]+(\S+)\.(?:\s|;|$)`)
 	lineInError   = regexp.MustCompile(`at line: (\d+):\d+`)
 	fileSuffix    = regexp.MustCompile(`(?i)\.(zone|dns|txt|db)$`)
 )
@@ -90,6 +92,9 @@ func newReader(src Source) *reader {
 	for i, line := range r.lines {
 		if m := directiveLine.FindStringSubmatch(line); m != nil {
 			r.readDirectives(m[1], i+1)
+		}
+		if r.ttlLine == 0 && ttlDirective.MatchString(line) {
+			r.ttlLine = i + 1
 		}
 		r.lines[i] = r.takeAge(line, i+1)
 	}
@@ -169,6 +174,7 @@ func (r *reader) parse() {
 	p := dns.NewZoneParser(in, r.origin(), "")
 	p.SetDefaultTTL(3600)
 	done, line := 0, 1 // offset up to which the parser has read, and the line there
+	ttl, last := uint32(3600), 1
 	for {
 		first := r.firstLine(line)
 		rr, ok := p.Next()
@@ -176,7 +182,7 @@ func (r *reader) parse() {
 			line += strings.Count(r.text[done:read], "\n")
 			done = read
 		} else {
-			first = line // one more of a $GENERATE
+			first = last // one more of a $GENERATE
 		}
 		if !ok {
 			if err := p.Err(); err != nil {
@@ -184,9 +190,13 @@ func (r *reader) parse() {
 			}
 			return
 		}
+		last = first
 		r.take(rr, first, p.Comment())
-		if soa, is := rr.(*dns.SOA); is && !r.ttlStated(first) {
-			p.SetDefaultTTL(soa.Minttl)
+		if soa, is := rr.(*dns.SOA); is {
+			ttl = soa.Minttl
+		}
+		if !r.ttlStated(first) { // as this server has it; RFC 1035 would repeat the last one stated
+			p.SetDefaultTTL(ttl)
 		}
 	}
 }
@@ -203,20 +213,14 @@ func (r *reader) firstLine(line int) int {
 }
 
 // ttlStated tells whether a $TTL stands before the line.
-func (r *reader) ttlStated(line int) bool {
-	for _, text := range r.lines[:min(line, len(r.lines))] {
-		if ttlDirective.MatchString(text) {
-			return true
-		}
-	}
-	return false
-}
+func (r *reader) ttlStated(line int) bool { return r.ttlLine > 0 && r.ttlLine < line }
 
 func (r *reader) syntaxFault(err error, line int) {
 	r.broken = true
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), ": "), "dns: ")
 	if m := lineInError.FindStringSubmatchIndex(text); m != nil {
-		if n, e := strconv.Atoi(text[m[2]:m[3]]); e == nil && n >= line {
+		generated := line <= len(r.lines) && strings.HasPrefix(r.lines[line-1], "$") // the parser counts from 1 inside
+		if n, e := strconv.Atoi(text[m[2]:m[3]]); e == nil && !generated {
 			line = n
 		}
 		text = strings.TrimSpace(text[:m[0]])

@@ -70,19 +70,27 @@ func (r *reader) build(st *Store) *zone {
 	return z
 }
 
+// zoneName finds the zone's name (see [Source]) and checks it.
 func (r *reader) zoneName() string {
-	if d, ok := r.directives["zone"]; ok {
-		if code := checkName(strings.TrimSuffix(d.value, ".")); code != 0 && d.value != TrustAnchors {
-			r.fault(d.line, "%q is no name of a zone", d.value)
-		}
-		return d.value
-	}
-	for _, rec := range r.records {
-		if rec.rr.Header().Rrtype == dns.TypeSOA {
-			return strings.TrimSuffix(rec.rr.Header().Name, ".")
+	name, line := r.directives["zone"].value, r.directives["zone"].line
+	for i := 0; name == "" && i < len(r.records); i++ {
+		if h := r.records[i].rr.Header(); h.Rrtype == dns.TypeSOA {
+			name, line = plain(h.Name), r.records[i].line
 		}
 	}
-	return strings.TrimSuffix(r.origin(), ".")
+	for i := 0; name == "" && i < len(r.lines); i++ {
+		if m := originName.FindStringSubmatch(r.lines[i]); m != nil {
+			name, line = m[1], i+1
+		}
+	}
+	if name == "" {
+		name = r.origin()
+	}
+	name = strings.TrimSuffix(name, ".")
+	if checkName(name) != 0 || strings.Contains(name, "*") {
+		r.fault(line, "%q is no name of a zone", name)
+	}
+	return name
 }
 
 // choose sets what the comment directives say, and tells the server.
@@ -211,7 +219,7 @@ func (r *reader) fill(z *zone) {
 
 // relative finds the owner in the zone, or a fault.
 func (r *reader) relative(z *zone, rec fileRecord) (string, bool) {
-	name := strings.TrimSuffix(rec.rr.Header().Name, ".")
+	name := plain(strings.TrimSuffix(rec.rr.Header().Name, "."))
 	if rec.rr.Header().Class != dns.ClassINET {
 		r.fault(rec.line, "%s is of class %s, not IN", name, dns.Class(rec.rr.Header().Class))
 		return "", false

@@ -1,6 +1,8 @@
 package zones
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -77,4 +79,37 @@ func nameByte(c byte) bool {
 	default:
 		return c == '-' || c == '_' || c == '/'
 	}
+}
+
+// plain turns the escapes \DDD of octets beyond ASCII into these octets, as the
+// server shows names, when that makes valid UTF-8; else it escapes all of them.
+func plain(name string) string {
+	if !strings.Contains(name, `\`) && utf8.ValidString(name) {
+		return name
+	}
+	var raw, escaped strings.Builder
+	for i := 0; i < len(name); i++ {
+		c, width, escape := name[i], 1, false
+		if c == '\\' && i+1 < len(name) {
+			width, escape = 2, true
+			if i+3 < len(name) {
+				if n, err := strconv.ParseUint(name[i+1:i+4], 10, 8); err == nil {
+					c, width, escape = byte(n), 4, n < utf8.RuneSelf
+				}
+			}
+		}
+		switch {
+		case escape || c < utf8.RuneSelf:
+			raw.WriteString(name[i : i+width])
+			escaped.WriteString(name[i : i+width])
+		default:
+			raw.WriteByte(c)
+			fmt.Fprintf(&escaped, `\%03d`, c)
+		}
+		i += width - 1
+	}
+	if !utf8.ValidString(raw.String()) {
+		return escaped.String()
+	}
+	return raw.String()
 }

@@ -117,12 +117,13 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	return r, nil
 }
 
-// prepare copies a record and makes its names absolute.
+// prepare copies a record and makes its names absolute and plain.
 func prepare(rr dns.RR) dns.RR {
 	rr = dns.Copy(rr)
 	h := rr.Header()
 	h.Class = dns.ClassINET
 	for _, name := range targets(rr) {
+		*name = plain(*name)
 		if *name != "" && !strings.HasSuffix(*name, ".") {
 			*name += "."
 		}
