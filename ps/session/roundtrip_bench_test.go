@@ -1,0 +1,51 @@
+package session_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"adgateway/ps"
+	"adgateway/ps/session"
+	"adgateway/ps/session/sessiontest"
+
+	"github.com/bhendo/go-powershell/backend"
+)
+
+// BenchmarkRun measures what a session itself costs: a request with one record,
+// and an answer of 4 MiB in frames, in this process and through real pipes.
+func BenchmarkRun(b *testing.B) {
+	path, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Setenv(childVariable, "serve")
+	for _, engine := range []struct {
+		name    string
+		starter backend.Starter
+	}{{"in process", &sessiontest.Process{Scripts: sessiontest.Faults}}, {"real pipes", session.Local{Path: path}}} {
+		s, err := session.Start(b.Context(), config(engine.starter))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(engine.name+"/one record", func(b *testing.B) {
+			benchRequest(b, s, ps.Request{Script: "Get-GatewayEcho", Args: ps.Args{"UserName": ps.Text("jdoe")}})
+		})
+		b.Run(engine.name+"/4MiB", func(b *testing.B) {
+			b.SetBytes(4 << 20)
+			benchRequest(b, s, ps.Request{Script: "Get-GatewayMany", Args: ps.Args{"Batches": ps.Int(64), "Size": ps.Int(64 << 10)}})
+		})
+		if err := s.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchRequest(b *testing.B, s *session.Session, req ps.Request) {
+	req.Records = func(json.RawMessage) error { return nil }
+	for b.Loop() {
+		if _, err := s.Run(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
