@@ -32,7 +32,7 @@ func (t FieldType) String() string {
 type Field struct {
 	Name  string
 	Type  FieldType
-	Null  bool   // may be null
+	Null  bool   // may be null; an empty text counts as null then
 	Input string // name of the input that differs from the field's, an alias in field lists
 	Doc   string
 }
@@ -72,6 +72,8 @@ func (s *Selection) Names() []string {
 	}
 	return names
 }
+
+var null = json.RawMessage("null")
 
 // errShape is what a script did wrong; the text is for the log.
 func errShape(format string, args ...any) error {
@@ -139,6 +141,9 @@ func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classi
 		value := values[i]
 		if value == nil {
 			return errShape("%s lacks %s", s.Shape.Name, field.Name)
+		}
+		if field.Null && string(value) == `""` {
+			value = null // scripts emit an absent text so
 		}
 		if !field.fits(value) {
 			return errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
@@ -282,4 +287,16 @@ func unquote(value json.RawMessage) string {
 	var text string
 	_ = json.Unmarshal(value, &text) // value is a valid string
 	return text
+}
+
+// Member is the value of a member of a record that [Selection.Render] wrote;
+// nil when there is none.
+func Member(record []byte, name string) json.RawMessage {
+	w := scanner{data: record}
+	for more := w.peek() == '{' && w.enter('}'); more; more = w.next('}') {
+		if key, value := w.key(), w.value(); string(key) == name {
+			return value
+		}
+	}
+	return nil
 }

@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const contentType = "application/json; charset=utf-8"
+
+// errorBody is the member "error" of an envelope.
+type errorBody struct {
+	Code          schema.Code `json:"code"`
+	Message       string      `json:"message"`
+	Outcome       ps.Outcome  `json:"outcome,omitempty"`
+	DirectoryCode string      `json:"directoryCode,omitempty"`
+	Details       []detail    `json:"details"`
+	RequestID     string      `json:"requestId"`
+}
+
+// encode is JSON without the escapes that only HTML needs.
+func encode(value any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // strings, numbers and lists of them only
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// writeFailure answers with a failure.
+func (s *Server) writeFailure(c *gin.Context, f *failure) {
+	note(c).failure = f
+	header := c.Writer.Header()
+	setHeader(header, "X-Directory-Server", f.server)
+	setHeader(header, "WWW-Authenticate", f.challenge)
+	setHeader(header, "Allow", strings.Join(f.allow, ", "))
+	if f.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
+	}
+	body := struct {
+		Output string    `json:"output"`
+		Result []string  `json:"result"`
+		Error  errorBody `json:"error"`
+	}{f.message, []string{}, errorBody{f.code, f.message, f.outcome, f.directoryCode, f.details, note(c).id}}
+	if body.Error.Details == nil {
+		body.Error.Details = []detail{}
+	}
+	send(c, f.code.Status(), encode(body))
+	c.Abort()
+}
+
+func send(c *gin.Context, status int, body []byte) {
+	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Data(status, contentType, body)
+}
+
+func setHeader(header http.Header, name, value string) {
+	if value != "" {
+		header.Set(name, value)
+	}
+}
+
+// streamAbove is the size of a result that is no longer held back until the
+// script has ended well.
+const streamAbove = 8 << 20
+
+// answer takes the records of a run and writes the envelope of a success.
+type answer struct {
+	c       *gin.Context
+	op      *ops.Operation
+	bound   *ops.Bound
+	classic bool
+
+	records  int
+	result   bytes.Buffer // records, rendered, with commas; empty again once streaming
+	streamed bool
+	broken   error // why the records are not what the row declares, or cannot be written
+}
+
+// take renders one batch of records. It is called from the runner's goroutine.
+func (a *answer) take(batch json.RawMessage) error {
+	if a.broken == nil {
+		a.broken = a.bound.Fields.Render(batch, a.classic, a.add)
+	}
+	return a.broken
+}
+
+func (a *answer) add(record []byte) error {
+	if a.records++; a.records > 1 {
+		if a.op.Reply.Mark != ops.List {
+			return errManyRecords
+		}
+		a.result.WriteByte(',')
+	}
+	a.result.Write(record)
+	if a.result.Len() < streamAbove || a.op.Reply.Mark != ops.List {
+		return nil
+	}
+	return a.flush()
+}
+
+// flush sends what is held, the envelope's start before it at the first time.
+func (a *answer) flush() error {
+	if !a.streamed {
+		a.streamed = true
+		a.c.Header("Content-Type", contentType)
+		a.c.Status(http.StatusOK)
+		if _, err := a.c.Writer.WriteString(`{"result":[`); err != nil {
+			return err
+		}
+	}
+	// A client that does not read must not keep a session for ever.
+	_ = http.NewResponseController(a.c.Writer).SetWriteDeadline(time.Now().Add(streamPause))
+	_, err := a.c.Writer.Write(a.result.Bytes())
+	a.result.Reset()
+	return err
+}
+
+// streamPause is the longest that one piece of a stream may wait for the client.
+const streamPause = time.Minute
+
+// finish writes what is left of the envelope after a run that ended well.
+func (a *answer) finish(result *ps.Result) {
+	output := encode(a.sentence(result))
+	tail := []byte{}
+	if len(result.Warnings) > 0 {
+		tail = append([]byte(`,"warnings":`), encode(result.Warnings)...)
+	}
+	if a.streamed {
+		a.result.WriteString(`],"output":`)
+		a.result.Write(output)
+		a.result.Write(tail)
+		a.result.WriteByte('}')
+		if err := a.flush(); err != nil {
+			a.broken = err
+		}
+		return
+	}
+	setHeader(a.c.Writer.Header(), "X-Directory-Server", result.Server)
+	var body bytes.Buffer
+	body.Grow(a.result.Len() + len(output) + len(tail) + 32)
+	body.WriteString(`{"output":`)
+	body.Write(output)
+	body.WriteString(`,"result":`)
+	a.writeResult(&body)
+	body.Write(tail)
+	body.WriteByte('}')
+	send(a.c, a.status(result), body.Bytes())
+}
+
+func (a *answer) status(result *ps.Result) int {
+	if result.Effect == ps.EffectCreated && a.op.Effect.Writes() && !a.classic {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// writeResult writes the records as an array, or as the classic dialect has them.
+func (a *answer) writeResult(body *bytes.Buffer) {
+	record := a.result.Bytes()
+	if a.classic {
+		switch a.op.Reply.Mark {
+		case ops.Single:
+			body.Write(record)
+			return
+		case ops.Exists:
+			body.Write(schema.Member(record, "exists"))
+			return
+		case ops.Moment:
+			body.Write(schema.Member(record, "lastLogon"))
+			return
+		}
+	}
+	body.WriteByte('[')
+	body.Write(record)
+	body.WriteByte(']')
+}
+
+// sentence says what happened.
+func (a *answer) sentence(result *ps.Result) string {
+	text := a.op.Says
+	switch {
+	case text != "" && a.op.Same != "" && result.Effect == ps.EffectNone:
+		text = a.op.Same
+	case text != "":
+	case a.op.Reply.Mark == ops.List:
+		text = "{records} found"
+	case a.op.Reply.Mark == ops.Exists && string(schema.Member(a.result.Bytes(), "exists")) == "true":
+		text = "The {subject} exists."
+	case a.op.Reply.Mark == ops.Exists:
+		text = "The {subject} does not exist."
+	default:
+		text = "The {subject} was found."
+	}
+	return a.op.Sentence(text, a.bound, a.records, result.Counts)
+}
+
+func isClassic(p *auth.Principal, standard auth.Dialect) bool {
+	if p.Dialect != "" {
+		return p.Dialect == auth.Classic
+	}
+	return standard == auth.Classic
+}

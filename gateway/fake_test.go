@@ -1,0 +1,215 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// fakeRunner is a runner made of one function; it keeps the requests it got.
+type fakeRunner struct {
+	run func(ctx context.Context, req ps.Request) (*ps.Result, error)
+
+	mu       sync.Mutex
+	requests []ps.Request
+}
+
+func (f *fakeRunner) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	f.mu.Lock()
+	f.requests = append(f.requests, req)
+	f.mu.Unlock()
+	return f.run(ctx, req)
+}
+
+// last is the latest request; the test fails when there was none.
+func (f *fakeRunner) last(t *testing.T) ps.Request {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	require.NotEmpty(t, f.requests, "the runner was not asked")
+	return f.requests[len(f.requests)-1]
+}
+
+func (f *fakeRunner) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.requests)
+}
+
+// answering runs every request by emitting the batches and reporting result.
+func answering(result ps.Result, batches ...string) *fakeRunner {
+	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		for _, batch := range batches {
+			if err := req.Records(json.RawMessage(batch)); err != nil {
+				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
+			}
+		}
+		copied := result
+		return &copied, nil
+	}}
+}
+
+// failing runs every request by failing.
+func failing(e ps.Error) *fakeRunner {
+	return &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
+		copied := e
+		return nil, &copied
+	}}
+}
+
+// scriptsFor makes the declarations that the rows ask for, as Check wants them.
+func scriptsFor(table []*ops.Operation) []ps.Script {
+	byName := map[string]*ps.Script{}
+	var order []string
+	for _, op := range table {
+		script := byName[op.Script]
+		if script == nil {
+			script = &ps.Script{Name: op.Script, Lane: op.Lane, Writes: op.Effect.Writes()}
+			byName[op.Script] = script
+			order = append(order, op.Script)
+			for _, name := range []string{"AllowedOU", "AllowedZone"} {
+				script.Params = append(script.Params, ps.Param{Name: name, Type: "string[]"})
+			}
+			if script.Writes {
+				script.Params = append(script.Params, ps.Param{Name: "Privileged", Type: "bool"})
+			}
+		}
+		for _, p := range op.Params {
+			for _, part := range p.Kind.Parts() {
+				name := p.Arg + part.Suffix
+				if p.Arg == "" {
+					name = p.Name + part.Suffix
+				}
+				if _, has := script.Param(name); !has {
+					script.Params = append(script.Params, ps.Param{Name: name, Type: part.Type})
+				}
+			}
+		}
+	}
+	var scripts []ps.Script
+	for _, name := range order {
+		scripts = append(scripts, *byName[name])
+	}
+	return scripts
+}
+
+const (
+	allToken     = "token-with-all-scopes"
+	readToken    = "token-that-reads-users"
+	writeToken   = "token-that-writes-users"
+	classicToken = "token-of-an-old-client"
+	limitedToken = "token-with-limits"
+	opsToken     = "token-for-operations"
+)
+
+func testAuth(t testing.TB) *auth.Static {
+	static := auth.NewStatic(auth.Header{})
+	for token, p := range map[string]*auth.Principal{
+		allToken:     {Name: "all", Scopes: []auth.Scope{auth.All}},
+		readToken:    {Name: "reader", Scopes: []auth.Scope{auth.UserRead}},
+		writeToken:   {Name: "writer", Scopes: []auth.Scope{auth.UserWrite}},
+		classicToken: {Name: "old", Scopes: []auth.Scope{auth.All}, Dialect: auth.Classic},
+		opsToken:     {Name: "ops", Scopes: []auth.Scope{auth.OpsRead}},
+		limitedToken: {Name: "limited", Scopes: []auth.Scope{auth.UserRead, auth.UserDelete}, Limits: auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
+	} {
+		require.NoError(t, static.AddToken(token, p))
+	}
+	return static
+}
+
+// newTestServer makes a server over a runner; change may alter its options.
+func newTestServer(t testing.TB, runner ps.Runner, change func(*Options)) *Server {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	options := Options{Runner: runner, Auth: testAuth(t), Log: log, Engine: "sandbox", Scripts: scriptsFor(ops.Table())}
+	if change != nil {
+		change(&options)
+	}
+	s, err := New(options)
+	require.NoError(t, err)
+	return s
+}
+
+// call asks the server with the token that may do everything; header lines are
+// "Name: value" and can replace it.
+func call(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	r.Header.Set("X-Request-Id", "test-1")
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+		if value == "" {
+			r.Header.Del(name)
+		}
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// reply is an envelope as a client reads it.
+type reply struct {
+	Output   string            `json:"output"`
+	Result   []json.RawMessage `json:"result"`
+	Warnings []ps.Warning      `json:"warnings"`
+	Error    *struct {
+		Code          schema.Code `json:"code"`
+		Message       string      `json:"message"`
+		Outcome       string      `json:"outcome"`
+		DirectoryCode string      `json:"directoryCode"`
+		Details       []detail    `json:"details"`
+		RequestID     string      `json:"requestId"`
+	} `json:"error"`
+}
+
+func read(t testing.TB, w *httptest.ResponseRecorder) reply {
+	t.Helper()
+	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+	var got reply
+	decoder := json.NewDecoder(w.Body)
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&got))
+	require.NotEmpty(t, got.Output)
+	if w.Code >= http.StatusBadRequest {
+		require.NotNil(t, got.Error)
+		require.Equal(t, w.Code, got.Error.Code.Status())
+	}
+	return got
+}
+
+// sample is a record of a shape, as a script emits it.
+func sample(shape *schema.Shape) string {
+	var b strings.Builder
+	for i, field := range shape.Fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + field.Name + `":` + map[schema.FieldType]string{
+			schema.TextField:     `"text"`,
+			schema.BoolField:     `true`,
+			schema.GUIDField:     `"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"`,
+			schema.TimeField:     `"2026-02-03T04:05:06Z"`,
+			schema.CountryField:  `"GR"`,
+			schema.TextListField: `["dc2"]`,
+		}[field.Type])
+	}
+	return "{" + b.String() + "}"
+}

@@ -1,0 +1,175 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+var (
+	errManyRecords = errors.New("the script emitted several records where one is declared")
+	errNoRecord    = errors.New("the script emitted no record where one is declared")
+)
+
+// serve is the handler of every operation: bind, run, reply.
+func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		note(c).op = op
+		principal, bound, failed := s.bind(c, op)
+		if failed != nil {
+			s.writeFailure(c, failed.forOperation(op))
+			return
+		}
+		a := &answer{c: c, op: op, bound: bound, classic: isClassic(principal, s.Dialect)}
+		result, err := s.Runner.Run(c.Request.Context(), s.request(c, op, bound, principal, a))
+		if err == nil {
+			err = a.complete(op)
+		}
+		if err == nil {
+			note(c).server = result.Server
+			a.finish(result)
+			err = a.broken
+		}
+		switch {
+		case err == nil:
+			note(c).records = a.records
+		case a.streamed:
+			// Nothing can be said any more: an unfinished body must not look like one.
+			note(c).failure = &failure{code: schema.Internal, cause: err}
+			panic(http.ErrAbortHandler)
+		default:
+			s.writeFailure(c, a.failure(err))
+		}
+	}
+}
+
+// bind authenticates, authorises and takes the request apart.
+func (s *Server) bind(c *gin.Context, op *ops.Operation) (*auth.Principal, *ops.Bound, *failure) {
+	principal, failed := s.authenticate(c)
+	if failed != nil {
+		return nil, nil, failed
+	}
+	if failed := lacks(principal, op.Scope); failed != nil {
+		return nil, nil, failed
+	}
+	given, problems, failed := s.collect(c.Writer, c.Request, op)
+	if failed != nil {
+		return nil, nil, failed
+	}
+	bound, more := op.Bind(given)
+	if problems = append(problems, more...); len(problems) > 0 {
+		return nil, nil, refusal(problems)
+	}
+	for _, scope := range bound.Scopes {
+		if failed := lacks(principal, scope); failed != nil {
+			return nil, nil, failed
+		}
+	}
+	return principal, bound, nil
+}
+
+// authenticate finds the caller, or says how to become known.
+func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
+	principal, err := s.Auth.Authenticate(c.Request)
+	if err == nil {
+		note(c).principal = principal.Name
+		return principal, nil
+	}
+	var refused *auth.Refusal
+	if !errors.As(err, &refused) {
+		failed := fail(ourFault.code, "%s", ourFault.sentence)
+		failed.cause = err
+		return nil, failed
+	}
+	failed := fail(schema.Unauthenticated, "%s", refused.Message)
+	switch refused.Status {
+	case http.StatusBadRequest:
+		failed.code = schema.InvalidRequest
+	case http.StatusTooManyRequests:
+		failed.code, failed.retryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
+	default:
+		failed.challenge = auth.Challenge
+	}
+	return nil, failed
+}
+
+func lacks(p *auth.Principal, scope auth.Scope) *failure {
+	if p.Has(scope) {
+		return nil
+	}
+	return fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+}
+
+// request is what the runner is asked for.
+func (s *Server) request(c *gin.Context, op *ops.Operation, bound *ops.Bound, p *auth.Principal, a *answer) ps.Request {
+	req := ps.Request{
+		ID: note(c).id, Script: op.Script, Lane: op.Lane, Args: bound.Args,
+		Write: op.Effect.Writes(), List: op.Reply.Mark == ops.List, Limit: op.Timeout,
+		Records: a.take,
+	}
+	for name, value := range s.contextArgs(p) {
+		if _, declared := s.scripts[op.Script].Param(name); declared {
+			req.Args[name] = value
+		}
+	}
+	switch {
+	case req.Limit > 0:
+	case req.Write:
+		req.Limit = s.WriteLimit
+	case req.List:
+		req.Limit = s.ListLimit
+	default:
+		req.Limit = s.ReadLimit
+	}
+	return req
+}
+
+// contextArgs are what scripts learn about the caller, where they ask for it.
+func (s *Server) contextArgs(p *auth.Principal) ps.Args {
+	return ps.Args{
+		"AllowedOU":    limit(p.Limits.OUs),
+		"AllowedZone":  limit(p.Limits.Zones),
+		"AllowedGroup": limit(p.Limits.Groups),
+		"Privileged":   ps.Bool(p.Has(auth.Privileged)),
+		"BulkLimit":    ps.Int(int64(s.BulkLimit)),
+	}
+}
+
+func limit(allowed []string) ps.Value {
+	if len(allowed) == 0 {
+		return ps.Null()
+	}
+	return ps.List(allowed)
+}
+
+// complete tells whether a run that ended well answered what the row declares.
+func (a *answer) complete(op *ops.Operation) error {
+	if a.broken == nil && a.records == 0 && op.Reply.Mark != ops.List {
+		return errNoRecord
+	}
+	return a.broken
+}
+
+// failure makes the answer to an error: one of our own about the records, or
+// one of the run.
+func (a *answer) failure(err error) *failure {
+	ours := a.broken != nil || errors.Is(err, errNoRecord)
+	if !ours {
+		return failureOf(a.op, a.bound, err)
+	}
+	f := &failure{code: ourFault.code, message: ourFault.sentence, cause: err}
+	if a.broken != nil {
+		f.cause = a.broken
+	}
+	if a.op.Effect.Writes() {
+		f.outcome = ps.OutcomeDone
+	}
+	return f.forOperation(a.op)
+}

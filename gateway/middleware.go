@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// notes is what a request's handlers leave for its log line.
+type notes struct {
+	id        string
+	op        *ops.Operation
+	principal string
+	server    string
+	records   int
+	failure   *failure
+}
+
+const notesKey = "adgateway.notes"
+
+func note(c *gin.Context) *notes {
+	return c.MustGet(notesKey).(*notes)
+}
+
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// identify gives the request its id, the client's where it is well-formed.
+func (s *Server) identify(c *gin.Context) {
+	id := c.GetHeader("X-Request-Id")
+	if !requestID.MatchString(id) {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	c.Set(notesKey, &notes{id: id})
+	c.Header("X-Request-Id", id)
+	c.Header("X-Engine", s.Engine)
+}
+
+// logAccess writes one line for each request: never its query, its body or a
+// header.
+func (s *Server) logAccess(c *gin.Context) {
+	start := time.Now()
+	defer func() {
+		n := note(c)
+		fields := logrus.Fields{
+			"request_id":  n.id,
+			"method":      c.Request.Method,
+			"route":       "",
+			"status":      c.Writer.Status(),
+			"duration_ms": float64(time.Since(start).Microseconds()) / 1000,
+			"bytes":       max(c.Writer.Size(), 0),
+			"client":      c.ClientIP(),
+			"principal":   n.principal,
+		}
+		if n.op != nil {
+			fields["route"], fields["operation"], fields["records"] = n.op.Path, n.op.ID, n.records
+		} else {
+			fields["route"] = c.FullPath()
+		}
+		entry := s.Log.WithFields(fields)
+		if n.server != "" {
+			entry = entry.WithField("server", n.server)
+		}
+		switch f := n.failure; {
+		case f == nil:
+			entry.Info("request")
+		case f.code.Status() >= 500:
+			entry.WithFields(f.log()).Error("request")
+		default:
+			entry.WithFields(f.log()).Info("request")
+		}
+	}()
+	c.Next()
+}
+
+// log tells a failure to the log, its cause included.
+func (f *failure) log() logrus.Fields {
+	fields := logrus.Fields{"code": f.code}
+	for name, value := range map[string]string{"outcome": string(f.outcome), "directory_code": f.directoryCode} {
+		if value != "" {
+			fields[name] = value
+		}
+	}
+	if f.cause != nil {
+		fields["cause"] = f.cause.Error()
+	}
+	return fields
+}
+
+// recoverPanic turns a panic into a 500 that tells nothing, and a log line that
+// tells where. An abort goes on to the server, which closes the connection.
+func (s *Server) recoverPanic(c *gin.Context) {
+	defer func() {
+		reason := recover()
+		if reason == nil {
+			return
+		}
+		if reason == http.ErrAbortHandler {
+			panic(reason)
+		}
+		failed := fail(ourFault.code, "%s", ourFault.sentence)
+		failed.cause = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+		if n := note(c); n.op != nil {
+			failed.forOperation(n.op)
+		}
+		if c.Writer.Written() {
+			note(c).failure = failed
+			panic(http.ErrAbortHandler)
+		}
+		s.writeFailure(c, failed)
+	}()
+	c.Next()
+}
+
+// secure sets the headers that keep browsers from doing anything with an
+// answer, and refuses requests that other sites make them send.
+func (s *Server) secure(c *gin.Context) {
+	for name, value := range map[string]string{
+		"X-Content-Type-Options":       "nosniff",
+		"X-Frame-Options":              "DENY",
+		"Referrer-Policy":              "no-referrer",
+		"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Cache-Control":                "no-store",
+	} {
+		c.Header(name, value)
+	}
+	if c.Request.TLS != nil {
+		c.Header("Strict-Transport-Security", "max-age=31536000")
+	}
+	origins := c.Request.Header.Values("Origin")
+	foreign := len(origins) > 0 && !slices.Contains(s.Origins, origins[0]) || len(origins) > 1
+	crossSite := c.GetHeader("Sec-Fetch-Site") == "cross-site" && (len(origins) == 0 || foreign)
+	if foreign || crossSite {
+		s.writeFailure(c, fail(schema.Forbidden, "Requests from other web sites are not accepted."))
+	}
+}
+
+// noRoute answers what no operation matches.
+func (s *Server) noRoute(c *gin.Context) {
+	found := routeOf(c.Request)
+	switch {
+	case found.problem != "":
+		s.writeFailure(c, fail(schema.InvalidRequest, "%s", found.problem))
+	case len(found.allowed) > 0:
+		failed := fail(schema.MethodNotAllowed, "The method %s is not allowed here.", printable(c.Request.Method))
+		failed.allow = found.allowed
+		s.writeFailure(c, failed)
+	default:
+		failed := fail(schema.NotFound, "There is no such route.")
+		if near := s.routes.nearest(found.path); near != "" {
+			failed.message += " Did you mean " + near + "?"
+		}
+		s.writeFailure(c, failed)
+	}
+}
+
+func newErrorLog(w io.Writer) *log.Logger { return log.New(w, "http: ", 0) }

@@ -1,0 +1,263 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// collector gathers the values of a request by listed name, from path, query
+// and body, and what is wrong with their names and number.
+type collector struct {
+	op             *ops.Operation
+	secretsInQuery bool
+	given          ops.Given
+	problems       []schema.Problem
+}
+
+// collect reads everything a request gives. The failure is about the body as a
+// whole; problems with single parameters are in the second result.
+func (s *Server) collect(w http.ResponseWriter, r *http.Request, op *ops.Operation) (ops.Given, []schema.Problem, *failure) {
+	c := &collector{op: op, secretsInQuery: s.AllowSecretsInQuery, given: ops.Given{}}
+	values := routeOf(r).values
+	for _, p := range op.Params {
+		if p.Path != "" {
+			c.given[p.Name] = values[p.Path]
+		}
+	}
+	c.pairs(r.URL.RawQuery, true)
+	if failed := c.body(w, r, s.BodyLimit); failed != nil {
+		return nil, nil, failed
+	}
+	return c.given, c.problems, nil
+}
+
+func (c *collector) wrong(field, message string) {
+	c.problems = append(c.problems, schema.Problem{Field: field, Code: schema.InvalidRequest, Message: message})
+}
+
+// pairs reads the form name=value&name=value. A semicolon is data. The token in
+// the query was seen to by the authentication.
+func (c *collector) pairs(raw string, query bool) {
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(rawName)
+		if err != nil {
+			c.wrong("", "A parameter's name holds a percent sign that does not start an escape.")
+			continue
+		}
+		if query && ops.Fold(name) == ops.Fold(auth.QueryParameter) {
+			continue
+		}
+		p := c.param(name)
+		if p == nil {
+			continue
+		}
+		value, err := url.QueryUnescape(rawValue)
+		switch {
+		case err != nil:
+			c.wrong(p.Name, "holds a percent sign that does not start an escape")
+		case query && p.Kind.Secret() && !c.secretsInQuery:
+			c.wrong(p.Name, "is a secret and not accepted in the query; send it in the body")
+		default:
+			c.add(p, value)
+		}
+	}
+}
+
+// param finds a parameter by its name on the wire; an unknown one is a problem.
+func (c *collector) param(name string) *ops.Param {
+	if p := c.op.Param(name); p != nil {
+		return p
+	}
+	message := "is not a parameter of this operation"
+	switch near := c.nearest(name); {
+	case near != "":
+		message += "; did you mean " + near + "?"
+	case len(c.op.Params) == 0:
+		message += ", which has none"
+	}
+	c.wrong(printable(name), message)
+	return nil
+}
+
+// printable makes a name from the wire fit for an answer.
+func printable(name string) string {
+	const limit = 64
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(name, string(utf8.RuneError)))
+	if runes := []rune(name); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return name
+}
+
+func (c *collector) nearest(name string) string {
+	const longest = 64
+	if len(name) > longest {
+		return ""
+	}
+	best, bestDistance := "", max(len(name)/2, 2)+1
+	for _, p := range c.op.Params {
+		if d := editDistance(ops.Fold(name), ops.Fold(p.Name)); d < bestDistance {
+			best, bestDistance = p.Name, d
+		}
+	}
+	return best
+}
+
+func (c *collector) add(p *ops.Param, value any) {
+	before, twice := c.given[p.Name]
+	if twice && plain(before) != plain(value) {
+		c.wrong(p.Name, "is given twice with different values")
+		return
+	}
+	if !twice {
+		c.given[p.Name] = value
+	}
+}
+
+// plain is a value as text, so that true and "true" are the same.
+func plain(value any) string { return fmt.Sprint(value) }
+
+// body reads parameters from a form or a JSON object.
+func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *failure {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
+	case err != nil:
+		return fail(schema.InvalidRequest, "The body could not be read to its end.")
+	case len(content) == 0:
+		return nil
+	}
+	encoding := r.Header.Get("Content-Encoding")
+	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := parameters["charset"]
+	if err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && encoding != "identity" {
+		mediaType = ""
+	}
+	switch mediaType {
+	case "application/json":
+		return c.json(content)
+	case "application/x-www-form-urlencoded":
+		c.pairs(string(content), false)
+		return nil
+	default:
+		return fail(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
+	}
+}
+
+// json reads the members of one JSON object, in order, so that a member given
+// twice is seen.
+func (c *collector) json(content []byte) *failure {
+	notJSON := fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
+	if !utf8.Valid(content) || !json.Valid(content) {
+		return notJSON
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return notJSON
+	}
+	for decoder.More() {
+		token, err := decoder.Token()
+		name, isText := token.(string)
+		var member json.RawMessage
+		if err != nil || !isText || decoder.Decode(&member) != nil {
+			return notJSON
+		}
+		p := c.param(name)
+		if p == nil {
+			continue
+		}
+		value, err := scalar(member)
+		if err != nil {
+			c.wrong(p.Name, err.Error())
+			continue
+		}
+		c.add(p, value)
+	}
+	return nil
+}
+
+// scalar is a member's value as kinds decode it.
+func scalar(member json.RawMessage) (any, error) {
+	switch member[0] {
+	case '{', '[':
+		return schema.Composite{}, nil
+	case 'n':
+		return nil, nil
+	case 't', 'f':
+		return member[0] == 't', nil
+	case '"':
+		if loneSurrogate(member) {
+			return nil, errors.New("must be valid Unicode: it holds half of a surrogate pair")
+		}
+		var text string
+		if err := json.Unmarshal(member, &text); err != nil {
+			return nil, errors.New("must be valid JSON text")
+		}
+		return text, nil
+	default:
+		return json.Number(member), nil
+	}
+}
+
+// loneSurrogate finds an escape \ud800-\udfff that is not one of a pair, which
+// the decoder would silently replace.
+func loneSurrogate(quoted []byte) bool {
+	for i := 0; i+1 < len(quoted); i++ {
+		if quoted[i] != '\\' {
+			continue
+		}
+		i++
+		if quoted[i] != 'u' {
+			continue
+		}
+		switch unit := escapeUnit(quoted[i-1:]); {
+		case unit >= 0xdc00 && unit <= 0xdfff:
+			return true
+		case unit >= 0xd800 && unit < 0xdc00:
+			if low := escapeUnit(quoted[i+5:]); low < 0xdc00 || low > 0xdfff {
+				return true
+			}
+			i += 6
+		}
+		i += 4
+	}
+	return false
+}
+
+// escapeUnit is the code unit of \uXXXX at the start of b, else 0.
+func escapeUnit(b []byte) (unit int) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0
+	}
+	if _, err := fmt.Sscanf(string(b[2:6]), "%04x", &unit); err != nil {
+		return 0
+	}
+	return unit
+}

@@ -1,0 +1,191 @@
+// Package gateway is the HTTP side: it takes requests, hands each to a
+// [ps.Runner] and answers with an envelope.
+//
+// A request passes these stations. [routes] finds the operation by method and
+// path, before gin, because gin can neither match fixed parts in any case nor
+// take a network with a slash as one value. The middleware gives the request an
+// id, a log line, headers and a net for panics. One generic handler then serves
+// every operation: authenticate, collect the values of path, query and body,
+// bind them by the operation's row, run its script, answer. What goes wrong is
+// a [failure] with one of the API's codes; [failureOf] maps errors of scripts
+// by number and type, never by message.
+//
+// The package knows operations only as rows (package ops) and PowerShell only
+// as a Runner.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+)
+
+// Options are what a server is made of. Runner, Auth and Log must be given; of
+// everything else the zero value is a sensible choice.
+type Options struct {
+	Runner     ps.Runner
+	Scripts    []ps.Script      // what the scripts declare; the table is checked against them
+	Operations []*ops.Operation // nil: ops.Table()
+	Auth       auth.Authenticator
+	Log        *logrus.Logger
+
+	Engine  string  // what answers: "sandbox" or "powershell" (default)
+	Version Version // shown by /version
+	// Ready tells the state of what the server needs, for /readyz. Nil: nothing
+	// is checked.
+	Ready func(ctx context.Context) []Check
+
+	Dialect             auth.Dialect // default of principals without one; empty: standard
+	AllowSecretsInQuery bool         // accept Password in the query (old clients)
+	Origins             []string     // values of the Origin header that are let through
+	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is believed
+
+	ReadLimit  time.Duration // longest run of a read; zero: 30 s
+	ListLimit  time.Duration // of a list; zero: 2 min
+	WriteLimit time.Duration // of a change; zero: 1 min
+	BodyLimit  int64         // bytes of a request's body; zero: 1 MiB
+	BulkLimit  int           // objects that one bulk removal may take; zero: 50
+	Grace      time.Duration // how long running requests may finish at the end; zero: 1 min
+}
+
+// Version is what /version tells.
+type Version struct {
+	Version string
+	Commit  string
+	Built   string
+}
+
+// Check is one line of /readyz. The reason is for callers with ops:read only.
+type Check struct {
+	Name   string
+	OK     bool
+	Reason string
+}
+
+func (o *Options) complete() error {
+	var missing []error
+	for name, absent := range map[string]bool{"Runner": o.Runner == nil, "Auth": o.Auth == nil, "Log": o.Log == nil} {
+		if absent {
+			missing = append(missing, fmt.Errorf("gateway: option %s is missing", name))
+		}
+	}
+	if o.Operations == nil {
+		o.Operations = ops.Table()
+	}
+	if o.Engine == "" {
+		o.Engine = "powershell"
+	}
+	if o.Dialect == "" {
+		o.Dialect = auth.Standard
+	}
+	for limit, standard := range map[*time.Duration]time.Duration{
+		&o.ReadLimit: 30 * time.Second, &o.ListLimit: 2 * time.Minute, &o.WriteLimit: time.Minute, &o.Grace: time.Minute,
+	} {
+		if *limit <= 0 {
+			*limit = standard
+		}
+	}
+	if o.BodyLimit <= 0 {
+		o.BodyLimit = 1 << 20
+	}
+	if o.BulkLimit <= 0 {
+		o.BulkLimit = 50
+	}
+	return errors.Join(missing...)
+}
+
+// Server serves the API. It is safe for concurrent use.
+type Server struct {
+	Options
+	routes  *routes
+	scripts map[string]ps.Script
+	handler http.Handler
+}
+
+// New makes a server. The error joins every fault of the options and of the
+// operation table.
+func New(options Options) (*Server, error) {
+	if err := options.complete(); err != nil {
+		return nil, err
+	}
+	if faults := ops.Check(options.Operations, options.Scripts); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	s := &Server{Options: options, routes: newRoutes(options.Operations), scripts: map[string]ps.Script{}}
+	for _, script := range options.Scripts {
+		s.scripts[script.Name] = script
+	}
+	engine, err := s.engine()
+	if err != nil {
+		return nil, err
+	}
+	s.handler = s.routes.normalise(engine)
+	return s, nil
+}
+
+// engine builds the router: middleware, operations, the operational endpoints.
+func (s *Server) engine() (*gin.Engine, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.RedirectFixedPath = false
+	engine.ForwardedByClientIP = len(s.TrustedProxies) > 0
+	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	if err := engine.SetTrustedProxies(s.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("gateway: trusted proxies: %w", err)
+	}
+	engine.Use(s.identify, s.logAccess, s.recoverPanic, s.secure)
+	engine.NoRoute(s.noRoute)
+	for _, op := range s.Operations {
+		engine.Handle(op.Method, op.Path, s.serve(op))
+	}
+	engine.GET("/healthz", s.healthz)
+	engine.GET("/readyz", s.readyz)
+	engine.GET("/version", s.version)
+	return engine, nil
+}
+
+// Handler is the whole server as a handler.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Run serves on the listener until ctx is done, lets running requests finish
+// for the time of grace, and returns. It closes the listener. The error is nil
+// when ctx ended it and all requests were answered.
+func (s *Server) Run(ctx context.Context, listener net.Listener) error {
+	errorLog := s.Log.WriterLevel(logrus.WarnLevel)
+	defer errorLog.Close()
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    1 << 20,
+		ErrorLog:          newErrorLog(errorLog),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("gateway: serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if err != nil {
+		_ = server.Close() // what is left is cut off; err says so
+		err = fmt.Errorf("gateway: requests were still running after %s: %w", s.Grace, err)
+	}
+	<-failed // Serve has returned
+	return err
+}
