@@ -1,0 +1,46 @@
+# The two commands to know are `make run` and `make test`.
+
+GO      ?= go
+BIN     := bin/adgateway
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+FUZZTIME ?= 10s
+
+# Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
+# and the style rules that name a defect. ST1000 wants a comment on every package.
+LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
+
+.PHONY: run build test lint tidy race fuzz bench soak release clean
+
+run: build ## starts the sandbox with its built-in domain and prints what to try
+	./$(BIN) sandbox
+
+build:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
+
+test: lint tidy race fuzz ## everything CI checks
+
+lint:
+	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	$(GO) tool staticcheck -checks '$(LINTS)' ./...
+
+tidy: ## go.mod and go.sum are what `go mod tidy` makes
+	$(GO) mod tidy -diff
+
+race:
+	$(GO) test -race -timeout 8m ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	./test/fuzz.sh $(FUZZTIME)
+
+bench: ## figures for test/BENCHMARKS.md
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+soak release: ## long runs and packages for Windows: part of a later version
+	@echo "$@ is part of a later version"; exit 1
+
+clean:
+	rm -rf bin dist

@@ -1,0 +1,189 @@
+package test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "adgateway/"
+
+// mayImport says which packages of the module a package may import in its own
+// code; tests are free. A pattern that ends in /... covers what lies below.
+var mayImport = map[string][]string{
+	"cmd/adgateway":          {"..."},
+	"gateway":                {"gateway/...", "ps"},
+	"gateway/ops":            {"gateway/schema", "gateway/auth", "ps"},
+	"gateway/schema":         {"ps"},
+	"gateway/auth":           {},
+	"gateway/config":         {},
+	"ps":                     {},
+	"ps/servers":             {"ps"},
+	"ps/pool":                {"ps"},
+	"ps/session":             {"ps"},
+	"ps/session/sessiontest": {"ps", "ps/session"},
+	"ps/syntax":              {},
+	"ps/cmdlets":             {},
+	"ps/interp":              {"ps/syntax", "ps/cmdlets", "ps/interp/dotnet"},
+	"ps/interp/dotnet":       {},
+	"ps/sim":                 {"ps/interp", "ps/interp/...", "ps/syntax", "ps/sim/..."},
+	"ps/sim/directory":       {"ps/sim/ldif", "ps/sim/data"},
+	"ps/sim/ldif":            {},
+	"ps/sim/data":            {},
+	"ps/sim/zones":           {"ps/sim/data"},
+	"ps/sim/adcmd":           {"ps/interp", "ps/interp/dotnet", "ps/cmdlets", "ps/sim/directory"},
+	"ps/sim/dnscmd":          {"ps/interp", "ps/interp/dotnet", "ps/cmdlets", "ps/sim/zones"},
+	"scripts":                {"ps", "ps/syntax", "ps/cmdlets"},
+	"winsvc":                 {},
+}
+
+// only says where a library may be used; nobody else imports it.
+var only = map[string][]string{
+	"github.com/gin-gonic/gin":        {"gateway"},
+	"github.com/kardianos/service":    {"winsvc"},
+	"github.com/bhendo/go-powershell": {"ps/session", "ps/sim"},
+	"github.com/jackc/puddle":         {"ps/pool"},
+	"github.com/go-ldap/":             {"ps/sim/directory", "ps/sim/ldif"},
+	"github.com/miekg/dns":            {"ps/sim/zones"},
+}
+
+// plain packages use the standard library only.
+var plain = []string{"ps", "ps/syntax"}
+
+type source struct {
+	path, dir string // slash-separated, from the root
+	file      *ast.File
+	text      []byte
+	fset      *token.FileSet
+}
+
+func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// sources parses every Go file of the project.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	root := ".."
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".git")) {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		slash := filepath.ToSlash(relative)
+		all = append(all, source{path: slash, dir: filepath.ToSlash(filepath.Dir(slash)), file: file, text: text, fset: fset})
+		return nil
+	}))
+	require.NotEmpty(t, all)
+	return all
+}
+
+func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test() || strings.HasPrefix(s.dir, "test") {
+			continue
+		}
+		allowed, known := mayImport[s.dir]
+		if !assert.True(t, known, "%s: package %s is not in the table of packages", s.path, s.dir) {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			ours := strings.TrimPrefix(imported, module)
+			if ours != imported {
+				assert.True(t, matches(allowed, ours), "%s imports %s", s.path, ours)
+				continue
+			}
+			if slices.Contains(plain, s.dir) {
+				assert.NotContains(t, strings.Split(imported, "/")[0], ".", "%s imports %s", s.path, imported)
+			}
+			for library, places := range only {
+				if strings.HasPrefix(imported, library) {
+					assert.Contains(t, places, s.dir, "%s imports %s", s.path, imported)
+				}
+			}
+		}
+	}
+}
+
+func matches(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, below := strings.CutSuffix(pattern, "...")
+		return pattern == path || below && strings.HasPrefix(path, prefix)
+	})
+}
+
+func TestBuildTagsStandOnlyWhereSystemsDiffer(t *testing.T) {
+	for _, s := range sources(t) {
+		name := strings.TrimSuffix(filepath.Base(s.path), ".go")
+		name = strings.TrimSuffix(name, "_test")
+		tagged := strings.HasSuffix(name, "_windows")
+		for _, group := range s.file.Comments {
+			for _, comment := range group.List {
+				tagged = tagged || strings.HasPrefix(comment.Text, "//go:build")
+			}
+		}
+		if !tagged {
+			continue
+		}
+		assert.True(t, s.dir == "ps/session" || strings.HasPrefix(s.dir, "winsvc"), "%s has a build tag", s.path)
+		assert.True(t, strings.HasSuffix(name, "_windows") || strings.HasSuffix(name, "_other"), "%s has a build tag", s.path)
+	}
+}
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	const fileLines, functionLines = 600, 80
+	for _, s := range sources(t) {
+		lines := strings.Count(string(s.text), "\n")
+		assert.LessOrEqual(t, lines, fileLines, "%s", s.path)
+		if s.test() {
+			continue
+		}
+		for _, declaration := range s.file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok || function.Body == nil {
+				continue
+			}
+			length := s.fset.Position(function.Body.Rbrace).Line - s.fset.Position(function.Body.Lbrace).Line - 1
+			assert.LessOrEqual(t, length, functionLines, "%s: %s", s.path, function.Name.Name)
+		}
+	}
+}
+
+func TestTopLevelIsFixed(t *testing.T) {
+	allowed := []string{"cmd", "gateway", "ps", "scripts", "winsvc", "test", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
+		"bin"} // bin is what the build makes; git ignores it
+	entries, err := os.ReadDir("..")
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") {
+			assert.Contains(t, allowed, entry.Name())
+		}
+	}
+}
