@@ -51,6 +51,7 @@ const (
 	OpCreateRecord
 	OpRemoveRecord
 	OpUpdateRecord
+	OpUpdateZone
 )
 
 // Error is a refusal by the DNS server. Callers decide by Code.

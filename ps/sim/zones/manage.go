@@ -243,3 +243,26 @@ func (s *Server) Partitions() ([]Partition, error) {
 	}
 	return all, nil
 }
+
+// PauseZone stops or resumes a zone; stopping a stopped one is no fault. A
+// forwarder and the automatic zones cannot be: CodeInvalidZoneType,
+// CodeInvalidZoneOperation.
+func (s *Server) PauseZone(name string, paused bool) (Zone, error) {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	z, err := s.open(OpUpdateZone, name)
+	switch {
+	case err != nil:
+		return Zone{}, err
+	case z.AutoCreated:
+		return Zone{}, s.fail(OpUpdateZone, CodeInvalidZoneOperation, z.Name, "")
+	case z.Type == Forwarder:
+		return Zone{}, s.fail(OpUpdateZone, CodeInvalidZoneType, z.Name, "")
+	}
+	if z.Paused != paused {
+		z.Paused = paused
+		st.note(s, map[bool]string{true: "pause zone", false: "resume zone"}[paused], z, nil, nil)
+	}
+	return s.view(z), nil
+}

@@ -178,6 +178,27 @@ func TestServers(t *testing.T) {
 	assert.Equal(t, zones.CodeServerUnavailable, code(st.Switch("absent", true)))
 }
 
+func TestPauseZone(t *testing.T) {
+	st := three(t)
+	s := open(t, st, "dc1")
+	z, err := s.PauseZone("corp.example", true)
+	require.NoError(t, err)
+	assert.True(t, z.Paused)
+	_, err = s.Records("corp.example", zones.Query{})
+	assert.Equal(t, zones.CodeZoneShutdown, code(err))
+	_, err = s.PauseZone("corp.example", true)
+	require.NoError(t, err)
+	_, err = s.PauseZone("corp.example", false)
+	require.NoError(t, err)
+	_, err = s.Records("corp.example", zones.Query{})
+	assert.NoError(t, err)
+	assert.Len(t, st.Journal(0), 2)
+	for name, want := range map[string]int{"partner.example": zones.CodeInvalidZoneType, "0.in-addr.arpa": zones.CodeInvalidZoneOperation, "absent": zones.CodeZoneDoesNotExist} {
+		_, err = s.PauseZone(name, true)
+		assert.Equal(t, want, code(err), name)
+	}
+}
+
 func TestMessagesExistInBothLanguages(t *testing.T) {
 	codes := []int{5, 87, 123, 1722, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9653, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9903}
 	for _, c := range codes {
@@ -187,7 +208,7 @@ func TestMessagesExistInBothLanguages(t *testing.T) {
 		assert.NotContains(t, de, "WIN32", c)
 		assert.NotEqual(t, en, de, c)
 	}
-	for op := zones.OpGetZone; op <= zones.OpUpdateRecord; op++ {
+	for op := zones.OpGetZone; op <= zones.OpUpdateZone; op++ {
 		e := &zones.Error{Code: zones.CodeRecordAlreadyExists, Op: op, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Message("en-US"), e.Message("de")
 		assert.NotEqual(t, en, de)

@@ -54,6 +54,7 @@ var english = texts{
 		OpListRecords:  "Failed to enumerate resource records in zone {zone} on server {server}.",
 		OpCreateRecord: "Failed to create resource record {name} in zone {zone} on server {server}.",
 		OpRemoveRecord: "Failed to remove resource record {name} from zone {zone} on server {server}.",
+		OpUpdateZone:   "Failed to change zone {zone} on server {server}.",
 		OpUpdateRecord: "Failed to update resource record {name} in zone {zone} on server {server}.",
 	},
 	codes: map[int]string{
@@ -100,6 +101,7 @@ var german = texts{
 		OpListRecords:  `Fehler beim Auflisten der Ressourcendatensätze in der Zone "{zone}" auf dem Server "{server}".`,
 		OpCreateRecord: `Fehler beim Erstellen des Ressourcendatensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
 		OpRemoveRecord: `Fehler beim Entfernen des Ressourcendatensatzes "{name}" aus der Zone "{zone}" auf dem Server "{server}".`,
+		OpUpdateZone:   `Fehler beim Ändern der Zone "{zone}" auf dem Server "{server}".`,
 		OpUpdateRecord: `Fehler beim Aktualisieren des Ressourcendatensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
 	},
 	codes: map[int]string{
