@@ -1,62 +1,180 @@
-// Package pool keeps PowerShell sessions and runs requests on them.
-//
-// There is one lane per module, each a jackc/puddle pool of at most Size live
-// sessions, a replacement under way included. A request takes an idle session
-// of its lane, or waits in a bounded queue (lane.go). Lists never hold the last
-// session of a lane, so that a slow list cannot keep writes waiting.
-//
-// Sessions are started when they are needed and go on starting when whoever
-// asked has left; the next one gets them. When starting fails, the lane waits
-// longer and longer before it tries again, and requests are told so at once
-// (circuit.go). A session that gave any surprise is thrown away; others are
-// retired by count of requests, age and memory.
 package pool
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"adgateway/ps"
 )
 
-// Session is what a pool holds. *session.Session is one.
-//
-// Run is called by one goroutine at a time. Close ends the session in good
-// order as far as ctx allows, Kill at once; both return when it is gone. Dead is
-// closed as soon as the session can take no more requests.
-type Session interface {
-	Run(ctx context.Context, req ps.Request) (*ps.Result, error)
-	Close(ctx context.Context) error
-	Kill()
-	Dead() <-chan struct{}
+// Pool runs requests on sessions. It is a [ps.Runner].
+type Pool struct {
+	cfg   Config
+	lanes map[ps.Lane]*lane
+
+	starting context.Context // ends when sessions need not be started any more
+	stop     context.CancelCauseFunc
+	once     sync.Once
+	closed   chan struct{} // closed when everything has ended
 }
 
-// Start starts a session. ctx ends when the pool is closed, not when whoever
-// waits for the session leaves. An error is best an [*ps.Error].
-type Start func(ctx context.Context) (Session, error)
+var errClosing = errors.New("the gateway is shutting down")
 
-// Config says how a pool works. Zero values take the defaults named.
-type Config struct {
-	Lanes map[ps.Lane]Lane
-
-	MaxWait  time.Duration // longest wait for a session; 10 s
-	Queue    int           // requests that may wait, per lane; 64
-	Grace    time.Duration // how long a read whose caller left may go on before its session is killed; 2 s
-	MinDelay time.Duration // first pause after a failed start; 1 s
-	MaxDelay time.Duration // longest; 1 min
-
-	// Log, when set, is told of starts, ends and their reasons.
-	Log func(message string, fields map[string]any)
+// New makes a pool and begins to start the sessions that are kept warm.
+func New(cfg Config) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	if len(cfg.Lanes) == 0 {
+		return nil, errors.New("a pool needs a lane")
+	}
+	for name, lc := range cfg.Lanes {
+		if lc.Start == nil {
+			return nil, fmt.Errorf("lane %s cannot start sessions", name)
+		}
+	}
+	p := &Pool{cfg: cfg, lanes: map[ps.Lane]*lane{}, closed: make(chan struct{})}
+	p.starting, p.stop = context.WithCancelCause(context.Background())
+	for name, lc := range cfg.Lanes {
+		l, err := newLane(p, name, lc)
+		if err != nil {
+			return nil, err
+		}
+		p.lanes[name] = l
+	}
+	for _, l := range p.lanes {
+		go l.keep()
+	}
+	return p, nil
 }
 
-// Lane says how the sessions of one lane are kept.
-type Lane struct {
-	Start Start
-	Size  int // sessions at most; 4 for the directory, 2 for dns and any other
-	Warm  int // sessions that [Pool.Warm] starts; 1
-
-	MaxRequests int           // a session retires after so many; 500, negative: never
-	MaxAge      time.Duration // and after so long, less up to a tenth at random; 30 min, negative: never
-	MaxMemory   int64         // and above so many private bytes; 0: not looked at
-	Limit       time.Duration // of a request that names none; 60 s
+func (c Config) withDefaults() Config {
+	c.MaxWait = or(c.MaxWait, 10*time.Second)
+	c.Grace = or(c.Grace, 2*time.Second)
+	c.MinDelay = or(c.MinDelay, time.Second)
+	c.MaxDelay = max(or(c.MaxDelay, time.Minute), c.MinDelay)
+	c.Sweep = or(c.Sweep, time.Second)
+	c.Queue = or(c.Queue, 64)
+	if c.Log == nil {
+		c.Log = func(string, map[string]any) {}
+	}
+	lanes := make(map[ps.Lane]Lane, len(c.Lanes))
+	for name, l := range c.Lanes {
+		size := 2
+		if name == ps.Directory {
+			size = 4
+		}
+		l.Size = or(l.Size, size)
+		l.Warm = min(or(l.Warm, 1), l.Size)
+		l.MaxRequests = or(l.MaxRequests, 500)
+		l.MaxAge = or(l.MaxAge, 30*time.Minute)
+		l.Limit = or(l.Limit, time.Minute)
+		lanes[name] = l
+	}
+	c.Lanes = lanes
+	return c
 }
+
+// or returns v, or the default when v is zero.
+func or[T comparable](v, byDefault T) T {
+	var zero T
+	if v == zero {
+		return byDefault
+	}
+	return v
+}
+
+// Run runs a request on a session of its lane. When none becomes free in time,
+// or too many wait already, the error is of kind overloaded; when none can be
+// started, unavailable; both say when to come back. A read whose session died
+// before it answered anything is run once more on another one; a write never is.
+func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	l := p.lanes[req.Lane]
+	if l == nil {
+		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone, Message: fmt.Sprintf("no lane %q", req.Lane)}
+	}
+	if req.Limit <= 0 {
+		req.Limit = l.cfg.Limit
+	}
+	began := time.Now()
+	result, answered, err := l.once(ctx, req)
+	if err == nil {
+		return result, nil
+	}
+	e := ps.AsError(err)
+	rest := req.Limit - time.Since(began)
+	if req.Write || e.Kind != ps.KindDied || answered || len(e.Steps) > 0 || rest <= 0 || ctx.Err() != nil {
+		return nil, e
+	}
+	p.cfg.Log("a read is run once more", map[string]any{"request": req.ID, "script": req.Script, "reason": e.Error()})
+	l.retries.Add(1)
+	req.Limit = rest
+	result, _, err = l.once(ctx, req)
+	if err != nil {
+		return nil, ps.AsError(err)
+	}
+	return result, nil
+}
+
+// Close refuses new requests and those that wait, lets running ones end and
+// ends the sessions. When ctx is done before, what runs is cut off. Close
+// returns when nothing of the pool is left; the error is ctx's when something
+// had to be cut off. It may be called more than once.
+func (p *Pool) Close(ctx context.Context) error {
+	p.once.Do(func() {
+		p.stop(errClosing)
+		go func() {
+			defer close(p.closed)
+			var lanes sync.WaitGroup
+			for _, l := range p.lanes {
+				lanes.Go(l.close)
+			}
+			lanes.Wait()
+		}()
+	})
+	select {
+	case <-p.closed:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, l := range p.lanes {
+		l.killAll()
+	}
+	<-p.closed
+	return context.Cause(ctx)
+}
+
+// Stats is a snapshot of every lane, for metrics and /readyz.
+func (p *Pool) Stats() map[ps.Lane]Stats {
+	all := make(map[ps.Lane]Stats, len(p.lanes))
+	for name, l := range p.lanes {
+		all[name] = l.stats()
+	}
+	return all
+}
+
+// Stats says how a lane does. Counts are since the start of the pool.
+type Stats struct {
+	Size     int `json:"size"`     // sessions at most
+	Starting int `json:"starting"` // being started
+	Idle     int `json:"idle"`
+	Busy     int `json:"busy"`    // running a request, or being ended
+	Waiting  int `json:"waiting"` // requests without a session
+
+	Requests   int64         `json:"requests"` // that got a session
+	Waited     time.Duration `json:"waited"`   // for sessions, by all requests together
+	Overloaded int64         `json:"overloaded"`
+	Retries    int64         `json:"retries"`
+	Started    int64         `json:"started"`
+	Failed     int64         `json:"failed"` // starts
+
+	// Ended counts sessions by why they ended: requests, age, memory, died, closed.
+	Ended map[string]int64 `json:"ended"`
+
+	Reason string    `json:"reason,omitempty"` // why sessions cannot be started; empty: they can
+	Next   time.Time `json:"next,omitzero"`    // when the next start may be tried
+}
+
+// Ready tells whether a request would find a session, now or after waiting.
+func (s Stats) Ready() bool { return s.Idle+s.Busy > 0 || (s.Reason == "" && s.Started > 0) }

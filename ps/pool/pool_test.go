@@ -1,0 +1,600 @@
+package pool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"adgateway/ps"
+	"adgateway/ps/pool"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fake is a session whose scripts are Go functions.
+type fake struct {
+	maker *maker
+	dead  chan struct{}
+	once  sync.Once
+	kill  context.Context
+	stop  context.CancelFunc
+	inUse atomic.Bool
+	runs  atomic.Int64
+	size  atomic.Int64
+}
+
+func (f *fake) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	if !f.inUse.CompareAndSwap(false, true) {
+		f.maker.t.Error("two requests on one session")
+	}
+	defer f.inUse.Store(false)
+	f.runs.Add(1)
+	if f.kill.Err() != nil {
+		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone}
+	}
+	limited, cancel := context.WithTimeout(ctx, req.Limit)
+	defer cancel()
+	return f.maker.scripts[req.Script](limited, f, req)
+}
+
+func (f *fake) Close(context.Context) error { f.end(); f.maker.closed.Add(1); return nil }
+func (f *fake) Kill()                       { f.end() }
+func (f *fake) Dead() <-chan struct{}       { return f.dead }
+func (f *fake) Memory() (int64, error)      { return f.size.Load(), nil }
+
+func (f *fake) end() {
+	f.once.Do(func() {
+		f.stop()
+		close(f.dead)
+		f.maker.live.Add(-1)
+	})
+}
+
+// died is what a session does and answers when its process goes away.
+func (f *fake) died() error {
+	f.end()
+	return &ps.Error{Kind: ps.KindDied, Message: "gone"}
+}
+
+// maker makes fakes and counts them.
+type maker struct {
+	t       *testing.T
+	start   func(ctx context.Context, n int64) error // nil: all go well
+	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
+
+	starts, live, most, closed atomic.Int64
+	mu                         sync.Mutex
+	all                        []*fake
+}
+
+func (m *maker) Start(ctx context.Context) (pool.Session, error) {
+	n := m.starts.Add(1)
+	if m.start != nil {
+		if err := m.start(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	now := m.live.Add(1)
+	for {
+		most := m.most.Load()
+		if now <= most || m.most.CompareAndSwap(most, now) {
+			break
+		}
+	}
+	f := &fake{maker: m, dead: make(chan struct{})}
+	f.kill, f.stop = context.WithCancel(context.Background())
+	m.mu.Lock()
+	m.all = append(m.all, f)
+	m.mu.Unlock()
+	return f, nil
+}
+
+func (m *maker) session(n int) *fake { m.mu.Lock(); defer m.mu.Unlock(); return m.all[n] }
+
+func newMaker(t *testing.T) *maker {
+	m := &maker{t: t}
+	m.scripts = map[string]func(context.Context, *fake, ps.Request) (*ps.Result, error){
+		"Get-Quick": func(context.Context, *fake, ps.Request) (*ps.Result, error) {
+			return &ps.Result{Effect: ps.EffectNone}, nil
+		},
+		"Get-Slow": func(ctx context.Context, f *fake, _ ps.Request) (*ps.Result, error) {
+			select {
+			case <-time.After(5 * time.Second):
+				return &ps.Result{Effect: ps.EffectNone}, nil
+			case <-f.kill.Done():
+				return nil, &ps.Error{Kind: ps.KindDied}
+			case <-ctx.Done():
+				f.end()
+				if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+					return nil, &ps.Error{Kind: ps.KindTimeout}
+				}
+				return nil, &ps.Error{Kind: ps.KindCancelled}
+			}
+		},
+		"Get-Failing": func(context.Context, *fake, ps.Request) (*ps.Result, error) {
+			return nil, &ps.Error{Kind: ps.KindScript, Gateway: "not_found"}
+		},
+		"Get-Dying": func(_ context.Context, f *fake, _ ps.Request) (*ps.Result, error) { return nil, f.died() },
+		"Get-DyingOnce": func(_ context.Context, f *fake, _ ps.Request) (*ps.Result, error) {
+			if f == f.maker.session(0) {
+				return nil, f.died()
+			}
+			return &ps.Result{Effect: ps.EffectNone}, nil
+		},
+		"Get-DyingAfterRecords": func(_ context.Context, f *fake, req ps.Request) (*ps.Result, error) {
+			if err := req.Records(json.RawMessage(`[{}]`)); err != nil {
+				return nil, err
+			}
+			return nil, f.died()
+		},
+	}
+	return m
+}
+
+func open(t *testing.T, m *maker, change func(*pool.Config)) *pool.Pool {
+	t.Helper()
+	cfg := pool.Config{
+		Lanes: map[ps.Lane]pool.Lane{ps.Directory: {Start: m.Start, Size: 3, Warm: -1}},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	p, err := pool.New(cfg)
+	require.NoError(t, err)
+	return p
+}
+
+func lane(change func(*pool.Lane)) func(*pool.Config) {
+	return func(c *pool.Config) {
+		l := c.Lanes[ps.Directory]
+		change(&l)
+		c.Lanes[ps.Directory] = l
+	}
+}
+
+func request(script string) ps.Request { return ps.Request{Script: script, Lane: ps.Directory} }
+
+func kind(err error) ps.Kind {
+	if err == nil {
+		return ""
+	}
+	return ps.AsError(err).Kind
+}
+
+func TestSessionsAreUsedAgainAndTheWarmestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, nil)
+		for range 10 {
+			_, err := p.Run(t.Context(), request("Get-Quick"))
+			require.NoError(t, err)
+		}
+		assert.EqualValues(t, 1, m.starts.Load())
+		_, err := p.Run(t.Context(), request("Get-Failing"))
+		assert.Equal(t, "not_found", ps.AsError(err).Gateway)
+		assert.EqualValues(t, 1, m.live.Load(), "an error record is no surprise")
+		require.NoError(t, p.Close(t.Context()))
+		assert.Zero(t, m.live.Load())
+		assert.EqualValues(t, 1, m.closed.Load())
+	})
+}
+
+func TestNoMoreSessionsLiveThanTheLaneHasEvenWhileTheyAreReplaced(t *testing.T) {
+	m := newMaker(t)
+	p := open(t, m, func(c *pool.Config) {
+		c.Queue = 1000
+		lane(func(l *pool.Lane) { l.MaxRequests = 2 })(c)
+	})
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			for i := range 50 {
+				script := "Get-Quick"
+				if i%10 == 9 {
+					script = "Get-Dying"
+				}
+				_, _ = p.Run(t.Context(), request(script))
+			}
+		})
+	}
+	callers.Wait()
+	require.NoError(t, p.Close(t.Context()))
+	assert.LessOrEqual(t, m.most.Load(), int64(3))
+	assert.Zero(t, m.live.Load())
+}
+
+func TestAWaitThatIsTooLongIsOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, func(c *pool.Config) { c.MaxWait = 2 * time.Second })
+		for range 3 {
+			go func() { _, _ = p.Run(t.Context(), request("Get-Slow")) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		require.Equal(t, ps.KindOverloaded, kind(err))
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		assert.Positive(t, ps.AsError(err).RetryAfter)
+		assert.Equal(t, ps.OutcomeNone, ps.AsError(err).Outcome)
+		assert.EqualValues(t, 1, p.Stats()[ps.Directory].Overloaded)
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestAFullQueueRefusesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, func(c *pool.Config) { c.Queue = 2; c.MaxWait = time.Minute })
+		var calls sync.WaitGroup
+		for range 5 {
+			calls.Go(func() {
+				_, err := p.Run(t.Context(), request("Get-Slow"))
+				assert.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		assert.Equal(t, 2, p.Stats()[ps.Directory].Waiting)
+		began := time.Now()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		assert.Equal(t, ps.KindOverloaded, kind(err))
+		assert.Zero(t, time.Since(began))
+		calls.Wait()
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestListsNeverHoldTheLastSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, func(c *pool.Config) { c.MaxWait = time.Minute })
+		list := request("Get-Slow")
+		list.List = true
+		var lists sync.WaitGroup
+		for range 6 {
+			lists.Go(func() {
+				_, err := p.Run(t.Context(), list)
+				assert.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		assert.Equal(t, 2, p.Stats()[ps.Directory].Busy)
+		began := time.Now()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(began))
+		lists.Wait()
+		assert.Equal(t, 15*time.Second, time.Since(began))
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestALaneOfOneSessionStillRunsLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, newMaker(t), lane(func(l *pool.Lane) { l.Size = 1 }))
+		list := request("Get-Quick")
+		list.List = true
+		_, err := p.Run(t.Context(), list)
+		require.NoError(t, err)
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestAStartGoesOnWhenWhoeverAskedHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(ctx context.Context, _ int64) error {
+			select {
+			case <-time.After(8 * time.Second):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		p := open(t, m, func(c *pool.Config) { c.MaxWait = time.Minute })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := p.Run(ctx, request("Get-Quick"))
+		assert.Equal(t, ps.KindCancelled, kind(err))
+		began := time.Now()
+		time.Sleep(8 * time.Second)
+		synctest.Wait()
+		_, err = p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		assert.Equal(t, 8*time.Second, time.Since(began))
+		assert.EqualValues(t, 1, m.starts.Load())
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		broken := atomic.Bool{}
+		broken.Store(true)
+		m.start = func(context.Context, int64) error {
+			if broken.Load() {
+				return &ps.Error{Kind: ps.KindUnavailable, Message: "module is missing"}
+			}
+			return nil
+		}
+		p := open(t, m, lane(func(l *pool.Lane) { l.Warm = 2 }))
+		synctest.Wait()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		e := ps.AsError(err)
+		assert.Equal(t, ps.KindUnavailable, e.Kind)
+		assert.Contains(t, e.Error(), "module is missing")
+		assert.Positive(t, e.RetryAfter)
+		assert.Equal(t, ps.OutcomeNone, e.Outcome)
+		assert.False(t, p.Stats()[ps.Directory].Ready())
+
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		starts := m.starts.Load()
+		assert.Greater(t, starts, int64(50), "tried about every minute")
+		assert.Less(t, starts, int64(90))
+		assert.Contains(t, p.Stats()[ps.Directory].Reason, "module is missing")
+
+		broken.Store(false)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		stats := p.Stats()[ps.Directory]
+		assert.Empty(t, stats.Reason)
+		assert.Equal(t, 2, stats.Idle)
+		assert.True(t, stats.Ready())
+		_, err = p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestWhileNoneCanBeStartedTheLivingOnesAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(_ context.Context, n int64) error {
+			if n > 1 {
+				return errors.New("no more")
+			}
+			return nil
+		}
+		p := open(t, m, func(c *pool.Config) { c.MaxWait = time.Minute })
+		go func() { _, _ = p.Run(t.Context(), request("Get-Slow")) }()
+		synctest.Wait()
+		began := time.Now()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Second, time.Since(began))
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestSessionsRetire(t *testing.T) {
+	cases := []struct {
+		name   string
+		lane   func(*pool.Lane)
+		use    func(t *testing.T, m *maker, p *pool.Pool)
+		reason string
+	}{
+		{"after so many requests", func(l *pool.Lane) { l.MaxRequests = 3 }, func(t *testing.T, _ *maker, p *pool.Pool) {
+			for range 3 {
+				_, err := p.Run(t.Context(), request("Get-Quick"))
+				require.NoError(t, err)
+			}
+		}, "requests"},
+		{"after a time, idle", func(l *pool.Lane) { l.MaxAge = time.Minute }, func(t *testing.T, _ *maker, p *pool.Pool) {
+			_, err := p.Run(t.Context(), request("Get-Quick"))
+			require.NoError(t, err)
+			time.Sleep(62 * time.Second)
+		}, "age"},
+		{"after a time, busy", func(l *pool.Lane) { l.MaxAge = 4 * time.Second }, func(t *testing.T, _ *maker, p *pool.Pool) {
+			_, err := p.Run(t.Context(), request("Get-Slow"))
+			require.NoError(t, err)
+		}, "age"},
+		{"when too large", func(l *pool.Lane) { l.MaxMemory = 100 }, func(t *testing.T, m *maker, p *pool.Pool) {
+			_, err := p.Run(t.Context(), request("Get-Quick"))
+			require.NoError(t, err)
+			m.session(0).size.Store(101)
+			_, err = p.Run(t.Context(), request("Get-Quick"))
+			require.NoError(t, err)
+		}, "memory"},
+		{"when they die idle", func(*pool.Lane) {}, func(t *testing.T, m *maker, p *pool.Pool) {
+			_, err := p.Run(t.Context(), request("Get-Quick"))
+			require.NoError(t, err)
+			m.session(0).end()
+		}, "died"},
+		{"when they die at work", func(*pool.Lane) {}, func(t *testing.T, _ *maker, p *pool.Pool) {
+			write := request("Get-Dying")
+			write.Write = true
+			_, err := p.Run(t.Context(), write)
+			assert.Equal(t, ps.KindDied, kind(err))
+		}, "died"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMaker(t)
+				p := open(t, m, lane(c.lane))
+				c.use(t, m, p)
+				synctest.Wait()
+				stats := p.Stats()[ps.Directory]
+				assert.Equal(t, map[string]int64{c.reason: 1}, stats.Ended)
+				assert.Zero(t, m.live.Load())
+				_, err := p.Run(t.Context(), request("Get-Quick"))
+				require.NoError(t, err)
+				require.NoError(t, p.Close(t.Context()))
+			})
+		})
+	}
+}
+
+func TestAReadWhoseSessionDiedBeforeAnsweringIsRunOnceMore(t *testing.T) {
+	cases := []struct {
+		name, script string
+		write        bool
+		kind         ps.Kind
+		starts       int64
+	}{
+		{name: "a read", script: "Get-DyingOnce", starts: 2},
+		{name: "a read that kills every session", script: "Get-Dying", kind: ps.KindDied, starts: 2},
+		{name: "a read that had answered", script: "Get-DyingAfterRecords", kind: ps.KindDied, starts: 1},
+		{name: "a write", script: "Get-DyingOnce", write: true, kind: ps.KindDied, starts: 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMaker(t)
+				p := open(t, m, nil)
+				req := request(c.script)
+				req.Write = c.write
+				_, err := p.Run(t.Context(), req)
+				assert.Equal(t, c.kind, kind(err))
+				assert.Equal(t, c.starts, m.starts.Load())
+				require.NoError(t, p.Close(t.Context()))
+			})
+		})
+	}
+}
+
+func TestACallerWhoLeavesAReadSparesTheSessionIfItEndsInTime(t *testing.T) {
+	for _, c := range []struct {
+		grace time.Duration
+		alive int64
+	}{{time.Second, 0}, {10 * time.Second, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMaker(t)
+			p := open(t, m, func(cfg *pool.Config) { cfg.Grace = c.grace })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			_, err := p.Run(ctx, request("Get-Slow"))
+			assert.Equal(t, ps.KindCancelled, kind(err))
+			assert.Equal(t, time.Second, time.Since(began), "the caller is not kept")
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, c.alive, m.live.Load())
+			require.NoError(t, p.Close(t.Context()))
+		})
+	}
+}
+
+func TestACallerWhoLeavesDoesNotCancelAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, newMaker(t), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		write := request("Get-Slow")
+		write.Write = true
+		_, err := p.Run(ctx, write)
+		require.NoError(t, err)
+
+		write.Limit = 2 * time.Second
+		_, err = p.Run(t.Context(), write)
+		assert.Equal(t, ps.KindTimeout, kind(err), "it has its own limit")
+
+		_, err = p.Run(ctx, write)
+		assert.Equal(t, ps.KindCancelled, kind(err), "it has not begun")
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestNoRecordReachesACallerWhoHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.scripts["Get-Trickle"] = func(_ context.Context, _ *fake, req ps.Request) (*ps.Result, error) {
+			for range 20 {
+				time.Sleep(100 * time.Millisecond)
+				if err := req.Records(json.RawMessage(`[]`)); err != nil {
+					return nil, err
+				}
+			}
+			return &ps.Result{}, nil
+		}
+		p := open(t, m, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 550*time.Millisecond)
+		defer cancel()
+		req := request("Get-Trickle")
+		var got atomic.Int64
+		req.Records = func(json.RawMessage) error { got.Add(1); return nil }
+		_, err := p.Run(ctx, req)
+		assert.Equal(t, ps.KindCancelled, kind(err))
+		assert.EqualValues(t, 5, got.Load())
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 5, got.Load())
+		assert.EqualValues(t, 1, m.live.Load())
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestClosingLetsWhatRunsEndAndRefusesWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, lane(func(l *pool.Lane) { l.Size = 1 }))
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			_, err := p.Run(t.Context(), request("Get-Slow"))
+			assert.NoError(t, err)
+		})
+		synctest.Wait()
+		calls.Go(func() {
+			_, err := p.Run(t.Context(), request("Get-Quick"))
+			assert.Equal(t, ps.KindUnavailable, kind(err))
+		})
+		synctest.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		calls.Wait()
+		assert.Zero(t, m.live.Load())
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		assert.Equal(t, ps.KindUnavailable, kind(err))
+		require.NoError(t, p.Close(t.Context()), "closing twice")
+	})
+}
+
+func TestClosingInAHurryCutsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, nil)
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			write := request("Get-Slow")
+			write.Write = true
+			_, err := p.Run(t.Context(), write)
+			assert.Equal(t, ps.KindDied, kind(err))
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, p.Close(ctx), context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(began))
+		calls.Wait()
+		assert.Zero(t, m.live.Load())
+	})
+}
+
+func TestClosingEndsStartsThatAreUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
+		p := open(t, m, lane(func(l *pool.Lane) { l.Warm = 1 }))
+		synctest.Wait()
+		assert.Equal(t, 1, p.Stats()[ps.Directory].Starting)
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestAPoolSaysWhatItLacks(t *testing.T) {
+	_, err := pool.New(pool.Config{})
+	require.Error(t, err)
+	_, err = pool.New(pool.Config{Lanes: map[ps.Lane]pool.Lane{ps.DNS: {}}})
+	require.Error(t, err)
+	p := open(t, newMaker(t), nil)
+	_, err = p.Run(t.Context(), ps.Request{Lane: "other", Script: "Get-Quick"})
+	assert.Equal(t, ps.KindInternal, kind(err))
+	require.NoError(t, p.Close(t.Context()))
+}
