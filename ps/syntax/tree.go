@@ -151,7 +151,8 @@ const (
 	CallDot                       // . Name
 )
 
-// CommandParam is -Name or -Name:Value among a command's arguments.
+// CommandParam is -Name or -Name:Value among a command's arguments. The lone --
+// has the name "-": what follows it are arguments, whatever they look like.
 type CommandParam struct {
 	Span
 	Name  string // without the dash and the colon

@@ -1,0 +1,90 @@
+package syntax
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// eof is what the lexer reads behind the last character.
+const eof rune = -1
+
+// decode reads one character at the start of s. Lone surrogates in their
+// three-byte form are one character each, like in a .NET string; a byte that
+// begins nothing valid stands for itself as U+FFFD.
+func decode(s string) (rune, int) {
+	if s[0] < utf8.RuneSelf {
+		return rune(s[0]), 1
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && n == 1 && len(s) >= 3 && s[0] == 0xED && s[1]&0xE0 == 0xA0 && s[2]&0xC0 == 0x80 {
+		return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
+	}
+	return r, n
+}
+
+// isSpace tells white space that ends no statement.
+func isSpace(c rune) bool {
+	switch c {
+	case ' ', '\t', '\v', '\f', 0x85, 0xA0:
+		return true
+	}
+	return c >= 0x100 && unicode.In(c, unicode.Zs, unicode.Zl, unicode.Zp)
+}
+
+func isNewline(c rune) bool { return c == '\n' || c == '\r' }
+
+func isDash(c rune) bool { return c == '-' || c == 0x2013 || c == 0x2014 || c == 0x2015 }
+
+func isSingleQuote(c rune) bool { return c == '\'' || c >= 0x2018 && c <= 0x201B }
+
+func isDoubleQuote(c rune) bool { return c == '"' || c >= 0x201C && c <= 0x201E }
+
+// isLetter is Char.IsLetter: characters beyond the first plane are two units there and no letters.
+func isLetter(c rune) bool {
+	if c < utf8.RuneSelf {
+		return c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	return c <= 0xFFFF && unicode.IsLetter(c)
+}
+
+func isDigit(c rune) bool { return c >= '0' && c <= '9' }
+
+func isLetterOrDigit(c rune) bool {
+	return isLetter(c) || isDigit(c) || c >= utf8.RuneSelf && c <= 0xFFFF && unicode.Is(unicode.Nd, c)
+}
+
+func isHexDigit(c rune) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func isIdentStart(c rune) bool { return c == '_' || isLetter(c) }
+
+func isIdentPart(c rune) bool { return c == '_' || isLetterOrDigit(c) }
+
+func isVarStart(c rune) bool {
+	switch c {
+	case '$', ':', '?', '^', '_':
+		return true
+	}
+	return isLetterOrDigit(c)
+}
+
+// endsToken tells the characters that are part of no word, in whatever mode.
+func endsToken(c rune) bool {
+	switch c {
+	case eof, 0, '\n', '\r', '&', '(', ')', ',', ';', '{', '|', '}':
+		return true
+	}
+	return isSpace(c)
+}
+
+// endsNumber tells the characters that end a number within an expression.
+func endsNumber(c rune) bool {
+	switch c {
+	case '!', '#', '%', '*', '+', '-', '.', '/', '<', '=', '>', ']':
+		return true
+	}
+	return isDash(c)
+}
+
+// escapes are the letters that mean something else after a backtick. The
+// letters e and u do so in version 7 only; they are refused.
+var escapes = map[rune]rune{'0': 0, 'a': 7, 'b': 8, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11}

@@ -1,0 +1,212 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+)
+
+// check reports what is wrong in a tree that was read without errors: PowerShell
+// finds these before it runs anything, too.
+func (p *parser) check(script *Script) {
+	c := &checker{p: p, splats: map[*Variable]bool{}}
+	c.walk(script)
+}
+
+type checker struct {
+	p       *parser
+	splats  map[*Variable]bool // splats that stand where one may
+	finally int                // finally blocks around; loops and functions inside start anew
+	loops   int                // loops within the innermost finally block
+}
+
+func (c *checker) fail(n Node, id string, args ...string) {
+	c.p.report(&Error{ID: id, Message: message(id, args), Pos: n.Extent().From})
+}
+
+func (c *checker) walk(n Node) {
+	c.node(n)
+	switch n := n.(type) {
+	case *Try:
+		c.walk(n.Body)
+		each(n.Catches, c.walk)
+		if n.Finally != nil {
+			finally, loops := c.finally, c.loops
+			c.finally, c.loops = 1, 0
+			c.walk(n.Finally)
+			c.finally, c.loops = finally, loops
+		}
+	case *ScriptBlock:
+		finally, loops := c.finally, c.loops
+		c.finally, c.loops = 0, 0
+		children(n, c.walk)
+		c.finally, c.loops = finally, loops
+	case *ForEach, *For, *While, *DoLoop, *Switch:
+		c.loops++
+		children(n, c.walk)
+		c.loops--
+	default:
+		children(n, c.walk)
+	}
+}
+
+func (c *checker) node(n Node) {
+	switch n := n.(type) {
+	case *Assignment:
+		c.target(n.Target, n.Op == Assign)
+	case *Unary:
+		switch n.Op {
+		case PreInc, PostInc:
+			c.stepTarget(n.Operand, "++")
+		case PreDec, PostDec:
+			c.stepTarget(n.Operand, "--")
+		}
+	case *Hash:
+		c.keys(n)
+	case *Command:
+		c.arguments(n)
+	case *Variable:
+		if n.Splat && !c.splats[n] {
+			c.fail(n, "SplattingNotPermitted", n.Name)
+		}
+	case *Cast:
+		if _, hash := n.Operand.(*Hash); !hash && strings.EqualFold(n.Type.String(), "ordered") {
+			c.fail(n, "OrderedAttributeOnlyOnHashLiteralNode", n.Type.Name)
+		}
+	case *FunctionDef:
+		c.params(n.Params)
+		if n.HasList && n.Body.Param != nil {
+			c.fail(n.Body.Param, "OnlyOneParameterListAllowed")
+		}
+	case *ParamBlock:
+		c.params(n.Params)
+	case *Attribute:
+		for _, arg := range n.Positional {
+			c.constant(arg)
+		}
+		for _, arg := range n.Named {
+			if arg.Value != nil {
+				c.constant(arg.Value)
+			}
+		}
+	case *Try:
+		for _, catch := range n.Catches[:max(len(n.Catches)-1, 0)] {
+			if len(catch.Types) == 0 {
+				c.fail(catch, "EmptyCatchNotLast")
+			}
+		}
+	case *Flow:
+		jump := n.Kind == Break || n.Kind == Continue
+		if c.finally > 0 && (n.Kind == Return || jump && c.loops == 0) {
+			c.fail(n, "ControlLeavingFinally")
+		}
+	}
+}
+
+// target checks what stands on the left of an assignment.
+func (c *checker) target(e Expr, simple bool) {
+	switch e := e.(type) {
+	case *Variable, *Member, *Index:
+		if v, ok := e.(*Variable); ok && v.Splat {
+			return // reported as a splat
+		}
+	case *Cast:
+		if strings.EqualFold(e.Type.String(), "void") {
+			c.fail(e, "VoidTypeConstraintNotAllowed")
+		}
+		c.target(e.Operand, simple)
+	case *ArrayLiteral:
+		if !simple {
+			c.fail(e, "InvalidLeftHandSide")
+			return
+		}
+		for _, item := range e.Items {
+			c.target(item, simple)
+		}
+	case *Paren:
+		c.p.outside(e.From.Offset, "parentheses around what is assigned to", "leave them out")
+	default:
+		c.fail(e, "InvalidLeftHandSide")
+	}
+}
+
+// stepTarget checks the operand of ++ and --.
+func (c *checker) stepTarget(e Expr, op string) {
+	switch e := e.(type) {
+	case *Variable, *Member, *Index:
+	case *Paren, *Cast:
+		c.p.outside(e.Extent().From.Offset, "the operator "+op+" on anything but a variable or a property", "write it out with = and +")
+	default:
+		c.fail(e, "OperatorRequiresVariableOrProperty", op)
+	}
+}
+
+func (c *checker) keys(h *Hash) {
+	seen := map[string]bool{}
+	for _, entry := range h.Entries {
+		var key string
+		switch k := entry.Key.(type) {
+		case *String:
+			key = k.Value
+		case *Number:
+			key = fmt.Sprint(k.Value)
+		default:
+			continue
+		}
+		if seen[strings.ToUpper(key)] {
+			c.fail(entry.Key, "DuplicateKeyInHashLiteral", key)
+		}
+		seen[strings.ToUpper(key)] = true
+	}
+}
+
+func (c *checker) arguments(cmd *Command) {
+	for _, arg := range cmd.Args {
+		switch arg := arg.(type) {
+		case *Variable:
+			c.splats[arg] = true
+		case *ArrayLiteral:
+			for _, item := range arg.Items {
+				if v, ok := item.(*Variable); ok && v.Splat {
+					c.splats[v] = true
+					c.fail(v, "SplattingNotPermittedInArgumentList", v.Name)
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) params(params []*Param) {
+	seen := map[string]bool{}
+	for _, param := range params {
+		name := strings.ToUpper(param.Name.Name)
+		if seen[name] {
+			c.fail(param, "DuplicateFormalParameter", param.Name.Name)
+		}
+		seen[name] = true
+		for _, t := range param.Types {
+			if strings.EqualFold(t.String(), "void") {
+				c.fail(t, "VoidTypeConstraintNotAllowed")
+			}
+		}
+	}
+}
+
+// constant checks an argument of an attribute.
+func (c *checker) constant(e Expr) {
+	Walk(e, func(n Node) bool {
+		switch n := n.(type) {
+		case *ScriptBlockExpr:
+			return false
+		case *Variable:
+			switch strings.ToLower(n.Name) {
+			case "true", "false", "null":
+				return true
+			}
+			c.fail(n, "ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock")
+		case *Command, *Invoke, *Assignment:
+			c.fail(n, "ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock")
+			return false
+		}
+		return true
+	})
+}

@@ -1,0 +1,511 @@
+package syntax
+
+import (
+	"strings"
+)
+
+// mode is how the lexer reads: a bare word is one thing among the arguments of
+// a command, another in an expression, a third in the brackets of a type.
+type mode uint8
+
+const (
+	modeCommand mode = iota
+	modeExpression
+	modeType
+)
+
+// lexer cuts a text into tokens, one at a time, as the parser asks for them.
+type lexer struct {
+	p      *parser
+	text   string
+	at     int // offset of the next character
+	start  int // offset of the token being read
+	mode   mode
+	signed bool // a sign before digits belongs to the number
+	simple bool // an identifier is wanted, not a keyword nor a longer word
+
+	// offsets maps offsets of text to those of the source. It is nil when they
+	// are the same; a sub-expression in a string with doubled quotes has its
+	// own text without the second ones.
+	offsets []int
+}
+
+// source gives the offset in the source of an offset in the lexer's text.
+func (l *lexer) source(at int) int {
+	if l.offsets == nil {
+		return at
+	}
+	return l.offsets[at]
+}
+
+// peek returns the next character without taking it.
+func (l *lexer) peek() rune {
+	if l.at >= len(l.text) {
+		return eof
+	}
+	c, _ := decode(l.text[l.at:])
+	return c
+}
+
+// next takes the next character.
+func (l *lexer) next() rune {
+	if l.at >= len(l.text) {
+		return eof
+	}
+	c, n := decode(l.text[l.at:])
+	l.at += n
+	return c
+}
+
+// take takes the next character if it is c.
+func (l *lexer) take(c byte) bool {
+	if l.at < len(l.text) && l.text[l.at] == c {
+		l.at++
+		return true
+	}
+	return false
+}
+
+// takeLF takes the line feed after a carriage return.
+func (l *lexer) takeLF(c rune) {
+	if c == '\r' {
+		l.take('\n')
+	}
+}
+
+func (l *lexer) token(k kind) token { return token{kind: k, start: l.start, end: l.at} }
+
+func (l *lexer) raw() string { return l.text[l.start:l.at] }
+
+// scan reads one token.
+func (l *lexer) scan() token {
+	for {
+		l.start = l.at
+		c := l.next()
+		if isSpace(c) {
+			continue
+		}
+		switch c {
+		case '#':
+			l.lineComment()
+			continue
+		case '<':
+			if l.take('#') {
+				l.blockComment()
+				continue
+			}
+			return l.token(tRedirectIn)
+		case '`':
+			if t, ok := l.backtick(); ok {
+				return t
+			}
+			continue
+		}
+		return l.scanFrom(c)
+	}
+}
+
+// punctuation are the tokens of one character that are the same in every mode.
+var punctuation = map[rune]kind{
+	'(': tLParen, ')': tRParen, ']': tRBracket, '{': tLCurly, '}': tRCurly, ';': tSemi, ',': tComma,
+}
+
+// scanFrom reads the token that begins with c, which has been taken.
+func (l *lexer) scanFrom(c rune) token {
+	if k, ok := punctuation[c]; ok {
+		return l.token(k)
+	}
+	switch {
+	case c == eof:
+		return token{kind: tEOF, start: len(l.text), end: len(l.text)}
+	case isNewline(c):
+		l.takeLF(c)
+		return l.token(tNewLine)
+	case isSingleQuote(c):
+		return l.singleQuoted()
+	case isDoubleQuote(c):
+		return l.doubleQuoted()
+	case isDigit(c):
+		if c >= '1' && c <= '6' && l.peek() == '>' {
+			l.at++
+			return l.redirection(int8(c - '0'))
+		}
+		return l.number(c)
+	case isDash(c):
+		return l.dash(c)
+	case isIdentStart(c):
+		return l.identifier()
+	}
+	switch c {
+	case '@':
+		return l.atSign()
+	case '$':
+		if l.take('(') {
+			return l.token(tDollarParen)
+		}
+		return l.variable(false, false)
+	case '+', '*', '/', '%', '=':
+		return l.arithmetic(c)
+	case '>':
+		return l.redirection(1)
+	case '[':
+		if l.mode == modeCommand && !endsToken(l.peek()) {
+			return l.generic()
+		}
+		return l.token(tLBracket)
+	case '.':
+		return l.dot()
+	case '&':
+		if l.take('&') {
+			return l.token(tAndAnd)
+		}
+		return l.token(tAmp)
+	case '|':
+		if l.take('|') {
+			return l.token(tOrOr)
+		}
+		return l.token(tPipe)
+	case '!':
+		return l.exclaim()
+	case ':':
+		return l.colon()
+	case '?':
+		if l.mode == modeExpression {
+			return l.question()
+		}
+	}
+	return l.generic()
+}
+
+// lineComment skips to the end of the line.
+func (l *lexer) lineComment() {
+	end := strings.IndexAny(l.text[l.at:], "\r\n")
+	if end < 0 {
+		l.at = len(l.text)
+	} else {
+		l.at += end
+	}
+	const requires = "#requires"
+	if text := l.raw(); len(text) > len(requires) && strings.EqualFold(text[:len(requires)], requires) && isSpace(rune(text[len(requires)])) {
+		l.p.outside(l.source(l.start), "#requires", "leave it out: what a script needs is checked by its host")
+	}
+}
+
+func (l *lexer) blockComment() {
+	end := strings.Index(l.text[l.at:], "#>")
+	if end < 0 {
+		l.at = len(l.text)
+		l.p.lexError(l.source(l.start), true, "MissingTerminatorMultiLineComment")
+	}
+	l.at += end + len("#>")
+}
+
+// backtick reads what follows a backtick outside of strings: a line that goes on, or a word.
+func (l *lexer) backtick() (token, bool) {
+	switch c := l.peek(); {
+	case isNewline(c):
+		l.takeLF(l.next())
+		return token{}, false
+	case isSpace(c):
+		return token{}, false
+	case c == eof:
+		l.p.lexError(l.source(l.at), true, "IncompleteString")
+	}
+	l.at = l.start
+	return l.generic(), true
+}
+
+// operatorOrWord is for the signs that are operators, except that in command
+// mode they begin a word when something follows at once.
+func (l *lexer) operatorOrWord(t token) token {
+	if l.mode == modeCommand && !endsToken(l.peek()) {
+		return l.generic()
+	}
+	return t
+}
+
+func (l *lexer) symbol(text string) token {
+	op := symbols[text]
+	t := l.token(tOperator)
+	t.op = op
+	switch {
+	case op.assign:
+		t.kind = tAssign
+	case text == "++":
+		t.kind = tPlusPlus
+	case text == "--":
+		t.kind = tMinusMinus
+	}
+	return t
+}
+
+func (l *lexer) arithmetic(c rune) token {
+	text := string(c)
+	switch next := l.peek(); {
+	case c == '+' && next == '+':
+		l.at++
+		text = "++"
+	case c == '*' && next == '>':
+		l.at++
+		return l.redirection(0)
+	case c != '=' && next == '=':
+		l.at++
+		text += "="
+	case c == '+' && l.signed && (isDigit(next) || next == '.'):
+		return l.number(c)
+	}
+	return l.operatorOrWord(l.symbol(text))
+}
+
+func (l *lexer) dash(c rune) token {
+	next := l.peek()
+	switch {
+	case isDash(next):
+		l.next()
+		return l.operatorOrWord(l.symbol("--"))
+	case next == '=':
+		l.at++
+		return l.operatorOrWord(l.symbol("-="))
+	case isLetter(next) || next == '_' || next == '?':
+		return l.parameter()
+	case l.signed && (isDigit(next) || next == '.'):
+		return l.number(c)
+	}
+	return l.operatorOrWord(l.symbol("-"))
+}
+
+// parameter reads a parameter in command mode, an operator spelt as a word otherwise.
+func (l *lexer) parameter() token {
+	from, colon := l.at, false
+	end := from
+loop:
+	for {
+		c := l.peek()
+		switch {
+		case c == eof || isSpace(c) || isNewline(c) || strings.ContainsRune("{}();,|&.[\x00", c):
+			break loop
+		case c == ':':
+			if l.mode == modeCommand {
+				l.at++
+				colon = true
+			}
+			break loop
+		case isSingleQuote(c) || isDoubleQuote(c):
+			if l.mode == modeCommand {
+				l.at = from
+				return l.generic()
+			}
+			break loop
+		case l.mode != modeCommand && (c >= 0x80 || !isLetter(c)):
+			break loop
+		}
+		l.next()
+		end = l.at
+	}
+	name := l.text[from:end]
+	if l.mode != modeCommand {
+		if op := words[strings.ToLower(name)]; op != nil {
+			t := l.token(tOperator)
+			t.op = op
+			return t
+		}
+		if name == "" {
+			return l.symbol("-")
+		}
+	}
+	t := l.token(tParameter)
+	t.value, t.colon = name, colon
+	return t
+}
+
+func (l *lexer) redirection(stream int8) token {
+	t := redirect{stream: stream}
+	switch {
+	case l.take('>'):
+		t.append = true
+	case l.peek() == '&' && l.at+1 < len(l.text) && (l.text[l.at+1] == '1' || l.text[l.at+1] == '2'):
+		t.merge, t.to = true, int8(l.text[l.at+1]-'0')
+		l.at += 2
+	}
+	k := l.token(tRedirect)
+	k.redir = t
+	return k
+}
+
+func (l *lexer) atSign() token {
+	switch c := l.peek(); {
+	case c == '{':
+		l.at++
+		return l.token(tAtCurly)
+	case c == '(':
+		l.at++
+		return l.token(tAtParen)
+	case isSingleQuote(c):
+		l.next()
+		return l.hereString(false)
+	case isDoubleQuote(c):
+		l.next()
+		return l.hereString(true)
+	case isVarStart(c):
+		return l.variable(true, false)
+	}
+	l.p.lexError(l.source(l.start), false, "UnrecognizedToken")
+	return l.token(tUnknown)
+}
+
+func (l *lexer) dot() token {
+	c := l.peek()
+	if c == '.' {
+		l.at++
+		if l.mode == modeCommand && !endsToken(l.peek()) {
+			return l.generic()
+		}
+		return l.symbol("..")
+	}
+	if isDigit(c) {
+		return l.number('.')
+	}
+	if l.mode == modeCommand && !endsToken(c) && c != '$' && c != '"' && c != '\'' {
+		return l.generic()
+	}
+	return l.token(tDot)
+}
+
+func (l *lexer) exclaim() token {
+	c := l.peek()
+	if l.mode == modeCommand && !endsToken(c) || l.mode == modeExpression && isIdentStart(c) {
+		return l.generic()
+	}
+	t := l.symbol("!")
+	t.kind = tExclaim
+	return t
+}
+
+func (l *lexer) colon() token {
+	if l.take(':') {
+		if l.mode == modeCommand && !l.simple && !endsToken(l.peek()) {
+			return l.generic()
+		}
+		return l.token(tColonColon)
+	}
+	if l.mode != modeCommand {
+		return l.token(tColon)
+	}
+	if !isIdentStart(l.peek()) {
+		return l.generic()
+	}
+	for isIdentPart(l.peek()) {
+		l.next()
+	}
+	if !endsToken(l.peek()) {
+		return l.generic()
+	}
+	t := l.token(tLabel)
+	t.value = l.raw()[1:]
+	return t
+}
+
+// question reads the operators that begin with a question mark, all of version 7 only.
+func (l *lexer) question() token {
+	for _, text := range []string{"?=", "?", ".", "["} {
+		if strings.HasPrefix(l.text[l.at:], text) {
+			l.at += len(text)
+			break
+		}
+	}
+	return l.token(tQuestion)
+}
+
+// identifier reads a word that begins with a letter or an underscore.
+func (l *lexer) identifier() token {
+	for isIdentPart(l.peek()) {
+		l.next()
+	}
+	if l.mode == modeType {
+		return l.typeName()
+	}
+	if l.mode == modeCommand && !l.simple {
+		if !endsToken(l.peek()) {
+			return l.generic()
+		}
+		if text := l.raw(); len(text) <= len("dynamicparam")+1 {
+			if lower := strings.ToLower(text); keywords[lower] {
+				t := l.token(tKeyword)
+				t.value = lower
+				return t
+			}
+		}
+	}
+	t := l.token(tIdentifier)
+	t.value = l.raw()
+	return t
+}
+
+func (l *lexer) typeName() token {
+	for {
+		c := l.peek()
+		if !isLetterOrDigit(c) && (c < 0 || !strings.ContainsRune(".`_+#\\", c)) {
+			break
+		}
+		l.next()
+	}
+	t := l.token(tIdentifier)
+	t.value = l.raw()
+	return t
+}
+
+// memberAccess reads the . or :: or [ that must stand right behind its target.
+func (l *lexer) memberAccess(bracket bool) (token, bool) {
+	for strings.HasPrefix(l.text[l.at:], "<#") {
+		l.start = l.at
+		l.at += 2
+		l.blockComment()
+	}
+	l.start = l.at
+	rest := l.text[l.at:]
+	blank := func(n int) bool { // in command mode a lone dot is an argument
+		if l.mode != modeCommand {
+			return false
+		}
+		if len(rest) == n {
+			return true
+		}
+		c, _ := decode(rest[n:])
+		return isSpace(c) || isNewline(c)
+	}
+	switch {
+	case strings.HasPrefix(rest, "::") && !blank(2):
+		l.at += 2
+		return l.token(tColonColon), true
+	case strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "..") && !blank(1):
+		l.at++
+		return l.token(tDot), true
+	case bracket && strings.HasPrefix(rest, "["):
+		l.at++
+		return l.token(tLBracket), true
+	}
+	return token{}, false
+}
+
+// leftBracket reads a [ after white space and comments, where an attribute or a
+// type may stand. Without one it leaves everything where it was.
+func (l *lexer) leftBracket() (token, bool) {
+	back := l.at
+	for {
+		l.start = l.at
+		switch c := l.next(); {
+		case isSpace(c):
+			continue
+		case c == '#':
+			l.lineComment()
+			continue
+		case c == '<' && l.take('#'):
+			l.blockComment()
+			continue
+		case c == '[':
+			return l.token(tLBracket), true
+		}
+		l.at = back
+		return token{}, false
+	}
+}

@@ -1,0 +1,462 @@
+package syntax
+
+import (
+	"strings"
+)
+
+// MaxDepth is how deep a text may nest: blocks in blocks, parentheses in
+// parentheses, operands in long chains of operators. It bounds the stack that
+// walking the tree needs.
+const MaxDepth = 1000
+
+// Parse reads a whole script. name is the name of the text in errors.
+//
+// Without errors the script is not nil. With errors it is nil, and the errors
+// are in the order they were found: what PowerShell would report first is
+// first, and it alone decides whether more text could help ([Error.Incomplete]).
+func Parse(name, text string) (*Script, []*Error) {
+	src := &Source{Name: name, Text: text}
+	p := &parser{src: src, pos: newPositions(text)}
+	p.l = &lexer{p: p, text: text}
+	block := p.run()
+	if len(p.errors) > 0 {
+		return nil, p.errors
+	}
+	script := &Script{Source: src, Block: block}
+	if at, deep := tooDeep(script); deep {
+		p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: at})
+		return nil, p.errors
+	}
+	if p.check(script); len(p.errors) > 0 {
+		return nil, p.errors
+	}
+	return script, nil
+}
+
+const deepMessage = "The script failed due to call depth overflow: it nests too deeply."
+
+// parser builds the tree by recursive descent, one method for a rule of grammar.txt.
+type parser struct {
+	src    *Source
+	pos    *positions
+	l      *lexer
+	tok    token // the token looked at, when has is set
+	has    bool
+	errors []*Error
+	depth  int
+	quiet  bool // looking ahead: errors stop it and are not reported
+
+	// noComma is set where the comma separates and is no operator: arguments of
+	// methods and attributes, defaults of parameters, keys.
+	noComma bool
+}
+
+// stop ends the reading after an error that leaves nothing sensible to go on with.
+type stop struct{}
+
+func (p *parser) run() (block *ScriptBlock) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(stop); !ok {
+				panic(r)
+			}
+		}
+	}()
+	block = p.scriptBlock(token{}, false)
+	return block
+}
+
+// report keeps an error; the same one twice, from a text read twice, counts once.
+func (p *parser) report(e *Error) {
+	e.File = p.src.Name
+	for _, old := range p.errors {
+		if old.ID == e.ID && old.Pos == e.Pos {
+			return
+		}
+	}
+	p.errors = append(p.errors, e)
+}
+
+// lexError reports an error found by the lexer, at an offset of the source, and stops.
+func (p *parser) lexError(at int, incomplete bool, id string, args ...string) {
+	if !p.quiet {
+		p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at), Incomplete: incomplete})
+	}
+	panic(stop{})
+}
+
+// maxErrors is how many errors are reported of a text.
+const maxErrors = 100
+
+// fail reports an error at an offset of the lexer's text and goes on.
+func (p *parser) fail(at int, id string, args ...string) {
+	p.report(&Error{ID: id, Message: message(id, args), Pos: p.posAt(at)})
+	if len(p.errors) >= maxErrors {
+		panic(stop{})
+	}
+}
+
+// failStop reports an error and stops.
+func (p *parser) failStop(at int, id string, args ...string) {
+	p.fail(at, id, args...)
+	panic(stop{})
+}
+
+// incomplete reports an error that more text may cure when nothing follows end, and stops.
+func (p *parser) incomplete(at, end int, id string, args ...string) {
+	p.report(&Error{ID: id, Message: message(id, args), Pos: p.posAt(at), Incomplete: p.nothingAfter(end)})
+	panic(stop{})
+}
+
+// outside reports something of PowerShell that is not in the subset, at an offset of the source.
+func (p *parser) outside(at int, what, instead string) {
+	if p.quiet {
+		return
+	}
+	p.report(&Error{ID: IDOutside, Message: "Outside the script subset: " + what + "; " + instead + ".", Pos: p.pos.at(at), Outside: true})
+}
+
+func (p *parser) outsideStop(at int, what, instead string) {
+	p.outside(at, what, instead)
+	panic(stop{})
+}
+
+// outsideToken refuses what begins with t.
+func (p *parser) outsideToken(t token, what, instead string) {
+	p.outsideStop(p.l.source(t.start), what, instead)
+}
+
+// nothingAfter tells whether only white space and comments follow.
+func (p *parser) nothingAfter(at int) bool {
+	l := lexer{p: p, text: p.l.text, at: at}
+	for {
+		switch c := l.next(); {
+		case c == eof:
+			return true
+		case c == '#':
+			if end := strings.IndexAny(l.text[l.at:], "\r\n"); end >= 0 {
+				l.at += end
+			} else {
+				return true
+			}
+		case c == '<' && l.take('#'):
+			end := strings.Index(l.text[l.at:], "#>")
+			if end < 0 {
+				return true
+			}
+			l.at += end + 2
+		case !isSpace(c) && !isNewline(c):
+			return false
+		}
+	}
+}
+
+func (p *parser) posAt(at int) Pos { return p.pos.at(p.l.source(at)) }
+
+// span makes the span between two offsets of the lexer's text.
+func (p *parser) span(from, to int) Span { return Span{From: p.posAt(from), To: p.posAt(to)} }
+
+func (p *parser) spanOf(t token) Span { return p.span(t.start, t.end) }
+
+// between makes the span from the start of one node to the end of another.
+func between(from, to Node) Span { return Span{From: from.Extent().From, To: to.Extent().To} }
+
+// through makes the span from a node to the end of a token.
+func (p *parser) through(from Node, to token) Span {
+	return Span{From: from.Extent().From, To: p.posAt(to.end)}
+}
+
+// from makes the span from a token to the end of a node.
+func (p *parser) from(t token, to Node) Span {
+	return Span{From: p.posAt(t.start), To: to.Extent().To}
+}
+
+// after is the offset behind a node, for errors. Nodes inside a nested text
+// know only their place in the source, so it is sought in the lexer's text.
+func (p *parser) after(n Node) int {
+	end := n.Extent().To.Offset
+	if p.l.offsets == nil {
+		return end
+	}
+	low, high := 0, len(p.l.offsets)-1
+	for low < high {
+		mid := (low + high) / 2
+		if p.l.offsets[mid] < end {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// enter counts a level of nesting; leave takes it back.
+func (p *parser) enter() {
+	if p.depth++; p.depth > MaxDepth {
+		if !p.quiet {
+			p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: p.posAt(p.l.start)})
+		}
+		panic(stop{})
+	}
+}
+
+func (p *parser) leave() { p.depth-- }
+
+func (p *parser) peek() token {
+	if !p.has {
+		p.tok, p.has = p.l.scan(), true
+	}
+	return p.tok
+}
+
+func (p *parser) next() token {
+	t := p.peek()
+	p.has = false
+	return t
+}
+
+// unget puts back the token just taken.
+func (p *parser) unget(t token) { p.tok, p.has = t, true }
+
+// rewind makes the lexer read again from an offset.
+func (p *parser) rewind(at int) {
+	p.has = false
+	p.l.at = at
+}
+
+// setMode changes how the lexer reads and returns the old mode. A token that
+// was only looked at is read again.
+func (p *parser) setMode(m mode) mode {
+	old := p.l.mode
+	if old != m {
+		if p.has {
+			p.rewind(p.tok.start)
+		}
+		p.l.mode = m
+	}
+	return old
+}
+
+func (p *parser) skipNewlines() {
+	for p.peek().kind == tNewLine {
+		p.has = false
+	}
+}
+
+func (p *parser) skipTerminators() {
+	for k := p.peek().kind; k == tNewLine || k == tSemi; k = p.peek().kind {
+		p.has = false
+	}
+}
+
+// keyword tells whether the next token is that keyword.
+func (p *parser) keyword(word string) bool {
+	t := p.peek()
+	return t.kind == tKeyword && t.value == word
+}
+
+// text is a token as written.
+func (p *parser) text(t token) string { return p.l.text[t.start:t.end] }
+
+// scriptBlock reads param block and body. With braced set, open is the brace
+// that began it, and the closing brace is taken.
+func (p *parser) scriptBlock(open token, braced bool) *ScriptBlock {
+	p.enter()
+	defer p.leave()
+	block := &ScriptBlock{Source: p.src}
+	if p.paramAhead() {
+		block.Param = p.paramBlock()
+	}
+	p.skipTerminators()
+	if t := p.peek(); t.kind == tKeyword && isBlockName(t.value) {
+		p.namedBlocks(block)
+	} else {
+		block.End = p.statements()
+	}
+	t := p.next()
+	if !braced {
+		for t.kind != tEOF { // a stray closing bracket: report it and read on
+			p.fail(t.start, "UnexpectedToken", p.text(t))
+			p.statements()
+			t = p.next()
+		}
+		block.Span = p.span(0, len(p.l.text))
+		return block
+	}
+	if t.kind != tRCurly {
+		p.incomplete(open.start, t.end, "MissingEndCurlyBrace")
+	}
+	block.Span = p.span(open.end, t.start)
+	return block
+}
+
+func isBlockName(word string) bool {
+	return word == "begin" || word == "process" || word == "end" || word == "dynamicparam"
+}
+
+func (p *parser) namedBlocks(block *ScriptBlock) {
+	block.Named = true
+	for {
+		t := p.peek()
+		if t.kind != tKeyword || !isBlockName(t.value) {
+			return
+		}
+		p.next()
+		if t.value == "dynamicparam" {
+			p.outsideToken(t, "dynamicparam", "declare the parameters in the param block")
+		}
+		body := p.block()
+		if body == nil {
+			p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)
+		}
+		to := &block.End
+		switch t.value {
+		case "begin":
+			to = &block.Begin
+		case "process":
+			to = &block.Process
+		}
+		if *to != nil {
+			p.fail(t.start, "DuplicateScriptCommandClause", t.value)
+		}
+		*to = body
+		p.skipTerminators()
+	}
+}
+
+// paramAhead looks whether a param block comes, after its attributes. It only
+// counts brackets: reading the attributes properly, and again when no param
+// follows, would double the work at each level of nesting.
+func (p *parser) paramAhead() (found bool) {
+	p.skipNewlines()
+	back, mode, quiet, depth := p.peek().start, p.l.mode, p.quiet, p.depth
+	p.quiet = true
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(stop); !ok {
+				panic(r)
+			}
+			found = false
+		}
+		p.l.mode, p.quiet, p.depth = mode, quiet, depth
+		p.rewind(back)
+	}()
+	p.rewind(back)
+	for {
+		p.l.mode = modeCommand
+		if _, ok := p.l.leftBracket(); !ok {
+			break
+		}
+		p.skipBrackets()
+		p.l.mode = modeCommand
+		p.skipNewlines()
+		p.rewind(p.peek().start)
+	}
+	if !p.keyword("param") {
+		return false
+	}
+	p.next()
+	p.skipNewlines()
+	return p.peek().kind == tLParen
+}
+
+// skipBrackets skips to behind the ] of a [ that has been taken.
+func (p *parser) skipBrackets() {
+	p.has = false
+	p.l.mode = modeExpression
+	for depth := 1; depth > 0; {
+		switch p.l.scan().kind {
+		case tLBracket, tLParen, tLCurly, tAtParen, tAtCurly, tDollarParen:
+			depth++
+		case tRBracket, tRParen, tRCurly:
+			depth--
+		case tEOF:
+			panic(stop{})
+		}
+	}
+}
+
+func (p *parser) paramBlock() *ParamBlock {
+	from := p.peek().start
+	block := &ParamBlock{}
+	attributes, types := p.attributes(false)
+	block.Attributes = attributes
+	for _, t := range types {
+		p.fail(p.after(t), "TypeNotAllowedBeforeParam", t.String())
+	}
+	p.skipNewlines()
+	p.next() // param
+	p.skipNewlines()
+	var end token
+	block.Params, end = p.paramList()
+	block.Span = p.span(from, end.end)
+	return block
+}
+
+// paramList reads ( params ).
+func (p *parser) paramList() ([]*Param, token) {
+	open := p.next()
+	var params []*Param
+	for {
+		param := p.param()
+		if param == nil {
+			break
+		}
+		params = append(params, param)
+		p.skipNewlines()
+		comma := p.peek()
+		if comma.kind != tComma {
+			break
+		}
+		p.next()
+		if p.skipNewlines(); p.peek().kind == tRParen || p.peek().kind == tEOF {
+			p.incomplete(comma.end, comma.end, "MissingExpressionAfterToken", ",")
+		}
+	}
+	p.skipNewlines()
+	end := p.next()
+	if end.kind != tRParen {
+		at := open.end
+		if len(params) > 0 {
+			at = p.after(params[len(params)-1])
+		}
+		p.incomplete(at, at, "MissingEndParenthesisInFunctionParameterList")
+	}
+	return params, end
+}
+
+func (p *parser) param() *Param {
+	comma := p.noComma
+	p.noComma = true
+	mode := p.setMode(modeExpression)
+	defer func() {
+		p.noComma = comma
+		p.setMode(mode)
+	}()
+	p.skipNewlines()
+	from := p.peek().start
+	param := &Param{}
+	param.Attributes, param.Types = p.attributes(false)
+	p.skipNewlines()
+	t := p.next()
+	if t.kind != tVariable {
+		p.unget(t)
+		if len(param.Attributes)+len(param.Types) > 0 {
+			p.incomplete(t.start, t.start, "InvalidFunctionParameter")
+		}
+		return nil
+	}
+	param.Name = p.variable(t)
+	param.Span = p.span(from, t.end)
+	p.skipNewlines()
+	if eq := p.peek(); eq.kind == tAssign && eq.op.assigns == Assign {
+		p.next()
+		p.skipNewlines()
+		param.Default = p.expression()
+		if param.Default == nil {
+			p.incomplete(eq.end, eq.end, "MissingExpressionAfterToken", "=")
+		}
+		param.Span.To = param.Default.Extent().To
+	}
+	return param
+}

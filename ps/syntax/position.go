@@ -1,0 +1,96 @@
+package syntax
+
+import (
+	"sort"
+	"unicode/utf8"
+)
+
+// positions turns byte offsets of a text into lines and columns.
+type positions struct {
+	text  string
+	lines []int // offset of the first byte of each line
+	units []int // UTF-16 units before each 256th byte; nil for a text of ASCII
+}
+
+func newPositions(text string) *positions {
+	p := &positions{text: text, lines: []int{0}}
+	ascii := true
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n' || c == '\r' && (i+1 == len(text) || text[i+1] != '\n'):
+			p.lines = append(p.lines, i+1)
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	if !ascii {
+		p.measure()
+	}
+	return p
+}
+
+func (p *positions) measure() {
+	total := 0
+	for i := 0; i < len(p.text); {
+		for len(p.units)*256 <= i {
+			p.units = append(p.units, total)
+		}
+		c, n := decode(p.text[i:])
+		for k := 1; k < n; k++ { // a mark inside a character belongs to its first byte
+			if (i+k)%256 == 0 {
+				p.units = append(p.units, total)
+			}
+		}
+		i += n
+		total += width(c)
+	}
+}
+
+// width is the number of UTF-16 units of a character.
+func width(c rune) int {
+	if c > 0xFFFF {
+		return 2
+	}
+	return 1
+}
+
+// unitsBefore counts the UTF-16 units before an offset that is the start of a character.
+func (p *positions) unitsBefore(offset int) int {
+	if p.units == nil {
+		return offset
+	}
+	mark := offset / 256
+	if mark >= len(p.units) {
+		mark = len(p.units) - 1
+	}
+	at, total := mark*256, p.units[mark]
+	for at > 0 && at < len(p.text) && !startsCharacter(p.text, at) {
+		at--
+	}
+	for at < offset {
+		c, n := decode(p.text[at:])
+		at += n
+		total += width(c)
+	}
+	return total
+}
+
+// startsCharacter tells whether no valid character begun before at reaches over it.
+func startsCharacter(text string, at int) bool {
+	for back := 1; back <= 3 && at-back >= 0; back++ {
+		if text[at-back] < utf8.RuneSelf {
+			return true
+		}
+		if _, n := decode(text[at-back:]); n > back {
+			return false
+		}
+	}
+	return true
+}
+
+// at gives the position of an offset.
+func (p *positions) at(offset int) Pos {
+	line := sort.SearchInts(p.lines, offset+1)
+	start := p.lines[line-1]
+	return Pos{Offset: offset, Line: line, Column: p.unitsBefore(offset) - p.unitsBefore(start) + 1}
+}
