@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,32 +25,82 @@ type country struct {
 	number int64
 }
 
-// countryTable is the ISO 3166-1 table by code and by each name, in lower case.
+// notAssigned are codes that the library and Unicode list beside ISO 3166-1:
+// two that were withdrawn and one that anybody may use.
+var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
+
+// shortNames are the names of ISO 3166-1 where the library has another one. The
+// first is the one written; every name of the library and of Unicode is read.
+var shortNames = map[string][]string{
+	"AX": {"Åland Islands"},
+	"BL": {"Saint Barthélemy"},
+	"BO": {"Bolivia", "Bolivia (Plurinational State of)"},
+	"BQ": {"Bonaire, Sint Eustatius and Saba"},
+	"CD": {"Democratic Republic of the Congo", "Congo (the Democratic Republic of the)"},
+	"CI": {"Côte d'Ivoire"},
+	"CV": {"Cabo Verde"},
+	"CW": {"Curaçao"},
+	"FK": {"Falkland Islands (Malvinas)", "Falkland Islands (the) [Malvinas]"},
+	"GB": {"United Kingdom", "United Kingdom of Great Britain and Northern Ireland"},
+	"HK": {"Hong Kong"},
+	"KP": {"Democratic People's Republic of Korea", "Korea (the Democratic People's Republic of)"},
+	"KR": {"Republic of Korea", "Korea (the Republic of)"},
+	"LY": {"Libya"},
+	"MD": {"Moldova", "Moldova (the Republic of)"},
+	"MF": {"Saint Martin (French part)"},
+	"MK": {"North Macedonia"},
+	"MO": {"Macao"},
+	"NL": {"Netherlands", "Netherlands (Kingdom of the)"},
+	"PS": {"Palestine, State of", "Palestine"},
+	"RE": {"Réunion"},
+	"SH": {"Saint Helena, Ascension and Tristan da Cunha"},
+	"SJ": {"Svalbard and Jan Mayen"},
+	"SX": {"Sint Maarten (Dutch part)"},
+	"SZ": {"Eswatini"},
+	"TL": {"Timor-Leste"},
+	"TR": {"Türkiye"},
+	"TZ": {"Tanzania", "Tanzania, the United Republic of"},
+	"US": {"United States", "United States of America"},
+	"VA": {"Holy See"},
+	"VE": {"Venezuela", "Venezuela (Bolivarian Republic of)"},
+	"VG": {"Virgin Islands (British)"},
+	"VI": {"Virgin Islands (U.S.)"},
+	"VN": {"Vietnam", "Viet Nam"},
+	"WF": {"Wallis and Futuna"},
+}
+
+// countryTable is the ISO 3166-1 table by code and by each name, folded.
 var countryTable = sync.OnceValue(func() map[string]country {
 	table := map[string]country{}
-	names := display.English.Regions()
+	unicodeNames := display.English.Regions()
 	for _, code := range countries.All() {
 		alpha2 := code.Alpha2()
 		region, err := language.ParseRegion(alpha2)
-		// The library also lists parts of the United Kingdom and states that are
-		// gone: what Unicode does not take for a country is none.
-		if err != nil || len(alpha2) != 2 || region.Canonicalize() != region || !region.IsCountry() || alpha2[0] == 'X' && alpha2 != "XK" {
+		if err != nil || len(alpha2) != 2 || !region.IsCountry() || notAssigned[alpha2] {
 			continue
 		}
 		found := country{code: alpha2, name: code.String(), number: int64(code)}
-		for _, name := range []string{alpha2, found.name, names.Name(region)} {
-			table[strings.ToLower(name)] = found
+		names := append(slices.Clone(shortNames[alpha2]), found.name, unicodeNames.Name(region))
+		found.name = names[0]
+		for _, name := range append(names, alpha2) {
+			table[foldCountry(name)] = found
 		}
 	}
 	return table
 })
+
+// foldCountry makes names alike that differ in case, in the apostrophe, or by
+// the article that ISO 3166 puts behind some.
+func foldCountry(name string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(strings.ToLower(name), "’", "'"), " (the)")
+}
 
 func (countryKind) Decode(raw any) (*Decoded, *Problem) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
 	}
-	found, known := countryTable()[strings.ToLower(s)]
+	found, known := countryTable()[foldCountry(s)]
 	if !known {
 		return nil, invalid("must be a country: its ISO 3166-1 alpha-2 code such as GR, or its English short name such as Greece")
 	}
@@ -68,7 +119,7 @@ func (countryKind) Doc() Doc {
 
 // countryName is the English name of a code, or the code itself.
 func countryName(code string) string {
-	if found, known := countryTable()[strings.ToLower(code)]; known {
+	if found, known := countryTable()[foldCountry(code)]; known {
 		return found.name
 	}
 	return code

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -37,19 +38,25 @@ type Field struct {
 	Doc   string
 }
 
-// Shape is a kind of record: its fields in declared order.
+// Shape is a kind of record: its fields in declared order. It is not changed
+// once it is in use, nor copied.
 type Shape struct {
 	Name   string // "User": schema name in the API document
 	Fields []Field
+
+	once sync.Once
+	all  *Selection
 }
 
 // All selects every field of the shape.
 func (s *Shape) All() *Selection {
-	sel := &Selection{Shape: s, index: map[string]int{}}
-	for i := range s.Fields {
-		sel.add(i)
-	}
-	return sel
+	s.once.Do(func() {
+		s.all = &Selection{Shape: s, index: map[string]int{}}
+		for i := range s.Fields {
+			s.all.add(i)
+		}
+	})
+	return s.all
 }
 
 // Selection is some fields of a shape, in declared order. It is immutable.

@@ -117,7 +117,7 @@ func (k patternKind) Doc() Doc {
 var UserName Kind = patternKind{
 	base: base{"string"}, limit: 20,
 	pattern: regexp.MustCompile(`^[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>. ](?:[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>.])?$`),
-	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < > not only of blanks, no dot at the end`,
+	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
 	example: "jdoe",
 }
 

@@ -1,0 +1,279 @@
+package ops
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// wanted are scripts that declare exactly what the rows feed.
+func wanted(table []*Operation) []ps.Script {
+	var scripts []ps.Script
+	for _, op := range table {
+		at := slices.IndexFunc(scripts, func(s ps.Script) bool { return s.Name == op.Script })
+		if at < 0 {
+			at = len(scripts)
+			scripts = append(scripts, ps.Script{Name: op.Script, Lane: op.Lane, Writes: op.Effect.Writes(), Params: []ps.Param{
+				{Name: "AllowedOU", Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
+			}})
+		}
+		for _, p := range op.Params {
+			for _, part := range p.Kind.Parts() {
+				if _, has := scripts[at].Param(p.arg() + part.Suffix); !has {
+					scripts[at].Params = append(scripts[at].Params, ps.Param{Name: p.arg() + part.Suffix, Type: part.Type})
+				}
+			}
+		}
+	}
+	return scripts
+}
+
+func TestTheTableHasNoFaults(t *testing.T) {
+	assert.Empty(t, Check(Table(), wanted(Table())))
+}
+
+func TestTheTableHasTheContractsRoutes(t *testing.T) {
+	var routes []string
+	for _, op := range Table() {
+		routes = append(routes, fmt.Sprintf("%d %s %s %s %s", op.Row, op.Method, op.Path, op.Reply.Mark, op.Scope))
+	}
+	assert.Equal(t, []string{
+		"1 GET /api/DnsCNameRecord 1 dns:read",
+		"2 GET /api/DnsCNameRecord/{ZoneName} L dns:read",
+		"3 GET /api/DnsCNameRecord/All L dns:read",
+		"6 POST /api/DnsCNameRecord 1 dns:write",
+		"7 DELETE /api/DnsCNameRecord 1 dns:delete",
+		"8 GET /api/DnsReverseLookupZone/{NetworkID} 1 dns:read",
+		"9 GET /api/DnsReverseLookupZone/All L dns:read",
+		"10 POST /api/DnsReverseLookupZone/{NetworkID} 1 dns:write",
+		"11 DELETE /api/DnsReverseLookupZone/{NetworkID} 1 dns:delete",
+		"20 GET /api/ADUser/{UserName}/Details 1 user:read",
+		"21 GET /api/ADUser/{UserName}/Exists ? user:read",
+		"23 GET /api/ADUser/ListUsers L user:read",
+		"24 GET /api/ADUser/ListUsers/All L user:read",
+		"25 POST /api/ADUser/{UserName} 1 user:write",
+		"32 DELETE /api/ADUser/{UserName} 1 user:delete",
+		"36 GET /api/OU/All L ou:read",
+		"38 GET /api/OU/Path/Details 1 ou:read",
+		"39 GET /api/OU/Path/Exists ? ou:read",
+	}, routes)
+}
+
+func TestUserInputsAreTheContracts(t *testing.T) {
+	var names []string
+	for _, p := range userInputs {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	want := strings.Fields("Password FirstName Initials LastName DisplayName Description EmailAddress Department Office Company JobTitle OUPath ChangePasswordNextLogon PasswordNeverExpired Manager Street POBox City State ZipCode Country OfficePhone HomePhone MobilePhone ProfilePath ProfileLogonScript HomeFolderDirectory HomeFolderDrive HomeFolderPath")
+	slices.Sort(want)
+	assert.Equal(t, want, names)
+}
+
+// good is a row without fault, to be spoilt.
+func good() *Operation {
+	return &Operation{
+		ID: "thing.get", Row: 1, Summary: "Shows a thing.", Method: http.MethodGet, Path: "/api/Thing/{Name}",
+		Scope: auth.UserRead, Effect: Read,
+		Params: []Param{
+			{Name: "Name", Path: "Name", Kind: schema.Identity, Required: true},
+			{Name: "Land", Kind: schema.Country},
+		},
+		Script: "Get-Thing", Lane: ps.Directory, Reply: Reply{schema.Existence, Exists}, Subject: "thing '{Name}'",
+	}
+}
+
+func goodScript() ps.Script {
+	return ps.Script{Name: "Get-Thing", Lane: ps.Directory, Params: []ps.Param{
+		{Name: "Name", Type: "string", Mandatory: true}, {Name: "LandCode2", Type: "string"}, {Name: "LandName", Type: "string"}, {Name: "LandNumber", Type: "int"},
+		{Name: "Privileged", Type: "bool"}, {Name: "Server", Type: "string", Mandatory: true},
+	}}
+}
+
+func TestCheckFindsEveryFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(op *Operation, script *ps.Script)
+		want  []string
+	}{
+		"none":                {func(*Operation, *ps.Script) {}, nil},
+		"no texts":            {func(op *Operation, _ *ps.Script) { op.Summary, op.Subject = "", "" }, []string{"lacks an id"}},
+		"no scope":            {func(op *Operation, _ *ps.Script) { op.Scope = "" }, []string{"has no scope of its own"}},
+		"scope of everything": {func(op *Operation, _ *ps.Script) { op.Scope = auth.All }, []string{"has no scope of its own"}},
+		"unknown scope":       {func(op *Operation, _ *ps.Script) { op.Scope = "user:fly" }, []string{"has no scope of its own"}},
+		"no effect":           {func(op *Operation, _ *ps.Script) { op.Effect = 0 }, []string{"has no effect"}},
+		"read that is a PUT":  {func(op *Operation, _ *ps.Script) { op.Method = http.MethodPut }, []string{"has the effect read and the method PUT"}},
+		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has the effect delete and the method GET", "writes, but has no sentence of success"}},
+		"no reply":            {func(op *Operation, _ *ps.Script) { op.Reply = Reply{} }, []string{"has no reply"}},
+		"unknown code":        {func(op *Operation, _ *ps.Script) { op.Fails = []schema.Code{"oops"} }, []string{`unknown code "oops"`}},
+		"relative path":       {func(op *Operation, _ *ps.Script) { op.Path = "Thing/{Name}/" }, []string{`has the path "Thing/{Name}/"`}},
+		"placeholder alone":   {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing/{Name}/{Other}" }, []string{"placeholder {Other} has no parameter"}},
+		"parameter alone":     {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing" }, []string{"for the placeholder {Name}, which the path lacks"}},
+		"placeholder twice":   {func(op *Operation, _ *ps.Script) { op.Params[1].Path, op.Params[1].Required = "Name", true }, []string{"placeholder {Name} has several parameters"}},
+		"optional in path":    {func(op *Operation, _ *ps.Script) { op.Params[0].Required = false }, []string{"is in the path and not required", "Name may be absent, the script's Name is mandatory"}},
+		"secret in path": {func(op *Operation, s *ps.Script) {
+			op.Params[0].Kind = schema.Password
+			s.Params[0].Type = "securestring"
+		}, []string{"is a secret in the path", "says {Name}"}},
+		"no kind":                {func(op *Operation, _ *ps.Script) { op.Params[1].Kind = nil }, []string{"parameter Land has no kind"}},
+		"name taken":             {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "NAME", "Land" }, []string{`parameter "NAME": the name is empty or taken`}},
+		"name of the token":      {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "auth-token", "Land" }, []string{`"auth-token": the name is empty or taken`}},
+		"default never used":     {func(op *Operation, _ *ps.Script) { op.Params[0].Default = "x" }, []string{"is required and has a default"}},
+		"bad default":            {func(op *Operation, _ *ps.Script) { op.Params[1].Default = "Nowhere" }, []string{"has a default that must be a country"}},
+		"open secret":            {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "newPassword", "Land" }, []string{"looks like a secret and is none"}},
+		"unknown placeholder":    {func(op *Operation, _ *ps.Script) { op.Subject = "thing '{Nome}'" }, []string{"says {Nome}"}},
+		"no script":              {func(op *Operation, _ *ps.Script) { op.Script = "Get-Other" }, []string{`has no script "Get-Other"`, "script Get-Thing: no operation uses it"}},
+		"other lane":             {func(_ *Operation, s *ps.Script) { s.Lane = ps.DNS }, []string{"is in the lane directory, its script in dns"}},
+		"read that writes":       {func(_ *Operation, s *ps.Script) { s.Writes = true }, []string{"reads, but its script calls a cmdlet that writes"}},
+		"argument lacking":       {func(_ *Operation, s *ps.Script) { s.Params = s.Params[:2] }, []string{"feeds LandName, which the script lacks", "feeds LandNumber, which the script lacks"}},
+		"argument of other type": {func(_ *Operation, s *ps.Script) { s.Params[3].Type = "string" }, []string{"makes int, the script's LandNumber is string"}},
+		"argument fed twice":     {func(op *Operation, _ *ps.Script) { op.Params[1].Kind, op.Params[1].Arg = schema.Identity, "Name" }, []string{"may be absent, the script's Name is mandatory", "several parameters feed Name"}},
+		"argument not fed": {func(_ *Operation, s *ps.Script) {
+			s.Params = append(s.Params, ps.Param{Name: "More", Type: "string", Mandatory: true})
+		}, []string{"nothing feeds the script's mandatory More"}},
+		"context of other type": {func(_ *Operation, s *ps.Script) { s.Params[4].Type = "string" }, []string{"the script's Privileged is string, not bool"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op, script := good(), goodScript()
+			c.spoil(op, &script)
+			var got []string
+			for _, fault := range Check([]*Operation{op}, []ps.Script{script}) {
+				got = append(got, fault.Error())
+			}
+			require.Len(t, got, len(c.want), "%q", got)
+			for i, want := range c.want {
+				assert.Contains(t, got[i], want)
+			}
+		})
+	}
+}
+
+func TestCheckComparesRowsWithEachOther(t *testing.T) {
+	a, b := good(), good()
+	b.Path = "/api/THING/{Other}"
+	b.Params[0].Path = "Other"
+	faults := Check([]*Operation{a, b}, []ps.Script{goodScript(), goodScript()})
+	require.Len(t, faults, 4)
+	for i, want := range []string{"script Get-Thing: is there twice", "the same id thing.get", "the same row 1", "the same route GET /api/thing/{}"} {
+		assert.ErrorContains(t, faults[i], want)
+	}
+}
+
+func TestEmptyStrings(t *testing.T) {
+	param := func(p Param) []Param { return []Param{p} }
+	text := Param{Name: "Text", Kind: schema.Text("sn")}
+	for name, c := range map[string]struct {
+		effect Effect
+		params []Param
+		args   string // what the script gets, or the problem
+	}{
+		"read":                        {Read, param(text), "map[]"},
+		"create":                      {Create, param(text), "map[]"},
+		"create, country":             {Create, param(Param{Name: "Land", Kind: schema.Country}), "map[]"},
+		"create, with a default":      {Create, param(Param{Name: "On", Kind: schema.Bool, Default: "true"}), "map[On:true]"},
+		"create, required":            {Create, param(Param{Name: "Text", Kind: schema.Text("sn"), Required: true}), "Text is required"},
+		"update clears":               {Update, param(text), `map[Text:""]`},
+		"update clears a country":     {Update, param(Param{Name: "Land", Kind: schema.Country}), `map[LandCode2:"" LandName:"" LandNumber:0]`},
+		"update cannot clear boolean": {Update, param(Param{Name: "On", Kind: schema.Bool}), "On must not be empty"},
+		"update keeps the OU":         {Update, param(Param{Name: "OUPath", Kind: schema.DN, Keep: true}), "map[]"},
+		"update, required":            {Update, param(Param{Name: "UserGuid", Kind: schema.GUID, Required: true}), "UserGuid is required"},
+		"delete":                      {Delete, param(text), "Text must not be empty"},
+		"move":                        {Move, param(text), "Text must not be empty"},
+		"rename":                      {Rename, param(text), "Text must not be empty"},
+		"register":                    {Register, param(text), "Text must not be empty"},
+		"delete, fields":              {Delete, param(Param{Name: "ShowFields", Arg: "Field", Kind: schema.FieldList(schema.Existence), Default: "*"}), `map[Field:["exists" "guid" "distinguishedName"]]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := &Operation{Effect: c.effect, Params: c.params, Reply: Reply{Shape: schema.Existence}}
+			bound, problems := op.Bind(Given{c.params[0].Name: ""})
+			got := fmt.Sprint(map[string]ps.Value(bound.Args))
+			if len(problems) > 0 {
+				require.Len(t, problems, 1)
+				got = problems[0].Field + " " + problems[0].Message
+			}
+			assert.Equal(t, c.args, got)
+		})
+	}
+}
+
+func TestCreatingAUser(t *testing.T) {
+	op := Find(Table(), "user.create")
+	for name, c := range map[string]struct {
+		given Given
+		args  string
+		wrong string
+	}{
+		"alone":                   {Given{}, `ChangePasswordNextLogon:true PasswordNeverExpired:false`, ""},
+		"never expires":           {Given{"PasswordNeverExpired": "true"}, `ChangePasswordNextLogon:false PasswordNeverExpired:true`, ""},
+		"neither":                 {Given{"PasswordNeverExpired": "false", "ChangePasswordNextLogon": "FALSE"}, `ChangePasswordNextLogon:false PasswordNeverExpired:false`, ""},
+		"both":                    {Given{"PasswordNeverExpired": true, "ChangePasswordNextLogon": "true"}, "", "ChangePasswordNextLogon must not be true together with PasswordNeverExpired"},
+		"country":                 {Given{"Country": "greece"}, `ChangePasswordNextLogon:true CountryCode2:"GR" CountryName:"Greece" CountryNumber:300 PasswordNeverExpired:false`, ""},
+		"password":                {Given{"Password": "geheim"}, `ChangePasswordNextLogon:true Password:*** PasswordNeverExpired:false`, ""},
+		"empty password":          {Given{"Password": ""}, `ChangePasswordNextLogon:true PasswordNeverExpired:false`, ""},
+		"home folder on a drive":  {Given{"HomeFolderDrive": "H:", "HomeFolderDirectory": `\\a\b`}, `ChangePasswordNextLogon:true HomeFolderDirectory:"\\\\a\\b" HomeFolderDrive:"H:" PasswordNeverExpired:false`, ""},
+		"home folder, two ways":   {Given{"HomeFolderPath": "x", "HomeFolderDirectory": `\\a\b`}, "", "HomeFolderPath must not be given together with HomeFolderDirectory or HomeFolderDrive"},
+		"home folder, empty path": {Given{"HomeFolderPath": "", "HomeFolderDirectory": `\\a\b`}, `ChangePasswordNextLogon:true HomeFolderDirectory:"\\\\a\\b" PasswordNeverExpired:false`, ""},
+		"drive alone":             {Given{"HomeFolderDrive": "H:"}, "", "HomeFolderDrive needs HomeFolderDirectory"},
+		"several problems":        {Given{"Initials": "1234567", "Country": "X", "Manager": true}, "", "Initials must be at most 6 characters long; Manager must be text, not a boolean; Country must be a country: its ISO 3166-1 alpha-2 code such as GR, or its English short name such as Greece"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.given["Username"] = "jdoe"
+			bound, problems := op.Bind(c.given)
+			if c.wrong != "" {
+				var got []string
+				for _, problem := range problems {
+					require.Equal(t, schema.InvalidRequest, problem.Code)
+					got = append(got, problem.Field+" "+problem.Message)
+				}
+				assert.Equal(t, c.wrong, strings.Join(got, "; "))
+				return
+			}
+			require.Empty(t, problems)
+			assert.Equal(t, `"jdoe"`, bound.Args["UserName"].String())
+			assert.Equal(t, `"guid" "username"`, regexp.MustCompile(`^\[(\S+ \S+) `).FindStringSubmatch(bound.Args["Field"].String())[1])
+			delete(bound.Args, "UserName")
+			delete(bound.Args, "Field")
+			assert.Equal(t, "map["+c.args+"]", fmt.Sprint(map[string]ps.Value(bound.Args)))
+			_, password := c.given["Password"]
+			assert.Equal(t, password && c.given["Password"] != "", slices.Contains(bound.Scopes, auth.UserPassword))
+			assert.Empty(t, bound.Text("Password"))
+		})
+	}
+}
+
+func TestSentences(t *testing.T) {
+	op := Find(Table(), "reverseZone.delete")
+	bound, problems := op.Bind(Given{"NetworkIDOrZoneName": "10.0.0.0/8"})
+	require.Empty(t, problems)
+	assert.Equal(t, "reverse zone '10.in-addr.arpa'", op.SubjectOf(bound))
+	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.", op.Sentence(op.Says, bound, 1, map[string]int{"records": 2}))
+	assert.Equal(t, "1 record found", op.Sentence("{records} found", bound, 1, nil))
+	assert.Equal(t, "0 records found", op.Sentence("{records} found", bound, 0, nil))
+
+	op = Find(Table(), "user.get")
+	bound, _ = op.Bind(Given{"Username": strings.Repeat("ä", 300) + "{subject}"})
+	assert.Equal(t, "The user '"+strings.Repeat("ä", 200)+"…' was found.", op.Sentence("The {subject} was found.", bound, 1, nil))
+	bound, _ = op.Bind(Given{"Username": "{records}$1"})
+	assert.Equal(t, "The user '{records}$1' was found.", op.Sentence("The {subject} was found.", bound, 1, nil), "values are not sentences")
+}
+
+func TestFieldOf(t *testing.T) {
+	op := Find(Table(), "user.create")
+	for arg, want := range map[string]string{"UserName": "Username", "CountryCode2": "Country", "Country": "Country", "Field": "ShowFields", "OUPath": "OUPath", "Server": "", "": ""} {
+		assert.Equal(t, want, op.FieldOf(arg), arg)
+	}
+}
+
+func TestFoldIsForASCIIOnly(t *testing.T) {
+	assert.Equal(t, "abz", Fold("aBZ"))
+	assert.Equal(t, "äÖ\u212a", Fold("äÖ\u212a"), "the Kelvin sign is no k")
+}

@@ -1,0 +1,208 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var testShape = &Shape{Name: "Test", Fields: []Field{
+	{Name: "id", Type: GUIDField},
+	{Name: "name"},
+	{Name: "note", Null: true},
+	{Name: "on", Type: BoolField},
+	{Name: "at", Type: TimeField, Null: true},
+	{Name: "land", Type: CountryField, Null: true},
+	{Name: "list", Type: TextListField},
+}}
+
+const testGUID = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
+
+func render(sel *Selection, batch string, classic bool) (string, error) {
+	var records []string
+	err := sel.Render(json.RawMessage(batch), classic, func(record []byte) error {
+		records = append(records, string(record))
+		return nil
+	})
+	return strings.Join(records, "|"), err
+}
+
+func TestRenderWritesTheDeclaredOrder(t *testing.T) {
+	inOrder := `{"id":"` + testGUID + `","name":"a","note":null,"on":true,"at":null,"land":"GR","list":["x"]}`
+	for name, c := range map[string]struct {
+		batch, want string
+		classic     bool
+	}{
+		"none":     {batch: " [ ] ", want: ""},
+		"in order": {batch: "[" + inOrder + "]", want: inOrder},
+		"several":  {batch: "[" + inOrder + " ,\n" + inOrder + "]", want: inOrder + "|" + inOrder},
+		"another order, blanks": {
+			batch: ` [ { "list" : [ "x" ] , "land":"GR","at":null,"on" : true ,"note":null,"name":"a","id":"` + testGUID + `" } ] `,
+			want:  `{"id":"` + testGUID + `","name":"a","note":null,"on":true,"at":null,"land":"GR","list":[ "x" ]}`,
+		},
+		"empty text is null where that is allowed": {
+			batch: `[{"id":"` + testGUID + `","name":"","note":"","on":false,"at":"","land":"","list":[]}]`,
+			want:  `{"id":"` + testGUID + `","name":"","note":null,"on":false,"at":null,"land":null,"list":[]}`,
+		},
+		"escapes and brackets in text": {
+			batch: `[{"id":"` + testGUID + `","na\u006de":"\"}],\\","note":"Ω]}","on":false,"at":"2026-01-02T03:04:05Z","land":"XX","list":["]","}"]}]`,
+			want:  `{"id":"` + testGUID + `","name":"\"}],\\","note":"Ω]}","on":false,"at":"2026-01-02T03:04:05Z","land":"XX","list":["]","}"]}`,
+		},
+		"classic names the country": {classic: true, batch: "[" + inOrder + "]", want: strings.Replace(inOrder, `"GR"`, `"Greece"`, 1)},
+		"classic keeps a code it does not know": {
+			classic: true,
+			batch:   "[" + strings.Replace(inOrder, `"GR"`, `"XX"`, 1) + "]", want: strings.Replace(inOrder, `"GR"`, `"XX"`, 1),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := render(testShape.All(), c.batch, c.classic)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestRenderRefusesWhatIsNotOfTheShape(t *testing.T) {
+	good := map[string]string{"id": `"` + testGUID + `"`, "name": `"a"`, "note": "null", "on": "true", "at": "null", "land": "null", "list": "[]"}
+	record := func(change map[string]string) string {
+		var members []string
+		for _, field := range testShape.Fields {
+			value := good[field.Name]
+			if changed, is := change[field.Name]; is {
+				value = changed
+			}
+			if value != "" {
+				members = append(members, fmt.Sprintf("%q:%s", field.Name, value))
+			}
+		}
+		if extra := change["+"]; extra != "" {
+			members = append(members, extra)
+		}
+		return "[{" + strings.Join(members, ",") + "}]"
+	}
+	_, err := render(testShape.All(), record(nil), false)
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ batch, want string }{
+		"not JSON":        {`[{]`, "batch of records is not valid JSON in UTF-8"},
+		"not UTF-8":       {"[{\"name\":\"\xff\"}]", "batch of records is not valid JSON in UTF-8"},
+		"empty":           {"", "batch of records is not valid JSON in UTF-8"},
+		"not an array":    {`{"id":1}`, "record of the wrong shape: batch is not an array"},
+		"not an object":   {`["x"]`, "record of the wrong shape: Test record is not an object"},
+		"unknown field":   {record(map[string]string{"+": `"secret":"hidden"`}), "record of the wrong shape: Test has no field of the name that was emitted after 7 fields"},
+		"twice":           {record(map[string]string{"+": `"on":true`}), "record of the wrong shape: Test has on twice"},
+		"lacking":         {record(map[string]string{"note": ""}), "record of the wrong shape: Test lacks note"},
+		"null":            {record(map[string]string{"name": "null"}), "record of the wrong shape: name is not text in Test"},
+		"number":          {record(map[string]string{"name": "7"}), "record of the wrong shape: name is not text in Test"},
+		"wrapped text":    {record(map[string]string{"name": `{"value":"a"}`}), "record of the wrong shape: name is not text in Test"},
+		"text as boolean": {record(map[string]string{"on": `"true"`}), "record of the wrong shape: on is not a boolean in Test"},
+		"no GUID":         {record(map[string]string{"id": `"x"`}), "record of the wrong shape: id is not a GUID in Test"},
+		"old date":        {record(map[string]string{"at": `"\/Date(1701379505092)\/"`}), "record of the wrong shape: at is not a time in UTC in Test"},
+		"local time":      {record(map[string]string{"at": `"2026-01-02T03:04:05+01:00"`}), "record of the wrong shape: at is not a time in UTC in Test"},
+		"list of numbers": {record(map[string]string{"list": `[1]`}), "record of the wrong shape: list is not a list of text in Test"},
+		"list of null":    {record(map[string]string{"list": `[null]`}), "record of the wrong shape: list is not a list of text in Test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := render(testShape.All(), c.batch, false)
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestRenderEndsWithTheReceiversError(t *testing.T) {
+	stop := errors.New("stop")
+	calls := 0
+	err := Existence.All().Render(json.RawMessage(`[{"exists":true,"guid":"","distinguishedName":""},{"exists":true,"guid":"","distinguishedName":""}]`), false,
+		func([]byte) error { calls++; return stop })
+	require.ErrorIs(t, err, stop)
+	assert.Equal(t, 1, calls)
+}
+
+func TestMember(t *testing.T) {
+	record := []byte(`{"exists":true,"guid":null,"text":"a\"}"}`)
+	assert.Equal(t, "true", string(Member(record, "exists")))
+	assert.Equal(t, "null", string(Member(record, "guid")))
+	assert.Equal(t, `"a\"}"`, string(Member(record, "text")))
+	assert.Nil(t, Member(record, "other"))
+	assert.Nil(t, Member(nil, "exists"))
+}
+
+func TestShapesHaveTheContractsFields(t *testing.T) {
+	for shape, want := range map[*Shape]string{
+		User:        "guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory enabled lockedOut changePasswordNextLogon passwordNeverExpired passwordLastSet accountExpires created modified",
+		Group:       "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified",
+		Membership:  "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified memberName memberType memberDistinguishedName direct primary",
+		OU:          "guid name path protected description created modified container",
+		Computer:    "guid sid computerName samName operatingSystem operatingSystemVersion description dnsName path distinguishedName enabled lastLogon created modified",
+		CName:       "name type data zone timestamp",
+		ReverseZone: "distinguishedName zoneName zoneType type",
+		Existence:   "exists guid distinguishedName",
+		LastLogon:   "username lastLogon source complete unreached",
+	} {
+		assert.Equal(t, want, strings.Join(shape.All().Names(), " "), shape.Name)
+	}
+}
+
+// FuzzRender renders whatever JSON may come: the result is what the library
+// reads from the input, or an error.
+func FuzzRender(f *testing.F) {
+	for _, seed := range []string{
+		`[{"exists":true,"guid":null,"distinguishedName":"CN=\"]}"}]`, `[]`, `[{}]`, `[{"exists":[{"a":"]"}]}]`, `[1,{"a":{}}]`,
+		`[{"exists":false,"guid":"","distinguishedName":""},{"distinguishedName":"x","guid":null,"exists":true}]`, ` [ { } ] `, `{"a":1}`, `"\\"`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, batch []byte) {
+		var want []map[string]any
+		for i := 0; i < 2; i++ { // twice: the receiver may not change the input
+			var got []map[string]any
+			err := Existence.All().Render(batch, false, func(record []byte) error {
+				var one map[string]any
+				require.NoError(t, json.Unmarshal(record, &one))
+				require.Len(t, one, 3)
+				got = append(got, one)
+				return nil
+			})
+			if err != nil {
+				return
+			}
+			require.NoError(t, json.Unmarshal(batch, &want))
+			require.Len(t, got, len(want))
+			for i := range want {
+				for name, value := range want[i] {
+					if value == "" {
+						value = nil
+					}
+					require.Equal(t, value, got[i][name])
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkRender shows that time per record does not grow with the batch.
+func BenchmarkRender(b *testing.B) {
+	var members []string
+	for _, field := range User.Fields {
+		members = append(members, fmt.Sprintf("%q:%s", field.Name, map[FieldType]string{
+			TextField: `"some text of usual length"`, BoolField: "true", GUIDField: `"` + testGUID + `"`, TimeField: `"2026-01-02T03:04:05Z"`, CountryField: `"GR"`,
+		}[field.Type]))
+	}
+	record := "{" + strings.Join(members, ",") + "}"
+	for _, n := range []int{1, 500, 10000} {
+		batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(record+",", n), ",") + "]")
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.SetBytes(int64(len(batch)))
+			for b.Loop() {
+				if err := User.All().Render(batch, false, func([]byte) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/record")
+		})
+	}
+}
