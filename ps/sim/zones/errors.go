@@ -34,6 +34,7 @@ const (
 	CodeDsZoneAlreadyExists  = 9718
 	CodePartitionMissing     = 9901
 	CodePartitionNotEnlisted = 9903
+	CodeZoneScopeMissing     = 9952
 )
 
 // Op is what was asked for when an error arose; it selects the sentence.

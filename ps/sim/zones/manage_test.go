@@ -200,7 +200,7 @@ func TestPauseZone(t *testing.T) {
 }
 
 func TestMessagesExistInBothLanguages(t *testing.T) {
-	codes := []int{5, 87, 123, 1722, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9653, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9903}
+	codes := []int{5, 87, 123, 1722, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9653, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9903, 9952}
 	for _, c := range codes {
 		e := &zones.Error{Code: c, Op: zones.OpConnect, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Text("en-US"), e.Text("de-DE")

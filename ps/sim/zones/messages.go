@@ -88,6 +88,7 @@ var english = texts{
 		CodeDsZoneAlreadyExists:  "DNS zone already exists in the directory service.",
 		CodePartitionMissing:     "The specified directory partition does not exist.",
 		CodePartitionNotEnlisted: "This DNS server is not enlisted in the specified directory partition.",
+		CodeZoneScopeMissing:     "The scope does not exist for the zone.",
 	},
 }
 
@@ -135,5 +136,6 @@ var german = texts{
 		CodeDsZoneAlreadyExists:  "Die DNS-Zone ist bereits im Verzeichnisdienst vorhanden.",
 		CodePartitionMissing:     "Die angegebene Verzeichnispartition ist nicht vorhanden.",
 		CodePartitionNotEnlisted: "Der DNS-Server ist nicht in der angegebenen Verzeichnispartition eingetragen.",
+		CodeZoneScopeMissing:     "Der Bereich ist für die Zone nicht vorhanden.",
 	},
 }
