@@ -1,9 +1,11 @@
 // Package zones is the simulated Windows DNS service: servers, their zones and
 // the records in them, with the rules and error codes of the real one. It is
-// plain Go and knows no PowerShell; package dnscmd puts the cmdlets over it.
+// plain Go and knows no PowerShell; package dnscmd puts the cmdlets over it. What
+// it copies of the real one, and what not, is listed in FACTS.md.
 //
 // A tour: [New] makes a [Store] with its servers ([ServerConfig]), [Store.Load]
-// fills it from zone files (RFC 1035 with the comment directives of file.go),
+// fills it from zone files (RFC 1035 with the comment directives of [Source]),
+// [Store.LoadDirectory] from directory entries (dnsZone, dnsNode with dnsRecord),
 // [Store.Server] gives the one server a caller has named, and all reading and
 // writing goes through that [Server]: zones kept in the directory are seen by
 // every domain controller, zones kept in files only by the server that has the
