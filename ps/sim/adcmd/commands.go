@@ -95,3 +95,26 @@ func attributeParams(decl *cmdlets.Cmdlet) []string {
 	}
 	return out
 }
+
+// nullable are the parameters that take $null although their type is a value's:
+// -AccountExpirationDate $null is never (facts E9), -ResultSetSize $null is all
+// (facts C15), and a flag that is null was not given. The documentation does
+// not print that part of their types.
+var nullable = map[string]string{
+	"Boolean": "Nullable[bool]", "DateTime": "Nullable[datetime]", "TimeSpan": "Nullable[timespan]", "Int32": "Nullable[int]",
+}
+
+// declaration is the contract of a cmdlet with the nullable types in place.
+func declaration(decl *cmdlets.Cmdlet) *cmdlets.Cmdlet {
+	out := *decl
+	out.Params = make([]*cmdlets.Param, len(decl.Params))
+	for i, p := range decl.Params {
+		out.Params[i] = p
+		if t, ok := nullable[p.Type]; ok {
+			changed := *p
+			changed.Type = t
+			out.Params[i] = &changed
+		}
+	}
+	return &out
+}
