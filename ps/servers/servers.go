@@ -1,61 +1,236 @@
-// Package servers decides which domain controller and which DNS server are
-// asked.
-//
-// One of each is pinned for the whole gateway, so that what one request wrote
-// the next one reads (facts G1, G8). [Servers] is a [ps.Runner] around another
-// one: it adds the argument Server (and ComputerName on the dns lane) to the
-// scripts that declare it, and notes the server in the result.
-//
-// Candidates come from settings or are discovered by a script; their ports are
-// probed from Go. When a server turns out to be away at connect time, the next
-// one is pinned (failover.go); after a while the preferred one is tried again.
 package servers
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"maps"
 	"net"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"adgateway/ps"
 )
 
-// Dial opens a connection, as net.Dialer.DialContext does.
-type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+// Parameters of scripts that [Servers] fills when a script declares them.
+const (
+	argServer       = "Server"           // the domain controller
+	argComputerName = "ComputerName"     // the DNS server
+	argControllers  = "DomainController" // every domain controller that can be reached now
+	argUnreached    = "Unreached"        // those that cannot
+)
 
-// Config says how servers are found. Runner and Script are required.
-type Config struct {
-	Runner ps.Runner
-	Script func(name string) (ps.Script, bool) // what a script declares
-	Dial   Dial                                // nil: a plain net.Dialer
+// Servers runs requests on the servers it has pinned. It is a [ps.Runner].
+type Servers struct {
+	cfg       Config
+	directory *group
+	dns       *group
 
-	// Names of servers in order of preference. Empty: they are discovered, for
-	// DNS those of the domain controllers that serve DNS too.
-	Directory []string
-	DNS       []string
+	ctx  context.Context // ends with Close
+	stop context.CancelFunc
+	done chan struct{} // closed when keep has ended
 
-	ProbeTimeout time.Duration // for one port; 1 s
-	Return       time.Duration // until the preferred server is tried again; 5 min
-	Refresh      time.Duration // between discoveries; 15 min
-
-	// Log, when set, is told of every change of server and why.
-	Log func(message string, fields map[string]any)
+	mu          sync.Mutex
+	discovery   chan struct{} // closed when the one that runs has ended; nil: none runs
+	discoveries sync.WaitGroup
 }
 
-// Candidate is a server that could be asked.
-type Candidate struct {
-	HostName string `json:"hostName"`
-	Site     string `json:"site"`
-	Writable bool   `json:"writable"`
-	ADWS     bool   `json:"adws"`
-	IsDNS    bool   `json:"isDns"`
+// New makes the wrapper and begins to look for servers. [Servers.Close] ends it.
+func New(cfg Config) (*Servers, error) {
+	if cfg.Runner == nil || cfg.Script == nil {
+		return nil, errors.New("servers need a runner and what the scripts declare")
+	}
+	cfg = cfg.withDefaults()
+	s := &Servers{cfg: cfg, done: make(chan struct{})}
+	s.directory = newGroup(&s.cfg, "domain controller", []string{"9389"}, cfg.Directory)
+	s.dns = newGroup(&s.cfg, "DNS server", []string{"53", "135"}, cfg.DNS)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	go s.keep(s.ctx)
+	return s, nil
 }
 
-// Status is what /readyz shows of one kind of server.
-type Status struct {
-	Pinned     string      `json:"pinned"`    // empty: none answers
-	Preferred  string      `json:"preferred"` // first of the candidates
-	Since      time.Time   `json:"since"`     // of the pinning
-	Candidates []Candidate `json:"candidates"`
-	Failovers  int         `json:"failovers"`
-	Reason     string      `json:"reason"` // why the last change was made, or why none answers
+func (c Config) withDefaults() Config {
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{}).DialContext
+	}
+	for _, d := range []struct {
+		value     *time.Duration
+		byDefault time.Duration
+	}{
+		{&c.ProbeTimeout, time.Second}, {&c.Return, 5 * time.Minute}, {&c.Refresh, 15 * time.Minute},
+		{&c.Retry, 5 * time.Second}, {&c.Verify, 30 * time.Second},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.byDefault
+		}
+	}
+	if c.Log == nil {
+		c.Log = func(string, map[string]any) {}
+	}
+	return c
+}
+
+// Close ends the search for servers. It does not close the runner. It may be
+// called more than once.
+func (s *Servers) Close() {
+	s.mu.Lock()
+	s.stop() // under the lock, so that no discovery begins after this
+	s.mu.Unlock()
+	<-s.done
+	s.discoveries.Wait()
+}
+
+// Status tells which servers are asked now.
+func (s *Servers) Status() (directory, dns Status) {
+	return s.directory.status(), s.dns.status()
+}
+
+// Run runs a request with the pinned servers among its arguments, as far as the
+// script declares them; one the caller has set is left alone. When the server
+// turns out to be away, the next one is pinned, and the request is run once
+// more there if nothing of its answer has gone out and it is a read, or a write
+// that had not begun to change anything.
+func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	script, known := s.cfg.Script(req.Script)
+	if !known {
+		return s.cfg.Runner.Run(ctx, req)
+	}
+	var answered atomic.Bool
+	if records := req.Records; records != nil {
+		req.Records = func(batch json.RawMessage) error { answered.Store(true); return records(batch) }
+	}
+	for first := true; ; first = false {
+		use, err := s.choose(ctx, req, script)
+		if err != nil {
+			return nil, err
+		}
+		result, err := s.cfg.Runner.Run(ctx, use.request(req))
+		if err == nil {
+			use.answered()
+			result.Server = use.host()
+			return result, nil
+		}
+		e := *ps.AsError(err)
+		e.Server = use.host()
+		again := s.failed(ctx, req, use, &e)
+		if !again || !first || answered.Load() || ctx.Err() != nil {
+			return nil, &e
+		}
+		s.cfg.Log("a request is run once more on another server", map[string]any{
+			"request": req.ID, "script": req.Script, "away": e.Server})
+	}
+}
+
+// A use is the servers one run of a request is given.
+type use struct {
+	directory, dns *group // nil: not used
+	controller     string
+	nameServer     string
+	lists          ps.Args
+}
+
+// choose picks the servers for a run. The error is an [*ps.Error]: there is none.
+func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) (*use, error) {
+	u := &use{lists: ps.Args{}}
+	wants := func(arg string) bool {
+		_, declared := script.Param(arg)
+		_, given := req.Args[arg]
+		return declared && !given
+	}
+	var err error
+	if wants(argServer) {
+		u.directory = s.directory
+		if u.controller, err = s.pinned(ctx, s.directory, req.Write); err != nil {
+			return nil, err
+		}
+	}
+	if wants(argComputerName) {
+		u.dns = s.dns
+		if u.nameServer, err = s.pinned(ctx, s.dns, req.Write); err != nil {
+			return nil, err
+		}
+	}
+	if wants(argControllers) || wants(argUnreached) {
+		up, down := s.directory.reach(ctx)
+		if wants(argControllers) {
+			u.lists[argControllers] = ps.List(up)
+		}
+		if wants(argUnreached) {
+			u.lists[argUnreached] = ps.List(down)
+		}
+	}
+	return u, nil
+}
+
+// request is req with the servers among its arguments.
+func (u *use) request(req ps.Request) ps.Request {
+	args := make(ps.Args, len(req.Args)+4)
+	maps.Copy(args, req.Args)
+	maps.Copy(args, u.lists)
+	if u.directory != nil {
+		args[argServer] = ps.Text(u.controller)
+	}
+	if u.dns != nil {
+		args[argComputerName] = ps.Text(u.nameServer)
+	}
+	req.Args = args
+	return req
+}
+
+// host is the server the result is from: the DNS server when there is one.
+func (u *use) host() string {
+	if u.dns != nil {
+		return u.nameServer
+	}
+	return u.controller
+}
+
+// answered notes that the servers are there.
+func (u *use) answered() {
+	if u.directory != nil {
+		u.directory.heard(u.controller)
+	}
+	if u.dns != nil {
+		u.dns.heard(u.nameServer)
+	}
+}
+
+// blame says which of the servers an error is about; nil: none.
+func (u *use) blame(e *ps.Error) (*group, string) {
+	if u.dns != nil && (u.directory == nil || !directoryDown(e)) {
+		return u.dns, u.nameServer
+	}
+	return u.directory, u.controller
+}
+
+// failed looks at the error of a run, moves on when the server is away, and
+// tells whether the request may be run again. It corrects what the error says
+// of the outcome where the script could not know it.
+func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Error) bool {
+	g, host := u.blame(e)
+	switch {
+	case g == nil:
+		return false
+	case e.Kind == ps.KindTimeout:
+		// A script that hangs is no proof that its server is away; a probe is.
+		g.suspect(host)
+		return false
+	case e.Kind != ps.KindScript:
+		return false
+	case !unreachable(e):
+		if e.Type != timeoutType {
+			u.answered()
+			return false
+		}
+		g.suspect(host)
+		doubt(req, e)
+		return false
+	}
+	doubt(req, e)
+	moved := g.leave(ctx, host, e.Error())
+	if e.Outcome == ps.OutcomeNone || e.Outcome == "" {
+		e.Kind, e.RetryAfter = ps.KindUnavailable, s.cfg.Retry
+	}
+	return moved && (!req.Write || beforeChange(e))
 }

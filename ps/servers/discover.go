@@ -1,0 +1,238 @@
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+const (
+	discoverScript = "Get-GatewayServer"
+	discoverLimit  = 30 * time.Second
+	maxHostName    = 255
+)
+
+// pinned returns the server of a group to ask. When there is none, one is
+// looked for; when there is none to be found, the error says why. Before a
+// write a server that was silent for long is probed, because a write cannot be
+// run again once it has begun.
+func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, error) {
+	host, silent := g.current()
+	if host != "" && write && silent >= s.cfg.Verify {
+		if g.probe(ctx, host) {
+			g.heard(host)
+			return host, nil
+		}
+		g.leave(ctx, host, host+" does not accept connections")
+		host, _ = g.current()
+	}
+	if host == "" {
+		s.find(ctx, g)
+		host, _ = g.current()
+	}
+	switch {
+	case host != "":
+		return host, nil
+	case ctx.Err() != nil:
+		return "", &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
+	}
+	reason := g.status().Reason
+	if reason == "" {
+		reason = "no " + g.kind + " is known"
+	}
+	return "", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: reason, RetryAfter: s.cfg.Retry}
+}
+
+// find discovers candidates when there are none, and pins one.
+func (s *Servers) find(ctx context.Context, g *group) {
+	g.mu.Lock()
+	none := len(g.candidates) == 0 && time.Since(g.tried) >= s.cfg.Retry
+	g.mu.Unlock()
+	if none && !g.fixed {
+		s.discover(ctx, false)
+	}
+	g.establish(ctx)
+}
+
+// discover asks the directory for its domain controllers. Only one discovery
+// runs at a time, and it goes on when whoever asked has left; who comes while it
+// runs waits for it and is content with its outcome.
+func (s *Servers) discover(ctx context.Context, force bool) {
+	s.mu.Lock()
+	done := s.discovery
+	if done == nil && s.ctx.Err() == nil {
+		done = make(chan struct{})
+		s.discovery = done
+		s.discoveries.Go(func() {
+			s.refresh(s.ctx, force)
+			s.mu.Lock()
+			s.discovery = nil
+			s.mu.Unlock()
+			close(done)
+		})
+	}
+	s.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+}
+
+// refresh runs a discovery and gives the groups that are not fixed their
+// candidates.
+func (s *Servers) refresh(ctx context.Context, force bool) {
+	found, err := s.ask(ctx, force)
+	if err != nil {
+		if ctx.Err() != nil {
+			return
+		}
+		s.cfg.Log("the domain controllers could not be discovered", map[string]any{"error": err.Error()})
+		for _, g := range []*group{s.directory, s.dns} {
+			g.undiscovered("the domain controllers could not be discovered: " + err.Error())
+		}
+		return
+	}
+	for g, hosts := range map[*group][]string{
+		s.directory: hostNames(found, func(c Candidate) bool { return c.Writable && (c.ADWS == nil || *c.ADWS) }),
+		s.dns:       hostNames(found, func(c Candidate) bool { return c.IsDNS == nil || *c.IsDNS }),
+	} {
+		if !g.fixed {
+			g.setCandidates(hosts)
+		}
+	}
+}
+
+// undiscovered notes why there are no candidates.
+func (g *group) undiscovered(why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.candidates) == 0 && !g.fixed {
+		g.reason, g.tried = why, time.Now()
+	}
+}
+
+// ask runs the discovery script.
+func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, error) {
+	script, known := s.cfg.Script(discoverScript)
+	if !known {
+		return nil, fmt.Errorf("there is no script %s", discoverScript)
+	}
+	req := ps.Request{ID: "discovery", Script: discoverScript, Lane: ps.Directory, Limit: discoverLimit, Args: ps.Args{}}
+	if _, declared := script.Param("Force"); declared {
+		req.Args["Force"] = ps.Bool(force)
+	}
+	if host, _ := s.directory.current(); host != "" {
+		if _, declared := script.Param(argServer); declared {
+			req.Args[argServer] = ps.Text(host)
+		}
+	}
+	var found []Candidate
+	req.Records = func(batch json.RawMessage) error {
+		var some []Candidate
+		if err := json.Unmarshal(batch, &some); err != nil {
+			return err
+		}
+		found = append(found, some...)
+		return nil
+	}
+	if _, err := s.cfg.Runner.Run(ctx, req); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// hostNames returns the names of the candidates that fit, each once, in order.
+func hostNames(found []Candidate, fits func(Candidate) bool) []string {
+	var names []string
+	for _, c := range found {
+		name := strings.TrimSuffix(c.HostName, ".")
+		same := func(other string) bool { return strings.EqualFold(other, name) }
+		if name == "" || len(name) > maxHostName || !fits(c) || slices.ContainsFunc(names, same) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// keep looks after the pinned servers until ctx is done: it finds them at
+// first and when they are lost, probes those under suspicion, discovers anew,
+// and returns to better ones.
+func (s *Servers) keep(ctx context.Context) {
+	defer close(s.done)
+	tick := time.NewTicker(s.cfg.Retry)
+	defer tick.Stop()
+	back := time.NewTicker(s.cfg.Return)
+	defer back.Stop()
+	refresh := time.NewTicker(s.cfg.Refresh)
+	defer refresh.Stop()
+	groups := []*group{s.directory, s.dns}
+	s.first(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for _, g := range groups {
+				if host, _ := g.current(); host == "" {
+					s.lost(ctx, g)
+				}
+			}
+		case <-back.C:
+			for _, g := range groups {
+				g.better(ctx)
+			}
+		case <-refresh.C:
+			if !s.directory.fixed || !s.dns.fixed {
+				s.discover(ctx, false)
+				for _, g := range groups {
+					g.leaveStranger(ctx)
+				}
+			}
+		case host := <-s.directory.suspects:
+			s.directory.check(ctx, host)
+		case host := <-s.dns.suspects:
+			s.dns.check(ctx, host)
+		}
+	}
+}
+
+// first finds both servers when the gateway starts.
+func (s *Servers) first(ctx context.Context) {
+	if !s.directory.fixed || !s.dns.fixed {
+		s.discover(ctx, false)
+	}
+	s.directory.establish(ctx)
+	s.dns.establish(ctx)
+}
+
+// lost looks for a server when there is none, with a fresh discovery.
+func (s *Servers) lost(ctx context.Context, g *group) {
+	if !g.fixed {
+		s.discover(ctx, true)
+	}
+	g.establish(ctx)
+}
+
+// check probes a server under suspicion and leaves it when it does not answer.
+func (g *group) check(ctx context.Context, host string) {
+	if pin, _ := g.current(); pin == host && !g.probe(ctx, host) {
+		g.leave(ctx, host, host+" does not accept connections")
+	}
+}
+
+// leaveStranger moves on from a server that the last discovery did not find.
+func (g *group) leaveStranger(ctx context.Context) {
+	g.mu.Lock()
+	pin, known := g.pin, slices.Contains(g.candidates, g.pin)
+	g.mu.Unlock()
+	if pin != "" && !known {
+		g.leave(ctx, pin, pin+" is not among the discovered servers any more")
+	}
+}
