@@ -45,8 +45,9 @@ type Config struct {
 	// Starter starts the process. Its Waiter must also have Kill() error, which
 	// ends the process and all it started, and may be called at any time and
 	// more than once. Wait is called at once and must not close the streams.
-	// The writer must be an io.Closer.
-	Starter backend.Starter
+	// The writer must be an io.Closer. A Waiter may have Memory() (int64, error),
+	// the private bytes of its process.
+	Starter Starter
 	Boot    Boot
 
 	StartTimeout time.Duration // until ready and proven; zero: [DefaultStartTimeout]
@@ -72,8 +73,19 @@ type Ready struct {
 	Culture       string `json:"culture"`
 }
 
+// Starter and Waiter are go-powershell's seam between a Shell and its process.
+type (
+	Starter = backend.Starter
+	Waiter  = backend.Waiter
+)
+
 // killer is what a Starter's Waiter must offer besides Wait.
 type killer interface {
-	backend.Waiter
+	Waiter
 	Kill() error
+}
+
+// memoryMeter is what a Waiter may offer: the private bytes of its process.
+type memoryMeter interface {
+	Memory() (int64, error)
 }

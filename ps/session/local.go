@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-
-	"github.com/bhendo/go-powershell/backend"
 )
 
 // secretPrefix starts the names of environment variables that are ours and
@@ -18,19 +16,20 @@ const secretPrefix = "ADGATEWAY_"
 
 // Local starts PowerShell on this machine, in a process group (on Windows a job
 // object) of its own, so that Kill ends it with everything it started, and on
-// Windows also when the gateway itself crashes. It is a [backend.Starter].
+// Windows also when the gateway itself crashes. It is a
+// [Starter].
 type Local struct {
 	Path string // of the executable; empty: Windows PowerShell on Windows, pwsh elsewhere
 }
 
 // StartProcess starts the executable with args; command, the library's own
 // choice, is not used. The pipes are synchronous anonymous ones (facts-5.1 K2).
-func (l Local) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (l Local) StartProcess(_ string, args ...string) (Waiter, io.Writer, io.Reader, io.Reader, error) {
 	path := l.Path
 	if path == "" {
 		path = defaultPath()
 	}
-	fail := func(err error) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+	fail := func(err error) (Waiter, io.Writer, io.Reader, io.Reader, error) {
 		return nil, nil, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	cmd := exec.Command(path, args...)
@@ -76,6 +75,16 @@ func (c *child) Wait() error {
 		err = errors.New(state.String())
 	}
 	return err
+}
+
+// Memory returns the private bytes of the process, without those it started.
+func (c *child) Memory() (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return 0, os.ErrProcessDone
+	}
+	return privateBytes(c.process)
 }
 
 // Kill ends the process and all it started. Of a process that has ended it

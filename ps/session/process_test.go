@@ -17,7 +17,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
 
-	"github.com/bhendo/go-powershell/backend"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -65,7 +64,7 @@ func childMain() int {
 
 // realProcess starts the test binary as a PowerShell, through the same code as
 // the real one.
-func realProcess(t *testing.T) backend.Starter {
+func realProcess(t *testing.T) session.Starter {
 	t.Helper()
 	t.Setenv(childVariable, "serve")
 	path, err := os.Executable()
@@ -75,7 +74,7 @@ func realProcess(t *testing.T) backend.Starter {
 
 func TestEveryFaultOfARealProcessEndsTypedAndLeavesNothing(t *testing.T) {
 	starter := realProcess(t)
-	runFaults(t, func() backend.Starter { return starter })
+	runFaults(t, func() session.Starter { return starter })
 }
 
 func TestARealProcessSeesNoneOfOurSecretsAndLeavesWithCodeZero(t *testing.T) {
@@ -84,6 +83,20 @@ func TestARealProcessSeesNoneOfOurSecretsAndLeavesWithCodeZero(t *testing.T) {
 	got := records(t, s, ps.Request{Script: "Get-GatewayEnvironment"})
 	assert.Contains(t, got, `["","0",`)
 	require.NoError(t, s.Close(t.Context()))
+}
+
+func TestTheMemoryOfARealProcessIsKnown(t *testing.T) {
+	s := start(t, config(realProcess(t)))
+	bytes, err := s.Memory()
+	require.NoError(t, err)
+	assert.Greater(t, bytes, int64(100<<10))
+	s.Kill()
+	_, err = s.Memory()
+	require.ErrorIs(t, err, os.ErrProcessDone)
+
+	s = start(t, config(&sessiontest.Process{}))
+	_, err = s.Memory()
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 func TestLargeRequestsAndAnswersPassThroughRealPipes(t *testing.T) {
@@ -163,18 +176,18 @@ func TestAProcessKilledFromOutsideIsNoticedWhileIdle(t *testing.T) {
 
 // recording remembers the process it started.
 type recording struct {
-	backend.Starter
+	session.Starter
 	waiter interface {
-		backend.Waiter
+		session.Waiter
 		Kill() error
 	}
 }
 
-func (r *recording) StartProcess(cmd string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (r *recording) StartProcess(cmd string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := r.Starter.StartProcess(cmd, args...)
 	if err == nil {
 		r.waiter = w.(interface {
-			backend.Waiter
+			session.Waiter
 			Kill() error
 		})
 	}

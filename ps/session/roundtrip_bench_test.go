@@ -8,8 +8,6 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
-
-	"github.com/bhendo/go-powershell/backend"
 )
 
 // BenchmarkRun measures what a session itself costs: a request with one record,
@@ -22,7 +20,7 @@ func BenchmarkRun(b *testing.B) {
 	b.Setenv(childVariable, "serve")
 	for _, engine := range []struct {
 		name    string
-		starter backend.Starter
+		starter session.Starter
 	}{{"in process", &sessiontest.Process{Scripts: sessiontest.Faults}}, {"real pipes", session.Local{Path: path}}} {
 		s, err := session.Start(b.Context(), config(engine.starter))
 		if err != nil {

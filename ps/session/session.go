@@ -123,6 +123,14 @@ func (s *Session) Ready() Ready {
 	return s.ready
 }
 
+// Memory returns the private bytes of the process, where its Starter can tell.
+func (s *Session) Memory() (int64, error) {
+	if m, ok := s.link.process.(memoryMeter); ok {
+		return m.Memory()
+	}
+	return 0, errors.ErrUnsupported
+}
+
 // Dead is closed as soon as the session takes no more requests.
 func (s *Session) Dead() <-chan struct{} { return s.broken }
 

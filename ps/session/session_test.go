@@ -13,7 +13,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
 
-	"github.com/bhendo/go-powershell/backend"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -47,7 +46,7 @@ func (j *journal) text() string {
 	return strings.Join(j.entries, "\n")
 }
 
-func config(starter backend.Starter) session.Config {
+func config(starter session.Starter) session.Config {
 	return session.Config{
 		Starter:      starter,
 		StartTimeout: patience,
@@ -171,10 +170,10 @@ var faultCases = []struct {
 }
 
 func TestEveryFaultEndsTypedAndLeavesNothing(t *testing.T) {
-	runFaults(t, func() backend.Starter { return &sessiontest.Process{Scripts: sessiontest.Faults} })
+	runFaults(t, func() session.Starter { return &sessiontest.Process{Scripts: sessiontest.Faults} })
 }
 
-func runFaults(t *testing.T, starter func() backend.Starter) {
+func runFaults(t *testing.T, starter func() session.Starter) {
 	for _, c := range faultCases {
 		name := c.script
 		if c.write {

@@ -14,7 +14,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
 
-	"github.com/bhendo/go-powershell/backend"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -141,9 +140,9 @@ func TestTheBootLineIsOneLineOfASCII(t *testing.T) {
 // strangeStarter offers less than a session needs.
 type strangeStarter struct{ *sessiontest.Process }
 
-type onlyWait struct{ backend.Waiter }
+type onlyWait struct{ session.Waiter }
 
-func (s strangeStarter) StartProcess(cmd string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s strangeStarter) StartProcess(cmd string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := s.Process.StartProcess(cmd, args...)
 	_ = in.(io.Closer).Close() // so that the process ends
 	return onlyWait{w}, in, out, errs, err

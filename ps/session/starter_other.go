@@ -3,8 +3,10 @@
 package session
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 )
 
@@ -31,3 +33,19 @@ func (group) end(leader *os.Process) {
 
 // platformEnvironment keeps escape sequences and colours out of the output.
 func platformEnvironment([]string) []string { return []string{"TERM=dumb", "NO_COLOR=1"} }
+
+// privateBytes is the anonymous memory of a process, where the system has /proc.
+func privateBytes(process *os.Process) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			var kilobytes int64
+			_, err := fmt.Sscanf(rest, "%d kB", &kilobytes)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, syscall.ENOTSUP
+}

@@ -77,3 +77,37 @@ func systemRoot(env []string) string {
 	}
 	return `C:\Windows`
 }
+
+// memoryCounters is PROCESS_MEMORY_COUNTERS_EX.
+type memoryCounters struct {
+	size              uint32
+	pageFaults        uint32
+	peakWorkingSet    uintptr
+	workingSet        uintptr
+	quotaPeakPaged    uintptr
+	quotaPaged        uintptr
+	quotaPeakNonPaged uintptr
+	quotaNonPaged     uintptr
+	pagefileUsage     uintptr
+	peakPagefileUsage uintptr
+	privateUsage      uintptr
+}
+
+var getMemoryInfo = windows.NewLazySystemDLL("kernel32.dll").NewProc("K32GetProcessMemoryInfo")
+
+// privateBytes is the committed private memory of a process.
+func privateBytes(process *os.Process) (int64, error) {
+	counters := memoryCounters{}
+	counters.size = uint32(unsafe.Sizeof(counters))
+	var callErr error
+	err := process.WithHandle(func(handle uintptr) {
+		ok, _, err := getMemoryInfo.Call(handle, uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))
+		if ok == 0 {
+			callErr = err
+		}
+	})
+	if err == nil {
+		err = callErr
+	}
+	return int64(counters.privateUsage), err
+}

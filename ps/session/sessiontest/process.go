@@ -20,7 +20,7 @@ import (
 	"sync"
 	"unicode/utf16"
 
-	"github.com/bhendo/go-powershell/backend"
+	"adgateway/ps/session"
 )
 
 // Call is one request as it reaches a script.
@@ -83,7 +83,7 @@ func (p *Process) Args() []string { p.mu.Lock(); defer p.mu.Unlock(); return p.a
 func (p *Process) BootLine() string { p.mu.Lock(); defer p.mu.Unlock(); return p.boot }
 
 // StartProcess starts a process in this one.
-func (p *Process) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (p *Process) StartProcess(_ string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	if p.StartErr != nil {
 		return nil, nil, nil, nil, p.StartErr
 	}
