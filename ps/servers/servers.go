@@ -71,14 +71,25 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Close ends the search for servers. It does not close the runner. It may be
-// called more than once.
-func (s *Servers) Close() {
+// Close ends the search for servers and returns when it has ended, or ctx is
+// done. It does not close the runner, which should still run when Close is
+// called. It may be called more than once.
+func (s *Servers) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.stop() // under the lock, so that no discovery begins after this
 	s.mu.Unlock()
-	<-s.done
-	s.discoveries.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-s.done
+		s.discoveries.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Status tells which servers are asked now.

@@ -149,6 +149,12 @@ func (w *world) open(change func(*servers.Config)) *servers.Servers {
 	return s
 }
 
+// closed ends s, after the test's own context.
+func closed(t *testing.T, s *servers.Servers) {
+	t.Helper()
+	require.NoError(t, s.Close(context.Background()))
+}
+
 const dc1, dc2 = "dc1.corp.example", "dc2.corp.example"
 
 func user() ps.Request {
@@ -179,7 +185,7 @@ func TestTheFirstServerThatAnswersIsPinned(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.up...)
 				s := w.open(func(cfg *servers.Config) { cfg.Directory, cfg.DNS = c.settings.Directory, c.settings.DNS })
-				defer s.Close()
+				defer closed(t, s)
 				synctest.Wait()
 				directory, dns := s.Status()
 				assert.Equal(t, c.directory, directory.Pinned)
@@ -204,7 +210,7 @@ func TestServersAreAddedWhereAScriptDeclaresThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		var got ps.Args
 		w.answer = func(_ string, req ps.Request) error { got = req.Args; return nil }
 		own := user()
@@ -271,7 +277,7 @@ func TestWhenAServerGoesAwayTheNextOneIsAsked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, dc1, dc2)
 				s := w.open(nil)
-				defer s.Close()
+				defer closed(t, s)
 				synctest.Wait()
 				w.answer = func(host string, _ ps.Request) error {
 					if host == dc1 {
@@ -310,7 +316,7 @@ func TestAReadThatHasAnsweredIsNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.answer = func(_ string, req ps.Request) error {
 			if err := req.Records(json.RawMessage(`[{}]`)); err != nil {
@@ -331,7 +337,7 @@ func TestWhenTheLastServerGoesAwayItIsSaidAndFoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.set(dc1, false)
 		_, err := s.Run(t.Context(), user())
@@ -357,7 +363,7 @@ func TestThePreferredServerIsTakenBackAfterAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(func(c *servers.Config) { c.Return = 5 * time.Minute })
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.set(dc1, false)
 		result, err := s.Run(t.Context(), user())
@@ -382,7 +388,7 @@ func TestAWriteAfterASilenceIsPrecededByAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(func(c *servers.Config) { c.Verify = 30 * time.Second })
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.set(dc1, false)
 		time.Sleep(time.Minute)
@@ -397,7 +403,7 @@ func TestAServerThatHangsIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.answer = func(string, ps.Request) error { return &ps.Error{Kind: ps.KindTimeout} }
 		_, err := s.Run(t.Context(), user())
@@ -419,7 +425,7 @@ func TestManyRequestsMoveOnTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.set(dc1, false)
 		var calls sync.WaitGroup
@@ -447,7 +453,7 @@ func TestADiscoveryThatFailsIsSaidAndTriedAgain(t *testing.T) {
 			return "", &ps.Error{Kind: ps.KindUnavailable, Message: "module is missing"}
 		}
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		for range 10 {
 			_, err := s.Run(t.Context(), user())
@@ -469,7 +475,7 @@ func TestRequestsDuringTheFirstDiscoveryWaitForIt(t *testing.T) {
 		good := w.discovery
 		w.discovery = func() (string, error) { time.Sleep(8 * time.Second); return good() }
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -485,7 +491,7 @@ func TestARefreshLeavesAServerThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(func(c *servers.Config) { c.Refresh = time.Minute; c.Return = time.Hour })
-		defer s.Close()
+		defer closed(t, s)
 		synctest.Wait()
 		w.discover(func() (string, error) { return `[{"hostName":"` + dc2 + `","writable":true}]`, nil })
 		time.Sleep(61 * time.Second)
@@ -508,7 +514,7 @@ func TestASlowProbeIsGivenUp(t *testing.T) {
 		w.hang = time.Hour
 		began := time.Now()
 		s := w.open(nil)
-		defer s.Close()
+		defer closed(t, s)
 		result, err := s.Run(t.Context(), user())
 		require.NoError(t, err)
 		assert.Equal(t, dc2, result.Server)
