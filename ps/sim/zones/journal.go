@@ -13,6 +13,7 @@ const journalLimit = 100_000
 // Change is one write, in the order they took effect.
 type Change struct {
 	Number int // counts from 1
+	Call   int // the same for what one call has changed
 	Time   time.Time
 	Server string
 	Op     string // "create zone", "remove zone", "add record", "remove record", "replace record"
@@ -23,14 +24,21 @@ type Change struct {
 
 type journal struct {
 	last    int
+	call    int
 	entries []Change
 }
 
-// note writes the journal. Store.mu is held.
+// note writes the journal for a call of its own. Store.mu is held.
 func (st *Store) note(s *Server, op string, z *zone, before, after *Record) {
+	st.journal.call++
+	st.noteMore(s, op, z, before, after)
+}
+
+// noteMore is note for one more change of the same call.
+func (st *Store) noteMore(s *Server, op string, z *zone, before, after *Record) {
 	j := &st.journal
 	j.last++
-	c := Change{Number: j.last, Time: st.now().UTC(), Server: s.server.Name, Op: op, Zone: z.Name}
+	c := Change{Number: j.last, Call: j.call, Time: st.now().UTC(), Server: s.server.Name, Op: op, Zone: z.Name}
 	if before != nil {
 		c.Before = before.Text()
 	}

@@ -42,6 +42,9 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 		}
 	}
 	var found []Record
+	if len(nodes) == len(z.order) {
+		found = make([]Record, 0, z.count)
+	}
 	for _, n := range nodes {
 		for _, r := range n.records {
 			if q.Type == 0 || r.Type() == q.Type {
@@ -322,6 +325,7 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16, data ...str
 		return nil, s.fail(OpRemoveRecord, CodeNameDoesNotExist, z.Name, name)
 	}
 	var gone []Record
+	st.journal.call++
 	for i := 0; i < len(n.records); i++ {
 		r := n.records[i]
 		if r.Type() != rrtype || len(data) > 0 && !slices.Equal(DataText(r.RR), data) {
@@ -333,7 +337,7 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16, data ...str
 		z.drop(n, i)
 		i--
 		gone = append(gone, r)
-		st.note(s, "remove record", z, &r, nil)
+		st.noteMore(s, "remove record", z, &r, nil)
 	}
 	if len(gone) == 0 {
 		return nil, s.fail(OpRemoveRecord, CodeRecordDoesNotExist, z.Name, name)
