@@ -365,6 +365,15 @@ func (s *Session) supervise() {
 			break
 		}
 		s.kill()
+	case <-s.link.exited:
+		// Its last frames may still be on the way; but what it has left behind
+		// must not keep its outputs open for long.
+		select {
+		case <-s.outDone:
+		case <-time.After(drainWait):
+			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell ended, and something holds its output open"})
+		}
+		s.kill()
 	case <-s.broken:
 		s.kill()
 	}

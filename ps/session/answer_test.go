@@ -1,0 +1,135 @@
+package session
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The bytes of a real engine (PowerShell 7.6.5) that served eleven requests with
+// a prototype of the prelude; see testdata/README.md.
+func TestRecordedAnswersOfARealEngine(t *testing.T) {
+	var exchange []struct {
+		Request struct {
+			ID     string `json:"id"`
+			Script string `json:"script"`
+		} `json:"request"`
+		Secrets []string `json:"secrets"`
+		Line    string   `json:"line"`
+		Stdout  string   `json:"stdout"`
+	}
+	text, err := os.ReadFile("testdata/exchange.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &exchange))
+	var stream strings.Builder
+	for _, one := range exchange {
+		stream.WriteString(one.Stdout)
+	}
+	frames, noise, _, _ := splitAll(strings.NewReader(stream.String()), "", 1<<20)
+	assert.Empty(t, noise)
+
+	want := map[string]struct {
+		effect  ps.Effect
+		errorID string
+		code    string
+		outcome ps.Outcome
+		records int
+		steps   int
+	}{
+		"1":  {errorID: "Gateway.NotFound", outcome: ps.OutcomeNone},
+		"2":  {effect: ps.EffectCreated, records: 1, steps: 1},
+		"3":  {effect: ps.EffectNone, records: 1},
+		"4":  {errorID: "ActiveDirectoryServer:1325,Set-ADAccountPassword", code: "1325", outcome: ps.OutcomeUnknown, steps: 1},
+		"5":  {errorID: "Gateway.NotFound", outcome: ps.OutcomeNone},
+		"6":  {effect: ps.EffectCreated, records: 1, steps: 1},
+		"7":  {errorID: "CommandNotFoundException", outcome: ps.OutcomeNone},
+		"8":  {errorID: "MissingMandatoryParameter,Invoke-GatewayScriptGetUserDetails", outcome: ps.OutcomeNone},
+		"9":  {errorID: "NamedParameterNotFound,Invoke-GatewayScriptGetUserDetails", outcome: ps.OutcomeNone},
+		"10": {errorID: "Gateway.NotFound", outcome: ps.OutcomeNone},
+		"11": {effect: ps.EffectNone, records: 1},
+	}
+	answers := map[string]*answer{}
+	records := map[string]int{}
+	for _, f := range frames {
+		a := answers[f.id]
+		if a == nil {
+			a = &answer{records: func(batch json.RawMessage) error {
+				var items []map[string]any
+				require.NoError(t, json.Unmarshal(batch, &items))
+				records[f.id] += len(items)
+				return nil
+			}}
+			answers[f.id] = a
+		}
+		require.False(t, a.done(), "frame after the end of %s", f.id)
+		require.NoError(t, a.take(f))
+	}
+	require.Len(t, answers, len(want))
+	for id, w := range want {
+		a := answers[id]
+		require.True(t, a.done(), id)
+		assert.Len(t, a.steps, w.steps, id)
+		assert.Equal(t, w.records, records[id], id)
+		if w.errorID != "" {
+			require.NotNil(t, a.failure, id)
+			assert.Equal(t, ps.KindScript, a.failure.Kind)
+			assert.Equal(t, w.errorID, a.failure.ID)
+			assert.Equal(t, w.code, a.failure.Code)
+			assert.Equal(t, w.outcome, a.failure.Outcome, id)
+			continue
+		}
+		require.NotNil(t, a.result, id)
+		assert.Equal(t, w.effect, a.result.Effect)
+	}
+	for _, one := range exchange {
+		var spelt []string
+		for _, secret := range one.Secrets {
+			spelt = append(spelt, secret)
+		}
+		for _, secret := range spelt {
+			assert.Contains(t, lineSecrets(one.Line), secret)
+		}
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	for kind, payload := range map[frameKind]string{
+		frameStep:    `{"label":"create user","guid":"g","dn":"CN=x"}`,
+		frameRecords: `[{"a":1}]`,
+		frameEnd:     `{"effect":"created","warnings":[{"code":"c"}],"changes":[{"guid":"g","before":{"a":null},"after":{}}],"counts":{"x":1}}`,
+		frameError:   `{"step":"s","code":null,"line":3,"outcome":"partial","remains":[{"guid":"g","dn":"d"}]}`,
+		frameReady:   `{"languageMode":"FullLanguage","pid":1}`,
+	} {
+		f.Add(string(kind), []byte(payload), true)
+		f.Add(string(kind), []byte(payload), false)
+		f.Add(string(kind), []byte(`null`), false)
+	}
+	f.Fuzz(func(t *testing.T, kind string, payload []byte, boot bool) {
+		if _, _, _, err := parseHeader([]byte("1 " + kind + " 0")); err != nil {
+			return // the splitter lets no other kind through
+		}
+		passed := 0
+		a := &answer{boot: boot, records: func(batch json.RawMessage) error {
+			var items []any
+			require.NoError(t, json.Unmarshal(batch, &items), "what is passed on is an array")
+			passed++
+			return nil
+		}}
+		err := a.take(frame{id: "1", kind: frameKind(kind), payload: payload})
+		if err != nil {
+			require.False(t, a.done())
+			require.Zero(t, passed)
+			return
+		}
+		if a.failure != nil {
+			require.NotEmpty(t, a.failure.Outcome)
+		}
+		require.Equal(t, frameKind(kind).last(), a.done())
+	})
+}
