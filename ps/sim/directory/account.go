@@ -1,0 +1,331 @@
+package directory
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+)
+
+// Bits of userAccountControl (facts H.1).
+const (
+	uacDisabled        = 0x2
+	uacLockout         = 0x10
+	uacNotRequired     = 0x20
+	uacCannotChange    = 0x40
+	uacTempDuplicate   = 0x100
+	uacNormal          = 0x200
+	uacInterdomain     = 0x800
+	uacWorkstation     = 0x1000
+	uacServer          = 0x2000
+	uacNeverExpires    = 0x10000
+	uacSmartcard       = 0x40000
+	uacPasswordExpired = 0x800000
+	uacPartialSecrets  = 0x4000000
+
+	uacTypes    = uacTempDuplicate | uacNormal | uacInterdomain | uacWorkstation | uacServer
+	uacComputed = uacLockout | uacCannotChange | uacPasswordExpired
+)
+
+// secret is what the store keeps of a password: salted hashes only. It is
+// immutable; every change makes a new one.
+type secret struct {
+	known   bool // false: the account came from a file, its password is not known
+	hash    [32]byte
+	history [][32]byte // newest first, without hash
+}
+
+func (n *node) hash(password string) [32]byte {
+	return sha256.Sum256(append(n.guid[:], password...))
+}
+
+// policy are the password and lockout rules in force for an account.
+type policy struct {
+	minLength, history       int
+	complexity               bool
+	minAge, maxAge           time.Duration // 0: none
+	lockThreshold            int           // 0: never
+	lockDuration, lockWindow time.Duration // duration 0: until unlocked
+}
+
+// interval reads a negative LargeInteger of 100 ns; the lowest one means never.
+func interval(n int64) time.Duration {
+	if n >= 0 || n == -1<<63 {
+		return 0
+	}
+	if n < -int64(time.Duration(1<<63-1)/100) {
+		return 0
+	}
+	return time.Duration(-n) * 100
+}
+
+// policyFor gives the domain's rules, or those of a password settings object.
+func (r *replica) policyFor(n *node) policy {
+	k, root := r.sch, r.root
+	p := policy{
+		minLength:     int(root.int(k.minPwdLength, 7)),
+		history:       int(root.int(k.pwdHistory, 24)),
+		complexity:    root.int(k.pwdProperties, 1)&1 != 0,
+		minAge:        interval(root.int(k.minPwdAge, 0)),
+		maxAge:        interval(root.int(k.maxPwdAge, 0)),
+		lockThreshold: int(root.int(k.lockoutThreshold, 0)),
+		lockDuration:  interval(root.int(k.lockoutDuration, 0)),
+		lockWindow:    interval(root.int(k.lockoutWindow, 0)),
+	}
+	o := r.pso(n)
+	if o == nil {
+		return p
+	}
+	num := func(name string) int64 { return o.int(r.dom.schema.must(name), 0) }
+	return policy{
+		minLength:     int(num("msds-minimumpasswordlength")),
+		history:       int(num("msds-passwordhistorylength")),
+		complexity:    o.first(r.dom.schema.must("msds-passwordcomplexityenabled")) == "TRUE",
+		minAge:        interval(num("msds-minimumpasswordage")),
+		maxAge:        interval(num("msds-maximumpasswordage")),
+		lockThreshold: int(num("msds-lockoutthreshold")),
+		lockDuration:  interval(num("msds-lockoutduration")),
+		lockWindow:    interval(num("msds-lockoutobservationwindow")),
+	}
+}
+
+// lockedOut tells whether the lockout is still in force (facts H12).
+func (r *replica) lockedOut(n *node, now time.Time) bool {
+	at, ok := FromFileTime(n.int(r.sch.lockoutTime, 0))
+	if !ok {
+		return false
+	}
+	d := r.policyFor(n).lockDuration
+	return d == 0 || now.Before(at.Add(d))
+}
+
+// passwordExpired tells whether the password is too old or must be changed.
+func (r *replica) passwordExpired(n *node, now time.Time) bool {
+	if n.int(r.sch.uac, 0)&(uacNeverExpires|uacSmartcard|uacWorkstation|uacServer|uacInterdomain) != 0 {
+		return false
+	}
+	set, ok := FromFileTime(n.int(r.sch.pwdLastSet, 0))
+	if !ok {
+		return true
+	}
+	p := r.policyFor(n)
+	return p.maxAge != 0 && !now.Before(set.Add(p.maxAge))
+}
+
+// acceptable holds a new password against length and complexity.
+func (r *replica) acceptable(n *node, password string, p policy) *Error {
+	bad := func(why string) *Error {
+		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
+	}
+	if utf16Len(password) < p.minLength {
+		return bad("shorter than the policy demands")
+	}
+	if !p.complexity {
+		return nil
+	}
+	if classesOf(password) < 3 {
+		return bad("fewer than three kinds of characters")
+	}
+	low := strings.ToLower(password)
+	if sam := strings.ToLower(n.first(r.sch.sam)); len(sam) >= 3 && strings.Contains(low, sam) {
+		return bad("it holds the account's name")
+	}
+	tokens := strings.FieldsFunc(strings.ToLower(n.first(r.sch.displayName)), func(c rune) bool {
+		return strings.ContainsRune(",.-_#\t ", c)
+	})
+	for _, t := range tokens {
+		if utf16Len(t) >= 3 && strings.Contains(low, t) {
+			return bad("it holds a part of the display name")
+		}
+	}
+	return nil
+}
+
+// classesOf counts the kinds of characters: upper, lower, digit, other letter,
+// symbol.
+func classesOf(s string) int {
+	var seen [5]bool
+	for _, c := range s {
+		switch {
+		case unicode.IsUpper(c):
+			seen[0] = true
+		case unicode.IsLower(c):
+			seen[1] = true
+		case '0' <= c && c <= '9':
+			seen[2] = true
+		case unicode.IsLetter(c):
+			seen[3] = true
+		default:
+			seen[4] = true
+		}
+	}
+	n := 0
+	for _, s := range seen {
+		if s {
+			n++
+		}
+	}
+	return n
+}
+
+// setPassword is a reset (facts E13, H10): policy without history and age.
+func (t *tx) setPassword(n *node, password string) *Error {
+	if !n.isAccount() {
+		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "unicodePwd", "the object has no password")
+	}
+	p := t.rep.policyFor(n)
+	if err := t.rep.acceptable(n, password, p); err != nil {
+		return err
+	}
+	t.storePassword(n, password, p)
+	return nil
+}
+
+func (t *tx) storePassword(n *node, password string, p policy) {
+	next := &secret{known: true, hash: n.hash(password)}
+	if old := n.secret; old != nil && old.known && p.history > 0 {
+		next.history = append(next.history, old.hash)
+		next.history = append(next.history, old.history...)
+		if len(next.history) > p.history {
+			next.history = next.history[:p.history]
+		}
+	}
+	t.setSecret(n, next)
+	t.set(n, t.rep.sch.pwdLastSet, itoa(ToFileTime(t.now)))
+}
+
+// changePassword is what a user does: old password, history and age hold too.
+func (t *tx) changePassword(n *node, old, password string) *Error {
+	if !n.isAccount() {
+		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "unicodePwd", "the object has no password")
+	}
+	if n.secret == nil || !n.secret.known || !n.checkPassword(old) {
+		return failAttr(CodeInvalidPassword, KindBadPassword, n.dn(), "unicodePwd", "the old password is wrong")
+	}
+	if n.cannotChangePassword() {
+		return failAttr(CodeAccessDenied, KindDenied, n.dn(), "unicodePwd", "the user may not change the password")
+	}
+	p := t.rep.policyFor(n)
+	if err := t.rep.acceptable(n, password, p); err != nil {
+		return err
+	}
+	bad := func(why string) *Error {
+		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
+	}
+	if set, ok := FromFileTime(n.int(t.rep.sch.pwdLastSet, 0)); ok && t.now.Before(set.Add(p.minAge)) {
+		return bad("the password is too young to be changed")
+	}
+	want := n.hash(password)
+	if p.history > 0 && want == n.secret.hash {
+		return bad("the password is the present one")
+	}
+	for i, h := range n.secret.history {
+		if i+1 < p.history && h == want {
+			return bad("the password was used before")
+		}
+	}
+	t.storePassword(n, password, p)
+	return nil
+}
+
+func (n *node) checkPassword(password string) bool {
+	h := n.hash(password)
+	return subtle.ConstantTimeCompare(h[:], n.secret.hash[:]) == 1
+}
+
+// quotedPassword reads unicodePwd's octets: UTF-16LE in double quotes.
+func quotedPassword(raw string) (string, bool) {
+	if len(raw)%2 != 0 || len(raw) < 4 {
+		return "", false
+	}
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = uint16(raw[2*i]) | uint16(raw[2*i+1])<<8
+	}
+	if units[0] != '"' || units[len(units)-1] != '"' {
+		return "", false
+	}
+	return string(utf16.Decode(units[1 : len(units)-1])), true
+}
+
+// QuotePassword makes the octets of unicodePwd: UTF-16LE in double quotes.
+func QuotePassword(password string) []byte {
+	units := utf16.Encode([]rune(`"` + password + `"`))
+	b := make([]byte, 0, 2*len(units))
+	for _, u := range units {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return b
+}
+
+// setUAC writes userAccountControl under its rules.
+func (t *tx) setUAC(n *node, want int64) *Error {
+	k := t.rep.sch
+	old := n.int(k.uac, -1)
+	unwilling := func(why string) *Error {
+		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "userAccountControl", "%s", why)
+	}
+	if !n.isAccount() {
+		return failAttr(CodeNotDefinedForClass, KindConstraint, n.dn(), "userAccountControl", "the class has no such attribute")
+	}
+	want = int64(uint32(want))
+	unlock := old >= 0 && want&uacLockout == 0 && old&uacLockout != 0
+	want &^= uacComputed
+	types := want & uacTypes
+	if types == 0 {
+		types = uacNormal
+		if n.is("computer") {
+			types = uacWorkstation
+		}
+		want |= types
+	}
+	if types&(types-1) != 0 {
+		return unwilling("more than one account type")
+	}
+	if types&(uacWorkstation|uacServer) != 0 && !n.is("computer") {
+		return unwilling("a computer's account type on a user")
+	}
+	if types&uacServer != 0 && old >= 0 && old&uacServer == 0 {
+		return unwilling("a computer is made a domain controller by promotion only")
+	}
+	if want&(uacDisabled|uacNotRequired) == 0 && n.secret == nil {
+		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
+	}
+	if want&uacSmartcard != 0 && old >= 0 && old&uacSmartcard == 0 {
+		t.setSecret(n, &secret{}) // a random one nobody knows
+	}
+	if unlock {
+		t.unlock(n)
+	}
+	t.set(n, k.uac, itoa(int64(int32(uint32(want)))))
+	return nil
+}
+
+// unlock ends a lockout (facts E15, H13); on an unlocked account it writes
+// nothing.
+func (t *tx) unlock(n *node) {
+	if n.int(t.rep.sch.lockoutTime, 0) != 0 {
+		t.set(n, t.rep.sch.lockoutTime, "0")
+	}
+	for i := range n.local {
+		n.local[i].badPwdCount = 0
+	}
+}
+
+// setPwdLastSet takes 0 (must change) and -1 (now), nothing else (facts H6).
+func (t *tx) setPwdLastSet(n *node, raw string) *Error {
+	k := t.rep.sch
+	switch raw {
+	case "0":
+		t.set(n, k.pwdLastSet, "0")
+	case "-1":
+		if n.int(k.pwdLastSet, 0) == 0 {
+			t.set(n, k.pwdLastSet, itoa(ToFileTime(t.now)))
+		}
+	default:
+		return failAttr(CodeInvalidParameter, KindConstraint, n.dn(), "pwdLastSet", "only 0 and -1 can be written")
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package directory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rights are access rights on a directory object.
+type Rights uint32
+
+// The rights the store looks at, with their values in an access mask.
+const (
+	RightCreateChild   Rights = 0x1
+	RightDeleteChild   Rights = 0x2
+	RightReadProperty  Rights = 0x10
+	RightWriteProperty Rights = 0x20
+	RightDeleteTree    Rights = 0x40
+	RightControlAccess Rights = 0x100
+	RightDelete        Rights = 0x10000
+	RightReadControl   Rights = 0x20000
+	RightWriteDacl     Rights = 0x40000
+)
+
+// ACE is one Deny entry of an object's access list. The accounts that use the
+// store have full control of everything, so only denials matter and only
+// denials are kept.
+type ACE struct {
+	Trustee SID
+	Rights  Rights
+	// ObjectType narrows RightControlAccess, RightCreateChild and the like to
+	// one kind; zero means all.
+	ObjectType GUID
+	// Inherit makes it hold for everything below too.
+	Inherit bool
+}
+
+// String is like "Deny S-1-1-0 0x10040".
+func (a ACE) String() string {
+	s := fmt.Sprintf("Deny %s %#x", a.Trustee, uint32(a.Rights))
+	if !a.ObjectType.IsZero() {
+		s += " " + a.ObjectType.String()
+	}
+	if a.Inherit {
+		s += " inherit"
+	}
+	return s
+}
+
+// Well-known trustees.
+var (
+	Everyone      = mustSID("S-1-1-0")
+	Self          = mustSID("S-1-5-10")
+	Authenticated = mustSID("S-1-5-11")
+)
+
+// ChangePasswordRight is the User-Change-Password control access right.
+var ChangePasswordRight = mustGUID("ab721a53-1e2f-11d0-9819-00aa0040529b")
+
+func mustSID(s string) SID {
+	sid, ok := ParseSID(s)
+	if !ok {
+		panic("directory: bad SID " + s)
+	}
+	return sid
+}
+
+func mustGUID(s string) GUID {
+	g, ok := ParseGUID(s)
+	if !ok {
+		panic("directory: bad GUID " + s)
+	}
+	return g
+}
+
+// denied tells whether the caller, who has full control by default, is denied
+// a right on the node by an ACE of its own or an inherited one.
+func (n *node) denied(right Rights) bool {
+	for m := n; m != nil; m = m.parent {
+		for _, a := range m.acl {
+			if (m == n || a.Inherit) && a.ObjectType.IsZero() && a.Rights&right != 0 &&
+				(a.Trustee == Everyone || a.Trustee == Authenticated) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// removable tells whether the caller may delete or move the node away: Delete
+// on it or DeleteChild on its parent is enough, so both must be denied to stop
+// it (facts E37, E38, E41).
+func (n *node) removable() bool {
+	return !n.denied(RightDelete) || n.parent != nil && !n.parent.denied(RightDeleteChild)
+}
+
+func (n *node) writable() bool { return !n.denied(RightWriteProperty) }
+
+func hasACE(acl []ACE, want ACE) bool {
+	for _, a := range acl {
+		if a.Trustee == want.Trustee && a.Rights&want.Rights == want.Rights && a.ObjectType == want.ObjectType {
+			return true
+		}
+	}
+	return false
+}
+
+// withACE adds an ACE, merging it with one for the same trustee and type;
+// without takes its rights away. Both leave acl itself alone.
+func withACE(acl []ACE, add ACE) []ACE {
+	out := slices.Clone(acl)
+	for i := range out {
+		if out[i].Trustee == add.Trustee && out[i].ObjectType == add.ObjectType && out[i].Inherit == add.Inherit {
+			out[i].Rights |= add.Rights
+			return out
+		}
+	}
+	return append(out, add)
+}
+
+func withoutACE(acl []ACE, drop ACE) []ACE {
+	var out []ACE
+	for _, a := range acl {
+		if a.Trustee == drop.Trustee && a.ObjectType == drop.ObjectType && !a.Inherit {
+			a.Rights &^= drop.Rights
+		}
+		if a.Rights != 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+var (
+	ownProtection    = ACE{Trustee: Everyone, Rights: RightDelete | RightDeleteTree}
+	parentProtection = ACE{Trustee: Everyone, Rights: RightDeleteChild}
+)
+
+// isProtected is the flag as the module computes it: both ACEs (facts E37).
+func (n *node) isProtected() bool {
+	return hasACE(n.acl, ownProtection) && n.parent != nil && hasACE(n.parent.acl, parentProtection)
+}
+
+// protect sets or lifts protection (facts E37-E39).
+func (t *tx) protect(n *node, on bool) *Error {
+	if n.denied(RightWriteDacl) || on && n.parent != nil && n.parent.denied(RightWriteDacl) {
+		return fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to protect the object")
+	}
+	if !on {
+		if hasACE(n.acl, ACE{Trustee: Everyone, Rights: RightDelete}) || hasACE(n.acl, ACE{Trustee: Everyone, Rights: RightDeleteTree}) {
+			t.setACL(n, withoutACE(n.acl, ownProtection))
+		}
+		return nil
+	}
+	if n.parent == nil {
+		return fail(CodeUnspecified, KindDenied, n.dn(), "the domain's root has no parent to protect it")
+	}
+	if !hasACE(n.acl, ownProtection) {
+		t.setACL(n, withACE(n.acl, ownProtection))
+	}
+	if !hasACE(n.parent.acl, parentProtection) {
+		t.setACL(n.parent, withACE(n.parent.acl, parentProtection))
+	}
+	return nil
+}
+
+var cannotChange = []ACE{
+	{Trustee: Everyone, Rights: RightControlAccess, ObjectType: ChangePasswordRight},
+	{Trustee: Self, Rights: RightControlAccess, ObjectType: ChangePasswordRight},
+}
+
+func (n *node) cannotChangePassword() bool {
+	return hasACE(n.acl, cannotChange[0]) && hasACE(n.acl, cannotChange[1])
+}
+
+func (t *tx) denyPasswordChange(n *node, deny bool) *Error {
+	if n.denied(RightWriteDacl) {
+		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to change the access list")
+	}
+	acl := n.acl
+	for _, a := range cannotChange {
+		if deny && !hasACE(acl, a) {
+			acl = withACE(acl, a)
+		}
+		if !deny && hasACE(acl, a) {
+			acl = withoutACE(acl, a)
+		}
+	}
+	if !slices.Equal(acl, n.acl) {
+		t.setACL(n, acl)
+	}
+	return nil
+}
+
+// ParseACE reads what ACE.String writes.
+func ParseACE(text string) (ACE, bool) {
+	f := strings.Fields(text)
+	if len(f) < 3 || f[0] != "Deny" {
+		return ACE{}, false
+	}
+	sid, ok := ParseSID(f[1])
+	if !ok {
+		return ACE{}, false
+	}
+	a := ACE{Trustee: sid}
+	if _, err := fmt.Sscanf(f[2], "%v", (*uint32)(&a.Rights)); err != nil {
+		return ACE{}, false
+	}
+	for _, x := range f[3:] {
+		if x == "inherit" {
+			a.Inherit = true
+		} else if a.ObjectType, ok = ParseGUID(x); !ok {
+			return ACE{}, false
+		}
+	}
+	return a, true
+}

@@ -1,0 +1,258 @@
+package directory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Add creates an object. dn is the full DN (escaped, facts C21); the RDN
+// attribute need not be given. objectClass is one class or the whole chain.
+// The directory makes GUID, SID, category, times and defaults:
+//
+// A user gets userAccountControl 546 when none is given (facts H1), a computer
+// 4098; accounts get primaryGroupID by their type, pwdLastSet 0 and
+// accountExpires Never; a group groupType -2147483646; principals without a
+// sAMAccountName a made-up one. unicodePwd sets a password (see QuotePassword).
+//
+// The copy that comes back has all stored attributes.
+//
+// Errors: 8329 no parent, 8305 name in use (1316 for principals, facts E4),
+// 1316 or 1318 SAM in use, 1315 bad SAM, 8648 UPN, 8647 SPN, 8316 required
+// attribute, 8317 attribute not of the class, 8321 several values, 8322 range,
+// 8345 parent of a wrong class, 8247 wrong RDN attribute, 8242 malformed DN, 87
+// unknown attribute, class or malformed value, 8333 absent reference (with
+// Attribute), 8311 system attribute, 8245, 8513, 8516-8520, 1325.
+func (c *DC) Add(ctx context.Context, dn string, attrs ...Values) (*Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, e := c.begin("add")
+	if e != nil {
+		return nil, e
+	}
+	var o *Object
+	n, e := t.add(dn, attrs)
+	if e == nil {
+		t.stamp()
+		v := view{rep: t.rep, dc: c.index, now: t.now}
+		o = v.object(n, projection{all: true})
+		t.unstamp()
+	}
+	if err := t.end(e); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// unstamp lets end stamp again with the same numbers.
+func (t *tx) unstamp() { t.rep.usn -= int64(len(t.touched)) }
+
+func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
+	d, bad := ParseDN(dn)
+	if bad != nil {
+		return nil, bad.(*Error)
+	}
+	if d.IsZero() {
+		return nil, fail(CodeInvalidDN, KindSyntax, dn, "an empty name")
+	}
+	parent, err := t.parentOf(d, dn)
+	if err != nil {
+		return nil, err
+	}
+	class, err := t.classOf(dn, attrs)
+	if err != nil {
+		return nil, err
+	}
+	rdn := d.RDN()
+	if !strings.EqualFold(rdn.Type, class.RDN) {
+		return nil, fail(CodeNaming, KindConstraint, dn, "a %s is named by %s", class.Name, class.RDN)
+	}
+	if !class.mayLieUnder(parent.class) {
+		return nil, fail(CodeIllegalSuperior, KindConstraint, dn, "a %s cannot lie under a %s", class.Name, parent.class.Name)
+	}
+	if parent.denied(RightCreateChild) {
+		return nil, fail(CodeInsufficientRights, KindDenied, dn, "no right to create objects there")
+	}
+	n := &node{guid: t.rep.dom.freshGUID(), class: class, created: t.now.Unix()}
+	n.setName(rdn)
+	if err := t.checkName(n, rdn); err != nil {
+		return nil, err
+	}
+	if parent.child(n.key) != nil {
+		if class.is("user") || class.is("group") {
+			return nil, fail(CodeAccountExists, KindExists, dn, "the name is in use in the container")
+		}
+		return nil, fail(CodeNameExists, KindExists, dn, "the name is in use in the container")
+	}
+	if class.is("user") || class.is("group") {
+		sid, err := t.rep.dom.freshSID()
+		if err != nil {
+			return nil, err
+		}
+		n.sid = sid
+	}
+	t.insert(n, parent)
+	return n, t.fill(n, attrs)
+}
+
+func (t *tx) insert(n, parent *node) {
+	t.rep.seq++
+	n.seq = t.rep.seq
+	t.did(step{kind: stepInsert, n: n, from: nil, to: parent})
+}
+
+// parentOf finds the container a new name lies in: 8329.
+func (t *tx) parentOf(d DN, dn string) (*node, *Error) {
+	parent, best := t.rep.find(d.Parent())
+	if parent != nil && !parent.deleted {
+		return parent, nil
+	}
+	if best == nil {
+		if d.Len() > 0 && t.rep.foreign(d) {
+			return nil, fail(CodeReferral, KindReferral, dn, "the name lies in another domain")
+		}
+		return nil, fail(CodeNoParent, KindNoParent, dn, "the name lies outside the domain")
+	}
+	e := fail(CodeNoParent, KindNoParent, dn, "the parent does not exist")
+	e.BestMatch = best.dn()
+	return nil, e
+}
+
+// classOf finds the class to create among the values of objectClass.
+func (t *tx) classOf(dn string, attrs []Values) (*Class, *Error) {
+	var class *Class
+	for _, a := range attrs {
+		if !strings.EqualFold(a.Name, "objectClass") {
+			continue
+		}
+		for _, v := range a.Values {
+			name := fmt.Sprint(v)
+			c, ok := t.rep.dom.schema.Class(name)
+			if !ok {
+				e := failAttr(CodeInvalidParameter, KindSyntax, dn, "objectClass", "no such class")
+				e.Value = name
+				return nil, e
+			}
+			if class == nil || c.is(class.Name) {
+				class = c
+			}
+		}
+	}
+	switch {
+	case class == nil:
+		return nil, failAttr(CodeClassRequired, KindConstraint, dn, "objectClass", "no class is given")
+	case class.Kind != Structural:
+		return nil, failAttr(CodeClassViolation, KindConstraint, dn, "objectClass", "%s is not a structural class", class.Name)
+	case class.is("domain") || class.is("builtinDomain") || class.is("lostAndFound") || class.is("infrastructureUpdate"):
+		return nil, failAttr(CodeUnwilling, KindUnwilling, dn, "objectClass", "only the system creates a %s", class.Name)
+	}
+	return class, nil
+}
+
+// checkName holds an RDN value against the naming attribute's range.
+func (t *tx) checkName(n *node, rdn RDN) *Error {
+	def, ok := t.rep.dom.schema.Attribute(rdn.Type)
+	if !ok {
+		return fail(CodeNameTypeUnknown, KindSyntax, rdn.String(), "an unknown naming attribute")
+	}
+	if err := def.checkRange(rdn.Value); err != nil {
+		err.DN = rdn.String()
+		return err
+	}
+	if strings.ContainsAny(rdn.Value, "\x00\n\r") {
+		return fail(CodeInvalidDN, KindSyntax, rdn.String(), "a control character in a name")
+	}
+	return nil
+}
+
+// fill gives a new object its attributes: the caller's, then defaults, then
+// what must hold at the end.
+func (t *tx) fill(n *node, attrs []Values) *Error {
+	k := t.rep.sch
+	m := modifier{tx: t, n: n, adding: true}
+	if n.isPrincipal() && !given(attrs, "sAMAccountName") {
+		m.sam = "$" + strings.ToUpper(n.guid.String()[:6]) + "-" + strings.ToUpper(n.guid.String()[24:36])
+		t.set(n, k.sam, m.sam)
+	}
+	if n.isGroup() && !given(attrs, "groupType") {
+		t.set(n, k.groupType, "-2147483646")
+	}
+	if n.isAccount() {
+		t.set(n, k.accountExpires, itoa(Never))
+		t.set(n, k.codePage, "0")
+		t.set(n, k.countryCode, "0")
+		t.set(n, k.pwdLastSet, "0")
+	}
+	var late []Values // what depends on the rest
+	for _, a := range attrs {
+		switch strings.ToLower(a.Name) {
+		case "objectclass":
+			continue
+		case "useraccountcontrol", "pwdlastset", "member":
+			late = append(late, a)
+			continue
+		case "unicodepwd":
+			late = append([]Values{a}, late...)
+			continue
+		}
+		if err := m.apply(Change{Op: OpAdd, Name: a.Name, Values: a.Values}); err != nil {
+			return err
+		}
+	}
+	for _, a := range late {
+		if err := m.apply(Change{Op: OpAdd, Name: a.Name, Values: a.Values}); err != nil {
+			return err
+		}
+	}
+	if err := t.accountDefaults(n, attrs); err != nil {
+		return err
+	}
+	return m.finish()
+}
+
+func given(attrs []Values, name string) bool {
+	for _, a := range attrs {
+		if strings.EqualFold(a.Name, name) && len(a.Values) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tx) accountDefaults(n *node, attrs []Values) *Error {
+	if !n.isAccount() {
+		return nil
+	}
+	k := t.rep.sch
+	if !given(attrs, "userAccountControl") {
+		uac := int64(uacNormal | uacNotRequired | uacDisabled)
+		switch {
+		case n.is("msDS-GroupManagedServiceAccount"), n.is("msDS-ManagedServiceAccount"):
+			uac = uacWorkstation
+			t.setSecret(n, &secret{})
+		case n.is("computer"):
+			uac = uacWorkstation | uacDisabled
+		}
+		if err := t.setUAC(n, uac); err != nil {
+			return err
+		}
+	}
+	if !given(attrs, "primaryGroupID") {
+		t.set(n, k.primaryGroup, itoa(defaultPrimaryGroup(n, n.int(k.uac, 0))))
+	}
+	return nil
+}
+
+// defaultPrimaryGroup by account type (facts E18, H18).
+func defaultPrimaryGroup(n *node, uac int64) int64 {
+	switch {
+	case uac&uacPartialSecrets != 0:
+		return 521
+	case uac&uacServer != 0:
+		return 516
+	case uac&uacWorkstation != 0, n.is("computer"):
+		return 515
+	}
+	return 513
+}

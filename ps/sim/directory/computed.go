@@ -1,0 +1,351 @@
+package directory
+
+import (
+	"sort"
+	"strings"
+	"time"
+)
+
+// getter reads an attribute that is not simply stored: appends its raw values.
+type getter func(v *view, n *node, buf []string) []string
+
+// getters by attribute, lower-cased.
+var getters map[string]getter
+
+func init() {
+	getters = map[string]getter{
+		"distinguishedname":     func(_ *view, n *node, b []string) []string { return append(b, n.dn()) },
+		"name":                  func(_ *view, n *node, b []string) []string { return append(b, n.rdn) },
+		"cn":                    namedBy("CN"),
+		"ou":                    namedBy("OU"),
+		"dc":                    namedBy("DC"),
+		"objectclass":           func(_ *view, n *node, b []string) []string { return append(b, n.class.chain...) },
+		"objectguid":            func(_ *view, n *node, b []string) []string { return append(b, string(n.guid[:])) },
+		"objectsid":             getSID,
+		"objectcategory":        getCategory,
+		"whencreated":           func(_ *view, n *node, b []string) []string { return append(b, generalized(n.created)) },
+		"whenchanged":           func(_ *view, n *node, b []string) []string { return append(b, generalized(n.changed)) },
+		"createtimestamp":       func(_ *view, n *node, b []string) []string { return append(b, generalized(n.created)) },
+		"modifytimestamp":       func(_ *view, n *node, b []string) []string { return append(b, generalized(n.changed)) },
+		"usncreated":            func(_ *view, n *node, b []string) []string { return append(b, itoa(n.usnCreated)) },
+		"usnchanged":            func(_ *view, n *node, b []string) []string { return append(b, itoa(n.usnChanged)) },
+		"instancetype":          getInstanceType,
+		"samaccounttype":        getSAMType,
+		"isdeleted":             getDeleted,
+		"badpwdcount":           localNumber(func(s *localState) int64 { return int64(s.badPwdCount) }),
+		"badpasswordtime":       localNumber(func(s *localState) int64 { return s.badPasswordTime }),
+		"lastlogon":             localNumber(func(s *localState) int64 { return s.lastLogon }),
+		"logoncount":            localNumber(func(s *localState) int64 { return int64(s.logonCount) }),
+		"lastlogoff":            localNumber(func(s *localState) int64 { return 0 }),
+		"canonicalname":         func(v *view, n *node, b []string) []string { return append(b, v.rep.canonical(n)) },
+		"structuralobjectclass": func(_ *view, n *node, b []string) []string { return append(b, n.class.chain...) },
+		"parentguid":            getParentGUID,
+		"msds-parentdistname":   getParentDN,
+		"msds-principalname":    getPrincipalName,
+		"subschemasubentry": func(v *view, n *node, b []string) []string {
+			return append(b, "CN=Aggregate,CN=Schema,"+v.rep.dom.configNC)
+		},
+		"fromentry":                           func(_ *view, n *node, b []string) []string { return append(b, "TRUE") },
+		"sdrightseffective":                   func(_ *view, n *node, b []string) []string { return append(b, "15") },
+		"primarygrouptoken":                   getToken,
+		"msds-approx-immed-subordinates":      getSubordinates,
+		"msds-user-account-control-computed":  getUACComputed,
+		"msds-userpasswordexpirytimecomputed": getPasswordExpiry,
+		"msds-isgc":                           dcOnly("TRUE"),
+		"msds-isrodc":                         dcOnly("FALSE"),
+		"msds-sitename":                       dcOnly("Default-First-Site-Name"),
+		"msds-resultantpso":                   getPSO,
+		"tokengroups":                         tokenGroups(func(scope int64) bool { return true }),
+		"tokengroupsglobalanduniversal":       tokenGroups(func(scope int64) bool { return scope&groupLocal == 0 }),
+		"tokengroupsnogcacceptable":           tokenGroups(func(scope int64) bool { return true }),
+		"allowedattributes":                   allowedAttributes(false),
+		"allowedattributeseffective":          allowedAttributes(true),
+		"allowedchildclasses":                 allowedChildren,
+		"allowedchildclasseseffective":        allowedChildren,
+		"possibleinferiors":                   allowedChildren,
+	}
+}
+
+func generalized(unix int64) string { return unixTime(unix).Format(timeLayout) }
+
+// namedBy reads a naming attribute: the RDN, or what is stored.
+func namedBy(typ string) getter {
+	key := strings.ToLower(typ)
+	return func(v *view, n *node, b []string) []string {
+		if n.rdnType == typ {
+			b = append(b, n.rdn)
+		}
+		for _, s := range n.attrs {
+			if s.def.key == key {
+				b = append(b, s.val)
+			}
+		}
+		return b
+	}
+}
+
+func getSID(_ *view, n *node, b []string) []string {
+	if n.sid.IsZero() {
+		return b
+	}
+	return append(b, n.sid.raw)
+}
+
+func getCategory(v *view, n *node, b []string) []string {
+	if s := n.first(v.rep.sch.category); s != "" {
+		return append(b, s)
+	}
+	return append(b, "CN="+n.class.Category+",CN=Schema,"+v.rep.dom.configNC)
+}
+
+func getInstanceType(_ *view, n *node, b []string) []string {
+	if n.parent == nil {
+		return append(b, "5")
+	}
+	return append(b, "4")
+}
+
+func getDeleted(_ *view, n *node, b []string) []string {
+	if !n.deleted {
+		return b
+	}
+	return append(b, "TRUE")
+}
+
+// sAMAccountType is decided by class, userAccountControl and groupType.
+func getSAMType(v *view, n *node, b []string) []string {
+	k := v.rep.sch
+	switch {
+	case n.isGroup():
+		t := n.int(k.groupType, 0)
+		kind := int64(0x10000000)
+		if t&groupLocal != 0 {
+			kind = 0x20000000
+		}
+		if t&groupSecurity == 0 {
+			kind++
+		}
+		return append(b, itoa(kind))
+	case n.isAccount():
+		if n.int(k.uac, 0)&(uacWorkstation|uacServer) != 0 {
+			return append(b, "805306369")
+		}
+		return append(b, "805306368")
+	}
+	return b
+}
+
+func localNumber(pick func(*localState) int64) getter {
+	return func(v *view, n *node, b []string) []string {
+		if s := n.localOf(v.dc); s != nil {
+			return append(b, itoa(pick(s)))
+		}
+		if n.isAccount() && !n.deleted {
+			return append(b, "0")
+		}
+		return b
+	}
+}
+
+func getParentGUID(_ *view, n *node, b []string) []string {
+	if n.parent == nil {
+		return b
+	}
+	return append(b, string(n.parent.guid[:]))
+}
+
+func getParentDN(_ *view, n *node, b []string) []string {
+	if n.parent == nil {
+		return b
+	}
+	return append(b, n.parent.dn())
+}
+
+func getPrincipalName(v *view, n *node, b []string) []string {
+	sam := n.first(v.rep.sch.sam)
+	switch {
+	case n.parent == nil:
+		return append(b, v.rep.dom.netBIOS+`\`)
+	case n.sid.IsZero():
+		return b
+	case sam == "":
+		return append(b, n.sid.String())
+	case n.sid.Domain() != v.rep.dom.sid:
+		return append(b, `BUILTIN\`+sam)
+	}
+	return append(b, v.rep.dom.netBIOS+`\`+sam)
+}
+
+func getToken(_ *view, n *node, b []string) []string {
+	if !n.isGroup() || n.sid.IsZero() {
+		return b
+	}
+	return append(b, itoa(int64(n.sid.RID())))
+}
+
+func getSubordinates(_ *view, n *node, b []string) []string {
+	return append(b, itoa(int64(len(n.kids.list))))
+}
+
+func dcOnly(value string) getter {
+	return func(v *view, n *node, b []string) []string {
+		if n.is("computer") && n.int(v.rep.sch.uac, 0)&uacServer != 0 {
+			return append(b, value)
+		}
+		return b
+	}
+}
+
+// getPSO is the password settings object in force for a user: one that applies
+// to it directly, else by its global groups; the lowest precedence wins, then
+// the lowest GUID.
+func getPSO(v *view, n *node, b []string) []string {
+	if p := v.rep.pso(n); p != nil {
+		return append(b, p.dn())
+	}
+	return b
+}
+
+func (r *replica) pso(n *node) *node {
+	if !n.isAccount() {
+		return nil
+	}
+	best := r.lowestPSO(nil, n)
+	if best != nil {
+		return best
+	}
+	for _, g := range r.groupsOf(n) {
+		if g.int(r.sch.groupType, 0)&groupGlobal != 0 {
+			best = r.lowestPSO(best, g)
+		}
+	}
+	return best
+}
+
+func (r *replica) lowestPSO(best, n *node) *node {
+	prec := r.dom.schema.must("msds-passwordsettingsprecedence")
+	for _, l := range n.linkVals(r.sch.psoApplied) {
+		p := l.n
+		if p == nil {
+			continue
+		}
+		if best == nil || p.int(prec, 0) < best.int(prec, 0) ||
+			p.int(prec, 0) == best.int(prec, 0) && p.guid.String() < best.guid.String() {
+			best = p
+		}
+	}
+	return best
+}
+
+// groupsOf are all groups a principal is in: nested ones, and the primary
+// group with what it is nested in (facts E19, E21). Rings are harmless.
+func (r *replica) groupsOf(n *node) []*node {
+	seen := map[*node]bool{n: true}
+	var out []*node
+	var visit func(m *node)
+	enter := func(g *node) {
+		if g != nil && !seen[g] && !g.deleted {
+			seen[g] = true
+			out = append(out, g)
+			visit(g)
+		}
+	}
+	visit = func(m *node) {
+		for _, l := range m.linkVals(r.sch.memberOf) {
+			enter(l.n)
+		}
+	}
+	if rid := n.int(r.sch.primaryGroup, 0); rid != 0 {
+		enter(r.bySID[r.dom.sid.WithRID(uint32(rid))])
+	}
+	visit(n)
+	return out
+}
+
+// tokenGroups gives SIDs of security groups, and only in searches of ScopeBase.
+func tokenGroups(keep func(scope int64) bool) getter {
+	return func(v *view, n *node, b []string) []string {
+		if !v.base || n.sid.IsZero() {
+			return b
+		}
+		for _, g := range v.rep.groupsOf(n) {
+			t := g.int(v.rep.sch.groupType, 0)
+			if t&groupSecurity != 0 && keep(t) && !g.sid.IsZero() {
+				b = append(b, g.sid.raw)
+			}
+		}
+		return b
+	}
+}
+
+func allowedAttributes(effective bool) getter {
+	return func(_ *view, n *node, b []string) []string {
+		for _, a := range n.class.Allowed() {
+			if effective && (a.SystemOnly || a.IsBackLink()) {
+				continue
+			}
+			b = append(b, a.Name)
+		}
+		return b
+	}
+}
+
+func allowedChildren(v *view, n *node, b []string) []string {
+	s := v.rep.dom.schema
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	at := len(b)
+	for _, c := range s.classes {
+		if c.Kind == Structural && !c.Unknown && c.mayLieUnder(n.class) {
+			b = append(b, c.Name)
+		}
+	}
+	sort.Strings(b[at:])
+	return b
+}
+
+// mayLieUnder tells whether the schema allows an object of class c under one
+// of class parent.
+func (c *Class) mayLieUnder(parent *Class) bool {
+	if c.Unknown || parent.Unknown {
+		return true
+	}
+	for _, s := range c.Superiors {
+		if parent.is(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// getUACComputed has the bits that are never stored (facts H.1).
+func getUACComputed(v *view, n *node, b []string) []string {
+	if !n.isAccount() {
+		return b
+	}
+	var bits int64
+	if v.rep.lockedOut(n, v.now) {
+		bits |= uacLockout
+	}
+	if v.rep.passwordExpired(n, v.now) {
+		bits |= uacPasswordExpired
+	}
+	return append(b, itoa(bits))
+}
+
+// getPasswordExpiry is the FILETIME of expiry: Never for accounts that do not
+// expire, 0 when the password must be changed.
+func getPasswordExpiry(v *view, n *node, b []string) []string {
+	if !n.isAccount() {
+		return b
+	}
+	p := v.rep.policyFor(n)
+	set := n.int(v.rep.sch.pwdLastSet, 0)
+	switch {
+	case n.int(v.rep.sch.uac, 0)&(uacNeverExpires|uacSmartcard|uacWorkstation|uacServer) != 0 || p.maxAge == 0:
+		return append(b, itoa(Never))
+	case set == 0:
+		return append(b, "0")
+	}
+	return append(b, itoa(set+int64(p.maxAge/(100*time.Nanosecond))))
+}

@@ -1,0 +1,333 @@
+package directory
+
+import (
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+)
+
+// DN is a parsed distinguished name, leaf first. The zero DN is the empty one.
+type DN struct{ rdns []RDN }
+
+// RDN is one name of a DN: attribute type and unescaped value.
+type RDN struct{ Type, Value string }
+
+// String is the RDN escaped: CN=a\,b.
+func (r RDN) String() string { return r.Type + "=" + EscapeRDN(r.Value) }
+
+func (r RDN) key() string { return fold(r.Type) + "=" + fold(r.Value) }
+
+// ParseDN reads a DN in any legal escaping (RFC 4514, and the older forms the
+// directory still takes: quoted values, ";" between names, blanks around
+// them). Several attributes in one RDN are refused, as Active Directory does.
+// Errors are KindSyntax with 8242.
+func ParseDN(text string) (DN, error) {
+	p := dnParser{text: text}
+	d, ok := p.parse()
+	if !ok {
+		e := fail(CodeInvalidDN, KindSyntax, text, "%s at offset %d", p.why, p.pos)
+		return DN{}, e
+	}
+	return d, nil
+}
+
+type dnParser struct {
+	text string
+	pos  int
+	why  string
+}
+
+func (p *dnParser) parse() (DN, bool) {
+	var d DN
+	p.blanks()
+	if p.pos == len(p.text) {
+		return d, true
+	}
+	for {
+		r, ok := p.rdn()
+		if !ok {
+			return DN{}, false
+		}
+		d.rdns = append(d.rdns, r)
+		if p.pos == len(p.text) {
+			return d, true
+		}
+		if c := p.text[p.pos]; c != ',' && c != ';' {
+			p.why = "a separator is missing"
+			return DN{}, false
+		}
+		p.pos++
+		p.blanks()
+	}
+}
+
+func (p *dnParser) blanks() {
+	for p.pos < len(p.text) && p.text[p.pos] == ' ' {
+		p.pos++
+	}
+}
+
+func (p *dnParser) rdn() (RDN, bool) {
+	start := p.pos
+	for p.pos < len(p.text) && isTypeByte(p.text[p.pos]) {
+		p.pos++
+	}
+	typ := p.text[start:p.pos]
+	p.blanks()
+	if typ == "" || p.pos == len(p.text) || p.text[p.pos] != '=' {
+		p.why = "an attribute type and = are expected"
+		return RDN{}, false
+	}
+	p.pos++
+	p.blanks()
+	value, ok := p.value()
+	if !ok {
+		return RDN{}, false
+	}
+	if value == "" {
+		p.why = "a name is empty"
+		return RDN{}, false
+	}
+	if !utf8.ValidString(value) {
+		p.why = "a name is not UTF-8"
+		return RDN{}, false
+	}
+	typ, ok = typeName(typ)
+	if !ok {
+		p.why = "an attribute type is malformed"
+		return RDN{}, false
+	}
+	return RDN{typ, value}, true
+}
+
+func isTypeByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.'
+}
+
+var typeOIDs = map[string]string{
+	"2.5.4.3": "CN", "2.5.4.11": "OU", "0.9.2342.19200300.100.1.25": "DC",
+	"2.5.4.10": "O", "2.5.4.6": "C", "2.5.4.7": "L", "0.9.2342.19200300.100.1.1": "UID",
+}
+
+// typeName is the type as the directory writes it: upper case, OIDs resolved.
+func typeName(t string) (string, bool) {
+	u := strings.ToUpper(t)
+	u = strings.TrimPrefix(u, "OID.")
+	if n, ok := typeOIDs[u]; ok {
+		return n, true
+	}
+	if u[0] < 'A' || u[0] > 'Z' || strings.ContainsRune(u, '.') {
+		return "", false
+	}
+	return u, true
+}
+
+func (p *dnParser) value() (string, bool) {
+	if p.pos < len(p.text) {
+		switch p.text[p.pos] {
+		case '"':
+			return p.quoted()
+		case '#':
+			return p.hexValue()
+		}
+	}
+	var b strings.Builder
+	keep := 0 // length of b that trailing blanks may not be cut below
+	for p.pos < len(p.text) {
+		c := p.text[p.pos]
+		switch c {
+		case ',', ';':
+			return trimTo(b.String(), keep), true
+		case '+', '"', '<', '>', 0:
+			p.why = "an unescaped special character"
+			return "", false
+		case '\\':
+			r, ok := p.escape()
+			if !ok {
+				return "", false
+			}
+			b.WriteByte(r)
+			keep = b.Len()
+			continue
+		}
+		b.WriteByte(c)
+		p.pos++
+	}
+	return trimTo(b.String(), keep), true
+}
+
+func trimTo(s string, keep int) string {
+	n := len(s)
+	for n > keep && s[n-1] == ' ' {
+		n--
+	}
+	return s[:n]
+}
+
+// escape reads a backslash pair and gives the byte it stands for.
+func (p *dnParser) escape() (byte, bool) {
+	rest := p.text[p.pos+1:]
+	if len(rest) >= 2 {
+		if v, err := hex.DecodeString(rest[:2]); err == nil {
+			p.pos += 3
+			return v[0], true
+		}
+	}
+	if rest != "" && strings.IndexByte(` "#+,;<=>\/`, rest[0]) >= 0 {
+		p.pos += 2
+		return rest[0], true
+	}
+	p.why = "a malformed escape"
+	return 0, false
+}
+
+func (p *dnParser) quoted() (string, bool) {
+	var b strings.Builder
+	for p.pos++; p.pos < len(p.text); {
+		switch c := p.text[p.pos]; c {
+		case '"':
+			p.pos++
+			p.blanks()
+			return b.String(), true
+		case '\\':
+			r, ok := p.escape()
+			if !ok {
+				return "", false
+			}
+			b.WriteByte(r)
+		default:
+			b.WriteByte(c)
+			p.pos++
+		}
+	}
+	p.why = "a quote is not closed"
+	return "", false
+}
+
+// hexValue reads #hex: a BER string of short length.
+func (p *dnParser) hexValue() (string, bool) {
+	p.pos++
+	start := p.pos
+	for p.pos < len(p.text) && p.text[p.pos] != ',' && p.text[p.pos] != ';' && p.text[p.pos] != ' ' {
+		p.pos++
+	}
+	b, err := hex.DecodeString(p.text[start:p.pos])
+	p.blanks()
+	if err != nil || len(b) < 2 || int(b[1]) != len(b)-2 || b[1] > 127 {
+		p.why = "a malformed hexadecimal value"
+		return "", false
+	}
+	return string(b[2:]), true
+}
+
+// EscapeRDN escapes an RDN value for use in a DN (facts C20).
+func EscapeRDN(value string) string {
+	if !needsEscape(value) {
+		return value
+	}
+	var b strings.Builder
+	b.Grow(len(value) + 8)
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		switch {
+		case c == ' ' && (i == 0 || i == len(value)-1), c == '#' && i == 0:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == 0 || c == '\r' || c == '\n' || c == '=':
+			const digits = "0123456789ABCDEF"
+			b.WriteByte('\\')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		case strings.IndexByte(`"+,;<>\`, c) >= 0:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func needsEscape(v string) bool {
+	if v == "" {
+		return false
+	}
+	return v[0] == ' ' || v[0] == '#' || v[len(v)-1] == ' ' || strings.ContainsAny(v, "\"+,;<>\\=\r\n\x00")
+}
+
+// String is the DN as the directory writes it: CN=a\,b,DC=corp,DC=example.
+func (d DN) String() string {
+	var b strings.Builder
+	for i, r := range d.rdns {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(r.Type)
+		b.WriteByte('=')
+		b.WriteString(EscapeRDN(r.Value))
+	}
+	return b.String()
+}
+
+// Equal compares per RDN, types and values without case (facts C22).
+func (d DN) Equal(other DN) bool {
+	return len(d.rdns) == len(other.rdns) && d.endsWith(other)
+}
+
+func (d DN) endsWith(tail DN) bool {
+	off := len(d.rdns) - len(tail.rdns)
+	if off < 0 {
+		return false
+	}
+	for i, r := range tail.rdns {
+		if d.rdns[off+i].key() != r.key() {
+			return false
+		}
+	}
+	return true
+}
+
+// Key is a text that is equal for equal DNs and no others.
+func (d DN) Key() string {
+	keys := make([]string, len(d.rdns))
+	for i, r := range d.rdns {
+		keys[i] = fold(r.Type) + "=" + EscapeRDN(fold(r.Value))
+	}
+	return strings.Join(keys, ",")
+}
+
+// Len is the number of names.
+func (d DN) Len() int { return len(d.rdns) }
+
+// IsZero tells whether it is the empty DN.
+func (d DN) IsZero() bool { return len(d.rdns) == 0 }
+
+// RDN is the first name; zero for the empty DN.
+func (d DN) RDN() RDN {
+	if len(d.rdns) == 0 {
+		return RDN{}
+	}
+	return d.rdns[0]
+}
+
+// RDNs are all names, leaf first. The slice is the caller's.
+func (d DN) RDNs() []RDN { return append([]RDN(nil), d.rdns...) }
+
+// Parent is the DN without its first RDN; the empty DN stays empty.
+func (d DN) Parent() DN {
+	if len(d.rdns) == 0 {
+		return d
+	}
+	return DN{d.rdns[1:]}
+}
+
+// Under tells whether d lies below ancestor (not when equal).
+func (d DN) Under(ancestor DN) bool {
+	return len(d.rdns) > len(ancestor.rdns) && d.endsWith(ancestor)
+}
+
+// Child is the DN of a child with that type and unescaped value.
+func (d DN) Child(typ, value string) DN {
+	rdns := make([]RDN, 0, len(d.rdns)+1)
+	return DN{append(append(rdns, RDN{strings.ToUpper(typ), value}), d.rdns...)}
+}

@@ -1,0 +1,278 @@
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind groups errors by what a caller can do about them. The Win32 code stays
+// the finer and the authoritative one.
+type Kind uint8
+
+// Kinds of errors.
+const (
+	KindOther       Kind = iota
+	KindNotFound         // the object, or one it refers to, does not exist
+	KindNoParent         // the container of an add or move does not exist
+	KindExists           // name, account, UPN or object is taken
+	KindDenied           // access denied, by an ACE or for lack of rights
+	KindNotEmpty         // the object has children
+	KindProtected        // critical or built-in object
+	KindPolicy           // the password policy refuses
+	KindBadPassword      // the old password is wrong
+	KindNesting          // a group rule forbids the member
+	KindMember           // already, or not, a member
+	KindConstraint       // a value or combination the schema refuses
+	KindSyntax           // malformed DN, filter or value
+	KindUnwilling        // the server is unwilling to perform it
+	KindReferral         // a name of another domain
+	KindServerDown       // no such DC, or it is switched off
+	KindBusy             // limits of the server (connections, RIDs)
+	KindLogon            // authentication refused
+)
+
+// Win32 codes the directory answers with (facts D.1, D.2).
+const (
+	CodeUnspecified          = 0
+	CodeAccessDenied         = 5
+	CodeInvalidPassword      = 86
+	CodeInvalidParameter     = 87
+	CodeDirectoryNotFound    = 1355 // no DC of the domain can be found
+	CodeBadAccountName       = 1315
+	CodeAccountExists        = 1316
+	CodeGroupExists          = 1318
+	CodePasswordRestriction  = 1325
+	CodeLogonFailure         = 1326
+	CodeAccountRestriction   = 1327
+	CodePasswordExpired      = 1330
+	CodeAccountDisabled      = 1331
+	CodeSpecialAccount       = 1371
+	CodePrimaryGroup         = 1374
+	CodeNotMember            = 1377
+	CodeAlreadyMember        = 1378
+	CodeNoSuchMember         = 1387
+	CodeAccountExpired       = 1793
+	CodePasswordMustChange   = 1907
+	CodeAccountLockedOut     = 1909
+	CodeObjectExists         = 5010
+	CodeNoSuchAttribute      = 8202
+	CodeInvalidSyntax        = 8203
+	CodeUndefinedAttribute   = 8204
+	CodeBusy                 = 8206
+	CodeNoRIDs               = 8208
+	CodeClassViolation       = 8212
+	CodeNonLeaf              = 8213
+	CodeOnRDN                = 8214
+	CodeModifyClass          = 8215
+	CodeTimeLimit            = 8226
+	CodeSizeLimit            = 8227
+	CodeAdminLimit           = 8228
+	CodeReferral             = 8235
+	CodeInappropriateMatch   = 8238
+	CodeConstraint           = 8239
+	CodeNoSuchObject         = 8240
+	CodeInvalidDN            = 8242
+	CodeUnwilling            = 8245
+	CodeNaming               = 8247
+	CodeFilterUnknown        = 8254
+	CodeNameExists           = 8305
+	CodeIllegalModify        = 8311
+	CodeClassRequired        = 8315
+	CodeMissingRequired      = 8316
+	CodeNotDefinedForClass   = 8317
+	CodeCannotAddValues      = 8320
+	CodeSingleValue          = 8321
+	CodeRange                = 8322
+	CodeValueExists          = 8323
+	CodeMissingAttribute     = 8324
+	CodeMissingValue         = 8325
+	CodeNoParent             = 8329
+	CodeChildrenExist        = 8332
+	CodeNotFound             = 8333
+	CodeBadNameSyntax        = 8335
+	CodeInsufficientRights   = 8344
+	CodeIllegalSuperior      = 8345
+	CodeOwnedBySAM           = 8346
+	CodeNameTooLong          = 8348
+	CodeNameValueTooLong     = 8349
+	CodeNameUnparseable      = 8350
+	CodeNameTypeUnknown      = 8351
+	CodeCannotDelete         = 8398
+	CodeUndeleteNameExists   = 8606
+	CodeInvalidGroupType     = 8513
+	CodeGlobalNoLocal        = 8516
+	CodeGlobalNoUniversal    = 8517
+	CodeUniversalNoLocal     = 8518
+	CodeGlobalNoCrossDomain  = 8519
+	CodeLocalNoCrossLocal    = 8520
+	CodePrimaryMembers       = 8521
+	CodeFSPInUniversal       = 8549
+	CodeMachineQuota         = 8557
+	CodeCriticalObject       = 8560
+	CodeNotOnReadOnlyDC      = 8595
+	CodeSPNExists            = 8647
+	CodeUPNExists            = 8648
+	CodeTooManyConnections   = 1246
+	CodeAliasExists          = 1379
+	CodeMembersPrimaryGroup  = 1385
+	CodeUserUnknown          = 1317
+	CodeGroupUnknown         = 1319
+	CodeSingleDomainMove     = 8216
+	CodeProtectNotSufficient = CodeUnspecified
+)
+
+// Error is what every failed operation returns. A failed operation has changed
+// nothing, unless its comment says otherwise.
+type Error struct {
+	// Code is the Win32 code, as ADWS passes it on (facts D2).
+	Code int
+	Kind Kind
+	// Op is the operation: "search", "add", "modify", "rename", "move",
+	// "delete", "password", "protect", "connect", "logon".
+	Op string
+	// DN names the object at fault as far as it is known.
+	DN string
+	// Attribute and Value are at fault, when it is one attribute's fault.
+	Attribute string
+	Value     string
+	// BestMatch is the nearest existing ancestor, for a missing object.
+	BestMatch string
+	// Detail says in English which rule it was; for logs and tests.
+	Detail string
+}
+
+// Error is one English line for logs.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("directory: ")
+	if e.Op != "" {
+		b.WriteString(e.Op + ": ")
+	}
+	b.WriteString(strings.TrimRight(e.Message("en-US"), "\r\n"))
+	fmt.Fprintf(&b, " (%d)", e.Code)
+	if e.DN != "" {
+		b.WriteString(" at " + e.DN)
+	}
+	if e.Attribute != "" {
+		b.WriteString(", attribute " + e.Attribute)
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	return b.String()
+}
+
+// Is makes errors.Is(err, &Error{Code: n}) compare codes, and Kind where the
+// target has one.
+func (e *Error) Is(target error) bool {
+	var t *Error
+	if !errors.As(target, &t) {
+		return false
+	}
+	return t.Code == e.Code && (t.Kind == KindOther || t.Kind == e.Kind)
+}
+
+// ServerMessage is the raw text of the domain controller, always English and
+// led by the code in hexadecimal (facts D2).
+func (e *Error) ServerMessage() string {
+	l := ldapErrors[e.Code]
+	if l.class == "" {
+		return ""
+	}
+	msg := fmt.Sprintf("%08X: %s: DSID-%08X, problem %d (%s), data 0", e.Code, l.class, 0x03100000+e.Code, l.problem, l.name)
+	switch l.class {
+	case "NameErr":
+		msg += fmt.Sprintf(", best match of:\n\t'%s'\n", e.BestMatch)
+	case "AtrErr":
+		msg += fmt.Sprintf(", Att 0 (%s)", e.Attribute)
+	}
+	return msg
+}
+
+// CodeOf is the Win32 code of an error from this package; ok is false for
+// others.
+func CodeOf(err error) (code int, ok bool) {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code, true
+	}
+	return 0, false
+}
+
+func fail(code int, kind Kind, dn, detail string, args ...any) *Error {
+	if len(args) > 0 {
+		detail = fmt.Sprintf(detail, args...)
+	}
+	return &Error{Code: code, Kind: kind, DN: dn, Detail: detail}
+}
+
+// failAttr is fail with the attribute at fault.
+func failAttr(code int, kind Kind, dn, attr, detail string, args ...any) *Error {
+	e := fail(code, kind, dn, detail, args...)
+	e.Attribute = attr
+	return e
+}
+
+type ldapError struct {
+	class   string // NameErr, AtrErr, UpdErr, SvcErr, SecErr
+	problem int
+	name    string
+}
+
+var ldapErrors = map[int]ldapError{
+	CodeAccessDenied:        {"SecErr", 4003, "INSUFF_ACCESS_RIGHTS"},
+	CodeInsufficientRights:  {"SecErr", 4003, "INSUFF_ACCESS_RIGHTS"},
+	CodeInvalidParameter:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodePasswordRestriction: {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeAccountExists:       {"UpdErr", 6005, "ENTRY_EXISTS"},
+	CodeGroupExists:         {"UpdErr", 6005, "ENTRY_EXISTS"},
+	CodeObjectExists:        {"UpdErr", 6005, "ENTRY_EXISTS"},
+	CodeNameExists:          {"UpdErr", 6005, "ENTRY_EXISTS"},
+	CodeAlreadyMember:       {"UpdErr", 6005, "ENTRY_EXISTS"},
+	CodePrimaryGroup:        {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeNotMember:           {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeSpecialAccount:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeNonLeaf:             {"UpdErr", 6003, "CANT_ON_NON_LEAF"},
+	CodeChildrenExist:       {"UpdErr", 6003, "CANT_ON_NON_LEAF"},
+	CodeOnRDN:               {"UpdErr", 6004, "CANT_ON_RDN"},
+	CodeModifyClass:         {"UpdErr", 6006, "CANT_MOD_OBJ_CLASS"},
+	CodeClassViolation:      {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
+	CodeNotDefinedForClass:  {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
+	CodeMissingRequired:     {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
+	CodeClassRequired:       {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
+	CodeIllegalModify:       {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
+	CodeNaming:              {"UpdErr", 6001, "NAMING_VIOLATION"},
+	CodeIllegalSuperior:     {"UpdErr", 6001, "NAMING_VIOLATION"},
+	CodeNotFound:            {"NameErr", 2001, "NO_OBJECT"},
+	CodeNoSuchObject:        {"NameErr", 2001, "NO_OBJECT"},
+	CodeNoParent:            {"NameErr", 2001, "NO_OBJECT"},
+	CodeBadNameSyntax:       {"NameErr", 2003, "BAD_ATT_SYNTAX"},
+	CodeInvalidDN:           {"NameErr", 2003, "BAD_ATT_SYNTAX"},
+	CodeNameTypeUnknown:     {"NameErr", 2004, "BAD_NAME"},
+	CodeNameValueTooLong:    {"NameErr", 2006, "NAME_TOO_LONG"},
+	CodeSingleValue:         {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
+	CodeRange:               {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
+	CodeConstraint:          {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
+	CodeSPNExists:           {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
+	CodeUPNExists:           {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
+	CodeNoSuchAttribute:     {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
+	CodeMissingAttribute:    {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
+	CodeMissingValue:        {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
+	CodeValueExists:         {"AtrErr", 1006, "ATT_OR_VALUE_EXISTS"},
+	CodeUndefinedAttribute:  {"AtrErr", 1003, "UNDEFINED_ATT_TYPE"},
+	CodeInvalidSyntax:       {"AtrErr", 1002, "INVALID_ATT_SYNTAX"},
+	CodeUnwilling:           {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeOwnedBySAM:          {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeInvalidGroupType:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeGlobalNoLocal:       {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeGlobalNoUniversal:   {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeUniversalNoLocal:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeGlobalNoCrossDomain: {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeLocalNoCrossLocal:   {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodePrimaryMembers:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeCannotDelete:        {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeCriticalObject:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
+	CodeBusy:                {"SvcErr", 5001, "BUSY"},
+	CodeNoRIDs:              {"SvcErr", 5012, "DIR_ERROR"},
+}

@@ -1,0 +1,168 @@
+package directory
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// GUID is an objectGUID in the directory's byte order (the first three groups
+// little-endian, as objectGUID's octets and .NET's ToByteArray have them).
+type GUID [16]byte
+
+// String is the usual form, lower case, without braces.
+func (g GUID) String() string {
+	var b [36]byte
+	hex.Encode(b[0:8], []byte{g[3], g[2], g[1], g[0]})
+	b[8] = '-'
+	hex.Encode(b[9:13], []byte{g[5], g[4]})
+	b[13] = '-'
+	hex.Encode(b[14:18], []byte{g[7], g[6]})
+	b[18] = '-'
+	hex.Encode(b[19:23], g[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:36], g[10:16])
+	return string(b[:])
+}
+
+// Ref is the GUID as an object reference, "<GUID=...>".
+func (g GUID) Ref() string { return "<GUID=" + g.String() + ">" }
+
+// IsZero tells whether g is the zero GUID, which no object has.
+func (g GUID) IsZero() bool { return g == GUID{} }
+
+// ParseGUID reads a GUID with dashes, with or without braces, in any case, or
+// as 32 hexadecimal digits (which are in text order, not byte order).
+func ParseGUID(s string) (GUID, bool) {
+	if len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' {
+		s = s[1 : len(s)-1]
+	}
+	switch {
+	case len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-':
+		s = s[0:8] + s[9:13] + s[14:18] + s[19:23] + s[24:36]
+	case len(s) == 32:
+	default:
+		return GUID{}, false
+	}
+	var t [16]byte
+	if _, err := hex.Decode(t[:], []byte(s)); err != nil {
+		return GUID{}, false
+	}
+	g := GUID(t)
+	g[0], g[1], g[2], g[3] = t[3], t[2], t[1], t[0]
+	g[4], g[5], g[6], g[7] = t[5], t[4], t[7], t[6]
+	return g, true
+}
+
+// GUIDFromBytes takes the 16 octets of objectGUID.
+func GUIDFromBytes(b []byte) (GUID, bool) {
+	if len(b) != 16 {
+		return GUID{}, false
+	}
+	return GUID(b), true
+}
+
+// SID is a security identifier. The zero SID means that there is none. SIDs
+// compare with ==.
+type SID struct{ raw string }
+
+// IsZero tells whether there is no SID.
+func (s SID) IsZero() bool { return s.raw == "" }
+
+// Bytes are the octets of objectSid; nil for the zero SID.
+func (s SID) Bytes() []byte {
+	if s.raw == "" {
+		return nil
+	}
+	return []byte(s.raw)
+}
+
+// Ref is the SID as an object reference, "<SID=...>".
+func (s SID) Ref() string { return "<SID=" + s.String() + ">" }
+
+// String is the S-1-... form; empty for the zero SID.
+func (s SID) String() string {
+	if len(s.raw) < 8 {
+		return ""
+	}
+	var authority uint64
+	for i := 2; i < 8; i++ {
+		authority = authority<<8 | uint64(s.raw[i])
+	}
+	b := make([]byte, 0, 48)
+	b = append(b, "S-"...)
+	b = strconv.AppendUint(b, uint64(s.raw[0]), 10)
+	b = append(b, '-')
+	b = strconv.AppendUint(b, authority, 10)
+	for i := 8; i+4 <= len(s.raw); i += 4 {
+		b = append(b, '-')
+		b = strconv.AppendUint(b, uint64(le32(s.raw[i:])), 10)
+	}
+	return string(b)
+}
+
+// RID is the last sub-authority; 0 for the zero SID.
+func (s SID) RID() uint32 {
+	if len(s.raw) < 12 {
+		return 0
+	}
+	return le32(s.raw[len(s.raw)-4:])
+}
+
+// Domain is the SID without its last sub-authority.
+func (s SID) Domain() SID {
+	if len(s.raw) < 12 {
+		return SID{}
+	}
+	return SID{string(s.raw[0]) + string(s.raw[1]-1) + s.raw[2:len(s.raw)-4]}
+}
+
+// WithRID is the SID with one more sub-authority.
+func (s SID) WithRID(rid uint32) SID {
+	if len(s.raw) < 8 {
+		return SID{}
+	}
+	b := []byte(s.raw)
+	b[1]++
+	return SID{string(binary.LittleEndian.AppendUint32(b, rid))}
+}
+
+// ParseSID reads S-1-..., in any case.
+func ParseSID(text string) (SID, bool) {
+	parts := strings.Split(text, "-")
+	if len(parts) < 3 || len(parts) > 18 || !strings.EqualFold(parts[0], "S") {
+		return SID{}, false
+	}
+	rev, err := strconv.ParseUint(parts[1], 10, 8)
+	if err != nil || rev != 1 {
+		return SID{}, false
+	}
+	authority, err := strconv.ParseUint(parts[2], 10, 48)
+	if err != nil {
+		return SID{}, false
+	}
+	b := []byte{1, byte(len(parts) - 3)}
+	b = append(b, byte(authority>>40), byte(authority>>32), byte(authority>>24),
+		byte(authority>>16), byte(authority>>8), byte(authority))
+	for _, p := range parts[3:] {
+		n, err := strconv.ParseUint(p, 10, 32)
+		if err != nil {
+			return SID{}, false
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	return SID{string(b)}, true
+}
+
+// SIDFromBytes takes the octets of objectSid.
+func SIDFromBytes(b []byte) (SID, bool) {
+	if len(b) < 8 || b[0] != 1 || len(b) != 8+4*int(b[1]) || b[1] > 15 {
+		return SID{}, false
+	}
+	return SID{string(b)}, true
+}
+
+func le32(s string) uint32 {
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}

@@ -1,0 +1,239 @@
+package directory
+
+import (
+	"sort"
+	"strings"
+	"sync"
+	"time"
+)
+
+// JournalEntry is one write.
+type JournalEntry struct {
+	Seq     int64
+	Time    time.Time
+	DC      string
+	Op      string // add, modify, rename, move, delete, password, protect, logon
+	Objects []JournalObject
+}
+
+// JournalObject is what a write did to one object.
+type JournalObject struct {
+	GUID    GUID
+	DN      string // before the write; "" when the write made the object
+	NewDN   string // after the write; "" when the write deleted it
+	Changes []AttributeChange
+}
+
+// AttributeChange is what a write did to one attribute, values as text. Of a
+// linked attribute only the values that went and came are listed. Passwords
+// appear as the name unicodePwd without values, security as
+// nTSecurityDescriptor with its ACEs as text.
+type AttributeChange struct {
+	Name          string
+	Before, After []string
+}
+
+type journal struct {
+	mu      sync.Mutex
+	seq     int64
+	entries []JournalEntry
+	limit   int
+}
+
+// Journal gives the writes after a sequence number, oldest first; 0 gives all
+// that are kept (Options.JournalLimit). Loading and generating are no writes.
+// The entries are shared: do not change them.
+func (d *Domain) Journal(after int64) []JournalEntry {
+	j := &d.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	i := sort.Search(len(j.entries), func(i int) bool { return j.entries[i].Seq > after })
+	return append([]JournalEntry(nil), j.entries[i:]...)
+}
+
+func (j *journal) record(t *tx) {
+	e := JournalEntry{Time: t.now, DC: t.dc.name, Op: t.op}
+	seen := map[*node]int{}
+	for i := range t.steps {
+		s := &t.steps[i]
+		k, ok := seen[s.n]
+		if !ok {
+			k = len(e.Objects)
+			seen[s.n] = k
+			e.Objects = append(e.Objects, JournalObject{GUID: s.n.guid, DN: s.n.dn(), NewDN: s.n.dn()})
+		}
+		e.Objects[k].note(s)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.seq++
+	e.Seq = j.seq
+	if len(j.entries) >= 2*j.limit {
+		j.entries = append([]JournalEntry(nil), j.entries[len(j.entries)-j.limit:]...)
+	}
+	j.entries = append(j.entries, e)
+}
+
+func (o *JournalObject) note(s *step) {
+	switch s.kind {
+	case stepInsert:
+		o.DN = ""
+	case stepAttr:
+		o.Changes = append(o.Changes, AttributeChange{s.def.Name, texts(s.def, s.before), texts(s.def, s.after)})
+	case stepLink:
+		o.change(s.def.Name).After = append(o.change(s.def.Name).After, s.link.dn())
+	case stepUnlink:
+		o.change(s.def.Name).Before = append(o.change(s.def.Name).Before, s.link.dn())
+	case stepPlace:
+		o.DN = s.fromDN
+	case stepBury:
+		o.NewDN = ""
+	case stepACL:
+		o.Changes = append(o.Changes, AttributeChange{"nTSecurityDescriptor", aceTexts(s.fromACL), aceTexts(s.toACL)})
+	case stepSecret:
+		o.change("unicodePwd")
+	}
+}
+
+// change finds or makes the entry of an attribute.
+func (o *JournalObject) change(name string) *AttributeChange {
+	for i := range o.Changes {
+		if o.Changes[i].Name == name {
+			return &o.Changes[i]
+		}
+	}
+	o.Changes = append(o.Changes, AttributeChange{Name: name})
+	return &o.Changes[len(o.Changes)-1]
+}
+
+func (v linkVal) dn() string {
+	if v.n != nil {
+		return v.n.dn()
+	}
+	return v.text
+}
+
+func texts(def *Attribute, raw []string) []string {
+	if len(raw) == 0 {
+		return nil
+	}
+	out := make([]string, len(raw))
+	for i, v := range raw {
+		out[i] = def.text(v)
+	}
+	return out
+}
+
+func aceTexts(acl []ACE) []string {
+	out := make([]string, len(acl))
+	for i, a := range acl {
+		out[i] = a.String()
+	}
+	return out
+}
+
+// Snapshot is the state of a whole store at one moment.
+type Snapshot struct {
+	objects map[GUID]snapObject
+}
+
+type snapObject struct {
+	dn    string
+	attrs map[string][]string
+}
+
+// Difference is one object that two snapshots disagree on.
+type Difference struct {
+	GUID      GUID
+	DN, NewDN string // "" where the object does not exist
+	Changes   []AttributeChange
+}
+
+// Snapshot copies what every live object looks like on this DC, passwords
+// excepted.
+func (c *DC) Snapshot() (*Snapshot, error) {
+	v, release, err := c.view("snapshot")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s := &Snapshot{objects: make(map[GUID]snapObject, len(v.rep.byGUID))}
+	for g, n := range v.rep.byGUID {
+		if n.deleted {
+			continue
+		}
+		o := snapObject{dn: n.dn(), attrs: map[string][]string{}}
+		for _, a := range v.stored(n) {
+			o.attrs[a.def.Name] = texts(a.def, a.vals)
+		}
+		if len(n.acl) > 0 {
+			o.attrs["nTSecurityDescriptor"] = aceTexts(n.acl)
+		}
+		s.objects[g] = o
+	}
+	return s, nil
+}
+
+// Len is the number of objects.
+func (s *Snapshot) Len() int { return len(s.objects) }
+
+var restless = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true, "distinguishedName": true}
+
+// Compare lists what became different from s to later, ordered by DN.
+// Attributes that move with every write (uSNChanged, whenChanged) are left
+// out; values of an attribute compare as sets.
+func (s *Snapshot) Compare(later *Snapshot) []Difference {
+	var out []Difference
+	for g, a := range s.objects {
+		b, ok := later.objects[g]
+		if !ok {
+			out = append(out, Difference{GUID: g, DN: a.dn, Changes: changes(a.attrs, nil)})
+			continue
+		}
+		if c := changes(a.attrs, b.attrs); len(c) > 0 || a.dn != b.dn {
+			out = append(out, Difference{GUID: g, DN: a.dn, NewDN: b.dn, Changes: c})
+		}
+	}
+	for g, b := range later.objects {
+		if _, ok := s.objects[g]; !ok {
+			out = append(out, Difference{GUID: g, NewDN: b.dn, Changes: changes(nil, b.attrs)})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].DN+"\x00"+out[i].NewDN < out[j].DN+"\x00"+out[j].NewDN })
+	return out
+}
+
+func changes(a, b map[string][]string) []AttributeChange {
+	var out []AttributeChange
+	for name, before := range a {
+		if after := b[name]; !restless[name] && !sameSet(before, after) {
+			out = append(out, AttributeChange{name, before, after})
+		}
+	}
+	for name, after := range b {
+		if _, ok := a[name]; !ok && !restless[name] {
+			out = append(out, AttributeChange{Name: name, After: after})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return strings.ToLower(out[i].Name) < strings.ToLower(out[j].Name) })
+	return out
+}
+
+func sameSet(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	count := map[string]int{}
+	for _, v := range a {
+		count[v]++
+	}
+	for _, v := range b {
+		count[v]--
+	}
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}

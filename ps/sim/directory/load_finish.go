@@ -1,0 +1,231 @@
+package directory
+
+import (
+	"sort"
+	"strings"
+)
+
+type pendingLocal struct {
+	n     *node
+	key   string
+	dc    string
+	value int64
+}
+
+type pendingPassword struct {
+	n        *node
+	password string
+}
+
+// standard adds the containers no domain is without.
+func (l *loader) standard() {
+	r := l.t.rep
+	for _, c := range []struct{ name, class, text string }{
+		{"Users", "container", "Default container for upgraded user accounts"},
+		{"Computers", "container", "Default container for upgraded computer accounts"},
+		{"Deleted Objects", "container", "Default container for deleted objects"},
+		{"LostAndFound", "lostAndFound", "Default container for orphaned objects"},
+	} {
+		rdn := RDN{"CN", c.name}
+		n := r.root.child(rdn.key())
+		if n == nil {
+			n = &node{created: l.now.Unix(), changed: l.now.Unix()}
+			n.class, _ = l.d.schema.Class(c.class)
+			n.setName(rdn)
+			r.seq++
+			n.seq = r.seq
+			n.put(r.sch.description, []string{c.text})
+			n.put(r.sch.critical, []string{"TRUE"})
+			r.root.attach(n)
+		}
+		if c.name == "Deleted Objects" {
+			r.bin, n.deleted = n, true
+		}
+	}
+}
+
+// identities gives GUIDs and SIDs to those without and fills the indexes.
+func (l *loader) identities() {
+	r := l.t.rep
+	r.root.walk(func(n *node) {
+		for n.guid.IsZero() || r.byGUID[n.guid] != nil {
+			n.guid = l.d.freshGUID()
+		}
+		switch {
+		case n == r.root:
+			n.sid = l.d.sid
+			l.d.rootGUID = n.guid
+		case n.sid.IsZero() && n.isPrincipal():
+			n.sid, _ = l.d.freshSID()
+		}
+		r.byGUID[n.guid] = n
+	})
+	for _, p := range l.passwords {
+		p.n.secret = &secret{known: true, hash: p.n.hash(p.password)}
+	}
+}
+
+// accounts completes users, computers and groups, then enters all objects into
+// the indexes and looks for names used twice.
+func (l *loader) accounts() {
+	r, k := l.t.rep, l.t.rep.sch
+	for _, e := range l.entries {
+		if e.node == nil {
+			continue
+		}
+		n := e.node
+		if n.isPrincipal() && n.first(k.sam) == "" {
+			name := n.rdn
+			if n.is("computer") && !strings.HasSuffix(name, "$") {
+				name += "$"
+			}
+			n.put(k.sam, []string{name})
+		}
+		if n.isGroup() && n.first(k.groupType) == "" {
+			n.put(k.groupType, []string{"-2147483646"})
+		}
+		if n.isAccount() {
+			l.account(n)
+		}
+	}
+	for _, e := range l.entries {
+		if e.node != nil && !e.node.deleted {
+			l.unique(e)
+		}
+	}
+	r.root.walk(func(n *node) {
+		if n.usnCreated == 0 {
+			r.usn++
+			n.usnCreated, n.usnChanged = r.usn, r.usn
+		}
+		r.enter(n)
+	})
+}
+
+func (l *loader) account(n *node) {
+	k := l.t.rep.sch
+	uac := n.int(k.uac, -1)
+	switch {
+	case uac >= 0:
+		uac = int64(uint32(uac)) &^ uacComputed
+	case n.is("computer"):
+		uac = uacWorkstation
+	default:
+		uac = uacNormal
+	}
+	n.put(k.uac, []string{itoa(int64(int32(uint32(uac))))})
+	defaults := map[*Attribute]string{
+		k.accountExpires: itoa(Never), k.codePage: "0", k.countryCode: "0", k.pwdLastSet: "0",
+		k.primaryGroup: itoa(defaultPrimaryGroup(n, uac)),
+	}
+	for def, v := range defaults {
+		if n.first(def) == "" {
+			n.put(def, []string{v})
+		}
+	}
+	// Files have no passwords: an account that is enabled, or whose password
+	// was set once, has one nobody here knows.
+	if n.secret == nil && (uac&uacDisabled == 0 && uac&uacNotRequired == 0 || n.int(k.pwdLastSet, 0) != 0) {
+		n.secret = &secret{}
+	}
+}
+
+// unique reports names used twice: account names are faults.
+func (l *loader) unique(e *entry) {
+	r, k := l.t.rep, l.t.rep.sch
+	if sam := e.node.first(k.sam); sam != "" {
+		if l.sams == nil {
+			l.sams, l.upns = map[string]*entry{}, map[string]*entry{}
+		}
+		if other := l.sams[fold(sam)]; other != nil {
+			l.fault(e, "the same sAMAccountName as %s", other.rec.DN)
+		}
+		l.sams[fold(sam)] = e
+	}
+	if upn := e.node.first(r.sch.upn); upn != "" {
+		if other := l.upns[fold(upn)]; other != nil {
+			l.warn(e, "the same userPrincipalName as %s", other.rec.DN)
+		}
+		l.upns[fold(upn)] = e
+	}
+}
+
+// resolveRefs links the objects. A name that is not there is kept as text.
+func (l *loader) resolveRefs() {
+	r := l.t.rep
+	for _, p := range l.refs {
+		target, err := r.resolve(p.text)
+		switch {
+		case p.back && err != nil:
+			l.warn(p.e, "%s refers to %s, which is not there", p.def.other.Name, p.text)
+		case p.back:
+			l.t.link(target, p.def, linkVal{n: p.e.node})
+		case err == nil:
+			l.t.link(p.e.node, p.def, linkVal{n: target})
+		default:
+			d, bad := ParseDN(p.text)
+			if bad != nil {
+				l.fault(p.e, "a value of %s is no DN", p.def.Name)
+				continue
+			}
+			if !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
+				l.warn(p.e, "%s refers to %s, which is not there", p.def.Name, p.text)
+			}
+			l.t.link(p.e.node, p.def, linkVal{text: d.String()})
+		}
+	}
+	for _, e := range l.entries {
+		for _, s := range e.node.links {
+			if s.def.SingleValued && len(s.list) > 1 {
+				l.fault(e, "%s has %d values and may have one", s.def.Name, len(s.list))
+			}
+		}
+	}
+}
+
+// controllers makes the DCs and gives them their own values.
+func (l *loader) controllers() {
+	r, k := l.t.rep, l.t.rep.sch
+	var hosts []*node
+	for _, e := range l.entries {
+		if n := e.node; n.is("computer") && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
+			hosts = append(hosts, n)
+		}
+	}
+	sort.Slice(hosts, func(i, j int) bool { return fold(hosts[i].rdn) < fold(hosts[j].rdn) })
+	add := func(name string, readOnly bool) {
+		c := &DC{domain: l.d, name: strings.ToLower(name), index: len(l.d.dcs), rep: r}
+		c.readOnly.Store(readOnly)
+		l.d.dcs = append(l.d.dcs, c)
+	}
+	for _, n := range hosts {
+		add(n.rdn, n.int(k.uac, 0)&uacPartialSecrets != 0)
+	}
+	if len(hosts) == 0 {
+		add("dc1", false)
+		add("dc2", false)
+	}
+	for _, p := range l.locals {
+		l.setLocal(p)
+	}
+}
+
+func (l *loader) setLocal(p pendingLocal) {
+	dc := 0
+	for i, c := range l.d.dcs {
+		if p.dc == c.name {
+			dc = i
+		}
+	}
+	s := p.n.localFor(dc, len(l.d.dcs))
+	switch p.key {
+	case "lastlogon":
+		s.lastLogon = p.value
+	case "badpasswordtime":
+		s.badPasswordTime = p.value
+	case "badpwdcount":
+		s.badPwdCount = int32(p.value)
+	case "logoncount":
+		s.logonCount = int32(p.value)
+	}
+}

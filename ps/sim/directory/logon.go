@@ -1,0 +1,109 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Logon tries a password as a client would, by sAMAccountName. A wrong one is
+// counted on this DC and locks the account out as the policy says; a right one
+// writes this DC's lastLogon, and lastLogonTimestamp when that is old enough
+// (facts E17b). Errors are KindLogon: 1326, 1331 disabled, 1793 expired, 1909
+// locked out, 1907 must change, 1330 password expired. An account that came
+// from a file without passwords accepts none.
+func (c *DC) Logon(ctx context.Context, account, password string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, e := c.begin("logon")
+	if e != nil {
+		return e
+	}
+	refused, e := t.logon(account, password)
+	if err := t.end(e); err != nil {
+		return err
+	}
+	if refused != nil {
+		refused.Op = "logon"
+		return refused
+	}
+	return nil
+}
+
+// logon gives a refusal that is to be kept (the count of bad passwords) as its
+// first result.
+func (t *tx) logon(account, password string) (refused, err *Error) {
+	r, k := t.rep, t.rep.sch
+	n := r.bySAM(account)
+	no := func(code int) (*Error, *Error) {
+		return fail(code, KindLogon, account, "logon refused"), nil
+	}
+	if n == nil || !n.isAccount() {
+		return no(CodeLogonFailure)
+	}
+	if r.lockedOut(n, t.now) {
+		return no(CodeAccountLockedOut)
+	}
+	local := n.localFor(t.dc.index, len(r.dom.dcs))
+	p := r.policyFor(n)
+	if n.secret == nil || !n.secret.known || !n.checkPassword(password) {
+		t.badPassword(n, local, p)
+		return no(CodeLogonFailure)
+	}
+	switch {
+	case n.int(k.uac, 0)&uacDisabled != 0:
+		return no(CodeAccountDisabled)
+	case expired(n.int(k.accountExpires, 0), t.now):
+		return no(CodeAccountExpired)
+	case r.passwordExpired(n, t.now) && n.int(k.pwdLastSet, 0) == 0:
+		return no(CodePasswordMustChange)
+	case r.passwordExpired(n, t.now):
+		return no(CodePasswordExpired)
+	}
+	local.badPwdCount = 0
+	local.lastLogon = ToFileTime(t.now)
+	local.logonCount++
+	if n.int(k.lockoutTime, 0) != 0 {
+		t.set(n, k.lockoutTime, "0")
+	}
+	t.logonStamp(n)
+	return nil, nil
+}
+
+func expired(fileTime int64, now time.Time) bool {
+	at, ok := FromFileTime(fileTime)
+	return ok && !now.Before(at)
+}
+
+func (t *tx) badPassword(n *node, local *localState, p policy) {
+	if last, ok := FromFileTime(local.badPasswordTime); ok && p.lockWindow != 0 && t.now.Sub(last) > p.lockWindow {
+		local.badPwdCount = 0
+	}
+	local.badPwdCount++
+	local.badPasswordTime = ToFileTime(t.now)
+	if p.lockThreshold > 0 && int(local.badPwdCount) >= p.lockThreshold && n.sid.RID() != 500 {
+		t.set(n, t.rep.sch.lockoutTime, itoa(ToFileTime(t.now)))
+	}
+}
+
+// logonStamp renews lastLogonTimestamp when it is older than 14 days minus a
+// share of 5 days that the account's GUID decides.
+func (t *tx) logonStamp(n *node) {
+	k := t.rep.sch
+	days := t.rep.root.int(k.logonSync, 14)
+	if days == 0 {
+		return
+	}
+	slack := time.Duration(n.guid[0]) * 5 * 24 * time.Hour / 256
+	last, ok := FromFileTime(n.int(k.lastLogonStamp, 0))
+	if !ok || t.now.Sub(last) >= time.Duration(days)*24*time.Hour-slack {
+		t.set(n, k.lastLogonStamp, itoa(ToFileTime(t.now)))
+	}
+}
+
+// IsNotFound tells whether err says that an object does not exist.
+func IsNotFound(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == KindNotFound
+}

@@ -1,0 +1,379 @@
+package directory
+
+import (
+	"strconv"
+	"strings"
+)
+
+// truth is the three-valued outcome of a filter: an item about an attribute or
+// value the directory does not know is neither true nor false, and its
+// negation is not true either.
+type truth uint8
+
+const (
+	no truth = iota
+	yes
+	unknown
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// matcher is a clause bound to a replica: attributes found, values folded,
+// references resolved. It is valid while the replica's lock is held.
+type matcher struct {
+	kind  clauseKind
+	subs  []*matcher
+	def   *Attribute
+	value string   // folded for equality, canonical for comparing
+	num   int64    // the value as a number
+	parts []string // folded
+	rule  string
+	never bool           // the item is unknown for every object
+	node  *node          // the object a DN value names
+	chain map[*node]bool // the objects an in-chain rule reaches
+	class *Class         // objectClass=class
+	cat   string         // objectCategory: folded DN
+}
+
+// bind prepares a clause. Constructed attributes cannot be filtered by: 8238.
+func (v *view) bind(c *clause) (*matcher, *Error) {
+	m := &matcher{kind: c.kind, rule: c.rule}
+	if c.kind <= clauseNot {
+		for _, s := range c.subs {
+			b, err := v.bind(s)
+			if err != nil {
+				return nil, err
+			}
+			m.subs = append(m.subs, b)
+		}
+		return m, nil
+	}
+	if strings.EqualFold(c.attr, "anr") {
+		return v.bindANR(c)
+	}
+	name, _, _ := strings.Cut(c.attr, ";")
+	def, ok := v.rep.dom.schema.Attribute(name)
+	if !ok || def.hidden() {
+		m.never = true
+		return m, nil
+	}
+	if def.Constructed {
+		return nil, failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name, "a constructed attribute cannot stand in a filter")
+	}
+	m.def = def
+	switch c.kind {
+	case clausePresent:
+	case clauseSubstring:
+		v.bindSubstring(m, c)
+	case clauseRule:
+		v.bindRule(m, c)
+	default:
+		v.bindValue(m, c.value)
+	}
+	return m, nil
+}
+
+func (v *view) bindSubstring(m *matcher, c *clause) {
+	switch m.def.Syntax {
+	case SyntaxUnicode, SyntaxIA5, SyntaxNumeric, SyntaxOID:
+		m.parts = make([]string, len(c.parts))
+		for i, p := range c.parts {
+			m.parts[i] = fold(p)
+		}
+	case SyntaxCaseExact, SyntaxOctets, SyntaxSID, SyntaxGUID:
+		m.parts = c.parts
+	default:
+		m.never = true // numbers, names, times and truth values have no parts
+	}
+}
+
+func (v *view) bindValue(m *matcher, value string) {
+	switch m.def.key {
+	case "objectcategory":
+		m.cat = v.categoryKey(value)
+		m.never = m.cat == ""
+		return
+	case "objectclass":
+		cls, ok := v.rep.dom.schema.Class(value)
+		m.class, m.never = cls, !ok
+		return
+	}
+	switch m.def.Syntax {
+	case SyntaxDN:
+		v.bindDN(m, value)
+	case SyntaxInteger, SyntaxLarge:
+		n, err := strconv.ParseInt(value, 10, 64)
+		m.num, m.value, m.never = n, itoa(n), err != nil
+		if m.def.Syntax == SyntaxInteger && err == nil {
+			m.num = int64(int32(n))
+			m.value = itoa(m.num)
+		}
+	case SyntaxTime:
+		t, ok := parseTime(value)
+		m.value, m.never = t.Format(timeLayout), !ok
+	case SyntaxSID:
+		if sid, ok := ParseSID(value); ok {
+			value = sid.raw
+		}
+		m.value = value
+	case SyntaxBool:
+		m.value, m.never = value, value != "TRUE" && value != "FALSE"
+	default:
+		m.value = m.def.matchKey(value)
+	}
+}
+
+// categoryKey resolves a class name to its category, as the directory does.
+func (v *view) categoryKey(value string) string {
+	if d, err := ParseDN(value); err == nil && strings.ContainsRune(value, '=') {
+		return d.Key()
+	}
+	c, ok := v.rep.dom.schema.Class(value)
+	if !ok {
+		return ""
+	}
+	d, err := ParseDN("CN=" + c.Category + ",CN=Schema," + v.rep.dom.configNC)
+	if err != nil {
+		return ""
+	}
+	return d.Key()
+}
+
+func (v *view) bindDN(m *matcher, value string) {
+	n, err := v.rep.resolve(value)
+	if err == nil {
+		m.node = n
+		m.value = ""
+		return
+	}
+	d, bad := ParseDN(value)
+	m.value, m.never = d.Key(), bad != nil
+}
+
+func (v *view) bindRule(m *matcher, c *clause) {
+	switch c.rule {
+	case ruleBitAnd, ruleBitOr:
+		n, err := strconv.ParseInt(c.value, 10, 64)
+		m.num = n
+		m.never = err != nil || m.def.Syntax != SyntaxInteger && m.def.Syntax != SyntaxLarge
+		if m.def.Syntax == SyntaxInteger {
+			m.num = int64(uint32(n))
+		}
+	case ruleInChain:
+		n, err := v.rep.resolve(c.value)
+		if err != nil || m.def.other == nil {
+			m.never = true
+			return
+		}
+		m.chain = reach(n, m.def.other)
+	}
+}
+
+// reach are all nodes that lead to n through the attribute whose other side is
+// back. Rings end by themselves.
+func reach(n *node, back *Attribute) map[*node]bool {
+	seen := map[*node]bool{}
+	queue := []*node{n}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, l := range at.linkVals(back) {
+			if l.n != nil && !seen[l.n] && !l.n.deleted {
+				seen[l.n] = true
+				queue = append(queue, l.n)
+			}
+		}
+	}
+	return seen
+}
+
+// bindANR spells ambiguous name resolution out: a prefix of any of the anr
+// attributes, or first and last name in either order.
+func (v *view) bindANR(c *clause) (*matcher, *Error) {
+	text := c.value
+	if c.kind == clauseSubstring {
+		text = strings.Join(c.parts, "")
+	}
+	text = strings.TrimSpace(text)
+	exact := strings.HasPrefix(text, "=")
+	text = strings.TrimPrefix(text, "=")
+	or := &clause{kind: clauseOr}
+	item := func(attr, s string) *clause {
+		if exact {
+			return &clause{kind: clauseEqual, attr: attr, value: s}
+		}
+		return &clause{kind: clauseSubstring, attr: attr, parts: []string{s, ""}}
+	}
+	for _, a := range v.rep.anr {
+		or.subs = append(or.subs, item(a.Name, text))
+	}
+	if first, last, ok := strings.Cut(text, " "); ok {
+		last = strings.TrimSpace(last)
+		for _, p := range [][2]string{{first, last}, {last, first}} {
+			or.subs = append(or.subs, &clause{kind: clauseAnd, subs: []*clause{item("givenName", p[0]), item("sn", p[1])}})
+		}
+	}
+	if text == "" {
+		return &matcher{kind: clausePresent, never: true}, nil
+	}
+	return v.bind(or)
+}
+
+// match evaluates the filter for a node.
+func (v *view) match(m *matcher, n *node) truth {
+	switch m.kind {
+	case clauseAnd:
+		result := yes
+		for _, s := range m.subs {
+			switch v.match(s, n) {
+			case no:
+				return no
+			case unknown:
+				result = unknown
+			}
+		}
+		return result
+	case clauseOr:
+		result := no
+		for _, s := range m.subs {
+			switch v.match(s, n) {
+			case yes:
+				return yes
+			case unknown:
+				result = unknown
+			}
+		}
+		return result
+	case clauseNot:
+		switch v.match(m.subs[0], n) {
+		case yes:
+			return no
+		case no:
+			return yes
+		}
+		return unknown
+	}
+	if m.never {
+		return unknown
+	}
+	return truthOf(v.matchItem(m, n))
+}
+
+func (v *view) matchItem(m *matcher, n *node) bool {
+	switch m.kind {
+	case clausePresent:
+		return v.has(n, m.def)
+	case clauseRule:
+		if m.rule == ruleInChain {
+			return m.chain[n]
+		}
+	case clauseEqual, clauseApprox:
+		switch {
+		case m.class != nil:
+			return n.class == m.class || n.class.is(m.class.Name)
+		case m.cat != "":
+			return v.rep.categoryOf(n) == m.cat
+		case m.def.Syntax == SyntaxDN:
+			return v.matchDN(m, n)
+		}
+	}
+	var buf [4]string
+	for _, raw := range v.raw(n, m.def, buf[:0]) {
+		if m.matchValue(raw) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) matchDN(m *matcher, n *node) bool {
+	if m.def.key == "distinguishedname" {
+		return m.node == n
+	}
+	if m.def.get == nil {
+		if s := n.linkSet(m.def); s != nil {
+			if m.node != nil {
+				return s.find(linkVal{n: m.node}) >= 0
+			}
+			for _, l := range s.list {
+				if l.n == nil && m.def.matchKey(l.text) == m.value {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	var buf [2]string
+	want := m.value
+	if m.node != nil {
+		want = m.def.matchKey(m.node.dn())
+	}
+	for _, raw := range v.raw(n, m.def, buf[:0]) {
+		if m.def.matchKey(raw) == want {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) matchValue(raw string) bool {
+	switch m.kind {
+	case clauseEqual, clauseApprox:
+		return m.def.matchKey(raw) == m.value
+	case clauseSubstring:
+		return matchParts(m.def.matchKey(raw), m.parts)
+	case clauseGreater, clauseLess:
+		c := m.compare(raw)
+		return c == 0 || c > 0 == (m.kind == clauseGreater)
+	case clauseRule:
+		n, err := strconv.ParseInt(raw, 10, 64)
+		if err != nil {
+			return false
+		}
+		if m.def.Syntax == SyntaxInteger {
+			n = int64(uint32(n))
+		}
+		if m.rule == ruleBitAnd {
+			return n&m.num == m.num
+		}
+		return n&m.num != 0
+	}
+	return false
+}
+
+// compare orders a raw value against the filter's.
+func (m *matcher) compare(raw string) int {
+	if m.def.Syntax == SyntaxInteger || m.def.Syntax == SyntaxLarge {
+		n, _ := strconv.ParseInt(raw, 10, 64)
+		switch {
+		case n < m.num:
+			return -1
+		case n > m.num:
+			return 1
+		}
+		return 0
+	}
+	return strings.Compare(m.def.matchKey(raw), m.value)
+}
+
+// matchParts holds folded text against first*middle*last.
+func matchParts(s string, parts []string) bool {
+	last := len(parts) - 1
+	if !strings.HasPrefix(s, parts[0]) {
+		return false
+	}
+	s = s[len(parts[0]):]
+	for _, p := range parts[1:last] {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return strings.HasSuffix(s, parts[last])
+}

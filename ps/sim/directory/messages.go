@@ -1,0 +1,108 @@
+package directory
+
+// Message is the operating system's text of the code in the culture's
+// language: German for "de..." cultures, English for all others (facts D3). A
+// code without a text of its own gets the one of an unspecified error.
+func (e *Error) Message(culture string) string { return Message(e.Code, culture) }
+
+// Message is the text of a Win32 code, see Error.Message.
+func Message(code int, culture string) string {
+	m, ok := messages[code]
+	if !ok {
+		m = messages[CodeUnspecified]
+	}
+	if len(culture) >= 2 && (culture[0]|0x20) == 'd' && (culture[1]|0x20) == 'e' {
+		return m[1]
+	}
+	return m[0]
+}
+
+// messages are the texts by code: English, German.
+var messages = map[int][2]string{
+	CodeUnspecified:         {"An unspecified error has occurred", "Es ist ein unbekannter Fehler aufgetreten"},
+	CodeAccessDenied:        {"Access is denied", "Zugriff verweigert"},
+	CodeInvalidPassword:     {"The specified network password is not correct", "Das angegebene Netzwerkkennwort ist falsch"},
+	CodeInvalidParameter:    {"The parameter is incorrect", "Falscher Parameter"},
+	CodeTooManyConnections:  {"The server has refused further connections of this account", "Der Server hat weitere Verbindungen dieses Kontos abgelehnt"},
+	CodeBadAccountName:      {"The name provided is not a properly formed account name", "Der angegebene Name ist kein ordnungsgemäßer Kontoname"},
+	CodeMemberNotInGroup:    {"The specified user account is not a member of the specified group account", "Das angegebene Benutzerkonto ist kein Mitglied des angegebenen Gruppenkontos"},
+	CodeAccountExists:       {"The specified account already exists", "Das angegebene Konto ist bereits vorhanden"},
+	CodeUserUnknown:         {"The specified account does not exist", "Das angegebene Konto ist nicht vorhanden"},
+	CodeGroupExists:         {"The specified group already exists", "Die angegebene Gruppe ist bereits vorhanden"},
+	CodeGroupUnknown:        {"The specified group does not exist", "Die angegebene Gruppe ist nicht vorhanden"},
+	CodePasswordRestriction: {"The password does not meet the length, complexity, or history requirement of the domain", "Das Kennwort entspricht nicht den Anforderungen der Domäne an Länge, Komplexität oder Verlauf"},
+	CodeLogonFailure:        {"The user name or password is incorrect", "Der Benutzername oder das Kennwort ist falsch"},
+	CodeAccountRestriction:  {"Account restrictions are preventing this user from signing in", "Die Anmeldung dieses Benutzers ist aufgrund von Kontoeinschränkungen nicht möglich"},
+	CodePasswordExpired:     {"The password for this account has expired", "Das Kennwort für dieses Konto ist abgelaufen"},
+	CodeAccountDisabled:     {"This user can't sign in because this account is currently disabled", "Die Anmeldung ist nicht möglich, da dieses Konto zurzeit deaktiviert ist"},
+	CodeDirectoryNotFound:   {"Unable to find a default server with Active Directory Web Services running", "Es wurde kein Standardserver gefunden, auf dem die Active Directory-Webdienste ausgeführt werden"},
+	CodeSpecialAccount:      {"Cannot perform this operation on built-in accounts", "Dieser Vorgang kann für integrierte Konten nicht ausgeführt werden"},
+	CodePrimaryGroup:        {"The user cannot be removed from a group because the group is currently the user's primary group", "Der Benutzer kann nicht aus der Gruppe entfernt werden, da diese zurzeit die primäre Gruppe des Benutzers ist"},
+	CodeNotMember:           {"The specified account name is not a member of the group", "Der angegebene Kontoname ist kein Mitglied der Gruppe"},
+	CodeAlreadyMember:       {"The specified account name is already a member of the group", "Der angegebene Kontoname ist bereits Mitglied der Gruppe"},
+	CodeAliasExists:         {"The specified local group already exists", "Die angegebene lokale Gruppe ist bereits vorhanden"},
+	CodeMembersPrimaryGroup: {"Logon failure: the user has not been granted the requested logon type at this computer", "Anmeldung fehlgeschlagen: Der Anmeldetyp ist auf diesem Computer nicht erlaubt"},
+	CodeNoSuchMember:        {"A member could not be added to or removed from the local group because the member does not exist", "Ein Mitglied konnte nicht hinzugefügt oder entfernt werden, da es nicht vorhanden ist"},
+	CodeAccountExpired:      {"The user's account has expired", "Das Benutzerkonto ist abgelaufen"},
+	CodePasswordMustChange:  {"The user's password must be changed before signing in", "Das Kennwort des Benutzers muss vor der Anmeldung geändert werden"},
+	CodeAccountLockedOut:    {"The referenced account is currently locked out and may not be logged on to", "Das angegebene Konto ist momentan gesperrt"},
+	CodeObjectExists:        {"The object already exists", "Das Objekt ist bereits vorhanden"},
+	CodeNoSuchAttribute:     {"The specified directory service attribute or value does not exist", "Das angegebene Verzeichnisdienstattribut oder der Wert ist nicht vorhanden"},
+	CodeInvalidSyntax:       {"The attribute syntax specified to the directory service is invalid", "Die angegebene Attributsyntax ist ungültig"},
+	CodeUndefinedAttribute:  {"The attribute type specified to the directory service is not defined", "Der angegebene Attributtyp ist nicht definiert"},
+	CodeBusy:                {"The directory service is busy", "Der Verzeichnisdienst ist ausgelastet"},
+	CodeNoRIDs:              {"The directory service was unable to allocate a relative identifier", "Der Verzeichnisdienst konnte keine relative Kennung reservieren"},
+	CodeClassViolation:      {"The requested operation did not satisfy one or more constraints associated with the class of the object", "Der angeforderte Vorgang erfüllt mindestens eine Bedingung der Objektklasse nicht"},
+	CodeNonLeaf:             {"The directory service can perform the requested operation only on a leaf object", "Der Verzeichnisdienst kann den angeforderten Vorgang nur für ein Blattobjekt ausführen"},
+	CodeOnRDN:               {"The directory service cannot perform the requested operation on the RDN attribute of an object", "Der Vorgang kann für das RDN-Attribut eines Objekts nicht ausgeführt werden"},
+	CodeModifyClass:         {"The directory service detected an attempt to modify the object class of an object", "Es wurde versucht, die Objektklasse eines Objekts zu ändern"},
+	CodeSingleDomainMove:    {"The requested cross-domain move operation could not be performed", "Der domänenübergreifende Verschiebevorgang konnte nicht ausgeführt werden"},
+	CodeTimeLimit:           {"The time limit for this request was exceeded", "Das Zeitlimit für diese Anforderung wurde überschritten"},
+	CodeSizeLimit:           {"The size limit for this request was exceeded", "Das Größenlimit für diese Anforderung wurde überschritten"},
+	CodeAdminLimit:          {"The administrative limit for this request was exceeded", "Das Verwaltungslimit für diese Anforderung wurde überschritten"},
+	CodeReferral:            {"A referral was returned from the server", "Eine Referenzauswertung wurde vom Server zurückgesendet"},
+	CodeInappropriateMatch:  {"There was an inappropriate matching", "Es liegt eine unzulässige Übereinstimmung vor"},
+	CodeConstraint:          {"A constraint violation occurred", "Eine Einschränkung wurde verletzt"},
+	CodeNoSuchObject:        {"There is no such object on the server", "Dieses Objekt ist auf dem Server nicht vorhanden"},
+	CodeInvalidDN:           {"An invalid dn syntax has been specified", "Es wurde eine ungültige DN-Syntax angegeben"},
+	CodeUnwilling:           {"The server is unwilling to process the request", "Der Server kann die Anforderung nicht verarbeiten"},
+	CodeNaming:              {"There is a naming violation", "Es liegt eine Namensverletzung vor"},
+	CodeFilterUnknown:       {"The search filter cannot be recognized", "Der Suchfilter wurde nicht erkannt"},
+	CodeNameExists:          {"An attempt was made to add an object to the directory with a name that is already in use", "Es wurde versucht, dem Verzeichnis ein Objekt mit einem bereits verwendeten Namen hinzuzufügen"},
+	CodeIllegalModify:       {"Illegal modify operation. Some aspect of the modification is not permitted", "Unzulässiger Änderungsvorgang. Ein Aspekt der Änderung ist nicht erlaubt"},
+	CodeClassRequired:       {"The object class attribute must be specified", "Das Objektklassenattribut muss angegeben werden"},
+	CodeMissingRequired:     {"A required attribute is missing", "Ein erforderliches Attribut fehlt"},
+	CodeNotDefinedForClass:  {"An attempt was made to modify an object to include an attribute that is not legal for its class", "Es wurde versucht, einem Objekt ein für seine Klasse unzulässiges Attribut hinzuzufügen"},
+	CodeCannotAddValues:     {"The specified attribute cannot have values added", "Dem angegebenen Attribut können keine Werte hinzugefügt werden"},
+	CodeSingleValue:         {"Multiple values were specified for an attribute that can have only one value", "Für ein Attribut, das nur einen Wert haben darf, wurden mehrere Werte angegeben"},
+	CodeRange:               {"A value for the attribute was not in the acceptable range of values", "Ein Attributwert liegt nicht im zulässigen Bereich"},
+	CodeValueExists:         {"The specified value already exists", "Der angegebene Wert ist bereits vorhanden"},
+	CodeMissingAttribute:    {"The attribute cannot be removed because it is not present on the object", "Das Attribut kann nicht entfernt werden, da es für das Objekt nicht vorhanden ist"},
+	CodeMissingValue:        {"The attribute value cannot be removed because it is not present on the object", "Der Attributwert kann nicht entfernt werden, da er für das Objekt nicht vorhanden ist"},
+	CodeNoParent:            {"The operation could not be performed because the object's parent is either uninstantiated or deleted", "Der Vorgang konnte nicht ausgeführt werden, da das übergeordnete Objekt nicht instanziiert oder gelöscht ist"},
+	CodeChildrenExist:       {"The operation cannot be performed because child objects exist. This operation can only be performed on a leaf object", "Der Vorgang kann nicht ausgeführt werden, da untergeordnete Objekte vorhanden sind"},
+	CodeNotFound:            {"Directory object not found", "Das Verzeichnisobjekt wurde nicht gefunden"},
+	CodeBadNameSyntax:       {"The object name has bad syntax", "Der Objektname hat eine ungültige Syntax"},
+	CodeInsufficientRights:  {"Insufficient access rights to perform the operation", "Die Zugriffsrechte reichen für diesen Vorgang nicht aus"},
+	CodeIllegalSuperior:     {"The object cannot be added because the parent is not on the list of possible superiors", "Das Objekt kann nicht hinzugefügt werden, da das übergeordnete Objekt nicht zulässig ist"},
+	CodeOwnedBySAM:          {"Access to the attribute is not permitted because the attribute is owned by the Security Accounts Manager (SAM)", "Der Zugriff auf das Attribut ist nicht zulässig, da es der Sicherheitskontenverwaltung (SAM) gehört"},
+	CodeNameTooLong:         {"The name is too long", "Der Name ist zu lang"},
+	CodeNameValueTooLong:    {"The name value is too long", "Der Namenswert ist zu lang"},
+	CodeNameUnparseable:     {"The directory service encountered an error parsing a name", "Beim Auswerten eines Namens ist ein Fehler aufgetreten"},
+	CodeNameTypeUnknown:     {"The directory service cannot get the attribute type for a name", "Der Attributtyp eines Namens kann nicht ermittelt werden"},
+	CodeCannotDelete:        {"The requested delete operation could not be performed", "Der angeforderte Löschvorgang konnte nicht ausgeführt werden"},
+	CodeInvalidGroupType:    {"The specified group type is invalid", "Der angegebene Gruppentyp ist ungültig"},
+	CodeGlobalNoLocal:       {"A global group cannot have a local group as a member", "Eine globale Gruppe kann keine lokale Gruppe als Mitglied haben"},
+	CodeGlobalNoUniversal:   {"A global group cannot have a universal group as a member", "Eine globale Gruppe kann keine universelle Gruppe als Mitglied haben"},
+	CodeUniversalNoLocal:    {"A universal group cannot have a local group as a member", "Eine universelle Gruppe kann keine lokale Gruppe als Mitglied haben"},
+	CodeGlobalNoCrossDomain: {"A global group cannot have a cross-domain member", "Eine globale Gruppe kann kein domänenübergreifendes Mitglied haben"},
+	CodeLocalNoCrossLocal:   {"A local group cannot have another cross domain local group as a member", "Eine lokale Gruppe kann keine lokale Gruppe einer anderen Domäne als Mitglied haben"},
+	CodePrimaryMembers:      {"A group with primary members cannot change to a security-disabled group", "Eine Gruppe mit primären Mitgliedern kann nicht in eine Gruppe ohne Sicherheit umgewandelt werden"},
+	CodeFSPInUniversal:      {"Foreign security principals cannot be members of universal groups", "Fremde Sicherheitsprinzipale können keine Mitglieder universeller Gruppen sein"},
+	CodeMachineQuota:        {"Your computer could not be joined to the domain. You have exceeded the maximum number of computer accounts you are allowed to create in this domain", "Der Computer konnte der Domäne nicht beitreten. Die Höchstzahl der Computerkonten ist überschritten"},
+	CodeCriticalObject:      {"Critical Directory Service System objects cannot be deleted during tree delete operations. The tree delete may have been partially performed", "Wichtige Systemobjekte des Verzeichnisdienstes können beim Löschen einer Struktur nicht gelöscht werden. Der Vorgang wurde möglicherweise teilweise ausgeführt"},
+	CodeNotOnReadOnlyDC:     {"The requested operation is not supported on a read-only domain controller", "Der Vorgang wird auf einem schreibgeschützten Domänencontroller nicht unterstützt"},
+	CodeUndeleteNameExists:  {"Insufficient attributes were given to create an object. This object may not exist because it may have been deleted and already garbage collected", "Zum Erstellen des Objekts wurden nicht genügend Attribute angegeben"},
+	CodeSPNExists:           {"The operation failed because SPN value provided for addition/modification is not unique forest-wide", "Der Vorgang ist fehlgeschlagen, da der angegebene SPN-Wert in der Gesamtstruktur nicht eindeutig ist"},
+	CodeUPNExists:           {"The operation failed because UPN value provided for addition/modification is not unique forest-wide", "Der Vorgang ist fehlgeschlagen, da der angegebene UPN-Wert in der Gesamtstruktur nicht eindeutig ist"},
+}

@@ -1,0 +1,363 @@
+package directory
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Modify applies the changes in order, all or none. It may change everything
+// that the schema does not reserve, including member, userAccountControl,
+// groupType, pwdLastSet (0 and -1 only), lockoutTime (0 only), accountExpires,
+// primaryGroupID and unicodePwd (replace: reset; delete with the old one and
+// add with the new one: change). sAMAccountName, userPrincipalName and
+// servicePrincipalName are checked for uniqueness. The RDN attribute and name
+// cannot be changed (8214), nor the class (8215); links are changed at their
+// forward side (memberOf: 8346). Values equal to the stored ones are no write.
+func (c *DC) Modify(ctx context.Context, ref string, changes []Change, opts ModifyOptions) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, e := c.begin("modify")
+	if e != nil {
+		return e
+	}
+	return t.end(t.modify(ref, changes, opts))
+}
+
+func (t *tx) modify(ref string, changes []Change, opts ModifyOptions) *Error {
+	n, err := t.rep.resolve(ref)
+	if err != nil {
+		return err
+	}
+	if !n.writable() {
+		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to write properties")
+	}
+	m := modifier{tx: t, n: n, permissive: opts.Permissive}
+	for _, c := range changes {
+		if err := m.apply(c); err != nil {
+			if err.DN == "" {
+				err.DN = n.dn()
+			}
+			return err
+		}
+	}
+	return m.finish()
+}
+
+// modifier carries one object's changes out.
+type modifier struct {
+	*tx
+	n          *node
+	adding     bool // the object is being created
+	permissive bool
+	sam        string // the made-up name, which may look odd
+	oldPwd     string // from a delete of unicodePwd
+	hasOldPwd  bool
+}
+
+func (m *modifier) apply(c Change) *Error {
+	def, ok := m.rep.dom.schema.Attribute(c.Name)
+	if !ok {
+		return failAttr(CodeInvalidParameter, KindSyntax, m.n.dn(), c.Name, "the schema has no such attribute")
+	}
+	if err := m.mayWrite(def, c); err != nil {
+		return err
+	}
+	if special, ok := specials[def.key]; ok {
+		done, err := special(m, def, c)
+		if done || err != nil {
+			return err
+		}
+	}
+	if def.Syntax == SyntaxDN {
+		return m.applyRefs(def, c)
+	}
+	vals, err := m.encode(def, c.Values)
+	if err != nil {
+		return err
+	}
+	return m.applyValues(def, c.Op, vals)
+}
+
+// mayWrite refuses what clients cannot write at all.
+func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
+	dn := m.n.dn()
+	switch {
+	case def.key == "objectclass":
+		return failAttr(CodeModifyClass, KindConstraint, dn, def.Name, "the class of an object is fixed")
+	case def.key == "name" || strings.EqualFold(def.key, m.n.rdnType):
+		if m.adding && def.key != "name" {
+			return m.sameAsRDN(def, c)
+		}
+		return failAttr(CodeOnRDN, KindConstraint, dn, def.Name, "the name is changed by renaming")
+	case def.key == "memberof", def.key == "samaccounttype", def.key == "objectsid", def.key == "sidhistory":
+		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "the directory derives the values")
+	case def.SystemOnly || def.Constructed || def.IsBackLink():
+		return failAttr(CodeIllegalModify, KindConstraint, dn, def.Name, "only the system writes the attribute")
+	case def.NotReplicated:
+		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "only the domain controller writes the attribute")
+	case !m.n.class.Allows(def):
+		return failAttr(CodeNotDefinedForClass, KindConstraint, dn, def.Name, "a %s has no such attribute", m.n.class.Name)
+	}
+	return nil
+}
+
+// sameAsRDN lets an add repeat the RDN's value.
+func (m *modifier) sameAsRDN(def *Attribute, c Change) *Error {
+	vals, err := m.encode(def, c.Values)
+	if err != nil {
+		return err
+	}
+	for _, v := range vals {
+		if fold(v) != fold(m.n.rdn) {
+			return failAttr(CodeOnRDN, KindConstraint, m.n.dn(), def.Name, "the value differs from the name")
+		}
+	}
+	return nil
+}
+
+func (m *modifier) encode(def *Attribute, values []any) ([]string, *Error) {
+	var out []string
+	for _, v := range values {
+		raw, err := def.encode(v)
+		if err == nil {
+			err = def.checkRange(raw)
+		}
+		if err != nil {
+			err.DN = m.n.dn()
+			return nil, err
+		}
+		out = append(out, raw)
+	}
+	return out, nil
+}
+
+// applyValues changes plainly stored values.
+func (m *modifier) applyValues(def *Attribute, op ChangeOp, vals []string) *Error {
+	if def == m.rep.dom.schema.must(strings.ToLower(m.n.rdnType)) {
+		return nil // repeated at adding, see sameAsRDN
+	}
+	var now []string
+	for _, s := range m.n.get(def) {
+		now = append(now, s.val)
+	}
+	switch op {
+	case OpReplace:
+		now = nil
+		for _, v := range vals {
+			if indexOf(def, now, v) >= 0 {
+				return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "a value is given twice")
+			}
+			now = append(now, v)
+		}
+	case OpClear:
+		now = nil
+	case OpAdd:
+		if len(vals) == 0 {
+			return nil
+		}
+		for _, v := range vals {
+			switch {
+			case indexOf(def, now, v) < 0:
+				now = append(now, v)
+			case !m.permissive:
+				return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value is there already")
+			}
+		}
+	case OpDelete:
+		var err *Error
+		if now, err = m.without(def, now, vals); err != nil {
+			return err
+		}
+	}
+	if def.SingleValued && len(now) > 1 {
+		return failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has one value")
+	}
+	m.set(m.n, def, now...)
+	return nil
+}
+
+func (m *modifier) without(def *Attribute, now, vals []string) ([]string, *Error) {
+	if len(vals) == 0 {
+		if len(now) == 0 && !m.permissive {
+			return nil, failAttr(CodeMissingAttribute, KindConstraint, m.n.dn(), def.Name, "the attribute has no value")
+		}
+		return nil, nil
+	}
+	for _, v := range vals {
+		i := indexOf(def, now, v)
+		switch {
+		case i >= 0:
+			now = append(now[:i:i], now[i+1:]...)
+		case !m.permissive:
+			return nil, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value is not there")
+		}
+	}
+	return now, nil
+}
+
+func indexOf(def *Attribute, vals []string, v string) int {
+	key := def.matchKey(v)
+	for i, x := range vals {
+		if def.matchKey(x) == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// applyRefs changes an attribute whose values are names of objects.
+func (m *modifier) applyRefs(def *Attribute, c Change) *Error {
+	refs := make([]linkVal, 0, len(c.Values))
+	for _, v := range c.Values {
+		raw, err := def.encode(v)
+		if err != nil {
+			return err
+		}
+		l, err := m.reference(def, raw, c.Op == OpDelete)
+		if err != nil {
+			return err
+		}
+		refs = append(refs, l)
+	}
+	now := m.n.linkVals(def)
+	switch {
+	case c.Op == OpDelete && len(refs) == 0 && len(now) == 0 && !m.permissive:
+		return failAttr(CodeMissingAttribute, KindConstraint, m.n.dn(), def.Name, "the attribute has no value")
+	case c.Op == OpReplace, c.Op == OpClear, c.Op == OpDelete && len(refs) == 0:
+		keep := refs
+		if c.Op != OpReplace {
+			keep = nil
+		}
+		for _, l := range append([]linkVal(nil), now...) {
+			if !containsLink(keep, l) {
+				if err := m.dropRef(def, l); err != nil {
+					return err
+				}
+			}
+		}
+		for _, l := range keep {
+			if !containsLink(now, l) {
+				if err := m.addRef(def, l); err != nil {
+					return err
+				}
+			}
+		}
+	case c.Op == OpAdd:
+		for _, l := range refs {
+			if err := m.addRef(def, l); err != nil {
+				return err
+			}
+		}
+	default:
+		for _, l := range refs {
+			if err := m.dropRef(def, l); err != nil {
+				return err
+			}
+		}
+	}
+	if def.SingleValued && len(m.n.linkVals(def)) > 1 {
+		return failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has one value")
+	}
+	return nil
+}
+
+func containsLink(list []linkVal, v linkVal) bool {
+	for _, l := range list {
+		if l.n == v.n && (v.n != nil || fold(l.text) == fold(v.text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// reference resolves a name in a value. Names outside the domain's partition
+// (schema, configuration) are kept as text; a missing object is 8333, unless
+// it is to be removed.
+func (m *modifier) reference(def *Attribute, raw string, removing bool) (linkVal, *Error) {
+	n, err := m.rep.resolve(raw)
+	if err == nil {
+		return linkVal{n: n}, nil
+	}
+	if d, bad := ParseDN(raw); bad == nil && (removing || strings.HasSuffix(d.Key(), fold(m.rep.dom.configNC))) {
+		return linkVal{text: d.String()}, nil
+	}
+	if err.Kind == KindNotFound {
+		err.Code = CodeNotFound
+	}
+	err.Value, err.DN, err.Attribute = raw, m.n.dn(), def.Name
+	return linkVal{}, err
+}
+
+func (m *modifier) addRef(def *Attribute, l linkVal) *Error {
+	if def == m.rep.sch.member {
+		return m.addMember(m.n, l, m.permissive)
+	}
+	if !m.link(m.n, def, l) && !m.permissive {
+		return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value is there already")
+	}
+	return nil
+}
+
+func (m *modifier) dropRef(def *Attribute, l linkVal) *Error {
+	if def == m.rep.sch.member {
+		return m.removeMember(m.n, l, m.permissive)
+	}
+	if !m.unlink(m.n, def, l) && !m.permissive {
+		return failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value is not there")
+	}
+	return nil
+}
+
+// finish holds what must be true after all changes.
+func (m *modifier) finish() *Error {
+	v := view{rep: m.rep, now: m.now}
+	for _, def := range m.n.class.required {
+		if def.hidden() || def.get != nil {
+			continue
+		}
+		if !v.has(m.n, def) {
+			return failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class demands the attribute")
+		}
+	}
+	return nil
+}
+
+// checkSAM holds an account name against its rules (facts C24): 1315.
+func (m *modifier) checkSAM(name string) *Error {
+	limit := 256
+	switch {
+	case m.n.is("computer"):
+		limit = 16
+	case m.n.isAccount():
+		limit = 20
+	}
+	bad := func(why string) *Error {
+		return failAttr(CodeBadAccountName, KindConstraint, m.n.dn(), "sAMAccountName", "%s", why)
+	}
+	switch {
+	case name == m.sam:
+	case strings.ContainsAny(name, "\"/\\[]:;|=,+*?<>"):
+		return bad("a forbidden character")
+	case strings.HasSuffix(name, "."), strings.Trim(name, ". ") == "":
+		return bad("a trailing dot")
+	case utf16Len(name) > limit:
+		return bad("longer than account names of this kind")
+	case strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
+		return bad("a control character")
+	}
+	for _, other := range m.rep.having(m.rep.sch.sam, name) {
+		if other != m.n {
+			code := CodeAccountExists
+			if m.n.isGroup() {
+				code = CodeGroupExists
+			}
+			e := failAttr(code, KindExists, m.n.dn(), "sAMAccountName", "the account name is in use")
+			e.Value = name
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package directory
+
+import (
+	"context"
+	"strings"
+)
+
+// Rename gives the object a new RDN value, unescaped (facts C21), in its
+// container. The same name in other case is a change; exactly the same one
+// succeeds without a write (facts E12). It works on protected objects (facts
+// E40). Taken: 8305; critical system objects: 8245.
+func (c *DC) Rename(ctx context.Context, ref, newName string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, e := c.begin("rename")
+	if e != nil {
+		return e
+	}
+	return t.end(t.rename(ref, newName))
+}
+
+func (t *tx) rename(ref, newName string) *Error {
+	n, err := t.rep.resolve(ref)
+	if err != nil {
+		return err
+	}
+	if newName == "" {
+		return fail(CodeNaming, KindConstraint, n.dn(), "an empty name")
+	}
+	return t.relocate(n, n.parent, RDN{n.rdnType, newName})
+}
+
+// Move puts the object with all that is below it under another parent (a
+// reference). Links follow. Protected: 5 (facts E40). Into itself or below:
+// 8245; taken: 8305; no such parent: 8329; a parent of a wrong class: 8345;
+// another domain: 8235; critical system objects: 8245.
+func (c *DC) Move(ctx context.Context, ref, newParent string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, e := c.begin("move")
+	if e != nil {
+		return e
+	}
+	return t.end(t.move(ref, newParent))
+}
+
+func (t *tx) move(ref, newParent string) *Error {
+	n, err := t.rep.resolve(ref)
+	if err != nil {
+		return err
+	}
+	parent, err := t.rep.resolve(newParent)
+	if err != nil {
+		if err.Kind == KindNotFound {
+			err.Code, err.Kind = CodeNoParent, KindNoParent
+		}
+		return err
+	}
+	if parent.under(n) {
+		return fail(CodeUnwilling, KindUnwilling, n.dn(), "an object cannot be moved below itself")
+	}
+	if parent == n.parent {
+		return nil
+	}
+	return t.relocate(n, parent, RDN{n.rdnType, n.rdn})
+}
+
+// relocate is renaming and moving.
+func (t *tx) relocate(n, parent *node, name RDN) *Error {
+	if n.parent == nil {
+		return fail(CodeUnwilling, KindUnwilling, n.dn(), "the domain's root stays")
+	}
+	if n.parent == parent && n.rdn == name.Value {
+		return nil
+	}
+	if n.isSystem(t.rep) {
+		return fail(CodeUnwilling, KindUnwilling, n.dn(), "a system object stays where it is")
+	}
+	if err := t.checkName(n, name); err != nil {
+		return err
+	}
+	moving := n.parent != parent
+	switch {
+	case moving && !n.removable():
+		return fail(CodeAccessDenied, KindDenied, n.dn(), "the object is protected from accidental deletion")
+	case moving && parent.denied(RightCreateChild):
+		return fail(CodeInsufficientRights, KindDenied, parent.dn(), "no right to create objects there")
+	case !n.writable():
+		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to write the name")
+	case moving && !n.class.mayLieUnder(parent.class):
+		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot lie under a %s", n.class.Name, parent.class.Name)
+	}
+	if other := parent.child(name.key()); other != nil && other != n {
+		return fail(CodeNameExists, KindExists, n.dn(), "the name is in use in the container")
+	}
+	t.place(n, parent, name)
+	return nil
+}
+
+// isSystem tells whether the object is one the system itself lives on: its
+// name and place are fixed. Built-in users and groups are critical too, but
+// may be renamed and moved, those of the Builtin container excepted.
+func (n *node) isSystem(r *replica) bool {
+	if n.parent == nil || n == r.bin || n.parent.is("builtinDomain") {
+		return true
+	}
+	return n.first(r.sch.critical) == "TRUE" && !n.isPrincipal()
+}
+
+// Delete removes a leaf: 8213 when it has children, 5 when it is protected,
+// 8398 for critical system objects and someone's primary group, 1371 for the
+// built-in accounts (Administrator, Guest, krbtgt) and groups. It leaves a
+// tombstone under CN=Deleted Objects with the same GUID (facts H20).
+func (c *DC) Delete(ctx context.Context, ref string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, e := c.begin("delete")
+	if e != nil {
+		return e
+	}
+	return t.end(t.delete(ref))
+}
+
+func (t *tx) delete(ref string) *Error {
+	n, err := t.rep.resolve(ref)
+	if err != nil {
+		return err
+	}
+	if err := t.mayDelete(n); err != nil {
+		return err
+	}
+	if !n.removable() {
+		return fail(CodeAccessDenied, KindDenied, n.dn(), "the object is protected from accidental deletion")
+	}
+	if len(n.kids.list) > 0 {
+		return fail(CodeNonLeaf, KindNotEmpty, n.dn(), "it has %d children", len(n.kids.list))
+	}
+	t.bury(n)
+	return nil
+}
+
+// mayDelete refuses what can never be deleted.
+func (t *tx) mayDelete(n *node) *Error {
+	rid := n.sid.RID()
+	switch {
+	case n.parent == nil || n == t.rep.bin:
+		return fail(CodeCannotDelete, KindProtected, n.dn(), "a system object")
+	case n.isPrincipal() && (n.sid.Domain() == builtinSID || n.sid.Domain() == t.rep.dom.sid && rid < 1000):
+		return fail(CodeSpecialAccount, KindProtected, n.dn(), "a built-in account or group")
+	case n.first(t.rep.sch.critical) == "TRUE" || n.int(t.rep.sch.systemFlags, 0)&0x80000000 != 0:
+		return fail(CodeCannotDelete, KindProtected, n.dn(), "a critical system object")
+	case n.isGroup() && t.rep.hasPrimaryMembers(n):
+		return fail(CodeCannotDelete, KindProtected, n.dn(), "it is someone's primary group")
+	}
+	return nil
+}
+
+// DeleteTree removes the object and everything below it, as the tree-delete
+// control does: the right DeleteTree is checked on the root only (facts E43),
+// so a protected root is 5 and protected children go. A critical object
+// below: 8560, and nothing is deleted (the real directory may have begun).
+func (c *DC) DeleteTree(ctx context.Context, ref string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t, e := c.begin("delete")
+	if e != nil {
+		return e
+	}
+	return t.end(t.deleteTree(ref))
+}
+
+func (t *tx) deleteTree(ref string) *Error {
+	n, err := t.rep.resolve(ref)
+	if err != nil {
+		return err
+	}
+	if err := t.mayDelete(n); err != nil {
+		return err
+	}
+	if n.denied(RightDeleteTree) {
+		return fail(CodeAccessDenied, KindDenied, n.dn(), "the object is protected from accidental deletion")
+	}
+	nodes := subtree(n)
+	for _, m := range nodes[1:] {
+		if bad := t.mayDelete(m); bad != nil && !(bad.Code == CodeCannotDelete && m.isGroup() && m.first(t.rep.sch.critical) != "TRUE") {
+			return fail(CodeCriticalObject, KindProtected, m.dn(), "%s", bad.Detail)
+		}
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		t.bury(nodes[i])
+	}
+	return nil
+}
+
+// bury turns a leaf into a tombstone: links on both sides go (facts H19), of
+// the attributes only what identifies it stays.
+func (t *tx) bury(n *node) {
+	r := t.rep
+	for len(n.links) > 0 {
+		s := n.links[len(n.links)-1]
+		l := s.list[len(s.list)-1]
+		if s.def.IsBackLink() {
+			t.did(step{kind: stepUnlink, n: l.n, def: s.def.other, link: linkVal{n: n}, silent: true})
+			continue
+		}
+		t.did(step{kind: stepUnlink, n: n, def: s.def, link: l})
+	}
+	for i := len(n.attrs) - 1; i >= 0; {
+		def := n.attrs[i].def
+		switch def {
+		case r.sch.sam, r.sch.uac:
+			i -= len(n.get(def))
+		default:
+			i -= len(n.get(def))
+			t.set(n, def)
+		}
+	}
+	if n.secret != nil {
+		t.setSecret(n, nil)
+	}
+	if len(n.acl) > 0 {
+		t.setACL(n, nil)
+	}
+	last := linkVal{n: n.parent}
+	t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
+	name := strings.TrimSpace(n.rdn) + "\nDEL:" + n.guid.String()
+	t.place(n, r.bin, RDN{n.rdnType, name})
+	t.link(n, r.sch.lastKnownParent, last)
+}

@@ -1,0 +1,329 @@
+package directory
+
+import "strings"
+
+// node is one object in a replica's tree. All fields are guarded by the
+// replica's lock.
+type node struct {
+	guid   GUID
+	sid    SID
+	seq    uint64 // order of creation
+	parent *node  // nil for the domain's root
+	class  *Class
+
+	rdnType string // CN, OU, DC
+	rdn     string // the name, unescaped
+	esc     string // CN=name, escaped
+	key     string // folded type and name: the key among the siblings
+
+	kids  nodeSet
+	names map[string]*node // kids by key; nil while there are none
+
+	attrs  []stored  // by order of the attribute, values adjacent
+	links  []linkSet // both directions
+	acl    []ACE
+	local  []localState // by DC; nil until one is written
+	secret *secret
+
+	created, changed       int64 // Unix seconds
+	usnCreated, usnChanged int64
+	deleted                bool
+}
+
+// stored is one raw value.
+type stored struct {
+	def *Attribute
+	val string
+}
+
+// localState is what a DC knows alone (facts E17a).
+type localState struct {
+	lastLogon, badPasswordTime int64 // FILETIME
+	badPwdCount, logonCount    int32
+}
+
+// linkVal refers to an object; text stands for one that does not exist here
+// (another domain's, or outside the domain's partition).
+type linkVal struct {
+	n    *node
+	text string
+}
+
+// linkSet are the values of one link attribute.
+type linkSet struct {
+	def  *Attribute
+	list []linkVal
+	pos  map[*node]int32 // index in list; nil while the list is short
+}
+
+const shortList = 16
+
+func (s *linkSet) find(v linkVal) int {
+	if v.n != nil && s.pos != nil {
+		if i, ok := s.pos[v.n]; ok {
+			return int(i)
+		}
+		return -1
+	}
+	for i, x := range s.list {
+		if x.n == v.n && (v.n != nil || fold(x.text) == fold(v.text)) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *linkSet) add(v linkVal) {
+	s.list = append(s.list, v)
+	switch {
+	case s.pos != nil:
+		if v.n != nil {
+			s.pos[v.n] = int32(len(s.list) - 1)
+		}
+	case len(s.list) > shortList:
+		s.pos = make(map[*node]int32, 2*len(s.list))
+		for i, x := range s.list {
+			if x.n != nil {
+				s.pos[x.n] = int32(i)
+			}
+		}
+	}
+}
+
+func (s *linkSet) removeAt(i int) {
+	v, last := s.list[i], len(s.list)-1
+	s.list[i] = s.list[last]
+	if s.pos != nil {
+		if m := s.list[i].n; m != nil {
+			s.pos[m] = int32(i)
+		}
+		if v.n != nil {
+			delete(s.pos, v.n)
+		}
+	}
+	s.list[last] = linkVal{}
+	s.list = s.list[:last]
+}
+
+// nodeSet keeps nodes with cheap adding, removing and walking.
+type nodeSet struct {
+	list []*node
+	pos  map[*node]int32 // nil while the list is short
+}
+
+func (s *nodeSet) add(n *node) {
+	s.list = append(s.list, n)
+	switch {
+	case s.pos != nil:
+		s.pos[n] = int32(len(s.list) - 1)
+	case len(s.list) > shortList:
+		s.pos = make(map[*node]int32, 2*len(s.list))
+		for i, x := range s.list {
+			s.pos[x] = int32(i)
+		}
+	}
+}
+
+func (s *nodeSet) index(n *node) int {
+	if s.pos != nil {
+		if i, ok := s.pos[n]; ok {
+			return int(i)
+		}
+		return -1
+	}
+	for i, x := range s.list {
+		if x == n {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *nodeSet) remove(n *node) {
+	i := s.index(n)
+	if i < 0 {
+		return
+	}
+	last := len(s.list) - 1
+	s.list[i] = s.list[last]
+	s.list[last] = nil
+	s.list = s.list[:last]
+	if s.pos != nil {
+		if i < last {
+			s.pos[s.list[i]] = int32(i)
+		}
+		delete(s.pos, n)
+	}
+}
+
+// setName gives the node its RDN.
+func (n *node) setName(r RDN) {
+	n.rdnType = r.Type
+	n.esc = r.Type + "=" + EscapeRDN(r.Value)
+	n.rdn = r.Value
+	if tail := n.esc[len(r.Type)+1:]; tail == r.Value {
+		n.rdn = tail // share the memory
+	}
+	n.key = r.key()
+}
+
+// dn is the node's distinguished name.
+func (n *node) dn() string {
+	if n.parent == nil {
+		return n.esc
+	}
+	size := 0
+	for m := n; m != nil; m = m.parent {
+		size += len(m.esc) + 1
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for m := n; m != nil; m = m.parent {
+		if m != n {
+			b.WriteByte(',')
+		}
+		b.WriteString(m.esc)
+	}
+	return b.String()
+}
+
+// under tells whether n is a or lies below it.
+func (n *node) under(a *node) bool {
+	for m := n; m != nil; m = m.parent {
+		if m == a {
+			return true
+		}
+	}
+	return false
+}
+
+// child finds a child by key.
+func (n *node) child(key string) *node { return n.names[key] }
+
+func (n *node) attach(kid *node) {
+	kid.parent = n
+	if n.names == nil {
+		n.names = map[string]*node{}
+	}
+	n.names[kid.key] = kid
+	n.kids.add(kid)
+}
+
+func (n *node) detach(kid *node) {
+	delete(n.names, kid.key)
+	n.kids.remove(kid)
+}
+
+// search gives the index of the first value of def, or where it would stand.
+func (n *node) search(def *Attribute) int {
+	lo, hi := 0, len(n.attrs)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if n.attrs[mid].def.order < def.order {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// get gives the stored values of an attribute; the slice is the node's.
+func (n *node) get(def *Attribute) []stored {
+	i := n.search(def)
+	j := i
+	for j < len(n.attrs) && n.attrs[j].def == def {
+		j++
+	}
+	return n.attrs[i:j]
+}
+
+// first is the first stored value, "" when there is none.
+func (n *node) first(def *Attribute) string {
+	if i := n.search(def); i < len(n.attrs) && n.attrs[i].def == def {
+		return n.attrs[i].val
+	}
+	return ""
+}
+
+// put replaces the stored values of an attribute.
+func (n *node) put(def *Attribute, vals []string) {
+	i := n.search(def)
+	j := i
+	for j < len(n.attrs) && n.attrs[j].def == def {
+		j++
+	}
+	if j-i == len(vals) {
+		for k, v := range vals {
+			n.attrs[i+k].val = v
+		}
+		return
+	}
+	out := make([]stored, 0, len(n.attrs)-(j-i)+len(vals))
+	out = append(out, n.attrs[:i]...)
+	for _, v := range vals {
+		out = append(out, stored{def, v})
+	}
+	n.attrs = append(out, n.attrs[j:]...)
+}
+
+// linkSet finds the values of a link attribute; nil when there are none.
+func (n *node) linkSet(def *Attribute) *linkSet {
+	for i := range n.links {
+		if n.links[i].def == def {
+			return &n.links[i]
+		}
+	}
+	return nil
+}
+
+func (n *node) linkVals(def *Attribute) []linkVal {
+	if s := n.linkSet(def); s != nil {
+		return s.list
+	}
+	return nil
+}
+
+func (n *node) addLink(def *Attribute, v linkVal) {
+	s := n.linkSet(def)
+	if s == nil {
+		n.links = append(n.links, linkSet{def: def})
+		s = &n.links[len(n.links)-1]
+	}
+	s.add(v)
+}
+
+func (n *node) removeLink(def *Attribute, v linkVal) {
+	for i := range n.links {
+		if n.links[i].def != def {
+			continue
+		}
+		if j := n.links[i].find(v); j >= 0 {
+			n.links[i].removeAt(j)
+		}
+		if len(n.links[i].list) == 0 {
+			last := len(n.links) - 1
+			n.links[i] = n.links[last]
+			n.links[last] = linkSet{}
+			n.links = n.links[:last]
+		}
+		return
+	}
+}
+
+// localOf is the state of one DC, nil when none was written.
+func (n *node) localOf(dc int) *localState {
+	if dc < len(n.local) {
+		return &n.local[dc]
+	}
+	return nil
+}
+
+func (n *node) localFor(dc, dcs int) *localState {
+	if len(n.local) < dcs {
+		grown := make([]localState, dcs)
+		copy(grown, n.local)
+		n.local = grown
+	}
+	return &n.local[dc]
+}

@@ -1,0 +1,323 @@
+package directory
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// replica is one copy of the tree with its indexes. All DCs share one while
+// there is no replication lag; else each has its own.
+type replica struct {
+	dom *Domain
+	sch *known
+
+	mu      sync.RWMutex
+	root    *node
+	bin     *node // CN=Deleted Objects
+	byGUID  map[GUID]*node
+	bySID   map[SID]*node
+	byClass map[*Class]*nodeSet
+	index   map[*Attribute]map[string]*posting
+	// partitions: there are other naming contexts (configuration, DNS) in the
+	// tree, which searches from outside do not enter
+	partitions bool
+	seq        uint64
+	usn        int64
+	stamps     map[stampKey]stamp // who wrote what last; nil with one replica
+	always     []*Attribute       // see the list of that name
+	anr        []*Attribute       // what ambiguous name resolution looks at
+	catKeys    map[*Class]string  // folded default category of the classes in use
+	mixed      map[*Class]bool    // classes with objects of another category
+}
+
+// posting are the nodes with one value; nearly always it is one.
+type posting struct {
+	one  *node
+	more *nodeSet // all of them, when there are several
+}
+
+func (p *posting) nodes() []*node {
+	if p == nil {
+		return nil
+	}
+	if p.more != nil {
+		return p.more.list
+	}
+	return []*node{p.one}
+}
+
+// known are the attributes the code itself works with.
+type known struct {
+	sam, upn, spn, uac, groupType, primaryGroup, pwdLastSet, lockoutTime   *Attribute
+	accountExpires, adminCount, critical, unicodePwd, member, memberOf     *Attribute
+	codePage, countryCode, category, wellKnown, lastKnownParent, samType   *Attribute
+	minPwdLength, pwdHistory, pwdProperties, minPwdAge, maxPwdAge          *Attribute
+	lockoutThreshold, lockoutDuration, lockoutWindow, dnsHost, description *Attribute
+	lastLogonStamp, logonSync, name, cn, displayName, givenName, sn, mail  *Attribute
+	psoApplied, systemFlags, info, networkBIOS, hours, workstations        *Attribute
+}
+
+func newKnown(s *Schema) *known {
+	return &known{
+		sam: s.must("samaccountname"), upn: s.must("userprincipalname"), spn: s.must("serviceprincipalname"),
+		uac: s.must("useraccountcontrol"), groupType: s.must("grouptype"), primaryGroup: s.must("primarygroupid"),
+		pwdLastSet: s.must("pwdlastset"), lockoutTime: s.must("lockouttime"), accountExpires: s.must("accountexpires"),
+		adminCount: s.must("admincount"), critical: s.must("iscriticalsystemobject"), unicodePwd: s.must("unicodepwd"),
+		member: s.must("member"), memberOf: s.must("memberof"), codePage: s.must("codepage"),
+		countryCode: s.must("countrycode"), category: s.must("objectcategory"), wellKnown: s.must("wellknownobjects"),
+		lastKnownParent: s.must("lastknownparent"), samType: s.must("samaccounttype"),
+		minPwdLength: s.must("minpwdlength"), pwdHistory: s.must("pwdhistorylength"), pwdProperties: s.must("pwdproperties"),
+		minPwdAge: s.must("minpwdage"), maxPwdAge: s.must("maxpwdage"), lockoutThreshold: s.must("lockoutthreshold"),
+		lockoutDuration: s.must("lockoutduration"), lockoutWindow: s.must("lockoutobservationwindow"),
+		dnsHost: s.must("dnshostname"), description: s.must("description"), lastLogonStamp: s.must("lastlogontimestamp"),
+		logonSync: s.must("msds-logontimesyncinterval"), name: s.must("name"), cn: s.must("cn"),
+		displayName: s.must("displayname"), givenName: s.must("givenname"), sn: s.must("sn"), mail: s.must("mail"),
+		psoApplied: s.must("msds-psoapplied"), systemFlags: s.must("systemflags"), info: s.must("info"),
+		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"),
+	}
+}
+
+// indexed are the attributes with an index of their own.
+var indexed = []string{
+	"samaccountname", "userprincipalname", "serviceprincipalname", "mail", "proxyaddresses",
+	"primarygroupid", "displayname", "name", "cn", "employeeid", "dnshostname", "admincount",
+}
+
+func newReplica(d *Domain) *replica {
+	r := &replica{
+		dom: d, sch: newKnown(d.schema),
+		byGUID: map[GUID]*node{}, bySID: map[SID]*node{}, byClass: map[*Class]*nodeSet{},
+		index:   map[*Attribute]map[string]*posting{},
+		catKeys: map[*Class]string{}, mixed: map[*Class]bool{},
+	}
+	for _, a := range d.schema.Attributes() {
+		if a.ANR {
+			r.anr = append(r.anr, a)
+		}
+	}
+	for _, name := range always {
+		r.always = append(r.always, d.schema.must(name))
+	}
+	for _, name := range indexed {
+		r.index[d.schema.must(name)] = map[string]*posting{}
+	}
+	return r
+}
+
+// post adds or removes an index entry; attributes without index are ignored.
+func (r *replica) post(def *Attribute, n *node, val string) {
+	m, ok := r.index[def]
+	if !ok || n.deleted {
+		return
+	}
+	key := def.matchKey(val)
+	p := m[key]
+	switch {
+	case p == nil:
+		m[key] = &posting{one: n}
+	case p.more != nil:
+		if p.more.index(n) < 0 {
+			p.more.add(n)
+		}
+	case p.one != n:
+		set := &nodeSet{}
+		set.add(p.one)
+		set.add(n)
+		p.one, p.more = nil, set
+	}
+}
+
+func (r *replica) unpost(def *Attribute, n *node, val string) {
+	m, ok := r.index[def]
+	if !ok {
+		return
+	}
+	key := def.matchKey(val)
+	p := m[key]
+	switch {
+	case p == nil:
+	case p.more != nil:
+		p.more.remove(n)
+		if len(p.more.list) == 0 {
+			delete(m, key)
+		}
+	case p.one == n:
+		delete(m, key)
+	}
+}
+
+// having are the live nodes with the raw value.
+func (r *replica) having(def *Attribute, val string) []*node {
+	return r.index[def][def.matchKey(val)].nodes()
+}
+
+// enter puts a node, complete with its stored values, into the indexes.
+func (r *replica) enter(n *node) {
+	r.byGUID[n.guid] = n
+	if n.deleted {
+		return
+	}
+	if !n.sid.IsZero() {
+		r.bySID[n.sid] = n
+	}
+	set := r.byClass[n.class]
+	if set == nil {
+		set = &nodeSet{}
+		r.byClass[n.class] = set
+		r.catKeys[n.class] = r.sch.category.matchKey("CN=" + n.class.Category + ",CN=Schema," + r.dom.configNC)
+	}
+	if n.first(r.sch.category) != "" {
+		r.mixed[n.class] = true
+	}
+	set.add(n)
+	r.post(r.sch.name, n, n.rdn)
+	for _, s := range n.attrs {
+		r.post(s.def, n, s.val)
+	}
+}
+
+// leave takes it out again.
+func (r *replica) leave(n *node) {
+	delete(r.byGUID, n.guid)
+	if r.bySID[n.sid] == n {
+		delete(r.bySID, n.sid)
+	}
+	if set := r.byClass[n.class]; set != nil {
+		set.remove(n)
+	}
+	r.unpost(r.sch.name, n, n.rdn)
+	for _, s := range n.attrs {
+		r.unpost(s.def, n, s.val)
+	}
+}
+
+// find resolves a DN to a live node; best is the nearest existing ancestor.
+func (r *replica) find(d DN) (n, best *node) {
+	n = r.root
+	rootLen := r.dom.rootDN.Len()
+	if d.Len() < rootLen || !d.endsWith(r.dom.rootDN) {
+		return nil, nil
+	}
+	for i := d.Len() - rootLen - 1; i >= 0; i-- {
+		kid := n.child(d.rdns[i].key())
+		if kid == nil || kid.deleted {
+			return nil, n
+		}
+		n = kid
+	}
+	return n, n
+}
+
+// resolve finds the live node a reference names. Errors: 8242 malformed, 8235
+// another domain, 8240 no such DN, 8333 no such GUID or SID.
+func (r *replica) resolve(ref string) (*node, *Error) {
+	if strings.HasPrefix(ref, "<") {
+		return r.resolveExtended(ref)
+	}
+	d, err := ParseDN(ref)
+	if err != nil {
+		e := err.(*Error)
+		return nil, e
+	}
+	if d.IsZero() {
+		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the empty DN names no object of the domain")
+	}
+	n, best := r.find(d)
+	if n != nil {
+		return n, nil
+	}
+	if best == nil {
+		if r.foreign(d) {
+			return nil, fail(CodeReferral, KindReferral, ref, "the name lies in another domain")
+		}
+		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the name lies outside the domain")
+	}
+	e := fail(CodeNoSuchObject, KindNotFound, ref, "no such object")
+	e.BestMatch = best.dn()
+	return nil, e
+}
+
+// foreign tells whether a DN names some domain that is not this one.
+func (r *replica) foreign(d DN) bool {
+	return strings.EqualFold(d.rdns[len(d.rdns)-1].Type, "DC")
+}
+
+func (r *replica) resolveExtended(ref string) (*node, *Error) {
+	name, value, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(ref, "<"), ">"), "=")
+	if !ok || !strings.HasSuffix(ref, ">") {
+		return nil, fail(CodeInvalidDN, KindSyntax, ref, "a malformed reference")
+	}
+	var n *node
+	switch strings.ToUpper(name) {
+	case "GUID":
+		g, ok := ParseGUID(value)
+		if !ok {
+			return nil, fail(CodeInvalidDN, KindSyntax, ref, "a malformed GUID")
+		}
+		n = r.byGUID[g]
+	case "SID":
+		s, ok := ParseSID(value)
+		if !ok {
+			return nil, fail(CodeInvalidDN, KindSyntax, ref, "a malformed SID")
+		}
+		n = r.bySID[s]
+	default:
+		return nil, fail(CodeInvalidDN, KindSyntax, ref, "an unknown kind of reference")
+	}
+	if n == nil || n.deleted {
+		return nil, fail(CodeNotFound, KindNotFound, ref, "no such object")
+	}
+	return n, nil
+}
+
+// bySAM finds the live principal with that name.
+func (r *replica) bySAM(name string) *node {
+	for _, n := range r.having(r.sch.sam, name) {
+		return n
+	}
+	return nil
+}
+
+// subtree walks n and everything below, parents first.
+func (n *node) walk(f func(*node)) {
+	f(n)
+	for _, k := range n.kids.list {
+		k.walk(f)
+	}
+}
+
+// freshGUID makes the next GUID: a hash of the seed and a counter, so that
+// equal seeds and equal calls give equal GUIDs.
+func (d *Domain) freshGUID() GUID {
+	d.guids++
+	a := splitmix(uint64(d.opts.Seed)*0x9E3779B97F4A7C15 + d.guids)
+	b := splitmix(a ^ 0xD1B54A32D192ED03)
+	var g GUID
+	for i := 0; i < 8; i++ {
+		g[i] = byte(a >> (8 * i))
+		g[8+i] = byte(b >> (8 * i))
+	}
+	g[7] = g[7]&0x0F | 0x40
+	g[8] = g[8]&0x3F | 0x80
+	return g
+}
+
+func splitmix(x uint64) uint64 {
+	x += 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}
+
+// freshSID takes the next RID; 8208 when they are used up.
+func (d *Domain) freshSID() (SID, *Error) {
+	if d.nextRID >= d.maxRID {
+		return SID{}, fail(CodeNoRIDs, KindBusy, "", "the RID pool is used up")
+	}
+	rid := d.nextRID
+	d.nextRID++
+	return d.sid.WithRID(rid), nil
+}
+
+func unixTime(sec int64) time.Time { return time.Unix(sec, 0).UTC() }

@@ -1,0 +1,320 @@
+package directory
+
+import (
+	"context"
+	"slices"
+)
+
+// batch is how many copies are made under one lock in a long search.
+const batch = 256
+
+// Search gives copies of all objects that match, in the order of their
+// creation. A malformed filter is KindSyntax with 8254, a missing base
+// KindNotFound with 8333, a constructed attribute in the filter 8238.
+func (c *DC) Search(ctx context.Context, req SearchRequest) ([]*Object, error) {
+	var out []*Object
+	err := c.SearchEach(ctx, req, func(o *Object) error {
+		out = append(out, o)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SearchEach is Search for long lists: it calls f for each hit, without
+// holding a lock, until f gives an error, which it returns. The set of hits is
+// fixed at the start; an object that is deleted meanwhile is left out. It ends
+// with the context's error when that is done.
+func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	filter := req.Compiled
+	if filter == nil && req.Filter != "" {
+		var err error
+		if filter, err = CompileFilter(req.Filter); err != nil {
+			return err
+		}
+	}
+	hits, chunk, proj, err := c.findHits(ctx, req, filter)
+	if err != nil {
+		return err
+	}
+	for {
+		for _, o := range chunk {
+			if err := f(o); err != nil {
+				return err
+			}
+		}
+		if len(hits) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(batch, len(hits))
+		if chunk, err = c.copies(hits[:n], proj, req); err != nil {
+			return err
+		}
+		hits = hits[n:]
+	}
+}
+
+// findHits runs the search and makes the first copies under the same lock, so
+// that a short search sees one state.
+func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter) ([]*node, []*Object, projection, error) {
+	v, release, err := c.view("search")
+	if err != nil {
+		return nil, nil, projection{}, err
+	}
+	defer release()
+	v.base = req.Scope == ScopeBase
+	base := v.rep.root
+	if req.Base != "" {
+		n, e := v.rep.resolve(req.Base)
+		if e != nil {
+			e.Op = "search"
+			if e.Kind == KindNotFound {
+				e.Code = CodeNotFound
+			}
+			return nil, nil, projection{}, e
+		}
+		base = n
+	}
+	var m *matcher
+	if filter != nil {
+		var e *Error
+		if m, e = v.bind(filter.root); e != nil {
+			e.Op = "search"
+			return nil, nil, projection{}, e
+		}
+	}
+	hits, err := v.collect(ctx, base, req, m)
+	if err != nil {
+		return nil, nil, projection{}, err
+	}
+	proj := v.rep.projection(req.Attributes)
+	n := min(batch, len(hits))
+	chunk := make([]*Object, n)
+	for i, h := range hits[:n] {
+		chunk[i] = v.object(h, proj)
+	}
+	return hits[n:], chunk, proj, nil
+}
+
+func (c *DC) copies(hits []*node, proj projection, req SearchRequest) ([]*Object, error) {
+	v, release, err := c.view("search")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	v.base = req.Scope == ScopeBase
+	out := make([]*Object, 0, len(hits))
+	for _, n := range hits {
+		if !n.deleted || req.Deleted {
+			out = append(out, v.object(n, proj))
+		}
+	}
+	return out, nil
+}
+
+// collect gives the nodes that match, in the order of creation.
+func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *matcher) ([]*node, error) {
+	keep := func(n *node) bool {
+		return (!n.deleted || req.Deleted) && (m == nil || v.match(m, n) == yes) &&
+			(!v.rep.partitions || n.partition() == base.partition())
+	}
+	var out []*node
+	switch req.Scope {
+	case ScopeBase:
+		if keep(base) {
+			out = append(out, base)
+		}
+		return out, nil
+	case ScopeOneLevel:
+		cand, ok := v.candidates(m)
+		if !ok || len(cand) > len(base.kids.list) || req.Deleted {
+			cand = base.kids.list
+		}
+		for _, n := range cand {
+			if n.parent == base && keep(n) {
+				out = append(out, n)
+			}
+		}
+	default:
+		cand, ok := v.candidates(m)
+		ok = ok && !req.Deleted
+		if !ok || base != v.rep.root && subtreeWithin(base, len(cand)) {
+			cand, ok = subtree(base), false
+		}
+		for i, n := range cand {
+			if i&4095 == 4095 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if (!ok || n.under(base)) && keep(n) {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *node) int {
+		if a.seq < b.seq {
+			return -1
+		}
+		if a.seq > b.seq {
+			return 1
+		}
+		return 0
+	})
+	out = slices.Compact(out)
+	if req.Limit > 0 && len(out) > req.Limit {
+		out = out[:req.Limit]
+	}
+	return out, nil
+}
+
+// partition is the root of the naming context the node lies in. A search does
+// not leave the one of its base.
+func (n *node) partition() *node {
+	for m := n; ; m = m.parent {
+		if m.parent == nil || m.class.Name == "domainDNS" || m.class.Name == "configuration" {
+			return m
+		}
+	}
+}
+
+// subtreeWithin tells whether the subtree has at most limit nodes.
+func subtreeWithin(n *node, limit int) bool {
+	left := limit
+	var visit func(n *node) bool
+	visit = func(n *node) bool {
+		if left--; left < 0 {
+			return false
+		}
+		for _, k := range n.kids.list {
+			if !visit(k) {
+				return false
+			}
+		}
+		return true
+	}
+	return visit(n)
+}
+
+func subtree(n *node) []*node {
+	var out []*node
+	n.walk(func(m *node) { out = append(out, m) })
+	return out
+}
+
+// candidates gives nodes among which all matches are, by an index; ok is false
+// when no index helps. The slice must not be changed.
+func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
+	if m == nil {
+		return nil, false
+	}
+	switch m.kind {
+	case clauseAnd:
+		for _, s := range m.subs {
+			c, found := v.candidates(s)
+			if found && (!ok || len(c) < len(cand)) {
+				cand, ok = c, true
+			}
+		}
+		return cand, ok
+	case clauseOr:
+		for _, s := range m.subs {
+			c, found := v.candidates(s)
+			if !found {
+				return nil, false
+			}
+			cand = append(cand[:len(cand):len(cand)], c...)
+		}
+		return cand, true
+	case clauseNot:
+		return nil, false
+	}
+	if m.never {
+		return nil, true
+	}
+	switch m.kind {
+	case clauseEqual, clauseApprox:
+		return v.equalCandidates(m)
+	case clauseRule:
+		if m.rule == ruleInChain {
+			for n := range m.chain {
+				cand = append(cand, n)
+			}
+			return cand, true
+		}
+	}
+	return nil, false
+}
+
+func (v *view) equalCandidates(m *matcher) ([]*node, bool) {
+	r := v.rep
+	switch m.def.key {
+	case "objectclass":
+		return r.ofClass(func(c *Class) bool { return c.is(m.class.Name) }), true
+	case "objectcategory":
+		return r.ofClass(func(c *Class) bool { return r.catKeys[c] == m.cat || r.mixed[c] }), true
+	case "objectguid":
+		g, ok := GUIDFromBytes([]byte(m.value))
+		if n := r.byGUID[g]; ok && n != nil {
+			return []*node{n}, true
+		}
+		return nil, true
+	case "objectsid":
+		if n := r.bySID[SID{m.value}]; n != nil {
+			return []*node{n}, true
+		}
+		return nil, true
+	case "distinguishedname":
+		if m.node != nil {
+			return []*node{m.node}, true
+		}
+		return nil, true
+	case "cn":
+		named, stored := r.index[r.sch.name][m.value].nodes(), r.index[m.def][m.value].nodes()
+		return append(named[:len(named):len(named)], stored...), true
+	}
+	if idx, ok := r.index[m.def]; ok {
+		return idx[m.value].nodes(), true
+	}
+	if m.def.Syntax == SyntaxDN && m.def.other != nil && m.node != nil {
+		links := m.node.linkVals(m.def.other)
+		out := make([]*node, 0, len(links))
+		for _, l := range links {
+			if l.n != nil {
+				out = append(out, l.n)
+			}
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+// ofClass are the live nodes of the classes that pass.
+func (r *replica) ofClass(pass func(*Class) bool) []*node {
+	var out []*node
+	for c, set := range r.byClass {
+		if !pass(c) {
+			continue
+		}
+		if out == nil {
+			out = set.list[:len(set.list):len(set.list)]
+		} else {
+			out = append(out, set.list...)
+		}
+	}
+	return out
+}
+
+// categoryOf is the folded category of a node.
+func (r *replica) categoryOf(n *node) string {
+	if s := n.first(r.sch.category); s != "" {
+		return r.sch.category.matchKey(s)
+	}
+	return r.catKeys[n.class]
+}

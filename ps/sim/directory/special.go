@@ -1,0 +1,214 @@
+package directory
+
+import (
+	"strconv"
+	"strings"
+)
+
+// special changes an attribute that has rules of its own. done is false when
+// the plain way is to go on.
+type special func(m *modifier, def *Attribute, c Change) (done bool, err *Error)
+
+var specials map[string]special
+
+func init() {
+	specials = map[string]special{
+		"samaccountname":       changeSAM,
+		"userprincipalname":    changeUnique(CodeUPNExists),
+		"serviceprincipalname": changeUnique(CodeSPNExists),
+		"useraccountcontrol":   changeNumber((*tx).setUAC),
+		"grouptype":            changeNumber((*tx).setGroupType),
+		"primarygroupid":       changePrimary,
+		"pwdlastset":           changePwdLastSet,
+		"lockouttime":          changeLockout,
+		"accountexpires":       changeExpiry,
+		"unicodepwd":           changePassword,
+	}
+}
+
+// only gives the single value a change leaves behind; ok is false when it
+// removes the attribute.
+func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Error) {
+	vals, err := m.encode(def, c.Values)
+	if err != nil {
+		return "", false, err
+	}
+	stored := m.n.get(def)
+	switch c.Op {
+	case OpClear:
+		return "", false, nil
+	case OpDelete:
+		if len(vals) > 0 && (len(stored) == 0 || indexOf(def, vals, stored[0].val) < 0) {
+			if m.permissive {
+				return m.n.first(def), len(stored) > 0, nil
+			}
+			return "", false, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value is not there")
+		}
+		return "", false, nil
+	case OpAdd:
+		if len(stored) > 0 && !m.adding && len(vals) > 0 {
+			switch {
+			case vals[0] == stored[0].val && m.permissive:
+				return vals[0], true, nil
+			case vals[0] == stored[0].val:
+				return "", false, failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value is there already")
+			}
+			return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has a value")
+		}
+	}
+	if len(vals) > 1 {
+		return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has one value")
+	}
+	if len(vals) == 0 {
+		return "", false, nil
+	}
+	return vals[0], true, nil
+}
+
+func (m *modifier) required(def *Attribute) *Error {
+	return failAttr(CodeIllegalModify, KindConstraint, m.n.dn(), def.Name, "the attribute cannot be cleared")
+}
+
+func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	raw, ok, err := m.only(def, c)
+	if err != nil {
+		return true, err
+	}
+	if !ok {
+		return true, failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class demands the attribute")
+	}
+	if !m.adding && m.n.first(def) == raw {
+		return true, nil
+	}
+	if err := m.checkSAM(raw); err != nil {
+		return true, err
+	}
+	if !m.adding && m.n.first(m.rep.sch.critical) == "TRUE" && m.n.sid.RID() == 502 {
+		return true, failAttr(CodeSpecialAccount, KindProtected, m.n.dn(), def.Name, "krbtgt keeps its name")
+	}
+	m.set(m.n, def, raw)
+	return true, nil
+}
+
+// changeUnique lets the plain way go on once no other object has the values.
+func changeUnique(code int) special {
+	return func(m *modifier, def *Attribute, c Change) (bool, *Error) {
+		if c.Op == OpDelete || c.Op == OpClear {
+			return false, nil
+		}
+		vals, err := m.encode(def, c.Values)
+		if err != nil {
+			return true, err
+		}
+		for _, v := range vals {
+			for _, other := range m.rep.having(def, v) {
+				if other != m.n {
+					e := failAttr(code, KindExists, m.n.dn(), def.Name, "another object has the value")
+					e.Value = v
+					return true, e
+				}
+			}
+		}
+		return false, nil
+	}
+}
+
+func changeNumber(set func(*tx, *node, int64) *Error) special {
+	return func(m *modifier, def *Attribute, c Change) (bool, *Error) {
+		raw, ok, err := m.only(def, c)
+		if err != nil {
+			return true, err
+		}
+		if !ok {
+			return true, m.required(def)
+		}
+		n, _ := strconv.ParseInt(raw, 10, 64)
+		return true, set(m.tx, m.n, n)
+	}
+}
+
+func changePrimary(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	raw, ok, err := m.only(def, c)
+	switch {
+	case err != nil:
+		return true, err
+	case !ok:
+		return true, m.required(def)
+	}
+	n, _ := strconv.ParseInt(raw, 10, 64)
+	if m.adding {
+		if n != defaultPrimaryGroup(m.n, m.n.int(m.rep.sch.uac, 0)) {
+			return true, failAttr(CodeConstraint, KindConstraint, m.n.dn(), def.Name, "a new account has the default primary group")
+		}
+		m.set(m.n, def, raw)
+		return true, nil
+	}
+	return true, m.setPrimaryGroup(m.n, n)
+}
+
+func changePwdLastSet(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	raw, ok, err := m.only(def, c)
+	switch {
+	case err != nil:
+		return true, err
+	case !ok:
+		return true, m.required(def)
+	}
+	return true, m.setPwdLastSet(m.n, raw)
+}
+
+func changeLockout(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	raw, ok, err := m.only(def, c)
+	switch {
+	case err != nil:
+		return true, err
+	case !ok:
+		return true, m.required(def)
+	case raw != "0":
+		return true, failAttr(CodeInvalidParameter, KindConstraint, m.n.dn(), def.Name, "only 0 can be written")
+	}
+	m.unlock(m.n)
+	return true, nil
+}
+
+// changeExpiry: accountExpires can be set, not cleared (facts E9).
+func changeExpiry(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	raw, ok, err := m.only(def, c)
+	switch {
+	case err != nil:
+		return true, err
+	case !ok:
+		return true, m.required(def)
+	case strings.HasPrefix(raw, "-"):
+		return true, failAttr(CodeInvalidParameter, KindConstraint, m.n.dn(), def.Name, "a negative time")
+	}
+	m.set(m.n, def, raw)
+	return true, nil
+}
+
+// changePassword takes unicodePwd: replace is a reset, delete and add in one
+// Modify a change by the user.
+func changePassword(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	if len(c.Values) != 1 {
+		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "exactly one password is expected")
+	}
+	raw, err := def.encode(c.Values[0])
+	if err != nil {
+		err.DN = m.n.dn()
+		return true, err
+	}
+	password, ok := quotedPassword(raw)
+	if !ok {
+		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "a password is UTF-16LE in double quotes")
+	}
+	switch {
+	case c.Op == OpReplace || c.Op == OpAdd && m.adding:
+		return true, m.setPassword(m.n, password)
+	case c.Op == OpDelete:
+		m.oldPwd, m.hasOldPwd = password, true
+		return true, nil
+	case c.Op == OpAdd && m.hasOldPwd:
+		return true, m.changePassword(m.n, m.oldPwd, password)
+	}
+	return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "neither a reset nor a change")
+}

@@ -1,0 +1,257 @@
+package directory
+
+import (
+	"slices"
+	"time"
+)
+
+// A tx is one write: it holds the locks, records each small step so that the
+// whole can be undone, journaled and sent to the other replicas.
+type tx struct {
+	rep     *replica
+	dc      *DC // nil while loading
+	op      string
+	now     time.Time
+	steps   []step
+	touched []*node
+	quiet   bool // loading: nothing is recorded
+}
+
+type stepKind uint8
+
+const (
+	stepInsert stepKind = iota
+	stepAttr
+	stepLink
+	stepUnlink
+	stepPlace
+	stepBury
+	stepACL
+	stepSecret
+)
+
+// step is one reversible change of one node.
+type step struct {
+	kind             stepKind
+	n                *node
+	def              *Attribute
+	before, after    []string
+	link             linkVal
+	from, to         *node
+	fromName, toName RDN
+	fromACL, toACL   []ACE
+	fromKey, toKey   *secret
+	fromDN           string
+	silent           bool // does not count as a write of n
+}
+
+// begin starts a write on the DC and takes the locks; end must follow.
+func (c *DC) begin(op string) (*tx, *Error) {
+	if !c.Alive() {
+		return nil, c.down(op)
+	}
+	if !c.Writable() {
+		return nil, &Error{Code: CodeNotOnReadOnlyDC, Kind: KindReferral, Op: op, Detail: c.name + " is read-only"}
+	}
+	d := c.domain
+	d.mu.Lock()
+	now := d.tick()
+	d.deliver(now)
+	c.rep.mu.Lock()
+	return &tx{rep: c.rep, dc: c, op: op, now: now}, nil
+}
+
+// end finishes a write: undoes it when err is one, else makes it known.
+func (t *tx) end(err *Error) error {
+	d := t.rep.dom
+	defer d.mu.Unlock()
+	if err != nil {
+		t.rollback()
+		t.rep.mu.Unlock()
+		if err.Op == "" {
+			err.Op = t.op
+		}
+		return err
+	}
+	t.stamp()
+	t.rep.mu.Unlock()
+	if len(t.steps) > 0 {
+		d.journal.record(t)
+		d.enqueue(t)
+	}
+	return nil
+}
+
+// stamp moves whenChanged and uSNChanged of what was really written.
+func (t *tx) stamp() {
+	for _, n := range t.touched {
+		t.rep.usn++
+		n.changed = t.now.Unix()
+		n.usnChanged = t.rep.usn
+		if n.usnCreated == 0 {
+			n.usnCreated = t.rep.usn
+		}
+	}
+}
+
+func (t *tx) touch(n *node) {
+	if k := len(t.touched); k > 0 && t.touched[k-1] == n {
+		return
+	}
+	if len(t.touched) < 64 && slices.Contains(t.touched, n) {
+		return
+	}
+	t.touched = append(t.touched, n)
+}
+
+func (t *tx) did(s step) {
+	t.rep.do(s)
+	if t.quiet {
+		return
+	}
+	t.steps = append(t.steps, s)
+	if !s.silent {
+		t.touch(s.n)
+	}
+}
+
+func (t *tx) rollback() {
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		t.rep.do(t.steps[i].inverse())
+	}
+	t.steps = nil
+}
+
+func (s step) inverse() step {
+	s.before, s.after = s.after, s.before
+	s.from, s.to = s.to, s.from
+	s.fromName, s.toName = s.toName, s.fromName
+	s.fromACL, s.toACL = s.toACL, s.fromACL
+	s.fromKey, s.toKey = s.toKey, s.fromKey
+	switch s.kind {
+	case stepLink:
+		s.kind = stepUnlink
+	case stepUnlink:
+		s.kind = stepLink
+	}
+	return s
+}
+
+// do carries out a step on the replica.
+func (r *replica) do(s step) {
+	n := s.n
+	switch s.kind {
+	case stepInsert:
+		if s.to != nil {
+			s.to.attach(n)
+			r.enter(n)
+			return
+		}
+		r.leave(n)
+		s.from.detach(n)
+	case stepAttr:
+		for _, v := range s.before {
+			r.unpost(s.def, n, v)
+		}
+		n.put(s.def, s.after)
+		for _, v := range s.after {
+			r.post(s.def, n, v)
+		}
+	case stepLink:
+		n.addLink(s.def, s.link)
+		if s.link.n != nil && s.def.other != nil {
+			s.link.n.addLink(s.def.other, linkVal{n: n})
+		}
+	case stepUnlink:
+		n.removeLink(s.def, s.link)
+		if s.link.n != nil && s.def.other != nil {
+			s.link.n.removeLink(s.def.other, linkVal{n: n})
+		}
+	case stepPlace:
+		s.from.detach(n)
+		r.unpost(r.sch.name, n, s.fromName.Value)
+		n.setName(s.toName)
+		s.to.attach(n)
+		r.post(r.sch.name, n, n.rdn)
+	case stepBury:
+		// after is set when the node dies, before when that is undone
+		if s.after != nil {
+			r.leave(n)
+			n.deleted = true
+		} else {
+			n.deleted = false
+		}
+		r.enter(n)
+	case stepACL:
+		n.acl = s.toACL
+	case stepSecret:
+		n.secret = s.toKey
+	}
+}
+
+// set replaces an attribute's stored values; equal values are no write.
+func (t *tx) set(n *node, def *Attribute, vals ...string) {
+	old := n.get(def)
+	if len(old) == len(vals) {
+		same := true
+		for i := range vals {
+			if old[i].val != vals[i] {
+				same = false
+			}
+		}
+		if same {
+			return
+		}
+	}
+	before := make([]string, len(old))
+	for i := range old {
+		before[i] = old[i].val
+	}
+	t.did(step{kind: stepAttr, n: n, def: def, before: before, after: vals})
+}
+
+// link adds a reference, unlink removes one; false when there is nothing to do.
+func (t *tx) link(n *node, def *Attribute, v linkVal) bool {
+	if s := n.linkSet(def); s != nil && s.find(v) >= 0 {
+		return false
+	}
+	t.did(step{kind: stepLink, n: n, def: def, link: v})
+	return true
+}
+
+func (t *tx) unlink(n *node, def *Attribute, v linkVal) bool {
+	s := n.linkSet(def)
+	if s == nil {
+		return false
+	}
+	i := s.find(v)
+	if i < 0 {
+		return false
+	}
+	t.did(step{kind: stepUnlink, n: n, def: def, link: s.list[i]})
+	return true
+}
+
+func (t *tx) place(n, parent *node, name RDN) {
+	t.did(step{kind: stepPlace, n: n, from: n.parent, to: parent,
+		fromName: RDN{n.rdnType, n.rdn}, toName: name, fromDN: n.dn()})
+}
+
+func (t *tx) setACL(n *node, acl []ACE) {
+	t.did(step{kind: stepACL, n: n, fromACL: n.acl, toACL: acl})
+}
+
+func (t *tx) setSecret(n *node, s *secret) {
+	t.did(step{kind: stepSecret, n: n, fromKey: n.secret, toKey: s})
+}
+
+// tick is the clock for writes: it never goes back, so that times of changes
+// keep the order of the changes.
+func (d *Domain) tick() time.Time {
+	now := d.clock().UTC()
+	if now.Before(d.last) {
+		now = d.last
+	}
+	d.last = now
+	return now
+}

@@ -1,0 +1,326 @@
+package directory
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Values are stored raw: text as it is, numbers in decimal, TRUE and FALSE,
+// generalized times "20060102150405.0Z", octets as they are.
+
+const timeLayout = "20060102150405.0Z"
+
+// decode gives a raw value its Go type.
+func (a *Attribute) decode(raw string) any {
+	switch a.Syntax {
+	case SyntaxBool:
+		return raw == "TRUE"
+	case SyntaxInteger:
+		n, err := strconv.ParseInt(raw, 10, 32)
+		if err != nil {
+			return raw
+		}
+		return int32(n)
+	case SyntaxLarge:
+		n, err := strconv.ParseInt(raw, 10, 64)
+		if err != nil {
+			return raw
+		}
+		return n
+	case SyntaxTime:
+		t, ok := parseTime(raw)
+		if !ok {
+			return raw
+		}
+		return t
+	case SyntaxOctets, SyntaxSID, SyntaxGUID, SyntaxSecurity:
+		return []byte(raw)
+	}
+	return raw
+}
+
+// text shows a raw value as people write it.
+func (a *Attribute) text(raw string) string {
+	switch a.Syntax {
+	case SyntaxSID:
+		if s, ok := SIDFromBytes([]byte(raw)); ok {
+			return s.String()
+		}
+	case SyntaxGUID:
+		if g, ok := GUIDFromBytes([]byte(raw)); ok {
+			return g.String()
+		}
+	}
+	return raw
+}
+
+// badValue is the error of a value that does not fit the syntax.
+func (a *Attribute) badValue(v any) *Error {
+	e := failAttr(CodeInvalidParameter, KindSyntax, "", a.Name, "a value does not fit the attribute's syntax")
+	if s, ok := v.(string); ok && utf16Len(s) <= 64 && a.key != "unicodepwd" && a.key != "userpassword" {
+		e.Value = s
+	}
+	return e
+}
+
+// encode makes a raw value from what a caller gave, and checks syntax. Ranges
+// are checked by checkRange. References (DNs) stay text here.
+func (a *Attribute) encode(v any) (string, *Error) {
+	switch x := v.(type) {
+	case string:
+		return a.encodeText(x)
+	case []byte:
+		return a.encodeOctets(x)
+	case bool:
+		if a.Syntax == SyntaxBool || a.isText() {
+			return rawBool(x), nil
+		}
+	case time.Time:
+		switch a.Syntax {
+		case SyntaxTime:
+			return x.UTC().Format(timeLayout), nil
+		case SyntaxLarge:
+			return strconv.FormatInt(ToFileTime(x), 10), nil
+		}
+	case GUID:
+		if a.Syntax == SyntaxGUID || a.Syntax == SyntaxOctets {
+			return string(x[:]), nil
+		}
+		return a.encodeText(x.String())
+	case SID:
+		if a.Syntax == SyntaxSID || a.Syntax == SyntaxOctets {
+			return x.raw, nil
+		}
+		return a.encodeText(x.String())
+	case fmt.Stringer:
+		return a.encodeText(x.String())
+	}
+	if n, ok := integer(v); ok {
+		switch a.Syntax {
+		case SyntaxInteger:
+			if n < math.MinInt32 || n > math.MaxUint32 {
+				return "", a.badValue(v)
+			}
+			return strconv.FormatInt(int64(int32(n)), 10), nil
+		case SyntaxBool, SyntaxTime, SyntaxDN, SyntaxSID, SyntaxGUID, SyntaxOctets, SyntaxSecurity:
+			return "", a.badValue(v)
+		}
+		return strconv.FormatInt(n, 10), nil
+	}
+	return "", a.badValue(v)
+}
+
+func (a *Attribute) isText() bool {
+	return a.Syntax <= SyntaxOID
+}
+
+func rawBool(b bool) string {
+	if b {
+		return "TRUE"
+	}
+	return "FALSE"
+}
+
+func integer(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int:
+		return int64(n), true
+	case int8:
+		return int64(n), true
+	case int16:
+		return int64(n), true
+	case int32:
+		return int64(n), true
+	case int64:
+		return n, true
+	case uint8:
+		return int64(n), true
+	case uint16:
+		return int64(n), true
+	case uint32:
+		return int64(n), true
+	case uint:
+		return int64(n), n <= math.MaxInt64
+	case uint64:
+		return int64(n), n <= math.MaxInt64
+	}
+	return 0, false
+}
+
+func (a *Attribute) encodeText(s string) (string, *Error) {
+	if s == "" {
+		return "", a.badValue(s) // an empty value is never stored (facts H22)
+	}
+	switch a.Syntax {
+	case SyntaxBool:
+		switch strings.ToUpper(s) {
+		case "TRUE", "FALSE":
+			return strings.ToUpper(s), nil
+		}
+		return "", a.badValue(s)
+	case SyntaxInteger, SyntaxLarge:
+		bits := 64
+		if a.Syntax == SyntaxInteger {
+			bits = 32
+		}
+		n, err := strconv.ParseInt(s, 10, bits)
+		if err != nil {
+			return "", a.badValue(s)
+		}
+		return strconv.FormatInt(n, 10), nil
+	case SyntaxTime:
+		t, ok := parseTime(s)
+		if !ok {
+			return "", a.badValue(s)
+		}
+		return t.Format(timeLayout), nil
+	case SyntaxSID:
+		if sid, ok := ParseSID(s); ok {
+			return sid.raw, nil
+		}
+		return a.encodeOctets([]byte(s))
+	case SyntaxGUID:
+		if g, ok := ParseGUID(s); ok {
+			return string(g[:]), nil
+		}
+		return a.encodeOctets([]byte(s))
+	case SyntaxOctets, SyntaxSecurity:
+		return s, nil
+	}
+	return a.checkText(s)
+}
+
+func (a *Attribute) checkText(s string) (string, *Error) {
+	switch a.Syntax {
+	case SyntaxIA5:
+		for i := 0; i < len(s); i++ {
+			if s[i] >= 0x80 {
+				return "", a.badValue(s)
+			}
+		}
+	case SyntaxNumeric:
+		for i := 0; i < len(s); i++ {
+			if s[i] != ' ' && (s[i] < '0' || s[i] > '9') {
+				return "", a.badValue(s)
+			}
+		}
+	default:
+		// userParameters packs bytes into UTF-16 units and may hold lone
+		// surrogates (facts F.2).
+		if !utf8.ValidString(s) && a.key != "userparameters" {
+			return "", a.badValue(s)
+		}
+	}
+	return s, nil
+}
+
+func (a *Attribute) encodeOctets(b []byte) (string, *Error) {
+	switch a.Syntax {
+	case SyntaxGUID:
+		if _, ok := GUIDFromBytes(b); !ok {
+			return "", a.badValue(b)
+		}
+		return string(b), nil
+	case SyntaxSID:
+		if _, ok := SIDFromBytes(b); !ok {
+			return "", a.badValue(b)
+		}
+		return string(b), nil
+	case SyntaxOctets, SyntaxSecurity:
+		if len(b) == 0 {
+			return "", a.badValue(b)
+		}
+		return string(b), nil
+	}
+	return a.encodeText(string(b))
+}
+
+// checkRange holds a raw value against the attribute's bounds: 8322.
+func (a *Attribute) checkRange(raw string) *Error {
+	if a.RangeUpper == 0 && a.RangeLower == 0 {
+		return nil
+	}
+	var n int64
+	switch a.Syntax {
+	case SyntaxInteger, SyntaxLarge:
+		n, _ = strconv.ParseInt(raw, 10, 64)
+	case SyntaxOctets, SyntaxSecurity, SyntaxSID, SyntaxGUID:
+		n = int64(len(raw))
+	default:
+		n = int64(utf16Len(raw))
+	}
+	if n < a.RangeLower || a.RangeUpper != 0 && n > a.RangeUpper {
+		return failAttr(CodeRange, KindConstraint, "", a.Name, "%d is outside %d..%d", n, a.RangeLower, a.RangeUpper)
+	}
+	return nil
+}
+
+// key folds a raw value for equality in filters, uniqueness and deletes.
+func (a *Attribute) matchKey(raw string) string {
+	switch a.Syntax {
+	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric:
+		return fold(raw)
+	case SyntaxDN:
+		if d, err := ParseDN(raw); err == nil {
+			return d.Key()
+		}
+		return fold(raw)
+	}
+	return raw
+}
+
+func parseTime(s string) (time.Time, bool) {
+	s = strings.TrimSuffix(s, "Z")
+	if i := strings.IndexAny(s, ".,"); i >= 0 {
+		s = s[:i]
+	}
+	if len(s) == len("060102150405") { // UTCTime: two digits of the year
+		century := "20"
+		if s >= "50" {
+			century = "19"
+		}
+		s = century + s
+	}
+	t, err := time.ParseInLocation("20060102150405", s, time.UTC)
+	return t, err == nil
+}
+
+// octetsFromText reads what an export tool may have made of binary values: the
+// text form of a GUID or SID, hexadecimal digits, base64, or the octets.
+func (a *Attribute) octetsFromText(s string) (string, bool) {
+	switch a.Syntax {
+	case SyntaxGUID:
+		if g, ok := ParseGUID(s); ok {
+			return string(g[:]), true
+		}
+	case SyntaxSID:
+		if sid, ok := ParseSID(s); ok {
+			return sid.raw, true
+		}
+	default:
+		return s, true
+	}
+	valid := func(b []byte) bool {
+		if a.Syntax == SyntaxGUID {
+			return len(b) == 16
+		}
+		_, ok := SIDFromBytes(b)
+		return ok
+	}
+	if valid([]byte(s)) {
+		return s, true
+	}
+	if b, err := hex.DecodeString(s); err == nil && valid(b) {
+		return string(b), true
+	}
+	if b, err := base64.StdEncoding.DecodeString(s); err == nil && valid(b) {
+		return string(b), true
+	}
+	return "", false
+}

@@ -1,0 +1,209 @@
+package directory
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// view is a reading of one replica through one DC, under the replica's lock.
+type view struct {
+	rep  *replica
+	dc   int
+	now  time.Time
+	base bool // the search is of ScopeBase: tokenGroups may be computed
+}
+
+// view takes the read lock; release gives it back.
+func (c *DC) view(op string) (v view, release func(), err error) {
+	if !c.Alive() {
+		return view{}, nil, c.down(op)
+	}
+	d := c.domain
+	now := d.clock().UTC()
+	if d.pending.Load() > 0 {
+		d.mu.Lock()
+		d.deliver(now)
+		d.mu.Unlock()
+	}
+	c.rep.mu.RLock()
+	return view{rep: c.rep, dc: c.index, now: now}, c.rep.mu.RUnlock, nil
+}
+
+// raw appends the attribute's raw values to buf.
+func (v *view) raw(n *node, def *Attribute, buf []string) []string {
+	if def.get != nil {
+		return def.get(v, n, buf)
+	}
+	if def.Syntax == SyntaxDN {
+		for _, l := range n.linkVals(def) {
+			buf = append(buf, l.dn())
+		}
+		return buf
+	}
+	for _, s := range n.get(def) {
+		buf = append(buf, s.val)
+	}
+	return buf
+}
+
+// has tells whether the attribute has a value.
+func (v *view) has(n *node, def *Attribute) bool {
+	switch {
+	case def.get != nil:
+		var buf [4]string
+		return len(def.get(v, n, buf[:0])) > 0
+	case def.Syntax == SyntaxDN:
+		return n.linkSet(def) != nil
+	}
+	return len(n.get(def)) > 0
+}
+
+// projection says which attributes a copy holds.
+type projection struct {
+	all  bool
+	defs []*Attribute
+}
+
+func (r *replica) projection(names []string) projection {
+	p := projection{all: len(names) == 0}
+	for _, name := range names {
+		if name == "*" {
+			p.all = true
+			continue
+		}
+		def, ok := r.dom.schema.Attribute(name)
+		if !ok || p.contains(def) {
+			continue
+		}
+		p.defs = append(p.defs, def)
+	}
+	sort.Slice(p.defs, func(i, j int) bool { return p.defs[i].key < p.defs[j].key })
+	return p
+}
+
+func (p *projection) contains(def *Attribute) bool {
+	for _, d := range p.defs {
+		if d == def {
+			return true
+		}
+	}
+	return false
+}
+
+// secrets never leave the store.
+func (a *Attribute) hidden() bool {
+	switch a.key {
+	case "unicodepwd", "userpassword", "dbcspwd", "ntpwdhistory", "lmpwdhistory",
+		"supplementalcredentials", "unixuserpassword", "ntsecuritydescriptor", "msds-managedpassword":
+		return true
+	}
+	return false
+}
+
+// object makes the copy of a node.
+func (v *view) object(n *node, p projection) *Object {
+	o := &Object{
+		DN: n.dn(), GUID: n.guid, SID: n.sid, Class: n.class.Name, Classes: n.class.chain,
+	}
+	if !p.all {
+		o.attrs = make([]objectAttr, 0, len(p.defs))
+		for _, def := range p.defs {
+			if !def.hidden() {
+				o.set(def, v.raw(n, def, nil))
+			}
+		}
+		return o
+	}
+	o.attrs = v.stored(n)
+	for _, def := range p.defs {
+		if def.Constructed {
+			o.set(def, v.raw(n, def, nil))
+		}
+	}
+	o.sortAttrs()
+	return o
+}
+
+// always are the attributes every object has without storing them.
+var always = []string{
+	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
+	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted",
+	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
+}
+
+// stored gives all attributes that are not constructed.
+func (v *view) stored(n *node) []objectAttr {
+	out := make([]objectAttr, 0, len(n.attrs)+len(n.links)+len(v.rep.always))
+	for i := 0; i < len(n.attrs); {
+		def := n.attrs[i].def
+		vals := n.get(def)
+		i += len(vals)
+		if def.get != nil || def.hidden() {
+			continue
+		}
+		raw := make([]string, len(vals))
+		for k, s := range vals {
+			raw[k] = s.val
+		}
+		out = append(out, objectAttr{def, raw})
+	}
+	for _, s := range n.links {
+		raw := make([]string, len(s.list))
+		for i, l := range s.list {
+			raw[i] = l.dn()
+		}
+		out = append(out, objectAttr{s.def, raw})
+	}
+	for _, def := range v.rep.always {
+		if raw := def.get(v, n, nil); len(raw) > 0 {
+			out = append(out, objectAttr{def, raw})
+		}
+	}
+	return out
+}
+
+// int is a stored number, otherwise when it is absent or none.
+func (n *node) int(def *Attribute, otherwise int64) int64 {
+	s := n.first(def)
+	if s == "" {
+		return otherwise
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return v
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// is tells whether the node is of the class.
+func (n *node) is(class string) bool { return n.class.is(class) }
+
+// isAccount: users and what derives from them; isGroup: groups.
+func (n *node) isAccount() bool { return n.is("user") }
+func (n *node) isGroup() bool   { return n.is("group") }
+
+// isPrincipal tells whether the class has a sAMAccountName and a SID of the
+// domain.
+func (n *node) isPrincipal() bool { return n.isAccount() || n.isGroup() }
+
+// canonical is the canonicalName: corp.example/OU/Name.
+func (r *replica) canonical(n *node) string {
+	if n.parent == nil {
+		return r.dom.dnsName + "/"
+	}
+	var parts []string
+	for m := n; m.parent != nil; m = m.parent {
+		parts = append(parts, strings.ReplaceAll(m.rdn, "/", `\/`))
+	}
+	var b strings.Builder
+	b.WriteString(r.dom.dnsName)
+	for i := len(parts) - 1; i >= 0; i-- {
+		b.WriteByte('/')
+		b.WriteString(parts[i])
+	}
+	return b.String()
+}
