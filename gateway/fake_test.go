@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -212,4 +214,10 @@ func sample(shape *schema.Shape) string {
 		}[field.Type])
 	}
 	return "{" + b.String() + "}"
+}
+
+var okResult = ps.Result{Effect: ps.EffectNone, Server: "dc1.corp.example"}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
 }

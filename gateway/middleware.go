@@ -16,6 +16,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // notes is what a request's handlers leave for its log line.
@@ -112,6 +113,7 @@ func (s *Server) recoverPanic(c *gin.Context) {
 		failed := fail(ourFault.code, "%s", ourFault.sentence)
 		failed.cause = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		if n := note(c); n.op != nil {
+			failed.outcome = ps.OutcomeUnknown
 			failed.forOperation(n.op)
 		}
 		if c.Writer.Written() {

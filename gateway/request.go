@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -84,12 +85,9 @@ func (c *collector) param(name string) *ops.Param {
 	if p := c.op.Param(name); p != nil {
 		return p
 	}
-	message := "is not a parameter of this operation"
-	switch near := c.nearest(name); {
-	case near != "":
-		message += "; did you mean " + near + "?"
-	case len(c.op.Params) == 0:
-		message += ", which has none"
+	message := "is not a parameter of this operation, which has none"
+	if near := c.nearest(name); near != "" {
+		message = "is not a parameter of this operation; did you mean " + near + "?"
 	}
 	c.wrong(printable(name), message)
 	return nil
@@ -110,14 +108,14 @@ func printable(name string) string {
 	return name
 }
 
+// nearest is the parameter whose name looks most like a name; empty when the
+// operation has none.
 func (c *collector) nearest(name string) string {
 	const longest = 64
-	if len(name) > longest {
-		return ""
-	}
-	best, bestDistance := "", max(len(name)/2, 2)+1
+	folded := ops.Fold(name[:min(len(name), longest)])
+	best, bestDistance := "", math.MaxInt
 	for _, p := range c.op.Params {
-		if d := editDistance(ops.Fold(name), ops.Fold(p.Name)); d < bestDistance {
+		if d := editDistance(folded, ops.Fold(p.Name)); d < bestDistance {
 			best, bestDistance = p.Name, d
 		}
 	}

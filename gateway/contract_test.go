@@ -1,0 +1,336 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// goodValues are accepted by the parameters of every row, by listed name.
+var goodValues = map[string]string{
+	"Username": "jdoe", "ShowFields": "guid,username", "OUPath": "OU=Sales,DC=corp,DC=example", "Recursive": "false",
+	"DNS_HostName": "www", "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example",
+	"NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
+	"ChangePasswordNextLogon": "false", "PasswordNeverExpired": "false", "Country": "GR", "HomeFolderDirectory": `\\files\home`,
+	"HomeFolderDrive": "H:", "Initials": "J.",
+}
+
+func goodValue(name string) string {
+	if value, known := goodValues[name]; known {
+		return value
+	}
+	return "some text"
+}
+
+// hostile are values that try to be more than a value.
+var hostile = map[string]string{
+	"single quotes":     "O'Brien ‘x’ ‚y‛",
+	"double quotes":     `a"b “c” „d`,
+	"semicolon":         "a; Remove-ADUser b",
+	"sub-expression":    "$(Stop-Process -Id $PID)",
+	"variable":          "$env:USERNAME ${x}",
+	"backtick":          "a`nb`$c",
+	"star":              "*",
+	"stars":             "a*b*",
+	"brackets":          "a[b](c){d}<e>",
+	"filter":            "*)(objectClass=*",
+	"backslash":         `a\b\2a\`,
+	"percent":           "100%25%00",
+	"pipe":              "a|b&c||d",
+	"hash":              "#comment",
+	"dash":              "-Identity x –y",
+	"at":                "@{a=1}@(b)",
+	"slash":             "a/b//c",
+	"plus and blank":    "a+b c",
+	"leading blank":     "  a  ",
+	"only blanks":       "   ",
+	"emoji":             "😀 Ω ä \u202e right-to-left",
+	"line feed":         "a\nb",
+	"carriage return":   "a\rb",
+	"tab":               "a\tb",
+	"NUL":               "a\x00b",
+	"escape":            "a\x1bb",
+	"record separator":  "\x1e1 end 2\n{}",
+	"C1 control":        "a\u0085b",
+	"delete":            "a\x7fb",
+	"invalid UTF-8":     "a\xff\xfeb",
+	"overlong":          "a\xc0\xafb",
+	"surrogate":         "a\xed\xa0\x80b",
+	"100 kB":            strings.Repeat("x", 100_000),
+	"100 kB of quotes":  strings.Repeat("'", 100_000),
+	"looks like a date": "2024-01-01T00:00:00",
+	"looks like JSON":   `{"a":[1,2]}`,
+	"wrong type":        "12",
+	"prefix":            "=!0",
+	"replacement":       "a\ufffdb",
+}
+
+// target makes the path of a row with a value in one placeholder.
+func target(op *ops.Operation, name, value string) string {
+	path := op.Path
+	for _, p := range op.Params {
+		if p.Path != "" {
+			in := goodValue(p.Name)
+			if p.Name == name {
+				in = value
+			}
+			path = strings.Replace(path, "{"+p.Path+"}", url.PathEscape(in), 1)
+		}
+	}
+	return path
+}
+
+// place says where a request carries its values.
+type place string
+
+const (
+	inQuery place = "query"
+	inForm  place = "form"
+	inJSON  place = "JSON"
+)
+
+// ask sends a row's request with values in one place, in a given spelling of
+// names; a value may be any JSON value when the place is JSON.
+func ask(t *testing.T, s *Server, op *ops.Operation, path string, in place, values map[string]any) reply {
+	t.Helper()
+	form := url.Values{}
+	for name, value := range values {
+		form.Set(name, fmt.Sprint(value))
+	}
+	switch in {
+	case inQuery:
+		return read(t, call(s, op.Method, path+"?"+form.Encode(), ""))
+	case inForm:
+		return read(t, call(s, op.Method, path, form.Encode(), "Content-Type: application/x-www-form-urlencoded"))
+	default:
+		body, err := json.Marshal(values)
+		require.NoError(t, err)
+		return read(t, call(s, op.Method, path, string(body), "Content-Type: application/json; charset=UTF-8"))
+	}
+}
+
+// required are the good values of a row's required parameters outside the path.
+func required(op *ops.Operation) map[string]any {
+	values := map[string]any{}
+	for _, p := range op.Params {
+		if p.Required && p.Path == "" {
+			values[p.Name] = goodValue(p.Name)
+		}
+	}
+	return values
+}
+
+// onlyField tells that a refusal names the field and nothing else.
+func onlyField(t *testing.T, got reply, field string, about ...any) {
+	t.Helper()
+	require.NotNil(t, got.Error, about...)
+	status := got.Error.Code.Status()
+	assert.True(t, status >= 400 && status < 500, about...)
+	require.Len(t, got.Error.Details, 1, about...)
+	assert.Equal(t, field, got.Error.Details[0].Field, about...)
+}
+
+// emitted are the records the fake emits for a row.
+func emitted(op *ops.Operation) string {
+	if op.Reply.Mark == ops.List {
+		return "[]"
+	}
+	return "[" + sample(op.Reply.Shape) + "]"
+}
+
+// TestHostileValues sends every value to every parameter of every row, in every
+// place: it is refused with a 4xx that names the field, or reaches the script
+// character for character; never a 500.
+func TestHostileValues(t *testing.T) {
+	for _, op := range ops.Table() {
+		runner := answering(okResult, emitted(op))
+		s := newTestServer(t, runner, func(o *Options) { o.AllowSecretsInQuery = true })
+		for _, p := range op.Params {
+			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
+				for name, value := range hostile {
+					for _, in := range []place{inQuery, inForm, inJSON} {
+						if in == inJSON && name != "replacement" && strings.ContainsRune(string([]rune(value)), '\ufffd') {
+							continue // the test's own encoder would make it valid
+						}
+						values, path := required(op), target(op, p.Name, value)
+						if p.Path == "" {
+							values[p.Name] = value
+						}
+						if p.Name == "HomeFolderDrive" {
+							values["HomeFolderDirectory"] = goodValue("HomeFolderDirectory")
+						}
+						before := runner.count()
+						got := ask(t, s, op, path, in, values)
+						if runner.count() == before {
+							onlyField(t, got, p.Name, name, in)
+							continue
+						}
+						arrived(t, runner.last(t), &p, value, name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// arrived checks that the script got the value as the kind promises: itself,
+// or what the kind makes of exactly this value.
+func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
+	t.Helper()
+	name := p.Arg
+	if name == "" {
+		name = p.Name
+	}
+	decoded, problem := p.Kind.Decode(value)
+	require.Nil(t, problem, "%s %q", p.Name, about)
+	for i, part := range p.Kind.Parts() {
+		require.Equal(t, decoded.Values[i], req.Args[name+part.Suffix], "%s %q", p.Name, about)
+	}
+	switch p.Kind {
+	case schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Country, schema.GUID:
+		return
+	case schema.Password:
+		require.Equal(t, ps.Secret(value), req.Args[name])
+		if len(value) > 4 { // a shorter one may be part of something else
+			require.NotContains(t, fmt.Sprintf("%v %+v %#v", req.Args, req.Args, req.Args), value)
+		}
+	default:
+		if p.Name != "ShowFields" {
+			require.Equal(t, ps.Text(value), req.Args[name], "%s %q", p.Name, about)
+		}
+	}
+}
+
+func TestMissingAndEmptyParameters(t *testing.T) {
+	for _, op := range ops.Table() {
+		runner := answering(okResult, emitted(op))
+		s := newTestServer(t, runner, nil)
+		for _, p := range op.Params {
+			if p.Path != "" {
+				continue
+			}
+			for _, in := range []place{inQuery, inForm, inJSON} {
+				values := required(op)
+				delete(values, p.Name)
+				before := runner.count()
+				got := ask(t, s, op, target(op, "", ""), in, values)
+				if p.Required {
+					onlyField(t, got, p.Name, op.ID, in)
+					assert.Equal(t, "is required", got.Error.Details[0].Message)
+				} else {
+					assert.Equal(t, before+1, runner.count(), "%s without %s", op.ID, p.Name)
+				}
+				if p.Kind.Secret() && in == inQuery {
+					continue
+				}
+				values[p.Name] = ""
+				before = runner.count()
+				got = ask(t, s, op, target(op, "", ""), in, values)
+				if p.Required {
+					onlyField(t, got, p.Name, op.ID, in)
+				} else {
+					require.Equal(t, before+1, runner.count(), "%s with empty %s", op.ID, p.Name)
+					for name, value := range runner.last(t).Args {
+						if name == p.Name && p.Default == "" && !strings.Contains("ChangePasswordNextLogon PasswordNeverExpired", name) {
+							t.Errorf("%s: empty %s arrived as %s", op.ID, name, value)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTwiceUnknownAndWrongType(t *testing.T) {
+	for _, op := range ops.Table() {
+		runner := answering(okResult, emitted(op))
+		s := newTestServer(t, runner, func(o *Options) { o.AllowSecretsInQuery = true })
+		for _, p := range op.Params {
+			value := goodValue(p.Name)
+			values := required(op)
+			delete(values, p.Name)
+			if p.Name == "HomeFolderDrive" {
+				values["HomeFolderDirectory"] = goodValue("HomeFolderDirectory")
+			}
+			query := url.Values{}
+			for name, v := range values {
+				query.Set(name, fmt.Sprint(v))
+			}
+			path := target(op, "", "")
+			good := url.QueryEscape(value)
+			lower, upper := strings.ToLower(p.Name), strings.ToUpper(p.Name)
+
+			before := runner.count()
+			w := call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good, "")
+			if p.Name != "ShowFields" {
+				assert.Less(t, w.Code, 300, "%s: %s twice, the same: %s", op.ID, p.Name, w.Body)
+			}
+			assert.Equal(t, before+1, runner.count(), "%s: %s twice, the same: %s", op.ID, p.Name, w.Body)
+
+			got := read(t, call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good+"x", ""))
+			onlyField(t, got, p.Name, op.ID)
+			assert.Equal(t, "is given twice with different values", got.Error.Details[0].Message)
+			assert.Equal(t, before+1, runner.count())
+
+			for _, wrong := range []any{[]string{value}, map[string]any{"a": 1}, 7, nil} {
+				if p.Path != "" {
+					break
+				}
+				values[p.Name] = wrong
+				got := ask(t, s, op, path, inJSON, values)
+				onlyField(t, got, p.Name, op.ID, wrong)
+			}
+			values[p.Name] = value
+		}
+		for _, in := range []place{inQuery, inForm, inJSON} {
+			values := required(op)
+			values["Nonsense'\"<\x01"] = "x"
+			before := runner.count()
+			got := ask(t, s, op, target(op, "", ""), in, values)
+			onlyField(t, got, "Nonsense'\"<\ufffd", op.ID)
+			assert.Equal(t, before, runner.count())
+		}
+	}
+}
+
+func TestAValueOfThePathMayBeRepeatedByName(t *testing.T) {
+	runner := answering(okResult, "["+sample(schema.User)+"]")
+	s := newTestServer(t, runner, nil)
+	assert.Equal(t, 200, call(s, "GET", "/api/ADUser/jdoe/Details?USERNAME=jdoe", "").Code)
+	got := read(t, call(s, "GET", "/api/ADUser/jdoe/Details?username=other", ""))
+	onlyField(t, got, "Username")
+
+	runner = answering(okResult, "["+sample(schema.ReverseZone)+"]")
+	s = newTestServer(t, runner, nil)
+	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
+	got = read(t, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", ""))
+	onlyField(t, got, "NetworkIDOrZoneName")
+}
+
+func TestEveryScopeIsAskedFor(t *testing.T) {
+	for _, op := range ops.Table() {
+		runner := answering(okResult, emitted(op))
+		s := newTestServer(t, runner, nil)
+		got := read(t, call(s, op.Method, target(op, "", ""), "", "Auth-Token: Bearer "+opsToken))
+		require.NotNil(t, got.Error)
+		assert.Equal(t, schema.Forbidden, got.Error.Code)
+		assert.Contains(t, got.Error.Message, "'"+string(op.Scope)+"'")
+		for _, header := range []string{"", "Bearer wrong", "Bearer " + allToken + "x", "Basic eDp5", "Digest x", "Bearer"} {
+			w := call(s, op.Method, target(op, "", ""), "{", "Auth-Token: "+header)
+			got := read(t, w)
+			require.NotNil(t, got.Error, header)
+			assert.Equal(t, schema.Unauthenticated, got.Error.Code, header)
+			assert.Equal(t, `Bearer realm="adgateway"`, w.Header().Get("WWW-Authenticate"))
+		}
+		assert.Zero(t, runner.count(), op.ID)
+	}
+}

@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	userPart  = `[{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","username":"jdoe","displayName":"","country":"GR","enabled":true,"passwordLastSet":""}]`
+	userQuery = "?ShowFields=username,guid,enabled,displayName,Country,passwordLastSet"
+)
+
+// TestEnvelopes compares whole answers, headers included, with files.
+func TestEnvelopes(t *testing.T) {
+	created := ps.Result{Effect: ps.EffectCreated, Server: "dc1.corp.example"}
+	zone := `[{"distinguishedName":"","zoneName":"10.in-addr.arpa","zoneType":"Primary","type":"File"}]`
+	cname := `{"name":"%s","type":"CNAME","data":"web1.corp.example","zone":"corp.example","timestamp":""}`
+	old := "Auth-Token: Bearer " + classicToken
+	for name, c := range map[string]struct {
+		runner               *fakeRunner
+		method, target, body string
+		header               string
+	}{
+		"read":                 {answering(okResult, userPart), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
+		"read-classic":         {answering(okResult, userPart), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", old},
+		"create":               {answering(created, userPart), "POST", "/api/ADUser/jdoe" + userQuery, "", ""},
+		"create-classic":       {answering(created, userPart), "POST", "/api/ADUser/jdoe" + userQuery, "", old},
+		"remove":               {answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": 3}}, zone), "DELETE", "/api/DnsReverseLookupZone/10.0.0.0/8", "", ""},
+		"exists":               {answering(okResult, `[{"exists":true,"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","distinguishedName":"CN=jdoe,DC=x"}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
+		"exists-not":           {answering(okResult, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
+		"exists-classic":       {answering(okResult, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", old},
+		"list":                 {answering(okResult, "["+fmt.Sprintf(cname, "a")+"]", "["+fmt.Sprintf(cname, "b")+","+fmt.Sprintf(cname, "c")+"]"), "GET", "/api/DnsCNameRecord/corp.example", "", ""},
+		"list-empty":           {answering(okResult), "GET", "/api/DnsCNameRecord/corp.example", "", ""},
+		"list-classic":         {answering(okResult, "["+fmt.Sprintf(cname, "a")+"]"), "GET", "/api/DnsCNameRecord/corp.example", "", old},
+		"list-warnings":        {answering(ps.Result{Warnings: []ps.Warning{{Code: "zone_unreadable", Target: "<b>.example", Message: "Not read."}}}, "["+fmt.Sprintf(cname, "a")+"]"), "GET", "/api/DnsCNameRecord/All", "", ""},
+		"hostile-text":         {answering(okResult, strings.Replace(userPart, `"displayName":""`, `"displayName":"\u003cscript\u003e\"'\\ Ω`+"\u2028"+`"`, 1)), "GET", "/api/ADUser/%3Cb%3E%22'/Details" + userQuery, "", ""},
+		"not-found":            {failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found.", Server: "dc2.corp.example"}), "GET", "/api/ADUser/jdoe/Details", "", ""},
+		"conflict":             {failing(ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management.ADException", ID: "ActiveDirectoryServer:8305,x", Code: "8305", Arg: "UserName", Message: "Der Name wird bereits verwendet.", Outcome: ps.OutcomeNone}), "POST", "/api/ADUser/jdoe", "", ""},
+		"dns-conflict":         {failing(ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 9711,x", Native: "WIN32 9711", Outcome: ps.OutcomeNone}), "POST", "/api/DnsCNameRecord", `{"ZoneName":"corp.example","DNS_HostName":"www","DNS_HostName_Alias":"web1"}`, ""},
+		"problems":             {answering(okResult), "POST", "/api/ADUser/jdoe?Cty=Athens", `{"Initials":"1234567","PasswordNeverExpired":"yes","password":["geheim"]}`, ""},
+		"zone-rounding":        {answering(okResult), "POST", "/api/DnsReverseLookupZone/10.2.10.0/23", "", ""},
+		"unauthenticated":      {answering(okResult), "GET", "/api/OU/All", "", "Auth-Token: Bearer nobody"},
+		"forbidden":            {answering(okResult), "GET", "/api/OU/All", "", "Auth-Token: Bearer " + readToken},
+		"forbidden-password":   {answering(okResult), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, "Auth-Token: Bearer " + writeToken},
+		"cross-site":           {answering(okResult), "GET", "/api/OU/All", "", "Sec-Fetch-Site: cross-site"},
+		"method":               {answering(okResult), "PUT", "/api/DnsCNameRecord", "", ""},
+		"unknown-route":        {answering(okResult), "GET", "/api/OU/Al", "", ""},
+		"overloaded":           {failing(ps.Error{Kind: ps.KindOverloaded, RetryAfter: 1500 * time.Millisecond}), "GET", "/api/OU/All", "", ""},
+		"timeout-write":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), "DELETE", "/api/ADUser/jdoe", "", ""},
+		"partial":              {failing(ps.Error{Kind: ps.KindScript, Code: "1325", ID: "ActiveDirectoryServer:1325,x", Arg: "Password", Outcome: ps.OutcomePartial, Remains: []ps.Object{{DN: "CN=jdoe,CN=Users,DC=corp,DC=example"}}}), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, ""},
+		"wrong-shape":          {answering(okResult, `[{"guid":1}]`), "GET", "/api/ADUser/jdoe/Details", "", ""},
+		"wrong-shape-write":    {answering(created, `[{"guid":1}]`), "POST", "/api/ADUser/jdoe", "", ""},
+		"no-record":            {answering(okResult), "GET", "/api/ADUser/jdoe/Details", "", ""},
+		"two-records":          {answering(okResult, strings.TrimSuffix(userPart, "]")+","+strings.TrimPrefix(userPart, "[")), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
+		"panic":                {&fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("geheim") }}, "DELETE", "/api/ADUser/jdoe", "", ""},
+		"healthz":              {nil, "GET", "/healthz", "", ""},
+		"readyz":               {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + opsToken},
+		"readyz-without-scope": {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + readToken},
+		"readyz-anonymous":     {nil, "GET", "/readyz", "", "Auth-Token: "},
+		"readyz-wrong-token":   {nil, "GET", "/readyz", "", "Auth-Token: Bearer nobody"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.runner == nil {
+				c.runner = answering(okResult)
+			}
+			s := newTestServer(t, c.runner, func(o *Options) {
+				o.Ready = func(context.Context) []Check {
+					return []Check{{"session", true, ""}, {"dns", false, "port 53 of dc1 does not answer"}}
+				}
+			})
+			headers := []string{"Content-Type: application/json"}
+			if c.header != "" {
+				headers = append(headers, c.header)
+			}
+			w := call(s, c.method, c.target, c.body, headers...)
+			assert.NotContains(t, w.Body.String(), "geheim")
+			require.True(t, json.Valid(w.Body.Bytes()))
+			golden(t, name, c.method+" "+c.target+"\n\n"+shown(w))
+		})
+	}
+}
+
+// shown is an answer with those headers that differ between answers.
+func shown(w *httptest.ResponseRecorder) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%d %s\n", w.Code, http.StatusText(w.Code))
+	header := w.Header().Clone()
+	for _, always := range []string{"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options", "Cache-Control", "Content-Length"} {
+		header.Del(always)
+	}
+	_ = header.Write(&b)
+	b.WriteString("\n")
+	b.Write(w.Body.Bytes())
+	b.WriteString("\n")
+	return strings.ReplaceAll(b.String(), "\r\n", "\n")
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "envelopes", name+".txt")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func TestClassicAsTheServersDialect(t *testing.T) {
+	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, userPart), func(o *Options) { o.Dialect = auth.Classic })
+	w := call(s, "POST", "/api/ADUser/jdoe"+userQuery, "")
+	assert.Equal(t, 200, w.Code)
+	assert.Contains(t, w.Body.String(), `"result":{"guid":`)
+	assert.Contains(t, w.Body.String(), `"country":"Greece"`)
+}
+
+// bigList emits n batches of 500 records and then ends with err.
+func bigList(n int, err *ps.Error) *fakeRunner {
+	batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(sample(schema.User)+",", 500), ",") + "]")
+	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		for range n {
+			if err := req.Records(batch); err != nil {
+				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &ps.Result{Warnings: []ps.Warning{{Code: "w"}}, Server: "dc1"}, nil
+	}}
+}
+
+func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
+	for _, batches := range []int{10, 40} {
+		s := newTestServer(t, bigList(batches, nil), nil)
+		w := call(s, "GET", "/api/ADUser/ListUsers/All", "")
+		require.Equal(t, 200, w.Code)
+		streamed := w.Body.Len() > streamAbove
+		assert.Equal(t, batches == 40, streamed)
+		assert.Equal(t, streamed, strings.HasPrefix(w.Body.String(), `{"result":[{"guid"`))
+		assert.Equal(t, streamed, w.Header().Get("Content-Length") == "")
+		got := read(t, w)
+		assert.Len(t, got.Result, 500*batches)
+		assert.Equal(t, fmt.Sprintf("%d records found", 500*batches), got.Output)
+		assert.Len(t, got.Warnings, 1)
+	}
+}
+
+func TestAListThatFailsAfterItsStartIsCutOff(t *testing.T) {
+	s := newTestServer(t, bigList(40, &ps.Error{Kind: ps.KindDied}), nil)
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	r, err := http.NewRequest("GET", server.URL+"/api/ADUser/ListUsers/All", nil)
+	require.NoError(t, err)
+	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	answer, err := server.Client().Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	var body bytes.Buffer
+	_, err = body.ReadFrom(answer.Body)
+	require.Error(t, err, "the connection is closed with the body unfinished")
+	assert.False(t, json.Valid(body.Bytes()))
+
+	short := newTestServer(t, bigList(2, &ps.Error{Kind: ps.KindDied}), nil)
+	got := read(t, call(short, "GET", "/api/ADUser/ListUsers/All", ""))
+	require.NotNil(t, got.Error)
+	assert.Equal(t, schema.Backend, got.Error.Code, "before its start it is answered like any failure")
+}
+
+// BenchmarkList shows that the time per record of a list does not grow.
+func BenchmarkList(b *testing.B) {
+	for _, batches := range []int{2, 20, 200} {
+		s := newTestServer(b, bigList(batches, nil), nil)
+		b.Run(fmt.Sprint(batches*500), func(b *testing.B) {
+			for b.Loop() {
+				if w := call(s, "GET", "/api/ADUser/ListUsers/All", ""); w.Code != 200 {
+					b.Fatal(w.Code)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batches*500), "ns/record")
+		})
+	}
+}
+
+func BenchmarkDetails(b *testing.B) {
+	s := newTestServer(b, answering(okResult, "["+sample(schema.User)+"]"), nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if w := call(s, "GET", "/api/ADUser/jdoe/Details", ""); w.Code != 200 {
+			b.Fatal(w.Code)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// ad is an error of the directory as the prelude reports it.
+func ad(typ, id, category, code string) ps.Error {
+	return ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management." + typ, ID: id + ",Microsoft.ActiveDirectory.Management.Commands.NewADUser", Category: category, Code: code, Message: "Zugriff verweigert (nicht zu lesen)"}
+}
+
+// dns is an error of the DnsServer module.
+func dns(code, category string) ps.Error {
+	return ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 " + code + ",Add-DnsServerResourceRecordCName", Category: category, Native: "WIN32 " + code, Message: "nicht zu lesen"}
+}
+
+func plainError(typ, id, category string) ps.Error {
+	return ps.Error{Kind: ps.KindScript, Type: typ, ID: id, Category: category, Message: "nicht zu lesen"}
+}
+
+func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  ps.Error
+		code schema.Code
+		dir  string
+	}{
+		// facts D.2
+		"identity absent":              {ad("ADIdentityNotFoundException", "ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "ObjectNotFound", "0"), schema.NotFound, ""},
+		"referenced object absent":     {ad("ADIdentityNotFoundException", "ActiveDirectoryServer:8333", "ObjectNotFound", "8333"), schema.Unprocessable, "AD:8333"},
+		"parent gone":                  {ad("ADException", "ActiveDirectoryServer:8329", "NotSpecified", "8329"), schema.Unprocessable, "AD:8329"},
+		"two match":                    {ad("ADMultipleMatchingIdentitiesException", "ActiveDirectoryCmdlet:x", "InvalidData", ""), schema.Ambiguous, ""},
+		"SAM taken":                    {ad("ADIdentityAlreadyExistsException", "ActiveDirectoryServer:1316", "ResourceExists", "1316"), schema.Conflict, "AD:1316"},
+		"group taken":                  {ad("ADException", "ActiveDirectoryServer:1318", "NotSpecified", "1318"), schema.Conflict, "AD:1318"},
+		"RDN taken":                    {ad("ADException", "ActiveDirectoryServer:8305", "NotSpecified", "8305"), schema.Conflict, "AD:8305"},
+		"number only in the id":        {ad("ADException", "ActiveDirectoryServer:8305", "NotSpecified", ""), schema.Conflict, "AD:8305"},
+		"exists":                       {ad("ADIdentityAlreadyExistsException", "ActiveDirectoryServer:5010", "ResourceExists", "5010"), schema.Conflict, "AD:5010"},
+		"UPN taken":                    {ad("ADException", "ActiveDirectoryServer:8648", "NotSpecified", "8648"), schema.Conflict, "AD:8648"},
+		"password policy":              {ad("ADPasswordComplexityException", "ActiveDirectoryServer:1325", "InvalidData", "1325"), schema.Policy, "AD:1325"},
+		"password policy by type":      {ad("ADPasswordException", "x", "InvalidData", ""), schema.Policy, ""},
+		"access denied":                {plainError("System.UnauthorizedAccessException", "ActiveDirectoryCmdlet:System.UnauthorizedAccessException,Microsoft.ActiveDirectory.Management.Commands.RemoveADUser", "PermissionDenied"), schema.DirectoryDenied, ""},
+		"insufficient rights":          {ad("ADException", "ActiveDirectoryServer:8344", "NotSpecified", "8344"), schema.DirectoryDenied, "AD:8344"},
+		"non-leaf":                     {ad("ADException", "ActiveDirectoryServer:8213", "NotSpecified", "8213"), schema.NotEmpty, "AD:8213"},
+		"cannot delete":                {ad("ADException", "ActiveDirectoryServer:8398", "NotSpecified", "8398"), schema.Protected, "AD:8398"},
+		"critical object":              {ad("ADException", "ActiveDirectoryServer:8560", "NotSpecified", "8560"), schema.Protected, "AD:8560"},
+		"unwilling":                    {ad("ADInvalidOperationException", "ActiveDirectoryServer:8245", "InvalidOperation", "8245"), schema.Unprocessable, "AD:8245"},
+		"constraint":                   {ad("ADInvalidOperationException", "ActiveDirectoryServer:8239", "InvalidOperation", "8239"), schema.Unprocessable, "AD:8239"},
+		"nesting":                      {ad("ADException", "ActiveDirectoryServer:8516", "NotSpecified", "8516"), schema.Unprocessable, "AD:8516"},
+		"primary group":                {ad("ADException", "ActiveDirectoryServer:1374", "NotSpecified", "1374"), schema.Conflict, "AD:1374"},
+		"members do not resolve":       {ad("ADIdentityNotFoundException", "SetADGroupMember.ValidateMembersParameter", "ObjectNotFound", ""), schema.Unprocessable, ""},
+		"built-in":                     {ad("ADException", "ActiveDirectoryServer:1371", "NotSpecified", "1371"), schema.Protected, "AD:1371"},
+		"busy":                         {ad("ADException", "ActiveDirectoryServer:8206", "NotSpecified", "8206"), schema.Unavailable, "AD:8206"},
+		"no DC":                        {ad("ADServerDownException", "ActiveDirectoryServer:1355", "ResourceUnavailable", "1355"), schema.Unavailable, "AD:1355"},
+		"DC down":                      {ad("ADServerDownException", "ActiveDirectoryServer:0", "ResourceUnavailable", "0"), schema.Unavailable, ""},
+		"credentials rejected":         {plainError("System.Security.Authentication.AuthenticationException", "ActiveDirectoryCmdlet:System.Security.Authentication.AuthenticationException", "SecurityError"), schema.Backend, ""},
+		"referral":                     {ad("ADReferralException", "ActiveDirectoryServer:8235", "ResourceUnavailable", "8235"), schema.Unprocessable, "AD:8235"},
+		"timeout of the directory":     {plainError("System.TimeoutException", "ActiveDirectoryCmdlet:System.TimeoutException", "OperationTimeout"), schema.Timeout, ""},
+		"unspecified":                  {ad("ADException", "ActiveDirectoryServer:0", "NotSpecified", "0"), schema.Backend, ""},
+		"unknown number":               {ad("ADException", "ActiveDirectoryServer:4711", "NotSpecified", "4711"), schema.Backend, "AD:4711"},
+		"unknown number, category":     {ad("ADNewException", "ActiveDirectoryServer:4711", "ResourceExists", "4711"), schema.Conflict, "AD:4711"},
+		"unknown property":             {plainError("System.ArgumentException", "ActiveDirectoryCmdlet:System.ArgumentException", "InvalidArgument"), schema.Internal, ""},
+		"bad filter":                   {ad("ADFilterParsingException", "ActiveDirectoryCmdlet:x", "ParserError", ""), schema.Internal, ""},
+		"parameter does not exist":     {plainError("System.Management.Automation.ParameterBindingException", "NamedParameterNotFound,Microsoft.ActiveDirectory.Management.Commands.GetADUser", "InvalidArgument"), schema.Internal, ""},
+		"module missing":               {plainError("System.Management.Automation.CommandNotFoundException", "CommandNotFoundException", "ObjectNotFound"), schema.Internal, ""},
+		"script fault":                 {plainError("System.Management.Automation.RuntimeException", "InvokeMethodOnNull", "InvalidOperation"), schema.Internal, ""},
+		"HRESULT is no number":         {ps.Error{Kind: ps.KindScript, Type: "System.Runtime.InteropServices.COMException", Code: "-2147016656", Category: "NotSpecified"}, schema.Internal, ""},
+		"permission of something else": {plainError("System.Security.SecurityException", "x", "PermissionDenied"), schema.Internal, ""},
+		"nothing known at all":         {ps.Error{Kind: ps.KindScript}, schema.Internal, ""},
+
+		// facts D.3
+		"zone absent":        {dns("9601", "ObjectNotFound"), schema.NotFound, "WIN32 9601"},
+		"name absent":        {dns("9714", "ObjectNotFound"), schema.NotFound, "WIN32 9714"},
+		"record absent":      {dns("9701", "NotSpecified"), schema.NotFound, "WIN32 9701"},
+		"zone exists":        {dns("9609", "ResourceExists"), schema.Conflict, "WIN32 9609"},
+		"zone in directory":  {dns("9718", "NotSpecified"), schema.Conflict, "WIN32 9718"},
+		"record exists":      {dns("9711", "ResourceExists"), schema.Conflict, "WIN32 9711"},
+		"node is CNAME":      {dns("9708", "NotSpecified"), schema.Conflict, "WIN32 9708"},
+		"CNAME collision":    {dns("9709", "NotSpecified"), schema.Conflict, "WIN32 9709"},
+		"CNAME loop":         {dns("9707", "NotSpecified"), schema.Unprocessable, "WIN32 9707"},
+		"under delegation":   {dns("9563", "NotSpecified"), schema.Conflict, "WIN32 9563"},
+		"not in zone":        {dns("9706", "NotSpecified"), schema.Unprocessable, "WIN32 9706"},
+		"bad character":      {dns("9560", "InvalidArgument"), schema.Unprocessable, "WIN32 9560"},
+		"wrong zone type":    {dns("9611", "NotSpecified"), schema.Conflict, "WIN32 9611"},
+		"read-only DC":       {dns("9569", "NotSpecified"), schema.Unavailable, "WIN32 9569"},
+		"directory away":     {dns("9717", "NotSpecified"), schema.Unavailable, "WIN32 9717"},
+		"partition absent":   {dns("9901", "NotSpecified"), schema.Unprocessable, "WIN32 9901"},
+		"DNS access denied":  {dns("5", "PermissionDenied"), schema.DirectoryDenied, "WIN32 5"},
+		"RPC away":           {dns("1722", "NotSpecified"), schema.Unavailable, "WIN32 1722"},
+		"server failure":     {dns("9002", "NotSpecified"), schema.Backend, "WIN32 9002"},
+		"DNS, category only": {plainError(cimException, "x", "ResourceExists"), schema.Conflict, ""},
+		"DNS, nothing":       {plainError(cimException, "x", "NotSpecified"), schema.Backend, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := ops.Find(ops.Table(), "user.create")
+			bound, _ := op.Bind(ops.Given{"Username": "jdoe"})
+			f := failureOf(op, bound, &c.err)
+			assert.Equal(t, c.code, f.code)
+			assert.Equal(t, c.dir, f.directoryCode)
+			assert.NotContains(t, f.message, "nicht zu lesen")
+			assert.Equal(t, ps.OutcomeNone, f.outcome)
+		})
+	}
+}
+
+func TestEveryNumberHasAStatusAndASentence(t *testing.T) {
+	for number, m := range byNumber {
+		assert.NotZero(t, m.code.Status(), number)
+		assert.Regexp(t, `^[A-Z].*\.$`, m.sentence, number)
+	}
+}
+
+func TestFailuresOfRuns(t *testing.T) {
+	done, partial := ps.OutcomeDone, ps.OutcomePartial
+	for name, c := range map[string]struct {
+		op      string
+		err     error
+		code    schema.Code
+		message string
+		outcome ps.Outcome
+		details []detail
+		retry   time.Duration
+	}{
+		"said by the script":         {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found."}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
+		"said, of another parameter": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "unprocessable", Arg: "Manager", Message: "No."}, schema.Unprocessable, "No.", "none", []detail{{"Manager", "No."}}, 0},
+		"said, of no parameter":      {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Arg: "Nothing", Message: "No."}, schema.Conflict, "No.", "none", nil, 0},
+		"said with an odd code":      {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "teapot", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
+		"said with a code of ours":   {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "unauthenticated", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
+		"missing object asked for":   {"user.get", &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: "UserName"}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
+		"missing reference":          {"user.create", &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: "Manager"}, schema.Unprocessable, badReference.sentence, "none", []detail{{"Manager", badReference.sentence}}, 0},
+		"timeout of a read":          {"user.get", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "", nil, 0},
+		"timeout of a write":         {"user.create", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "unknown", nil, 0},
+		"settled: not done":          {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeNone}, schema.Timeout, "The work was not finished in time.", "none", nil, 0},
+		"session died in a write":    {"user.create", &ps.Error{Kind: ps.KindDied}, schema.Backend, "The PowerShell session ended before it answered.", "unknown", nil, 0},
+		"overloaded":                 {"user.create", &ps.Error{Kind: ps.KindOverloaded, RetryAfter: 2 * time.Second}, schema.Overloaded, "The gateway is busy. Try again later.", "none", nil, 2 * time.Second},
+		"unavailable":                {"user.get", &ps.Error{Kind: ps.KindUnavailable}, schema.Unavailable, "No server that could answer can be reached. Try again later.", "", nil, 5 * time.Second},
+		"our own defect":             {"user.get", &ps.Error{Kind: ps.KindInternal, Message: "secret path"}, schema.Internal, ourFault.sentence, "", nil, 0},
+		"no ps.Error at all":         {"user.get", errors.New("secret path"), schema.Internal, ourFault.sentence, "", nil, 0},
+		"no kind":                    {"user.get", &ps.Error{Gateway: "not_found", Message: "x"}, schema.Internal, ourFault.sentence, "", nil, 0},
+		"partial": {"user.create", &ps.Error{Kind: ps.KindScript, ID: "ActiveDirectoryServer:1325,x", Code: "1325", Arg: "Password", Outcome: partial, Remains: []ps.Object{{DN: "CN=jdoe,DC=x"}, {GUID: "g"}}},
+			schema.Policy, badPassword.sentence, partial, []detail{{"Password", badPassword.sentence}, {"", "This remains: CN=jdoe,DC=x"}, {"", "This remains: g"}}, 0},
+		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []detail{{"Username", "Gone."}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := ops.Find(ops.Table(), c.op)
+			bound, problems := op.Bind(ops.Given{"Username": "jdoe"})
+			require.Empty(t, problems)
+			f := failureOf(op, bound, c.err)
+			assert.Equal(t, c.code, f.code)
+			assert.Equal(t, c.message, f.message)
+			assert.Equal(t, c.outcome, f.outcome)
+			assert.ElementsMatch(t, c.details, f.details)
+			assert.Equal(t, c.retry, f.retryAfter)
+			assert.ErrorIs(t, f.cause, c.err)
+		})
+	}
+}

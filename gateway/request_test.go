@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	form = "application/x-www-form-urlencoded"
+	js   = "application/json"
+)
+
+func TestBinding(t *testing.T) {
+	for name, c := range map[string]struct {
+		query, contentType, body string
+		code                     schema.Code // empty: accepted
+		want                     string      // arguments, or details
+	}{
+		"nothing":                    {want: ``},
+		"query":                      {query: "firstname=a+b%2Bc", want: `FirstName:"a b+c"`},
+		"form":                       {contentType: form, body: "FirstName=a&LASTNAME=b", want: `FirstName:"a" LastName:"b"`},
+		"JSON":                       {contentType: js, body: ` {"FirstName":"a\u00e4\ud83d\ude00","passwordneverexpired":true} `, want: `FirstName:"aä😀" PasswordNeverExpired:true`},
+		"all three":                  {query: "city=x", contentType: js, body: `{"State":"y"}`, want: `City:"x" State:"y"`},
+		"semicolon is data":          {query: "City=a;b", want: `City:"a;b"`},
+		"equals sign is data":        {query: "City=a=b", want: `City:"a=b"`},
+		"empty pairs":                {query: "&&City=a&", want: `City:"a"`},
+		"no value":                   {query: "City", want: ``},
+		"twice alike in two places":  {query: "City=a", contentType: js, body: `{"city":"a"}`, want: `City:"a"`},
+		"twice, boolean and text":    {query: "PasswordNeverExpired=false", contentType: js, body: `{"PasswordNeverExpired":false}`, want: ``},
+		"twice, different":           {query: "City=a", contentType: js, body: `{"city":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
+		"twice in one object":        {contentType: js, body: `{"city":"a","City":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
+		"twice, of which one empty":  {query: "City=&City=b", code: schema.InvalidRequest, want: "City is given twice with different values"},
+		"near miss":                  {query: "Cty=a", code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?"},
+		"script's name":              {query: "UserName=jdoe", want: ``},
+		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation; did you mean Username?"},
+		"context argument":           {query: "Privileged=true", code: schema.InvalidRequest, want: "Privileged is not a parameter of this operation; did you mean ProfilePath?"},
+		"secret in query":            {query: "password=geheim", code: schema.InvalidRequest, want: "Password is a secret and not accepted in the query; send it in the body"},
+		"secret in query and body":   {query: "password=geheim", contentType: js, body: `{"password":"geheim"}`, code: schema.InvalidRequest, want: "Password is a secret and not accepted in the query; send it in the body"},
+		"two passwords":              {contentType: form, body: "password=geheim&password=geheim2", code: schema.InvalidRequest, want: "Password is given twice with different values"},
+		"bad escape in a value":      {query: "City=%zz", code: schema.InvalidRequest, want: "City holds a percent sign that does not start an escape"},
+		"bad escape in a name":       {query: "C%ity=a", code: schema.InvalidRequest, want: " A parameter's name holds a percent sign that does not start an escape."},
+		"lone high surrogate":        {contentType: js, body: `{"City":"a\ud800"}`, code: schema.InvalidRequest, want: "City must be valid Unicode: it holds half of a surrogate pair"},
+		"lone low surrogate":         {contentType: js, body: `{"City":"\uDC00\ud800"}`, code: schema.InvalidRequest, want: "City must be valid Unicode: it holds half of a surrogate pair"},
+		"high surrogate and text":    {contentType: js, body: `{"City":"\ud800\u0041"}`, code: schema.InvalidRequest, want: "City must be valid Unicode: it holds half of a surrogate pair"},
+		"escaped backslash":          {contentType: js, body: `{"City":"\\ud800"}`, want: `City:"\\ud800"`},
+		"replacement character":      {contentType: js, body: `{"City":"\ufffd"}`, want: `City:"�"`},
+		"escaped NUL":                {contentType: js, body: `{"City":"\u0000"}`, code: schema.InvalidRequest, want: "City must not contain a NUL character"},
+		"several problems":           {query: "Cty=1&Initials=1234567", contentType: js, body: `{"PasswordNeverExpired":1,"Country":"x"}`, code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long|PasswordNeverExpired must be true or false|Country must be a country: its ISO 3166-1 alpha-2 code such as GR, or its English short name such as Greece"},
+		"not JSON":                   {contentType: js, body: `{"City":"a"`, code: schema.InvalidRequest},
+		"JSON array":                 {contentType: js, body: `["City"]`, code: schema.InvalidRequest},
+		"JSON text":                  {contentType: js, body: `"City"`, code: schema.InvalidRequest},
+		"two JSON values":            {contentType: js, body: `{}{}`, code: schema.InvalidRequest},
+		"JSON comment":               {contentType: js, body: `{/**/}`, code: schema.InvalidRequest},
+		"byte order mark":            {contentType: js, body: "\ufeff{}", code: schema.InvalidRequest},
+		"invalid UTF-8 in JSON":      {contentType: js, body: "{\"City\":\"\xff\"}", code: schema.InvalidRequest},
+		"JSON nested without end":    {contentType: js, body: strings.Repeat(`{"City":`, 100_000), code: schema.InvalidRequest},
+		"JSON of 11,000 arrays":      {contentType: js, body: `{"City":` + strings.Repeat("[", 11_000) + strings.Repeat("]", 11_000) + "}", code: schema.InvalidRequest},
+		"JSON of 9,000 arrays":       {contentType: js, body: `{"City":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}", code: schema.InvalidRequest, want: "City must be text, not an object or array"},
+		"empty object":               {contentType: js, body: `{}`, want: ``},
+		"charset":                    {contentType: js + `; charset="UTF-8"`, body: `{"City":"a"}`, want: `City:"a"`},
+		"no body, odd type":          {contentType: "text/xml", want: ``},
+		"other charset":              {contentType: js + "; charset=latin1", body: `{}`, code: schema.UnsupportedMediaType},
+		"no type":                    {body: "City=a", code: schema.UnsupportedMediaType},
+		"multipart":                  {contentType: "multipart/form-data; boundary=x", body: "--x--", code: schema.UnsupportedMediaType},
+		"text":                       {contentType: "text/plain", body: "x", code: schema.UnsupportedMediaType},
+		"broken type":                {contentType: "application/json;;=", body: "{}", code: schema.UnsupportedMediaType},
+		"form in UTF-16":             {contentType: form + "; charset=utf-16", body: "City=a", code: schema.UnsupportedMediaType},
+		"just under the limit":       {contentType: form, body: "City=a" + strings.Repeat("&", 1<<20-6), want: `City:"a"`},
+		"over the limit":             {contentType: form, body: "City=a" + strings.Repeat("&", 1<<20-5), code: schema.TooLarge},
+		"token in the query is none": {query: "City=a&AUTH-TOKEN=x", code: schema.InvalidRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runner := answering(ps.Result{Effect: ps.EffectCreated}, "["+sample(schema.User)+"]")
+			s := newTestServer(t, runner, nil)
+			got := read(t, call(s, "POST", "/api/ADUser/jdoe?"+c.query, c.body, "Content-Type: "+c.contentType))
+			if c.code != "" {
+				require.NotNil(t, got.Error)
+				assert.Equal(t, c.code, got.Error.Code)
+				assert.Equal(t, "none", got.Error.Outcome)
+				assert.Zero(t, runner.count())
+				var details []string
+				for _, d := range got.Error.Details {
+					details = append(details, d.Field+" "+d.Message)
+				}
+				assert.Equal(t, c.want, strings.Join(details, "|"))
+				return
+			}
+			require.Nil(t, got.Error)
+			assert.Equal(t, c.want, arguments(runner.last(t)))
+		})
+	}
+}
+
+// arguments are those of a create that do not have their default.
+func arguments(req ps.Request) string {
+	skip := map[string]string{"UserName": `"jdoe"`, "ChangePasswordNextLogon": "", "PasswordNeverExpired": "false", "Field": "", "AllowedOU": "null", "AllowedZone": "null", "Privileged": "true"}
+	var shown []string
+	for _, name := range sortedKeys(req.Args) {
+		value := req.Args[name].String()
+		if standard, known := skip[name]; known && (standard == "" || standard == value) {
+			continue
+		}
+		shown = append(shown, name+":"+value)
+	}
+	return strings.Join(shown, " ")
+}
+
+func TestCompressedBodiesAreRefused(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	got := read(t, call(s, "POST", "/api/ADUser/jdoe", "{}", "Content-Type: application/json", "Content-Encoding: gzip"))
+	require.NotNil(t, got.Error)
+	assert.Equal(t, schema.UnsupportedMediaType, got.Error.Code)
+}
+
+func TestSecretsInTheQueryWhenAllowed(t *testing.T) {
+	runner := answering(okResult, "["+sample(schema.User)+"]")
+	s := newTestServer(t, runner, func(o *Options) { o.AllowSecretsInQuery = true })
+	require.Less(t, call(s, "POST", "/api/ADUser/jdoe?Password=geheim", "").Code, 300)
+	assert.Equal(t, ps.Secret("geheim"), runner.last(t).Args["Password"])
+}
+
+func TestProblemsNeverHoldASecret(t *testing.T) {
+	s := newTestServer(t, answering(okResult), func(o *Options) { o.AllowSecretsInQuery = true })
+	for _, body := range []string{
+		`{"Password":"geheim-1\u0000"}`, `{"Password":"geheim-1","password":"geheim-2"}`, `{"Password":["geheim-1"]}`,
+		`{"Password":"geheim-1` + strings.Repeat("x", 300) + `"}`, `{"Password":"geheim-1","Country":"?"}`, `{"Passwort":"geheim-1"}`,
+	} {
+		w := call(s, "POST", "/api/ADUser/jdoe", body, "Content-Type: application/json")
+		assert.Equal(t, 400, w.Code)
+		assert.NotContains(t, w.Body.String(), "geheim", body)
+	}
+}
+
+// FuzzBinding sends any query and body to the row with the most parameters:
+// the answer is never a 500, and what reaches the script is valid text.
+func FuzzBinding(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"FirstName=a&Password=b", js, `{"City":"a","Country":"GR"}`}, {"%zz=%", form, "a=b&City=%00"}, {"", js, `{"City":"\ud800"}`},
+		{"ShowFields=guid,*", "text/plain", "x"}, {"City=a;b", js, `{"City":{"a":[1]},"City":null}`}, {"a\xff=1", js, "{\"\xff\":1}"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	op := ops.Find(ops.Table(), "user.create")
+	f.Fuzz(func(t *testing.T, query, contentType, body string) {
+		r := httptest.NewRequest("POST", "/api/ADUser/jdoe", bytes.NewReader([]byte(body)))
+		r.URL.RawQuery = query
+		r.Header["Content-Type"] = []string{contentType}
+		c := &collector{op: op, given: ops.Given{}}
+		c.pairs(r.URL.RawQuery, true)
+		if failed := c.body(httptest.NewRecorder(), r, 1<<20); failed != nil {
+			status := failed.code.Status()
+			require.True(t, status >= 400 && status < 500)
+			return
+		}
+		c.given["Username"] = "jdoe"
+		bound, problems := op.Bind(c.given)
+		for _, problem := range append(problems, c.problems...) {
+			status := problem.Code.Status()
+			require.True(t, status >= 400 && status < 500)
+			require.True(t, utf8.ValidString(problem.Field+problem.Message))
+		}
+		if len(problems) == 0 {
+			for name, value := range bound.Args {
+				require.True(t, utf8.ValidString(value.String()), name)
+				require.NotContains(t, value.String(), `\x00`)
+			}
+		}
+	})
+}
+
+// FuzzPairs compares with the library where the library has an opinion.
+func FuzzPairs(f *testing.F) {
+	for _, seed := range []string{"City=a&State=b", "City=%41+b", "City=a;b", "City=%", "=", "City==&&"} {
+		f.Add(seed)
+	}
+	op := ops.Find(ops.Table(), "user.create")
+	f.Fuzz(func(t *testing.T, raw string) {
+		want, err := url.ParseQuery(raw)
+		if err != nil {
+			return
+		}
+		c := &collector{op: op, given: ops.Given{}}
+		c.pairs(raw, false)
+		for name, values := range want {
+			if p := op.Param(name); p != nil && len(values) == 1 && len(c.problems) == 0 {
+				require.Equal(t, values[0], c.given[p.Name])
+			}
+		}
+	})
+}

@@ -1,0 +1,328 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const patience = 10 * time.Second
+
+func TestNewTellsEverythingThatIsWrong(t *testing.T) {
+	_, err := New(Options{})
+	for _, missing := range []string{"Runner", "Auth", "Log"} {
+		assert.ErrorContains(t, err, "option "+missing+" is missing")
+	}
+	_, err = New(Options{Runner: answering(okResult), Auth: testAuth(t), Log: logrus.New()})
+	require.Error(t, err)
+	for _, op := range ops.Table() {
+		assert.ErrorContains(t, err, "operation "+op.ID+": has no script")
+	}
+	_, err = New(Options{Runner: answering(okResult), Auth: testAuth(t), Log: logrus.New(), Scripts: scriptsFor(ops.Table()), TrustedProxies: []string{"nobody"}})
+	assert.ErrorContains(t, err, "trusted proxies")
+}
+
+func TestEveryAnswerHasItsHeaders(t *testing.T) {
+	s := newTestServer(t, answering(okResult, "[]"), nil)
+	for _, path := range []string{"/api/OU/All", "/api/nothing", "/healthz", "/api//x"} {
+		w := call(s, "GET", path, "")
+		for name, want := range map[string]string{
+			"X-Request-Id": "test-1", "X-Engine": "sandbox", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+			"Referrer-Policy": "no-referrer", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Content-Type": contentType,
+			"Content-Length": fmt.Sprint(w.Body.Len()),
+		} {
+			assert.Equal(t, want, w.Header().Get(name), "%s %s", path, name)
+		}
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	runner := answering(okResult, "[]")
+	s := newTestServer(t, runner, nil)
+	for _, id := range []string{"", "a b", "<x>", strings.Repeat("x", 65), "a\tb", "ä"} {
+		got := call(s, "GET", "/api/OU/All", "", "X-Request-Id: "+id).Header().Get("X-Request-Id")
+		made, err := uuid.Parse(got)
+		require.NoError(t, err, "%q", id)
+		assert.Equal(t, uuid.Version(7), made.Version())
+		assert.Equal(t, got, runner.last(t).ID)
+	}
+	assert.Equal(t, "A-1_b.2", call(s, "GET", "/api/OU/All", "", "X-Request-Id: A-1_b.2").Header().Get("X-Request-Id"))
+}
+
+func TestOtherSites(t *testing.T) {
+	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Origins = []string{"https://portal.corp.example"} })
+	for _, c := range []struct {
+		origin, site string
+		status       int
+	}{
+		{"", "", 200}, {"", "none", 200}, {"", "same-origin", 200}, {"", "same-site", 200}, {"", "cross-site", 403},
+		{"https://portal.corp.example", "cross-site", 200}, {"https://portal.corp.example", "", 200},
+		{"https://evil.example", "", 403}, {"https://evil.example", "same-origin", 403}, {"null", "", 403}, {"https://portal.corp.example.evil.example", "", 403},
+	} {
+		w := call(s, "GET", "/api/OU/All", "", "Origin: "+c.origin, "Sec-Fetch-Site: "+c.site)
+		assert.Equal(t, c.status, w.Code, "%+v", c)
+	}
+}
+
+// logged runs a request on a server that logs JSON, and returns the one line.
+func logged(t *testing.T, runner ps.Runner, change func(*Options), method, target, body string, headers ...string) (map[string]any, string) {
+	t.Helper()
+	var lines bytes.Buffer
+	s := newTestServer(t, runner, func(o *Options) {
+		o.Log.SetOutput(&lines)
+		o.Log.SetFormatter(&logrus.JSONFormatter{})
+		if change != nil {
+			change(o)
+		}
+	})
+	call(s, method, target, body, headers...)
+	require.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &fields))
+	return fields, lines.String()
+}
+
+func TestAccessLog(t *testing.T) {
+	fields, line := logged(t, answering(okResult, "["+sample(schema.User)+"]"), nil, "GET", "/api/aduser/jdoe/details?ShowFields=*", "")
+	for name, want := range map[string]any{
+		"level": "info", "msg": "request", "request_id": "test-1", "method": "GET", "route": "/api/ADUser/{UserName}/Details", "operation": "user.get",
+		"status": 200.0, "principal": "all", "client": "192.0.2.1", "records": 1.0, "server": "dc1.corp.example",
+	} {
+		assert.Equal(t, want, fields[name], name)
+	}
+	assert.NotContains(t, line, "ShowFields")
+	assert.Contains(t, fields, "duration_ms")
+	assert.NotZero(t, fields["bytes"])
+
+	fields, line = logged(t, failing(ps.Error{Kind: ps.KindScript, Type: "x.Bad", ID: "Odd", Message: "what went wrong"}), nil, "DELETE", "/api/ADUser/jdoe", "")
+	assert.Equal(t, "error", fields["level"])
+	assert.Equal(t, "internal", fields["code"])
+	assert.Equal(t, "none", fields["outcome"])
+	assert.Contains(t, line, "what went wrong", "the log has what the answer does not tell")
+
+	fields, _ = logged(t, answering(okResult), nil, "GET", "/api/nothing?Password=geheim", "")
+	assert.Equal(t, 404.0, fields["status"])
+	assert.Equal(t, "", fields["route"])
+}
+
+func TestLogsHoldNoSecrets(t *testing.T) {
+	allow := func(o *Options) { o.AllowSecretsInQuery = true }
+	for _, c := range []struct{ target, body string }{
+		{"/api/ADUser/jdoe?Password=geheim-1", ""},
+		{"/api/ADUser/jdoe", `{"Password":"geheim-1"}`},
+		{"/api/ADUser/jdoe", `{"Password":"geheim-1","password":"geheim-2"}`},
+		{"/api/ADUser/jdoe", `{"Password":"geheim-1\u0001"}`},
+		{"/api/ADUser/jdoe", `{"Password":"geheim-1"`},
+	} {
+		for _, runner := range []ps.Runner{answering(okResult, "["+sample(schema.User)+"]"), failing(ps.Error{Kind: ps.KindDied})} {
+			_, line := logged(t, runner, allow, "POST", c.target, c.body, "Content-Type: application/json", "Authorization: Bearer geheim-token")
+			assert.NotContains(t, line, "geheim", c)
+			assert.NotContains(t, line, allToken)
+		}
+	}
+}
+
+func TestPanicsAreLoggedAndTellNothing(t *testing.T) {
+	runner := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("deep inside") }}
+	fields, line := logged(t, runner, nil, "GET", "/api/OU/All", "")
+	assert.Equal(t, 500.0, fields["status"])
+	assert.Contains(t, line, "panic: deep inside")
+	assert.Contains(t, line, "server_test.go")
+}
+
+func TestTrustedProxies(t *testing.T) {
+	forwarded := "X-Forwarded-For: 203.0.113.9"
+	fields, _ := logged(t, answering(okResult, "[]"), nil, "GET", "/api/OU/All", "", forwarded)
+	assert.Equal(t, "192.0.2.1", fields["client"], "nobody is believed by default")
+	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
+	assert.Equal(t, "203.0.113.9", fields["client"])
+	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
+	assert.Equal(t, "192.0.2.1", fields["client"])
+}
+
+func TestWhatTheRunnerIsAskedFor(t *testing.T) {
+	runner := answering(okResult, "["+sample(schema.User)+"]")
+	s := newTestServer(t, runner, func(o *Options) {
+		o.ReadLimit, o.ListLimit, o.WriteLimit = time.Second, 2*time.Second, 3*time.Second
+	})
+	call(s, "GET", "/api/ADUser/jdoe/Details", "", "Auth-Token: Bearer "+limitedToken)
+	req := runner.last(t)
+	assert.Equal(t, "Get-GatewayUser", req.Script)
+	assert.Equal(t, ps.Directory, req.Lane)
+	assert.Equal(t, time.Second, req.Limit)
+	assert.False(t, req.Write || req.List)
+	assert.Equal(t, ps.List([]string{"OU=Sales,DC=corp,DC=example"}), req.Args["AllowedOU"])
+	assert.Equal(t, ps.Null(), req.Args["AllowedZone"])
+	assert.NotContains(t, req.Args, "Privileged", "the script does not declare it")
+
+	call(s, "DELETE", "/api/ADUser/jdoe", "", "Auth-Token: Bearer "+limitedToken)
+	req = runner.last(t)
+	assert.True(t, req.Write)
+	assert.Equal(t, 3*time.Second, req.Limit)
+	assert.Equal(t, ps.Bool(false), req.Args["Privileged"])
+	call(s, "DELETE", "/api/ADUser/jdoe", "")
+	assert.Equal(t, ps.Bool(true), runner.last(t).Args["Privileged"], "* includes it")
+
+	call(s, "GET", "/api/ADUser/ListUsers", "")
+	req = runner.last(t)
+	assert.True(t, req.List)
+	assert.Equal(t, 2*time.Second, req.Limit)
+	assert.Equal(t, ps.Bool(true), req.Args["Recursive"])
+	assert.NotContains(t, req.Args, "OUPath")
+}
+
+func TestAuthenticatorsOwnRefusals(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		code   schema.Code
+		header string
+	}{
+		{&auth.Refusal{Status: 429, Message: "Too many.", RetryAfter: 90 * time.Second}, schema.RateLimited, "90"},
+		{&auth.Refusal{Status: 429, Message: "Too many."}, schema.RateLimited, "1"},
+		{&auth.Refusal{Status: 400, Message: "Twice."}, schema.InvalidRequest, ""},
+		{errors.New("the store is broken"), schema.Internal, ""},
+	} {
+		s := newTestServer(t, answering(okResult), func(o *Options) {
+			o.Auth = authFunc(func(*http.Request) (*auth.Principal, error) { return nil, c.err })
+		})
+		w := call(s, "GET", "/api/OU/All", "")
+		assert.Equal(t, c.header, w.Header().Get("Retry-After"))
+		assert.Empty(t, w.Header().Get("WWW-Authenticate"))
+		assert.NotContains(t, w.Body.String(), "broken")
+		assert.Equal(t, c.code, read(t, w).Error.Code)
+	}
+}
+
+type authFunc func(*http.Request) (*auth.Principal, error)
+
+func (f authFunc) Authenticate(r *http.Request) (*auth.Principal, error) { return f(r) }
+
+func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
+	started, ended := make(chan struct{}), make(chan error, 1)
+	s := newTestServer(t, &fakeRunner{run: func(ctx context.Context, _ ps.Request) (*ps.Result, error) {
+		close(started)
+		select {
+		case <-ctx.Done():
+			ended <- nil
+		case <-time.After(patience):
+			ended <- errors.New("the context was not done")
+		}
+		return nil, &ps.Error{Kind: ps.KindCancelled, Cause: ctx.Err()}
+	}}, nil)
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/OU/All", nil)
+	require.NoError(t, err)
+	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	go func() {
+		<-started
+		leave()
+	}()
+	_, err = server.Client().Do(r)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, <-ended)
+}
+
+func TestRunLetsRequestsFinish(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	started, release := make(chan struct{}), make(chan struct{})
+	s := newTestServer(t, &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		close(started)
+		<-release
+		return &okResult, req.Records(json.RawMessage("[]"))
+	}}, nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	answered := make(chan string, 1)
+	go func() {
+		r, _ := http.NewRequest("GET", "http://"+listener.Addr().String()+"/api/OU/All", nil)
+		r.Header.Set("Auth-Token", "Bearer "+allToken)
+		answer, err := (&http.Client{Transport: transport, Timeout: patience}).Do(r)
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body)
+		answered <- string(body)
+	}()
+	<-started
+	stop()
+	require.Eventually(t, func() bool {
+		connection, err := net.DialTimeout("tcp", listener.Addr().String(), time.Second)
+		if err == nil {
+			connection.Close()
+		}
+		return err != nil
+	}, patience, time.Millisecond, "no new requests are taken")
+	close(release)
+	assert.JSONEq(t, `{"output":"0 records found","result":[]}`, <-answered)
+	require.NoError(t, <-ended)
+}
+
+func TestRunCutsOffWhatDoesNotFinish(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	started, release := make(chan struct{}), make(chan struct{})
+	s := newTestServer(t, &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
+		close(started)
+		<-release
+		return nil, &ps.Error{Kind: ps.KindDied}
+	}}, func(o *Options) { o.Grace = 20 * time.Millisecond })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer connection.Close()
+	_, err = fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
+	require.NoError(t, err)
+	<-started
+	stop()
+	require.ErrorContains(t, <-ended, "requests were still running")
+	close(release)
+}
+
+func TestRunTellsWhyItCannotServe(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	require.ErrorContains(t, s.Run(t.Context(), listener), "serve")
+}
+
+func TestVersion(t *testing.T) {
+	s := newTestServer(t, answering(okResult), func(o *Options) { o.Version = Version{Version: "1.2.3", Commit: "abc", Built: "2026-01-02"} })
+	got := read(t, call(s, "GET", "/version", "", "Auth-Token: "))
+	assert.Equal(t, "This is adgateway 1.2.3.", got.Output)
+	assert.Contains(t, string(got.Result[0]), `"version":"1.2.3","commit":"abc","built":"2026-01-02","go":"go`)
+	assert.Contains(t, string(got.Result[0]), `"engine":"sandbox"`)
+}
