@@ -1,0 +1,239 @@
+package interp
+
+import (
+	"adgateway/ps/interp/dotnet"
+	"adgateway/ps/syntax"
+)
+
+// operatorNames are the texts package dotnet knows the operators by.
+var operatorNames = map[syntax.BinaryOp]string{
+	syntax.Add: "+", syntax.Sub: "-", syntax.Mul: "*", syntax.Div: "/", syntax.Mod: "%",
+	syntax.Range: "..", syntax.Format: "-f", syntax.Xor: "-xor",
+	syntax.BitAnd: "-band", syntax.BitOr: "-bor", syntax.BitXor: "-bxor",
+	syntax.ShiftLeft: "-shl", syntax.ShiftRight: "-shr",
+	syntax.Eq: "eq", syntax.Ne: "ne", syntax.Gt: "gt", syntax.Ge: "ge", syntax.Lt: "lt", syntax.Le: "le",
+	syntax.Like: "like", syntax.NotLike: "notlike", syntax.Replace: "replace",
+	syntax.Contains: "contains", syntax.NotContains: "notcontains", syntax.In: "in", syntax.NotIn: "notin",
+	syntax.Split: "split", syntax.Join: "-join",
+	syntax.Is: "-is", syntax.IsNot: "-isnot", syntax.As: "-as",
+}
+
+// operatorName is the text of an operator, with the letter for case.
+func operatorName(op syntax.BinaryOp, cs syntax.Case) string {
+	name := operatorNames[op]
+	if name == "" || name[0] == '-' || name[0] < 'a' {
+		return name
+	}
+	if cs == syntax.CaseExact {
+		return "-c" + name
+	}
+	return "-" + name
+}
+
+func (c *compiler) binary(e *syntax.Binary) exprFn {
+	switch e.Op {
+	case syntax.And, syntax.Or, syntax.Xor:
+		return c.logical(e)
+	case syntax.Match, syntax.NotMatch:
+		return c.match(e)
+	case syntax.Is, syntax.IsNot, syntax.As:
+		return c.typeOperator(e)
+	}
+	apply, ok := dotnet.Operator(operatorName(e.Op, e.Case))
+	if !ok {
+		return c.refuseExpr(e)
+	}
+	left, right := c.expr(e.Left), c.expr(e.Right)
+	fast := intOperators[e.Op]
+	at := c.place(e)
+	return func(f *frame) (any, error) {
+		l, err := left(f)
+		if err != nil {
+			return nil, err
+		}
+		r, err := right(f)
+		if err != nil {
+			return nil, err
+		}
+		if fast != nil {
+			if a, ok := l.(int32); ok {
+				if b, ok := r.(int32); ok {
+					if v, ok := fast(a, b); ok {
+						return v, nil
+					}
+				}
+			}
+		}
+		v, err := apply(plain(l), plain(r))
+		if err != nil {
+			return nil, limitOf(err, at)
+		}
+		return v, f.chargeValue(v)
+	}
+}
+
+// intOperators are shortcuts for two Int32; ok is false where the result is no Int32.
+var intOperators = map[syntax.BinaryOp]func(a, b int32) (any, bool){
+	syntax.Add: func(a, b int32) (any, bool) {
+		sum := int64(a) + int64(b)
+		return int32(sum), sum == int64(int32(sum))
+	},
+	syntax.Sub: func(a, b int32) (any, bool) {
+		sum := int64(a) - int64(b)
+		return int32(sum), sum == int64(int32(sum))
+	},
+	syntax.Eq: func(a, b int32) (any, bool) { return a == b, true },
+	syntax.Ne: func(a, b int32) (any, bool) { return a != b, true },
+	syntax.Lt: func(a, b int32) (any, bool) { return a < b, true },
+	syntax.Le: func(a, b int32) (any, bool) { return a <= b, true },
+	syntax.Gt: func(a, b int32) (any, bool) { return a > b, true },
+	syntax.Ge: func(a, b int32) (any, bool) { return a >= b, true },
+}
+
+func (c *compiler) logical(e *syntax.Binary) exprFn {
+	left, right := c.expr(e.Left), c.expr(e.Right)
+	op := e.Op
+	return func(f *frame) (any, error) {
+		l, err := left(f)
+		if err != nil {
+			return nil, err
+		}
+		a := dotnet.Truthy(l)
+		if op == syntax.And && !a {
+			return false, nil
+		}
+		if op == syntax.Or && a {
+			return true, nil
+		}
+		r, err := right(f)
+		if err != nil {
+			return nil, err
+		}
+		b := dotnet.Truthy(r)
+		if op == syntax.Xor {
+			return a != b, nil
+		}
+		return b, nil
+	}
+}
+
+// match compiles -match, which also sets $Matches.
+func (c *compiler) match(e *syntax.Binary) exprFn {
+	left, right := c.expr(e.Left), c.expr(e.Right)
+	exact, negate := e.Case == syntax.CaseExact, e.Op == syntax.NotMatch
+	return func(f *frame) (any, error) {
+		l, err := left(f)
+		if err != nil {
+			return nil, err
+		}
+		r, err := right(f)
+		if err != nil {
+			return nil, err
+		}
+		v, matches, err := dotnet.Match(plain(l), plain(r), exact, negate)
+		if err != nil {
+			return nil, err
+		}
+		if matches != nil {
+			f.scope.set(symMatches, "Matches", matches)
+		}
+		return v, nil
+	}
+}
+
+// typeOperator compiles -is, -isnot and -as.
+func (c *compiler) typeOperator(e *syntax.Binary) exprFn {
+	left, right := c.expr(e.Left), c.expr(e.Right)
+	op := e.Op
+	return func(f *frame) (any, error) {
+		l, err := left(f)
+		if err != nil {
+			return nil, err
+		}
+		r, err := right(f)
+		if err != nil {
+			return nil, err
+		}
+		t, ok := r.(*dotnet.Type)
+		if !ok {
+			if t = f.s.lookupType(dotnet.ToText(r)); t == nil {
+				return nil, typeNotFound(dotnet.ToText(r))
+			}
+		}
+		switch op {
+		case syntax.Is:
+			return dotnet.Is(plain(l), t), nil
+		case syntax.IsNot:
+			return !dotnet.Is(plain(l), t), nil
+		}
+		v, err := f.convert(plain(l), t)
+		if err != nil {
+			if asPS(err) == nil {
+				return nil, err
+			}
+			return nil, nil
+		}
+		return v, nil
+	}
+}
+
+var unaryNames = map[syntax.UnaryOp]string{
+	syntax.Not: "-not", syntax.Bang: "!", syntax.Minus: "-", syntax.Plus: "+",
+	syntax.BitNot: "-bnot", syntax.UnarySplit: "-split", syntax.UnaryJoin: "-join",
+}
+
+func (c *compiler) unary(e *syntax.Unary) exprFn {
+	switch e.Op {
+	case syntax.PreInc:
+		return c.increment(e, 1, false)
+	case syntax.PreDec:
+		return c.increment(e, -1, false)
+	case syntax.PostInc:
+		return c.increment(e, 1, true)
+	case syntax.PostDec:
+		return c.increment(e, -1, true)
+	}
+	operand := c.expr(e.Operand)
+	if e.Op == syntax.Not || e.Op == syntax.Bang {
+		return func(f *frame) (any, error) {
+			v, err := operand(f)
+			if err != nil {
+				return nil, err
+			}
+			return !dotnet.Truthy(v), nil
+		}
+	}
+	name := unaryNames[e.Op]
+	return func(f *frame) (any, error) {
+		v, err := operand(f)
+		if err != nil {
+			return nil, err
+		}
+		return dotnet.Unary(name, plain(v))
+	}
+}
+
+// increment compiles ++ and --; after tells that the old value is the result.
+func (c *compiler) increment(e *syntax.Unary, by int32, after bool) exprFn {
+	read, write := c.expr(e.Operand), c.assignTo(e.Operand)
+	return func(f *frame) (any, error) {
+		old, err := read(f)
+		if err != nil {
+			return nil, err
+		}
+		next, err := dotnet.Increment(plain(old), by)
+		if err != nil {
+			return nil, err
+		}
+		if err := write(f, next); err != nil {
+			return nil, err
+		}
+		if !after {
+			return next, nil
+		}
+		if isNull(old) {
+			return int32(0), nil
+		}
+		return old, nil
+	}
+}

@@ -1,0 +1,180 @@
+package interp
+
+import (
+	"adgateway/ps/interp/dotnet"
+	"adgateway/ps/syntax"
+)
+
+// ScriptBlock is a script block value. It implements dotnet.Object.
+type ScriptBlock struct {
+	s    *Session
+	code *blockCode
+}
+
+// Type is System.Management.Automation.ScriptBlock.
+func (b *ScriptBlock) Type() *dotnet.Type { return dotnet.TScriptBlock }
+
+// Text is the block's own text, without braces.
+func (b *ScriptBlock) Text() string { return b.code.text() }
+
+// Member reads a property; script blocks have none that scripts need.
+func (b *ScriptBlock) Member(name string) (any, bool) {
+	if lower(name) == "file" {
+		return nil, true
+	}
+	return nil, false
+}
+
+// Invoke answers Invoke and InvokeReturnAsIs: the block runs in a child scope
+// of the frame that called. Package dotnet calls it for callbacks too.
+func (b *ScriptBlock) Invoke(name string, args []any) (any, error) {
+	switch lower(name) {
+	case "invoke", "invokereturnasis":
+	case "tostring":
+		return b.Text(), nil
+	case "gettype":
+		return dotnet.TScriptBlock, nil
+	case "getnewclosure":
+		return nil, runtimeError("NotSupported", dotnet.NotImplemented, nil, "GetNewClosure is not supported.")
+	default:
+		return nil, methodNotFound("System.Management.Automation.ScriptBlock", name)
+	}
+	f := b.s.current
+	out := collector{f: f}
+	if err := f.callBlock(b.code, args, &out, f.streams); err != nil {
+		return nil, err
+	}
+	if lower(name) == "invokereturnasis" {
+		return out.value(), nil
+	}
+	if len(out.items) == 1 {
+		return out.items[0], nil
+	}
+	return dotnet.NewList(out.items...), nil
+}
+
+func methodNotFound(typeName, method string) *dotnet.ErrorRecord {
+	return runtimeError("MethodNotFound", dotnet.InvalidOperation, method, "Method invocation failed because [%s] does not contain a method named '%s'.", typeName, method)
+}
+
+// newScriptBlock is [scriptblock]::Create(text).
+func (s *Session) newScriptBlock(text string) (any, error) {
+	code, err := s.engine.compile("", text)
+	if err != nil {
+		return nil, parseRecord(err)
+	}
+	return &ScriptBlock{s: s, code: code}, nil
+}
+
+// parseRecord is the error a script sees when a text it made does not parse.
+func parseRecord(err error) error {
+	faults, ok := err.(*ParseError)
+	if !ok {
+		return err
+	}
+	first := faults.Errors[0]
+	inner := dotnet.NewException(exceptionType("System.Management.Automation.ParseException"), first.Error())
+	outer := dotnet.NewException(exceptionType("System.Management.Automation.MethodInvocationException"),
+		`Exception calling "Create" with "1" argument(s): "`+first.Error()+`"`)
+	outer.Inner = inner
+	return dotnet.NewError(outer, first.ID, dotnet.NotSpecified, nil)
+}
+
+// compileCacheBytes bounds the texts kept compiled.
+const compileCacheBytes = 16 << 20
+
+// compile parses and compiles a text, or finds it compiled before.
+func (e *Engine) compile(name, text string) (*blockCode, error) {
+	key := name + "\x00" + text
+	e.mu.Lock()
+	code, ok := e.cache[key]
+	e.mu.Unlock()
+	if ok {
+		return code, nil
+	}
+	script, errs := syntax.Parse(name, text)
+	if len(errs) > 0 {
+		return nil, &ParseError{Errors: errs, Text: text}
+	}
+	c := &compiler{src: script.Source}
+	code = c.scriptBlock(script.Block, nil, "")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.bytes+len(key) > compileCacheBytes {
+		clear(e.cache)
+		e.bytes = 0
+	}
+	if len(key) <= compileCacheBytes/4 {
+		e.cache[key] = code
+		e.bytes += len(key)
+	}
+	return code, nil
+}
+
+// runMain runs a whole text in the frame's own scope.
+func (f *frame) runMain(code *blockCode, out sink) error {
+	old := f.scope.call
+	f.scope.call = &callInfo{s: f.s, at: code.place}
+	defer func() { f.scope.call = old }()
+	for _, part := range []stmtFn{code.begin, code.process, code.end} {
+		if part == nil {
+			continue
+		}
+		if err := part(f, out); err != nil {
+			if err == flowReturn {
+				continue
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// inline runs a block on the frame itself, with $_ set: the blocks of
+// ForEach-Object, Where-Object and the like.
+func (f *frame) inline(code *blockCode, under any, out sink) error {
+	oldFrame := f.s.current
+	f.s.current = f
+	old, had := f.scope.setUnder(under)
+	err := f.runParts(code, out)
+	f.scope.restoreUnder(old, had)
+	f.s.current = oldFrame
+	return err
+}
+
+func (f *frame) runParts(code *blockCode, out sink) error {
+	if code.params != nil {
+		return f.callBlock(code, nil, out, f.streams)
+	}
+	for _, part := range [...]stmtFn{code.begin, code.process, code.end} {
+		if part == nil {
+			continue
+		}
+		if err := part(f, out); err != nil && err != flowReturn {
+			return err
+		}
+	}
+	return nil
+}
+
+// inlineValue is inline with the output as one value.
+func (f *frame) inlineValue(code *blockCode, under any) (any, error) {
+	out := collector{f: f}
+	if err := f.inline(code, under, &out); err != nil {
+		return nil, err
+	}
+	return out.value(), nil
+}
+
+// callBlock calls a block in a scope of its own with positional arguments.
+func (f *frame) callBlock(code *blockCode, args []any, out sink, to *streams) error {
+	inv := &invocation{f: f, sig: code.sig, at: code.place, streams: to}
+	for _, arg := range args {
+		inv.args = append(inv.args, argument{value: arg, hasValue: true, at: code.place})
+	}
+	stage, err := newBlockStage(inv, code, out, false, false)
+	if err != nil {
+		return err
+	}
+	return runAlone(stage)
+}

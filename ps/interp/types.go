@@ -1,0 +1,98 @@
+package interp
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"adgateway/ps/interp/dotnet"
+	"adgateway/ps/syntax"
+)
+
+// typeRef gives a type when a script runs: those of modules and the session's
+// own [Console] are known then only.
+type typeRef func(f *frame) (*dotnet.Type, error)
+
+// typeText is a type name as package dotnet looks it up.
+func typeText(t *syntax.TypeName) string {
+	var text strings.Builder
+	text.WriteString(t.Name)
+	if len(t.Args) > 0 {
+		text.WriteByte('[')
+		for i, arg := range t.Args {
+			if i > 0 {
+				text.WriteByte(',')
+			}
+			text.WriteString(typeText(arg))
+		}
+		text.WriteByte(']')
+	}
+	for _, rank := range t.Ranks {
+		text.WriteByte('[')
+		text.WriteString(strings.Repeat(",", rank-1))
+		text.WriteByte(']')
+	}
+	return text.String()
+}
+
+func (c *compiler) typeRef(t *syntax.TypeName) typeRef {
+	text := typeText(t)
+	at := c.place(t)
+	if known := staticType(text); known != nil {
+		return func(*frame) (*dotnet.Type, error) { return known, nil }
+	}
+	return func(f *frame) (*dotnet.Type, error) {
+		if t := f.s.lookupType(text); t != nil {
+			return t, nil
+		}
+		return nil, fail(typeNotFound(text), at)
+	}
+}
+
+// staticType finds a type that is the same in every session.
+func staticType(text string) *dotnet.Type {
+	switch lower(text) {
+	case "console", "system.console":
+		return nil
+	}
+	return dotnet.Lookup(text)
+}
+
+// lookupType finds a type by name: the session's own first.
+func (s *Session) lookupType(text string) *dotnet.Type {
+	key := lower(text)
+	if t, ok := s.types[key]; ok {
+		return t
+	}
+	if t := dotnet.Lookup(text); t != nil {
+		return t
+	}
+	if base, ok := strings.CutSuffix(text, "[]"); ok {
+		if t := s.lookupType(base); t != nil {
+			return t.Array()
+		}
+	}
+	return nil
+}
+
+func typeNotFound(text string) *dotnet.ErrorRecord {
+	return runtimeError("TypeNotFound", dotnet.InvalidOperation, text, "Unable to find type [%s].", text)
+}
+
+var exceptionTypes sync.Map
+
+// exceptionType is an exception type that package dotnet must have.
+func exceptionType(name string) *dotnet.Type {
+	if t, ok := exceptionTypes.Load(name); ok {
+		return t.(*dotnet.Type)
+	}
+	t := dotnet.Lookup(name)
+	if t == nil {
+		t = dotnet.TException
+	}
+	exceptionTypes.Store(name, t)
+	return t
+}
+
+// quote is a text in single quotes, for messages.
+func quote(s string) string { return strconv.Quote(s) }
