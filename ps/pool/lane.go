@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -65,9 +64,14 @@ func newLane(p *Pool, name ps.Lane, cfg Lane) (*lane, error) {
 	}
 	var err error
 	l.sessions, err = puddle.NewPool(&puddle.Config[*held]{
-		Constructor: func(context.Context) (*held, error) { return l.start() },
-		Destructor:  l.end,
-		MaxSize:     int32(cfg.Size),
+		Constructor: func(ctx context.Context) (*held, error) {
+			if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+				go l.watch(a)
+			}
+			return l.start()
+		},
+		Destructor: l.end,
+		MaxSize:    int32(cfg.Size),
 	})
 	return l, err
 }
@@ -101,67 +105,6 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 	}
 	return l.read(ctx, req, res.Value().session, done)
 }
-
-// read runs a request that its caller may leave: then it has a moment to end by
-// itself, because ending a session to stop a read is the more expensive way.
-func (l *lane) read(ctx context.Context, req ps.Request, s Session, done func()) (*ps.Result, bool, error) {
-	gate := &gate{records: req.Records}
-	req.Records = gate.pass
-	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	type answer struct {
-		result *ps.Result
-		err    error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		result, err := s.Run(running, req)
-		stop(nil)
-		done()
-		answers <- answer{result, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.result, gate.used(), a.err
-	case <-ctx.Done():
-	}
-	gate.shut()
-	select {
-	case a := <-answers: // both at once: the answer is the better one
-		if a.err == nil {
-			return a.result, gate.used(), nil
-		}
-	default:
-		timer := time.AfterFunc(l.pool.cfg.Grace, func() { stop(context.Cause(ctx)) })
-		context.AfterFunc(running, func() { timer.Stop() })
-	}
-	return nil, gate.used(), left(ctx)
-}
-
-// A gate passes records on until it is shut.
-type gate struct {
-	records func(json.RawMessage) error
-	mu      sync.Mutex
-	closed  bool
-	passed  bool
-}
-
-func (g *gate) pass(batch json.RawMessage) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return nil // the rest is let run out
-	}
-	g.passed = true
-	if g.records == nil {
-		return nil
-	}
-	return g.records(batch)
-}
-
-// shut waits for a record that is being passed; after it none is.
-func (g *gate) shut() { g.mu.Lock(); defer g.mu.Unlock(); g.closed = true }
-
-func (g *gate) used() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.passed }
 
 // acquire takes a session, and for a list a place among the lists before.
 func (l *lane) acquire(ctx context.Context, list bool) (*puddle.Resource[*held], error) {
@@ -199,7 +142,7 @@ var errWaited = errors.New("no session became free in time")
 func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 	for {
 		changed := l.change()
-		res, err := l.sessions.Acquire(ctx)
+		res, err := l.idleOrNew(ctx)
 		switch {
 		case err == nil && l.fit(res.Value()):
 			return res, nil
@@ -219,6 +162,51 @@ func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 		case <-changed:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+// idleOrNew takes an idle session, or one that is started for it; but when
+// another one becomes idle before that has started, it takes that one. puddle
+// goes on with the start, and keeps its outcome for the next.
+func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
+	for {
+		a := &attempt{}
+		var acquiring context.Context
+		acquiring, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
+		a.ended = acquiring.Done()
+		res, err := l.sessions.Acquire(acquiring)
+		better := errors.Is(context.Cause(acquiring), errIdle)
+		a.cancel(nil)
+		if err != nil && better && ctx.Err() == nil {
+			continue
+		}
+		return res, err
+	}
+}
+
+// An attempt is a request that waits for a session to be started.
+type attempt struct {
+	cancel context.CancelCauseFunc
+	ended  <-chan struct{}
+}
+
+type attemptKey struct{}
+
+var errIdle = errors.New("a session became idle")
+
+// watch ends an attempt when a session has become idle.
+func (l *lane) watch(a *attempt) {
+	for {
+		changed := l.change()
+		if l.sessions.Stat().IdleResources() > 0 {
+			a.cancel(errIdle)
+			return
+		}
+		select {
+		case <-changed:
+		case <-a.ended:
+			return
 		}
 	}
 }

@@ -67,6 +67,7 @@ func childMain() int {
 func realProcess(t *testing.T) session.Starter {
 	t.Helper()
 	t.Setenv(childVariable, "serve")
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every process takes a second to end
 	path, err := os.Executable()
 	require.NoError(t, err)
 	return session.Local{Path: path}

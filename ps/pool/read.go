@@ -1,0 +1,71 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"adgateway/ps"
+)
+
+// read runs a request that its caller may leave: then it has a moment to end by
+// itself, because ending a session to stop a read is the more expensive way.
+func (l *lane) read(ctx context.Context, req ps.Request, s Session, done func()) (*ps.Result, bool, error) {
+	gate := &gate{records: req.Records}
+	req.Records = gate.pass
+	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	type answer struct {
+		result *ps.Result
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		result, err := s.Run(running, req)
+		stop(nil)
+		done()
+		answers <- answer{result, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.result, gate.used(), a.err
+	case <-ctx.Done():
+	}
+	gate.shut()
+	select {
+	case a := <-answers: // both at once: the answer is the better one
+		if a.err == nil {
+			return a.result, gate.used(), nil
+		}
+	default:
+		timer := time.AfterFunc(l.pool.cfg.Grace, func() { stop(context.Cause(ctx)) })
+		context.AfterFunc(running, func() { timer.Stop() })
+	}
+	return nil, gate.used(), left(ctx)
+}
+
+// A gate passes records on until it is shut.
+type gate struct {
+	records func(json.RawMessage) error
+	mu      sync.Mutex
+	closed  bool
+	passed  bool
+}
+
+func (g *gate) pass(batch json.RawMessage) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil // the rest is let run out
+	}
+	g.passed = true
+	if g.records == nil {
+		return nil
+	}
+	return g.records(batch)
+}
+
+// shut waits for a record that is being passed; after it none is.
+func (g *gate) shut() { g.mu.Lock(); defer g.mu.Unlock(); g.closed = true }
+
+func (g *gate) used() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.passed }
