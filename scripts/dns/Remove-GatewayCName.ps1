@@ -9,26 +9,19 @@ param(
 )
 
 # Resolve.
-$zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
-$ZoneName = [string]$zone.ZoneName
-$owner = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
-$data = Get-GatewayTargetName -Target $Target -ZoneName $ZoneName
-Set-GatewayStep -Label 'find record' -Arg 'Name'
-$record = Find-GatewayCName -ZoneName $ZoneName -Name $owner -Target $data -ComputerName $ComputerName
-if ($null -eq $record) {
-    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$Name' with the target '$Target' in the zone '$ZoneName'."
-}
+$names = Resolve-GatewayCName -ZoneName $ZoneName -Name $Name -Target $Target -ComputerName $ComputerName -AllowedZone $AllowedZone
+$record = Find-GatewayCName -Names $names -ComputerName $ComputerName
 
 # Guard.
-if ([string]$zone.ZoneType -ne 'Primary') {
-    Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$ZoneName' is not a primary zone of this server, so its records cannot be removed."
+if ([string]$names.zone.ZoneType -ne 'Primary') {
+    Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$($names.name)' is not a primary zone of this server, so its records cannot be removed."
 }
-$report = ConvertTo-GatewayCName -Record @($record) -ZoneName $ZoneName
+$report = ConvertTo-GatewayCName -Record @($record) -ZoneName $names.name
 $dn = [string]$record.DistinguishedName
 
 # Act.
 Set-GatewayStep -Label 'remove record' -Arg 'Name'
-Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $record -ComputerName $ComputerName -Force -Confirm:$false
+Remove-DnsServerResourceRecord -ZoneName $names.name -InputObject $record -ComputerName $ComputerName -Force -Confirm:$false
 Complete-GatewayStep -Label 'remove record' -Dn $dn
 Complete-GatewayChange -Effect 'removed'
 

@@ -69,34 +69,48 @@ function Get-GatewayTargetName {
     return $Target.TrimEnd([char]'.')
 }
 
-# The CNAME records at one exact name; none is not an error (facts E55).
-function Get-GatewayCNameAt {
+# The zone of a request about one CNAME, and both names as the zone writes them.
+function Resolve-GatewayCName {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $ZoneName,
         [Parameter(Mandatory)] [string] $Name,
-        [Parameter(Mandatory)] [string] $ComputerName
+        [Parameter(Mandatory)] [string] $Target,
+        [Parameter(Mandatory)] [string] $ComputerName,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone
     )
-    try {
-        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $Name -Node -RRType 'CName' -ComputerName $ComputerName
-    } catch {
-        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+    $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
+    $written = [string]$zone.ZoneName
+    @{
+        zone   = $zone
+        given  = $Name
+        name   = $written
+        owner  = Get-GatewayRelativeName -Name $Name -ZoneName $written
+        target = Get-GatewayTargetName -Target $Target -ZoneName $written
     }
 }
 
-# The one CNAME with this name and target, or nothing. Case and trailing dots do not count.
+# The one CNAME with this name and target; case and trailing dots do not count. Without any the
+# request ends with not_found. An absent name is an error of the server (facts E55).
 function Find-GatewayCName {
     [CmdletBinding()]
     param(
-        [Parameter(Mandatory)] [string] $ZoneName,
-        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Name,
-        [Parameter(Mandatory)] [string] $Target,
+        [Parameter(Mandatory)] [hashtable] $Names,
         [Parameter(Mandatory)] [string] $ComputerName
     )
-    if ($Name -eq '') { return }
-    foreach ($record in @(Get-GatewayCNameAt -ZoneName $ZoneName -Name $Name -ComputerName $ComputerName)) {
-        if (([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.') -eq $Target) { return $record }
+    Set-GatewayStep -Label 'find record' -Arg 'Name'
+    $records = @()
+    if ($Names.owner -ne '') {
+        try {
+            $records = @(Get-DnsServerResourceRecord -ZoneName $Names.name -Name $Names.owner -Node -RRType 'CName' -ComputerName $ComputerName)
+        } catch {
+            if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+        }
     }
+    foreach ($record in $records) {
+        if (([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.') -eq $Names.target) { return $record }
+    }
+    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$($Names.given)' with the target '$($Names.target)' in the zone '$($Names.name)'."
 }
 
 # Writes the records of CNAMEs of one zone.
