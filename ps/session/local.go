@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -105,7 +106,8 @@ func childEnvironment(ours []string) []string {
 	var env []string
 	for _, entry := range ours {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(strings.ToUpper(name), secretPrefix) {
+		name = strings.ToUpper(name)
+		if !strings.HasPrefix(name, secretPrefix) && !slices.Contains(notInherited, name) {
 			env = append(env, entry)
 		}
 	}

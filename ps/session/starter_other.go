@@ -31,6 +31,9 @@ func (group) end(leader *os.Process) {
 	_ = syscall.Kill(-leader.Pid, syscall.SIGKILL)
 }
 
+// notInherited are variables that a child does not get, in upper case.
+var notInherited []string
+
 // platformEnvironment keeps escape sequences and colours out of the output.
 func platformEnvironment([]string) []string { return []string{"TERM=dumb", "NO_COLOR=1"} }
 

@@ -62,6 +62,12 @@ func (g group) kill(*os.Process) error { return windows.TerminateJobObject(g.job
 // end closes the job, which ends what is left in it.
 func (g group) end(*os.Process) { _ = windows.CloseHandle(g.job) }
 
+// notInherited are variables that a child does not get, in upper case. When the
+// gateway is started from a PowerShell 7, Windows PowerShell would find the
+// modules of 7 first and could not load them; without the variable each builds
+// its own path.
+var notInherited = []string{"PSMODULEPATH"}
+
 // platformEnvironment names the system root, without which protected event
 // logging crashes PowerShell (facts A20).
 func platformEnvironment(ours []string) []string {
