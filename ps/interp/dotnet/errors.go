@@ -49,6 +49,8 @@ type Exception struct {
 	Props   Props
 	// Record is the error record inside (RuntimeException and others), or nil.
 	Record *ErrorRecord
+
+	data *Hashtable // Exception.Data
 }
 
 // Error is the message.

@@ -1,81 +1,245 @@
 package dotnet
 
-// Props is an ordered, case-insensitive map of property names. The zero value is empty.
-type Props struct {
-	names  []string
-	values []any
-}
+import (
+	"math"
+)
+
+// Props is an ordered, case-insensitive map of property names. The zero value
+// is empty. It is not safe for concurrent writing.
+type Props struct{ t table[string] }
 
 // Get reads a property.
-func (p *Props) Get(name string) (any, bool) { return nil, false }
+func (p *Props) Get(name string) (any, bool) {
+	if i := p.t.find(name, foldHash(name), EqualFold); i >= 0 {
+		return p.t.values[i], true
+	}
+	return nil, false
+}
 
-// Set writes a property, adding it at the end if it is new.
-func (p *Props) Set(name string, value any) {}
+// Set writes a property, adding it at the end if it is new. The first spelling
+// of a name stays.
+func (p *Props) Set(name string, value any) {
+	hash := foldHash(name)
+	if i := p.t.find(name, hash, EqualFold); i >= 0 {
+		p.t.values[i] = value
+		return
+	}
+	p.t.add(name, hash, value)
+}
 
-// Delete removes a property.
-func (p *Props) Delete(name string) bool { return false }
+// Delete removes a property and tells whether it was there.
+func (p *Props) Delete(name string) bool {
+	i := p.t.find(name, foldHash(name), EqualFold)
+	if i >= 0 {
+		p.t.remove(i)
+	}
+	return i >= 0
+}
 
 // Len counts the properties.
-func (p *Props) Len() int { return len(p.names) }
+func (p *Props) Len() int { return len(p.t.keys) }
 
 // At gives the i-th property.
-func (p *Props) At(i int) (name string, value any) { return p.names[i], p.values[i] }
+func (p *Props) At(i int) (name string, value any) { return p.t.keys[i], p.t.values[i] }
 
-// Hashtable is Hashtable, OrderedDictionary or Dictionary<K,V>: its Type says
-// which. All keep the order in which keys came.
+// Clone copies the map, not its values.
+func (p *Props) Clone() Props { return Props{t: p.t.clone()} }
+
+// Grow makes room for n properties.
+func (p *Props) Grow(n int) { p.t.grow(n) }
+
+// Comparer decides which dictionary keys are the same.
+type Comparer uint8
+
+// The comparers of dictionaries and sets.
+const (
+	CompareExact   Comparer = iota // strings by their UTF-16 units, all else by value
+	CompareIgnore                  // strings ignoring case
+	CompareCulture                 // as CompareIgnore; kept apart for its name only
+)
+
+func (c Comparer) hash(key any) uint32 {
+	switch k := key.(type) {
+	case string:
+		if c == CompareExact {
+			return exactHash(k)
+		}
+		return foldHash(k)
+	case int32:
+		return mix(uint64(uint32(k)))
+	case int64:
+		return mix(uint64(k))
+	case bool:
+		if k {
+			return 1
+		}
+		return 0
+	case float64:
+		return mix(math.Float64bits(k))
+	case Guid:
+		return exactHash(string(k[:]))
+	case Enum:
+		return mix(uint64(k.Value))
+	case DateTime:
+		return mix(uint64(k.Ticks))
+	case TimeSpan:
+		return mix(uint64(k))
+	case uint8:
+		return mix(uint64(k))
+	case Char:
+		return mix(uint64(k))
+	default:
+		return 7 // rare kinds of keys share a chain
+	}
+}
+
+func (c Comparer) equal(a, b any) bool {
+	x, isText := a.(string)
+	if y, ok := b.(string); isText && ok {
+		if c == CompareExact {
+			return x == y
+		}
+		return EqualFold(x, y)
+	}
+	if isText {
+		return false
+	}
+	if x, ok := a.(DateTime); ok {
+		y, ok := b.(DateTime)
+		return ok && x.Ticks == y.Ticks
+	}
+	if x, ok := a.(Decimal); ok {
+		y, ok := b.(Decimal)
+		return ok && x.Cmp(y) == 0
+	}
+	return a == b // all other values are comparable: numbers, structs, pointers
+}
+
+func mix(v uint64) uint32 {
+	v ^= v >> 33
+	v *= 0xff51afd7ed558ccd
+	v ^= v >> 33
+	return uint32(v)
+}
+
+// Hashtable is Hashtable, OrderedDictionary, Dictionary<K,V> or SortedDictionary:
+// its Type says which (nil: Hashtable). All keep the order in which keys came.
+// It is not safe for concurrent writing.
 type Hashtable struct {
-	Type *Type
+	Type     *Type
+	Comparer Comparer
+	t        table[any]
 }
 
 // NewHashtable makes what the literal @{} makes: keys ignore case.
-func NewHashtable() *Hashtable { return &Hashtable{} }
+func NewHashtable() *Hashtable {
+	return &Hashtable{Type: THashtable, Comparer: CompareCulture}
+}
 
 // NewOrdered makes what the literal [ordered]@{} makes: keys ignore case.
-func NewOrdered() *Hashtable { return &Hashtable{} }
+func NewOrdered() *Hashtable {
+	return &Hashtable{Type: TOrderedDictionary, Comparer: CompareIgnore}
+}
 
 // Get reads a key.
-func (h *Hashtable) Get(key any) (any, bool) { return nil, false }
+func (h *Hashtable) Get(key any) (any, bool) {
+	if i := h.find(key); i >= 0 {
+		return h.t.values[i], true
+	}
+	return nil, false
+}
 
-// Set writes a key.
-func (h *Hashtable) Set(key, value any) {}
+func (h *Hashtable) find(key any) int {
+	return h.t.find(key, h.Comparer.hash(key), h.Comparer.equal)
+}
 
-// Delete removes a key.
-func (h *Hashtable) Delete(key any) bool { return false }
+// Set writes a key. A key must not be nil.
+func (h *Hashtable) Set(key, value any) {
+	hash := h.Comparer.hash(key)
+	if i := h.t.find(key, hash, h.Comparer.equal); i >= 0 {
+		h.t.values[i] = value
+		return
+	}
+	h.t.add(key, hash, value)
+}
+
+// Add writes a key that must be new and tells whether it was.
+func (h *Hashtable) Add(key, value any) bool {
+	hash := h.Comparer.hash(key)
+	if h.t.find(key, hash, h.Comparer.equal) >= 0 {
+		return false
+	}
+	h.t.add(key, hash, value)
+	return true
+}
+
+// Delete removes a key and tells whether it was there.
+func (h *Hashtable) Delete(key any) bool {
+	i := h.find(key)
+	if i >= 0 {
+		h.t.remove(i)
+	}
+	return i >= 0
+}
 
 // Len counts the keys.
-func (h *Hashtable) Len() int { return 0 }
+func (h *Hashtable) Len() int { return len(h.t.keys) }
 
 // At gives the i-th pair.
-func (h *Hashtable) At(i int) (key, value any) { return nil, nil }
+func (h *Hashtable) At(i int) (key, value any) { return h.t.keys[i], h.t.values[i] }
+
+// Keys are the keys in order; the slice is the caller's.
+func (h *Hashtable) Keys() []any { return append(make([]any, 0, len(h.t.keys)), h.t.keys...) }
+
+// Values are the values in order of the keys; the slice is the caller's.
+func (h *Hashtable) Values() []any { return append(make([]any, 0, len(h.t.keys)), h.t.values...) }
+
+// Clear removes all keys.
+func (h *Hashtable) Clear() { h.t.clear() }
+
+// Grow makes room for n keys.
+func (h *Hashtable) Grow(n int) { h.t.grow(n) }
+
+// Ordered tells whether the table is an OrderedDictionary, which has positions.
+func (h *Hashtable) Ordered() bool { return h.Type == TOrderedDictionary }
 
 // Clone copies the table, not its values.
-func (h *Hashtable) Clone() *Hashtable { return nil }
+func (h *Hashtable) Clone() *Hashtable {
+	return &Hashtable{Type: h.Type, Comparer: h.Comparer, t: h.t.clone()}
+}
 
 // Set is HashSet<T>.
 type Set struct {
 	Type *Type
-	keys *Hashtable
+	keys Hashtable
 }
 
-// Decimal is System.Decimal: 96 bits, a scale of 0 to 28, a sign.
-type Decimal struct {
-	hi, mid, lo uint32
-	flags       uint32
+// Len counts the members.
+func (s *Set) Len() int { return s.keys.Len() }
+
+// Add puts a member in and tells whether it was new.
+func (s *Set) Add(v any) bool { return s.keys.Add(setKey(v), nil) }
+
+// Contains tells whether v is a member.
+func (s *Set) Contains(v any) bool { return s.keys.find(setKey(v)) >= 0 }
+
+// nullKey stands for null, which a set may hold.
+type nullKey struct{}
+
+func setKey(v any) any {
+	if v == nil {
+		return nullKey{}
+	}
+	return v
 }
 
-// Helpers for making values in Go.
-
-// NewArray makes object[].
-func NewArray(items ...any) *Array { return &Array{Items: items} }
-
-// NewList makes List<object>.
-func NewList(items ...any) *List { return nil }
-
-// NewPSObject makes a PSCustomObject from pairs of name and value.
-func NewPSObject(pairs ...any) *PSObject { return nil }
-
-// NewInstance makes an object of a module type from pairs of name and value.
-func NewInstance(t *Type, pairs ...any) *Instance { return nil }
-
-// EnumOf makes an enum value by name; it panics when there is none.
-func EnumOf(t *Type, name string) Enum { return Enum{} }
+// Items are the members in the order in which they came.
+func (s *Set) Items() []any {
+	items := s.keys.Keys()
+	for i, item := range items {
+		if item == (nullKey{}) {
+			items[i] = nil
+		}
+	}
+	return items
+}

@@ -1,5 +1,10 @@
 package dotnet
 
+import (
+	"strings"
+	"sync"
+)
+
 // Kind says what sort of type a Type is.
 type Kind uint8
 
@@ -14,23 +19,54 @@ const (
 )
 
 // Func is the body of a method or constructor. The arguments have been
-// converted to the types of the signature. self is nil for statics. An error is
-// an *Exception (a .NET exception; the caller wraps it) or an *ErrorRecord.
-// A method without result returns Void.
+// converted to the types of the signature; an argument for a "params T[]" is an
+// *Array or *Bytes. self is nil for statics. An error is an *Exception (a .NET
+// exception; the caller wraps it), an *ErrorRecord or a *LimitError. A method
+// without result returns Void.
 type Func func(self any, args []any) (any, error)
 
 // Member is one row of a type: a property (Get, perhaps Set) or one overload
 // of a method (Call). Sig lists the parameter types as text, separated by
-// commas: "string,int", "params object[]", "ref int". Rows of the same name are
-// overloads; the first that fits best wins.
+// commas and perhaps with a name: "string,int startIndex", "params object[]",
+// "ref int"; "T", "K" and "V" are the type arguments of a generic type. Rows of the same name are overloads; the one
+// that fits the arguments best wins, among equals the first.
 type Member struct {
 	Name string
 	Sig  string
 	Get  func(self any) (any, error)
 	Set  func(self, value any) error
 	Call Func
+	// Type is the property's type, to which Set's value is converted; nil: object.
+	Type *Type
 
-	params []param // parsed Sig
+	params   []param // of Sig
+	variadic bool
+}
+
+type param struct {
+	typ  *Type
+	name string // for messages; may be empty
+	ref  bool
+}
+
+// Property is a row for a read-only property.
+func Property(name string, get func(self any) (any, error)) Member {
+	return Member{Name: name, Get: get}
+}
+
+// Constant is a row for a property or static field with a fixed value.
+func Constant(name string, value any) Member {
+	return Member{Name: name, Get: func(any) (any, error) { return value, nil }}
+}
+
+// Method is a row for one overload of a method.
+func Method(name, sig string, call Func) Member {
+	return Member{Name: name, Sig: sig, Call: call}
+}
+
+// Constructor is a row for one overload of a constructor.
+func Constructor(sig string, call Func) Member {
+	return Member{Name: "new", Sig: sig, Call: call}
 }
 
 // EnumValue is one name of an enumeration.
@@ -43,8 +79,8 @@ type EnumValue struct {
 type Class struct {
 	Name       string   // full name
 	Aliases    []string // accelerators: "int"
-	Base       *Type    // nil: System.Object (or System.ValueType, System.Enum)
-	Implements []string // full names of interfaces
+	Base       *Type    // nil: System.Object (System.ValueType, System.Enum)
+	Implements []string // full names of interfaces besides those of the base
 	Kind       Kind
 	Under      *Type // underlying type of an enumeration, nil: Int32
 	Flags      bool  // enumeration of bits
@@ -54,12 +90,314 @@ type Class struct {
 	Members    []Member
 }
 
-// Property is a row for a read-only property.
-func Property(name string, get func(self any) (any, error)) Member {
-	return Member{Name: name, Get: get}
+// Names makes the values of an enumeration that counts from first.
+func Names(first int64, names ...string) []EnumValue {
+	out := make([]EnumValue, len(names))
+	for i, name := range names {
+		out[i] = EnumValue{name, first + int64(i)}
+	}
+	return out
 }
 
-// Method is a row for one overload of a method.
-func Method(name, sig string, call Func) Member {
-	return Member{Name: name, Sig: sig, Call: call}
+// Type is a .NET type. Types are compared by identity and are safe for
+// concurrent use.
+type Type struct {
+	Name   string // full name: "System.Int32"
+	Base   *Type  // nil for System.Object and interfaces
+	Kind   Kind
+	Elem   *Type   // element type of an array, value type of a Nullable
+	Args   []*Type // arguments of a closed generic type
+	Under  *Type   // underlying type of an enumeration
+	Flags  bool
+	Values []EnumValue // of an enumeration
+
+	accelerator string
+	implements  []string
+	class       *Class
+	prepare     sync.Once
+	instance    memberTable
+	static      memberTable
+	constructor *slot
+
+	arrayOnce sync.Once
+	array     *Type
+}
+
+// slot is what a name stands for in a type.
+type slot struct {
+	name     string
+	property *Member
+	methods  []*Member
+}
+
+type memberTable struct {
+	byName map[string]*slot // by folded name
+	order  []*slot
+}
+
+func (m *memberTable) add(row *Member) {
+	key := ToLower(row.Name)
+	s := m.byName[key]
+	if s == nil {
+		s = &slot{name: row.Name}
+		m.byName[key] = s
+		m.order = append(m.order, s)
+	}
+	if row.Get != nil || row.Set != nil {
+		s.property = row
+	} else {
+		s.methods = append(s.methods, row)
+	}
+}
+
+// find looks in the type and its bases; a derived row hides a base's.
+func (t *Type) find(name string, static bool) *slot {
+	key := name
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c >= 'A' && c <= 'Z' || c >= 0x80 {
+			key = ToLower(name)
+			break
+		}
+	}
+	for ; t != nil; t = t.Base {
+		t.ready()
+		m := &t.instance
+		if static {
+			m = &t.static
+		}
+		if s := m.byName[key]; s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// ready turns the declaration into tables, once.
+func (t *Type) ready() { t.prepare.Do(t.build) }
+
+func (t *Type) build() {
+	t.instance.byName = map[string]*slot{}
+	t.static.byName = map[string]*slot{}
+	if t.class == nil {
+		return
+	}
+	fill := func(m *memberTable, rows []Member) {
+		for i := range rows {
+			row := rows[i]
+			t.parseSig(&row)
+			m.add(&row)
+		}
+	}
+	fill(&t.instance, t.class.Members)
+	fill(&t.static, t.class.Static)
+	if len(t.class.New) > 0 {
+		t.constructor = &slot{name: "new"}
+		for i := range t.class.New {
+			row := t.class.New[i]
+			t.parseSig(&row)
+			t.constructor.methods = append(t.constructor.methods, &row)
+		}
+	}
+}
+
+// parseSig reads the parameter types. An unknown type is a mistake in a table
+// and panics; a test builds every registered type.
+func (t *Type) parseSig(row *Member) {
+	if row.Call == nil || row.Sig == "" {
+		return
+	}
+	for _, part := range splitTop(row.Sig) {
+		part = strings.TrimSpace(part)
+		var p param
+		if rest, ok := strings.CutPrefix(part, "params "); ok {
+			row.variadic, part = true, rest
+		}
+		if rest, ok := strings.CutPrefix(part, "ref "); ok {
+			p.ref, part = true, rest
+		}
+		if i := strings.LastIndexByte(part, ' '); i > 0 {
+			part, p.name = part[:i], part[i+1:]
+		}
+		if p.typ = t.sigType(part); p.typ == nil {
+			panic("dotnet: " + t.Name + "." + row.Name + ": unknown type " + part)
+		}
+		row.params = append(row.params, p)
+	}
+}
+
+func (t *Type) sigType(name string) *Type {
+	base, isArray := strings.CutSuffix(name, "[]")
+	index := -1
+	switch base {
+	case "T", "K":
+		index = 0
+	case "V":
+		index = 1
+	}
+	if index < 0 || index >= len(t.Args) {
+		return Lookup(name)
+	}
+	if isArray {
+		return t.Args[index].Array()
+	}
+	return t.Args[index]
+}
+
+// splitTop splits at commas outside brackets.
+func splitTop(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				out = append(out, s[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(out, s[start:])
+}
+
+// Array is the type T[] of an element type.
+func (t *Type) Array() *Type {
+	t.arrayOnce.Do(func() {
+		t.array = &Type{Name: t.Name + "[]", Base: TArray, Kind: KindArray, Elem: t}
+	})
+	return t.array
+}
+
+// ShortName is the name without namespace: "Int32", "Object[]", "List`1".
+func (t *Type) ShortName() string {
+	if t.Kind == KindArray {
+		return t.Elem.ShortName() + "[]"
+	}
+	name := t.Name
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		name = name[:i]
+	}
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	return name[strings.LastIndexByte(name, '+')+1:]
+}
+
+// Namespace is the part of the name before the last dot.
+func (t *Type) Namespace() string {
+	name := t.Name
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		name = name[:i]
+	}
+	return name[:max(strings.LastIndexByte(name, '.'), 0)]
+}
+
+// Display is the name as PowerShell writes it: "int", "string[]", "System.Guid"
+// becomes "guid", "List[object]" its full name.
+func (t *Type) Display() string {
+	switch {
+	case t.accelerator != "":
+		return t.accelerator
+	case t.Kind == KindArray:
+		return t.Elem.Display() + "[]"
+	default:
+		return t.Text()
+	}
+}
+
+// Text is [string] of the type: the full name, generics in brackets.
+func (t *Type) Text() string {
+	switch {
+	case t.Kind == KindArray:
+		return t.Elem.Text() + "[]"
+	case len(t.Args) > 0:
+		name, _, _ := strings.Cut(t.Name, "`")
+		parts := make([]string, len(t.Args))
+		for i, a := range t.Args {
+			parts[i] = a.Text()
+		}
+		return name + "[" + strings.Join(parts, ",") + "]"
+	default:
+		return t.Name
+	}
+}
+
+// FullName is Type.FullName: arguments of generics carry their assembly.
+func (t *Type) FullName() string {
+	switch {
+	case t.Kind == KindArray:
+		return t.Elem.FullName() + "[]"
+	case len(t.Args) > 0:
+		name, _, _ := strings.Cut(t.Name, "[")
+		parts := make([]string, len(t.Args))
+		for i, a := range t.Args {
+			parts[i] = "[" + a.FullName() + ", System.Private.CoreLib, Version=10.0.0.0, Culture=neutral, PublicKeyToken=7cec85d7bea7798e]"
+		}
+		return name + "[" + strings.Join(parts, ",") + "]"
+	default:
+		return t.Name
+	}
+}
+
+// generic is the name of the open type, "System.Collections.Generic.List`1", or "".
+func (t *Type) generic() string {
+	if len(t.Args) == 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(t.Name, "[")
+	return name
+}
+
+// IsValue tells whether the type is a struct or an enumeration.
+func (t *Type) IsValue() bool {
+	return t.Kind == KindStruct || t.Kind == KindEnum || t.Kind == KindNullable
+}
+
+// AssignableTo tells whether a value of type t is one of type base: the type
+// itself, a base of it, or an interface of these.
+func (t *Type) AssignableTo(base *Type) bool {
+	if t == nil || base == nil {
+		return false
+	}
+	if t == base || base == TObject || base == TPSObject && t == TPSCustomObject {
+		return true
+	}
+	if base.Kind == KindNullable {
+		return t == base.Elem
+	}
+	if t.Kind == KindArray && base.Kind == KindArray && !t.Elem.IsValue() && t.Elem.AssignableTo(base.Elem) {
+		return true
+	}
+	for u := t; u != nil; u = u.Base {
+		if u == base {
+			return true
+		}
+		if base.Kind == KindInterface && u.hasInterface(base) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Type) hasInterface(i *Type) bool {
+	for _, name := range t.implements {
+		if name == i.Name {
+			return true
+		}
+		if j := Lookup(name); j != nil && j != t && j.hasInterface(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse finds an enumeration's value by name, ignoring case.
+func (t *Type) valueOf(name string) (int64, bool) {
+	for _, v := range t.Values {
+		if EqualFold(v.Name, name) {
+			return v.Value, true
+		}
+	}
+	return 0, false
 }

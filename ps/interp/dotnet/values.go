@@ -88,7 +88,10 @@ type DictionaryEntry struct {
 }
 
 // SecureString holds a secret; it prints as its type name.
-type SecureString struct{ secret string }
+type SecureString struct {
+	secret   string
+	readOnly bool
+}
 
 // NewSecureString makes one from clear text.
 func NewSecureString(clear string) *SecureString { return &SecureString{secret: clear} }
@@ -100,4 +103,65 @@ func (s *SecureString) Reveal() string { return s.secret }
 type PSCredential struct {
 	UserName string
 	Password *SecureString
+}
+
+// base strips what only marks "no output".
+func base(v any) any {
+	if _, ok := v.(Nothing); ok {
+		return nil
+	}
+	return v
+}
+
+// NewArray makes object[]; the slice is kept.
+func NewArray(items ...any) *Array { return &Array{Items: items} }
+
+// StringArray makes string[].
+func StringArray(items []string) *Array {
+	a := &Array{Elem: TString, Items: make([]any, len(items))}
+	for i, s := range items {
+		a.Items[i] = s
+	}
+	return a
+}
+
+// ElemType is the element type, object when none is set.
+func (a *Array) ElemType() *Type {
+	if a.Elem == nil {
+		return TObject
+	}
+	return a.Elem
+}
+
+// NewList makes List<object>; the slice is kept.
+func NewList(items ...any) *List { return &List{Type: TListObject, Items: items} }
+
+// NewPSObject makes a PSCustomObject from pairs of name and value.
+func NewPSObject(pairs ...any) *PSObject {
+	o := &PSObject{}
+	setPairs(&o.Props, pairs)
+	return o
+}
+
+// NewInstance makes an object of a module type from pairs of name and value.
+func NewInstance(t *Type, pairs ...any) *Instance {
+	o := &Instance{Type: t}
+	setPairs(&o.Props, pairs)
+	return o
+}
+
+func setPairs(p *Props, pairs []any) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, _ := pairs[i].(string)
+		p.Set(name, pairs[i+1])
+	}
+}
+
+// EnumOf makes an enum value by name; it panics when there is none.
+func EnumOf(t *Type, name string) Enum {
+	v, ok := t.valueOf(name)
+	if !ok {
+		panic("dotnet: " + t.Name + " has no value " + name)
+	}
+	return Enum{t, v}
 }

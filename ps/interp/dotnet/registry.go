@@ -1,0 +1,172 @@
+package dotnet
+
+import (
+	"strings"
+	"sync"
+)
+
+// registry finds types by folded name. Types are registered while packages
+// start; arrays and closed generics join as they are named.
+var registry = struct {
+	sync.RWMutex
+	byName  map[string]*Type
+	generic map[string]*generic // by folded full name without arity
+	all     []*Type
+}{byName: map[string]*Type{}, generic: map[string]*generic{}}
+
+// generic is an open generic type: it makes the declaration for given arguments.
+type generic struct {
+	name  string // "System.Collections.Generic.List"
+	arity int
+	make  func(args []*Type) Class
+}
+
+// Define makes a type that Lookup does not know, for example a host's own [Console].
+func Define(c Class) *Type {
+	t := &Type{
+		Name: c.Name, Base: c.Base, Kind: c.Kind, Under: c.Under, Flags: c.Flags,
+		Values: c.Values, implements: c.Implements, class: &c,
+	}
+	if len(c.Aliases) > 0 {
+		t.accelerator = c.Aliases[0]
+	}
+	switch {
+	case t.Base != nil || t.Kind == KindInterface || c.Name == "System.Object":
+	case t.Kind == KindEnum:
+		t.Base = TEnum
+	case t.Kind == KindStruct:
+		t.Base = TValueType
+	default:
+		t.Base = TObject
+	}
+	if t.Kind == KindEnum && t.Under == nil {
+		t.Under = TInt32
+	}
+	return t
+}
+
+// Register makes a type and lets Lookup find it by its name and aliases. A name
+// taken twice panics: it is called while packages start.
+func Register(c Class) *Type {
+	t := Define(c)
+	registry.Lock()
+	defer registry.Unlock()
+	for _, name := range append([]string{c.Name}, c.Aliases...) {
+		key := ToLower(name)
+		if registry.byName[key] != nil {
+			panic("dotnet: type registered twice: " + name)
+		}
+		registry.byName[key] = t
+	}
+	registry.all = append(registry.all, t)
+	return t
+}
+
+func registerGeneric(name string, arity int, declare func(args []*Type) Class) {
+	registry.generic[ToLower(name)] = &generic{name: name, arity: arity, make: declare}
+}
+
+// Types are all registered types, for tests and tools.
+func Types() []*Type {
+	registry.RLock()
+	defer registry.RUnlock()
+	return append([]*Type(nil), registry.all...)
+}
+
+// Lookup finds a type by its PowerShell name: accelerators, full names, names
+// below System, arrays "T[]", generics "List[T]" by full name. Not found: nil.
+func Lookup(name string) *Type {
+	name = strings.TrimSpace(name)
+	if t := lookupPlain(name); t != nil {
+		return t
+	}
+	if inner, ok := strings.CutSuffix(name, "[]"); ok {
+		if t := Lookup(inner); t != nil {
+			return t.Array()
+		}
+		return nil
+	}
+	if open := strings.IndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
+		return lookupGeneric(name[:open], name[open+1:len(name)-1])
+	}
+	return nil
+}
+
+func lookupPlain(name string) *Type {
+	key := ToLower(name)
+	registry.RLock()
+	defer registry.RUnlock()
+	if t := registry.byName[key]; t != nil {
+		return t
+	}
+	return registry.byName["system."+key]
+}
+
+func lookupGeneric(name, arguments string) *Type {
+	name, _, _ = strings.Cut(name, "`")
+	key := ToLower(strings.TrimSpace(name))
+	g := registry.generic[key]
+	if g == nil {
+		g = registry.generic["system."+key]
+	}
+	if g == nil {
+		return nil
+	}
+	var args []*Type
+	for _, part := range splitTop(arguments) {
+		part = strings.TrimSpace(part)
+		if inner, ok := strings.CutPrefix(part, "["); ok {
+			part, _, _ = strings.Cut(strings.TrimSuffix(inner, "]"), ",")
+		}
+		arg := Lookup(part)
+		if arg == nil {
+			return nil
+		}
+		args = append(args, arg)
+	}
+	if len(args) != g.arity {
+		return nil
+	}
+	return closeGeneric(g, args)
+}
+
+// closed makes a closed generic type, for Go code: closed("System.Nullable", TInt32).
+func closed(name string, args ...*Type) *Type {
+	return closeGeneric(registry.generic[ToLower(name)], args)
+}
+
+func closeGeneric(g *generic, args []*Type) *Type {
+	var full strings.Builder
+	full.WriteString(g.name)
+	full.WriteByte('`')
+	full.WriteByte('0' + byte(g.arity))
+	full.WriteByte('[')
+	for i, a := range args {
+		if i > 0 {
+			full.WriteByte(',')
+		}
+		full.WriteString(a.Name)
+	}
+	full.WriteByte(']')
+	key := ToLower(full.String())
+	registry.RLock()
+	t := registry.byName[key]
+	registry.RUnlock()
+	if t != nil {
+		return t
+	}
+	c := g.make(args)
+	c.Name = full.String()
+	t = Define(c)
+	t.Args = args
+	if t.Kind == KindNullable {
+		t.Elem = args[0]
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	if known := registry.byName[key]; known != nil {
+		return known
+	}
+	registry.byName[key] = t
+	return t
+}

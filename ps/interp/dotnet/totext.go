@@ -1,0 +1,166 @@
+package dotnet
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ToText is the conversion to string: invariant culture, collections joined by
+// blanks, $null is "".
+func ToText(v any) string { return ToTextOFS(v, " ") }
+
+// ToTextOFS is ToText with another separator ($OFS) for collections.
+func ToTextOFS(v any, ofs string) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case nil, Nothing:
+		return ""
+	case *Array, *List, *Set, *Bytes:
+		return joinText(v, ofs)
+	case *PSObject:
+		return v.text()
+	default:
+		return Text(v)
+	}
+}
+
+func joinText(v any, ofs string) string {
+	items, _ := Enumerate(v)
+	parts := make([]string, len(items))
+	for i, item := range items {
+		switch item.(type) {
+		case *Array, *List, *Set, *Bytes:
+			parts[i] = Text(item)
+		default:
+			parts[i] = ToTextOFS(item, ofs)
+		}
+	}
+	return Concat(interleave(parts, ofs)...)
+}
+
+func interleave(parts []string, separator string) []string {
+	if len(parts) < 2 || separator == "" {
+		return parts
+	}
+	out := make([]string, 0, 2*len(parts))
+	for i, p := range parts {
+		if i > 0 {
+			out = append(out, separator)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Text is ToString(): for collections the name of their type.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil, Nothing:
+		return ""
+	case string:
+		return v
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case int32:
+		return strconv.FormatInt(int64(v), 10)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	case float64:
+		return formatFloat(v, 64)
+	case float32:
+		return formatFloat(float64(v), 32)
+	case Char:
+		return CharString(v)
+	case Decimal:
+		return v.String()
+	case Enum:
+		return enumText(v)
+	case DateTime:
+		return v.Format("MM/dd/yyyy HH:mm:ss")
+	case TimeSpan:
+		return v.String()
+	case Guid:
+		return v.String()
+	case Version:
+		return v.String()
+	case Category:
+		return v.String()
+	}
+	if i, ok := asInt64(v); ok {
+		return strconv.FormatInt(i, 10)
+	}
+	return textOfObject(v)
+}
+
+func textOfObject(v any) string {
+	switch v := v.(type) {
+	case *Type:
+		return v.Text()
+	case *PSObject:
+		return v.text()
+	case *Instance:
+		return v.text()
+	case *Exception:
+		return v.text()
+	case *ErrorRecord:
+		return v.String()
+	case *DictionaryEntry:
+		if v.Type != nil && v.Type != TDictionaryEntry {
+			return "[" + Text(v.Key) + ", " + Text(v.Value) + "]"
+		}
+	case Texter:
+		return v.Text()
+	}
+	return TypeOf(v).Text()
+}
+
+func (o *Instance) text() string {
+	if o.Text != "" {
+		return o.Text
+	}
+	if s := o.Type.find("ToString", false); s != nil && len(s.methods) > 0 && s.methods[0].Call != nil {
+		if r, err := s.methods[0].Call(o, nil); err == nil {
+			return Text(r)
+		}
+	}
+	return o.Type.Text()
+}
+
+func (o *PSObject) text() string {
+	var b strings.Builder
+	b.WriteString("@{")
+	for i := range o.Props.Len() {
+		name, value := o.Props.At(i)
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(name)
+		b.WriteByte('=')
+		switch value.(type) {
+		case *PSObject:
+			b.WriteString("")
+		default:
+			b.WriteString(Text(value))
+		}
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// text is Exception.ToString().
+func (e *Exception) text() string {
+	s := e.Type.Name
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	if e.Inner != nil {
+		s += "\n ---> " + e.Inner.text() + "\n   --- End of inner exception stack trace ---"
+	}
+	return s
+}

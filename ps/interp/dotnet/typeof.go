@@ -1,0 +1,236 @@
+package dotnet
+
+// Object is a value the engine or a host brings along (script blocks, streams).
+// Implementations are pointers: values are compared with ==.
+type Object interface {
+	Type() *Type
+	// Member reads a property.
+	Member(name string) (any, bool)
+	// Invoke calls a method; script blocks answer "Invoke". A method that does
+	// not exist is ErrNoMethod.
+	Invoke(name string, args []any) (any, error)
+}
+
+// Setter is an Object with settable properties.
+type Setter interface {
+	SetMember(name string, value any) error
+}
+
+// Texter is an Object with its own text.
+type Texter interface{ Text() string }
+
+// Enumerable is an Object that the pipeline unrolls.
+type Enumerable interface{ Enumerate() []any }
+
+// TypeOf is the type of a value; nil for $null.
+func TypeOf(v any) *Type {
+	switch v := v.(type) {
+	case nil, Nothing:
+		return nil
+	case string:
+		return TString
+	case bool:
+		return TBool
+	case int32:
+		return TInt32
+	case int64:
+		return TInt64
+	case float64:
+		return TDouble
+	case Char:
+		return TChar
+	case uint8:
+		return TByte
+	case int8:
+		return TSByte
+	case int16:
+		return TInt16
+	case uint16:
+		return TUInt16
+	case uint32:
+		return TUInt32
+	case uint64:
+		return TUInt64
+	case float32:
+		return TSingle
+	case Decimal:
+		return TDecimal
+	case DateTime:
+		return TDateTime
+	case TimeSpan:
+		return TTimeSpan
+	case Guid:
+		return TGuid
+	case Version:
+		return TVersion
+	case Enum:
+		return v.Type
+	case Category:
+		return TErrorCategory
+	default:
+		return typeOfObject(v)
+	}
+}
+
+func typeOfObject(v any) *Type {
+	switch v := v.(type) {
+	case *Array:
+		return v.ElemType().Array()
+	case *Bytes:
+		return TByteArray
+	case *List:
+		return v.Type
+	case *Set:
+		return v.Type
+	case *Hashtable:
+		if v.Type == nil {
+			return THashtable
+		}
+		return v.Type
+	case *PSObject:
+		return TPSCustomObject
+	case *Instance:
+		return v.Type
+	case *DictionaryEntry:
+		if v.Type == nil {
+			return TDictionaryEntry
+		}
+		return v.Type
+	case *Type:
+		return TRuntimeType
+	case *Exception:
+		return v.Type
+	case *ErrorRecord:
+		return TErrorRecord
+	case *SecureString:
+		return TSecureString
+	case *PSCredential:
+		return TPSCredential
+	case *Ref:
+		return TRef
+	case Object:
+		return v.Type()
+	default:
+		return TObject
+	}
+}
+
+// Is is the -is operator.
+func Is(v any, t *Type) bool { return TypeOf(v).AssignableTo(t) }
+
+// Enumerate gives the items of a value that a pipeline or foreach unrolls; ok is
+// false for what is passed as one object (strings, dictionaries, scalars, nil).
+// The slice may be the value's own storage: read only.
+func Enumerate(v any) (items []any, ok bool) {
+	switch v := v.(type) {
+	case *Array:
+		return v.Items, true
+	case *Bytes:
+		items = make([]any, len(v.B))
+		for i, b := range v.B {
+			items[i] = b
+		}
+		return items, true
+	case *List:
+		return v.enumerate(), true
+	case *Set:
+		return v.Items(), true
+	case Nothing:
+		return nil, true
+	case Enumerable:
+		return v.Enumerate(), true
+	default:
+		return nil, false
+	}
+}
+
+// enumerate gives the items in the order of the list's enumerator: a Stack's from the top.
+func (l *List) enumerate() []any {
+	if !l.isStack() {
+		return l.Items
+	}
+	items := make([]any, len(l.Items))
+	for i, v := range l.Items {
+		items[len(items)-1-i] = v
+	}
+	return items
+}
+
+func (l *List) isStack() bool {
+	return l.Type != nil && (l.Type == TStack || l.Type.generic() == "System.Collections.Generic.Stack`1")
+}
+
+// EnumerateAny is Enumerate, but a scalar gives one item and nil none.
+func EnumerateAny(v any) []any {
+	if items, ok := Enumerate(v); ok {
+		return items
+	}
+	if v == nil {
+		return nil
+	}
+	return []any{v}
+}
+
+// isCollection tells what operators treat as a list on their left side.
+func isCollection(v any) bool {
+	switch v := v.(type) {
+	case *Array, *Bytes, *List, *Set:
+		return true
+	case Enumerable:
+		_ = v
+		return true
+	default:
+		return false
+	}
+}
+
+// Truthy is the conversion to bool.
+func Truthy(v any) bool {
+	switch v := v.(type) {
+	case nil, Nothing:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int32:
+		return v != 0
+	case Char:
+		return v != 0
+	case Decimal:
+		return v.mantissa().Sign() != 0
+	case Enum:
+		return v.Value != 0
+	case *Array:
+		return truthyItems(v.Items)
+	case *List:
+		return truthyItems(v.Items)
+	case *Bytes:
+		return len(v.B) > 1 || len(v.B) == 1 && v.B[0] != 0
+	case *Instance:
+		if v.Type == TSwitch {
+			present, _ := v.Props.Get("IsPresent")
+			return present == true
+		}
+		return true
+	}
+	if rank(v) != notNumber {
+		return asFloat(v) != 0
+	}
+	return true
+}
+
+// truthyItems: one item stands for itself (a list inside counts by its length), more are true.
+func truthyItems(items []any) bool {
+	switch len(items) {
+	case 0:
+		return false
+	case 1:
+		if inner, ok := items[0].(*Array); ok {
+			return len(inner.Items) > 0
+		}
+		return Truthy(items[0])
+	default:
+		return true
+	}
+}
