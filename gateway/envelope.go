@@ -62,7 +62,9 @@ func (s *Server) writeFailure(c *gin.Context, f *failure) {
 	c.Abort()
 }
 
+// send writes a whole answer.
 func send(c *gin.Context, status int, body []byte) {
+	limitWrite(c)
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Data(status, contentType, body)
 }
@@ -122,15 +124,21 @@ func (a *answer) flush() error {
 			return err
 		}
 	}
-	// A client that does not read must not keep a session for ever.
-	_ = http.NewResponseController(a.c.Writer).SetWriteDeadline(time.Now().Add(streamPause))
+	limitWrite(a.c)
 	_, err := a.c.Writer.Write(a.result.Bytes())
 	a.result.Reset()
 	return err
 }
 
-// streamPause is the longest that one piece of a stream may wait for the client.
-const streamPause = time.Minute
+// writePause is the longest that one piece of an answer may wait for the client.
+const writePause = time.Minute
+
+// limitWrite keeps a client that does not read from holding the handler, and
+// of a stream the session, for ever. The server lifts the limit after each
+// request; where the connection has no deadlines there is none.
+func limitWrite(c *gin.Context) {
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(writePause))
+}
 
 // finish writes what is left of the envelope after a run that ended well.
 func (a *answer) finish(result *ps.Result) {
