@@ -24,9 +24,6 @@ type dataRow struct {
 	read func(get func(string) any) dns.RR
 }
 
-// dataParams are the parameters of all rows that Add-DnsServerResourceRecord reads.
-const dataParams = "A IPv4Address CreatePtr AAAA IPv6Address CName HostNameAlias NS NameServer Ptr PtrDomainName MX MailExchange Preference Txt DescriptiveText Srv DomainName Priority Weight Port DName DomainNameAlias"
-
 var dataRows = []dataRow{
 	{dns.TypeA, "A", "A", "DnsServerResourceRecordA",
 		func(rr dns.RR) []any { return []any{"IPv4Address", address(rr.(*dns.A).A.String())} },

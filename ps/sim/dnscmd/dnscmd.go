@@ -70,6 +70,15 @@ type command struct {
 // bounds jobs, of which there are none.
 const commonParams = "ComputerName ThrottleLimit Confirm WhatIf"
 
+// recordParams are those of Add-DnsServerResourceRecord: the shared ones, those
+// of the types in dataRows, and those of the types that addRecord refuses.
+const recordParams = "ZoneName Name Force PassThru TimeToLive AgeRecord AllowUpdateAny ZoneScope InputObject Type RecordData " +
+	"A IPv4Address CreatePtr AAAA IPv6Address CName HostNameAlias NS NameServer Ptr PtrDomainName MX MailExchange Preference " +
+	"Txt DescriptiveText Srv DomainName Priority Weight Port DName DomainNameAlias " +
+	"X25 PsdnAddress Wks InternetAddress InternetProtocol Service WinsR LookupTimeout Replicate CacheTimeout ResultDomain Wins WinsServers " +
+	"TLSA CertificateUsage MatchingType Selector CertificateAssociationData RT IntermediateHost RP ResponsiblePerson Description " +
+	"Isdn IsdnNumber IsdnSubAddress HInfo Cpu OperatingSystem DhcId DhcpIdentifier Atma Address AddressType Afsdb SubType ServerName"
+
 var commands = []command{
 	{"Get-DnsServerZone", "PS_DnsServerZone", "Name", getZone},
 	{"Add-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name NetworkId ReplicationScope DirectoryPartitionName ZoneFile DynamicUpdate ResponsiblePerson LoadExisting PassThru", addPrimaryZone},
@@ -77,7 +86,7 @@ var commands = []command{
 	{"Suspend-DnsServerZone", "PS_DnsServerZone", "Name Force PassThru", suspendZone},
 	{"Resume-DnsServerZone", "PS_DnsServerZone", "Name Force PassThru", resumeZone},
 	{"Get-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name Node RRType Type ZoneScope", getRecord},
-	{"Add-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name Force PassThru TimeToLive AgeRecord AllowUpdateAny ZoneScope InputObject Type RecordData " + dataParams, addRecord},
+	{"Add-DnsServerResourceRecord", "DnsServerResourceRecord", recordParams, addRecord},
 	{"Add-DnsServerResourceRecordCName", "DnsServerResourceRecordCName", "ZoneName Name HostNameAlias PassThru TimeToLive AgeRecord AllowUpdateAny ZoneScope", addCName},
 	{"Remove-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name RRType Type RecordData InputObject Force PassThru ZoneScope", removeRecord},
 	{"Set-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName OldInputObject NewInputObject PassThru ZoneScope", setRecord},
