@@ -7,5 +7,5 @@ import "embed"
 
 // Files has the files, all in its root: *.ldif and *.zone.
 //
-//go:embed *.zone
+//go:embed *.ldif *.zone
 var Files embed.FS

@@ -15,6 +15,10 @@ import (
 // entry. Entries may come in any order. A later layer may repeat entries of an
 // earlier one: its attributes then replace theirs.
 //
+// An attribute adgatewayProtected: TRUE, which is no attribute of a directory,
+// protects the entry from accidental deletion (access lists are not read).
+// ";x-dc2" after a name marks dc2's own value of one that is not replicated.
+//
 // GUIDs and SIDs come as octets or as text; where they are missing they are
 // made. memberOf, directReports and managedObjects may be given instead of
 // member, manager and managedBy. Attributes and classes the schema does not
@@ -94,6 +98,7 @@ type loader struct {
 
 	refs       []pendingRef
 	locals     []pendingLocal
+	protect    []*node
 	passwords  []pendingPassword
 	sams, upns map[string]*entry
 }
@@ -160,6 +165,11 @@ func (l *loader) build() error {
 	l.accounts()
 	l.resolveRefs()
 	l.controllers()
+	for _, n := range l.protect {
+		if err := l.t.protect(n, true); err != nil {
+			l.faults = append(l.faults, ldif.Fault{DN: n.dn(), Message: err.Detail})
+		}
+	}
 	return l.failed()
 }
 
@@ -399,6 +409,12 @@ func (l *loader) attributes(e *entry) {
 }
 
 func (l *loader) attribute(e *entry, a *ldif.Attribute) {
+	if strings.EqualFold(a.Name, "adgatewayProtected") {
+		if strings.EqualFold(a.Values[0], "TRUE") {
+			l.protect = append(l.protect, e.node)
+		}
+		return
+	}
 	syntax := SyntaxUnicode
 	for _, v := range a.Values {
 		if !utf8.ValidString(v) {

@@ -126,7 +126,7 @@ func (l *loader) account(n *node) {
 	// Files have no passwords: an account that is enabled, or whose password
 	// was set once, has one nobody here knows.
 	if n.secret == nil && (uac&uacDisabled == 0 && uac&uacNotRequired == 0 || n.int(k.pwdLastSet, 0) != 0) {
-		n.secret = &secret{}
+		n.secret = unknownSecret
 	}
 }
 

@@ -1,15 +1,12 @@
 package directory
 
 import (
-	_ "embed"
 	"fmt"
 	"strings"
 
+	"adgateway/ps/sim/data"
 	"adgateway/ps/sim/ldif"
 )
-
-//go:embed standard.ldif
-var standardText string
 
 const standardRoot = "DC=corp,DC=example"
 
@@ -25,7 +22,28 @@ func StandardRecords(name string) ([]ldif.Record, error) {
 		}
 		root = root.Child("DC", labels[i])
 	}
-	text := strings.ReplaceAll(standardText, standardRoot, root.String())
+	b, err := data.Files.ReadFile("standard.ldif")
+	if err != nil {
+		return nil, err
+	}
+	text := strings.ReplaceAll(string(b), standardRoot, root.String())
 	text = strings.Replace(text, "\ndc: corp\n", "\ndc: "+labels[0]+"\n", 1)
 	return ldif.Parse("standard.ldif", []byte(text))
+}
+
+// BuiltIn opens the domain corp.example, with layers on top of it.
+func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
+	standard, err := StandardRecords("corp.example")
+	if err != nil {
+		return nil, err
+	}
+	b, err := data.Files.ReadFile("corp.example.ldif")
+	if err != nil {
+		return nil, err
+	}
+	corp, err := ldif.Parse("corp.example.ldif", b)
+	if err != nil {
+		return nil, err
+	}
+	return Open(opts, append([][]ldif.Record{standard, corp}, layers...)...)
 }
