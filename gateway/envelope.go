@@ -17,7 +17,10 @@ import (
 	"adgateway/ps"
 )
 
-const contentType = "application/json; charset=utf-8"
+const (
+	contentType  = "application/json; charset=utf-8"
+	serverHeader = "X-Directory-Server" // who was asked; of a stream it is a trailer
+)
 
 // errorBody is the member "error" of an envelope.
 type errorBody struct {
@@ -44,7 +47,7 @@ func encode(value any) []byte {
 func (s *Server) writeFailure(c *gin.Context, f *failure) {
 	note(c).failure = f
 	header := c.Writer.Header()
-	setHeader(header, "X-Directory-Server", f.server)
+	setHeader(header, serverHeader, f.server)
 	setHeader(header, "WWW-Authenticate", f.challenge)
 	setHeader(header, "Allow", strings.Join(f.allow, ", "))
 	if f.retryAfter > 0 {
@@ -119,6 +122,7 @@ func (a *answer) flush() error {
 	if !a.streamed {
 		a.streamed = true
 		a.c.Header("Content-Type", contentType)
+		a.c.Header("Trailer", serverHeader) // known when the script has ended
 		a.c.Status(http.StatusOK)
 		if _, err := a.c.Writer.WriteString(`{"result":[`); err != nil {
 			return err
@@ -142,6 +146,7 @@ func limitWrite(c *gin.Context) {
 
 // finish writes what is left of the envelope after a run that ended well.
 func (a *answer) finish(result *ps.Result) {
+	setHeader(a.c.Writer.Header(), serverHeader, result.Server)
 	output := encode(a.sentence(result))
 	tail := []byte{}
 	if len(result.Warnings) > 0 {
@@ -157,7 +162,6 @@ func (a *answer) finish(result *ps.Result) {
 		}
 		return
 	}
-	setHeader(a.c.Writer.Header(), "X-Directory-Server", result.Server)
 	var body bytes.Buffer
 	body.Grow(a.result.Len() + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)

@@ -155,6 +155,7 @@ func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 		assert.Equal(t, batches == 40, streamed)
 		assert.Equal(t, streamed, strings.HasPrefix(w.Body.String(), `{"result":[{"guid"`))
 		assert.Equal(t, streamed, w.Header().Get("Content-Length") == "")
+		assert.Equal(t, "dc1", w.Result().Header.Get("X-Directory-Server")+w.Result().Trailer.Get("X-Directory-Server"))
 		got := read(t, w)
 		assert.Len(t, got.Result, 500*batches)
 		assert.Equal(t, fmt.Sprintf("%d records found", 500*batches), got.Output)

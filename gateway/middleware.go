@@ -76,6 +76,8 @@ func (s *Server) logAccess(c *gin.Context) {
 		switch f := n.failure; {
 		case f == nil:
 			entry.Info("request")
+		case c.Request.Context().Err() != nil:
+			entry.WithFields(f.log()).WithField("client_left", true).Info("request")
 		case f.code.Status() >= 500:
 			entry.WithFields(f.log()).Error("request")
 		default:

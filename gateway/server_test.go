@@ -125,6 +125,21 @@ func TestAccessLog(t *testing.T) {
 	assert.Equal(t, "", fields["route"])
 }
 
+func TestAClientsLeavingIsNoErrorInTheLog(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	runner := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
+		leave()
+		return nil, &ps.Error{Kind: ps.KindCancelled}
+	}}
+	var lines bytes.Buffer
+	s := newTestServer(t, runner, func(o *Options) { o.Log.SetOutput(&lines) })
+	r := httptest.NewRequestWithContext(ctx, "GET", "/api/OU/All", nil)
+	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	assert.Contains(t, lines.String(), "level=info")
+	assert.Contains(t, lines.String(), "client_left=true")
+}
+
 func TestLogsHoldNoSecrets(t *testing.T) {
 	allow := func(o *Options) { o.AllowSecretsInQuery = true }
 	for _, c := range []struct{ target, body string }{
