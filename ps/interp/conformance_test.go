@@ -30,7 +30,6 @@ type languageCase struct {
 		Line, Column int
 		Incomplete   bool
 	}
-	Warnings []string
 }
 
 type caseError struct {
@@ -76,21 +75,18 @@ func outside(t *testing.T) map[string]string {
 
 // ran is what a run left.
 type ran struct {
-	output   []any
-	errors   []*dotnet.ErrorRecord
-	warnings []string
-	err      error
+	output []any
+	errors []*dotnet.ErrorRecord
+	err    error
 }
 
-func runSource(source string) ran {
-	var r ran
+func runSource(source string) (r ran) {
 	s := NewEngine(Options{}).NewSession(Console{})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	r.err = s.Run(ctx, "", source, Streams{
-		Output:  func(v any) error { r.output = append(r.output, v); return nil },
-		Error:   func(rec *dotnet.ErrorRecord) { r.errors = append(r.errors, rec) },
-		Warning: func(text string) { r.warnings = append(r.warnings, text) },
+		Output: func(v any) error { r.output = append(r.output, v); return nil },
+		Error:  func(rec *dotnet.ErrorRecord) { r.errors = append(r.errors, rec) },
 	})
 	return r
 }
@@ -170,9 +166,6 @@ func (c languageCase) differences(r ran) []string {
 		add("ended with %v", r.err)
 	case c.Thrown != nil:
 		add("did not end with %s", c.Thrown.FullyQualifiedErrorID)
-	}
-	if strings.Join(r.warnings, "\n") != strings.Join(c.Warnings, "\n") {
-		add("warnings %q, want %q", r.warnings, c.Warnings)
 	}
 	return diff
 }

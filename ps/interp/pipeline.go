@@ -318,6 +318,9 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 	for _, arg := range cmd.Args {
 		switch a := arg.(type) {
 		case *syntax.CommandParam:
+			if a.Name == "-" { // "--": what follows are values
+				continue
+			}
 			x := argCode{name: a.Name, text: "-" + a.Name, hasName: true, at: c.place(a)}
 			if a.Value != nil {
 				x.value, x.valueAt = c.expr(a.Value), c.place(a.Value)

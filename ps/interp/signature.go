@@ -230,11 +230,11 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 		}
 	}
 	params := make([]*param, len(code.params))
-	explicit := false
+	explicit := false // a position or a set is spelt out: then there are no others
 	for i, p := range code.params {
 		params[i] = c.param(sig, p)
 		for _, s := range params[i].sets {
-			explicit = explicit || s.position != noPosition
+			explicit = explicit || s.position != noPosition || s.flag != 0
 		}
 	}
 	if !explicit && positional {
