@@ -28,10 +28,10 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 	nodes := z.order
 	if q.Name != "" {
 		rel, code := z.owner(q.Name)
-		if code != 0 {
-			return nil, s.fail(op, code, z.Name, q.Name)
+		if code == 0 {
+			nodes = z.below(fold(rel))
 		}
-		if nodes = z.below(fold(rel)); len(nodes) == 0 {
+		if code != 0 || len(nodes) == 0 { // what could not be stored is not there
 			return nil, s.fail(op, CodeNameDoesNotExist, z.Name, q.Name)
 		}
 		if q.Node {
@@ -287,14 +287,10 @@ func (s *Server) locate(op Op, r Record) (*zone, *node, int, error) {
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	rel, code := z.owner(r.Name)
-	if code == 0 && r.RR == nil {
-		code = CodeInvalidParameter
+	if r.RR == nil {
+		return nil, nil, 0, s.fail(op, CodeInvalidParameter, z.Name, r.Name)
 	}
-	if code != 0 {
-		return nil, nil, 0, s.fail(op, code, z.Name, r.Name)
-	}
-	n := z.nodes[fold(rel)]
+	n := z.node(r.Name)
 	if n == nil {
 		return nil, nil, 0, s.fail(op, CodeNameDoesNotExist, z.Name, r.Name)
 	}
@@ -303,6 +299,16 @@ func (s *Server) locate(op Op, r Record) (*zone, *node, int, error) {
 		return nil, nil, 0, s.fail(op, CodeRecordDoesNotExist, z.Name, r.Name)
 	}
 	return z, n, i, nil
+}
+
+// node finds the node of a name as a caller writes it, or nil: what could not be
+// stored is not there.
+func (z *zone) node(name string) *node {
+	rel, code := z.owner(name)
+	if code != 0 {
+		return nil
+	}
+	return z.nodes[fold(rel)]
 }
 
 // RemoveRecords removes every record of that owner and type whose data is data,
@@ -316,11 +322,7 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16, data ...str
 	if err != nil {
 		return nil, err
 	}
-	rel, code := z.owner(name)
-	if code != 0 {
-		return nil, s.fail(OpRemoveRecord, code, z.Name, name)
-	}
-	n := z.nodes[fold(rel)]
+	n := z.node(name)
 	if n == nil {
 		return nil, s.fail(OpRemoveRecord, CodeNameDoesNotExist, z.Name, name)
 	}
