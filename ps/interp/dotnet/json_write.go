@@ -3,6 +3,7 @@ package dotnet
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -19,13 +20,24 @@ type JSONOptions struct {
 // deeper than the depth and was written as text: the cmdlet then warns. The
 // only error is a *LimitError.
 func ToJSON(v any, o JSONOptions) (text string, truncated bool, err error) {
-	w := jsonWriter{o: o, out: make([]byte, 0, 1024)}
+	buffer := jsonBuffers.Get().(*[]byte)
+	w := jsonWriter{o: o, out: (*buffer)[:0]}
 	w.value(v, 0)
+	text = string(w.out)
+	if cap(w.out) <= maxKeptBuffer {
+		clear(w.out) // it may have held secrets
+		*buffer = w.out
+		jsonBuffers.Put(buffer)
+	}
 	if w.full {
 		return "", false, &LimitError{"string length", MaxStringLength}
 	}
-	return string(w.out), w.truncated, nil
+	return text, w.truncated, nil
 }
+
+const maxKeptBuffer = 4 << 20
+
+var jsonBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 type jsonWriter struct {
 	o         JSONOptions
@@ -56,16 +68,49 @@ func (w *jsonWriter) value(v any, depth int) {
 		w.real(x, 64)
 	case float32:
 		w.real(float64(x), 32)
+	default:
+		w.structured(v, depth)
+	}
+}
+
+func (w *jsonWriter) structured(v any, depth int) {
+	switch x := v.(type) {
 	case *Hashtable:
-		w.nested(v, depth, func() { w.table(x, depth) })
+		if !w.tooDeep(v, depth) {
+			w.table(x, depth)
+		}
 	case *PSObject:
-		w.nested(v, depth, func() { w.props(&x.Props, depth) })
+		if !w.tooDeep(v, depth) {
+			w.props(&x.Props, depth)
+		}
 	case *Array:
-		w.nested(v, depth, func() { w.items(x.Items, depth) })
+		if !w.tooDeep(v, depth) {
+			w.items(x.Items, depth)
+		}
 	case *List:
-		w.nested(v, depth, func() { w.items(x.enumerate(), depth) })
+		if !w.tooDeep(v, depth) {
+			w.items(x.enumerate(), depth)
+		}
+	case *Bytes:
+		if !w.tooDeep(v, depth) {
+			w.bytes(x, depth)
+		}
+	case *Instance:
+		w.instance(x, depth)
 	default:
 		w.rare(v, depth)
+	}
+}
+
+func (w *jsonWriter) instance(x *Instance, depth int) {
+	switch {
+	case x.Type.Name == "System.Uri":
+		w.text(x.Text)
+	case w.tooDeep(x, depth):
+	case x.Data == nil && x.Props.Len() > 0:
+		w.props(&x.Props, depth)
+	default:
+		w.object(x, depth)
 	}
 }
 
@@ -94,39 +139,30 @@ func (w *jsonWriter) rare(v any, depth int) {
 		w.out = append(w.out, s...)
 	case uint64:
 		w.out = strconv.AppendUint(w.out, x, 10)
-	case *Bytes:
-		w.nested(v, depth, func() { w.bytes(x, depth) })
-	case *Instance:
-		if x.Type == TSwitch || x.Data == nil && x.Props.Len() > 0 && x.Type.Name != "System.Uri" {
-			w.nested(v, depth, func() { w.props(&x.Props, depth) })
-			return
-		}
-		if x.Type.Name == "System.Uri" {
-			w.text(x.Text)
-			return
-		}
-		w.nested(v, depth, func() { w.object(v, depth) })
 	default:
 		if n, ok := asInt64(v); ok {
 			w.out = strconv.AppendInt(w.out, n, 10)
 			return
 		}
-		if items, ok := Enumerate(v); ok {
-			w.nested(v, depth, func() { w.items(items, depth) })
+		if w.tooDeep(v, depth) {
 			return
 		}
-		w.nested(v, depth, func() { w.object(v, depth) })
+		if items, ok := Enumerate(v); ok {
+			w.items(items, depth)
+			return
+		}
+		w.object(v, depth)
 	}
 }
 
-// nested writes a value with parts, or as text when it is too deep.
-func (w *jsonWriter) nested(v any, depth int, write func()) {
-	if depth > w.o.Depth {
-		w.truncated = true
-		w.text(ToText(v))
-		return
+// tooDeep writes a value with parts as text when it lies below the depth.
+func (w *jsonWriter) tooDeep(v any, depth int) bool {
+	if depth <= w.o.Depth {
+		return false
 	}
-	write()
+	w.truncated = true
+	w.text(ToText(v))
+	return true
 }
 
 func (w *jsonWriter) real(f float64, bits int) {
@@ -256,13 +292,15 @@ var jsonPlain = func() (plain [256]bool) {
 
 func (w *jsonWriter) text(s string) {
 	w.out = append(w.out, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if jsonPlain[c] {
+	start, i := 0, 0
+	for i < len(s) {
+		for i < len(s) && jsonPlain[s[i]] {
 			i++
-			continue
 		}
+		if i == len(s) {
+			break
+		}
+		c := s[i]
 		r, n := rune(c), 1
 		if c >= utf8.RuneSelf {
 			r, n = decode(s[i:])

@@ -20,6 +20,9 @@ func (s *slot) call(self any, args []any, _ string) (any, error) {
 		cost, ok := m.cost(args)
 		if ok && (bestCost < 0 || cost < bestCost) {
 			best, bestCost = m, cost
+			if cost == 0 {
+				break
+			}
 		}
 		if !ok && best == nil && fitting == 1 {
 			best = m
@@ -129,6 +132,9 @@ func argumentCost(arg any, t *Type, ref bool) (int, bool) {
 	case t.delegate():
 		_, ok := arg.(Object)
 		return costBase, ok
+	}
+	if t.Kind == KindArray && t.Elem == TChar && from == TString { // costs memory to try
+		return costConvert + 4, true
 	}
 	if _, err := Convert(arg, t); err != nil {
 		return 0, false

@@ -1,0 +1,101 @@
+package dotnet
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// batch is one frame of a list: 500 records of 40 fields.
+func batch() *Array {
+	out := &Array{}
+	for i := range 500 {
+		h := NewOrdered()
+		for f := range 40 {
+			var v any
+			switch f % 5 {
+			case 0:
+				v = fmt.Sprintf("CN=User %d,OU=Sales,DC=corp,DC=example", i)
+			case 1:
+				v = nil
+			case 2:
+				v = f%2 == 0
+			case 3:
+				v = int64(133500000000000000 + i)
+			default:
+				v = StringArray([]string{"smtp:a@corp.example", "Ünïcode"})
+			}
+			h.Set(fmt.Sprintf("fieldName%d", f), v)
+		}
+		out.Items = append(out.Items, h)
+	}
+	return out
+}
+
+func BenchmarkToJSONBatch(b *testing.B) {
+	v := batch()
+	b.ReportAllocs()
+	for b.Loop() {
+		text, _, err := ToJSON(v, JSONOptions{Depth: 4, Compress: true})
+		require.NoError(b, err)
+		b.SetBytes(int64(len(text)))
+	}
+}
+
+func BenchmarkFromJSONRequest(b *testing.B) {
+	line := `{"id":"=17","script":"=New-GatewayUser","arguments":{"UserName":"=jdoe","DisplayName":"=John Doe \"x\"","OUPath":"=OU=Sales,DC=corp,DC=example","Field":["=guid","=username","=displayName","=manager"],"Enabled":true,"Limit":500,"Password":"!0"}}`
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := FromJSON(line)
+		require.NoError(b, err)
+	}
+	b.SetBytes(int64(len(line)))
+}
+
+func BenchmarkOrderedDictionaryOf40(b *testing.B) {
+	names := make([]string, 40)
+	for i := range names {
+		names[i] = fmt.Sprintf("fieldName%d", i)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		h := NewOrdered()
+		for _, n := range names {
+			h.Set(n, true)
+		}
+	}
+}
+
+func BenchmarkBase64AndUTF8OfOneMiB(b *testing.B) {
+	text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("é0123456789abcdef", 1<<20/18)))
+	convert := Lookup("Convert")
+	encoding, _, err := GetStatic(TEncoding, "UTF8")
+	require.NoError(b, err)
+	b.SetBytes(1 << 20)
+	b.ReportAllocs()
+	for b.Loop() {
+		raw, err := CallStatic(convert, "FromBase64String", []any{text})
+		require.NoError(b, err)
+		s, err := CallMethod(encoding, "GetString", []any{raw})
+		require.NoError(b, err)
+		_, err = CallMethod(encoding, "GetBytes", []any{s})
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkCallSubstring(b *testing.B) {
+	for b.Loop() {
+		if _, err := CallMethod("CN=User,OU=Sales", "Substring", []any{int32(3), int32(4)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCompareCultureASCII(b *testing.B) {
+	for b.Loop() {
+		CompareCultureText("John Smith, Sales", "John Smith, Support", true)
+	}
+}
