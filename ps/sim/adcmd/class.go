@@ -3,6 +3,7 @@ package adcmd
 import (
 	"sort"
 	"strings"
+	"sync"
 
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/interp/dotnet"
@@ -23,6 +24,10 @@ type class struct {
 	byLDAP map[string]string    // lower-case LDAP name of a friendly name that it equals
 	schema *directory.Schema
 	plan   plan // of the defaults
+
+	// plans are those of lists of properties that were asked for before:
+	// scripts ask for the same ones again and again.
+	plans *planCache
 }
 
 // property is one friendly property of a class.
@@ -60,6 +65,7 @@ func newClasses(schema *directory.Schema) map[string]*class {
 	for _, row := range classRows {
 		c := row
 		c.schema = schema
+		c.plans = &planCache{plans: map[string]plan{}}
 		c.props = map[string]*property{}
 		model, ok := cmdlets.LookupClass(c.name)
 		if !ok {
@@ -139,6 +145,37 @@ type plan struct {
 	props []*property
 	// all: every attribute the first object has joins in (facts B23).
 	all bool
+}
+
+// planCache keeps plans by the names asked for.
+type planCache struct {
+	mu    sync.RWMutex
+	plans map[string]plan
+}
+
+// maxPlans bounds the cache: names come from scripts, which may make them up.
+const maxPlans = 256
+
+// cached is [class.read] with a memory. Plans are shared and not changed.
+func (c *class) cached(names []string) (plan, string) {
+	key := strings.Join(names, "\x00")
+	c.plans.mu.RLock()
+	p, ok := c.plans.plans[key]
+	c.plans.mu.RUnlock()
+	if ok {
+		return p, ""
+	}
+	p, bad := c.read(names)
+	if bad != "" {
+		return p, bad
+	}
+	c.plans.mu.Lock()
+	defer c.plans.mu.Unlock()
+	if len(c.plans.plans) >= maxPlans {
+		clear(c.plans.plans)
+	}
+	c.plans.plans[key] = p
+	return p, ""
 }
 
 // read makes the plan for -Properties. bad is the first name that is neither a

@@ -104,13 +104,20 @@ var nullable = map[string]string{
 	"Boolean": "Nullable[bool]", "DateTime": "Nullable[datetime]", "TimeSpan": "Nullable[timespan]", "Int32": "Nullable[int]",
 }
 
-// declaration is the contract of a cmdlet with the nullable types in place.
-func declaration(decl *cmdlets.Cmdlet) *cmdlets.Cmdlet {
+// declaration is the contract of a cmdlet as the binder gets it: with the
+// nullable types in place. The texts in attrs are left to [changes.text], for a
+// compiled cmdlet tells $null, which clears, from the empty text (facts E7), and
+// the binder converts one to the other as it does for functions.
+func declaration(decl *cmdlets.Cmdlet, attrs []string) *cmdlets.Cmdlet {
 	out := *decl
 	out.Params = make([]*cmdlets.Param, len(decl.Params))
 	for i, p := range decl.Params {
 		out.Params[i] = p
-		if t, ok := nullable[p.Type]; ok {
+		t, ok := nullable[p.Type]
+		if p.Type == "String" && contains(attrs, p.Name) {
+			t, ok = "Object", true
+		}
+		if ok {
 			changed := *p
 			changed.Type = t
 			out.Params[i] = &changed

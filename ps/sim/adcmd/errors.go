@@ -59,6 +59,7 @@ var systemTypes = map[string]*dotnet.Type{}
 
 func init() {
 	names := []string{
+		"System.Management.Automation.ParameterBindingException",
 		"System.Management.Automation.ParameterBindingValidationException",
 		"System.Management.Automation.PSInvalidOperationException",
 	}

@@ -11,7 +11,7 @@ var getParams = []string{"Filter", "LDAPFilter", "Properties", "SearchBase", "Se
 
 // getObjects is the body of Get-ADUser, Get-ADGroup and their like.
 func getObjects(c *call) error {
-	p, bad := c.class.read(c.Strings("Properties"))
+	p, bad := c.class.cached(c.Strings("Properties"))
 	if bad != "" {
 		return c.argument("properties", bad)
 	}

@@ -126,7 +126,7 @@ func TestReadingFails(t *testing.T) {
 		},
 		"an empty identity": {
 			`Get-ADUser -Identity ''`, "Get-ADUser",
-			wantError{"ParameterArgumentValidationError", "System.Management.Automation.ParameterBindingValidationException", dotnet.InvalidData},
+			wantError{"ParameterArgumentValidationErrorEmptyStringNotAllowed", "System.Management.Automation.ParameterBindingValidationException", dotnet.InvalidData},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,10 +69,14 @@ func (l *lab) fill() {
 	add("CN=Readers,OU=Staff,DC=corp,DC=example", "group", a("sAMAccountName", "Readers"),
 		a("groupType", -2147483646), a("member", "CN=alice,OU=Staff,DC=corp,DC=example"))
 	add("CN=Local,OU=Staff,DC=corp,DC=example", "group", a("sAMAccountName", "Local"), a("groupType", -2147483644))
-	add("CN=PC1,CN=Computers,DC=corp,DC=example", "computer", a("sAMAccountName", "PC1$"), a("userAccountControl", 4096),
+	add("CN=PC1,CN=Computers,DC=corp,DC=example", "computer", a("sAMAccountName", "PC1$"), a("userAccountControl", 4098),
 		a("dNSHostName", "pc1.corp.example"))
 	require.NoError(l.t, l.dc.ResetPassword(context.Background(), "CN=alice,OU=Staff,DC=corp,DC=example", goodPassword))
-	l.session = nil
+	const pc = "CN=PC1,CN=Computers,DC=corp,DC=example"
+	require.NoError(l.t, l.dc.ResetPassword(context.Background(), pc, goodPassword))
+	require.NoError(l.t, l.dc.Modify(context.Background(), pc, []directory.Change{
+		{Op: directory.OpReplace, Name: "userAccountControl", Values: []any{4096}},
+	}, directory.ModifyOptions{}))
 }
 
 // try runs a text and gives what it wrote and what it threw. The errors that
@@ -124,10 +128,13 @@ func (l *lab) fails(text string) *dotnet.ErrorRecord {
 // renamed, "DN: attributes" modified.
 func (l *lab) changed(f func()) []string {
 	l.t.Helper()
-	before := l.dc.Snapshot()
+	before, err := l.dc.Snapshot()
+	require.NoError(l.t, err)
 	f()
+	after, err := l.dc.Snapshot()
+	require.NoError(l.t, err)
 	out := []string{}
-	for _, d := range before.Compare(l.dc.Snapshot()) {
+	for _, d := range before.Compare(after) {
 		switch {
 		case d.DN == "":
 			out = append(out, "+"+d.NewDN)

@@ -73,7 +73,7 @@ func TestControllersDiffer(t *testing.T) {
 func TestLastLogonIsPerController(t *testing.T) {
 	l := newLab(t, "")
 	require.NoError(t, l.domain.DCs()[1].SetLastLogon(context.Background(), alice, noon.Add(-time.Hour)))
-	assert.Equal(t, "True\n2026-03-01 11:00", l.run(`$null -eq (Get-ADUser alice -Server dc1 -Properties lastLogon).lastLogon
+	assert.Equal(t, "0\n2026-03-01 11:00", l.run(`(Get-ADUser alice -Server dc1 -Properties lastLogon).lastLogon
 		[datetime]::FromFileTimeUtc((Get-ADUser alice -Server dc2 -Properties lastLogon).lastLogon).ToString('yyyy-MM-dd HH:mm')`))
 }
 
@@ -103,15 +103,14 @@ func TestCredentials(t *testing.T) {
 // A locked account shows it, and unlocking ends it (facts E15, H12).
 func TestLockout(t *testing.T) {
 	l := newLab(t, "")
-	l.run(`Enable-ADAccount alice`)
-	for range 20 {
+	l.run(`Enable-ADAccount alice; Set-ADObject 'DC=corp,DC=example' -Replace @{ lockoutThreshold = 3 }`)
+	assert.Equal(t, "3", l.run(`(Get-ADDefaultDomainPasswordPolicy).LockoutThreshold`))
+	for range 3 {
 		require.Error(t, l.dc.Logon(context.Background(), "alice", "wrong"))
 	}
-	const show = `$u = Get-ADUser alice -Properties LockedOut, BadLogonCount, AccountLockoutTime; $u.LockedOut; $u.BadLogonCount -gt 0; $null -ne $u.AccountLockoutTime`
-	if l.run(`(Get-ADDefaultDomainPasswordPolicy).LockoutThreshold -gt 0`) == "True" {
-		assert.Equal(t, "True\nTrue\nTrue", l.run(show))
-	}
-	assert.Equal(t, "False\nFalse\nFalse", l.run(`Unlock-ADAccount alice;`+show))
+	const show = `$u = Get-ADUser alice -Properties LockedOut, BadLogonCount, AccountLockoutTime; $u.LockedOut; $u.BadLogonCount; $null -ne $u.AccountLockoutTime`
+	assert.Equal(t, "True\n3\nTrue", l.run(show))
+	assert.Equal(t, "False\n0\nFalse", l.run(`Unlock-ADAccount alice;`+show))
 }
 
 func TestPartitions(t *testing.T) {

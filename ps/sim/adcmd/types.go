@@ -29,6 +29,7 @@ var (
 	tCollection = define(dotnet.Class{
 		Name:       namespace + "ADPropertyValueCollection",
 		Implements: []string{"System.Collections.IList", "System.Collections.ICollection", "System.Collections.IEnumerable"},
+		Members:    collectionMembers,
 	})
 
 	tScope = enum("ADGroupScope", "DomainLocal", "Global", "Universal")
@@ -101,4 +102,32 @@ func exception(name, base string) *dotnet.Type {
 		parent = dotnet.Lookup(base)
 	}
 	return define(dotnet.Class{Name: namespace + name, Base: parent})
+}
+
+// collectionMembers are what scripts use of an ADPropertyValueCollection; it is
+// indexed and enumerated like any list.
+var collectionMembers = []dotnet.Member{
+	dotnet.Property("Count", func(self any) (any, error) { return int32(len(self.(*dotnet.List).Items)), nil }),
+	dotnet.Property("Value", func(self any) (any, error) {
+		switch items := self.(*dotnet.List).Items; len(items) {
+		case 0:
+			return nil, nil
+		case 1:
+			return items[0], nil
+		default:
+			return dotnet.NewArray(append([]any(nil), items...)...), nil
+		}
+	}),
+	dotnet.Method("Contains", "object", func(self any, args []any) (any, error) { return indexIn(self, args[0]) >= 0, nil }),
+	dotnet.Method("IndexOf", "object", func(self any, args []any) (any, error) { return int32(indexIn(self, args[0])), nil }),
+}
+
+// indexIn finds a value as .NET's Equals does: texts by their characters.
+func indexIn(self, v any) int {
+	for i, item := range self.(*dotnet.List).Items {
+		if dotnet.Equal(item, v, true) {
+			return i
+		}
+	}
+	return -1
 }

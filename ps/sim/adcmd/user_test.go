@@ -26,7 +26,7 @@ func runWritings(t *testing.T, cases map[string]writing) {
 			var got string
 			changed := l.changed(func() { got = l.run(secret + c.script) })
 			assert.Equal(t, c.want, got)
-			assert.Equal(t, append([]string{}, c.change...), changed)
+			assert.ElementsMatch(t, c.change, changed)
 		})
 	}
 }
@@ -46,7 +46,7 @@ func runRefusals(t *testing.T, cases map[string]refusal) {
 			var rec *dotnet.ErrorRecord
 			changed := l.changed(func() { rec = l.fails(secret + c.script) })
 			assertError(t, c.want, c.command, rec)
-			assert.Equal(t, append([]string{}, c.change...), changed)
+			assert.ElementsMatch(t, c.change, changed)
 		})
 	}
 }
@@ -118,8 +118,8 @@ func TestSetUser(t *testing.T) {
 		"Clear":                  {`Set-ADUser alice -Clear l, otherMobile, info; $null -eq (Get-ADUser alice -Properties l).l`, "True", []string{alice + ": l otherMobile"}},
 		"Add, Remove, Replace":   {`Set-ADUser alice -Remove @{ otherMobile = '1' } -Add @{ otherMobile = '3' } -Replace @{ info = 'i' }; $u = Get-ADUser alice -Properties otherMobile, info; [string]::Join(',', @($u.otherMobile)); $u.info`, "2,3\ni", []string{alice + ": info otherMobile"}},
 		"several values":         {`Set-ADUser alice -Replace @{ otherMobile = @('7', '8', '9') }; (Get-ADUser alice -Properties otherMobile).otherMobile.Count`, "3", []string{alice + ": otherMobile"}},
-		"manager by SAM":         {`Set-ADUser bob -Manager alice; (Get-ADUser bob -Properties Manager).Manager`, alice, []string{alice + ": directReports", "CN=bob," + sales + ": manager"}},
-		"manager null":           {`Set-ADUser alice -Manager $null; $null -eq (Get-ADUser alice -Properties Manager).Manager`, "True", []string{"CN=Boss," + staff + ": directReports", alice + ": manager"}},
+		"manager by SAM":         {`Set-ADUser bob -Manager alice; (Get-ADUser bob -Properties Manager).Manager`, alice, []string{"CN=bob," + sales + ": manager"}},
+		"manager null":           {`Set-ADUser alice -Manager $null; $null -eq (Get-ADUser alice -Properties Manager).Manager`, "True", []string{alice + ": manager"}},
 		"expiry null (E9)":       {`Set-ADUser alice -AccountExpirationDate '2027-01-02'; Set-ADUser alice -AccountExpirationDate $null; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "True", []string{alice + ": accountExpires"}},
 		"enable":                 {`Set-ADUser alice -Enabled $true; (Get-ADUser alice).Enabled`, "True", []string{alice + ": userAccountControl"}},
 		"must change":            {`Set-ADUser alice -ChangePasswordAtLogon $true; (Get-ADUser alice -Properties pwdLastSet).pwdLastSet`, "0", []string{alice + ": pwdLastSet"}},
@@ -136,6 +136,8 @@ func TestSetUserRefused(t *testing.T) {
 		"absent":                       {`Set-ADUser nobody -City K`, "Set-ADUser", noIdentity, nil},
 		"no such manager":              {`Set-ADUser alice -Manager nobody -City Bonn`, "Set-ADUser", noIdentity, nil},
 		"clear accountExpires (E9)":    {`Set-ADUser alice -Clear accountExpires`, "Set-ADUser", wantError{"ActiveDirectoryServer:8311", "ADIllegalModifyOperationException", dotnet.InvalidOperation}, nil},
+		"an array is no text":          {`Set-ADUser alice -City a, b`, "Set-ADUser", wantError{"CannotConvertArgumentNoMessage", "System.Management.Automation.ParameterBindingException", dotnet.InvalidArgument}, nil},
+		"the empty text (E7)":          {`Set-ADUser alice -City ''`, "Set-ADUser", wantError{"ActiveDirectoryServer:87", "ADInvalidOperationException", dotnet.InvalidOperation}, nil},
 		"an attribute twice (E6)":      {`Set-ADUser alice -City Bonn -Replace @{ l = 'x' }`, "Set-ADUser", argument, nil},
 		"null in Replace (E7)":         {`Set-ADUser alice -Replace @{ info = $null }`, "Set-ADUser", validation, nil},
 		"unknown attribute":            {`Set-ADUser alice -Replace @{ nonsense = 'x' }`, "Set-ADUser", argument, nil},
@@ -160,7 +162,7 @@ func TestAccounts(t *testing.T) {
 		"reset, then must change (H10)": {
 			`Set-ADAccountPassword bob -Reset -NewPassword $p; Set-ADUser bob -ChangePasswordAtLogon $true; (Get-ADUser bob -Properties pwdLastSet).pwdLastSet`, "0", nil,
 		},
-		"control":    {`Set-ADAccountControl alice -PasswordNeverExpires $true -CannotChangePassword $true; $u = Get-ADUser alice -Properties PasswordNeverExpires, CannotChangePassword; $u.PasswordNeverExpires; $u.CannotChangePassword`, "True\nTrue", []string{alice + ": userAccountControl"}},
+		"control":    {`Set-ADAccountControl alice -PasswordNeverExpires $true -CannotChangePassword $true; $u = Get-ADUser alice -Properties PasswordNeverExpires, CannotChangePassword; $u.PasswordNeverExpires; $u.CannotChangePassword`, "True\nTrue", []string{alice + ": nTSecurityDescriptor userAccountControl"}},
 		"expiration": {`Set-ADAccountExpiration alice -DateTime '2027-01-02'; (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate.Year; Clear-ADAccountExpiration alice; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "2027\nTrue", []string{alice + ": accountExpires"}},
 	})
 	runRefusals(t, map[string]refusal{
@@ -176,13 +178,13 @@ func TestAccounts(t *testing.T) {
 func TestRemoveUser(t *testing.T) {
 	runWritings(t, map[string]writing{
 		"and it leaves its groups (H19)": {`Remove-ADUser alice -Confirm:$false; (Get-ADGroup Readers -Properties Members).Members.Count`, "0", []string{
-			"CN=Boss," + staff + ": directReports", "CN=Readers," + staff + ": member", "-" + alice,
+			"CN=Readers," + staff + ": member", "-" + alice,
 		}},
 		"WhatIf": {`Remove-ADUser alice -WhatIf`, "", nil},
 	})
 	runRefusals(t, map[string]refusal{
 		"a prompt (A36)":  {`Remove-ADUser alice`, "Remove-ADUser", prompted, nil},
-		"protected (E16)": {`Set-ADObject -Identity (Get-ADUser alice).ObjectGUID -ProtectedFromAccidentalDeletion $true; Remove-ADUser alice -Confirm:$false`, "Remove-ADUser", denied, nil},
+		"protected (E16)": {`Set-ADObject -Identity (Get-ADUser alice).ObjectGUID -ProtectedFromAccidentalDeletion $true; Remove-ADUser alice -Confirm:$false`, "Remove-ADUser", denied, []string{alice + ": nTSecurityDescriptor", staffList}},
 		"absent":          {`Remove-ADUser nobody -Confirm:$false`, "Remove-ADUser", noIdentity, nil},
 		"built-in":        {`Remove-ADUser krbtgt -Confirm:$false`, "Remove-ADUser", wantError{"ActiveDirectoryServer:1371", "ADException", dotnet.NotSpecified}, nil},
 	})
