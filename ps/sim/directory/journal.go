@@ -139,7 +139,14 @@ type Snapshot struct {
 
 type snapObject struct {
 	dn    string
-	attrs map[string][]string
+	attrs map[string][]snapValue
+}
+
+// snapValue is a value as text; target is the object it refers to, which may
+// have got another name meanwhile.
+type snapValue struct {
+	text   string
+	target GUID
 }
 
 // Difference is one object that two snapshots disagree on.
@@ -162,16 +169,39 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 		if n.deleted {
 			continue
 		}
-		o := snapObject{dn: n.dn(), attrs: map[string][]string{}}
-		for _, a := range v.stored(n) {
-			o.attrs[a.def.Name] = texts(a.def, a.vals)
-		}
-		if len(n.acl) > 0 {
-			o.attrs["nTSecurityDescriptor"] = aceTexts(n.acl)
-		}
-		s.objects[g] = o
+		s.objects[g] = v.snap(n)
 	}
 	return s, nil
+}
+
+// snap copies one object. Back links are left out: they follow from the
+// forward links of other objects.
+func (v *view) snap(n *node) snapObject {
+	o := snapObject{dn: n.dn(), attrs: map[string][]snapValue{}}
+	for _, a := range v.stored(n) {
+		if a.def.Syntax == SyntaxDN && a.def.get == nil {
+			continue
+		}
+		for _, t := range texts(a.def, a.vals) {
+			o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: t})
+		}
+	}
+	for _, s := range n.links {
+		if s.def.IsBackLink() {
+			continue
+		}
+		for _, l := range s.list {
+			val := snapValue{text: l.dn()}
+			if l.n != nil {
+				val.target = l.n.guid
+			}
+			o.attrs[s.def.Name] = append(o.attrs[s.def.Name], val)
+		}
+	}
+	for _, t := range aceTexts(n.acl) {
+		o.attrs["nTSecurityDescriptor"] = append(o.attrs["nTSecurityDescriptor"], snapValue{text: t})
+	}
+	return o
 }
 
 // Len is the number of objects.
@@ -181,7 +211,8 @@ var restless = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChan
 
 // Compare lists what became different from s to later, ordered by DN.
 // Attributes that move with every write (uSNChanged, whenChanged) are left
-// out; values of an attribute compare as sets.
+// out, and so are back links; values of an attribute compare as sets, and
+// references by the object they refer to, whatever its name is by now.
 func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	var out []Difference
 	for g, a := range s.objects {
@@ -203,32 +234,40 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	return out
 }
 
-func changes(a, b map[string][]string) []AttributeChange {
+func changes(a, b map[string][]snapValue) []AttributeChange {
 	var out []AttributeChange
 	for name, before := range a {
 		if after := b[name]; !restless[name] && !sameSet(before, after) {
-			out = append(out, AttributeChange{name, before, after})
+			out = append(out, AttributeChange{name, plain(before), plain(after)})
 		}
 	}
 	for name, after := range b {
 		if _, ok := a[name]; !ok && !restless[name] {
-			out = append(out, AttributeChange{Name: name, After: after})
+			out = append(out, AttributeChange{Name: name, After: plain(after)})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return strings.ToLower(out[i].Name) < strings.ToLower(out[j].Name) })
 	return out
 }
 
-func sameSet(a, b []string) bool {
+func plain(vals []snapValue) []string {
+	var out []string
+	for _, v := range vals {
+		out = append(out, v.text)
+	}
+	return out
+}
+
+func sameSet(a, b []snapValue) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	count := map[string]int{}
+	count := map[snapValue]int{}
 	for _, v := range a {
-		count[v]++
+		count[v.same()]++
 	}
 	for _, v := range b {
-		count[v]--
+		count[v.same()]--
 	}
 	for _, n := range count {
 		if n != 0 {
@@ -236,4 +275,12 @@ func sameSet(a, b []string) bool {
 		}
 	}
 	return true
+}
+
+// same is what two equal values have in common.
+func (v snapValue) same() snapValue {
+	if !v.target.IsZero() {
+		v.text = ""
+	}
+	return v
 }
