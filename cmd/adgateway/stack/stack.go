@@ -1,0 +1,161 @@
+// Package stack puts the rooms of the gateway together: sessions in a pool,
+// servers pinned before it, the HTTP server on top. The commands and the tests
+// of the whole project build it the same way.
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/ps/pool"
+	"adgateway/ps/servers"
+	"adgateway/ps/session"
+	"adgateway/scripts"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Options say what a stack is made of. All but Dial must be given.
+type Options struct {
+	Settings *config.Settings
+	Auth     auth.Authenticator
+	Log      *logrus.Logger
+	Engine   string // "sandbox" or "powershell"
+	Version  gateway.Version
+
+	// Session gives the Starter for a lane's sessions; the stack adds the rest.
+	Session func(ps.Lane) session.Config
+	Dial    servers.Dial // probes servers; nil: the network
+}
+
+// Stack is a running gateway without its listener.
+type Stack struct {
+	Gateway *gateway.Server
+	Pool    *pool.Pool
+	Servers *servers.Servers
+}
+
+// New builds a stack and starts the first sessions. Close ends it.
+func New(ctx context.Context, o Options) (*Stack, error) {
+	described, err := scripts.Describe()
+	if err != nil {
+		return nil, fmt.Errorf("the scripts are faulty:\n%w", err)
+	}
+	byName := map[string]ps.Script{}
+	for _, script := range described {
+		byName[script.Name] = script
+	}
+	log := logTo(o.Log)
+	sessions, err := pool.New(poolConfig(o, log))
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{Pool: sessions}
+	s.Servers, err = servers.New(servers.Config{
+		Runner: sessions,
+		Script: func(name string) (ps.Script, bool) {
+			script, ok := byName[name]
+			return script, ok
+		},
+		Dial:      o.Dial,
+		Directory: o.Settings.Servers.Controllers,
+		DNS:       one(o.Settings.Servers.DNSServer),
+		Return:    o.Settings.Servers.ReturnAfter,
+		Log:       log,
+	})
+	if err == nil {
+		s.Gateway, err = gateway.New(s.gatewayOptions(o, described))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+func poolConfig(o Options, log func(string, map[string]any)) pool.Config {
+	c := o.Settings.Pool
+	lane := func(name ps.Lane, size int) pool.Lane {
+		cfg := o.Session(name)
+		cfg.Boot = session.Boot{Prelude: scripts.Prelude(name), Scripts: scripts.Sources(name), Module: scripts.Modules[name]}
+		cfg.StartTimeout = c.StartTimeout
+		cfg.Log = log
+		return pool.Lane{
+			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge,
+			Start: func(ctx context.Context) (pool.Session, error) { return started(session.Start(ctx, cfg)) },
+		}
+	}
+	return pool.Config{
+		Lanes: map[ps.Lane]pool.Lane{
+			ps.Directory: lane(ps.Directory, c.DirectorySessions),
+			ps.DNS:       lane(ps.DNS, c.DNSSessions),
+		},
+		MaxWait: c.MaxWait, Queue: c.MaxQueue, Log: log,
+	}
+}
+
+// started keeps a nil *session.Session from becoming a pool.Session that is not nil.
+func started(s *session.Session, err error) (pool.Session, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stack) gatewayOptions(o Options, described []ps.Script) gateway.Options {
+	h := o.Settings.HTTP
+	return gateway.Options{
+		Runner: s.Servers, Scripts: described, Auth: o.Auth, Log: o.Log,
+		Engine: o.Engine, Version: o.Version, Ready: s.ready,
+		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
+		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
+		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
+		BulkLimit: o.Settings.Limits.BulkDelete, Grace: h.ShutdownTimeout,
+	}
+}
+
+// Close ends all sessions; it waits for running ones as long as ctx allows.
+func (s *Stack) Close(ctx context.Context) error {
+	var err error
+	if s.Servers != nil {
+		err = s.Servers.Close(ctx)
+	}
+	return errors.Join(err, s.Pool.Close(ctx))
+}
+
+// ready tells, for /readyz, whether requests would be served: sessions of each
+// lane, and the servers they ask.
+func (s *Stack) ready(context.Context) []gateway.Check {
+	stats := s.Pool.Stats()
+	controller, dns := s.Servers.Status()
+	check := func(name string, ok bool, reason string) gateway.Check {
+		return gateway.Check{Name: name, OK: ok, Reason: reason}
+	}
+	return []gateway.Check{
+		check("directorySessions", stats[ps.Directory].Ready(), stats[ps.Directory].Reason),
+		check("dnsSessions", stats[ps.DNS].Ready(), stats[ps.DNS].Reason),
+		check("domainController", controller.Pinned != "", controller.Reason),
+		check("dnsServer", dns.Pinned != "", dns.Reason),
+	}
+}
+
+func one(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// logTo gives packages that know no logger a function to log with.
+func logTo(log *logrus.Logger) func(string, map[string]any) {
+	return func(message string, fields map[string]any) {
+		entry := log.WithFields(fields)
+		entry.Time = time.Now()
+		entry.Info(message)
+	}
+}
