@@ -150,6 +150,11 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 		if inv.sig.advanced && isCollection(v) {
 			return nil, inv.transformError(p, at, nil, "Cannot convert value to type System.String.")
 		}
+	case dotnet.TSecureString:
+		if _, clear := v.(string); clear {
+			text := "Cannot convert the value of type \"System.String\" to type \"System.Security.SecureString\"."
+			return nil, inv.transformError(p, at, nil, text)
+		}
 	case dotnet.TBool, dotnet.TSwitch:
 		if v, done, err := inv.coerceBool(p, t, v, at); done {
 			return v, err

@@ -294,6 +294,10 @@ func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 		case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
 			return f.text(x), nil
 		}
+	case dotnet.TArray:
+		if _, many := dotnet.Enumerate(v); !many && v != nil {
+			return dotnet.NewArray(v), nil
+		}
 	case dotnet.TScriptBlock:
 		if text, ok := v.(string); ok {
 			return f.s.newScriptBlock(text)

@@ -75,9 +75,10 @@ func outside(t *testing.T) map[string]string {
 
 // ran is what a run left.
 type ran struct {
-	output []any
-	errors []*dotnet.ErrorRecord
-	err    error
+	records []*dotnet.ErrorRecord // $Error
+	output  []any
+	errors  []*dotnet.ErrorRecord
+	err     error
 }
 
 func runSource(source string) (r ran) {
@@ -88,6 +89,7 @@ func runSource(source string) (r ran) {
 		Output: func(v any) error { r.output = append(r.output, v); return nil },
 		Error:  func(rec *dotnet.ErrorRecord) { r.errors = append(r.errors, rec) },
 	})
+	r.records = s.Errors()
 	return r
 }
 
@@ -98,12 +100,7 @@ func (r ran) refused() bool {
 	if errors.As(r.err, &parse) {
 		return true
 	}
-	records := r.errors
-	var thrown *ThrownError
-	if errors.As(r.err, &thrown) {
-		records = append(records, thrown.Record)
-	}
-	for _, rec := range records {
+	for _, rec := range r.records {
 		id, _, _ := strings.Cut(rec.ErrorID, ",")
 		switch id {
 		case "CommandNotFoundException", "TypeNotFound", "NamedParameterNotFound", "NotSupported":
