@@ -223,7 +223,7 @@ func (p *parser) variable(t token) *Variable {
 // members reads a row of member accesses, calls and indexes.
 func (p *parser) members(e Expr, t token) Expr {
 	for ok := true; ok; t, ok = p.memberToken(true) {
-		p.skipNewlines()
+		p.skipLines()
 		if t.kind == tLBracket {
 			e = p.index(e, t)
 		} else {

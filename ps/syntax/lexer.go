@@ -105,6 +105,24 @@ func (l *lexer) scan() token {
 	}
 }
 
+// skipBlank skips white space, new lines and comments.
+func (l *lexer) skipBlank() {
+	for {
+		l.start = l.at
+		switch c := l.next(); {
+		case isSpace(c) || isNewline(c):
+		case c == '#':
+			l.lineComment()
+		case c == '<' && l.take('#'):
+			l.blockComment()
+		case c == '`' && isNewline(l.peek()):
+		default:
+			l.at = l.start
+			return
+		}
+	}
+}
+
 // punctuation are the tokens of one character that are the same in every mode.
 var punctuation = map[rune]kind{
 	'(': tLParen, ')': tRParen, ']': tRBracket, '{': tLCurly, '}': tRCurly, ';': tSemi, ',': tComma,

@@ -44,11 +44,13 @@ type parser struct {
 	has    bool
 	errors []*Error
 	depth  int
-	quiet  bool // looking ahead: errors stop it and are not reported
+	quiet  bool // looking ahead: an error ends that and is not reported
 
 	// noComma is set where the comma separates and is no operator: arguments of
 	// methods and attributes, defaults of parameters, keys.
 	noComma bool
+
+	params map[int]bool // by offset in the source: whether a param block begins there
 }
 
 // stop ends the reading after an error that leaves nothing sensible to go on with.
@@ -68,6 +70,9 @@ func (p *parser) run() (block *ScriptBlock) {
 
 // report keeps an error; the same one twice, from a text read twice, counts once.
 func (p *parser) report(e *Error) {
+	if p.quiet {
+		panic(stop{})
+	}
 	e.File = p.src.Name
 	for _, old := range p.errors {
 		if old.ID == e.ID && old.Pos == e.Pos {
@@ -79,9 +84,7 @@ func (p *parser) report(e *Error) {
 
 // lexError reports an error found by the lexer, at an offset of the source, and stops.
 func (p *parser) lexError(at int, incomplete bool, id string, args ...string) {
-	if !p.quiet {
-		p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at), Incomplete: incomplete})
-	}
+	p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at), Incomplete: incomplete})
 	panic(stop{})
 }
 
@@ -110,9 +113,6 @@ func (p *parser) incomplete(at, end int, id string, args ...string) {
 
 // outside reports something of PowerShell that is not in the subset, at an offset of the source.
 func (p *parser) outside(at int, what, instead string) {
-	if p.quiet {
-		return
-	}
 	p.report(&Error{ID: IDOutside, Message: "Outside the script subset: " + what + "; " + instead + ".", Pos: p.pos.at(at), Outside: true})
 }
 
@@ -193,9 +193,7 @@ func (p *parser) after(n Node) int {
 // enter counts a level of nesting; leave takes it back.
 func (p *parser) enter() {
 	if p.depth++; p.depth > MaxDepth {
-		if !p.quiet {
-			p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: p.posAt(p.l.start)})
-		}
+		p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: p.posAt(p.l.start)})
 		panic(stop{})
 	}
 }
@@ -241,6 +239,15 @@ func (p *parser) skipNewlines() {
 	for p.peek().kind == tNewLine {
 		p.has = false
 	}
+}
+
+// skipLines skips new lines where the next token may be anything but a bare
+// word: without looking at a token, for in argument mode that may be a long one.
+func (p *parser) skipLines() {
+	if p.has {
+		p.rewind(p.tok.start)
+	}
+	p.l.skipBlank()
 }
 
 func (p *parser) skipTerminators() {
@@ -324,12 +331,20 @@ func (p *parser) namedBlocks(block *ScriptBlock) {
 	}
 }
 
-// paramAhead looks whether a param block comes, after its attributes. It only
-// counts brackets: reading the attributes properly, and again when no param
-// follows, would double the work at each level of nesting.
+// paramAhead looks whether a param block comes, after its attributes. The answer
+// is kept: attributes can hold script blocks with attributes before their own
+// param blocks, and looking ahead twice at each level would take forever.
 func (p *parser) paramAhead() (found bool) {
 	p.skipNewlines()
-	back, mode, quiet, depth := p.peek().start, p.l.mode, p.quiet, p.depth
+	first := p.peek()
+	if first.kind != tLBracket && (first.kind != tGeneric || p.text(first)[0] != '[') && !p.keyword("param") {
+		return false
+	}
+	at := p.l.source(first.start)
+	if known, ok := p.params[at]; ok {
+		return known
+	}
+	quiet, depth, comma, l := p.quiet, p.depth, p.noComma, p.l
 	p.quiet = true
 	defer func() {
 		if r := recover(); r != nil {
@@ -338,42 +353,21 @@ func (p *parser) paramAhead() (found bool) {
 			}
 			found = false
 		}
-		p.l.mode, p.quiet, p.depth = mode, quiet, depth
-		p.rewind(back)
-	}()
-	p.rewind(back)
-	for {
+		p.quiet, p.depth, p.noComma, p.l = quiet, depth, comma, l
 		p.l.mode = modeCommand
-		if _, ok := p.l.leftBracket(); !ok {
-			break
+		p.rewind(first.start)
+		if p.params == nil {
+			p.params = map[int]bool{}
 		}
-		p.skipBrackets()
-		p.l.mode = modeCommand
-		p.skipNewlines()
-		p.rewind(p.peek().start)
-	}
+		p.params[at] = found
+	}()
+	p.attributes(false)
 	if !p.keyword("param") {
 		return false
 	}
 	p.next()
 	p.skipNewlines()
 	return p.peek().kind == tLParen
-}
-
-// skipBrackets skips to behind the ] of a [ that has been taken.
-func (p *parser) skipBrackets() {
-	p.has = false
-	p.l.mode = modeExpression
-	for depth := 1; depth > 0; {
-		switch p.l.scan().kind {
-		case tLBracket, tLParen, tLCurly, tAtParen, tAtCurly, tDollarParen:
-			depth++
-		case tRBracket, tRParen, tRCurly:
-			depth--
-		case tEOF:
-			panic(stop{})
-		}
-	}
 }
 
 func (p *parser) paramBlock() *ParamBlock {

@@ -282,7 +282,7 @@ func (p *printer) statement(s Statement) {
 		}
 		if s.Label != nil {
 			p.add(" ")
-			p.expr(s.Label)
+			p.memberName(s.Label)
 		}
 	default:
 		p.loop(s)

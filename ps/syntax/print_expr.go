@@ -289,7 +289,7 @@ func balanced(text string) string {
 
 // bareWord writes a word so that in command mode it is read as one word and nothing else.
 func bareWord(word string) string {
-	if isBareWord(word, word) && !keywords[strings.ToLower(word)] && word[0] != '[' {
+	if first, _ := decode(word); isIdentStart(first) && !strings.Contains(word, "`") && isBareWord(word, word) && !keywords[strings.ToLower(word)] {
 		return word
 	}
 	text := wordText(word)
@@ -319,8 +319,6 @@ func wordText(word string) string {
 					b.WriteRune(letter)
 				}
 			}
-		case isDoubleQuote(c): // no backtick before it: see insertion
-			b.WriteString("'" + word[i:i+n] + "'")
 		default:
 			if !isLetterOrDigit(c) || i == 0 && !isEscapeLetter(c) {
 				b.WriteByte('`')

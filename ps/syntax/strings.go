@@ -332,7 +332,11 @@ func (l *lexer) checkVariable(name string) {
 }
 
 // splitVariable parts a name at its first colon.
+// A name that begins with one is none.
 func splitVariable(name string) (scope, rest string) {
+	if strings.HasPrefix(name, ":") {
+		return "", ""
+	}
 	if i := strings.IndexByte(name, ':'); i >= 0 {
 		return name[:i], name[i+1:]
 	}

@@ -44,7 +44,7 @@ func (p *parser) attributes(inExpression bool) ([]*Attribute, []*TypeName) {
 			types = append(types, typeName)
 		}
 		if !inExpression || attribute != nil {
-			p.skipNewlines()
+			p.skipLines()
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (p *parser) attributes(inExpression bool) ([]*Attribute, []*TypeName) {
 func (p *parser) attribute(open token) (*Attribute, *TypeName) {
 	p.enter()
 	defer p.leave()
-	p.skipNewlines()
+	p.skipLines()
 	name := p.typeName()
 	if name == nil {
 		p.incomplete(open.end, open.end, "MissingTypename")

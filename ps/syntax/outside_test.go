@@ -1,0 +1,36 @@
+package syntax
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestOutside reads outside.txt: every text is refused, for what the line names.
+func TestOutside(t *testing.T) {
+	data, err := os.ReadFile("outside.txt")
+	require.NoError(t, err)
+	count := 0
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		what, text, ok := strings.Cut(line, "\t")
+		if line == "" || !ok && strings.HasPrefix(line, "# ") {
+			continue
+		}
+		require.True(t, ok, "no tab in %q", line)
+		count++
+		t.Run(text, func(t *testing.T) {
+			script, errs := Parse("", text)
+			require.NotEmpty(t, errs)
+			assert.Nil(t, script)
+			assert.True(t, errs[0].Outside, "%s", errs[0].Message)
+			assert.False(t, errs[0].Incomplete)
+			assert.Equal(t, IDOutside, errs[0].ID)
+			assert.True(t, strings.HasPrefix(errs[0].Message, "Outside the script subset: "+what+"; "), "%s", errs[0].Message)
+		})
+	}
+	assert.Greater(t, count, 50)
+}
