@@ -156,8 +156,8 @@ type Difference struct {
 	Changes   []AttributeChange
 }
 
-// Snapshot copies what every live object looks like on this DC, passwords
-// excepted.
+// Snapshot copies what every live object looks like on this DC, passwords and
+// attributes that are not replicated excepted.
 func (c *DC) Snapshot() (*Snapshot, error) {
 	v, release, err := c.view("snapshot")
 	if err != nil {
@@ -175,11 +175,11 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 }
 
 // snap copies one object. Back links are left out: they follow from the
-// forward links of other objects.
+// forward links of other objects. So is what each DC keeps for itself.
 func (v *view) snap(n *node) snapObject {
 	o := snapObject{dn: n.dn(), attrs: map[string][]snapValue{}}
 	for _, a := range v.stored(n) {
-		if a.def.Syntax == SyntaxDN && a.def.get == nil {
+		if a.def.NotReplicated || a.def.Syntax == SyntaxDN && a.def.get == nil {
 			continue
 		}
 		for _, t := range texts(a.def, a.vals) {

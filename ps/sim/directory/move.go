@@ -200,15 +200,7 @@ func (t *tx) deleteTree(ref string) *Error {
 // the attributes only what identifies it stays.
 func (t *tx) bury(n *node) {
 	r := t.rep
-	for len(n.links) > 0 {
-		s := n.links[len(n.links)-1]
-		l := s.list[len(s.list)-1]
-		if s.def.IsBackLink() {
-			t.did(step{kind: stepUnlink, n: l.n, def: s.def.other, link: linkVal{n: n}, silent: true})
-			continue
-		}
-		t.did(step{kind: stepUnlink, n: n, def: s.def, link: l})
-	}
+	t.unlinkAll(n)
 	for i := len(n.attrs) - 1; i >= 0; {
 		def := n.attrs[i].def
 		switch def {
@@ -230,4 +222,17 @@ func (t *tx) bury(n *node) {
 	name := strings.TrimSpace(n.rdn) + "\nDEL:" + n.guid.String()
 	t.place(n, r.bin, RDN{n.rdnType, name})
 	t.link(n, r.sch.lastKnownParent, last)
+}
+
+// unlinkAll removes all links of n, on both sides.
+func (t *tx) unlinkAll(n *node) {
+	for len(n.links) > 0 {
+		s := n.links[len(n.links)-1]
+		l := s.list[len(s.list)-1]
+		if s.def.IsBackLink() {
+			t.did(step{kind: stepUnlink, n: l.n, def: s.def.other, link: linkVal{n: n}, silent: true})
+			continue
+		}
+		t.did(step{kind: stepUnlink, n: n, def: s.def, link: l})
+	}
 }

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,7 +22,7 @@ func (a stamp) after(b stamp) bool { return a.at > b.at || a.at == b.at && a.dc 
 
 type stampKey struct {
 	guid GUID
-	what string // attribute, or "*name", "*acl", "*key"
+	what string // attribute, link value, or "*name", "*dead", "*acl", "*key"
 }
 
 // change is one write on its way to one replica.
@@ -71,14 +72,19 @@ func (m message) what() string {
 	switch m.kind {
 	case stepAttr:
 		return m.def.key
-	case stepInsert, stepPlace, stepBury:
+	case stepLink, stepUnlink:
+		if m.def.SingleValued {
+			return m.def.key
+		}
+		return m.def.key + ":" + string(m.target[:]) + m.text
+	case stepInsert, stepPlace:
 		return "*name"
+	case stepBury:
+		return "*dead"
 	case stepACL:
 		return "*acl"
-	case stepSecret:
-		return "*key"
 	}
-	return ""
+	return "*key"
 }
 
 // enqueue sends a finished write to the other replicas. d.mu is held.
@@ -90,9 +96,7 @@ func (d *Domain) enqueue(t *tx) {
 	steps := make([]message, len(t.steps))
 	for i, s := range t.steps {
 		steps[i] = s.message()
-		if w := steps[i].what(); w != "" {
-			t.rep.stamps[stampKey{steps[i].guid, w}] = st
-		}
+		t.rep.stamps[stampKey{steps[i].guid, steps[i].what()}] = st
 	}
 	for i, r := range d.all {
 		if r != t.rep {
@@ -102,92 +106,99 @@ func (d *Domain) enqueue(t *tx) {
 	d.pending.Store(int32(len(d.queue)))
 }
 
-// deliver applies what is due. d.mu is held, no replica's lock is.
+// deliver applies what is due, in the order of the writes. d.mu is held, no
+// replica's lock is. Solving a conflict is a write of its own, which goes to
+// the end of the queue.
 func (d *Domain) deliver(now time.Time) {
 	if len(d.queue) == 0 {
 		return
 	}
+	queue := d.queue
+	d.queue = nil
 	var rest []change
-	for _, c := range d.queue {
+	for _, c := range queue {
 		if now.Before(c.due) || !c.dc.Alive() {
 			rest = append(rest, c)
 			continue
 		}
 		c.to.mu.Lock()
-		c.apply()
+		solved := c.apply(d.tick())
 		c.to.mu.Unlock()
+		if len(solved.steps) > 0 {
+			d.journal.record(solved)
+			d.enqueue(solved)
+		}
 	}
-	d.queue = rest
-	d.pending.Store(int32(len(rest)))
+	d.queue = append(rest, d.queue...)
+	d.pending.Store(int32(len(d.queue)))
 }
 
 // Replicate brings all DCs that are alive up to date at once, whatever the lag
-// is (repadmin /syncall).
+// is (as repadmin /syncall does).
 func (d *Domain) Replicate() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.deliver(d.clock().UTC().Add(d.opts.ReplicationLag + time.Hour))
+	for round := 0; round < 16 && len(d.queue) > 0; round++ {
+		d.deliver(d.clock().UTC().Add(d.opts.ReplicationLag + 24*time.Hour))
+	}
 }
 
-func (c *change) apply() {
+// apply carries the change out and gives back what it did to solve conflicts.
+func (c *change) apply(now time.Time) (solved *tx) {
 	t := &tx{rep: c.to, now: c.now, quiet: true}
+	solved = &tx{rep: c.to, dc: c.dc, op: "replicate", now: now}
 	written := map[*node]bool{}
 	for _, m := range c.steps {
-		if n := c.one(t, m); n != nil && !written[n] {
+		if n := c.one(t, solved, m); n != nil && !written[n] {
 			written[n] = true
 			t.touched = append(t.touched, n)
 		}
 	}
 	t.stamp()
+	solved.stamp()
+	return solved
 }
 
-// one applies a message; nil when a later write has won.
-func (c *change) one(t *tx, m message) *node {
+// one applies a message; nil when it has no effect.
+func (c *change) one(t, solved *tx, m message) *node {
 	r := c.to
-	if w := m.what(); w != "" {
-		key := stampKey{m.guid, w}
-		if old, ok := r.stamps[key]; ok && old.after(c.stamp) {
-			return nil
-		}
-		r.stamps[key] = c.stamp
-	}
 	n := r.byGUID[m.guid]
-	if m.kind == stepInsert {
+	if m.kind != stepInsert && n == nil {
+		return nil
+	}
+	burying := m.kind == stepPlace && m.parent == r.bin.guid
+	key := stampKey{m.guid, m.what()}
+	if old, ok := r.stamps[key]; ok && old.after(c.stamp) && !burying && m.kind != stepBury {
+		return nil
+	}
+	r.stamps[key] = c.stamp
+	switch m.kind {
+	case stepInsert:
 		if n != nil {
 			return nil
 		}
-		return c.insert(t, m)
-	}
-	if n == nil {
-		return nil
-	}
-	switch m.kind {
-	case stepAttr:
-		if m.def == r.sch.sam && len(m.vals) == 1 {
-			return c.account(t, n, m)
-		}
-		t.set(n, m.def, m.vals...)
-	case stepLink, stepUnlink:
-		v := linkVal{n: r.byGUID[m.target], text: m.text}
-		if v.n == nil && v.text == "" || n.deleted && m.def != r.sch.lastKnownParent {
-			return nil
-		}
-		if m.kind == stepLink {
-			t.link(n, m.def, v)
-		} else {
-			t.unlink(n, m.def, v)
-		}
-	case stepPlace:
 		parent := c.parent(m.parent)
-		if parent.under(n) {
+		n = &node{guid: m.guid, sid: m.sid, class: m.class, created: m.created}
+		n.setName(c.free(solved, n, parent, m.name))
+		t.insert(n, parent)
+	case stepAttr:
+		t.set(n, m.def, m.vals...)
+		if m.def == r.sch.sam && len(m.vals) == 1 && !n.deleted {
+			c.account(solved, n)
+		}
+	case stepLink, stepUnlink:
+		return c.link(t, n, m)
+	case stepPlace:
+		return c.place(t, solved, n, m)
+	case stepBury:
+		if n.deleted {
 			return nil
 		}
-		c.clear(t, n, parent, m.name)
-		t.place(n, parent, c.free(n, parent, m.name))
-	case stepBury:
-		if !n.deleted && len(n.kids.list) == 0 {
-			t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
+		for _, k := range append([]*node(nil), n.kids.list...) {
+			c.rescue(solved, k)
 		}
+		t.unlinkAll(n)
+		t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
 	case stepACL:
 		t.setACL(n, m.acl)
 	case stepSecret:
@@ -196,43 +207,89 @@ func (c *change) one(t *tx, m message) *node {
 	return n
 }
 
+func (c *change) link(t *tx, n *node, m message) *node {
+	r := c.to
+	v := linkVal{n: r.byGUID[m.target], text: m.text}
+	if v.n == nil && v.text == "" {
+		return nil
+	}
+	if m.def != r.sch.lastKnownParent && (n.deleted || v.n != nil && v.n.deleted) {
+		return nil
+	}
+	if m.kind == stepUnlink {
+		t.unlink(n, m.def, v)
+		return n
+	}
+	if m.def.SingleValued {
+		for _, old := range append([]linkVal(nil), n.linkVals(m.def)...) {
+			t.unlink(n, m.def, old)
+		}
+	}
+	t.link(n, m.def, v)
+	return n
+}
+
+// place moves and renames. A dead object only goes to its grave; of two moves
+// that would make a ring the earlier one ends in LostAndFound.
+func (c *change) place(t, solved *tx, n *node, m message) *node {
+	r := c.to
+	parent := c.parent(m.parent)
+	if n.deleted != (parent == r.bin) {
+		return nil
+	}
+	if parent.under(n) {
+		loser := parent
+		for loser != n && loser.parent != n {
+			loser = loser.parent
+		}
+		if c.wins(loser) && loser != n {
+			c.rescue(solved, loser)
+		} else {
+			c.rescue(solved, n)
+			return n
+		}
+	}
+	t.place(n, parent, c.free(solved, n, parent, m.name))
+	return n
+}
+
+// rescue puts an object without a place into LostAndFound.
+func (c *change) rescue(solved *tx, n *node) {
+	to := c.lost()
+	if to.under(n) || n.parent == to {
+		return
+	}
+	solved.place(n, to, c.free(solved, n, to, RDN{n.rdnType, n.rdn}))
+}
+
+func (c *change) lost() *node {
+	if p := c.to.root.child("cn=lostandfound"); p != nil && !p.deleted {
+		return p
+	}
+	return c.to.root
+}
+
 // parent finds the parent a message names; objects whose parent is gone end in
 // LostAndFound.
 func (c *change) parent(g GUID) *node {
 	if p := c.to.byGUID[g]; p != nil && (!p.deleted || p == c.to.bin) {
 		return p
 	}
-	if p := c.to.root.child("cn=lostandfound"); p != nil {
-		return p
-	}
-	return c.to.root
+	return c.lost()
 }
 
-func (c *change) insert(t *tx, m message) *node {
-	parent := c.parent(m.parent)
-	n := &node{guid: m.guid, sid: m.sid, class: m.class, created: m.created}
-	c.clear(t, n, parent, m.name)
-	n.setName(c.free(n, parent, m.name))
-	t.insert(n, parent)
-	return n
-}
-
-// clear gives a conflict name to an older holder of the name.
-func (c *change) clear(t *tx, n, parent *node, name RDN) {
+// free gives the name n gets under parent: the wanted one, or a conflict name
+// when another object has it by a later write. An earlier holder is renamed.
+func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
 	other := parent.child(name.key())
-	if other == nil || other == n || !c.wins(other) {
-		return
+	if other == nil || other == n {
+		return name
 	}
-	t.place(other, parent, conflictName(other))
-}
-
-// free is the name itself, or n's conflict name when another object keeps it.
-func (c *change) free(n, parent *node, name RDN) RDN {
-	if other := parent.child(name.key()); other != nil && other != n {
-		n.rdnType, n.rdn = name.Type, name.Value
-		return conflictName(n)
+	if c.wins(other) {
+		solved.place(other, parent, conflictName(other.guid, name))
+		return name
 	}
-	return name
+	return conflictName(n.guid, name)
 }
 
 // wins tells whether the change is later than the other object's name.
@@ -240,16 +297,16 @@ func (c *change) wins(other *node) bool {
 	return c.stamp.after(c.to.stamps[stampKey{other.guid, "*name"}])
 }
 
-func conflictName(n *node) RDN {
-	name, _, _ := strings.Cut(n.rdn, "\nCNF:")
-	return RDN{n.rdnType, name + "\nCNF:" + n.guid.String()}
+func conflictName(g GUID, name RDN) RDN {
+	base, _, _ := strings.Cut(name.Value, "\nCNF:")
+	return RDN{name.Type, base + "\nCNF:" + g.String()}
 }
 
-// account writes a sAMAccountName; of two objects that took the same name on
-// two DCs the younger one gets a made-up name.
-func (c *change) account(t *tx, n *node, m message) *node {
-	t.set(n, m.def, m.vals...)
-	for _, other := range c.to.having(m.def, m.vals[0]) {
+// account: of two objects that took the same sAMAccountName on two DCs the
+// younger one gets a made-up name.
+func (c *change) account(solved *tx, n *node) {
+	sam := c.to.sch.sam
+	for _, other := range append([]*node(nil), c.to.having(sam, n.first(sam))...) {
 		if other == n {
 			continue
 		}
@@ -257,8 +314,7 @@ func (c *change) account(t *tx, n *node, m message) *node {
 		if other.created > n.created || other.created == n.created && other.guid.String() > n.guid.String() {
 			loser = other
 		}
-		t.set(loser, m.def, "$DUPLICATE-"+strings.ToUpper(itoa(int64(loser.sid.RID()))))
-		return n
+		solved.set(loser, sam, "$DUPLICATE-"+strings.ToUpper(strconv.FormatInt(int64(loser.sid.RID()), 16)))
+		return
 	}
-	return n
 }
