@@ -34,6 +34,7 @@ import (
 
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/interp"
+	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/sim/directory"
 )
 
@@ -64,7 +65,7 @@ func Module(o Options) *interp.Module {
 	if h.Location == nil {
 		h.Location = time.Local
 	}
-	m := &interp.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID, Types: order}
+	m := &interp.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID, Types: append([]*dotnet.Type{tSID}, order...)}
 	for _, row := range allCommands() {
 		m.Commands = append(m.Commands, row.command(h))
 	}

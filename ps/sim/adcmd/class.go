@@ -280,6 +280,7 @@ type origin struct {
 // object is one object of a class.
 func (r *reader) object(c *class, p plan, o *directory.Object) *dotnet.Instance {
 	inst := &dotnet.Instance{Type: c.typ, Text: o.DN, Data: origin{r.dc, o.GUID}}
+	inst.Props.Grow(len(p.props))
 	for _, prop := range p.props {
 		inst.Props.Set(prop.name, prop.get(r, o))
 	}

@@ -49,6 +49,11 @@ func TestReading(t *testing.T) {
 			`(Get-ADUser alice).GetType().FullName; (Get-ADUser alice).ObjectGUID.GetType().Name; (Get-ADUser alice).SID.GetType().Name; (Get-ADComputer PC1).GetType().Name`,
 			namespace + "ADUser\nGuid\nSecurityIdentifier\nADComputer",
 		},
+		"SIDs": {
+			`$s = (Get-ADUser alice).SID; $s -eq (Get-ADUser alice -Properties objectSid).objectSid; $s.AccountDomainSid -eq (Get-ADDomain).DomainSID; $s.BinaryLength
+			(New-Object -TypeName System.Security.Principal.SecurityIdentifier -ArgumentList $s.Value) -eq $s`,
+			"True\nTrue\n28\nTrue",
+		},
 		"protection": {`(Get-ADOrganizationalUnit '` + sales + `' -Properties ProtectedFromAccidentalDeletion).ProtectedFromAccidentalDeletion`, "False"},
 
 		"LDAP filter":            {`(Get-ADUser -LDAPFilter '(sn=O''Brien)').Name`, "alice"},

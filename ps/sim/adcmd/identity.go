@@ -153,9 +153,6 @@ func identityText(v any) string {
 		if dn, ok := v.Props.Get("DistinguishedName"); ok {
 			return dotnet.ToText(dn)
 		}
-		if value, ok := v.Props.Get("Value"); ok {
-			return dotnet.ToText(value)
-		}
 	}
 	return dotnet.ToText(v)
 }

@@ -96,31 +96,3 @@ func (h *host) raws(o *directory.Object, a *directory.Attribute) []any {
 	}
 	return values
 }
-
-// sidValue is a SecurityIdentifier.
-func sidValue(s directory.SID) any {
-	if s.IsZero() {
-		return nil
-	}
-	inst := dotnet.NewInstance(tSID,
-		"BinaryLength", int32(len(s.Bytes())),
-		"AccountDomainSid", nil,
-		"Value", s.String(),
-	)
-	if domain := s.Domain(); !domain.IsZero() {
-		d := dotnet.NewInstance(tSID, "BinaryLength", int32(len(domain.Bytes())), "AccountDomainSid", nil, "Value", domain.String())
-		d.Text = domain.String()
-		inst.Props.Set("AccountDomainSid", d)
-	}
-	inst.Text = s.String()
-	return inst
-}
-
-// tSID is System.Security.Principal.SecurityIdentifier.
-var tSID = func() *dotnet.Type {
-	const name = "System.Security.Principal.SecurityIdentifier"
-	if t := dotnet.Lookup(name); t != nil {
-		return t
-	}
-	return dotnet.Define(dotnet.Class{Name: name})
-}()
