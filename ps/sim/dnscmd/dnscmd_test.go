@@ -198,6 +198,7 @@ func TestErrors(t *testing.T) {
 		{"name absent", `Get-DnsServerResourceRecord -ZoneName corp.example -Name absent -Node -RRType CName`, "WIN32 9714,Get-DnsServerResourceRecord", "ObjectNotFound", "absent", "Failed to get absent record in corp.example zone on DC1 server."},
 		{"server absent", `Get-DnsServerZone -ComputerName nowhere`, "WIN32 1722,Get-DnsServerZone", "NotSpecified", "nowhere", "The RPC server is unavailable."},
 		{"paused", `Get-DnsServerResourceRecord -ZoneName legacy.example`, "WIN32 9621,Get-DnsServerResourceRecord", "NotSpecified", "legacy.example", ""},
+		{"record of a paused zone", `Get-DnsServerResourceRecord -ZoneName legacy.example -Name www -Node`, "WIN32 9621,Get-DnsServerResourceRecord", "NotSpecified", "www", "Failed to get www record in legacy.example zone on DC1 server."},
 		{"zone exists", `Add-DnsServerPrimaryZone -Name corp.example -ReplicationScope Domain`, "WIN32 9609,Add-DnsServerPrimaryZone", "ResourceExists", "corp.example", "Failed to create zone corp.example on server DC1."},
 		{"no directory", `Add-DnsServerPrimaryZone -Name n.example -ReplicationScope Domain -ComputerName alone`, "WIN32 9717,Add-DnsServerPrimaryZone", "NotSpecified", "n.example", ""},
 		{"no network", `Add-DnsServerPrimaryZone -NetworkId 10.0.0.0/7 -ReplicationScope Domain`, "WIN32 87,Add-DnsServerPrimaryZone", "InvalidArgument", "10.0.0.0/7", ""},

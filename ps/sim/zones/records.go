@@ -21,7 +21,7 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 	if q.Name != "" {
 		op = OpGetRecord
 	}
-	z, err := s.openRecords(op, zoneName)
+	z, err := s.openRecords(op, zoneName, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,24 +56,23 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 }
 
 // openRecords finds a zone whose records can be read. Store.mu is held.
-func (s *Server) openRecords(op Op, name string) (*zone, error) {
-	z, err := s.open(op, name)
+func (s *Server) openRecords(op Op, zoneName, name string) (*zone, error) {
+	z, err := s.open(op, zoneName)
 	switch {
 	case err != nil:
 		return nil, err
 	case z.Paused || z.Shutdown:
-		return nil, s.fail(op, CodeZoneShutdown, z.Name, "")
+		return nil, s.fail(op, CodeZoneShutdown, z.Name, name)
 	case z.Type == Forwarder:
-		return nil, s.fail(op, CodeInvalidZoneType, z.Name, "")
+		return nil, s.fail(op, CodeInvalidZoneType, z.Name, name)
 	}
 	return z, nil
 }
 
 // openWrite finds a zone whose records can be changed. Store.mu is held.
 func (s *Server) openWrite(op Op, zoneName, name string) (*zone, error) {
-	z, err := s.openRecords(op, zoneName)
+	z, err := s.openRecords(op, zoneName, name)
 	if err != nil {
-		err.(*Error).Name = name
 		return nil, err
 	}
 	switch {
