@@ -26,8 +26,9 @@ func newRun(id string) *run {
 
 // Run sends one request and waits for its answer; see [ps.Runner] for what ctx
 // and the errors mean. One request runs at a time: a second one is refused as
-// an internal error. When the error's kind is not script, the session is dead
-// and its process gone before Run returns.
+// an internal error. A run that was cut off (timeout, cancelled, died) returns
+// when the process is gone, so that nothing of it happens afterwards; whether
+// the session can go on, [Session.Dead] tells.
 func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	r, err := s.claim(ctx)
 	if err != nil {
