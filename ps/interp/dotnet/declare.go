@@ -21,6 +21,7 @@ var (
 
 func init() {
 	declareRoots()
+	declareArray()
 	declareInterfaces()
 	declarePrimitives()
 	declareEnums()

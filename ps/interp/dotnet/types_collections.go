@@ -6,11 +6,16 @@ import (
 
 var listInterfaces = []string{"System.Collections.IList", "System.ICloneable"}
 
-func declareCollections() {
+// declareArray comes before every type that has an array among its members:
+// an array type takes its base when it is made.
+func declareArray() {
 	TArray = Register(Class{
 		Name: "System.Array", Aliases: []string{"array"}, Implements: listInterfaces,
 		Members: append(append([]Member{}, countMembers...), arrayMembers...), Static: arrayStatics,
 	})
+}
+
+func declareCollections() {
 	TObjectArray = TObject.Array()
 	TDictionaryEntry = Register(Class{Name: "System.Collections.DictionaryEntry", Kind: KindStruct, Members: entryMembers,
 		New: []Member{Constructor("object,object", func(_ any, a []any) (any, error) {
