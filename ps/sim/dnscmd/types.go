@@ -65,8 +65,11 @@ func cimClass(name string) {
 // newCim makes an instance of a class from pairs of name and value. It shows as
 // the class's name.
 func newCim(class string, pairs ...any) *dotnet.Instance {
-	o := dotnet.NewInstance(cimTypes[class], pairs...)
-	o.Text = class
+	o := &dotnet.Instance{Type: cimTypes[class], Text: class}
+	o.Props.Grow(len(pairs)/2 + 1)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		o.Props.Set(pairs[i].(string), pairs[i+1])
+	}
 	return o
 }
 
