@@ -12,14 +12,12 @@ const (
 	uacNormal      = 0x200
 	uacWorkstation = 0x1000
 	uacNeverExpire = 0x10000
-	uacStoredMask  = ^int64(0x10 | 0x40 | 0x800000) // what is computed or an access list
 )
 
 // accountBit is a property or parameter that is one bit of userAccountControl.
 type accountBit struct {
-	bit       int64
-	inverted  bool // the property is true when the bit is clear
-	writeOnly bool // a parameter, no property
+	bit      int64
+	inverted bool // the property is true when the bit is clear
 }
 
 // accountBits are named alike as properties and as parameters.

@@ -21,7 +21,6 @@ type class struct {
 	dollar   bool // a computer is also found without its "$"
 
 	props  map[string]*property // by lower-case friendly name
-	byLDAP map[string]string    // lower-case LDAP name of a friendly name that it equals
 	schema *directory.Schema
 	plan   plan // of the defaults
 
@@ -88,7 +87,7 @@ func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	if row, ok := computed[p.Name]; ok {
 		return &property{name: p.Name, attrs: row.attrs, get: row.get}
 	}
-	if bit, ok := accountBits[p.Name]; ok && !bit.writeOnly {
+	if bit, ok := accountBits[p.Name]; ok {
 		return &property{name: p.Name, attrs: []string{"userAccountControl"}, get: bit.read}
 	}
 	if attr, ok := lists[p.Name]; ok {

@@ -43,7 +43,7 @@ func (c *call) domainRoot(attributes ...string) (*directory.Object, error) {
 	return o, nil
 }
 
-// texts makes a collection of texts.
+// textCollection is a collection of texts.
 func textCollection(items ...string) *dotnet.List {
 	values := make([]any, len(items))
 	for i, s := range items {
@@ -160,7 +160,7 @@ func getPasswordPolicy(c *call) error {
 	return c.Write(inst)
 }
 
-// rootDSEDefaults are the properties a root DSE shows unasked.
+// getRootDSE is the body of Get-ADRootDSE: it shows all it has unasked.
 func getRootDSE(c *call) error {
 	d := c.h.Domain
 	dn := d.RootDN()

@@ -12,7 +12,7 @@ var (
 	// order lists the types as they were defined, for the module's Types.
 	order []*dotnet.Type
 
-	tEntity    = classType("ADEntity", "")
+	_          = classType("ADEntity", "")
 	tObject    = classType("ADObject", "ADEntity")
 	tPrincipal = classType("ADPrincipal", "ADObject")
 	tAccount   = classType("ADAccount", "ADPrincipal")
@@ -43,7 +43,7 @@ var (
 	tMode  = mode("ADDomainMode", "Domain")
 	tFMode = mode("ADForestMode", "Forest")
 
-	tADException = exception("ADException", "System.Exception")
+	_ = exception("ADException", "System.Exception")
 )
 
 func init() {
