@@ -159,7 +159,7 @@ func equalObjects(l, r any) bool {
 		return ok && x.Ticks == y.Ticks
 	case *DictionaryEntry:
 		y, ok := r.(*DictionaryEntry)
-		return ok && Equal(x.Key, y.Key, true) && Equal(x.Value, y.Value, true)
+		return ok && CompareExact.equal(x.Key, y.Key) && CompareExact.equal(x.Value, y.Value)
 	case *Instance:
 		y, ok := r.(*Instance)
 		return ok && x.Type == y.Type && x.Type.comparesByText() && x.text() == y.text()

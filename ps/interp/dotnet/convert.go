@@ -82,11 +82,11 @@ func convertNull(t *Type) (any, error) {
 
 func finalCastError(v any, t *Type) error {
 	return castError("ConvertToFinalInvalidCastException", nil,
-		`Cannot convert the "%s" value of type "%s" to type "%s".`, ToText(v), TypeOf(v).Text(), t.Text())
+		`Cannot convert the "%s" value of type "%s" to type "%s".`, Text(v), TypeOf(v).Text(), t.Text())
 }
 
 func castErrorCause(id string, v any, t *Type, cause *Exception) error {
-	return castError(id, cause, `Cannot convert value "%s" to type "%s". Error: "%s"`, ToText(v), t.Text(), cause.Message)
+	return castError(id, cause, `Cannot convert value "%s" to type "%s". Error: "%s"`, Text(v), t.Text(), cause.Message)
 }
 
 // ---- numbers ----
@@ -188,12 +188,12 @@ func convertText(s string, t *Type) (any, error) {
 		if n, ok := parseInteger(trimmed, t); ok {
 			return n, nil
 		}
+		if strings.Trim(trimmed, "+-0123456789") == "" && strings.LastIndexAny(trimmed, "+-") <= 0 && strings.ContainsAny(trimmed, "0123456789") {
+			return nil, castErrorCause(id, s, t, overflow(t))
+		}
 		if f, ok := parseFloat(plain); ok {
 			if n, ok := numberTo(f, t); ok {
 				return n, nil
-			}
-			if strings.Trim(trimmed, "+-0123456789") == "" {
-				return nil, castErrorCause(id, s, t, overflow(t))
 			}
 		}
 	}
@@ -268,12 +268,25 @@ func convertEnum(v any, t *Type) (any, error) {
 		return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(t.Under))
 	}
 	i, _ := asInt64(whole)
-	if !t.Flags && !isDefined(t, i) {
-		return nil, castError("UndefinedIntegerEnum", nil,
-			`Cannot convert value "%s" to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
-			ToText(v), t.Text(), enumNames(t, ","))
+	return definedEnum(i, t, "UndefinedIntegerToEnum", v)
+}
+
+// definedEnum refuses a value that no name, or for flags no set of names, stands for.
+func definedEnum(value int64, t *Type, id string, v any) (any, error) {
+	known := isDefined(t, value)
+	if t.Flags {
+		all := int64(0)
+		for _, e := range t.Values {
+			all |= e.Value
+		}
+		known = known || value&^all == 0
 	}
-	return Enum{t, i}, nil
+	if !known {
+		return nil, castError(id, nil,
+			`Cannot convert value "%s" to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
+			Text(v), t.Text(), enumNames(t, ","))
+	}
+	return Enum{t, value}, nil
 }
 
 func enumFromText(s string, t *Type) (any, error) {
@@ -284,20 +297,18 @@ func enumFromText(s string, t *Type) (any, error) {
 			s, t.Text(), enumNames(t, ","))
 	}
 	if n, ok := parseInteger(text, t.Under); ok {
-		return convertEnum(n, t)
+		i, _ := asInt64(n)
+		return definedEnum(i, t, "EnumParseUndefined", s)
 	}
 	total := int64(0)
-	for i, part := range strings.Split(text, ",") {
-		if i > 0 && !t.Flags {
-			return nil, noEnumName(s, text, t)
-		}
+	for _, part := range strings.Split(text, ",") {
 		value, ok := enumByPrefix(t, strings.TrimSpace(part))
 		if !ok {
 			return nil, noEnumName(s, strings.TrimSpace(part), t)
 		}
 		total |= value
 	}
-	return Enum{t, total}, nil
+	return definedEnum(total, t, "EnumParseUndefined", s)
 }
 
 func noEnumName(whole, name string, t *Type) error {

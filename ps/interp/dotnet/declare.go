@@ -47,6 +47,10 @@ func declareRoots() {
 	}})
 	TValueType = Register(Class{Name: "System.ValueType", Base: TObject})
 	TEnum = Register(Class{Name: "System.Enum", Base: TValueType, Members: enumMembers, Static: enumStatics})
+	TArray = Register(Class{
+		Name: "System.Array", Aliases: []string{"array"}, Implements: listInterfaces,
+		Members: append(append([]Member{}, countMembers...), arrayMembers...), Static: arrayStatics,
+	})
 	TDelegate = Register(Class{Name: "System.Delegate"})
 	TVoid = Register(Class{Name: "System.Void", Aliases: []string{"void"}, Kind: KindStruct})
 	TType = Register(Class{Name: "System.Type", Aliases: []string{"type"}, Members: typeMembers, Static: []Member{

@@ -228,7 +228,7 @@ func formatG(v any, precision int, letter byte) string {
 	s := strconv.FormatFloat(asFloat(v), 'e', precision-1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
 	n, _ := strconv.Atoi(exponent) // FormatFloat wrote it
-	if n >= precision || n < -5 {
+	if n >= precision || n < -4 {
 		if strings.Contains(mantissa, ".") {
 			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 		}
@@ -248,7 +248,6 @@ type picture struct {
 	fractionMin, places int
 	grouped             bool
 	scale               int // powers of ten: percent adds, commas at the end take away
-	exponent            int // digits of an exponent, 0: none
 }
 
 func formatPicture(v any, spec string) (string, error) {

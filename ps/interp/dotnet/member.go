@@ -81,12 +81,23 @@ func getFailure(err error, name string) error {
 // EnumMember is member enumeration: the values of name over the items that have
 // it, collections among the values unrolled. found is false when no item has it.
 func EnumMember(items []any, name string) (values []any, found bool, err error) {
+	return enumMember(items, name, 0)
+}
+
+// maxNesting bounds how deep collections inside collections are followed: one
+// that holds itself has no end.
+const maxNesting = 100
+
+func enumMember(items []any, name string, depth int) (values []any, found bool, err error) {
+	if depth > maxNesting {
+		return nil, false, &LimitError{"nesting of collections", maxNesting}
+	}
 	for _, item := range items {
 		var value any
 		var ok bool
 		if isCollection(item) {
 			inner, _ := Enumerate(item)
-			nested, has, err := EnumMember(inner, name)
+			nested, has, err := enumMember(inner, name, depth+1)
 			if err != nil {
 				return nil, false, err
 			}
@@ -279,7 +290,7 @@ func CallMethod(v any, name string, args []any) (any, error) {
 		}
 	}
 	if isCollection(v) {
-		return callEach(v, name, args)
+		return callEach(v, name, args, 0)
 	}
 	return nil, methodNotFound(t, name)
 }
@@ -290,7 +301,10 @@ func methodNotFound(t *Type, name string) error {
 }
 
 // callEach calls the method of every item; without items there is no method.
-func callEach(v any, name string, args []any) (any, error) {
+func callEach(v any, name string, args []any, depth int) (any, error) {
+	if depth > maxNesting {
+		return nil, &LimitError{"nesting of collections", maxNesting}
+	}
 	items, _ := Enumerate(v)
 	out := []any{}
 	for _, item := range items {
@@ -300,7 +314,13 @@ func callEach(v any, name string, args []any) (any, error) {
 		if !isCollection(item) && !callable(item, name) {
 			return nil, methodNotFound(TypeOf(item), name)
 		}
-		r, err := CallMethod(item, name, args)
+		var r any
+		var err error
+		if isCollection(item) && !HasMethod(item, name) {
+			r, err = callEach(item, name, args, depth+1)
+		} else {
+			r, err = CallMethod(item, name, args)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -337,7 +337,7 @@ func formatFloat(f float64, bits int) string {
 	s := strconv.FormatFloat(f, 'e', -1, bits)
 	mantissa, exponent, _ := strings.Cut(s, "e")
 	e, _ := strconv.Atoi(exponent) // FormatFloat wrote it
-	if e >= precision || e < -5 {
+	if e >= precision || e < -4 {
 		return mantissa + "E" + exponent
 	}
 	return strconv.FormatFloat(f, 'f', -1, bits)

@@ -71,18 +71,36 @@ func Add(l, r any) (any, error) {
 	case *Hashtable:
 		return addTables(x, r)
 	case DateTime:
-		if span, ok := r.(TimeSpan); ok {
-			return x.add(int64(span))
-		}
+		return timeOperand("op_Addition", r, func(span TimeSpan) (any, error) { return x.add(int64(span)) })
 	case TimeSpan:
-		if span, ok := r.(TimeSpan); ok {
-			return x + span, nil
-		}
+		return timeOperand("op_Addition", r, func(span TimeSpan) (any, error) { return x + span, nil })
 	}
 	if isCollection(l) {
 		return addItems(l, r)
 	}
 	return arithmetic("+", "op_Addition", l, r)
+}
+
+// timeOperand computes with the right side made a TimeSpan.
+func timeOperand(method string, r any, compute func(TimeSpan) (any, error)) (any, error) {
+	v, err := Convert(r, TTimeSpan)
+	if rec := AsRecord(err); rec != nil {
+		e := ExceptionNamed(automation+"MethodException", `Cannot convert argument "1", with value: "%s", for "%s" to type "%s": "%s"`,
+			ToText(r), method, TTimeSpan.Text(), rec.Exception.Message)
+		return nil, NewError(e, "MethodArgumentConversionInvalidCastArgument", NotSpecified, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return operatorResult(compute(v.(TimeSpan)))
+}
+
+// operatorResult makes a record of an exception that an operator met.
+func operatorResult(v any, err error) (any, error) {
+	if e, ok := err.(*Exception); ok {
+		return nil, outcome(e)
+	}
+	return v, err
 }
 
 func addText(a, b string) (any, error) {
@@ -140,12 +158,12 @@ func Subtract(l, r any) (any, error) {
 		case DateTime:
 			return TimeSpan(x.Ticks - y.Ticks), nil
 		case TimeSpan:
-			return x.add(-int64(y))
+			return operatorResult(x.add(-int64(y)))
 		}
+		e := NewException(Lookup(automation+"MethodException"), `Multiple ambiguous overloads found for "op_Subtraction" and the argument count: "2".`)
+		return nil, NewError(e, "MethodCountCouldNotFindBest", NotSpecified, nil)
 	case TimeSpan:
-		if span, ok := r.(TimeSpan); ok {
-			return x - span, nil
-		}
+		return timeOperand("op_Subtraction", r, func(span TimeSpan) (any, error) { return x - span, nil })
 	}
 	return arithmetic("-", "op_Subtraction", l, r)
 }

@@ -29,7 +29,7 @@ func (s *slot) call(self any, args []any, _ string) (any, error) {
 		}
 	}
 	if best == nil || bestCost < 0 && fitting > 1 {
-		return nil, noOverload(s.callName(), len(args))
+		return nil, noOverload(s.name, len(args))
 	}
 	converted, err := best.bind(args, s.callName())
 	if err != nil {

@@ -154,14 +154,14 @@ func replaceOperator(cs bool) BinaryFunc {
 func replaceText(re *regexp2.Regexp, s string, with any, count int) (any, error) {
 	var out string
 	var err error
-	if block, ok := with.(Object); ok {
+	if block, ok := with.(Object); ok && block.Type() == TScriptBlock {
 		var failed error
 		out, err = re.ReplaceFunc(s, func(m regexp2.Match) string {
 			if failed != nil {
 				return ""
 			}
 			var v any
-			if v, failed = block.Invoke("MatchEvaluator", []any{newMatch(&m, re)}); failed != nil {
+			if v, failed = block.Invoke("Invoke", []any{newMatch(&m, re)}); failed != nil {
 				return ""
 			}
 			return ToText(v)
@@ -203,7 +203,7 @@ func splitOperator(cs bool) BinaryFunc {
 			}
 			simple, options = splitFlags(e.(Enum).Value, options)
 		}
-		if block, ok := operands[0].(Object); ok {
+		if block, ok := operands[0].(Object); ok && block.Type() == TScriptBlock {
 			return splitByBlock(l, block, count)
 		}
 		pattern := operands[0]
@@ -280,6 +280,10 @@ func splitText(re *regexp2.Regexp, s string, count int) ([]any, error) {
 
 // splitByBlock splits at the characters for which the script block is true.
 func splitByBlock(l any, block Object, count int) (any, error) {
+	predicate, ok := block.(Predicate)
+	if !ok {
+		return nil, RuntimeError("NotSupported", NotImplemented, nil, "The operator -split does not take this script block.")
+	}
 	out := &Array{Elem: TString}
 	for _, item := range listOperand(l) {
 		units := Units(ToText(item))
@@ -288,7 +292,7 @@ func splitByBlock(l any, block Object, count int) (any, error) {
 			if count > 0 && pieces >= count {
 				break
 			}
-			v, err := block.Invoke("Predicate", []any{CharString(Char(u))})
+			v, err := predicate.InvokeOn(CharString(Char(u)))
 			if err != nil {
 				return nil, err
 			}

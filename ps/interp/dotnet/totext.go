@@ -112,7 +112,7 @@ func textOfObject(v any) string {
 		return v.String()
 	case *DictionaryEntry:
 		if v.Type != nil && v.Type != TDictionaryEntry {
-			return "[" + Text(v.Key) + ", " + Text(v.Value) + "]"
+			return "[" + entryText(v.Key) + ", " + entryText(v.Value) + "]"
 		}
 	case Texter:
 		return v.Text()
@@ -120,13 +120,25 @@ func textOfObject(v any) string {
 	return TypeOf(v).Text()
 }
 
+// entryText keeps an entry that holds itself from going on for ever.
+func entryText(v any) string {
+	if _, ok := v.(*DictionaryEntry); ok {
+		return TypeOf(v).Text()
+	}
+	return Text(v)
+}
+
 func (o *Instance) text() string {
 	if o.Text != "" {
 		return o.Text
 	}
-	if s := o.Type.find("ToString", false); s != nil && len(s.methods) > 0 && s.methods[0].Call != nil {
-		if r, err := s.methods[0].Call(o, nil); err == nil {
-			return Text(r)
+	for t := o.Type; t != nil && t != TObject; t = t.Base { // Object's own would ask here again
+		t.ready()
+		if s := t.instance.byName["tostring"]; s != nil && len(s.methods) > 0 && len(s.methods[0].params) == 0 {
+			if r, err := s.methods[0].Call(o, nil); err == nil {
+				text, _ := r.(string)
+				return text
+			}
 		}
 	}
 	return o.Type.Text()
@@ -142,10 +154,7 @@ func (o *PSObject) text() string {
 		}
 		b.WriteString(name)
 		b.WriteByte('=')
-		switch value.(type) {
-		case *PSObject:
-			b.WriteString("")
-		default:
+		if _, nested := value.(*PSObject); !nested { // a nested one has no text
 			b.WriteString(Text(value))
 		}
 	}

@@ -11,6 +11,11 @@ type Object interface {
 	Invoke(name string, args []any) (any, error)
 }
 
+// Predicate is a script block that can run with $_ set.
+type Predicate interface {
+	InvokeOn(underscore any) (any, error)
+}
+
 // Setter is an Object with settable properties.
 type Setter interface {
 	SetMember(name string, value any) error
@@ -226,8 +231,8 @@ func truthyItems(items []any) bool {
 	case 0:
 		return false
 	case 1:
-		if inner, ok := items[0].(*Array); ok {
-			return len(inner.Items) > 0
+		if isCollection(items[0]) {
+			return countOf(items[0]) > 0
 		}
 		return Truthy(items[0])
 	default:

@@ -9,10 +9,6 @@ var listInterfaces = []string{"System.Collections.IList", "System.ICloneable"}
 // declareArray comes before every type that has an array among its members:
 // an array type takes its base when it is made.
 func declareArray() {
-	TArray = Register(Class{
-		Name: "System.Array", Aliases: []string{"array"}, Implements: listInterfaces,
-		Members: append(append([]Member{}, countMembers...), arrayMembers...), Static: arrayStatics,
-	})
 }
 
 func declareCollections() {

@@ -181,7 +181,7 @@ func sortByBlock(l *List, a []any) (any, error) {
 		if failed != nil {
 			return false
 		}
-		r, err := block.Invoke("Comparison", []any{l.Items[i], l.Items[j]})
+		r, err := block.Invoke("Invoke", []any{l.Items[i], l.Items[j]})
 		if err == nil {
 			r, err = Convert(r, TInt32)
 		}
