@@ -3,6 +3,7 @@ package interp
 import (
 	"sort"
 	"strings"
+	"sync"
 
 	"adgateway/ps/interp/dotnet"
 )
@@ -60,7 +61,7 @@ func versionOr(text string) any {
 
 // knownVariables are the automatic variables that scripts may read without
 // assigning them, by name in lower case.
-func knownVariables() map[string]bool {
+var knownVariables = sync.OnceValue(func() map[string]bool {
 	known := map[string]bool{"ofs": true, "matches": true, "pwd": true, "home": true, "stacktrace": true}
 	for _, name := range []string{"true", "false", "null", "_", "psitem", "?", "args", "input", "psboundparameters", "pscmdlet", "myinvocation"} {
 		known[name] = true
@@ -70,7 +71,7 @@ func knownVariables() map[string]bool {
 		known[v.sym.Value()] = true
 	}
 	return known
-}
+})
 
 // env reads $env:NAME.
 func (s *Session) env(name string) (string, bool) {

@@ -84,13 +84,16 @@ func TestUserParameters(t *testing.T) {
 	assert.Equal(t, "\\\\fs1\\h\\a|trailing data|16",
 		evaluate(t, s, `$d = Get-GatewayTsProperty -Text $changed; "$(Get-GatewayTsText -Data $d -Name 'CtxWFHomeDir')|$($d.trailing)|$($d.items.Count)"`))
 
-	// V4 has twins of two bytes where four belong: they are accepted, the narrow one is read.
+	// V4 has other flags, and twins of two bytes where four belong: they are accepted, the narrow one is read.
 	v4 := strings.NewReplacer("\x22\x04\x01CtxWFProfilePathW\u3030\u3030", "\x22\x02\x01CtxWFProfilePathW\u3030",
 		"\x1a\x04\x01CtxWFHomeDirW\u3030\u3030", "\x1a\x02\x01CtxWFHomeDirW\u3030",
 		"\x24\x04\x01CtxWFHomeDirDriveW\u3030\u3030", "\x24\x02\x01CtxWFHomeDirDriveW\u3030",
 		"\x22\x04\x01CtxWorkDirectoryW\u3030\u3030", "\x22\x02\x01CtxWorkDirectoryW\u3030",
 		"\x24\x04\x01CtxInitialProgramW\u3030\u3030", "\x24\x02\x01CtxInitialProgramW\u3030").Replace(v3)
-	require.Len(t, utf16.Encode([]rune(v4)), 768/2)
+	v4 = strings.Replace(v4, "\u3030\u3031\u3032\u3039", "\u3030\u3066\u3032\u3039", 1)
+	sum, size = hashOf(v4)
+	require.Equal(t, 768, size)
+	require.Equal(t, "9d3f617680cec594de6ac4906e8218885463003188197aa2d06e11728ce4e50a", sum)
 	s.SetVariable("v4", v4)
 	assert.Equal(t, int32(16), evaluate(t, s, `(Get-GatewayTsProperty -Text $v4).items.Count`))
 	assert.Equal(t, "", evaluate(t, s, `(ConvertFrom-GatewayUserParameters -Text $v4).rdsProfilePath`))
