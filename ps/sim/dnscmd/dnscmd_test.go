@@ -286,6 +286,43 @@ func TestAddAndRemoveRecords(t *testing.T) {
 	assert.NotEmpty(t, zones.Compare(before, l.store.Snapshot()))
 }
 
+// TestEveryTypeThatCanBeAdded: what is added is read back, and can be added to
+// another zone from its object.
+func TestEveryTypeThatCanBeAdded(t *testing.T) {
+	for args, want := range map[string]string{
+		"-A -IPv4Address 10.1.2.3":                                 "A 10.1.2.3",
+		"-AAAA -IPv6Address 2001:db8::1":                           "AAAA 2001:db8::1",
+		"-CName -HostNameAlias t.example":                          "CNAME t.example.",
+		"-NS -NameServer ns.example":                               "NS ns.example.",
+		"-Ptr -PtrDomainName p.example.":                           "PTR p.example.",
+		"-MX -MailExchange m.example -Preference 7":                "MX 7 m.example.",
+		"-Txt -DescriptiveText 'a \"b\" \\ ü'":                     `TXT "a \"b\" \\ \195\188"`,
+		"-Srv -DomainName s.example -Priority 1 -Weight 2 -Port 3": "SRV 1 2 3 s.example.",
+		"-DName -DomainNameAlias d.example":                        "DNAME d.example.",
+		"-Type 65401 -RecordData '0aFF'":                           `TYPE65401 \# 2 0aff`,
+		"-Type 1 -RecordData '0a010204'":                           "A 10.1.2.4",
+	} {
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run("$r = Add-DnsServerResourceRecord -ZoneName corp.example -Name x.y " + args + ` -TimeToLive 00:01:00 -Confirm:$false -PassThru
+			Add-DnsServerResourceRecord -ZoneName 10.in-addr.arpa -InputObject $r -Force`)
+		require.Empty(t, r.errs, args)
+		diff := zones.Compare(before, l.store.Snapshot())
+		require.Len(t, diff, 2, args)
+		for i, zone := range []string{"10.in-addr.arpa", "corp.example"} {
+			got := strings.NewReplacer(" IN ", " ", " CLASS1 ", " ").Replace(diff[i])
+			assert.Equal(t, "+ "+zone+": x.y."+zone+". 60 "+want, got)
+		}
+	}
+	for _, args := range []string{"-A -IPv4Address 2001:db8::1", "-AAAA -IPv6Address 10.0.0.1", "-Type 1 -RecordData 0a", "-Type 65401 -RecordData xyz", "-Type 65401 -RecordData ''", "-A -IPv4Address 10.0.0.1 -TimeToLive ([timespan]::FromDays(100000))"} {
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run("Add-DnsServerResourceRecord -ZoneName corp.example -Name x " + args + " -Confirm:$false")
+		assert.Len(t, r.errs, 1, args)
+		assert.Empty(t, zones.Compare(before, l.store.Snapshot()), args)
+	}
+}
+
 func TestRemoveWithoutDataTakesAll(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`Remove-DnsServerResourceRecord -ZoneName corp.example -Name '@' -RRType Mx -RecordData '10','mail1.corp.example.' -Force -PassThru | ForEach-Object { $_.RecordData.MailExchange }`)
