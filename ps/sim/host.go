@@ -15,6 +15,7 @@ type host struct {
 	session *interp.Session
 	out     *formatter
 	history []string
+	garbled bool // the last line could not be parsed
 }
 
 func newHost(session *interp.Session) *host {
@@ -57,10 +58,10 @@ func (h *host) run(ctx context.Context) int {
 
 // lastCode is the exit code at the end of input: whether the last command succeeded.
 func (h *host) lastCode() int {
-	if h.session.Succeeded() {
-		return 0
+	if h.garbled || !h.session.Succeeded() {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // runLine runs one line. more tells that it is incomplete; over that the
@@ -68,6 +69,7 @@ func (h *host) lastCode() int {
 func (h *host) runLine(ctx context.Context, line string) (code int, more, over bool) {
 	err := h.session.RunLine(context.WithValue(ctx, hostKey{}, h), line, h.streams())
 	h.out.flush()
+	h.garbled = false
 	var parse *interp.ParseError
 	var thrown *interp.ThrownError
 	var exit *interp.ExitError
@@ -76,6 +78,7 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 		if parse.Incomplete() {
 			return 0, true, false
 		}
+		h.garbled = true
 		h.complain(parseErrorText(parse, line))
 	case errors.As(err, &thrown):
 		h.complain(recordText(thrown.Record, true))

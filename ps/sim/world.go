@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,16 +48,18 @@ type World struct {
 // account is whose connections the sessions of the sandbox use.
 const account = `svc-adgateway$`
 
-// NewWorld builds a world. The error lists every fault of every file.
+// NewWorld builds a world. The error lists every fault of every file: where the
+// directory cannot be built, the zone files are read all the same.
 func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
 	w := &World{}
-	if err := errors.Join(w.loadDirectory(o), ctx.Err()); err != nil {
-		return nil, err
+	layers, err := readLDIF(o.LDIF)
+	if err == nil {
+		err = w.loadDirectory(o, layers)
 	}
-	if err := errors.Join(w.loadZones(o), ctx.Err()); err != nil {
+	if err := errors.Join(err, w.loadZones(o, layers), ctx.Err()); err != nil {
 		return nil, err
 	}
 	w.engine = interp.NewEngine(interp.Options{
@@ -77,17 +80,19 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 // Starter starts simulated PowerShell processes on this world.
 func (w *World) Starter() *Starter { return NewStarter(w.engine, nil) }
 
-func (w *World) loadDirectory(o Options) error {
+// readLDIF reads the files, a layer each.
+func readLDIF(files []string) ([][]ldif.Record, error) {
 	var layers [][]ldif.Record
 	var faults []error
-	for _, file := range o.LDIF {
+	for _, file := range files {
 		records, err := ldif.ReadFile(file)
 		faults = append(faults, err)
 		layers = append(layers, records)
 	}
-	if err := errors.Join(faults...); err != nil {
-		return err
-	}
+	return layers, errors.Join(faults...)
+}
+
+func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag}
 	open := directory.BuiltIn
 	if o.Empty {
@@ -109,34 +114,75 @@ func (w *World) loadDirectory(o Options) error {
 	return nil
 }
 
-func (w *World) loadZones(o Options) error {
-	config := zones.Config{Domain: w.Directory.DNSName(), Now: o.Clock}
-	for i, dc := range w.Directory.DCs() {
-		config.Servers = append(config.Servers, zones.ServerConfig{
-			Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true, ReadOnly: !dc.Writable(),
-		})
-	}
-	w.DNS = zones.New(config)
-	var sources []zones.Source
-	var faults []error
-	if !o.Empty {
-		builtIn, err := fs.Glob(data.Files, "*.zone")
-		faults = append(faults, err)
-		for _, name := range builtIn {
-			text, err := fs.ReadFile(data.Files, name)
-			faults = append(faults, err)
-			sources = append(sources, zones.Source{Name: name, Text: text})
+// loadZones loads the built-in zones, over them those that are entries of the
+// LDIF files, over them the zone files.
+func (w *World) loadZones(o Options, layers [][]ldif.Record) error {
+	config := zones.Config{Now: o.Clock}
+	if w.Directory != nil { // else only to find the faults of the files
+		config.Domain = w.Directory.DNSName()
+		for i, dc := range w.Directory.DCs() {
+			config.Servers = append(config.Servers, zones.ServerConfig{
+				Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true, ReadOnly: !dc.Writable(),
+			})
 		}
 	}
+	w.DNS = zones.New(config)
+	var faults []error
+	if !o.Empty {
+		builtIn, err := builtInZones()
+		faults = append(faults, err, w.DNS.Load(builtIn...))
+	}
+	faults = append(faults, w.DNS.LoadDirectory(zoneEntries(layers)))
+	var sources []zones.Source
 	for _, name := range o.Zones {
 		text, err := os.ReadFile(name)
-		faults = append(faults, err)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
 		sources = append(sources, zones.Source{Name: name, Text: text})
 	}
-	if err := errors.Join(faults...); err != nil {
-		return err
+	return errors.Join(append(faults, w.DNS.Load(sources...))...)
+}
+
+func builtInZones() ([]zones.Source, error) {
+	names, err := fs.Glob(data.Files, "*.zone")
+	var sources []zones.Source
+	for _, name := range names {
+		text, readErr := fs.ReadFile(data.Files, name)
+		err = errors.Join(err, readErr)
+		sources = append(sources, zones.Source{Name: name, Text: text})
 	}
-	return w.DNS.Load(sources...)
+	return sources, err
+}
+
+// zoneEntries picks the entries that are zones, or nodes of zones.
+func zoneEntries(layers [][]ldif.Record) []zones.Entry {
+	var entries []zones.Entry
+	octets := func(values []string) [][]byte {
+		out := make([][]byte, len(values))
+		for i, v := range values {
+			out[i] = []byte(v)
+		}
+		return out
+	}
+	for _, records := range layers {
+		for i := range records {
+			r := &records[i]
+			is := func(class string) bool {
+				return slices.ContainsFunc(r.Get("objectClass"), func(c string) bool { return strings.EqualFold(c, class) })
+			}
+			if !is("dnsZone") && !is("dnsNode") {
+				continue
+			}
+			entries = append(entries, zones.Entry{
+				DN: r.DN, Node: is("dnsNode"), File: r.File, Line: r.Line,
+				Records: octets(r.Get("dnsRecord")), Properties: octets(r.Get("dNSProperty")),
+				Tombstoned: slices.ContainsFunc(r.Get("dNSTombstoned"), func(v string) bool { return strings.EqualFold(v, "TRUE") }),
+			})
+		}
+	}
+	return entries
 }
 
 // SetAlive switches a domain controller, and the DNS server on it, on or off.
