@@ -19,6 +19,9 @@ func (c *call) connect() (release func(), err error) {
 	} else if c.dc, err = c.h.Domain.DC(c.String("Server")); err != nil {
 		return nil, c.fail(err)
 	}
+	if c.writes && isCatalog(c.String("Server")) {
+		return nil, c.fail(&directory.Error{Code: directory.CodeUnwilling, Kind: directory.KindUnwilling, Op: "connect"})
+	}
 	if err := c.authenticate(); err != nil {
 		return nil, err
 	}
@@ -34,6 +37,12 @@ func (c *call) connect() (release func(), err error) {
 		return nil, c.fail(err)
 	}
 	return release, nil
+}
+
+// isCatalog tells whether -Server names the port of a global catalog, which
+// only reads (facts G5).
+func isCatalog(server string) bool {
+	return strings.HasSuffix(server, ":3268") || strings.HasSuffix(server, ":3269")
 }
 
 // origin is the controller that -Identity, given as an object, was read from.

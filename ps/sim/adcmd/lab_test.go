@@ -171,3 +171,19 @@ func assertError(t *testing.T, want wantError, command string, rec *dotnet.Error
 	assert.Equal(t, full, rec.Exception.Type.Name)
 	assert.Equal(t, want.category, rec.Category)
 }
+
+// journal lists the kinds of writes of a text that must not throw. It also has
+// what a snapshot does not show, such as passwords.
+func (l *lab) journal(text string) []string {
+	l.t.Helper()
+	var seq int64
+	for _, e := range l.domain.Journal(0) {
+		seq = e.Seq
+	}
+	l.run(text)
+	out := []string{}
+	for _, e := range l.domain.Journal(seq) {
+		out = append(out, e.Op)
+	}
+	return out
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/ps/cmdlets"
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/sim/directory"
 )
@@ -127,4 +128,43 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	err := l.session.Run(ctx, "test.ps1", `Get-ADUser -Filter *`, noStreams)
 	require.Error(t, err)
+}
+
+// Facts G5: a global catalog only reads.
+func TestTheGlobalCatalogOnlyReads(t *testing.T) {
+	l := newLab(t, "")
+	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc1.corp.example:3268).Name`))
+	assertError(t, unwilling, "Set-ADUser", l.fails(`Set-ADUser alice -City x -Server dc1.corp.example:3268`))
+}
+
+// Whatever asks before it acts does nothing under -WhatIf.
+func TestWhatIfChangesNothing(t *testing.T) {
+	calls := map[string]string{
+		"New-ADUser": `x`, "New-ADGroup": `x Global`, "New-ADComputer": `x`, "New-ADOrganizationalUnit": `x`, "New-ADObject": `x container`,
+		"Set-ADUser": `alice -City x -Enabled $true`, "Set-ADGroup": `Readers -Description x`, "Set-ADComputer": `PC1 -Location x`,
+		"Set-ADOrganizationalUnit": `'` + empty + `' -ProtectedFromAccidentalDeletion $true`, "Set-ADObject": `'` + alice + `' -Description x`,
+		"Remove-ADUser": `alice`, "Remove-ADGroup": `Readers`, "Remove-ADComputer": `PC1`, "Remove-ADOrganizationalUnit": `'` + sales + `' -Recursive`,
+		"Remove-ADObject": `'` + alice + `'`, "Move-ADObject": `'` + alice + `' '` + sales + `'`, "Rename-ADObject": `'` + alice + `' x`,
+		"Add-ADGroupMember": `Readers bob`, "Remove-ADGroupMember": `Readers alice`,
+		"Enable-ADAccount": `alice`, "Disable-ADAccount": `'PC1$'`, "Unlock-ADAccount": `alice`,
+		"Set-ADAccountPassword": `alice -Reset -NewPassword $p`, "Set-ADAccountControl": `alice -PasswordNeverExpires $true`,
+		"Set-ADAccountExpiration": `alice -DateTime '2027-01-01'`, "Clear-ADAccountExpiration": `alice`,
+	}
+	l := newLab(t, "")
+	for _, row := range allCommands() {
+		decl, _ := cmdlets.Lookup(row.name)
+		if !decl.SupportsShouldProcess {
+			assert.False(t, decl.Writes(), row.name)
+			continue
+		}
+		args, ok := calls[row.name]
+		require.True(t, ok, "no call of %s", row.name)
+		assert.Empty(t, l.changed(func() { l.run(secret + row.name + " " + args + " -WhatIf") }), row.name)
+		written := newLab(t, "").journal(secret + row.name + " " + args + " -Confirm:$false")
+		if row.name == "Unlock-ADAccount" { // alice is not locked (facts H13)
+			assert.Empty(t, written)
+		} else {
+			assert.NotEmpty(t, written, row.name)
+		}
+	}
 }

@@ -83,11 +83,16 @@ func (h *host) raw(a *directory.Attribute, v any) any {
 			if g, ok := directory.GUIDFromBytes(v); ok {
 				return dotnet.Guid(g)
 			}
+		case directory.SyntaxSecurity:
+			return dotnet.NewInstance(tSecurity)
 		}
 		return &dotnet.Bytes{B: v}
 	}
 	return v
 }
+
+// tSecurity is what a security descriptor is shown as; its entries are not.
+var tSecurity = dotnet.Define(dotnet.Class{Name: "System.DirectoryServices.ActiveDirectorySecurity"})
 
 func (h *host) raws(o *directory.Object, a *directory.Attribute) []any {
 	values := o.Values(a.Name)
