@@ -106,7 +106,7 @@ function Get-GatewayObject {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [ValidateSet('user', 'container', 'any')] [string] $Class,
-        [Parameter(Mandatory)] [string] $Filter,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Filter,
         [string[]] $Property = @(),
         [Parameter(Mandatory)] [string] $Base,
         [ValidateSet('Base', 'OneLevel', 'Subtree')] [string] $Scope = 'Subtree',

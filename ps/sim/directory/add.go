@@ -179,10 +179,12 @@ func (t *tx) fill(n *node, attrs []Values) *Error {
 		t.set(n, k.groupType, "-2147483646")
 	}
 	if n.isAccount() {
-		t.set(n, k.accountExpires, itoa(Never))
-		t.set(n, k.codePage, "0")
-		t.set(n, k.countryCode, "0")
 		t.set(n, k.pwdLastSet, "0")
+		for def, value := range map[*Attribute]string{k.accountExpires: itoa(Never), k.codePage: "0", k.countryCode: "0"} {
+			if !given(attrs, def.Name) {
+				t.set(n, def, value)
+			}
+		}
 	}
 	var late []Values // what depends on the rest
 	for _, a := range attrs {
