@@ -1,0 +1,135 @@
+package session_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/ps"
+	"adgateway/ps/interp"
+	"adgateway/ps/session"
+	"adgateway/ps/sim"
+	"adgateway/scripts"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// The scripts of these tests, in PowerShell.
+var sandboxScripts = []ps.Source{
+	{Name: "Get-TestEcho", Text: `[CmdletBinding()]
+param([AllowNull()] [string] $Text, [AllowNull()] [string[]] $List, [bool] $Flag, [int] $Number, [AllowNull()] [securestring] $Secret)
+[ordered]@{ text = [string]$Text; list = [string[]]@($List); flag = [bool]$Flag; number = [int]$Number; length = [int]$Secret.Length }`},
+	{Name: "Get-TestMany", Text: `[CmdletBinding()]
+param([int] $Count)
+for ($i = 0; $i -lt $Count; $i++) { [ordered]@{ n = [int]$i } }`},
+	{Name: "New-TestThing", Text: `[CmdletBinding()]
+param()
+Complete-GatewayStep -Label 'create thing' -Guid 'g-1' -Dn 'CN=x'
+Complete-GatewayChange -Effect 'created'
+Add-GatewayChange -Guid 'g-1' -Dn 'CN=x' -Before $null -After ([ordered]@{ name = 'x' })
+[ordered]@{ guid = 'g-1' }`},
+	{Name: "New-TestHalf", Text: `[CmdletBinding()]
+param()
+Set-GatewayStep -Label 'create thing'
+Complete-GatewayStep -Label 'create thing' -Guid 'g-2' -Dn 'CN=y'
+Set-GatewayStep -Label 'name thing' -Arg 'Name'
+Stop-Gateway -Code 'conflict' -Arg 'Name' -Message 'taken'`},
+	{Name: "Wait-TestForever", Text: `[CmdletBinding()]
+param()
+while ($true) { $x = 1 }`},
+	{Name: "Wait-TestAfterStep", Text: `[CmdletBinding()]
+param()
+Complete-GatewayStep -Label 'create thing' -Guid 'g-3' -Dn 'CN=z'
+while ($true) { $x = 1 }`},
+}
+
+// sandbox starts a session on the sandbox engine with the real prelude.
+func sandbox(t testing.TB) *session.Session {
+	t.Helper()
+	engine := interp.NewEngine(interp.Options{
+		Aliases: sim.Aliases,
+		Modules: []*interp.Module{{Name: "ActiveDirectory", Version: "1.0.1.0"}},
+	})
+	s, err := session.Start(t.Context(), session.Config{
+		Starter: sim.NewStarter(engine, nil), StartTimeout: patience,
+		Boot: session.Boot{
+			Prelude: scripts.Prelude(ps.Directory), Module: "ActiveDirectory",
+			Scripts: append(scripts.Sources(ps.Directory), sandboxScripts...),
+		},
+	})
+	require.NoError(t, err)
+	return s
+}
+
+func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := sandbox(t)
+	assert.Equal(t, "ActiveDirectory", s.Ready().Module)
+	assert.Equal(t, "FullLanguage", s.Ready().LanguageMode)
+
+	hostile := "O'Brien’s $(1) `x\" 日本 😀\r\n\x1e1 end 2\n{}\n'; exit; '"
+	got := records(t, s, ps.Request{Script: "Get-TestEcho", Args: ps.Args{
+		"Text": ps.Text(hostile), "List": ps.List([]string{"a", "2024-01-02T03:04:05Z"}),
+		"Flag": ps.Bool(true), "Number": ps.Int(-3), "Secret": ps.Secret("geheim")}})
+	want, err := json.Marshal([]any{map[string]any{"text": hostile, "list": []string{"a", "2024-01-02T03:04:05Z"}, "flag": true, "number": -3, "length": 6}})
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), got)
+
+	got = records(t, s, ps.Request{Script: "Get-TestMany", Args: ps.Args{"Count": ps.Int(1501)}})
+	assert.Equal(t, 1501, strings.Count(got, `"n"`))
+	assert.Equal(t, 4, strings.Count(got, "]"), "in batches of 500")
+
+	result, err := s.Run(t.Context(), ps.Request{Script: "New-TestThing", Write: true})
+	require.NoError(t, err)
+	assert.Equal(t, ps.EffectCreated, result.Effect)
+	assert.Equal(t, []ps.Step{{Label: "create thing", GUID: "g-1", DN: "CN=x"}}, result.Steps)
+	require.Len(t, result.Changes, 1)
+	assert.JSONEq(t, `"x"`, string(result.Changes[0].After["name"]))
+
+	_, err = s.Run(t.Context(), ps.Request{Script: "New-TestHalf", Write: true})
+	e := ps.AsError(err)
+	assert.Equal(t, ps.KindScript, e.Kind)
+	assert.Equal(t, "conflict", e.Gateway)
+	assert.Equal(t, "Name", e.Arg)
+	assert.Equal(t, ps.OutcomePartial, e.Outcome)
+	assert.Equal(t, []ps.Object{{GUID: "g-2", DN: "CN=y"}}, e.Remains)
+
+	for _, c := range []struct{ name, id string }{
+		{"No-SuchScript", "CommandNotFoundException"},
+		{"Get-TestMany; exit", "CommandNotFoundException"},
+	} {
+		_, err = s.Run(t.Context(), ps.Request{Script: c.name})
+		assert.Equal(t, c.id, ps.AsError(err).ID)
+	}
+	_, err = s.Run(t.Context(), ps.Request{Script: "Get-TestMany", Args: ps.Args{"Count": ps.Text("many")}})
+	assert.Contains(t, ps.AsError(err).ID, "ParameterArgumentTransformationError")
+	require.NoError(t, s.Close(t.Context()))
+}
+
+func TestALoopWithoutEndIsStoppedOnTheSandboxEngine(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, c := range []struct {
+		script string
+		steps  int
+	}{{"Wait-TestForever", 0}, {"Wait-TestAfterStep", 1}} {
+		s := sandbox(t)
+		began := time.Now()
+		_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: 300 * time.Millisecond})
+		e := ps.AsError(err)
+		assert.Equal(t, ps.KindTimeout, e.Kind)
+		assert.Equal(t, ps.OutcomeUnknown, e.Outcome)
+		assert.Len(t, e.Steps, c.steps)
+		assert.Less(t, time.Since(began), patience)
+		s.Kill()
+	}
+}
+
+// BenchmarkSandbox is one request with one record through prelude and engine.
+func BenchmarkSandbox(b *testing.B) {
+	s := sandbox(b)
+	defer s.Kill()
+	benchRequest(b, s, ps.Request{Script: "Get-TestEcho", Args: ps.Args{"Text": ps.Text("x")}})
+}
