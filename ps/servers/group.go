@@ -201,7 +201,11 @@ func (g *group) set(host, why string) {
 	reason := g.reason
 	g.mu.Unlock()
 	if host != before {
-		g.cfg.Log("another "+g.kind+" is asked", map[string]any{"server": host, "before": before, "reason": reason})
+		message := g.kind + " pinned"
+		if host == "" {
+			message = "no " + g.kind + " answers"
+		}
+		g.cfg.Log(message, map[string]any{"server": host, "before": before, "reason": reason})
 	}
 }
 
