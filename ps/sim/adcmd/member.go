@@ -110,7 +110,8 @@ func (w *memberWalk) walk(group *directory.Object) error {
 			continue
 		}
 		w.seen[o.GUID] = true
-		if o.Is("foreignSecurityPrincipal") && strings.HasPrefix(o.SID.String(), "S-1-5-21-") {
+		// The name of a foreign principal is its SID; well-known ones resolve.
+		if o.Is("foreignSecurityPrincipal") && strings.HasPrefix(o.String("name"), "S-1-5-21-") {
 			return c.fail(&directory.Error{Op: "search", DN: o.DN})
 		}
 		if w.recursive && o.Is("group") {
