@@ -79,6 +79,7 @@ var byNumber = map[int]meaning{
 	9611: {schema.Conflict, "This cannot be done to a zone of this type."},
 	9707: {schema.Unprocessable, "The CNAME record would lead back to itself."},
 	9706: {schema.Unprocessable, "The name lies outside the zone."},
+	123:  {schema.Unprocessable, "The name is not one that the DNS server accepts."},
 	9560: {schema.Unprocessable, "The name holds a character that the DNS server does not accept."},
 	9710: {schema.Unprocessable, "Such a record can only be at the zone's own name."},
 	9651: {schema.Unprocessable, "The zone needs a data file."},

@@ -88,6 +88,7 @@ func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
 		"under delegation":   {dns("9563", "NotSpecified"), schema.Conflict, "WIN32 9563"},
 		"not in zone":        {dns("9706", "NotSpecified"), schema.Unprocessable, "WIN32 9706"},
 		"bad character":      {dns("9560", "InvalidArgument"), schema.Unprocessable, "WIN32 9560"},
+		"malformed name":     {dns("123", "NotSpecified"), schema.Unprocessable, "WIN32 123"},
 		"wrong zone type":    {dns("9611", "NotSpecified"), schema.Conflict, "WIN32 9611"},
 		"read-only DC":       {dns("9569", "NotSpecified"), schema.Unavailable, "WIN32 9569"},
 		"directory away":     {dns("9717", "NotSpecified"), schema.Unavailable, "WIN32 9717"},

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"net/http"
+	"strings"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
@@ -19,6 +20,7 @@ var cnameRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/DnsCNameRecord",
 		Scope: auth.DNSRead, Effect: Read,
 		Params:  cnameParams(schema.Owner, schema.Target),
+		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Get-GatewayCName",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.CName, Single},
@@ -50,6 +52,7 @@ var cnameRows = []*Operation{
 		Method: http.MethodPost, Path: "/api/DnsCNameRecord",
 		Scope: auth.DNSWrite, Effect: Create,
 		Params:  cnameParams(schema.NewOwner, schema.NewTarget),
+		Rules:   []Rule{namesFit(schema.Unprocessable)},
 		Script:  "New-GatewayCName",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.CName, Single},
@@ -62,6 +65,7 @@ var cnameRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/DnsCNameRecord",
 		Scope: auth.DNSDelete, Effect: Delete,
 		Params:  cnameParams(schema.Owner, schema.Target),
+		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Remove-GatewayCName",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.CName, Single},
@@ -78,4 +82,32 @@ func cnameParams(owner, target schema.Kind) []Param {
 		{Name: "DNS_HostName_Alias", Arg: "Target", Kind: target, Required: true, Doc: "The target. Without any dot it is a name in the zone."},
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
 	}
+}
+
+// namesFit refuses names that are too long only together with the zone: the
+// server would call them malformed. There can be no such record, so where one
+// is looked for the code is not_found.
+func namesFit(code schema.Code) Rule {
+	return Rule{
+		Doc: "names completed by the zone are at most 253 characters long",
+		Apply: func(b *Bound) []schema.Problem {
+			owner, target, zone := b.Text("DNS_HostName"), b.Text("DNS_HostName_Alias"), b.Text(zoneParam)
+			var problems []schema.Problem
+			if !insideZone(owner, zone) && len(owner)+1+len(zone) > schema.DomainLimit {
+				problems = append(problems, schema.Problem{Field: "DNS_HostName", Code: code, Message: tooLong})
+			}
+			if !strings.Contains(target, ".") && len(target)+1+len(zone) > schema.DomainLimit {
+				problems = append(problems, schema.Problem{Field: "DNS_HostName_Alias", Code: code, Message: tooLong})
+			}
+			return problems
+		},
+	}
+}
+
+const tooLong = "is too long together with the zone: a DNS name has at most 253 characters"
+
+// insideZone tells whether a name is a full one, as the scripts read it.
+func insideZone(name, zone string) bool {
+	plain, absolute := strings.CutSuffix(Fold(name), ".")
+	return absolute || plain == "@" || plain == Fold(zone) || strings.HasSuffix(plain, "."+Fold(zone))
 }

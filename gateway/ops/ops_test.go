@@ -250,6 +250,32 @@ func TestCreatingAUser(t *testing.T) {
 	}
 }
 
+func TestNamesThatAreTooLongOnlyWithTheirZone(t *testing.T) {
+	label := strings.Repeat("a", 60) + "."
+	long := strings.TrimSuffix(strings.Repeat(label, 4), ".") // 243
+	for _, c := range []struct {
+		id, owner, target, zone string
+		want                    string
+	}{
+		{"cname.create", long, "web", "x.example", ""},
+		{"cname.create", long, "web", "xy.example", "unprocessable DNS_HostName"},
+		{"cname.get", long, "web", "xy.example", "not_found DNS_HostName"},
+		{"cname.delete", long, "web", "xy.example", "not_found DNS_HostName"},
+		{"cname.create", long + ".", "web", "xy.example", ""},
+		{"cname.create", "a.XY.example", "web", "xy.example", ""},
+		{"cname.create", "@", "web", long, ""},
+		{"cname.create", "longer-than-ten", "longer-than-ten", long, "unprocessable DNS_HostName,unprocessable DNS_HostName_Alias"},
+		{"cname.create", "www", "longer-than-ten.", long, ""},
+	} {
+		_, problems := Find(Table(), c.id).Bind(Given{"DNS_HostName": c.owner, "DNS_HostName_Alias": c.target, "ZoneName": c.zone})
+		var got []string
+		for _, problem := range problems {
+			got = append(got, string(problem.Code)+" "+problem.Field)
+		}
+		assert.Equal(t, c.want, strings.Join(got, ","), "%+v", c)
+	}
+}
+
 func TestSentences(t *testing.T) {
 	op := Find(Table(), "reverseZone.delete")
 	bound, problems := op.Bind(Given{"NetworkIDOrZoneName": "10.0.0.0/8"})

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-const (
-	labelLimit  = 63
-	domainLimit = 253
-)
+// DomainLimit is the longest DNS name, in characters without a trailing dot.
+const DomainLimit = 253
+
+const labelLimit = 63
 
 var (
 	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
@@ -67,8 +67,8 @@ func (k domainKind) check(name string) *Problem {
 	if !k.pattern.MatchString(name) {
 		return invalid("must be a DNS %s of letters, digits, hyphens and underscores (other letters as punycode)", k.what)
 	}
-	if len(name) > domainLimit {
-		return invalid("must be at most %d characters long", domainLimit)
+	if len(name) > DomainLimit {
+		return invalid("must be at most %d characters long", DomainLimit)
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if len(label) > labelLimit {
@@ -79,7 +79,7 @@ func (k domainKind) check(name string) *Problem {
 }
 
 func (k domainKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: domainLimit + 1, Pattern: strings.TrimSuffix(k.pattern.String(), "$") + `\.?$`,
+	return Doc{Type: "string", MaxLength: DomainLimit + 1, Pattern: strings.TrimSuffix(k.pattern.String(), "$") + `\.?$`,
 		Text: "A DNS " + k.what + ".", Example: k.example}
 }
 
@@ -99,7 +99,7 @@ type networkKind struct {
 const trustAnchors = "TrustAnchors"
 
 func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
-	s, problem := text(raw, domainLimit+1, false)
+	s, problem := text(raw, DomainLimit+1, false)
 	if problem != nil {
 		return nil, problem
 	}
