@@ -20,6 +20,7 @@ const module = "adgateway/"
 // mayImport says which packages of the module a package may import in its own
 // code; tests are free. A pattern that ends in /... covers what lies below.
 var mayImport = map[string][]string{
+	"cmd/adgateway/stack":    {"..."},
 	"cmd/adgateway":          {"..."},
 	"gateway":                {"gateway/...", "ps"},
 	"gateway/ops":            {"gateway/schema", "gateway/auth", "ps"},
@@ -35,7 +36,7 @@ var mayImport = map[string][]string{
 	"ps/cmdlets":             {},
 	"ps/interp":              {"ps/syntax", "ps/cmdlets", "ps/interp/dotnet"},
 	"ps/interp/dotnet":       {},
-	"ps/sim":                 {"ps/interp", "ps/interp/...", "ps/syntax", "ps/sim/..."},
+	"ps/sim":                 {"ps/cmdlets", "ps/interp", "ps/interp/...", "ps/syntax", "ps/sim/..."},
 	"ps/sim/directory":       {"ps/sim/ldif", "ps/sim/data"},
 	"ps/sim/ldif":            {},
 	"ps/sim/data":            {},
@@ -52,8 +53,8 @@ var only = map[string][]string{
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sim"},
 	"github.com/jackc/puddle":         {"ps/pool"},
-	"github.com/go-ldap/":             {"ps/sim/directory", "ps/sim/ldif"},
-	"github.com/miekg/dns":            {"ps/sim/zones"},
+	"github.com/go-ldap/":             {"ps/sim/directory", "ps/sim/ldif", "ps/sim/zones"},
+	"github.com/miekg/dns":            {"ps/sim/zones", "ps/sim/dnscmd"},
 }
 
 // plain packages use the standard library only.

@@ -1,0 +1,216 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/ps/sim"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sample is a good call of an operation in the built-in domain: values by the
+// names of parameters, those of the path included.
+type sample struct {
+	params map[string]any
+	status int // 200 when zero
+	// undo puts the world back after the good call, for samples that change it.
+	undo call
+}
+
+const sampleUser = "aschmidt"
+
+// samples has one entry for every operation: a row without one fails the tests.
+var samples = map[string]sample{
+	"cname.get":      {params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
+	"cname.listZone": {params: map[string]any{"ZoneName": "corp.example"}},
+	"cname.listAll":  {},
+	"cname.create": {
+		params: map[string]any{"DNS_HostName": "sample", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}, status: http.StatusCreated,
+		undo: call{method: http.MethodDelete, path: "/api/DnsCNameRecord", params: map[string]any{"DNS_HostName": "sample", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
+	},
+	"cname.delete": {
+		params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"},
+		undo:   call{method: http.MethodPost, path: "/api/DnsCNameRecord", params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
+	},
+	"reverseZone.get":  {params: map[string]any{"NetworkIDOrZoneName": "10.0.0.0/8"}},
+	"reverseZone.list": {},
+	"reverseZone.create": {
+		params: map[string]any{"NetworkID": "172.16.0.0/16"}, status: http.StatusCreated,
+		undo: call{method: http.MethodDelete, path: "/api/DnsReverseLookupZone/172.16.0.0/16"},
+	},
+	"reverseZone.delete": {params: map[string]any{"NetworkIDOrZoneName": "172.17.0.0/16"}},
+
+	"user.get":     {params: map[string]any{"Username": sampleUser}},
+	"user.exists":  {params: map[string]any{"Username": sampleUser}},
+	"user.list":    {params: map[string]any{"OUPath": limitedOU}},
+	"user.listAll": {},
+	"user.create": {
+		params: map[string]any{"Username": "sample", "FirstName": "Sam", "Password": "Corr3ct-Horse"}, status: http.StatusCreated,
+		undo: call{method: http.MethodDelete, path: "/api/ADUser/sample"},
+	},
+	"user.delete": {params: map[string]any{"Username": "sample.gone"}},
+
+	"ou.list":   {},
+	"ou.get":    {params: map[string]any{"OUPath": limitedOU}},
+	"ou.exists": {params: map[string]any{"OUPath": limitedOU}},
+}
+
+// before makes what the good calls of removing operations remove.
+var before = map[string]call{
+	"user.delete":        {method: http.MethodPost, path: "/api/ADUser/sample.gone"},
+	"reverseZone.delete": {method: http.MethodPost, path: "/api/DnsReverseLookupZone/172.17.0.0/16"},
+}
+
+// callOf makes a request of an operation; params may lack what is in the path.
+func callOf(op *ops.Operation, params map[string]any) call {
+	c := call{method: op.Method, path: op.Path, params: map[string]any{}}
+	for name, value := range params {
+		c.params[name] = value
+	}
+	for _, p := range op.Params {
+		if value, given := c.params[p.Name]; given && p.Path != "" {
+			c.path = strings.Replace(c.path, "{"+p.Path+"}", url.PathEscape(text(value)), 1)
+			delete(c.params, p.Name)
+		}
+	}
+	return c
+}
+
+func TestEveryOperationHasASample(t *testing.T) {
+	for _, op := range ops.Table() {
+		assert.Contains(t, samples, op.ID)
+	}
+	assert.Len(t, samples, len(ops.Table()), "a sample without operation")
+}
+
+func TestContract(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			s := s.in(t)
+			t.Run("good call", func(t *testing.T) { s.in(t).goodCall(op) })
+			t.Run("no token", func(t *testing.T) {
+				c := callOf(op, samples[op.ID].params)
+				c.token = "none"
+				a := s.in(t).refused(c, http.StatusUnauthorized, "unauthenticated")
+				assert.Equal(t, auth.Challenge, a.header.Get("WWW-Authenticate"))
+			})
+			t.Run("wrong token", func(t *testing.T) {
+				c := callOf(op, samples[op.ID].params)
+				c.token = "nobody's"
+				s.in(t).refused(c, http.StatusUnauthorized, "unauthenticated")
+			})
+			if op.Scope != auth.UserRead {
+				t.Run("wrong scope", func(t *testing.T) {
+					c := callOf(op, samples[op.ID].params)
+					c.token = readToken
+					a := s.in(t).refused(c, http.StatusForbidden, "forbidden")
+					assert.Contains(t, a.envelope.Output, string(op.Scope), "the answer names the scope")
+				})
+			}
+			t.Run("unknown parameter", func(t *testing.T) {
+				c := callOf(op, samples[op.ID].params)
+				c.params["Nonsense"] = "x"
+				a := s.in(t).refused(c, http.StatusBadRequest, "invalid_request")
+				assert.Equal(t, "Nonsense", a.envelope.Error.Details[0].Field)
+			})
+			for _, p := range op.Params {
+				if p.Required && p.Path == "" {
+					t.Run("without "+p.Name, func(t *testing.T) {
+						c := callOf(op, samples[op.ID].params)
+						delete(c.params, p.Name)
+						a := s.in(t).refused(c, http.StatusBadRequest, "invalid_request")
+						assert.Equal(t, p.Name, a.envelope.Error.Details[0].Field)
+					})
+				}
+			}
+		})
+	}
+}
+
+// in is the system for a subtest.
+func (s *system) in(t testing.TB) *system {
+	copied := *s
+	copied.t = t
+	return &copied
+}
+
+// goodCall calls the sample, holds the answer against the row and the world
+// against what the answer says, and puts the world back.
+func (s *system) goodCall(op *ops.Operation) {
+	good := samples[op.ID]
+	if first, needed := before[op.ID]; needed {
+		a := s.do(first)
+		require.Equal(s.t, http.StatusCreated, a.status, "%s", a.body)
+	}
+	start := s.snapshot()
+	a := s.do(callOf(op, good.params))
+	want := good.status
+	if want == 0 {
+		want = http.StatusOK
+	}
+	require.Equal(s.t, want, a.status, "%s", a.body)
+	assert.Equal(s.t, "application/json; charset=utf-8", a.header.Get("Content-Type"))
+	assert.Equal(s.t, "sandbox", a.header.Get("X-Engine"))
+	assert.NotEmpty(s.t, a.header.Get("X-Request-Id"))
+	assert.Equal(s.t, "dc1.corp.example", a.header.Get("X-Directory-Server"))
+	assert.NotEmpty(s.t, a.envelope.Output)
+	require.NotEmpty(s.t, a.envelope.Result)
+	if op.Reply.Mark != ops.List {
+		assert.Len(s.t, a.envelope.Result, 1)
+	}
+	s.fieldOrder(op, a)
+	changed := start.Compare(s.snapshot())
+	if !op.Effect.Writes() {
+		assert.Empty(s.t, changed, "a read changes nothing")
+		return
+	}
+	assert.NotEmpty(s.t, changed, "a change changes something")
+	if good.undo.path != "" {
+		undone := s.do(good.undo)
+		require.Less(s.t, undone.status, 300, "%s", undone.body)
+	}
+}
+
+// fieldOrder holds the first record's fields against the declared order.
+func (s *system) fieldOrder(op *ops.Operation, a answer) {
+	at := 0
+	for _, field := range op.Reply.Shape.Fields {
+		_, present := a.envelope.Result[0][field.Name]
+		require.True(s.t, present, "%s is missing", field.Name)
+		next := strings.Index(string(a.body[at:]), fmt.Sprintf("%q:", field.Name))
+		require.GreaterOrEqual(s.t, next, 0, "%s stands before its place", field.Name)
+		at += next
+	}
+	assert.Len(s.t, a.envelope.Result[0], len(op.Reply.Shape.Fields))
+}
+
+// refused sends a request that must be refused with a status and a code, and
+// must change nothing.
+func (s *system) refused(c call, status int, code string) answer {
+	s.t.Helper()
+	start := s.snapshot()
+	a := s.do(c)
+	require.Equal(s.t, status, a.status, "%s", a.body)
+	require.NotNil(s.t, a.envelope.Error, "%s", a.body)
+	assert.Equal(s.t, code, a.envelope.Error.Code)
+	assert.Equal(s.t, a.envelope.Output, a.envelope.Error.Message)
+	assert.Equal(s.t, a.header.Get("X-Request-Id"), a.envelope.Error.RequestID)
+	assert.Empty(s.t, a.envelope.Result)
+	assert.Empty(s.t, start.Compare(s.snapshot()), "a refused request changes nothing")
+	return a
+}
+
+func (s *system) snapshot() sim.Snapshot {
+	s.t.Helper()
+	snapshot, err := s.world.Snapshot()
+	require.NoError(s.t, err)
+	return snapshot
+}

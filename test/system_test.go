@@ -1,0 +1,220 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/stack"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/ps/session"
+	"adgateway/ps/sim"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// patience bounds everything that waits in these tests.
+const patience = 60 * time.Second
+
+// The tokens that a system knows.
+const (
+	allToken     = "all-token"     // every scope
+	plainToken   = "plain-token"   // every scope but privileged
+	readToken    = "read-token"    // user:read only
+	limitedToken = "limited-token" // every scope, in one OU and one zone only
+	classicToken = "classic-token" // every scope, classic dialect
+)
+
+// Where the limited token may work.
+const (
+	limitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+	limitedZone = "corp.example"
+)
+
+// system is the whole gateway over a sandbox, behind HTTP.
+type system struct {
+	t     testing.TB
+	url   string
+	world *sim.World
+	log   *lockedBuffer
+}
+
+// newSystem builds one and takes it down at the end of the test. overrides are
+// settings, "key=value".
+func newSystem(t testing.TB, world sim.Options, overrides ...string) *system {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	settings, err := config.Load("", nil, overrides)
+	require.NoError(t, err)
+	w, err := sim.NewWorld(ctx, world)
+	require.NoError(t, err)
+	s := &system{t: t, world: w, log: &lockedBuffer{}}
+	log := logrus.New()
+	log.SetOutput(s.log)
+	log.SetFormatter(&logrus.JSONFormatter{})
+	built, err := stack.New(ctx, stack.Options{
+		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: w.Starter()} },
+		Dial:    w.Dial,
+	})
+	require.NoError(t, err)
+	server := httptest.NewServer(built.Gateway.Handler())
+	s.url = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		assert.NoError(t, built.Close(ctx))
+	})
+	return s
+}
+
+func tokens(t testing.TB) *auth.Static {
+	t.Helper()
+	var plain []auth.Scope
+	for _, scope := range auth.Scopes() {
+		if scope != auth.All && scope != auth.Privileged {
+			plain = append(plain, scope)
+		}
+	}
+	all := []auth.Scope{auth.All}
+	static := auth.NewStatic(auth.Header{})
+	for token, p := range map[string]*auth.Principal{
+		allToken:     {Scopes: all},
+		plainToken:   {Scopes: plain},
+		readToken:    {Scopes: []auth.Scope{auth.UserRead}},
+		limitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Zones: []string{limitedZone}}},
+		classicToken: {Scopes: all, Dialect: auth.Classic},
+	} {
+		p.Name = token
+		require.NoError(t, static.AddToken(token, p))
+	}
+	return static
+}
+
+// call is one request. Parameters go into the query for GET and DELETE, else
+// into a JSON body.
+type call struct {
+	method, path string
+	params       map[string]any
+	token        string // empty: allToken
+	raw          io.Reader
+	headers      map[string]string
+}
+
+// answer is what came back.
+type answer struct {
+	status   int
+	header   http.Header
+	body     []byte
+	envelope envelope
+}
+
+type envelope struct {
+	Output   string           `json:"output"`
+	Result   []map[string]any `json:"result"`
+	Warnings []ps.Warning     `json:"warnings"`
+	Error    *struct {
+		Code          string `json:"code"`
+		Message       string `json:"message"`
+		Outcome       string `json:"outcome"`
+		DirectoryCode string `json:"directoryCode"`
+		RequestID     string `json:"requestId"`
+		Details       []struct {
+			Field   string `json:"field"`
+			Message string `json:"message"`
+		} `json:"details"`
+	} `json:"error"`
+}
+
+// do sends a request and reads the answer as the envelope it must be, but for
+// the classic dialect.
+func (s *system) do(c call) answer {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	target := s.url + c.path
+	body := c.raw
+	contentType := ""
+	switch {
+	case body != nil || len(c.params) == 0:
+	case c.method == http.MethodGet || c.method == http.MethodDelete:
+		query := url.Values{}
+		for name, value := range c.params {
+			query.Set(name, text(value))
+		}
+		target += "?" + query.Encode()
+	default:
+		encoded, err := json.Marshal(c.params)
+		require.NoError(s.t, err)
+		body, contentType = bytes.NewReader(encoded), "application/json"
+	}
+	request, err := http.NewRequestWithContext(ctx, c.method, target, body)
+	require.NoError(s.t, err)
+	if c.token == "" {
+		c.token = allToken
+	}
+	if c.token != "none" {
+		request.Header.Set("Auth-Token", "Bearer "+c.token)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	for name, value := range c.headers {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	a := answer{status: response.StatusCode, header: response.Header}
+	a.body, err = io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	if c.token != classicToken {
+		require.NoError(s.t, json.Unmarshal(a.body, &a.envelope), "%s %s: %s", c.method, c.path, a.body)
+	}
+	return a
+}
+
+func text(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	encoded, _ := json.Marshal(value)
+	return string(encoded)
+}
+
+func (s *system) get(path string) answer {
+	s.t.Helper()
+	return s.do(call{method: http.MethodGet, path: path})
+}
+
+// lockedBuffer is a buffer that the gateway writes to while a test reads.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
