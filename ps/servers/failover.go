@@ -37,7 +37,7 @@ func rpcDown(e *ps.Error) bool {
 // looking are the first words of step labels under which scripts only read: the
 // parts that resolve and guard. A script that fails there has not yet asked a
 // server to change anything, whatever the server has seen of it.
-var looking = map[string]bool{"find": true, "check": true, "read": true, "list": true, "discover": true}
+var looking = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true, "discover": true}
 
 // beforeChange tells whether a failed write provably had not begun: no step was
 // reported, and it failed where it only looked, or because no server was found

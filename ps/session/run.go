@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"adgateway/ps"
 )
 
-const bootID = "boot"
+const (
+	bootID   = "boot"
+	maxWords = 600 // of PowerShell's own in a start error; all of them are in the log
+)
 
 // A run is a request that waits for its answer.
 type run struct {
@@ -233,8 +237,11 @@ func (s *Session) startError(step string) error {
 		e.Kind = ps.KindUnavailable
 		e.Message = notReady + e.Message
 	}
-	if s.lastWords != "" {
-		e.Message += "; it wrote: " + s.lastWords
+	if words := s.lastWords; words != "" {
+		if len(words) > maxWords {
+			words = strings.ToValidUTF8(words[:maxWords], "") + " ..."
+		}
+		e.Message += "; it wrote: " + words
 	}
 	e.Step = step
 	return &e

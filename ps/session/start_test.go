@@ -37,6 +37,10 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 			_, _ = io.WriteString(c.Stderr, "The term 'x' is not recognized\n")
 			panic(sessiontest.ErrExit)
 		}}, kind: ps.KindUnavailable, message: "it wrote: The term 'x' is not recognized"},
+		{name: "dies with many words", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {
+			_, _ = io.WriteString(c.Stderr, strings.Repeat("ä word. ", 1000))
+			panic(sessiontest.ErrExit)
+		}}, kind: ps.KindUnavailable, message: "..."},
 		{name: "says nothing", process: &sessiontest.Process{Boot: hang}, timeout: 50 * time.Millisecond, kind: ps.KindUnavailable, message: "overlapped pipes"},
 		{name: "boot line ends without ready", process: &sessiontest.Process{Boot: func(*sessiontest.Call) bool { return false }}, kind: ps.KindUnavailable, message: "the request loop ended by itself"},
 		{name: "module is missing", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {
@@ -73,6 +77,7 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 			assert.Equal(t, c.kind, ps.AsError(err).Kind)
 			assert.Contains(t, err.Error(), c.message)
 			assert.NotContains(t, err.Error(), "FromBase64String", "the boot line must not be quoted")
+			assert.Less(t, len(err.Error()), 1000)
 		})
 	}
 }
