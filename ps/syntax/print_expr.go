@@ -183,7 +183,11 @@ func (p *printer) string(s *String) {
 	case DoubleQuoted:
 		p.add(`"`, quotedText(s.Value), `"`)
 	case SingleHere:
-		p.add("@'\n", s.Value, "\n'@")
+		end := "\n'@"
+		if strings.HasSuffix(s.Value, "\r") { // which would join the line feed
+			end = "\r" + end
+		}
+		p.add("@'\n", s.Value, end)
 	case DoubleHere:
 		p.add("@\"\n", hereText(s.Value), "\n\"@")
 	}
