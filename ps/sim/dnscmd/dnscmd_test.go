@@ -3,6 +3,7 @@ package dnscmd_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -242,6 +243,26 @@ func TestErrors(t *testing.T) {
 			caught := l.run("try { " + c.script + " -ErrorAction Stop } catch [Microsoft.Management.Infrastructure.CimException] { $_.Exception.MessageId; $_.FullyQualifiedErrorId; [string]$_.CategoryInfo.Category }")
 			assert.Equal(t, []string{id, c.id, c.category}, caught.out, "facts D5")
 		})
+	}
+}
+
+// TestCategories: the column of facts D.3 that is known; the rest is NotSpecified.
+func TestCategories(t *testing.T) {
+	want := map[int]string{5: "PermissionDenied", 87: "InvalidArgument", 123: "InvalidArgument", 9560: "InvalidArgument",
+		9601: "ObjectNotFound", 9701: "ObjectNotFound", 9714: "ObjectNotFound", 9901: "ObjectNotFound",
+		9609: "ResourceExists", 9711: "ResourceExists", 9718: "ResourceExists"}
+	for _, code := range []int{5, 87, 123, 1722, 1753, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9621, 9651, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9902, 9903} {
+		l := newLab(t, "")
+		l.store.Refuse(func(zones.Attempt) int { return code })
+		r := l.run("Get-DnsServerZone corp.example")
+		require.Len(t, r.errs, 1)
+		category := want[code]
+		if category == "" {
+			category = "NotSpecified"
+		}
+		assert.Equal(t, category, r.errs[0].Category.String(), code)
+		assert.Equal(t, fmt.Sprintf("WIN32 %d,Get-DnsServerZone", code), r.errs[0].ErrorID)
+		assert.NotEmpty(t, r.errs[0].Exception.Message)
 	}
 }
 

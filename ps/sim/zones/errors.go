@@ -8,6 +8,8 @@ const (
 	CodeInvalidParameter     = 87
 	CodeInvalidName          = 123
 	CodeServerUnavailable    = 1722
+	CodeServerFailure        = 9002
+	CodeRefused              = 9005
 	CodeInvalidType          = 9551
 	CodeInvalidNameChar      = 9560
 	CodeUnderDelegation      = 9563
@@ -33,6 +35,7 @@ const (
 	CodeDsUnavailable        = 9717
 	CodeDsZoneAlreadyExists  = 9718
 	CodePartitionMissing     = 9901
+	CodePartitionExists      = 9902
 	CodePartitionNotEnlisted = 9903
 	CodeZoneScopeMissing     = 9952
 )

@@ -15,7 +15,7 @@ func (s *Server) CreateZone(n NewZone) (Zone, error) {
 	defer st.mu.Unlock()
 	name := strings.TrimSuffix(n.Name, ".")
 	fail := func(code int) (Zone, error) { return Zone{}, s.fail(OpCreateZone, code, name, "") }
-	if err := s.reach(OpCreateZone); err != nil {
+	if err := s.ask(OpCreateZone, name); err != nil {
 		return Zone{}, err
 	}
 	if n.Scope == "" {
@@ -223,7 +223,7 @@ func (s *Server) Partitions() ([]Partition, error) {
 	st := s.store
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	if err := s.reach(OpConnect); err != nil || !s.server.DomainController {
+	if err := s.ask(OpConnect, ""); err != nil || !s.server.DomainController {
 		return nil, err
 	}
 	var all []Partition

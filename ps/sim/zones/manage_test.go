@@ -199,8 +199,45 @@ func TestPauseZone(t *testing.T) {
 	}
 }
 
+func TestCallsCanBeRefused(t *testing.T) {
+	st := three(t)
+	s := open(t, st, "dc1")
+	before := st.Snapshot()
+	var asked []zones.Attempt
+	st.Refuse(func(a zones.Attempt) int {
+		asked = append(asked, a)
+		if a.Op == zones.OpListZones {
+			return 0
+		}
+		return zones.CodeAccessDenied
+	})
+	_, err := s.Zones()
+	require.NoError(t, err)
+	for what, call := range map[string]func() error{
+		"zone":    func() error { _, err := s.Zone("corp.example"); return err },
+		"records": func() error { _, err := s.Records("absent.example", zones.Query{}); return err },
+		"create":  func() error { _, err := s.CreateZone(zones.NewZone{Name: "n.example", File: "n"}); return err },
+		"remove":  func() error { _, err := s.RemoveZone("corp.example"); return err },
+		"pause":   func() error { _, err := s.PauseZone("corp.example", true); return err },
+		"add": func() error {
+			_, err := s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "n", RR: cname("x")})
+			return err
+		},
+		"drop":  func() error { _, err := s.RemoveRecords("corp.example", "www", dns.TypeCNAME); return err },
+		"parts": func() error { _, err := s.Partitions(); return err },
+	} {
+		assert.Equal(t, zones.CodeAccessDenied, code(call()), what)
+	}
+	assert.Len(t, asked, 9)
+	assert.Contains(t, asked, zones.Attempt{Op: zones.OpCreateRecord, Server: "dc1.corp.example", Zone: "corp.example"})
+	st.Refuse(nil)
+	_, err = s.Zone("corp.example")
+	require.NoError(t, err)
+	assert.Empty(t, zones.Compare(before, st.Snapshot()))
+}
+
 func TestMessagesExistInBothLanguages(t *testing.T) {
-	codes := []int{5, 87, 123, 1722, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9653, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9903, 9952}
+	codes := []int{5, 87, 123, 1722, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9653, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9902, 9903, 9952}
 	for _, c := range codes {
 		e := &zones.Error{Code: c, Op: zones.OpConnect, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Text("en-US"), e.Text("de-DE")

@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,8 @@ type Store struct {
 	forest  string
 	custom  []string
 	servers []*server
+
+	refuse atomic.Pointer[func(Attempt) int]
 
 	mu      sync.RWMutex
 	zones   map[zoneKey]*zone
@@ -109,6 +112,25 @@ func (st *Store) Switch(name string, on bool) error {
 	return nil
 }
 
+// Attempt is a call that has reached a server.
+type Attempt struct {
+	Op     Op
+	Server string // fully qualified
+	Zone   string // as the caller wrote it; empty when all zones are asked for
+}
+
+// Refuse lets f decide about each call before anything else is looked at: it
+// gives the code to refuse it with, or 0. It produces what the store has no
+// cause for itself: CodeAccessDenied, CodeServerFailure, CodeRefused and the
+// like. f must not call the store. Nil ends it.
+func (st *Store) Refuse(f func(Attempt) int) {
+	if f == nil {
+		st.refuse.Store(nil)
+		return
+	}
+	st.refuse.Store(&f)
+}
+
 // Servers tells the servers, in the order configured.
 func (st *Store) Servers() []ServerConfig {
 	all := make([]ServerConfig, len(st.servers))
@@ -136,7 +158,20 @@ func (s *Server) Name() string { return s.server.Name }
 // reach refuses when the server is off. Store.mu is held.
 func (s *Server) reach(op Op) error {
 	if s.server.down {
-		return &Error{Code: CodeServerUnavailable, Op: op, Server: s.server.Name}
+		return s.fail(op, CodeServerUnavailable, "", "")
+	}
+	return nil
+}
+
+// ask is reach for a call that [Store.Refuse] may refuse. Store.mu is held.
+func (s *Server) ask(op Op, zone string) error {
+	if err := s.reach(op); err != nil {
+		return err
+	}
+	if f := s.store.refuse.Load(); f != nil {
+		if code := (*f)(Attempt{Op: op, Server: s.server.Name, Zone: zone}); code != 0 {
+			return s.fail(op, code, zone, "")
+		}
 	}
 	return nil
 }
@@ -158,7 +193,7 @@ func (s *Server) Zones() ([]Zone, error) {
 	st := s.store
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	if err := s.reach(OpListZones); err != nil {
+	if err := s.ask(OpListZones, ""); err != nil {
 		return nil, err
 	}
 	var all []Zone
@@ -187,7 +222,7 @@ func (s *Server) Zone(name string) (Zone, error) {
 
 // open finds a zone or says why not. Store.mu is held.
 func (s *Server) open(op Op, name string) (*zone, error) {
-	if err := s.reach(op); err != nil {
+	if err := s.ask(op, name); err != nil {
 		return nil, err
 	}
 	z := s.lookup(name)
