@@ -309,6 +309,13 @@ func (ch *changes) has(attr string) bool {
 	return false
 }
 
+// fallback sets an attribute that nothing the caller gave sets.
+func (ch *changes) fallback(attr string, value any) {
+	if !ch.has(attr) {
+		ch.add(directory.OpReplace, attr, value)
+	}
+}
+
 // write sends the changes as one modification: all or none. Nothing to change
 // is a success.
 func (ch *changes) write(o *directory.Object, options directory.ModifyOptions) error {

@@ -64,13 +64,13 @@ func (n creation) run(c *call) error {
 	if err := ch.parameters(); err != nil {
 		return err
 	}
+	if err := ch.otherAttributes(); err != nil {
+		return err
+	}
 	if n.attributes != nil {
 		if err := n.attributes(ch, c.String("Name")); err != nil {
 			return err
 		}
-	}
-	if err := ch.otherAttributes(); err != nil {
-		return err
 	}
 	ok, err := c.ShouldProcess(dn)
 	if err != nil || !ok {
@@ -124,9 +124,7 @@ func (c *call) checkDN(path string) error {
 // accountName is sAMAccountName: that of the caller, else the name.
 func (ch *changes) accountName(name, suffix string) {
 	const attr = "sAMAccountName"
-	if !ch.has(attr) {
-		ch.add(directory.OpReplace, attr, name)
-	}
+	ch.fallback(attr, name)
 	for i := range ch.list {
 		change := &ch.list[i]
 		if !strings.EqualFold(change.Name, attr) || len(change.Values) != 1 {
@@ -141,7 +139,7 @@ func (ch *changes) accountName(name, suffix string) {
 // userAttributes: a user is made disabled, whatever was asked for (facts E2).
 func userAttributes(ch *changes, name string) error {
 	ch.accountName(name, "")
-	ch.add(directory.OpReplace, "userAccountControl", ch.c.bits(uacNormal|uacDisabled, "Enabled"))
+	ch.fallback("userAccountControl", ch.c.bits(uacNormal|uacDisabled, "Enabled"))
 	return nil
 }
 
@@ -188,7 +186,7 @@ func (c *call) finishAccount(o *directory.Object, enable bool) error {
 // password; its account name ends in "$" (facts E47).
 func computerAttributes(ch *changes, name string) error {
 	ch.accountName(name, "$")
-	ch.add(directory.OpReplace, "userAccountControl", ch.c.bits(uacWorkstation|uacDisabled, "Enabled"))
+	ch.fallback("userAccountControl", ch.c.bits(uacWorkstation|uacDisabled, "Enabled"))
 	return nil
 }
 
@@ -227,7 +225,7 @@ func groupAttributes(ch *changes, name string) error {
 	if err != nil {
 		return err
 	}
-	ch.add(directory.OpReplace, "groupType", n)
+	ch.fallback("groupType", n)
 	return nil
 }
 

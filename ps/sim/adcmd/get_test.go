@@ -175,6 +175,26 @@ func TestErrorsCarryTheirCode(t *testing.T) {
 		"ActiveDirectoryServer:1316,Microsoft.ActiveDirectory.Management.Commands.NewADUser\nResourceExists\n00000524:", got)
 	got = l.run(`try { Get-ADUser nobody } catch [Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException] { 'caught' } catch { 'missed' }`)
 	assert.Equal(t, "caught", got)
+	for script, typ := range map[string]string{
+		`Get-ADUser nobody`: "Microsoft.ActiveDirectory.Management.ADException",
+		`Set-ADUser alice -ChangePasswordAtLogon $true -PasswordNeverExpires $true`:                               "System.ArgumentException",
+		`Set-ADUser alice -Clear accountExpires`:                                                                  "Microsoft.ActiveDirectory.Management.ADInvalidOperationException",
+		`New-ADOrganizationalUnit Sure; Remove-ADOrganizationalUnit 'OU=Sure,DC=corp,DC=example' -Confirm:$false`: "System.UnauthorizedAccessException",
+	} {
+		assert.Equal(t, "caught", l.run(`try { `+script+` } catch [`+typ+`] { 'caught' } catch { $_.Exception.GetType().FullName }`), script)
+	}
+}
+
+// What an error record says it was about.
+func TestErrorsNameTheirTarget(t *testing.T) {
+	l := newLab(t, "")
+	for script, want := range map[string]string{
+		`Get-ADUser nobody`:                            "nobody ADUser Get-ADUser ADIdentityNotFoundException",
+		`New-ADUser -Name alice -Path '` + staff + `'`: alice + " String New-ADUser ADIdentityAlreadyExistsException",
+		`Set-ADUser alice -SamAccountName bob`:         alice + " String Set-ADUser ADIdentityAlreadyExistsException",
+	} {
+		assert.Equal(t, want, l.run(`try { `+script+` } catch { $i = $_.CategoryInfo; $i.TargetName + ' ' + $i.TargetType + ' ' + $i.Activity + ' ' + $i.Reason }`), script)
+	}
 }
 
 // Facts B23: -Properties * shows of later objects what the first one had.

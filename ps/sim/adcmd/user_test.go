@@ -92,6 +92,7 @@ func TestNewUser(t *testing.T) {
 		"the name is escaped (C21)":    {`New-ADUser -Name 'Doe, Jo' -SamAccountName jo -Path '` + sales + `'; (Get-ADUser jo).DistinguishedName; (Get-ADUser jo).Name`, `CN=Doe\, Jo,` + sales + "\nDoe, Jo", []string{`+CN=Doe\, Jo,` + sales}},
 		"attributes by their names":    {`New-ADUser carol -GivenName C -Surname D -City K -Country DE -OfficePhone 1 -Manager alice; $u = Get-ADUser carol -Properties *; $u.givenName + $u.sn + $u.l + $u.c + $u.telephoneNumber; $u.manager`, "CDKDE1\n" + alice, []string{"+" + carol}},
 		"other attributes":             {`New-ADUser carol -OtherAttributes @{ info = 'i'; otherMobile = '1', '2'; countryCode = 276 }; $u = Get-ADUser carol -Properties info, otherMobile, countryCode; $u.info; $u.otherMobile.Count; $u.countryCode`, "i\n2\n276", []string{"+" + carol}},
+		"SAM among other attributes":   {`New-ADUser carol -OtherAttributes @{ sAMAccountName = 'ca' }; (Get-ADUser ca).Name`, "carol", []string{"+" + carol}},
 		"expires (E9)":                 {`New-ADUser carol -AccountExpirationDate ([datetime]'2027-01-02'); (Get-ADUser carol -Properties AccountExpirationDate).AccountExpirationDate.ToString('yyyy-MM-dd')`, "2027-01-02", []string{"+" + carol}},
 		"WhatIf changes nothing":       {`New-ADUser carol -WhatIf`, "", nil},
 		"primary group (H18)":          {`New-ADUser carol; $u = Get-ADUser carol -Properties primaryGroupID, MemberOf; $u.primaryGroupID; $u.MemberOf.Count`, "513\n0", []string{"+" + carol}},
