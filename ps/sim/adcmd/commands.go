@@ -26,7 +26,7 @@ var readers = []command{
 
 var (
 	newParams = []string{"Name", "Path", "OtherAttributes", "PassThru"}
-	setParams = []string{"Add", "Remove", "Replace", "Clear", "PassThru"}
+	setParams = []string{"Instance", "Add", "Remove", "Replace", "Clear", "PassThru"}
 )
 
 var writers = []command{

@@ -45,11 +45,14 @@ func isCatalog(server string) bool {
 	return strings.HasSuffix(server, ":3268") || strings.HasSuffix(server, ":3269")
 }
 
-// origin is the controller that -Identity, given as an object, was read from.
+// origin is the controller that -Identity or -Instance, given as an object, was
+// read from.
 func (c *call) origin() *directory.DC {
-	if inst, ok := c.bound("Identity").(*dotnet.Instance); ok {
-		if from, ok := inst.Data.(origin); ok {
-			return from.dc
+	for _, param := range []string{"Identity", "Instance"} {
+		if inst, ok := c.bound(param).(*dotnet.Instance); ok {
+			if from, ok := inst.Data.(origin); ok {
+				return from.dc
+			}
 		}
 	}
 	return nil

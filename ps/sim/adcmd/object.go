@@ -4,6 +4,9 @@ import "adgateway/ps/sim/directory"
 
 // setObject is the body of Set-ADUser, Set-ADGroup and their like.
 func setObject(c *call) error {
+	if v := c.bound("Instance"); v != nil {
+		return setInstance(c, v)
+	}
 	o, err := c.identity("userAccountControl", "pwdLastSet", "groupType")
 	if err != nil {
 		return err

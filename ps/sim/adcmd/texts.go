@@ -74,6 +74,10 @@ var texts = map[string][2]string{
 		"Cannot validate argument on parameter '%[1]s'. %[2]s",
 		"Das Argument für den Parameter \"%[1]s\" kann nicht überprüft werden. %[2]s",
 	},
+	"readOnly": {
+		"The property '%[1]s' cannot be set on this object.",
+		"Die Eigenschaft \"%[1]s\" kann für dieses Objekt nicht festgelegt werden.",
+	},
 	"convert": {
 		"Cannot convert '%[2]s' to the type 'System.String' required by parameter '%[1]s'. Specified method is not supported.",
 		"'%[2]s' kann nicht in den Typ 'System.String' konvertiert werden, der für den Parameter '%[1]s' erforderlich ist. Die angegebene Methode wird nicht unterstützt.",
