@@ -75,7 +75,12 @@ func realProcess(t *testing.T) session.Starter {
 
 func TestEveryFaultOfARealProcessEndsTypedAndLeavesNothing(t *testing.T) {
 	starter := realProcess(t)
-	runFaults(t, func() session.Starter { return starter })
+	for _, c := range faultCases {
+		t.Run(c.name(), func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			c.run(t, starter)
+		})
+	}
 }
 
 func TestARealProcessSeesNoneOfOurSecretsAndLeavesWithCodeZero(t *testing.T) {

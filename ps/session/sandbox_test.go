@@ -117,7 +117,7 @@ func TestALoopWithoutEndIsStoppedOnTheSandboxEngine(t *testing.T) {
 	}{{"Wait-TestForever", 0}, {"Wait-TestAfterStep", 1}} {
 		s := sandbox(t)
 		began := time.Now()
-		_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: 300 * time.Millisecond})
+		_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: time.Second})
 		e := ps.AsError(err)
 		assert.Equal(t, ps.KindTimeout, e.Kind)
 		assert.Equal(t, ps.OutcomeUnknown, e.Outcome)

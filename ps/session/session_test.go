@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"adgateway/ps"
@@ -118,7 +119,7 @@ func TestSessionAnswersAndLeavesInGoodOrder(t *testing.T) {
 }
 
 // Every row is run in this process and in a real one.
-var faultCases = []struct {
+type faultCase struct {
 	script  string
 	write   bool
 	limit   time.Duration
@@ -127,7 +128,9 @@ var faultCases = []struct {
 	steps   int
 	message string // a part of the error's text
 	alive   bool   // the session can go on
-}{
+}
+
+var faultCases = []faultCase{
 	{script: "Get-GatewayNothing", alive: true},
 	{script: "Get-GatewayNoise", alive: true},
 	{script: "Get-GatewayStderrFlood", alive: true},
@@ -146,7 +149,7 @@ var faultCases = []struct {
 
 	{script: "Wait-GatewayForever", limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeNone, message: "did not end within 50ms"},
 	{script: "Wait-GatewayForever", write: true, limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeUnknown},
-	{script: "Wait-GatewayAfterStep", write: true, limit: 200 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeUnknown, steps: 1},
+	{script: "Wait-GatewayAfterStep", write: true, limit: time.Second, kind: ps.KindTimeout, outcome: ps.OutcomeUnknown, steps: 1},
 	{script: "Wait-GatewayInsideFrame", limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeNone},
 
 	{script: "Send-GatewayWrongId", kind: ps.KindDied, outcome: ps.OutcomeNone, message: `end frame with id "999"`},
@@ -170,51 +173,57 @@ var faultCases = []struct {
 }
 
 func TestEveryFaultEndsTypedAndLeavesNothing(t *testing.T) {
-	runFaults(t, func() session.Starter { return &sessiontest.Process{Scripts: sessiontest.Faults} })
-}
-
-func runFaults(t *testing.T, starter func() session.Starter) {
+	// The clock of a bubble stands still while anything runs, and its end waits
+	// for every goroutine.
 	for _, c := range faultCases {
-		name := c.script
-		if c.write {
-			name += " as a write"
-		}
-		t.Run(name, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
-			cfg := config(starter())
-			cfg.MaxOutput = 8 << 20
-			s := start(t, cfg)
-			limit := c.limit
-			if limit == 0 {
-				limit = patience
-			}
-			result, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: c.write, Limit: limit})
-			if c.kind == "" {
-				require.NoError(t, err)
-				require.NotNil(t, result)
-			} else {
-				require.Error(t, err)
-				require.IsType(t, &ps.Error{}, err)
-				e := ps.AsError(err)
-				assert.Equal(t, c.kind, e.Kind)
-				assert.Equal(t, c.outcome, e.Outcome)
-				assert.Len(t, e.Steps, c.steps)
-				assert.Contains(t, err.Error(), c.message)
-			}
-			if c.alive {
-				_, err := s.Run(t.Context(), ps.Request{Script: "Get-GatewayNothing"})
-				require.NoError(t, err)
-				require.NoError(t, s.Close(t.Context()))
-				return
-			}
-			select {
-			case <-s.Dead():
-			case <-time.After(patience):
-				t.Fatal("the session lives on after a surprise")
-			}
-			_, err = s.Run(t.Context(), ps.Request{Script: "Get-GatewayNothing"})
-			assert.Equal(t, ps.KindDied, ps.AsError(err).Kind)
-			s.Kill()
+		t.Run(c.name(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.run(t, &sessiontest.Process{Scripts: sessiontest.Faults})
+			})
 		})
 	}
+}
+
+func (c faultCase) name() string {
+	if c.write {
+		return c.script + " as a write"
+	}
+	return c.script
+}
+
+func (c faultCase) run(t *testing.T, starter session.Starter) {
+	cfg := config(starter)
+	cfg.MaxOutput = 8 << 20
+	s := start(t, cfg)
+	limit := c.limit
+	if limit == 0 {
+		limit = patience
+	}
+	result, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: c.write, Limit: limit})
+	if c.kind == "" {
+		require.NoError(t, err)
+		require.NotNil(t, result)
+	} else {
+		require.Error(t, err)
+		require.IsType(t, &ps.Error{}, err)
+		e := ps.AsError(err)
+		assert.Equal(t, c.kind, e.Kind)
+		assert.Equal(t, c.outcome, e.Outcome)
+		assert.Len(t, e.Steps, c.steps)
+		assert.Contains(t, err.Error(), c.message)
+	}
+	if c.alive {
+		_, err := s.Run(t.Context(), ps.Request{Script: "Get-GatewayNothing"})
+		require.NoError(t, err)
+		require.NoError(t, s.Close(t.Context()))
+		return
+	}
+	select {
+	case <-s.Dead():
+	case <-time.After(patience):
+		t.Fatal("the session lives on after a surprise")
+	}
+	_, err = s.Run(t.Context(), ps.Request{Script: "Get-GatewayNothing"})
+	assert.Equal(t, ps.KindDied, ps.AsError(err).Kind)
+	s.Kill()
 }

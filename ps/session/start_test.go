@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"adgateway/ps"
@@ -65,19 +66,20 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
-			cfg := config(c.process)
-			if c.timeout > 0 {
-				cfg.StartTimeout = c.timeout
-			}
-			s, err := session.Start(t.Context(), cfg)
-			require.Error(t, err)
-			require.Nil(t, s)
-			require.IsType(t, &ps.Error{}, err)
-			assert.Equal(t, c.kind, ps.AsError(err).Kind)
-			assert.Contains(t, err.Error(), c.message)
-			assert.NotContains(t, err.Error(), "FromBase64String", "the boot line must not be quoted")
-			assert.Less(t, len(err.Error()), 1000)
+			synctest.Test(t, func(t *testing.T) {
+				cfg := config(c.process)
+				if c.timeout > 0 {
+					cfg.StartTimeout = c.timeout
+				}
+				s, err := session.Start(t.Context(), cfg)
+				require.Error(t, err)
+				require.Nil(t, s)
+				require.IsType(t, &ps.Error{}, err)
+				assert.Equal(t, c.kind, ps.AsError(err).Kind)
+				assert.Contains(t, err.Error(), c.message)
+				assert.NotContains(t, err.Error(), "FromBase64String", "the boot line must not be quoted")
+				assert.Less(t, len(err.Error()), 1000)
+			})
 		})
 	}
 }
