@@ -145,7 +145,7 @@ func TestRandomWrites(t *testing.T) {
 	for _, lag := range []time.Duration{0, time.Minute} {
 		t.Run(lag.String(), func(t *testing.T) {
 			dc, clock := lab(t, func(o *Options) { o.ReplicationLag = lag })
-			r := rand.New(rand.NewPCG(1, uint64(lag)))
+			r := rand.New(rand.NewPCG(3, uint64(lag)))
 			w := &writer{r: r, dcs: dc.domain.DCs()}
 			w.refresh(t)
 			codes := map[int]int{}

@@ -93,10 +93,14 @@ func (d *Domain) enqueue(t *tx) {
 		return
 	}
 	st := stamp{t.now.UnixNano(), t.dc.index}
-	steps := make([]message, len(t.steps))
-	for i, s := range t.steps {
-		steps[i] = s.message()
-		t.rep.stamps[stampKey{steps[i].guid, steps[i].what()}] = st
+	steps := make([]message, 0, len(t.steps))
+	for _, s := range t.steps {
+		if s.silent {
+			continue // a link to an object that dies: its death says so
+		}
+		m := s.message()
+		steps = append(steps, m)
+		t.rep.stamps[stampKey{m.guid, m.what()}] = st
 	}
 	for i, r := range d.all {
 		if r != t.rep {
