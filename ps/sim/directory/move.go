@@ -158,6 +158,21 @@ func (t *tx) mayDelete(n *node) *Error {
 	return nil
 }
 
+// mayDeleteWith is mayDelete for an object in a tree that goes as a whole: a
+// primary group may go together with all who have it.
+func (t *tx) mayDeleteWith(tree, n *node) *Error {
+	err := t.mayDelete(n)
+	if err == nil || !n.isGroup() || n.first(t.rep.sch.critical) == "TRUE" || !t.rep.hasPrimaryMembers(n) {
+		return err
+	}
+	for _, m := range t.rep.having(t.rep.sch.primaryGroup, itoa(int64(n.sid.RID()))) {
+		if !m.under(tree) {
+			return err
+		}
+	}
+	return nil
+}
+
 // DeleteTree removes the object and everything below it, as the tree-delete
 // control does: the right DeleteTree is checked on the root only (facts E43),
 // so a protected root is 5 and protected children go. A critical object
@@ -186,7 +201,7 @@ func (t *tx) deleteTree(ref string) *Error {
 	}
 	nodes := subtree(n)
 	for _, m := range nodes[1:] {
-		if bad := t.mayDelete(m); bad != nil && !(bad.Code == CodeCannotDelete && m.isGroup() && m.first(t.rep.sch.critical) != "TRUE") {
+		if bad := t.mayDeleteWith(n, m); bad != nil {
 			return fail(CodeCriticalObject, KindProtected, m.dn(), "%s", bad.Detail)
 		}
 	}

@@ -423,6 +423,15 @@ func TestDeleteTree(t *testing.T) {
 	// a critical object below
 	require.NoError(t, dc.Move(bg, "CN=DC2,OU=Domain Controllers,"+root, empty))
 	unchanged(t, dc, func() { requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, empty)) })
-	// someone's primary group outside may go with its tree only when no one needs it
+	// a primary group goes only together with all who have it (facts E28)
+	nest := "OU=Trailing blank\\ ," + odd
+	g, err := dc.Add(bg, "CN=pg,"+nest, Attr("objectClass", "group"), Attr("sAMAccountName", "pg"), Attr("member", "CN=Photo Paula,"+odd))
+	require.NoError(t, err)
+	require.NoError(t, dc.Modify(bg, "CN=Photo Paula,"+odd, []Change{{OpReplace, "primaryGroupID", []any{int64(g.SID.RID())}}}, ModifyOptions{}))
+	unchanged(t, dc, func() {
+		requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, nest))
+		requireCode(t, CodeCannotDelete, KindProtected, dc.Delete(bg, g.GUID.Ref()))
+	})
+	require.NoError(t, dc.DeleteTree(bg, odd))
 	requireSound(t, dc.rep)
 }
