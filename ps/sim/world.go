@@ -221,8 +221,8 @@ type Example struct {
 	Zone string // a zone with records
 }
 
-// Example picks a user and a zone of the world. The user is empty when there is
-// none but built-in ones.
+// Example picks a user and a zone of the world, a user with a name that needs no
+// quoting where there is one. The user is empty when there are only built-in ones.
 func (w *World) Example(ctx context.Context) Example {
 	example := Example{Zone: w.Directory.DNSName()}
 	for _, dc := range w.Directory.DCs() {
@@ -230,47 +230,27 @@ func (w *World) Example(ctx context.Context) Example {
 			Filter:     "(&(objectCategory=person)(objectClass=user)(!(isCriticalSystemObject=TRUE)))",
 			Attributes: []string{"sAMAccountName"},
 			Scope:      directory.ScopeSubtree,
-			Limit:      1,
+			Limit:      examplesTried,
 		})
-		if err == nil && len(users) > 0 {
-			example.User = users[0].String("sAMAccountName")
-			break
+		if err != nil {
+			continue
+		}
+		for _, user := range users {
+			name := user.String("sAMAccountName")
+			plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == ""
+			if example.User == "" || plain {
+				example.User = name
+			}
+			if plain {
+				return example
+			}
+		}
+		if example.User != "" {
+			return example
 		}
 	}
 	return example
 }
 
-// Snapshot is all that can be changed in a world at one moment.
-type Snapshot struct {
-	directory *directory.Snapshot
-	dns       zones.Snapshot
-}
-
-// Snapshot takes one, as the first domain controller sees the directory.
-func (w *World) Snapshot() (Snapshot, error) {
-	objects, err := w.Directory.DCs()[0].Snapshot()
-	return Snapshot{directory: objects, dns: w.DNS.Snapshot()}, err
-}
-
-// Compare tells what differs in a later snapshot, one line each, in a fixed
-// order: "+ DN" and "- DN" for objects, "~ DN attribute" for each attribute,
-// the same for lines of zones. Nothing: equal.
-func (s Snapshot) Compare(later Snapshot) []string {
-	var lines []string
-	for _, d := range s.directory.Compare(later.directory) {
-		switch {
-		case d.DN == "":
-			lines = append(lines, "+ "+d.NewDN)
-		case d.NewDN == "":
-			lines = append(lines, "- "+d.DN)
-		default:
-			if d.DN != d.NewDN {
-				lines = append(lines, "~ "+d.DN+" -> "+d.NewDN)
-			}
-			for _, change := range d.Changes {
-				lines = append(lines, "~ "+d.NewDN+" "+change.Name)
-			}
-		}
-	}
-	return append(lines, zones.Compare(s.dns, later.dns)...)
-}
+// examplesTried is how many users Example looks at.
+const examplesTried = 200

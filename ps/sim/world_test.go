@@ -71,6 +71,8 @@ func TestWorldOfOwnFiles(t *testing.T) {
 		"(Get-ADUser -Identity ann).DistinguishedName",
 		"(Get-DnsServerResourceRecord -ZoneName test.local -Name www -RRType CName).RecordData.HostNameAlias"))
 	assert.Equal(t, Example{User: "ann", Zone: "test.local"}, w.Example(context.Background()))
+	builtIn := newWorld(t, Options{}).Example(context.Background())
+	assert.Regexp(t, `^[\w.-]+$`, builtIn.User, "it goes into a command line")
 }
 
 // A file of a built-in zone's name takes its place.
