@@ -341,3 +341,36 @@ func TestVersion(t *testing.T) {
 	assert.Contains(t, string(got.Result[0]), `"version":"1.2.3","commit":"abc","built":"2026-01-02","go":"go`)
 	assert.Contains(t, string(got.Result[0]), `"engine":"sandbox"`)
 }
+
+func TestWhereCredentialsMayStand(t *testing.T) {
+	bearer := "Bearer " + allToken
+	for name, c := range map[string]struct {
+		headers    []string
+		query      string
+		allowQuery bool
+		status     int
+	}{
+		"Auth-Token":             {[]string{"Auth-Token: " + bearer}, "", false, 200},
+		"Authorization":          {[]string{"Auth-Token: ", "Authorization: " + bearer}, "", false, 200},
+		"both alike":             {[]string{"Auth-Token: " + bearer, "Authorization: " + bearer}, "", false, 200},
+		"both, different":        {[]string{"Auth-Token: " + bearer, "Authorization: Bearer x"}, "", false, 400},
+		"Basic":                  {[]string{"Auth-Token: Basic YmFzaWM6cGFzcw=="}, "", false, 200},
+		"Basic, wrong password":  {[]string{"Auth-Token: Basic YmFzaWM6cGFzeA=="}, "", false, 401},
+		"query":                  {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + allToken, false, 400},
+		"query, allowed":         {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + allToken, true, 200},
+		"query, allowed, wrong":  {[]string{"Auth-Token: "}, "?Auth-Token=Bearer+x", true, 401},
+		"query and header alike": {[]string{"Auth-Token: " + bearer}, "?Auth-Token=Bearer+" + allToken, true, 200},
+		"none":                   {[]string{"Auth-Token: "}, "", true, 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
+				static := testAuth(t)
+				static.Header.AllowQuery = c.allowQuery
+				require.NoError(t, static.AddUser("pass", &auth.Principal{Name: "basic", Scopes: []auth.Scope{auth.All}}))
+				o.Auth = static
+			})
+			w := call(s, "GET", "/api/OU/All"+c.query, "", c.headers...)
+			assert.Equal(t, c.status, w.Code, w.Body)
+		})
+	}
+}
