@@ -81,7 +81,7 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 		h.garbled = true
 		h.complain(parseErrorText(parse, line))
 	case errors.As(err, &thrown):
-		h.complain(recordText(thrown.Record, true))
+		h.complain(recordText(thrown.Record, thrown.Thrown))
 	case errors.As(err, &exit):
 		return exit.Code, false, true
 	case ctx.Err() != nil:

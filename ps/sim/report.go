@@ -27,19 +27,19 @@ func (h *host) streams() interp.Streams {
 }
 
 // recordText is an error as the console shows it: what it is about, and the message.
-func recordText(rec *dotnet.ErrorRecord, ended bool) string {
+func recordText(rec *dotnet.ErrorRecord, thrown bool) string {
 	text := rec.Details
 	if text == "" && rec.Exception != nil {
 		text = rec.Exception.Message
 	}
-	return errorSubject(rec, ended) + ": " + text + "\n"
+	return errorSubject(rec, thrown) + ": " + text + "\n"
 }
 
 // errorSubject is the word before the message: "Exception" for what was thrown,
 // else the command, else the category, else the type of the exception.
-func errorSubject(rec *dotnet.ErrorRecord, ended bool) string {
+func errorSubject(rec *dotnet.ErrorRecord, thrown bool) string {
 	switch {
-	case ended && rec.Activity == "" && rec.Category == dotnet.OperationStopped:
+	case thrown:
 		return "Exception"
 	case rec.Activity != "":
 		return rec.Activity
