@@ -13,6 +13,7 @@ import (
 type answer struct {
 	boot    bool // the answer to the boot line: a ready or an error frame, nothing else
 	write   bool
+	sent    bool // the line, or some of it, may have reached the process
 	records func(json.RawMessage) error
 
 	steps   []ps.Step

@@ -59,6 +59,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	a := &answer{write: req.Write, records: req.Records}
 	select {
 	case s.lines <- line:
+		a.sent = true
 	case <-s.broken:
 	}
 	s.collect(r, a)
@@ -148,7 +149,7 @@ func (s *Session) cutOff(a *answer) error {
 	e := *s.cause
 	s.mu.Unlock()
 	e.Steps, e.Outcome = a.steps, ps.OutcomeNone
-	if a.write {
+	if a.write && a.sent {
 		e.Outcome = ps.OutcomeUnknown
 	}
 	return &e
