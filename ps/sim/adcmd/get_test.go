@@ -226,3 +226,33 @@ func TestDefaultProperties(t *testing.T) {
 		assert.Equal(t, " "+c.want, names, c.script)
 	}
 }
+
+// What scripts do with the values they get.
+func TestValuesInScripts(t *testing.T) {
+	l := newLab(t, "")
+	const readers = "CN=Readers," + staff
+	for name, c := range map[string]struct{ script, want string }{
+		"-contains":            {`(Get-ADUser alice -Properties MemberOf).MemberOf -contains '` + readers + `'`, "True"},
+		"-join":                {`(Get-ADUser alice -Properties otherMobile).otherMobile -join ';'`, "1;2"},
+		"a cast":               {`([string[]]@((Get-ADUser alice -Properties MemberOf).MemberOf)).Length`, "1"},
+		"foreach":              {`foreach ($m in (Get-ADUser alice -Properties otherMobile).otherMobile) { 'm' + $m }`, "m1\nm2"},
+		"a pipeline":           {`(Get-ADUser alice -Properties otherMobile).otherMobile | ForEach-Object { 'm' + $_ }`, "m1\nm2"},
+		"JSON of one (B21)":    {`ConvertTo-Json -Compress -InputObject @{ m = (Get-ADUser alice -Properties MemberOf).MemberOf }`, `{"m":["` + readers + `"]}`},
+		"JSON of none":         {`ConvertTo-Json -Compress -InputObject @{ m = (Get-ADUser bob -Properties MemberOf).MemberOf }`, `{"m":[]}`},
+		"JSON of a SID (B13)":  {`(ConvertTo-Json -Compress -InputObject (Get-ADUser alice).SID) -like '{"BinaryLength":28,"AccountDomainSid":{*},"Value":"S-1-5-21-*"}'`, "True"},
+		"types":                {`$u = Get-ADUser alice -Properties whenCreated, userAccountControl, lastLogon; $u.ObjectGUID -is [guid]; $u.whenCreated -is [datetime]; $u.userAccountControl -is [int]; $u.lastLogon -is [long]; $u.Enabled -is [bool]`, "True\nTrue\nTrue\nTrue\nTrue"},
+		"a date in UTC (B26)":  {`(Get-ADUser alice -Properties whenCreated).whenCreated.ToUniversalTime().ToString('o')`, "2026-03-01T12:00:00.0000000Z"},
+		"is of a base type":    {`(Get-ADUser alice) -is [Microsoft.ActiveDirectory.Management.ADObject]`, "True"},
+		"a GUID as text":       {`([string](Get-ADUser alice).ObjectGUID).Length`, "36"},
+		"names of properties":  {`(Get-ADUser alice).PSObject.Properties.Name -contains 'SamAccountName'`, "True"},
+		"Where-Object":         {`@(Get-ADUser -Filter * -SearchBase '` + staff + `' | Where-Object { $_.Name -like 'b*' }).Count`, "2"},
+		"Sort by property":     {`Get-ADUser -Filter * -SearchBase '` + staff + `' | Sort-Object -Property Name -Descending | ForEach-Object { $_.Name }`, "Boss\nbob\nalice"},
+		"splatting":            {`$a = @{ LDAPFilter = '(sAMAccountName=bob)'; SearchScope = 'Subtree'; ResultSetSize = $null; Properties = @('mail') }; (Get-ADUser @a).Name`, "bob"},
+		"an enumeration value": {`(Get-ADGroup Readers).GroupScope -eq 'Global'; [int](Get-ADGroup Readers).GroupCategory`, "True\n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.t = t
+			assert.Equal(t, c.want, l.run(c.script))
+		})
+	}
+}
