@@ -27,7 +27,8 @@
 // the set, for switches the parameter table (SYNTAX cannot show a mandatory
 // switch). A page that marks no default set leaves DefaultSet empty: a call that
 // fits several sets is then ambiguous. A Remove cmdlet that supports
-// confirmation prompts even where its page forgets to say so (facts A36).
+// confirmation prompts even where its page forgets to say so (facts A36). A
+// parameter is missing in versions older than the release its own text names.
 package cmdlets
 
 import "strings"

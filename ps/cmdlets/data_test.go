@@ -32,6 +32,11 @@ type docCmdlet struct {
 	Outputs        []string   `json:"outputs"`
 	Sets           []docSet   `json:"parameterSets"`
 	Params         []docParam `json:"parameters"`
+	Anomalies      []struct {
+		Kind  string   `json:"kind"`
+		Param string   `json:"param"`
+		In    []string `json:"in"`
+	} `json:"docAnomalies"`
 }
 
 type docSet struct {
@@ -175,6 +180,12 @@ func compactParam(t *testing.T, cmdlet string, d docCmdlet, p docParam) wirePara
 		Name: p.Name, Type: shortType(p.Type), Values: p.Values, LDAP: p.LDAPName,
 		Ident: p.Identifiers, Wildcard: p.Wildcard, Missing: p.MissingIn, Aliases: p.Aliases,
 	}
+	// A page of a version older than the parameter's release has it by mistake.
+	for _, a := range d.Anomalies {
+		if a.Kind == "listedBeforeItsRelease" && a.Param == p.Name {
+			w.Missing = append(append([]string(nil), a.In...), w.Missing...)
+		}
+	}
 	for _, f := range p.PerSet {
 		if len(w.Aliases) == 0 {
 			w.Aliases = f.Aliases
@@ -292,10 +303,10 @@ func TestEveryCmdletIsReadAsTheContractSaysIt(t *testing.T) {
 				}
 			}
 			for _, p := range c.Params {
+				if name == "New-ADServiceAccount" && p.Name == "CreateDelegatedServiceAccount" {
+					continue // in no SYNTAX of the base version: its sets come from the table
+				}
 				for _, in := range p.PerSet {
-					if len(p.MissingIn) > 0 {
-						continue // its sets come from the table, not from SYNTAX
-					}
 					assert.True(t, setHas(d, in.Set, p.Name), "%s -%s is not in %s", name, p.Name, in.Set)
 				}
 			}
