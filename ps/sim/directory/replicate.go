@@ -290,7 +290,7 @@ func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
 		return name
 	}
 	if c.wins(other) {
-		solved.place(other, parent, conflictName(other.guid, name))
+		solved.place(other, parent, conflictName(other.guid, RDN{other.rdnType, other.rdn}))
 		return name
 	}
 	return conflictName(n.guid, name)
