@@ -100,12 +100,9 @@ func convertNumber(v any, t *Type) (any, error) {
 			return nil, castErrorCause("InvalidCastIConvertible", v, t,
 				ExceptionNamed("System.InvalidCastException", "Invalid cast from 'Char' to '%s'.", t.ShortName()))
 		}
+	case BigInteger:
+		return convertText(string(n), t)
 	case bool, Enum:
-	case *Instance:
-		if n.Type == TSwitch {
-			return nil, finalCastError(v, t)
-		}
-		return nil, finalCastError(v, t)
 	default:
 		if rank(v) == notNumber {
 			return nil, finalCastError(v, t)

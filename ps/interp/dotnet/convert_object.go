@@ -273,6 +273,6 @@ func declareConverters() {
 	converters = map[*Type]func(any, *Type) (any, error){
 		TChar: convertChar, THashtable: convertHashtable, TOrderedDictionary: convertHashtable,
 		TPSCustomObject: convertCustomObject, TType: convertType, TSwitch: convertSwitch,
-		TDateTime: convertDateTime, TTimeSpan: convertTimeSpan, TArrayList: convertList,
+		TArray: func(v any, _ *Type) (any, error) { return convertArray(v, TObjectArray) }, TDateTime: convertDateTime, TTimeSpan: convertTimeSpan, TArrayList: convertList,
 	}
 }

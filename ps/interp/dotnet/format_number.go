@@ -232,7 +232,7 @@ func formatG(v any, precision int, letter byte) string {
 		if strings.Contains(mantissa, ".") {
 			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 		}
-		return fmt.Sprintf("%s%c%+03d", mantissa, letter, n)
+		return fmt.Sprintf("%s%c%+03d", mantissa, letter-'G'+'E', n)
 	}
 	fixed := strconv.FormatFloat(asFloat(v), 'f', max(precision-1-n, 0), 64)
 	if strings.Contains(fixed, ".") {

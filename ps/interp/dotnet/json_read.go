@@ -165,7 +165,10 @@ func (r *jsonReader) number() any {
 	}
 	if strings.Trim(s, "-0123456789") == "" && len(s) < 400 {
 		if n, ok := new(big.Int).SetString(s, 10); ok {
-			return narrow(n)
+			if n.IsInt64() {
+				return n.Int64()
+			}
+			return BigInteger(n.String())
 		}
 	}
 	if f, ok := parseFloat(s); ok {

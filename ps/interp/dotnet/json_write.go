@@ -139,6 +139,8 @@ func (w *jsonWriter) rare(v any, depth int) {
 		w.out = append(w.out, s...)
 	case uint64:
 		w.out = strconv.AppendUint(w.out, x, 10)
+	case BigInteger:
+		w.out = append(w.out, x...)
 	default:
 		if n, ok := asInt64(v); ok {
 			w.out = strconv.AppendInt(w.out, n, 10)

@@ -67,7 +67,12 @@ func Add(l, r any) (any, error) {
 	case string:
 		return addText(x, ToText(r))
 	case Char:
-		return addText(CharString(x), ToText(r))
+		switch y := r.(type) {
+		case string:
+			return addText(CharString(x), y)
+		case Char:
+			return addText(CharString(x), CharString(y))
+		}
 	case *Hashtable:
 		return addTables(x, r)
 	case DateTime:
@@ -360,7 +365,7 @@ func wholeArithmetic(op string, a, b any, level numeric) (any, error) {
 			return asFloat(a) / asFloat(b), nil
 		}
 	}
-	for _, t := range []*Type{wholeType(level, a, b)} {
+	if t := wholeType(level, a, b); t != nil {
 		if n, ok := fitInt(&result, t); ok {
 			return n, nil
 		}
@@ -369,7 +374,8 @@ func wholeArithmetic(op string, a, b any, level numeric) (any, error) {
 	return f, nil
 }
 
-// wholeType is the type both operands fit in: int, uint, long or ulong.
+// wholeType is the type both operands fit in: int, uint, long or ulong; nil for
+// an unsigned type beside a negative number, which only a double holds.
 func wholeType(level numeric, a, b any) *Type {
 	signed := func(v any) bool {
 		n, ok := asInt64(v)
@@ -377,15 +383,15 @@ func wholeType(level numeric, a, b any) *Type {
 	}
 	switch level {
 	case numUint:
-		if rank(a) == rank(b) {
-			return TUInt32
+		if signed(a) || signed(b) {
+			return nil
 		}
-		return TInt64
+		return TUInt32
 	case numLong:
 		return TInt64
 	case numUlong:
 		if signed(a) || signed(b) {
-			return TInt64
+			return nil
 		}
 		return TUInt64
 	default:

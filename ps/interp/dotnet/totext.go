@@ -91,6 +91,8 @@ func Text(v any) string {
 		return v.String()
 	case Category:
 		return v.String()
+	case BigInteger:
+		return string(v)
 	}
 	if i, ok := asInt64(v); ok {
 		return strconv.FormatInt(i, 10)

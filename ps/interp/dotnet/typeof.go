@@ -72,6 +72,8 @@ func TypeOf(v any) *Type {
 		return v.Type
 	case Category:
 		return TErrorCategory
+	case BigInteger:
+		return tBigInteger
 	default:
 		return typeOfObject(v)
 	}

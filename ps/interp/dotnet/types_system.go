@@ -35,7 +35,10 @@ func declareSystem() {
 	}})
 	declareStopwatch()
 	declareNet()
+	tBigInteger = Register(Class{Name: "System.Numerics.BigInteger", Aliases: []string{"bigint"}, Kind: KindStruct})
 }
+
+var tBigInteger *Type
 
 // declareValues declares Guid and Version.
 func declareValues() {

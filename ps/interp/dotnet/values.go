@@ -38,6 +38,10 @@ type Guid [16]byte
 // Version is System.Version; -1 marks a part that is not there.
 type Version struct{ Major, Minor, Build, Revision int32 }
 
+// BigInteger is a whole number beyond Int64, in decimal digits: JSON can hold
+// one. Scripts can convert it and write it, not calculate with it.
+type BigInteger string
+
 // Enum is a value of an enumeration.
 type Enum struct {
 	Type  *Type

@@ -1,0 +1,196 @@
+package dotnet
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestUTF16Semantics(t *testing.T) {
+	assert.Equal(t, 3, Length("a😀"))
+	assert.Equal(t, Char(0xD83D), UnitAt("a😀b", 1))
+	assert.Equal(t, Char(0xDE00), UnitAt("a😀b", 2))
+	assert.Equal(t, Char('b'), UnitAt("a😀b", 3))
+	half := Slice("😀", 0, 1)
+	assert.Equal(t, "\xed\xa0\xbd", half)
+	assert.Equal(t, 1, Length(half))
+	assert.Equal(t, "😀", Concat(half, Slice("😀", 1, 1)))
+	assert.Equal(t, "😀", Concat(CharString(0xD83D), CharString(0xDE00)))
+	assert.Equal(t, "STRAßE ÄÖ", ToUpper("straße äö"))
+	assert.Equal(t, "i̇", ToLower("i̇"))
+	assert.False(t, EqualFold("\u212A", "k"), "the Kelvin sign is not k")
+	assert.True(t, EqualFold("ÄÖÜ", "äöü"))
+	assert.Equal(t, "�", string(ToUTF8(half)))
+}
+
+// The same answers as working on []uint16 gives.
+func FuzzSlice(f *testing.F) {
+	f.Add("a😀b\xed\xa0\xbd", 1, 2)
+	f.Add("", 0, 0)
+	f.Add("ASCII only", 3, 4)
+	f.Fuzz(func(t *testing.T, raw string, start, count int) {
+		s := FromUnits(utf16.Encode([]rune(raw)))
+		units := Units(s)
+		require.Equal(t, len(units), Length(s))
+		require.Equal(t, s, FromUnits(units))
+		if start < 0 || count < 0 || start > len(units) || count > len(units)-start {
+			return
+		}
+		part := Slice(s, start, count)
+		require.Equal(t, FromUnits(units[start:start+count]), part)
+		require.Equal(t, s, Concat(Slice(s, 0, start), part, Slice(s, start+count, len(units)-start-count)))
+		if start < len(units) {
+			require.Equal(t, Char(units[start]), UnitAt(s, start))
+		}
+	})
+}
+
+func TestFromUTF8ReplacesLikeTheFramework(t *testing.T) {
+	for in, want := range map[string]string{
+		"ok": "ok", "\xff": "�", "\xe2\x82": "�", "\xe2\x82x": "�x", "\xed\xa0\x80": "���", "\xf0\x9f\x98": "�", "\xc0\xaf": "��", "a\x80b": "a�b",
+	} {
+		assert.Equal(t, want, FromUTF8([]byte(in)), "%q", in)
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	for _, c := range []struct {
+		page any
+		text string
+		want []byte
+	}{
+		{int32(65001), "é", []byte{0xC3, 0xA9}}, {int32(1200), "A😀", []byte{0x41, 0, 0x3D, 0xD8, 0, 0xDE}}, {int32(1201), "A", []byte{0, 0x41}},
+		{int32(20127), "aé", []byte{'a', '?'}}, {int32(0), "€é日", []byte{0x80, 0xE9, '?'}}, {"iso-8859-1", "é€", []byte{0xE9, '?'}},
+	} {
+		enc, err := CallStatic(TEncoding, "GetEncoding", []any{c.page})
+		require.NoError(t, err)
+		v, err := CallMethod(enc, "GetBytes", []any{c.text})
+		require.NoError(t, err)
+		assert.Equal(t, c.want, v.(*Bytes).B, "%v", c.page)
+	}
+	enc, _, _ := GetStatic(TEncoding, "Unicode")
+	v, err := CallMethod(enc, "GetString", []any{&Bytes{B: []byte{0x3D, 0xD8, 0, 0xDE, 0, 0xD8, 9}}})
+	require.NoError(t, err)
+	assert.Equal(t, "😀��", v)
+	_, err = CallStatic(TEncoding, "GetEncoding", []any{int32(437)})
+	assert.Equal(t, "NotSupportedException", AsRecord(err).ErrorID)
+}
+
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		text, pattern string
+		want          bool
+	}{
+		{"abc", "A*", true}, {"abc", "a?c", true}, {"a[b", "a`[b", true}, {"abc", "[a-c]bc", true}, {"abc", "", false}, {"", "*", true}, {"a*c", "a`*c", true},
+		{"abc", "a`*c", false}, {"[x]", "`[x`]", true}, {"b", "[]b]", true}, {"]", "[]b]", true}, {"a[", "a[", true}, {"ÄB", "ä*", true}, {"a-", "a[x-]", true},
+		{"😀", "?", true}, {"abcabc", "*abc", true}, {"ab", "a*b*c", false}, {"a`b", "a``b", true},
+	} {
+		assert.Equal(t, c.want, Like(c.text, c.pattern, false), "%s -like %s", c.text, c.pattern)
+	}
+	assert.False(t, Like("abc", "A*", true))
+	start := time.Now()
+	Like(strings.Repeat("a", 20000), strings.Repeat("*a", 200)+"b", false)
+	assert.Less(t, time.Since(start), 5*time.Second)
+}
+
+func FuzzLike(f *testing.F) {
+	f.Add("abc", "a*c")
+	f.Add("[x", "`[?")
+	f.Add("a😀", "a[!-~]")
+	f.Fuzz(func(t *testing.T, text, pattern string) {
+		if len(text)*len(pattern) > 1<<16 {
+			return
+		}
+		text, pattern = FromUTF8([]byte(text)), FromUTF8([]byte(pattern))
+		Like(text, pattern, false)
+		require.True(t, Like(text, EscapeWildcard(text), true), "escaped text matches itself")
+		require.True(t, Like(text, EscapeWildcard(text)+"*", false))
+		require.True(t, Like(text, "*", true))
+	})
+}
+
+func FuzzFormat(f *testing.F) {
+	for _, seed := range []string{"{0}", "{0,-5:N2}|{1}", "{{x}}", "{0:#,##0.00;(0)}", "{1:yyyy-MM-dd'T'HH}", "{0:e3}", "{", "{0:"} {
+		f.Add(seed, 1234.5)
+	}
+	limit := MaxStringLength
+	f.Cleanup(func() { MaxStringLength = limit })
+	MaxStringLength = 1 << 16
+	f.Fuzz(func(t *testing.T, format string, n float64) {
+		format = FromUTF8([]byte(format))
+		for _, arg := range []any{n, int32(n), dec("1.5"), date("2024-01-02"), TimeSpan(12345678), "text", Guid{}} {
+			s, err := Format(format, []any{arg, arg})
+			if err != nil {
+				var stopped *LimitError
+				if r := AsRecord(err); r == nil {
+					require.ErrorAs(t, err, &stopped)
+				}
+				continue
+			}
+			require.LessOrEqual(t, len(s), 2*MaxStringLength)
+		}
+		escaped := strings.NewReplacer("{", "{{", "}", "}}").Replace(format)
+		s, err := Format(escaped, nil)
+		require.NoError(t, err)
+		require.Equal(t, format, s)
+	})
+}
+
+func FuzzConvertText(f *testing.F) {
+	for _, seed := range []string{"12", "0x10", "1kb", "1,000.5", "2024-01-02T03:04:05Z", "1.02:03:04", "{A1B2C3D4-0000-1111-2222-333344445555}", "Monday", "1.2.3", "", "-", "1e400"} {
+		f.Add(seed)
+	}
+	targets := []string{"int", "long", "byte", "double", "float", "decimal", "bool", "char", "datetime", "timespan", "guid", "version", "DayOfWeek",
+		"string[]", "int[]", "hashtable", "type", "switch", "ipaddress", "uri", "regex", "System.Exception", "Nullable[int]"}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = FromUTF8([]byte(text))
+		for _, name := range targets {
+			to := Lookup(name)
+			v, err := Convert(text, to)
+			if err != nil {
+				require.NotNil(t, AsRecord(err), name)
+				continue
+			}
+			if v != nil {
+				require.True(t, Is(v, to), "[%s]%q is %s", name, text, TypeOf(v).Name)
+				back, err := Convert(ToText(v), to)
+				if to.Kind == KindStruct && to != TChar && to != TBool && to != TDateTime && to != TSwitch && to != TDouble && to != TSingle {
+					require.NoError(t, err)
+					require.True(t, Equal(v, back, true), "%s %q", name, text)
+				}
+			}
+		}
+		if n, ok := ParseNumber(text); ok {
+			require.NotEqual(t, notNumber, rank(n))
+		}
+	})
+}
+
+func TestTableAgreesWithAMap(t *testing.T) {
+	h := NewHashtable()
+	model := map[string]int{}
+	for i := range 20000 {
+		key := Text(int32(i * 7919 % 301))
+		switch i % 5 {
+		case 0, 1, 2:
+			h.Set("K"+key, i)
+			model["k"+key] = i
+		case 3:
+			_, had := model["k"+key]
+			require.Equal(t, had, h.Delete("k"+key))
+			delete(model, "k"+key)
+		default:
+			v, ok := h.Get("k" + key)
+			want, has := model["k"+key]
+			require.Equal(t, has, ok)
+			if ok {
+				require.Equal(t, want, v)
+			}
+		}
+		require.Equal(t, len(model), h.Len())
+	}
+}
