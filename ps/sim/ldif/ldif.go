@@ -234,6 +234,9 @@ func (b *block) parse() (Record, error) {
 	for i, line := range b.lines {
 		name, value, ok := strings.Cut(line, ":")
 		switch {
+		case line == "-": // of a modification, which is refused below
+			text.WriteString("-\n")
+			continue
 		case !ok:
 			faults = append(faults, fmt.Sprintf("no colon in %q", cut(line)))
 			continue
@@ -256,7 +259,7 @@ func (b *block) parse() (Record, error) {
 		if strings.EqualFold(name, "changetype") {
 			name = "changetype"
 		}
-		text.WriteString(name + ":" + value + "\n")
+		text.WriteString(plainName(name) + ":" + value + "\n")
 	}
 	rec := Record{DN: b.dn()}
 	if len(faults) > 0 {
@@ -326,6 +329,15 @@ func merge(attrs map[string][]string) []Attribute {
 		out[i].Values = append(out[i].Values, attrs[n]...)
 	}
 	return out
+}
+
+// plainName drops the options of a name, which the library takes only in part,
+// but for the one that names a DC.
+func plainName(n string) string {
+	if dc := dcOption(n); dc != "" {
+		return attrName(n) + ";x-" + dc
+	}
+	return attrName(n)
 }
 
 func attrName(n string) string {
