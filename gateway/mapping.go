@@ -77,6 +77,7 @@ var byNumber = map[int]meaning{
 	9563: {schema.Conflict, "The name lies below a delegation."},
 	9603: {schema.Conflict, "This cannot be done to a zone of this type."},
 	9611: {schema.Conflict, "This cannot be done to a zone of this type."},
+	9621: {schema.Conflict, "The zone is paused or shut down."},
 	9707: {schema.Unprocessable, "The CNAME record would lead back to itself."},
 	9706: {schema.Unprocessable, "The name lies outside the zone."},
 	123:  {schema.Unprocessable, "The name is not one that the DNS server accepts."},

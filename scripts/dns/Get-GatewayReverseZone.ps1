@@ -8,10 +8,10 @@ param(
 )
 
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
-if (-not [bool]$zone.IsReverseLookupZone) {
-    Stop-Gateway -Code 'invalid_request' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a forward lookup zone."
-}
 if ($IgnoreSystemZones -and (Test-GatewaySystemZone -Zone $zone)) {
     Stop-Gateway -Code 'not_found' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a system zone. Ask with IgnoreSystemZones=false to see it."
+}
+if (-not [bool]$zone.IsReverseLookupZone) {
+    Stop-Gateway -Code 'invalid_request' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a forward lookup zone."
 }
 ConvertTo-GatewayZone -Zone @($zone)

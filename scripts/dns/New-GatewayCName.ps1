@@ -39,7 +39,7 @@ try {
 foreach ($record in $present) {
     $type = ([string]$record.RecordType).ToUpperInvariant()
     if ($type -eq 'NS') { continue } # a delegation: the server itself refuses what may not stand there
-    Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' already has a $type record in the zone '$zone'; a CNAME must be alone."
+    Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' already has records ($type) in the zone '$zone'; a CNAME must be alone."
 }
 
 # Act.

@@ -8,14 +8,20 @@ param(
 
 # Resolve and guard.
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
-if (-not [bool]$zone.IsReverseLookupZone) {
-    Stop-Gateway -Code 'invalid_request' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a forward lookup zone."
-}
 if (Test-GatewaySystemZone -Zone $zone) {
     Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$ZoneName' belongs to the DNS server itself."
 }
+if (-not [bool]$zone.IsReverseLookupZone) {
+    Stop-Gateway -Code 'invalid_request' -Arg 'ZoneName' -Message "The zone '$ZoneName' is a forward lookup zone."
+}
 Set-GatewayStep -Label 'count records' -Arg 'ZoneName'
-$records = @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)
+$count = 0
+try {
+    $count = @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName).Length
+} catch {
+    $code = Get-GatewayErrorCode -Record $_
+    Add-GatewayWarning -Code 'not_counted' -Target $ZoneName -Message "The records of the zone could not be counted (error $code)."
+}
 $report = ConvertTo-GatewayZone -Zone @($zone)
 $dn = [string]$zone.DistinguishedName
 
@@ -26,6 +32,6 @@ Complete-GatewayStep -Label 'remove zone' -Dn $dn
 Complete-GatewayChange -Effect 'removed'
 
 # Report.
-$script:GatewayCounts['records'] = [int]$records.Length
+$script:GatewayCounts['records'] = [int]$count
 Add-GatewayChange -Dn $dn -Before $report -After $null
 $report

@@ -1,0 +1,263 @@
+package test
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps/sim"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hostile are values that break careless programs, by what they are.
+var hostile = map[string]string{
+	"empty":             "",
+	"blank":             " ",
+	"single quotes":     "a'b‘c’d‚e‛f",
+	"double quotes":     `a"b“c”d„e`,
+	"a quote alone":     "'",
+	"semicolon":         "a;exit;b",
+	"subexpression":     "a$(Get-Process)b",
+	"variable":          "$env:PATH",
+	"backtick":          "a`nb`",
+	"star":              "*",
+	"star within":       "as*dt",
+	"question mark":     "a?b",
+	"brackets":          "a[b-z]c",
+	"backslash":         `a\b\5c\`,
+	"LDAP filter":       "*)(objectClass=*",
+	"LDAP escape":       `\2a`,
+	"DN":                "CN=x,DC=corp,DC=example",
+	"DN escapes":        `a,b+c"d<e>f;g=h#`,
+	"path":              "../../All",
+	"slash":             "a/b",
+	"percent":           "a%2Fb%00",
+	"comment":           "#" + "<# x #>",
+	"pipe and redirect": "a|b>c<d&e",
+	"newline":           "a\nb",
+	"CRLF":              "a\r\nb",
+	"tab":               "a\tb",
+	"NUL":               "a\x00b",
+	"escape":            "a\x1b[31mb",
+	"record separator":  "\x1e1 end 2\n{}\n",
+	"DEL":               "a\x7fb",
+	"C1 control":        "a\u0085b",
+	"line separator":    "a\u2028b",
+	"right to left":     "a\u202eb",
+	"umlaut":            "ÄÖÜ ß é",
+	"emoji":             "😀 日本",
+	"date":              "2024-01-02T03:04:05Z",
+	"prefix of secrets": "!0",
+	"prefix of text":    "=x",
+	"JSON":              `{"a":[1]}`,
+	"number":            "42",
+	"boolean":           "true",
+	"null":              "null",
+	"GUID":              "00000000-0000-0000-0000-000000000000",
+	"dots":              "a..b.",
+	"100 kB":            strings.Repeat("A", 100_000),
+	"invalid UTF-8":     "a\xff\xfeb",
+}
+
+// TestHostileValues gives every parameter of every operation every hostile
+// value. What its kind forbids is refused with the field's name; what its kind
+// allows is stored and read back character for character; a look-up finds
+// nothing else. Nothing changes but what was asked for, and nothing fails inside.
+func TestHostileValues(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	g := guard{base: s.snapshot()}
+	for _, op := range ops.Table() {
+		for i := range op.Params {
+			p := &op.Params[i]
+			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
+				if first, needed := before[op.ID]; needed {
+					require.Equal(t, http.StatusCreated, s.in(t).do(first).status)
+					g.base = s.in(t).snapshot()
+					defer func() {
+						undo := first
+						undo.method = http.MethodDelete
+						require.Equal(t, http.StatusOK, s.in(t).do(undo).status)
+						g.base = s.in(t).snapshot()
+					}()
+				}
+				for name, value := range hostile {
+					s.in(t).attack(&g, op, p, name, value)
+				}
+			})
+		}
+	}
+	assert.NotContains(t, s.log.String(), `"code":"internal"`)
+	assert.NotContains(t, s.log.String(), "panic")
+}
+
+// guard holds that nothing stays changed. Most requests write nothing at all,
+// which the journals tell faster than snapshots.
+type guard struct {
+	base sim.Snapshot
+	mark sim.Mark
+}
+
+func (g *guard) unchanged(s *system, what string) {
+	s.t.Helper()
+	var writes int
+	if writes, g.mark = s.world.Since(g.mark); writes > 0 {
+		assert.Empty(s.t, g.base.Compare(s.snapshot()), what)
+	}
+}
+
+func (s *system) attack(g *guard, op *ops.Operation, p *ops.Param, name, value string) {
+	s.t.Helper()
+	params := map[string]any{}
+	for key, good := range samples[op.ID].params {
+		params[key] = good
+	}
+	params[p.Name] = value
+	if p.Name != "ShowFields" && op.Param("ShowFields") != nil && !p.Kind.Secret() && op.Effect == ops.Create {
+		params["ShowFields"] = "username"
+		if p.Path == "" && op.Reply.Shape == schema.User {
+			params["ShowFields"] = p.Name
+		}
+	}
+	c := callOf(op, params)
+	if value == hostile["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
+		// JSON cannot be made with it by the library: send it as a form.
+		form := url.Values{}
+		for key, v := range c.params {
+			form.Set(key, text(v))
+		}
+		c.params, c.raw = nil, strings.NewReader(form.Encode())
+		c.headers = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	}
+	a := s.do(c)
+	require.Less(s.t, a.status, 500, "%s: %s", name, a.body)
+	switch {
+	case a.status == http.StatusBadRequest:
+		require.NotNil(s.t, a.envelope.Error, name)
+		named := a.envelope.Output == "" || p.Path != "" // an empty path segment is no parameter any more
+		for _, detail := range a.envelope.Error.Details {
+			named = named || detail.Field == p.Name
+		}
+		assert.True(s.t, named, "%s: the refusal does not name %s: %s", name, p.Name, a.body)
+		fallthrough
+	case a.status >= 400 || !op.Effect.Writes():
+		g.unchanged(s, name)
+		s.foundNothingElse(op, p, name, value, a)
+	default:
+		s.storedExactly(g, op, p, name, value, a)
+		g.unchanged(s, name)
+	}
+}
+
+// foundNothingElse: a look-up by a hostile name that succeeds has found that name.
+func (s *system) foundNothingElse(op *ops.Operation, p *ops.Param, name, value string, a answer) {
+	if a.status >= 300 || p.Path == "" || value == "" || len(a.envelope.Result) == 0 {
+		return
+	}
+	switch op.ID {
+	case "user.get":
+		assert.Equal(s.t, strings.ToLower(value), strings.ToLower(text(a.envelope.Result[0]["username"])), name)
+	case "user.exists":
+		assert.Equal(s.t, false, a.envelope.Result[0]["exists"], name)
+	}
+}
+
+// storedExactly reads back what a create has stored, and removes it.
+func (s *system) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, value string, a answer) {
+	switch op.ID {
+	case "user.create":
+		username := samples[op.ID].params["Username"]
+		if p.Name == "Username" {
+			username = value
+		}
+		path := "/api/ADUser/" + url.PathEscape(text(username))
+		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
+			// nothing to compare: secrets are not shown, the others are not stored as given
+		} else if p.Name == "Username" {
+			assert.Equal(s.t, value, a.envelope.Result[0]["username"], name)
+			read := s.get(path + "/Details?ShowFields=username")
+			require.Equal(s.t, http.StatusOK, read.status, "%s: %s", name, read.body)
+			assert.Equal(s.t, value, read.envelope.Result[0]["username"], name)
+		} else {
+			read := s.get(path + "/Details?ShowFields=" + p.Name)
+			require.Equal(s.t, http.StatusOK, read.status, "%s: %s", name, read.body)
+			require.Len(s.t, read.envelope.Result[0], 1)
+			for _, stored := range read.envelope.Result[0] {
+				assert.Equal(s.t, value, text(stored), "%s in %s", name, p.Name)
+			}
+			assert.Equal(s.t, a.envelope.Result, read.envelope.Result, name)
+		}
+		removed := s.do(call{method: http.MethodDelete, path: path})
+		require.Equal(s.t, http.StatusOK, removed.status, "%s: %s", name, removed.body)
+	case "cname.create":
+		params := map[string]any{}
+		for key, good := range samples[op.ID].params {
+			params[key] = good
+		}
+		params[p.Name] = value
+		removed := s.do(call{method: http.MethodDelete, path: op.Path, params: params})
+		require.Equal(s.t, http.StatusOK, removed.status, "%s: %s", name, removed.body)
+	case "user.delete":
+		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
+		require.Equal(s.t, http.StatusCreated, s.do(before[op.ID]).status)
+		g.base = s.snapshot()
+	default:
+		s.t.Fatalf("%s accepts %s: %s", op.ID, name, a.body)
+	}
+}
+
+func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	for _, op := range ops.Table() {
+		if op.Method != http.MethodPost {
+			continue
+		}
+		for i := range op.Params {
+			p := &op.Params[i]
+			if p.Path != "" {
+				continue
+			}
+			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1}, "a list": []any{"a"}} {
+				t.Run(op.ID+"/"+p.Name+"/"+name, func(t *testing.T) {
+					c := callOf(op, samples[op.ID].params)
+					c.params[p.Name] = value
+					a := s.in(t).refused(c, http.StatusBadRequest, "invalid_request")
+					assert.Equal(t, p.Name, a.envelope.Error.Details[0].Field)
+				})
+			}
+		}
+	}
+}
+
+func TestBrokenRequestsAreRefused(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	json := map[string]string{"Content-Type": "application/json"}
+	for name, c := range map[string]struct {
+		call   call
+		status int
+		code   string
+	}{
+		"unknown route":       {call{method: "GET", path: "/api/ADUsers/x/Details"}, 404, "not_found"},
+		"unknown method":      {call{method: "PATCH", path: "/api/ADUser/x"}, 405, "method_not_allowed"},
+		"empty segment":       {call{method: "GET", path: "/api/ADUser//Details"}, 400, "invalid_request"},
+		"bad percent":         {call{method: "GET", path: "/api/ADUser/aschmidt/Details?ShowFields=%zz"}, 400, "invalid_request"},
+		"twice, differing":    {call{method: "GET", path: "/api/ADUser/aschmidt/Details?ShowFields=username&showfields=name"}, 400, "invalid_request"},
+		"path and query":      {call{method: "GET", path: "/api/ADUser/aschmidt/Details?Username=other"}, 400, "invalid_request"},
+		"secret in the query": {call{method: "POST", path: "/api/ADUser/x?Password=Corr3ct-Horse"}, 400, "invalid_request"},
+		"no JSON":             {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader("{"), headers: json}, 400, "invalid_request"},
+		"a JSON list":         {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader("[]"), headers: json}, 400, "invalid_request"},
+		"deep JSON":           {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader(strings.Repeat("[", 100000)), headers: json}, 400, "invalid_request"},
+		"XML":                 {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader("<a/>"), headers: map[string]string{"Content-Type": "text/xml"}}, 415, "unsupported_media_type"},
+		"a body too large":    {call{method: "POST", path: "/api/ADUser/x", raw: bytes.NewReader(make([]byte, 2<<20)), headers: json}, 413, "too_large"},
+		"cross-site":          {call{method: "GET", path: "/api/OU/All", headers: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "forbidden"},
+		"foreign origin":      {call{method: "GET", path: "/api/OU/All", headers: map[string]string{"Origin": "https://evil.example"}}, 403, "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) { s.in(t).refused(c.call, c.status, c.code) })
+	}
+	assert.NotContains(t, s.log.String(), "Corr3ct-Horse", "no secret is in the log")
+}
