@@ -48,6 +48,7 @@ type Limits struct {
 	OutputBytes   int64         // written to the console
 	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element)
 	AllocBytes    int64         // of all values made by operators and methods together
+	HeapBytes     int64         // growth of the process's heap, looked at now and then
 	WallTime      time.Duration // time spent, waiting for input excluded
 }
 
@@ -55,11 +56,12 @@ type Limits struct {
 // script within seconds.
 var DefaultLimits = Limits{
 	Steps:         200_000_000,
-	CallDepth:     200,
+	CallDepth:     1000,
 	PipelineDepth: 64,
 	OutputBytes:   1 << 30,
-	ValueBytes:    256 << 20,
-	AllocBytes:    1 << 30,
+	ValueBytes:    64 << 20,
+	AllocBytes:    64 << 30,
+	HeapBytes:     1 << 30,
 	WallTime:      5 * time.Minute,
 }
 

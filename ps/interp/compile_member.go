@@ -141,6 +141,9 @@ func (c *compiler) invoke(e *syntax.Invoke) exprFn {
 		}
 		result, err := f.callMethod(v, name, values)
 		if err != nil {
+			return nil, limitOf(err, at)
+		}
+		if err := f.charge(16 * len(values)); err != nil {
 			return nil, err
 		}
 		return result, f.chargeValue(result)
@@ -249,9 +252,18 @@ func (f *frame) callStatic(t *dotnet.Type, name string, args []any) (any, error)
 	if t == dotnet.TScriptBlock && lower(name) == "create" && len(args) == 1 {
 		return f.s.newScriptBlock(dotnet.ToText(args[0]))
 	}
-	defer f.s.enter(f)()
+	old := f.s.current
+	f.s.current = f
+	defer func() { f.s.current = old }()
 	if lower(name) == "new" {
 		return dotnet.New(t, args)
+	}
+	if t == dotnet.TRegex && len(args) >= 3 && lower(name) == "replace" {
+		with, err := f.guardText(args[0], args[2])
+		if err != nil {
+			return nil, err
+		}
+		args[2] = with
 	}
 	return dotnet.CallStatic(t, name, args)
 }

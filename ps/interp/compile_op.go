@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"strings"
+
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
 )
@@ -46,6 +48,7 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 	left, right := c.expr(e.Left), c.expr(e.Right)
 	fast := intOperators[e.Op]
 	at := c.place(e)
+	isReplace := e.Op == syntax.Replace
 	return func(f *frame) (any, error) {
 		l, err := left(f)
 		if err != nil {
@@ -62,6 +65,11 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 						return v, nil
 					}
 				}
+			}
+		}
+		if isReplace {
+			if r, err = f.guardReplacement(l, r); err != nil {
+				return nil, err
 			}
 		}
 		v, err := apply(plain(l), plain(r))
@@ -236,4 +244,63 @@ func (c *compiler) increment(e *syntax.Unary, by int32, after bool) exprFn {
 		}
 		return old, nil
 	}
+}
+
+// guardReplacement bounds what -replace can make: where the result could be too
+// large, the replacement counts what it adds.
+func (f *frame) guardReplacement(input, operand any) (any, error) {
+	pair, ok := operand.(*dotnet.Array)
+	if !ok || len(pair.Items) != 2 {
+		return operand, nil
+	}
+	with, err := f.guardText(input, pair.Items[1])
+	if err != nil || with == pair.Items[1] {
+		return operand, err
+	}
+	return dotnet.NewArray(pair.Items[0], with), nil
+}
+
+func (f *frame) guardText(input, with any) (any, error) {
+	text, ok := with.(string)
+	if !ok {
+		return with, nil
+	}
+	size := int64(0)
+	for _, item := range dotnet.EnumerateAny(input) {
+		size += int64(len(dotnet.ToText(item))) + 1
+	}
+	if size*int64(len(text)) <= f.s.limits.ValueBytes {
+		return with, nil
+	}
+	return &countedReplacement{f: f, text: text}, nil
+}
+
+// countedReplacement is a replacement text that counts how often it is used.
+type countedReplacement struct {
+	f    *frame
+	text string
+	made int64
+}
+
+// Type is ScriptBlock: the operator then asks for each match.
+func (r *countedReplacement) Type() *dotnet.Type { return dotnet.TScriptBlock }
+
+// Member finds nothing.
+func (r *countedReplacement) Member(string) (any, bool) { return nil, false }
+
+// Invoke gives the text for one match, its substitutions applied.
+func (r *countedReplacement) Invoke(_ string, args []any) (any, error) {
+	text := any(r.text)
+	if strings.Contains(r.text, "$") && len(args) == 1 {
+		result, err := dotnet.CallMethod(args[0], "Result", []any{r.text})
+		if err != nil {
+			return nil, err
+		}
+		text = result
+	}
+	r.made += int64(len(dotnet.ToText(text)))
+	if r.made > r.f.s.limits.ValueBytes {
+		return nil, &LimitError{Limit: "ValueBytes"}
+	}
+	return text, nil
 }

@@ -23,6 +23,7 @@ const maxLine = 64 << 20
 // ReadLine gives the next line without its end, io.EOF at the end of input. It
 // starts the limits of the session anew.
 func (r *lineReader) ReadLine() (string, error) {
+	r.s.pauseMeter()
 	line, err := r.read()
 	r.s.resetMeter()
 	return line, err

@@ -3,12 +3,22 @@ package interp
 import (
 	"context"
 	"errors"
+	"runtime/metrics"
 	"sync/atomic"
 	"time"
+
+	"github.com/dlclark/regexp2"
 
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
 )
+
+// A regular expression cannot be stopped from outside: its own time limit
+// bounds how long a cancelled run goes on.
+func init() {
+	dotnet.RegexTimeout = 500 * time.Millisecond
+	regexp2.SetTimeoutCheckPeriod(10 * time.Millisecond)
+}
 
 // place is where a node stands, for errors.
 type place struct {
@@ -65,13 +75,16 @@ type meter struct {
 	steps    int64
 	alloc    int64
 	output   int64
+	heap     int64 // of the process when the request began
+	nextLook int64 // at the heap, when so much is allocated
 	deadline time.Time
-	paused   time.Duration
-	stop     atomic.Bool // the context is done
+	timer    *time.Timer // sets late and stop at the deadline
+	stop     atomic.Bool // the context is done, or the time is over
+	late     atomic.Bool // the time is over
 }
 
-// checkEvery is how many steps pass between two looks at the clock.
-const checkEvery = 1024
+// checkEvery is how many steps pass between two looks at the heap.
+const checkEvery = 16 * 1024
 
 // step counts one statement, call or loop round, and ends the run when a limit
 // is passed or the context is done.
@@ -84,13 +97,30 @@ func (f *frame) step(at *place) error {
 	if m.steps > f.s.limits.Steps {
 		return &LimitError{Limit: "Steps", Line: at.line()}
 	}
-	if m.steps%checkEvery == 0 && time.Now().After(m.deadline) {
-		return &LimitError{Limit: "WallTime", Line: at.line()}
+	if m.steps%checkEvery == 0 {
+		return f.s.look(at)
+	}
+	return nil
+}
+
+// look checks what is too dear to check at every step: the heap.
+func (s *Session) look(at *place) error {
+	m := &s.meter
+	m.nextLook = m.alloc + lookEvery
+	now := heapBytes()
+	if m.heap < 0 {
+		m.heap = now
+	}
+	if now-m.heap > s.limits.HeapBytes {
+		return &LimitError{Limit: "HeapBytes", Line: at.line()}
 	}
 	return nil
 }
 
 func (s *Session) cancelled(at *place) error {
+	if s.meter.late.Load() && s.ctx.Err() == nil {
+		return &LimitError{Limit: "WallTime", Line: at.line()}
+	}
 	cause := context.Cause(s.ctx)
 	if cause == nil {
 		cause = context.Canceled
@@ -103,6 +133,11 @@ func (s *Session) cancelled(at *place) error {
 func (f *frame) charge(n int) error {
 	m := &f.s.meter
 	m.alloc += int64(n)
+	if m.alloc > m.nextLook {
+		if err := f.s.look(nil); err != nil {
+			return err
+		}
+	}
 	if int64(n) > f.s.limits.ValueBytes {
 		return &LimitError{Limit: "ValueBytes"}
 	}
@@ -129,8 +164,38 @@ func (f *frame) chargeValue(v any) error {
 
 // resetMeter starts the limits anew: at the start of a run and with each line of input.
 func (s *Session) resetMeter() {
-	s.meter.steps, s.meter.alloc, s.meter.output = 0, 0, 0
-	s.meter.deadline = time.Now().Add(s.limits.WallTime)
+	m := &s.meter
+	m.steps, m.alloc, m.output = 0, 0, 0
+	m.heap, m.nextLook = -1, lookEvery
+	m.deadline = time.Now().Add(s.limits.WallTime)
+	if m.late.Swap(false) {
+		m.stop.Store(s.ctx.Err() != nil)
+	}
+	if m.timer == nil {
+		m.timer = time.AfterFunc(s.limits.WallTime, func() {
+			m.late.Store(true)
+			m.stop.Store(true)
+		})
+		return
+	}
+	m.timer.Reset(s.limits.WallTime)
+}
+
+// pauseMeter stops the clock while the session waits for input or is idle.
+func (s *Session) pauseMeter() {
+	if s.meter.timer != nil {
+		s.meter.timer.Stop()
+	}
+}
+
+// lookEvery is how many bytes are made between two looks at the heap.
+const lookEvery = 16 << 20
+
+// heapBytes is what the process's objects take now.
+func heapBytes() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
 }
 
 // limitOf turns limits of package dotnet into those of this package.
@@ -147,6 +212,9 @@ type sink interface {
 	write(v any) error
 }
 
+// collectEvery is how many items are collected between two charges.
+const collectEvery = 1024
+
 // collector keeps what is written.
 type collector struct {
 	items []any
@@ -155,8 +223,8 @@ type collector struct {
 
 func (c *collector) write(v any) error {
 	c.items = append(c.items, v)
-	if len(c.items)%checkEvery == 0 {
-		return c.f.charge(16 * checkEvery)
+	if len(c.items)%collectEvery == 0 {
+		return c.f.charge(16 * collectEvery)
 	}
 	return nil
 }

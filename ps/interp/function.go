@@ -307,6 +307,11 @@ func (st *blockStage) run(part stmtFn) error {
 		return nil
 	}
 	s := st.frame.s
+	if s.nested >= s.limits.CallDepth {
+		return &LimitError{Limit: "CallDepth", Line: st.inv.at.line()}
+	}
+	s.nested++
+	defer func() { s.nested-- }()
 	old := s.current
 	s.current = st.frame
 	var oldCall *callInfo

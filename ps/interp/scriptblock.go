@@ -133,12 +133,18 @@ func (f *frame) runMain(code *blockCode, out sink) error {
 // inline runs a block on the frame itself, with $_ set: the blocks of
 // ForEach-Object, Where-Object and the like.
 func (f *frame) inline(code *blockCode, under any, out sink) error {
-	oldFrame := f.s.current
-	f.s.current = f
+	s := f.s
+	if s.nested >= s.limits.CallDepth {
+		return &LimitError{Limit: "CallDepth", Line: code.place.line()}
+	}
+	s.nested++
+	oldFrame := s.current
+	s.current = f
 	old, had := f.scope.setUnder(under)
 	err := f.runParts(code, out)
 	f.scope.restoreUnder(old, had)
-	f.s.current = oldFrame
+	s.current = oldFrame
+	s.nested--
 	return err
 }
 

@@ -54,6 +54,7 @@ func (l Limits) withDefaults() Limits {
 		OutputBytes:   pick(l.OutputBytes, d.OutputBytes),
 		ValueBytes:    pick(l.ValueBytes, d.ValueBytes),
 		AllocBytes:    pick(l.AllocBytes, d.AllocBytes),
+		HeapBytes:     pick(l.HeapBytes, d.HeapBytes),
 		WallTime:      time.Duration(pick(int64(l.WallTime), int64(d.WallTime))),
 	}
 }
@@ -78,6 +79,7 @@ type Session struct {
 	errorList *dotnet.List
 	ok        bool // $?
 	inTry     int
+	nested    int // blocks inside each other, those of ForEach-Object included
 	catching  []*dotnet.ErrorRecord
 	aliases   map[string]string // while a line of input runs
 	history   []string          // lines that have run
@@ -165,14 +167,15 @@ func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
 
 // begin prepares the session for a run; the function it returns undoes that.
 func (s *Session) begin(ctx context.Context) func() {
-	oldCtx, oldFrame, oldTry, oldCatch := s.ctx, s.current, s.inTry, s.catching
-	s.ctx, s.inTry, s.catching = ctx, 0, nil
+	oldCtx, oldFrame, oldTry, oldCatch, oldNested := s.ctx, s.current, s.inTry, s.catching, s.nested
+	s.ctx, s.inTry, s.catching, s.nested = ctx, 0, nil, 0
 	s.meter.stop.Store(ctx.Err() != nil)
 	detach := context.AfterFunc(ctx, func() { s.meter.stop.Store(true) })
 	s.resetMeter()
 	return func() {
 		detach()
-		s.ctx, s.current, s.inTry, s.catching = oldCtx, oldFrame, oldTry, oldCatch
+		s.pauseMeter()
+		s.ctx, s.current, s.inTry, s.catching, s.nested = oldCtx, oldFrame, oldTry, oldCatch, oldNested
 	}
 }
 
@@ -244,12 +247,4 @@ func (s *Session) Variable(name string) (any, bool) {
 		return v.value, true
 	}
 	return nil, false
-}
-
-// enter notes the frame in which Go code may call back into the script; the
-// function it returns undoes that.
-func (s *Session) enter(f *frame) func() {
-	old := s.current
-	s.current = f
-	return func() { s.current = old }
 }
