@@ -3,20 +3,22 @@
 //
 // # Tour
 //
-// [Module] gives the module for an engine. Each cmdlet is a [command] row in
-// one of the tables of commands.go: its name, its body, the parameters it
-// understands; what the documentation says about it (sets, types, positions)
-// comes from package ps/cmdlets. A parameter that exists but that no row
-// understands is refused with System.NotSupportedException, never skipped.
+// [Module] gives the module for an engine. Each cmdlet is a row: its name, its
+// body, the parameters it understands; what the documentation says about it
+// (sets, types, positions) comes from package ps/cmdlets.
 //
+//   - commands.go: the tables of rows
 //   - get.go, filter.go: the reading cmdlets, LDAP filters and the filter language
 //   - class.go, property.go: classes of objects, their properties by friendly
 //     and LDAP name, what is computed, what is shown by default
-//   - identity.go: what -Identity, -Server and references accept
+//   - identity.go, connection.go: what -Identity, -Server and references accept
 //   - change.go, account.go: parameters to attribute changes and account bits
-//   - user.go, group.go, computer.go, ou.go, object.go, member.go: the writers
+//   - create.go, object.go, instance.go, member.go: the writing cmdlets
 //   - domain.go: the domain, its controllers, the root DSE, the password policy
-//   - errors.go: Win32 codes to exception types, ids and categories (facts D.1)
+//   - errors.go, texts.go: Win32 codes to exception types, ids and categories
+//     (facts D.1), and the sentences that are the module's own
+//   - types.go, sid.go, value.go: the .NET types, and values between the
+//     directory and the engine
 //
 // # What is copied from the real module
 //
@@ -25,6 +27,15 @@
 // adding a present member succeeds silently (facts E25); identities resolve as
 // facts C16 and C17 say. Messages are in the culture of [Options], ids and
 // codes never are (facts D3).
+//
+// # Where it knowingly differs
+//
+// A parameter that no row understands (certificates, authentication policies,
+// Kerberos types, templates of the New cmdlets) is refused with
+// System.NotSupportedException, never skipped; so are dates and $variables in
+// -Filter. A credential is tried, but gives no other rights. An identity that
+// is not found ends the pipeline also when it came through the pipeline, where
+// the real module reports it and goes on (facts D4).
 package adcmd
 
 import (
@@ -47,8 +58,9 @@ type Options struct {
 	// Location is the time zone of the DateTime values, which are local (facts
 	// B26); nil is time.Local.
 	Location *time.Location
-	// Account is whose connections the calls use. Each call takes one of the
-	// few that ADWS gives an account on one domain controller; empty takes none.
+	// Account is whose connections the sessions use: each takes one of the few
+	// that ADWS gives an account on one controller, from its first command there
+	// until the context of its run is done. Empty takes none.
 	Account string
 }
 
@@ -72,10 +84,11 @@ func Module(o Options) *interp.Module {
 	return m
 }
 
-// host is what all commands of one module share. It does not change.
+// host is what all commands of one module share.
 type host struct {
 	Options
-	classes map[string]*class
+	classes     map[string]*class
+	connections connections
 }
 
 // command is one cmdlet: a row of a table.

@@ -30,10 +30,7 @@ func (c *call) connect() (release func(), err error) {
 			return nil, err
 		}
 	}
-	if c.h.Account == "" {
-		return func() {}, nil
-	}
-	if release, err = c.dc.Connect(c.h.Account); err != nil {
+	if release, err = c.h.connections.take(c.ctx(), c.dc, c.h.Account); err != nil {
 		return nil, c.fail(err)
 	}
 	return release, nil

@@ -81,6 +81,7 @@ func TestLastLogonIsPerController(t *testing.T) {
 func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 	l := newLab(t, "")
 	l.connect(Options{Domain: l.domain, Account: "svc", Location: time.UTC})
+	require.Eventually(t, func() bool { return l.dc.Connections("svc") == 0 }, 5*time.Second, time.Millisecond)
 	for range 5 {
 		release, err := l.dc.Connect("svc")
 		require.NoError(t, err)
@@ -89,6 +90,23 @@ func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 	rec := l.fails(`Get-ADUser alice`)
 	assert.Equal(t, "ActiveDirectoryServer:1246,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc2).Name`))
+}
+
+// Commands inside each other share the connection of their process.
+func TestAProcessHoldsOneConnection(t *testing.T) {
+	l := newLab(t, "")
+	l.connect(Options{Domain: l.domain, Account: "svc", Location: time.UTC})
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	for range 3 {
+		require.NoError(t, l.session.Run(ctx, "test.ps1", `Get-ADUser -Filter * | Set-ADUser -Title t -PassThru | Get-ADUser -Server dc2`, noStreams))
+	}
+	assert.Equal(t, 1, l.domain.DCs()[0].Connections("svc"))
+	assert.Equal(t, 1, l.domain.DCs()[1].Connections("svc"))
+	end()
+	require.Eventually(t, func() bool {
+		return l.domain.DCs()[0].Connections("svc") == 0 && l.domain.DCs()[1].Connections("svc") == 0
+	}, 5*time.Second, time.Millisecond)
 }
 
 func TestCredentials(t *testing.T) {
