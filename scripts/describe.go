@@ -21,8 +21,9 @@ func Describe() ([]ps.Script, error) {
 	var faults []error
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		d := describer{functions: map[string]*syntax.ScriptBlock{}}
-		d.prelude(preludeName)
-		d.prelude(folders[lane] + "/" + preludeName)
+		for _, file := range preludes(lane) {
+			d.prelude(file)
+		}
 		for _, file := range list(lane) {
 			if script, ok := d.script(file, lane); ok {
 				described = append(described, script)

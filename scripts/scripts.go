@@ -11,6 +11,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"adgateway/ps"
@@ -25,15 +26,32 @@ var folders = map[ps.Lane]string{ps.Directory: "ad", ps.DNS: "dns"}
 // Modules names the PowerShell module that the sessions of each lane import.
 var Modules = map[ps.Lane]string{ps.Directory: "ActiveDirectory", ps.DNS: "DnsServer"}
 
-const preludeName = "prelude.ps1"
+const commonPrelude = "prelude.ps1"
 
-// Prelude is what a session of the lane loads before its scripts.
+// Prelude is what a session of the lane loads before its scripts: the common
+// prelude, then those of the lane.
 func Prelude(lane ps.Lane) ps.Source {
-	return ps.Source{
-		Name: "prelude",
-		Text: read(preludeName) + "\n" + read(path.Join(folders[lane], preludeName)),
+	var text strings.Builder
+	for _, file := range preludes(lane) {
+		text.WriteString(read(file))
+		text.WriteByte('\n')
 	}
+	return ps.Source{Name: "prelude", Text: text.String()}
 }
+
+// preludes are the files of a lane's prelude, in the order they are loaded.
+func preludes(lane ps.Lane) []string {
+	names := []string{commonPrelude}
+	for _, file := range listed(lane) {
+		if isPrelude(file) {
+			names = append(names, file)
+		}
+	}
+	return names
+}
+
+// isPrelude tells a lane's preludes, prelude.ps1 and prelude.*.ps1, from its scripts.
+func isPrelude(file string) bool { return strings.HasPrefix(path.Base(file), "prelude.") }
 
 // Sources are the scripts of a lane, in order of name; a session knows each as
 // a function of that name.
@@ -45,17 +63,20 @@ func Sources(lane ps.Lane) []ps.Source {
 	return sources
 }
 
-// list returns the files of a lane's scripts; embed.FS sorts them.
+// list returns the files of a lane's scripts.
 func list(lane ps.Lane) []string {
+	return slices.DeleteFunc(listed(lane), isPrelude)
+}
+
+// listed returns all files of a lane; embed.FS sorts them.
+func listed(lane ps.Lane) []string {
 	entries, err := files.ReadDir(folders[lane])
 	if err != nil {
 		panic(fmt.Sprintf("scripts: lane %q has no folder: %v", lane, err)) // embedded at build time
 	}
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != preludeName {
-			names = append(names, path.Join(folders[lane], entry.Name()))
-		}
+		names = append(names, path.Join(folders[lane], entry.Name()))
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,48 +25,18 @@ type sample struct {
 	undo call
 }
 
-const sampleUser = "aschmidt"
-
 // samples has one entry for every operation: a row without one fails the tests.
-var samples = map[string]sample{
-	"cname.get":      {params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
-	"cname.listZone": {params: map[string]any{"ZoneName": "corp.example"}},
-	"cname.listAll":  {},
-	"cname.create": {
-		params: map[string]any{"DNS_HostName": "sample", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/DnsCNameRecord", params: map[string]any{"DNS_HostName": "sample", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
-	},
-	"cname.delete": {
-		params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"},
-		undo:   call{method: http.MethodPost, path: "/api/DnsCNameRecord", params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
-	},
-	"reverseZone.get":  {params: map[string]any{"NetworkIDOrZoneName": "10.0.0.0/8"}},
-	"reverseZone.list": {},
-	"reverseZone.create": {
-		params: map[string]any{"NetworkID": "172.16.0.0/16"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/DnsReverseLookupZone/172.16.0.0/16"},
-	},
-	"reverseZone.delete": {params: map[string]any{"NetworkIDOrZoneName": "172.17.0.0/16"}},
-
-	"user.get":     {params: map[string]any{"Username": sampleUser}},
-	"user.exists":  {params: map[string]any{"Username": sampleUser}},
-	"user.list":    {params: map[string]any{"OUPath": limitedOU}},
-	"user.listAll": {},
-	"user.create": {
-		params: map[string]any{"Username": "sample", "FirstName": "Sam", "Password": "Corr3ct-Horse"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/ADUser/sample"},
-	},
-	"user.delete": {params: map[string]any{"Username": "sample.gone"}},
-
-	"ou.list":   {},
-	"ou.get":    {params: map[string]any{"OUPath": limitedOU}},
-	"ou.exists": {params: map[string]any{"OUPath": limitedOU}},
-}
+var samples = merged(dnsSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples)
 
 // before makes what the good calls of removing operations remove.
-var before = map[string]call{
-	"user.delete":        {method: http.MethodPost, path: "/api/ADUser/sample.gone"},
-	"reverseZone.delete": {method: http.MethodPost, path: "/api/DnsReverseLookupZone/172.17.0.0/16"},
+var before = merged(dnsBefore, userBefore, membershipBefore, ouBefore, groupBefore, computerBefore)
+
+func merged[V any](tables ...map[string]V) map[string]V {
+	all := map[string]V{}
+	for _, table := range tables {
+		maps.Copy(all, table)
+	}
+	return all
 }
 
 // callOf makes a request of an operation; params may lack what is in the path.

@@ -122,7 +122,7 @@ type Rule struct {
 // Table is every operation, by resource. The rows are shared: do not change them.
 func Table() []*Operation { return table }
 
-var table = slices.Concat(cnameRows, reverseZoneRows, userRows, ouRows)
+var table = slices.Concat(cnameRows, reverseZoneRows, membershipRows, userRows, ouRows, groupRows, computerRows)
 
 // Find returns the operation with the id, or nil.
 func Find(table []*Operation, id string) *Operation {

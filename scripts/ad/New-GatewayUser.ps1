@@ -40,25 +40,13 @@ param(
 
 # Resolve.
 $domain = Get-GatewayDomain -Server $Server
-$escaped = Get-GatewayLdapEscaped -Value $UserName
 $principal = $UserName + '@' + $domain.dns
 $parent = $domain.users
 if ($OUPath) {
     Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
     $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
 }
-Set-GatewayStep -Label 'check names' -Arg 'UserName'
-$taken = @(Get-GatewayObject -Class 'any' -Filter ('(sAMAccountName=' + $escaped + ')') -Base $domain.dn -Server $Server)
-if ($taken.Length -eq 0) {
-    $taken = @(Get-GatewayObject -Class 'any' -Filter ('(userPrincipalName=' + (Get-GatewayLdapEscaped -Value $principal) + ')') -Base $domain.dn -Server $Server)
-}
-if ($taken.Length -eq 0) {
-    $taken = @(Get-GatewayObject -Class 'any' -Filter ('(cn=' + $escaped + ')') -Base $parent -Scope 'OneLevel' -Server $Server)
-}
-if ($taken.Length -gt 0) {
-    $holder = [string]$taken[0].DistinguishedName
-    Stop-Gateway -Code 'conflict' -Arg 'UserName' -Message "The name '$UserName' is taken by '$holder'."
-}
+Assert-GatewayNameFree -Account $UserName -Principal $principal -Name $UserName -Parent $parent -Server $Server -Arg 'UserName'
 $managerDn = ''
 if ($Manager) {
     Set-GatewayStep -Label 'find manager' -Arg 'Manager'

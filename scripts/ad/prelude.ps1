@@ -105,7 +105,7 @@ function Assert-GatewayPrivilege {
 function Get-GatewayObject {
     [CmdletBinding()]
     param(
-        [Parameter(Mandatory)] [ValidateSet('user', 'container', 'any')] [string] $Class,
+        [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer', 'container', 'any')] [string] $Class,
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Filter,
         [string[]] $Property = @(),
         [Parameter(Mandatory)] [string] $Base,
@@ -116,6 +116,8 @@ function Get-GatewayObject {
     if ($Property.Length -gt 0) { $search['Properties'] = $Property }
     switch ($Class) {
         'user' { Get-ADUser -LDAPFilter ('(&(objectCategory=person)(objectClass=user)' + $Filter + ')') @search }
+        'group' { Get-ADGroup -LDAPFilter ('(&(objectCategory=group)' + $Filter + ')') @search }
+        'computer' { Get-ADComputer -LDAPFilter ('(&(objectCategory=computer)(objectClass=computer)' + $Filter + ')') @search }
         'container' {
             $classes = '(|(objectClass=organizationalUnit)(objectClass=container)(objectClass=domainDNS)(objectClass=builtinDomain))'
             Get-ADObject -LDAPFilter ('(&' + $classes + $Filter + ')') @search
@@ -129,7 +131,7 @@ function Get-GatewayObject {
 function Find-GatewayAccount {
     [CmdletBinding()]
     param(
-        [Parameter(Mandatory)] [ValidateSet('user')] [string] $Class,
+        [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer')] [string] $Class,
         [Parameter(Mandatory)] [string] $Identity,
         [string[]] $Property = @(),
         [Parameter(Mandatory)] [string] $Server,
@@ -145,6 +147,7 @@ function Find-GatewayAccount {
     }
     if ($Identity.Contains('=')) { $filters.Add('(distinguishedName=' + $escaped + ')') }
     $filters.Add('(sAMAccountName=' + $escaped + ')')
+    if ($Class -eq 'computer') { $filters.Add('(sAMAccountName=' + $escaped + '$)') } # stored with its $ (facts E51)
     foreach ($filter in $filters) {
         $found = @(Get-GatewayObject -Class $Class -Filter $filter -Property $Property -Base $base -Server $Server)
         if ($found.Length -eq 1) { return $found[0] }
@@ -187,6 +190,52 @@ function Test-GatewayChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
     @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Dn -SearchScope OneLevel -ResultSetSize 1 -Server $Server).Length -gt 0
+}
+
+# Refuses names that another object has: the account name in the domain, the UPN in the domain,
+# the common name in the container. Except is the GUID of the object that may have them.
+function Assert-GatewayNameFree {
+    [CmdletBinding()]
+    param(
+        [string] $Account,
+        [string] $Principal,
+        [string] $Name,
+        [string] $Parent,
+        [string] $Except,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    Set-GatewayStep -Label 'check names' -Arg $Arg
+    $root = (Get-GatewayDomain -Server $Server).dn
+    $checks = New-Object -TypeName 'System.Collections.Generic.List[object]'
+    if ($Account) { $checks.Add(@{ text = $Account; filter = 'sAMAccountName'; base = $root; scope = 'Subtree' }) }
+    if ($Principal) { $checks.Add(@{ text = $Principal; filter = 'userPrincipalName'; base = $root; scope = 'Subtree' }) }
+    if ($Name) { $checks.Add(@{ text = $Name; filter = 'name'; base = $Parent; scope = 'OneLevel' }) }
+    foreach ($check in $checks) {
+        $filter = '(' + $check.filter + '=' + (Get-GatewayLdapEscaped -Value $check.text) + ')'
+        foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $check.base -Scope $check.scope -Server $Server)) {
+            if ([string]$holder.ObjectGUID -ne $Except) {
+                $dn = [string]$holder.DistinguishedName
+                Stop-Gateway -Code 'conflict' -Arg $Arg -Message "The name '$($check.text)' is taken by '$dn'."
+            }
+        }
+    }
+}
+
+# Sets one text attribute of an object, or clears it when the text is empty (facts E7).
+function Set-GatewayText {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [string] $Attribute,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Text,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($Text -eq '') {
+        Set-ADObject -Identity $Guid -Clear $Attribute -Server $Server -Confirm:$false
+    } else {
+        Set-ADObject -Identity $Guid -Replace @{ $Attribute = $Text } -Server $Server -Confirm:$false
+    }
 }
 
 # Sorts objects of the directory by name, upper-cased, then by distinguished name, compared by code unit.

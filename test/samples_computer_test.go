@@ -1,0 +1,5 @@
+package test
+
+var computerSamples = map[string]sample{}
+
+var computerBefore = map[string]call{}

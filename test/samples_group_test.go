@@ -1,0 +1,5 @@
+package test
+
+var groupSamples = map[string]sample{}
+
+var groupBefore = map[string]call{}

@@ -1,0 +1,5 @@
+package test
+
+var membershipSamples = map[string]sample{}
+
+var membershipBefore = map[string]call{}
