@@ -99,3 +99,18 @@ func BenchmarkCompareCultureASCII(b *testing.B) {
 		CompareCultureText("John Smith, Sales", "John Smith, Support", true)
 	}
 }
+
+func BenchmarkArraySortOrdinal(b *testing.B) {
+	by, _, err := GetStatic(Lookup("StringComparer"), "Ordinal")
+	require.NoError(b, err)
+	keys := make([]any, 10000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("USER%05d\x00CN=User,DC=corp", i*7919%10007)
+	}
+	for b.Loop() {
+		k, items := &Array{Items: append([]any(nil), keys...)}, &Array{Items: append([]any(nil), keys...)}
+		if _, err := CallStatic(TArray, "Sort", []any{k, items, by}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

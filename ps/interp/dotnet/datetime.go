@@ -193,7 +193,7 @@ var dateLayouts = buildDateLayouts()
 func buildDateLayouts() []string {
 	layouts := []string{"Mon, 02 Jan 2006 15:04:05 MST"}
 	for _, date := range []string{
-		"1/2/2006", "2006/1/2", "2006-1-2", "1-2-2006", "2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006",
+		"1/2/2006", "1/2/06", "2006/1/2", "2006-1-2", "1-2-2006", "2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006",
 		"Jan 2 2006", "January 2 2006", "Monday, 2 January 2006", "Monday, January 2, 2006", "Jan 2006", "January 2006",
 	} {
 		for _, clock := range []string{"", " 15:04", " 15:04:05", " 15:04:05.999999999", " 3:04 PM", " 3:04:05 PM"} {

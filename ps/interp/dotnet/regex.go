@@ -161,7 +161,7 @@ func replaceText(re *regexp2.Regexp, s string, with any, count int) (any, error)
 				return ""
 			}
 			var v any
-			if v, failed = block.Invoke("Invoke", []any{newMatch(&m, re)}); failed != nil {
+			if v, failed = block.Invoke("Invoke", []any{newMatch(&m, re, s)}); failed != nil {
 				return ""
 			}
 			return ToText(v)

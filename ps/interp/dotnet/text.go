@@ -330,6 +330,19 @@ func foldByte(c byte) byte {
 
 // CompareOrdinal compares by UTF-16 units, ignoring case or not.
 func CompareOrdinal(a, b string, ignoreCase bool) int {
+	if !ignoreCase {
+		at, last := 0, min(len(a), len(b))
+		for at < last && a[at] == b[at] {
+			at++
+		}
+		if at == last {
+			return len(a) - len(b)
+		}
+		if a[at] < 0xEE && b[at] < 0xEE { // below U+E000 bytes are in the order of units
+			return int(a[at]) - int(b[at])
+		}
+		a, b = a[at:], b[at:]
+	}
 	for len(a) > 0 && len(b) > 0 {
 		x, nx := decode(a)
 		y, ny := decode(b)

@@ -194,3 +194,20 @@ func TestTableAgreesWithAMap(t *testing.T) {
 		require.Equal(t, len(model), h.Len())
 	}
 }
+
+func TestCompareOrdinalIsByUnits(t *testing.T) {
+	words := []string{"", "a", "A", "é", "z", "日", "\uE000", "\uFFFD", "😀", "😀a", "\xed\xa0\xbd", "a\u0000", "a\uFF01", "a😀", "\ued00"}
+	for _, a := range words {
+		for _, b := range words {
+			x, y := Units(a), Units(b)
+			want := 0
+			for i := 0; want == 0 && i < len(x) && i < len(y); i++ {
+				want = order(int64(x[i]), int64(y[i]))
+			}
+			if want == 0 {
+				want = order(int64(len(x)), int64(len(y)))
+			}
+			assert.Equal(t, want, order(int64(CompareOrdinal(a, b, false)), 0), "%q %q", a, b)
+		}
+	}
+}

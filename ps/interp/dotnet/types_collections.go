@@ -1,7 +1,7 @@
 package dotnet
 
 import (
-	"sort"
+	"slices"
 )
 
 var listInterfaces = []string{"System.Collections.IList", "System.ICloneable"}
@@ -219,43 +219,58 @@ func arrayCopy(from any, fromAt int, to any, toAt, count int) (any, error) {
 func sortArray(keys, items, by any) (any, error) {
 	k := itemsOf(keys)
 	if b, ok := keys.(*Bytes); ok && items == nil {
-		sort.Slice(b.B, func(i, j int) bool { return b.B[i] < b.B[j] })
+		slices.Sort(b.B)
 		return Void, nil
 	}
 	compare, err := itemComparer(by)
 	if err != nil {
 		return nil, err
 	}
-	var failed error
-	s := &pairSort{keys: k, less: func(a, b any) bool {
-		c, err := compare(a, b)
-		if err != nil && failed == nil {
-			failed = err
-		}
-		return c < 0
-	}}
+	var others []any
 	if items != nil {
-		s.items = itemsOf(items)
-		if len(s.items) < len(k) {
+		others = itemsOf(items)
+		if len(others) < len(k) {
 			return nil, ExceptionNamed("System.ArgumentException", "The items array is shorter than the keys array.")
 		}
 	}
-	sort.Stable(s)
-	return Void, failed
+	return Void, sortPairs(k, others, compare)
 }
 
-type pairSort struct {
-	keys, items []any
-	less        func(a, b any) bool
-}
-
-func (s *pairSort) Len() int           { return len(s.keys) }
-func (s *pairSort) Less(i, j int) bool { return s.less(s.keys[i], s.keys[j]) }
-func (s *pairSort) Swap(i, j int) {
-	s.keys[i], s.keys[j] = s.keys[j], s.keys[i]
-	if s.items != nil {
-		s.items[i], s.items[j] = s.items[j], s.items[i]
+// sortPairs sorts keys and, unless it is nil, items along with them. Equal keys
+// keep their order.
+func sortPairs(keys, items []any, compare func(a, b any) (int, error)) error {
+	type pair struct {
+		key, item any
+		at        int
 	}
+	pairs := make([]pair, len(keys))
+	for i, key := range keys {
+		pairs[i] = pair{key: key, at: i}
+		if items != nil {
+			pairs[i].item = items[i]
+		}
+	}
+	var failed error
+	slices.SortFunc(pairs, func(a, b pair) int {
+		c, err := compare(a.key, b.key)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		if c == 0 {
+			c = a.at - b.at
+		}
+		return c
+	})
+	if failed != nil {
+		return failed
+	}
+	for i, p := range pairs {
+		keys[i] = p.key
+		if items != nil {
+			items[i] = p.item
+		}
+	}
+	return nil
 }
 
 // itemComparer reads an IComparer argument: a StringComparer, or nil.
@@ -296,7 +311,6 @@ func itemComparer(by any) (func(a, b any) (int, error), error) {
 type Enumerator struct {
 	items []any
 	at    int // of the current item plus one
-	typ   *Type
 }
 
 func newEnumerator(v any) *Enumerator {

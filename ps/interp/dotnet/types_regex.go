@@ -7,7 +7,7 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-var tMatch, tGroup, tMatchEvaluator *Type
+var tMatch, tGroup *Type
 
 func declareRegex() {
 	tGroup = Register(Class{Name: "System.Text.RegularExpressions.Group"})
@@ -21,7 +21,7 @@ func declareRegex() {
 			if err != nil {
 				return nil, regexFailure(err)
 			}
-			return newMatch(next, m.re), nil
+			return newMatch(next, m.re, m.input), nil
 		}),
 		Method("Result", "string", func(self any, a []any) (any, error) {
 			m, ok := self.(*Instance).Data.(*match)
@@ -35,7 +35,7 @@ func declareRegex() {
 			return s, nil
 		}),
 	}})
-	tMatchEvaluator = Register(Class{Name: "System.Text.RegularExpressions.MatchEvaluator", Base: TDelegate})
+	Register(Class{Name: "System.Text.RegularExpressions.MatchEvaluator", Base: TDelegate})
 	TRegex = Register(Class{
 		Name: "System.Text.RegularExpressions.Regex", Aliases: []string{"regex"},
 		New: []Member{
@@ -54,40 +54,54 @@ func declareRegex() {
 
 // match is what a Match instance carries.
 type match struct {
-	m  *regexp2.Match
-	re *regexp2.Regexp
+	m     *regexp2.Match
+	re    *regexp2.Regexp
+	input string
 }
 
 // newMatch makes a Match object; of nil one with Success false.
-func newMatch(m *regexp2.Match, re *regexp2.Regexp) *Instance {
+func newMatch(m *regexp2.Match, re *regexp2.Regexp, input string) *Instance {
 	if m == nil {
 		return NewInstance(tMatch, "Groups", &groups{}, "Success", false, "Name", "0", "Captures", NewArray(), "Index", int32(0), "Length", int32(0), "Value", "")
 	}
 	all := &groups{}
 	for _, g := range m.Groups() {
-		all.items = append(all.items, newGroup(tGroup, &g))
+		all.items = append(all.items, newGroup(tGroup, &g, input))
 		all.names = append(all.names, g.Name)
 	}
-	i := newGroup(tMatch, &m.Group)
+	i := newGroup(tMatch, &m.Group, input)
 	i.Props.Set("Groups", all)
-	i.Data = &match{m, re}
+	i.Data = &match{m, re, input}
 	all.items[0] = i
 	return i
 }
 
-func newGroup(t *Type, g *regexp2.Group) *Instance {
+// unitIndex turns the library's index, in code points, into one in UTF-16 units.
+func unitIndex(input string, runes int) int32 {
+	units := runes
+	for at := 0; at < len(input) && runes > 0; runes-- {
+		r, n := decode(input[at:])
+		if r >= 0x10000 {
+			units++
+		}
+		at += n
+	}
+	return int32(units)
+}
+
+func newGroup(t *Type, g *regexp2.Group, input string) *Instance {
 	captures := &Array{}
 	for _, c := range g.Captures {
-		one := NewInstance(tGroup, "Index", int32(c.Index), "Length", int32(Length(c.String())), "Value", c.String())
+		one := NewInstance(tGroup, "Index", unitIndex(input, c.Index), "Length", int32(Length(c.String())), "Value", c.String())
 		one.Text = c.String()
 		captures.Items = append(captures.Items, one)
 	}
 	ok := len(g.Captures) > 0
-	value, index := "", 0
+	value, index := "", int32(0)
 	if ok {
-		value, index = g.String(), g.Index
+		value, index = g.String(), unitIndex(input, g.Index)
 	}
-	i := NewInstance(t, "Groups", nil, "Success", ok, "Name", g.Name, "Captures", captures, "Index", int32(index), "Length", int32(Length(value)), "Value", value)
+	i := NewInstance(t, "Groups", nil, "Success", ok, "Name", g.Name, "Captures", captures, "Index", index, "Length", int32(Length(value)), "Value", value)
 	if t == tGroup {
 		i.Props.Delete("Groups")
 	}
@@ -174,7 +188,7 @@ var regexCalls = []regexCall{
 		if err != nil {
 			return nil, regexFailure(err)
 		}
-		return newMatch(m, re), nil
+		return newMatch(m, re, input), nil
 	}},
 	{"Matches", "", func(re *regexp2.Regexp, input string, _ []any) (any, error) {
 		out := &Array{}
@@ -183,7 +197,7 @@ var regexCalls = []regexCall{
 			if len(out.Items) >= MaxArrayLength {
 				return nil, &LimitError{"array length", MaxArrayLength}
 			}
-			out.Items = append(out.Items, newMatch(m, re))
+			out.Items = append(out.Items, newMatch(m, re, input))
 		}
 		if err != nil {
 			return nil, regexFailure(err)

@@ -15,7 +15,8 @@ import (
 )
 
 func declareSystem() {
-	declareValues()
+	declareGuid()
+	declareVersion()
 	Register(Class{Name: "System.Convert", Static: convertStatics()})
 	Register(Class{Name: "System.BitConverter", Static: bitStatics()})
 	Register(Class{Name: "System.Math", Static: mathStatics()})
@@ -40,8 +41,7 @@ func declareSystem() {
 
 var tBigInteger *Type
 
-// declareValues declares Guid and Version.
-func declareValues() {
+func declareGuid() {
 	guid := func(s any) (any, error) {
 		if s == nil {
 			return nil, argumentNull("input")
@@ -91,6 +91,9 @@ func declareValues() {
 			}),
 		},
 	})
+}
+
+func declareVersion() {
 	part := func(name string, get func(v Version) int32) Member {
 		return Property(name, func(self any) (any, error) { return get(self.(Version)), nil })
 	}
