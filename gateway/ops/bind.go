@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"maps"
+
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -34,6 +36,7 @@ func (b *Bound) Has(name string) bool {
 // problems the Bound holds what was accepted, for sentences.
 func (op *Operation) Bind(given Given) (*Bound, []schema.Problem) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
+	maps.Copy(b.Args, op.Fixed)
 	if op.Reply.Shape != nil {
 		b.Fields = op.Reply.Shape.All()
 	}

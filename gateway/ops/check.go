@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -183,6 +184,19 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 		fault("reads, but its script calls a cmdlet that writes")
 	}
 	fed := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(op.Fixed)) {
+		declared, has := script.Param(name)
+		_, given := contextArgs[name]
+		switch typ := op.Fixed[name].Type(); {
+		case !has:
+			fault("fixes %s, which the script lacks", name)
+		case given || typ == "securestring":
+			fault("fixes %s, which is not a row's to give", name)
+		case declared.Type != typ:
+			fault("fixes %s as %s, the script's is %s", name, typ, declared.Type)
+		}
+		fed[name] = true
+	}
 	for _, p := range op.Params {
 		if p.Kind == nil {
 			continue
@@ -198,7 +212,9 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 			case declared.Mandatory && !p.Required && p.Default == "":
 				fault("parameter %s may be absent, the script's %s is mandatory", p.Name, name)
 			}
-			if fed[name] {
+			if _, fixed := op.Fixed[name]; fixed {
+				fault("parameter %s feeds %s, which is fixed", p.Name, name)
+			} else if fed[name] {
 				fault("several parameters feed %s", name)
 			}
 			fed[name] = true

@@ -29,7 +29,8 @@ type Operation struct {
 	Params  []Param
 	Rules   []Rule // what holds across parameters, in order
 
-	Script string // "New-GatewayUser"
+	Script string  // "New-GatewayUser"
+	Fixed  ps.Args // arguments that are the same at every call: {"Category": "Security"}
 	Lane   ps.Lane
 	Reply  Reply
 	Fails  []schema.Code // domain failures: what can go wrong besides the request itself

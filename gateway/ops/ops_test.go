@@ -27,6 +27,11 @@ func wanted(table []*Operation) []ps.Script {
 				{Name: "AllowedOU", Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
 			}})
 		}
+		for name, value := range op.Fixed {
+			if _, has := scripts[at].Param(name); !has {
+				scripts[at].Params = append(scripts[at].Params, ps.Param{Name: name, Type: value.Type()})
+			}
+		}
 		for _, p := range op.Params {
 			for _, part := range p.Kind.Parts() {
 				if _, has := scripts[at].Param(p.arg() + part.Suffix); !has {
@@ -140,6 +145,16 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"argument not fed": {func(_ *Operation, s *ps.Script) {
 			s.Params = append(s.Params, ps.Param{Name: "More", Type: "string", Mandatory: true})
 		}, []string{"nothing feeds the script's mandatory More"}},
+		"fixed": {func(op *Operation, s *ps.Script) {
+			op.Fixed = ps.Args{"Sort": ps.Text("a")}
+			s.Params = append(s.Params, ps.Param{Name: "Sort", Type: "string", Mandatory: true})
+		}, nil},
+		"fixed argument lacking": {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Sort": ps.Text("a")} }, []string{"fixes Sort, which the script lacks"}},
+		"fixed of other type": {func(op *Operation, _ *ps.Script) {
+			op.Fixed, op.Params[1].Kind = ps.Args{"LandNumber": ps.Text("a")}, schema.Identity
+		}, []string{"fixes LandNumber as string, the script's is int", "feeds Land, which the script lacks"}},
+		"fixed and fed":         {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Name": ps.Text("a")} }, []string{"parameter Name feeds Name, which is fixed"}},
+		"fixed context":         {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Privileged": ps.Bool(true)} }, []string{"fixes Privileged, which is not a row's to give"}},
 		"context of other type": {func(_ *Operation, s *ps.Script) { s.Params[4].Type = "string" }, []string{"the script's Privileged is string, not bool"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +218,18 @@ func TestEmptyStrings(t *testing.T) {
 			assert.Equal(t, c.args, got)
 		})
 	}
+}
+
+func TestFixedArgumentsAreBoundAtEveryCall(t *testing.T) {
+	op := good()
+	op.Fixed = ps.Args{"Sort": ps.Text("a")}
+	for range 2 {
+		bound, problems := op.Bind(Given{"Name": "x"})
+		require.Empty(t, problems)
+		assert.Equal(t, ps.Args{"Name": ps.Text("x"), "Sort": ps.Text("a")}, bound.Args)
+	}
+	assert.Len(t, op.Fixed, 1, "a request does not change its row")
+	assert.Empty(t, op.FieldOf("Sort"), "a fixed argument is no parameter's fault")
 }
 
 func TestCreatingAUser(t *testing.T) {
