@@ -101,6 +101,7 @@ func (p *parser) addRedirection(all []*Redirection, r *Redirection) []*Redirecti
 	for _, old := range all {
 		if old.Stream == r.Stream {
 			p.report(&Error{ID: "StreamAlreadyRedirected", Message: message("StreamAlreadyRedirected", []string{streams[r.Stream]}), Pos: r.From})
+			return all
 		}
 	}
 	return append(all, r)

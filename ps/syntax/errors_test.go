@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -234,6 +235,27 @@ func TestDeepTextsAreRefused(t *testing.T) {
 		t.Run("allowed/"+name, func(t *testing.T) {
 			_, errs := Parse("", text)
 			assert.Empty(t, errs)
+		})
+	}
+}
+
+// TestTimeIsBounded reads long texts that make a lexer with two modes read
+// much of the text again and again.
+func TestTimeIsBounded(t *testing.T) {
+	for _, piece := range []string{
+		"$x$x", "\"$x!", "\"$xé", "[int]=", "2>&1]", ":a 2>&1", "<#>$null", "f $x.a.", "f $x[1]", "[int]", "`$(", "f a,b ", "a|", "{[a({", "@{a=", "\"\"$(", "-x", "#\n",
+	} {
+		t.Run(piece, func(t *testing.T) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				Parse("", strings.Repeat(piece, 100_000/len(piece)))
+			}()
+			select {
+			case <-done:
+			case <-time.After(10 * time.Second):
+				t.Fatal("it takes too long")
+			}
 		})
 	}
 }

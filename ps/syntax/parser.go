@@ -18,16 +18,16 @@ func Parse(name, text string) (*Script, []*Error) {
 	src := &Source{Name: name, Text: text}
 	p := &parser{src: src, pos: newPositions(text)}
 	p.l = &lexer{p: p, text: text}
-	block := p.run()
+	script := &Script{Source: src}
+	p.run(func() { script.Block = p.scriptBlock(token{}, false) })
 	if len(p.errors) > 0 {
 		return nil, p.errors
 	}
-	script := &Script{Source: src, Block: block}
 	if at, deep := tooDeep(script); deep {
 		p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: at})
 		return nil, p.errors
 	}
-	if p.check(script); len(p.errors) > 0 {
+	if p.run(func() { p.check(script) }); len(p.errors) > 0 {
 		return nil, p.errors
 	}
 	return script, nil
@@ -56,7 +56,8 @@ type parser struct {
 // stop ends the reading after an error that leaves nothing sensible to go on with.
 type stop struct{}
 
-func (p *parser) run() (block *ScriptBlock) {
+// run runs a part of the work; the first error that stops it ends it.
+func (p *parser) run(work func()) {
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(stop); !ok {
@@ -64,9 +65,11 @@ func (p *parser) run() (block *ScriptBlock) {
 			}
 		}
 	}()
-	block = p.scriptBlock(token{}, false)
-	return block
+	work()
 }
+
+// maxErrors is how many errors are reported of a text.
+const maxErrors = 50
 
 // report keeps an error; the same one twice, from a text read twice, counts once.
 func (p *parser) report(e *Error) {
@@ -80,6 +83,9 @@ func (p *parser) report(e *Error) {
 		}
 	}
 	p.errors = append(p.errors, e)
+	if len(p.errors) >= maxErrors {
+		panic(stop{})
+	}
 }
 
 // lexError reports an error found by the lexer, at an offset of the source, and stops.
@@ -88,15 +94,9 @@ func (p *parser) lexError(at int, incomplete bool, id string, args ...string) {
 	panic(stop{})
 }
 
-// maxErrors is how many errors are reported of a text.
-const maxErrors = 100
-
 // fail reports an error at an offset of the lexer's text and goes on.
 func (p *parser) fail(at int, id string, args ...string) {
 	p.report(&Error{ID: id, Message: message(id, args), Pos: p.posAt(at)})
-	if len(p.errors) >= maxErrors {
-		panic(stop{})
-	}
 }
 
 // failStop reports an error and stops.
@@ -216,6 +216,14 @@ func (p *parser) next() token {
 // unget puts back the token just taken.
 func (p *parser) unget(t token) { p.tok, p.has = t, true }
 
+// mark is the offset that rewind goes back to.
+func (p *parser) mark() int {
+	if p.has {
+		return p.tok.start
+	}
+	return p.l.at
+}
+
 // rewind makes the lexer read again from an offset.
 func (p *parser) rewind(at int) {
 	p.has = false
@@ -235,14 +243,19 @@ func (p *parser) setMode(m mode) mode {
 	return old
 }
 
+// skipNewlines skips new lines. It looks at characters, not at tokens: in
+// argument mode the next token may be long, and is read once more in another mode.
 func (p *parser) skipNewlines() {
-	for p.peek().kind == tNewLine {
+	if p.has {
+		if p.tok.kind != tNewLine {
+			return
+		}
 		p.has = false
 	}
+	p.l.skipBlank()
 }
 
-// skipLines skips new lines where the next token may be anything but a bare
-// word: without looking at a token, for in argument mode that may be a long one.
+// skipLines is skipNewlines where a token that was looked at may be read in another mode.
 func (p *parser) skipLines() {
 	if p.has {
 		p.rewind(p.tok.start)
@@ -250,10 +263,31 @@ func (p *parser) skipLines() {
 	p.l.skipBlank()
 }
 
+// skipTerminators skips new lines and semicolons.
 func (p *parser) skipTerminators() {
-	for k := p.peek().kind; k == tNewLine || k == tSemi; k = p.peek().kind {
-		p.has = false
+	for {
+		p.skipNewlines()
+		switch {
+		case p.has && p.tok.kind == tSemi:
+			p.has = false
+		case p.has || !p.l.take(';'):
+			return
+		}
 	}
+}
+
+// ahead is the next character that is not white space, without looking at the
+// token it begins; eof also where a new line or a comment comes first.
+func (p *parser) ahead() rune {
+	at := p.mark()
+	for at < len(p.l.text) {
+		c, n := decode(p.l.text[at:])
+		if !isSpace(c) {
+			return c
+		}
+		at += n
+	}
+	return eof
 }
 
 // keyword tells whether the next token is that keyword.
@@ -335,12 +369,12 @@ func (p *parser) namedBlocks(block *ScriptBlock) {
 // is kept: attributes can hold script blocks with attributes before their own
 // param blocks, and looking ahead twice at each level would take forever.
 func (p *parser) paramAhead() (found bool) {
-	p.skipNewlines()
-	first := p.peek()
-	if first.kind != tLBracket && (first.kind != tGeneric || p.text(first)[0] != '[') && !p.keyword("param") {
+	p.skipLines()
+	first := p.l.at
+	if c := p.ahead(); c != '[' && c|0x20 != 'p' || c != '[' && !p.keyword("param") {
 		return false
 	}
-	at := p.l.source(first.start)
+	at := p.l.source(first)
 	if known, ok := p.params[at]; ok {
 		return known
 	}
@@ -355,7 +389,7 @@ func (p *parser) paramAhead() (found bool) {
 		}
 		p.quiet, p.depth, p.noComma, p.l = quiet, depth, comma, l
 		p.l.mode = modeCommand
-		p.rewind(first.start)
+		p.rewind(first)
 		if p.params == nil {
 			p.params = map[int]bool{}
 		}

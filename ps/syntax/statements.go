@@ -6,7 +6,7 @@ import "strings"
 func (p *parser) statements() *Block {
 	block := &Block{}
 	p.skipTerminators()
-	at := p.peek().start
+	at := p.mark()
 	block.Span = p.span(at, at)
 	for {
 		s := p.statement()
@@ -19,7 +19,7 @@ func (p *parser) statements() *Block {
 		block.Statements = append(block.Statements, s)
 		block.To = s.Extent().To
 		p.skipTerminators()
-		if k := p.peek().kind; k == tRParen || k == tRCurly {
+		if c := p.ahead(); c == ')' || c == '}' {
 			break
 		}
 	}
@@ -46,6 +46,9 @@ func (p *parser) block() *Block {
 func (p *parser) statement() Statement {
 	p.enter()
 	defer p.leave()
+	if c := p.ahead(); c != eof && !isIdentStart(c) && !strings.ContainsRune(":`#<", c) {
+		return p.pipeline() // neither a keyword nor a label
+	}
 	t := p.peek()
 	switch t.kind {
 	case tKeyword:
@@ -154,7 +157,7 @@ func (p *parser) ifStatement(t token) Statement {
 		s.Clauses = append(s.Clauses, &IfClause{Span: between(cond, body), Cond: cond, Body: body})
 		s.Span = p.from(t, body)
 		// An else may stand on a later line; if there is none, the line end stays.
-		back := p.peek().start
+		back := p.mark()
 		p.skipNewlines()
 		switch word = p.peek(); {
 		case p.keyword("elseif"):
@@ -445,7 +448,7 @@ func (p *parser) try(t token) Statement {
 	}
 	s.Span = p.from(t, s.Body)
 	for {
-		back := p.peek().start
+		back := p.mark()
 		p.skipNewlines()
 		word := p.peek()
 		switch {
