@@ -62,6 +62,9 @@ func (l *loader) identities() {
 	})
 	for _, p := range l.passwords {
 		p.n.secret = &secret{known: true, hash: p.n.hash(p.password)}
+		if p.n.first(r.sch.pwdLastSet) == "" {
+			p.n.put(r.sch.pwdLastSet, []string{itoa(ToFileTime(l.now))})
+		}
 	}
 }
 
@@ -94,9 +97,14 @@ func (l *loader) accounts() {
 		}
 	}
 	r.root.walk(func(n *node) {
-		if n.usnCreated == 0 {
+		switch {
+		case n.usnCreated == 0 && n.usnChanged == 0:
 			r.usn++
 			n.usnCreated, n.usnChanged = r.usn, r.usn
+		case n.usnCreated == 0:
+			n.usnCreated = n.usnChanged
+		case n.usnChanged == 0:
+			n.usnChanged = n.usnCreated
 		}
 		r.enter(n)
 	})

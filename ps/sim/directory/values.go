@@ -296,7 +296,8 @@ func parseTime(s string) (time.Time, bool) {
 func (a *Attribute) octetsFromText(s string) (string, bool) {
 	switch a.Syntax {
 	case SyntaxGUID:
-		if g, ok := ParseGUID(s); ok {
+		// 32 digits without dashes are the octets in their order
+		if g, ok := ParseGUID(s); ok && len(s) != 32 {
 			return string(g[:]), true
 		}
 	case SyntaxSID:

@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 	}
 	assert.True(t, found)
 	assert.Equal(t, "CN=ü,DC=c", records[1].DN)
-	assert.Equal(t, 26, records[1].Line)
+	assert.Equal(t, 27, records[1].Line)
 }
 
 // The same records whatever the encoding and the line ends are.
