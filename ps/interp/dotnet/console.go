@@ -35,11 +35,18 @@ func NewConsole(in LineReader, out, errOut io.Writer) *Type {
 	return Define(Class{Name: "System.Console", Static: rows})
 }
 
-// encodingProperty can be set, to no effect: the streams are UTF-8.
+// encodingProperty takes UTF-8 only: the streams are UTF-8.
 func encodingProperty(name string) Member {
 	return Member{Name: name,
 		Get: func(any) (any, error) { return newEncoding("System.Text.UTF8Encoding", encPlain8), nil },
-		Set: func(any, any) error { return nil }}
+		Set: func(_, v any) error {
+			if i, ok := v.(*Instance); ok {
+				if e, ok := i.Data.(*encoding); ok && e.codePage == encUTF8.codePage {
+					return nil
+				}
+			}
+			return ExceptionNamed("System.NotSupportedException", "The console is UTF-8 only.")
+		}}
 }
 
 func textWriter(w io.Writer) *Instance { return &Instance{Type: tTextWriter, Data: w} }

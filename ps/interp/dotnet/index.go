@@ -214,6 +214,7 @@ func (h *Hashtable) setIndex(key, value any) error {
 		if i < 0 || int(i) >= h.Len() {
 			return outcome(argumentRange("index", "Index was out of range. Must be non-negative and less than the size of the collection."))
 		}
+		h.version++
 		h.t.values[i] = value
 		return nil
 	}

@@ -129,6 +129,7 @@ type Hashtable struct {
 	Type     *Type
 	Comparer Comparer
 	t        table[any]
+	version  int // counts changes
 }
 
 // NewHashtable makes what the literal @{} makes: keys ignore case.
@@ -155,6 +156,7 @@ func (h *Hashtable) find(key any) int {
 
 // Set writes a key. A key must not be nil.
 func (h *Hashtable) Set(key, value any) {
+	h.version++
 	hash := h.Comparer.hash(key)
 	if i := h.t.find(key, hash, h.Comparer.equal); i >= 0 {
 		h.t.values[i] = value
@@ -169,6 +171,7 @@ func (h *Hashtable) Add(key, value any) bool {
 	if h.t.find(key, hash, h.Comparer.equal) >= 0 {
 		return false
 	}
+	h.version++
 	h.t.add(key, hash, value)
 	return true
 }
@@ -177,6 +180,7 @@ func (h *Hashtable) Add(key, value any) bool {
 func (h *Hashtable) Delete(key any) bool {
 	i := h.find(key)
 	if i >= 0 {
+		h.version++
 		h.t.remove(i)
 	}
 	return i >= 0
@@ -195,7 +199,10 @@ func (h *Hashtable) Keys() []any { return append(make([]any, 0, len(h.t.keys)), 
 func (h *Hashtable) Values() []any { return append(make([]any, 0, len(h.t.keys)), h.t.values...) }
 
 // Clear removes all keys.
-func (h *Hashtable) Clear() { h.t.clear() }
+func (h *Hashtable) Clear() {
+	h.version++
+	h.t.clear()
+}
 
 // Grow makes room for n keys.
 func (h *Hashtable) Grow(n int) { h.t.grow(n) }

@@ -291,3 +291,55 @@ func TestConsole(t *testing.T) {
 	assert.Equal(t, "oops 1\n", errOut.String())
 	assert.Nil(t, Lookup("System.Console"))
 }
+
+func TestWatchSeesChanges(t *testing.T) {
+	h := ordered("a", int32(1), "b", int32(2))
+	keys, _, _ := GetMember(h, "Keys")
+	entries, _ := CallMethod(h, "GetEnumerator", nil)
+	list := NewList(int32(1), int32(2))
+	set, err := New(Lookup("System.Collections.Generic.HashSet[int]"), nil)
+	require.NoError(t, err)
+	changes := []struct {
+		name   string
+		watch  any
+		change func()
+	}{
+		{"key added", h, func() { h.Set("c", nil) }},
+		{"value replaced", keys, func() { require.NoError(t, SetIndex(h, "a", int32(5))) }},
+		{"key removed", entries, func() { h.Delete("b") }},
+		{"item added", list, func() { _, _ = CallMethod(list, "Add", []any{int32(3)}) }},
+		{"list cleared", list, func() { _, _ = CallMethod(list, "Clear", nil) }},
+		{"list filled", list, func() { _, _ = CallMethod(list, "Add", []any{int32(3)}) }},
+		{"member added", set, func() { _, _ = CallMethod(set, "Add", []any{int32(3)}) }},
+	}
+	for _, c := range changes {
+		changed := Watch(c.watch)
+		assert.False(t, changed(), c.name)
+		c.change()
+		assert.True(t, changed(), c.name)
+	}
+	changed := Watch(arr(int32(1)))
+	assert.False(t, changed())
+	assert.Equal(t, "System.InvalidOperationException", CollectionModified().ErrorID)
+}
+
+func TestWhatIsNotSupportedSaysSo(t *testing.T) {
+	utf8, err := New(Lookup("System.Text.UTF8Encoding"), []any{false, true})
+	require.NoError(t, err)
+	ansi, err := CallStatic(TEncoding, "GetEncoding", []any{int32(1252)})
+	require.NoError(t, err)
+	console := NewConsole(nil, nil, nil)
+	for name, err := range map[string]error{
+		"DecoderFallbackException": second(CallMethod(utf8, "GetString", []any{&Bytes{B: []byte{0xFF}}})),
+		"EncoderFallbackException": second(CallMethod(utf8, "GetBytes", []any{CharString(0xD800)})),
+		"CultureNotFoundException": second(New(TCulture, []any{"de-DE"})),
+		"NotSupportedException":    second(CallStatic(Lookup("Math"), "Round", []any{2.5, "ToZero"})),
+		"ExceptionWhenSetting":     SetStatic(console, "OutputEncoding", ansi),
+	} {
+		require.NotNil(t, AsRecord(err), name)
+		assert.Equal(t, name, AsRecord(err).ErrorID)
+	}
+	require.NoError(t, SetStatic(console, "OutputEncoding", utf8))
+}
+
+func second(_ any, err error) error { return err }

@@ -310,7 +310,8 @@ func itemComparer(by any) (func(a, b any) (int, error), error) {
 // Enumerator is what GetEnumerator gives; the pipeline unrolls what is left of it.
 type Enumerator struct {
 	items []any
-	at    int // of the current item plus one
+	at    int        // of the current item plus one
+	owner *Hashtable // whose entries these are
 }
 
 func newEnumerator(v any) *Enumerator {

@@ -10,6 +10,7 @@ type encoding struct {
 	name     string
 	codePage int32
 	preamble []byte
+	strict   bool // what cannot be translated is an error; UTF-8 only
 	encode   func(s string) []byte
 	decode   func(b []byte) string
 }
@@ -135,6 +136,13 @@ var (
 	encANSI    = &encoding{name: "windows-1252", codePage: 1252, encode: encodeNarrow(0x100, ansiExtra()), decode: decodeNarrow(0xFF, &windows1252, '?')}
 )
 
+func (e *encoding) read(b []byte) (any, error) {
+	if e.strict && !utf8.Valid(b) {
+		return nil, ExceptionNamed("System.Text.DecoderFallbackException", "Unable to translate bytes from specified code page to Unicode.")
+	}
+	return e.decode(b), nil
+}
+
 func encodingOf(v any) *encoding { return v.(*Instance).Data.(*encoding) }
 
 func newEncoding(typeName string, e *encoding) *Instance {
@@ -173,6 +181,7 @@ func declareEncodings() {
 				if a[0].(bool) {
 					e = *encUTF8
 				}
+				e.strict = a[1].(bool)
 				return newEncoding("System.Text.UTF8Encoding", &e), nil
 			}),
 		}},
@@ -234,7 +243,11 @@ var encodingMembers = []Member{
 		if a[0] == nil {
 			return nil, argumentNull("s")
 		}
-		return &Bytes{B: encodingOf(self).encode(a[0].(string))}, nil
+		e := encodingOf(self)
+		if e.strict && !utf8.ValidString(a[0].(string)) {
+			return nil, ExceptionNamed("System.Text.EncoderFallbackException", "Unable to translate Unicode character to specified code page.")
+		}
+		return &Bytes{B: e.encode(a[0].(string))}, nil
 	}),
 	Method("GetBytes", "char[]", func(self any, a []any) (any, error) {
 		return &Bytes{B: encodingOf(self).encode(charsText(a[0]))}, nil
@@ -246,14 +259,14 @@ var encodingMembers = []Member{
 		if a[0] == nil {
 			return nil, argumentNull("bytes")
 		}
-		return encodingOf(self).decode(a[0].(*Bytes).B), nil
+		return encodingOf(self).read(a[0].(*Bytes).B)
 	}),
 	Method("GetString", "byte[],int,int", func(self any, a []any) (any, error) {
 		b, err := bytesRange(a[0], a[1].(int32), a[2].(int32))
 		if err != nil {
 			return nil, err
 		}
-		return encodingOf(self).decode(b), nil
+		return encodingOf(self).read(b)
 	}),
 	Method("GetChars", "byte[]", func(self any, a []any) (any, error) {
 		return Convert(encodingOf(self).decode(a[0].(*Bytes).B), TChar.Array())

@@ -25,6 +25,9 @@ var exceptionRows = []exceptionRow{
 	{"System.ArgumentNullException", "System.ArgumentException", 0x80004003, "Value cannot be null."},
 	{"System.ArgumentOutOfRangeException", "System.ArgumentException", 0x80131502, "Specified argument was out of the range of valid values."},
 	{"System.FormatException", "System.SystemException", 0x80131537, "One of the identified items was in an invalid format."},
+	{"System.Text.DecoderFallbackException", "System.ArgumentException", 0x80070057, "Value does not fall within the expected range."},
+	{"System.Text.EncoderFallbackException", "System.ArgumentException", 0x80070057, "Value does not fall within the expected range."},
+	{"System.Globalization.CultureNotFoundException", "System.ArgumentException", 0x80070057, "Culture is not supported."},
 	{"System.UriFormatException", "System.FormatException", 0x80131537, "Invalid URI."},
 	{"System.InvalidOperationException", "System.SystemException", 0x80131509, "Operation is not valid due to the current state of the object."},
 	{"System.ObjectDisposedException", "System.InvalidOperationException", 0x80131622, "Cannot access a disposed object."},
@@ -273,6 +276,14 @@ var extraMembers = map[string][]Member{
 	automation + "ParameterBindingException":           {exceptionProperty("ParameterName", func(*Exception) any { return nil })},
 }
 
+// noteOf is a property that is null until it is set.
+func noteOf(name string) Member {
+	return Member{Name: name, Get: func(any) (any, error) { return nil, nil }, Set: func(self, v any) error {
+		self.(*Exception).Props.Set(name, v) // found before this row from now on
+		return nil
+	}}
+}
+
 var exceptionMembers = []Member{
 	exceptionProperty("Message", func(e *Exception) any { return e.Message }),
 	exceptionProperty("Data", func(e *Exception) any {
@@ -289,8 +300,7 @@ var exceptionMembers = []Member{
 	}),
 	exceptionProperty("TargetSite", func(*Exception) any { return nil }),
 	exceptionProperty("StackTrace", func(*Exception) any { return nil }),
-	{Name: "HelpLink", Get: func(any) (any, error) { return nil, nil }, Set: func(any, any) error { return nil }},
-	{Name: "Source", Get: func(any) (any, error) { return nil, nil }, Set: func(any, any) error { return nil }},
+	noteOf("HelpLink"), noteOf("Source"),
 	{Name: "HResult", Get: func(self any) (any, error) { return self.(*Exception).HResult, nil },
 		Set: func(self, v any) error {
 			n, err := Convert(v, TInt32)

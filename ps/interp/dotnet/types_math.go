@@ -90,10 +90,14 @@ func mathStatics() []Member {
 }
 
 func roundRows() []Member {
-	round := func(v any, digits int32, away bool) (any, error) {
+	round := func(v any, digits int32, mode int64) (any, error) {
 		if digits < 0 || digits > 28 {
 			return nil, argumentRange("digits", "Rounding digits must be between 0 and 15, inclusive.")
 		}
+		if mode > 1 {
+			return nil, ExceptionNamed("System.NotSupportedException", "Only the rounding modes ToEven and AwayFromZero are supported.")
+		}
+		away := mode == 1
 		if d, ok := v.(Decimal); ok {
 			return d.round(int(digits), away), nil
 		}
@@ -110,11 +114,11 @@ func roundRows() []Member {
 	var rows []Member
 	for _, t := range []string{"double", "decimal"} {
 		rows = append(rows,
-			Method("Round", t, func(_ any, a []any) (any, error) { return round(a[0], 0, false) }),
-			Method("Round", t+",int", func(_ any, a []any) (any, error) { return round(a[0], a[1].(int32), false) }),
-			Method("Round", t+",MidpointRounding", func(_ any, a []any) (any, error) { return round(a[0], 0, a[1].(Enum).Value == 1) }),
+			Method("Round", t, func(_ any, a []any) (any, error) { return round(a[0], 0, 0) }),
+			Method("Round", t+",int", func(_ any, a []any) (any, error) { return round(a[0], a[1].(int32), 0) }),
+			Method("Round", t+",MidpointRounding", func(_ any, a []any) (any, error) { return round(a[0], 0, a[1].(Enum).Value) }),
 			Method("Round", t+",int,MidpointRounding", func(_ any, a []any) (any, error) {
-				return round(a[0], a[1].(int32), a[2].(Enum).Value == 1)
+				return round(a[0], a[1].(int32), a[2].(Enum).Value)
 			}))
 	}
 	return rows

@@ -69,7 +69,7 @@ func (h *Hashtable) view(keys bool) *List {
 	if !h.Ordered() {
 		name += suffix
 	}
-	return &List{Type: Lookup(name), Items: items}
+	return &List{Type: Lookup(name), Items: items, owner: h}
 }
 
 // Entries are the pairs as DictionaryEntry or KeyValuePair objects.
@@ -107,7 +107,7 @@ var tableMembers = []Member{
 	tableMethod("ContainsValue", "object", func(h *Hashtable, a []any) (any, error) { return indexOfItem(h.t.values, a[0]) >= 0, nil }),
 	tableMethod("Clear", "", func(h *Hashtable, _ []any) (any, error) { h.Clear(); return Void, nil }),
 	tableMethod("Clone", "", func(h *Hashtable, _ []any) (any, error) { return h.Clone(), nil }),
-	tableMethod("GetEnumerator", "", func(h *Hashtable, _ []any) (any, error) { return &Enumerator{items: h.Entries()}, nil }),
+	tableMethod("GetEnumerator", "", func(h *Hashtable, _ []any) (any, error) { return &Enumerator{items: h.Entries(), owner: h}, nil }),
 	tableMethod("CopyTo", "array,int", func(h *Hashtable, a []any) (any, error) {
 		return copyTo(NewArray(h.Entries()...), a[0], int(a[1].(int32)))
 	}),
@@ -152,6 +152,7 @@ var orderedMembers = []Member{
 		if h.find(a[1]) >= 0 {
 			return nil, duplicateKey(h, a[1])
 		}
+		h.version++
 		h.t.insert(i, a[1], h.Comparer.hash(a[1]), a[2])
 		return Void, nil
 	}),
@@ -160,6 +161,7 @@ var orderedMembers = []Member{
 		if i < 0 || i >= h.Len() {
 			return nil, argumentRange("index", "Index was out of range. Must be non-negative and less than the size of the collection.")
 		}
+		h.version++
 		h.t.remove(i)
 		return Void, nil
 	}),

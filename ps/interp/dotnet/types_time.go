@@ -8,12 +8,12 @@ import (
 func declareTime() {
 	TCulture = Register(Class{
 		Name: "System.Globalization.CultureInfo", Aliases: []string{"cultureinfo"}, Implements: []string{"System.IFormatProvider"},
-		New: []Member{Constructor("string", func(_ any, a []any) (any, error) { return newCulture(Text(a[0])), nil })},
+		New: []Member{Constructor("string", culture)},
 		Static: []Member{
 			Property("InvariantCulture", func(any) (any, error) { return newCulture(""), nil }),
 			Property("CurrentCulture", func(any) (any, error) { return newCulture(CultureName), nil }),
 			Property("CurrentUICulture", func(any) (any, error) { return newCulture(CultureName), nil }),
-			Method("GetCultureInfo", "string", func(_ any, a []any) (any, error) { return newCulture(Text(a[0])), nil }),
+			Method("GetCultureInfo", "string", culture),
 		},
 	})
 	TDateTime = Register(Class{
@@ -29,6 +29,18 @@ func declareTime() {
 // CultureName is the name of the current culture; values are always written as
 // the invariant culture has them.
 var CultureName = "en-US"
+
+// culture makes one by name: the invariant one and English, whose formats scripts
+// may rely on. Others are refused, for their formats are not here.
+func culture(_ any, a []any) (any, error) {
+	for _, known := range []string{"", "en-US", "en", CultureName} {
+		if EqualFold(Text(a[0]), known) {
+			return newCulture(known), nil
+		}
+	}
+	return nil, ExceptionNamed("System.Globalization.CultureNotFoundException",
+		"Culture is not supported. (Parameter 'name')%s%s is an invalid culture identifier.", NewLine, Text(a[0]))
+}
 
 func newCulture(name string) any {
 	display := name

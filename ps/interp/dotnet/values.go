@@ -62,6 +62,8 @@ type Bytes struct{ B []byte }
 type List struct {
 	Type  *Type
 	Items []any
+
+	owner *Hashtable // whose keys or values these are
 }
 
 // Ref is [ref]$variable.

@@ -1,0 +1,38 @@
+package dotnet
+
+// Watch tells, when called later, whether a collection has been changed since:
+// .NET then refuses to go on enumerating it (see CollectionModified). It knows
+// dictionaries, their keys, values and enumerators, sets, and the length of
+// lists; arrays have a fixed length and are never changed in this sense.
+func Watch(v any) func() bool {
+	switch x := v.(type) {
+	case *Hashtable:
+		return x.watch()
+	case *Set:
+		return x.keys.watch()
+	case *Enumerator:
+		if x.owner != nil {
+			return x.owner.watch()
+		}
+	case *List:
+		if x.owner != nil {
+			return x.owner.watch()
+		}
+		if len(x.Items) == 0 {
+			return func() bool { return len(x.Items) != 0 }
+		}
+		count, first := len(x.Items), &x.Items[0]
+		return func() bool { return len(x.Items) != count || &x.Items[0] != first }
+	}
+	return func() bool { return false }
+}
+
+func (h *Hashtable) watch() func() bool {
+	version := h.version
+	return func() bool { return h.version != version }
+}
+
+// CollectionModified is the error of enumerating a collection that was changed.
+func CollectionModified() *ErrorRecord {
+	return outcome(ExceptionNamed("System.InvalidOperationException", "Collection was modified; enumeration operation may not execute."))
+}
