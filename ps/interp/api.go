@@ -47,6 +47,7 @@ type Limits struct {
 	PipelineDepth int           // commands in one pipeline
 	OutputBytes   int64         // written to the console
 	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element)
+	RegexBytes    int64         // longest text a regular expression is applied to: it cannot be stopped between matches
 	AllocBytes    int64         // of all values made by operators and methods together
 	HeapBytes     int64         // growth of the process's heap, looked at now and then
 	WallTime      time.Duration // time spent, waiting for input excluded
@@ -60,6 +61,7 @@ var DefaultLimits = Limits{
 	PipelineDepth: 64,
 	OutputBytes:   1 << 30,
 	ValueBytes:    64 << 20,
+	RegexBytes:    1 << 20,
 	AllocBytes:    64 << 30,
 	HeapBytes:     1 << 30,
 	WallTime:      5 * time.Minute,

@@ -18,12 +18,6 @@ func moduleCommands() []spec {
 		{name: "Get-Command", class: "GetCommandCommand", make: once(getCommand),
 			params: `[Parameter(Position=0,ValueFromPipeline)][string[]]$Name,[Parameter()][string[]]$Module,[Parameter()][Alias('Type')][string]$CommandType,[Parameter()][switch]$All,
 				[Parameter()][string[]]$Verb,[Parameter()][string[]]$Noun`},
-		{name: "Get-History", class: "GetHistoryCommand", make: once(getHistory),
-			params: `[Parameter(Position=0)][long[]]$Id,[Parameter(Position=1)][int]$Count`},
-		{name: "Clear-History", class: "ClearHistoryCommand", should: true, make: once(func(inv *invocation, _ sink) error {
-			inv.f.s.history = nil
-			return nil
-		}), params: `[Parameter(Position=0)][int[]]$Id`},
 	}
 }
 
@@ -220,17 +214,4 @@ func (f *frame) commandNames() []string {
 	}
 	sort.Strings(names)
 	return names
-}
-
-var typeHistory = define("Microsoft.PowerShell.Commands.HistoryInfo")
-
-func getHistory(inv *invocation, out sink) error {
-	for i, line := range inv.f.s.history {
-		entry := dotnet.NewInstance(typeHistory(), "Id", int64(i+1), "CommandLine", line, "ExecutionStatus", "Completed")
-		entry.Text = line
-		if err := out.write(entry); err != nil {
-			return err
-		}
-	}
-	return nil
 }

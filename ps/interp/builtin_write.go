@@ -32,8 +32,6 @@ func writeCommands() []spec {
 			params: `[Parameter(Mandatory,Position=0)][string]$Activity,[Parameter(Position=1)][string]$Status,[Parameter(Position=2)][int]$Id,
 				[Parameter()][int]$PercentComplete,[Parameter()][int]$SecondsRemaining,[Parameter()][string]$CurrentOperation,[Parameter()][int]$ParentId,
 				[Parameter()][switch]$Completed,[Parameter()][int]$SourceId`},
-		{name: "Read-Host", class: "ReadHostCommand", make: once(func(inv *invocation, _ sink) error { return inv.promptError() }),
-			params: `[Parameter(Position=0,ValueFromRemainingArguments)][object]$Prompt,[Parameter()][switch]$AsSecureString,[Parameter()][switch]$MaskInput`},
 	}
 }
 
@@ -117,6 +115,9 @@ func (inv *invocation) writeAs(rec *dotnet.ErrorRecord) error {
 	}
 	if rec.Invocation == nil && caller != nil && caller.inv != nil {
 		rec.Invocation = &invocationObject{inv: caller.inv, call: caller}
+	}
+	if caller != nil && caller.inv != nil && caller.inv.sig.name != "" && inv.get("ErrorRecord") == nil {
+		rec.ErrorID += "," + caller.inv.sig.name
 	}
 	if rec.Activity == "" {
 		rec.Activity = "Write-Error"

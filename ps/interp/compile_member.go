@@ -179,6 +179,18 @@ func (f *frame) callMethod(v any, name string, args []any) (any, error) {
 }
 
 func (f *frame) dispatch(v any, name string, args []any) (any, error) {
+	if o, ok := v.(*dotnet.Instance); ok && o.Type == dotnet.TRegex && len(args) > 0 {
+		if err := f.guardRegex(args[0]); err != nil {
+			return nil, err
+		}
+		if len(args) >= 2 && lower(name) == "replace" {
+			with, err := f.guardText(args[0], args[1])
+			if err != nil {
+				return nil, err
+			}
+			args[1] = with
+		}
+	}
 	if block, ok := v.(*ScriptBlock); ok {
 		return block.Invoke(name, args)
 	}
@@ -257,6 +269,11 @@ func (f *frame) callStatic(t *dotnet.Type, name string, args []any) (any, error)
 	defer func() { f.s.current = old }()
 	if lower(name) == "new" {
 		return dotnet.New(t, args)
+	}
+	if t == dotnet.TRegex && len(args) > 0 {
+		if err := f.guardRegex(args[0]); err != nil {
+			return nil, err
+		}
 	}
 	if t == dotnet.TRegex && len(args) >= 3 && lower(name) == "replace" {
 		with, err := f.guardText(args[0], args[2])

@@ -48,7 +48,7 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 	left, right := c.expr(e.Left), c.expr(e.Right)
 	fast := intOperators[e.Op]
 	at := c.place(e)
-	isReplace := e.Op == syntax.Replace
+	isReplace, isSplit := e.Op == syntax.Replace, e.Op == syntax.Split
 	return func(f *frame) (any, error) {
 		l, err := left(f)
 		if err != nil {
@@ -65,6 +65,11 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 						return v, nil
 					}
 				}
+			}
+		}
+		if isReplace || isSplit {
+			if err := f.guardRegex(l); err != nil {
+				return nil, err
 			}
 		}
 		if isReplace {
@@ -136,6 +141,9 @@ func (c *compiler) match(e *syntax.Binary) exprFn {
 		}
 		r, err := right(f)
 		if err != nil {
+			return nil, err
+		}
+		if err := f.guardRegex(l); err != nil {
 			return nil, err
 		}
 		v, matches, err := dotnet.Match(plain(l), plain(r), exact, negate)
@@ -244,6 +252,28 @@ func (c *compiler) increment(e *syntax.Unary, by int32, after bool) exprFn {
 		}
 		return old, nil
 	}
+}
+
+// guardRegex refuses texts that a regular expression would be busy with for too
+// long: it cannot be stopped between matches.
+func (f *frame) guardRegex(v any) error {
+	limit := f.s.limits.RegexBytes
+	if text, ok := v.(string); ok {
+		if int64(len(text)) > limit {
+			return &LimitError{Limit: "RegexBytes"}
+		}
+		return nil
+	}
+	items, _ := dotnet.Enumerate(v)
+	size := int64(0)
+	for _, item := range items {
+		if text, ok := item.(string); ok {
+			if size += int64(len(text)); size > limit {
+				return &LimitError{Limit: "RegexBytes"}
+			}
+		}
+	}
+	return nil
 }
 
 // guardReplacement bounds what -replace can make: where the result could be too

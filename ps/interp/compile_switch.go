@@ -100,6 +100,9 @@ func (c *compiler) switchTest(s *syntax.Switch, e syntax.Expr) switchTest {
 			if err != nil {
 				return false, err
 			}
+			if err := f.guardRegex(v); err != nil {
+				return false, err
+			}
 			result, matches, err := dotnet.Match(dotnet.ToText(v), w, exact, false)
 			if err != nil {
 				return false, err

@@ -180,7 +180,7 @@ func compareError(rec *dotnet.ErrorRecord, want caseError) []string {
 	if rec.Position != nil {
 		line, column = rec.Position.Line, rec.Position.Column
 	}
-	got := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", rec.ErrorID, categoryName(rec.Category), rec.Exception.Type.Name, inner, rec.Exception.Message, line, column)
+	got := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", rec.ErrorID, rec.Category.String(), rec.Exception.Type.Name, inner, rec.Exception.Message, line, column)
 	expected := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", want.FullyQualifiedErrorID, want.Category, want.Exception, wantInner, want.Message, want.Line, want.Column)
 	if got != expected {
 		return []string{fmt.Sprintf("error\n   is   %s\n   want %s", got, expected)}

@@ -90,7 +90,8 @@ func (m *meteredWriter) Write(p []byte) (int, error) {
 type streams struct {
 	to Streams
 
-	merged [7]sink // stream n goes here instead: n>&1 or n>$null
+	merged [7]sink        // stream n goes here instead: n>&1 or n>$null
+	lists  []*dotnet.List // of -ErrorVariable of the functions around
 }
 
 func newStreams(to Streams) *streams { return &streams{to: to} }
@@ -103,6 +104,15 @@ const (
 	streamDebug       = 5
 	streamInformation = 6
 )
+
+// collect notes an error in the variables that want all, shown or not.
+func (st *streams) collect(rec *dotnet.ErrorRecord) {
+	for _, list := range st.lists {
+		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {
+			list.Items = append(list.Items, rec)
+		}
+	}
+}
 
 func (st *streams) error(rec *dotnet.ErrorRecord) {
 	if to := st.merged[streamError]; to != nil {

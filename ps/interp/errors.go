@@ -82,6 +82,7 @@ func (f *frame) statementError(err error, at *place) error {
 	f.locate(pe.rec, at)
 	f.s.ok = false
 	f.s.addError(pe.rec)
+	f.streams.collect(pe.rec)
 	if f.s.inTry > 0 || pe.stop {
 		return pe
 	}

@@ -50,19 +50,11 @@ func (inv *invocation) prepareVariables() {
 	if v, ok := inv.commonText("outvariable"); ok {
 		inv.outputTo = inv.listVariable(v)
 	}
-	if inv.errorsTo == nil || !inv.sig.function {
-		return
+	if inv.errorsTo != nil {
+		to := *inv.streams
+		to.lists = append(to.lists[:len(to.lists):len(to.lists)], inv.errorsTo)
+		inv.streams = &to
 	}
-	to := *inv.streams
-	inner, list := inv.streams, inv.errorsTo
-	to.merged[streamError] = sinkFunc(func(v any) error {
-		list.Items = append(list.Items, v)
-		if rec, ok := v.(*dotnet.ErrorRecord); ok {
-			inner.error(rec)
-		}
-		return nil
-	})
-	inv.streams = &to
 }
 
 func (inv *invocation) commonText(key string) (string, bool) {
@@ -150,9 +142,7 @@ func (inv *invocation) writeError(rec *dotnet.ErrorRecord) error {
 	inv.hadError = true
 	s := inv.f.s
 	s.addError(rec)
-	if inv.errorsTo != nil && !inv.sig.function {
-		inv.errorsTo.Items = append(inv.errorsTo.Items, rec)
-	}
+	inv.streams.collect(rec)
 	switch act {
 	case actionStop:
 		return &psError{rec: rec, stop: true}
@@ -168,9 +158,7 @@ func (inv *invocation) writeError(rec *dotnet.ErrorRecord) error {
 func (inv *invocation) terminating(rec *dotnet.ErrorRecord) error {
 	inv.complete(rec)
 	inv.hadError = true
-	if inv.errorsTo != nil && !inv.sig.function {
-		inv.errorsTo.Items = append(inv.errorsTo.Items, rec)
-	}
+	inv.streams.collect(rec)
 	return &psError{rec: rec}
 }
 

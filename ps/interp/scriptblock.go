@@ -94,7 +94,7 @@ func (e *Engine) compile(name, text string) (*blockCode, error) {
 	}
 	script, errs := syntax.Parse(name, text)
 	if len(errs) > 0 {
-		return nil, &ParseError{Errors: errs, Text: text}
+		return nil, &ParseError{Errors: errs}
 	}
 	c := &compiler{src: script.Source}
 	code = c.scriptBlock(script.Block, nil, "")

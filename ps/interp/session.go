@@ -53,6 +53,7 @@ func (l Limits) withDefaults() Limits {
 		PipelineDepth: int(pick(int64(l.PipelineDepth), int64(d.PipelineDepth))),
 		OutputBytes:   pick(l.OutputBytes, d.OutputBytes),
 		ValueBytes:    pick(l.ValueBytes, d.ValueBytes),
+		RegexBytes:    pick(l.RegexBytes, d.RegexBytes),
 		AllocBytes:    pick(l.AllocBytes, d.AllocBytes),
 		HeapBytes:     pick(l.HeapBytes, d.HeapBytes),
 		WallTime:      time.Duration(pick(int64(l.WallTime), int64(d.WallTime))),
@@ -82,7 +83,6 @@ type Session struct {
 	nested    int // blocks inside each other, those of ForEach-Object included
 	catching  []*dotnet.ErrorRecord
 	aliases   map[string]string // while a line of input runs
-	history   []string          // lines that have run
 
 	stdin  *lineReader
 	stdout io.Writer
@@ -146,14 +146,8 @@ func (s *Session) RunLine(ctx context.Context, text string, to Streams) error {
 	s.aliases = s.engine.opts.Aliases
 	err := s.Run(ctx, "", text, to)
 	s.aliases = nil
-	if len(s.history) < maxHistory {
-		s.history = append(s.history, text)
-	}
 	return err
 }
-
-// maxHistory bounds the lines Get-History shows.
-const maxHistory = 4096
 
 func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
 	release := s.begin(ctx)
@@ -194,10 +188,7 @@ func (s *Session) result(f *frame, err error) error {
 }
 
 // ParseError is a text the parser refused: all its faults, at least one.
-type ParseError struct {
-	Errors []*syntax.Error
-	Text   string // that was refused
-}
+type ParseError struct{ Errors []*syntax.Error }
 
 func (e *ParseError) Error() string {
 	errs := make([]error, len(e.Errors))

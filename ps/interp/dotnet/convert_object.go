@@ -103,12 +103,22 @@ func convertObject(v any, t *Type) (any, error) {
 
 func convertByParse(s string, t *Type, parse *slot) (any, error) {
 	id := "InvalidCastParseTargetInvocation"
+	var best *Member
 	for _, m := range parse.methods {
+		if len(m.params) == 0 || m.params[0].typ != TString {
+			continue
+		}
+		if len(m.params) == 1 && best == nil {
+			best = m
+		}
 		if len(m.params) == 2 && m.params[1].typ == TIFormatProvider {
 			id = "InvalidCastParseTargetInvocationWithFormatProvider"
 		}
 	}
-	r, err := parse.methods[0].Call(nil, append([]any{s}, make([]any, len(parse.methods[0].params)-1)...))
+	if best == nil {
+		return nil, finalCastError(s, t)
+	}
+	r, err := best.Call(nil, []any{s})
 	if e, ok := err.(*Exception); ok {
 		return nil, castErrorCause(id, s, t, e)
 	}

@@ -28,7 +28,7 @@ func TestStringMethods(t *testing.T) {
 		{"a b\tc", "Split", nil, "String[String a; String b; String c]"}, {"aXbXc", "Split", []any{Char('X'), int32(2)}, "String[String a; String bXc]"},
 		{"a", "PadLeft", []any{int32(3), "0"}, "String 00a"}, {"a", "PadRight", []any{int32(3)}, "String a  "}, {"abc", "Contains", []any{"b"}, "Boolean True"},
 		{"a-b", "Replace", []any{"-", "+"}, "String a+b"}, {"a-b", "Replace", []any{"-", nil}, "String ab"}, {"ABab", "Replace", []any{"b", "x", ignore}, "String Axax"},
-		{"abc", "Insert", []any{int32(1), "Z"}, "String aZbc"}, {"abc", "Remove", []any{int32(1), int32(1)}, "String ac"}, {"a", "CompareTo", []any{"b"}, "Int32 -1"},
+		{"😀AB", "IndexOf", []any{"b", ignore}, "Int32 3"}, {"abc", "Insert", []any{int32(1), "Z"}, "String aZbc"}, {"abc", "Remove", []any{int32(1), int32(1)}, "String ac"}, {"a", "CompareTo", []any{"b"}, "Int32 -1"},
 		{"abcabc", "LastIndexOf", []any{"b"}, "Int32 4"}, {"ab", "ToCharArray", nil, "Char[Char a; Char b]"}, {"abc", "IndexOfAny", []any{"cb"}, "Int32 1"},
 		{"a", "PadLeft", []any{int32(-1)}, `!ArgumentOutOfRangeException: Exception calling "PadLeft" with "1" argument(s): "Non-negative number required. (Parameter 'totalWidth')"`},
 		{"a", "Replace", []any{"", "x"}, `!ArgumentException: Exception calling "Replace" with "2" argument(s): "String cannot be of zero length. (Parameter 'oldValue')"`},

@@ -33,7 +33,7 @@ func (s *slot) call(self any, args []any, _ string) (any, error) {
 	}
 	converted, err := best.bind(args, s.callName())
 	if err != nil {
-		return nil, err
+		return nil, methodFailure(err, s.callName(), len(args))
 	}
 	r, err := best.Call(self, converted)
 	return r, methodFailure(err, s.callName(), len(args))
@@ -130,8 +130,7 @@ func argumentCost(arg any, t *Type, ref bool) (int, bool) {
 		}
 		return numberCost(from, t), true
 	case t.delegate():
-		_, ok := arg.(Object)
-		return costBase, ok
+		return costBase, isBlock(arg)
 	}
 	if t.Kind == KindArray && t.Elem == TChar && from == TString { // costs memory to try
 		return costConvert + 4, true
@@ -199,23 +198,45 @@ func (m *Member) bind(args []any, name string) ([]any, error) {
 	return out, nil
 }
 
+func (p param) label(otherwise string) string {
+	if p.name == "" {
+		return otherwise
+	}
+	return p.name
+}
+
 func bindArgument(arg any, p param, index int, name string) (any, error) {
-	if p.ref || p.typ.delegate() {
+	if p.ref {
+		if _, ok := arg.(*Ref); !ok {
+			return nil, typedError(Lookup(automation+"MethodException"), "NonRefArgumentToRefParameterMsg", NotSpecified, nil,
+				"Argument: '%d' should be a System.Management.Automation.PSReference. Use [ref].", index+1)
+		}
 		return arg, nil
 	}
-	if arg == nil && p.typ == TString {
-		return nil, nil // unlike a cast, a call may pass null for text
+	if arg == nil {
+		if p.typ == TType || p.typ == TVersion || p.typ == TByteArray || p.typ == TErrorRecord || p.typ.delegate() {
+			return nil, argumentNull(p.label("value"))
+		}
+		if p.typ == TString {
+			return nil, nil // unlike a cast, a call may pass null for text
+		}
+	}
+	if p.typ.delegate() && isBlock(arg) {
+		return arg, nil
 	}
 	v, err := Convert(arg, p.typ)
 	if rec := AsRecord(err); rec != nil {
-		label := p.name
-		if label == "" {
-			label = strconv.Itoa(index)
-		}
+		label := p.label(strconv.Itoa(index))
 		return nil, typedError(Lookup("System.Management.Automation.MethodException"), "MethodArgumentConversionInvalidCastArgument", NotSpecified, nil,
 			`Cannot convert argument "%s", with value: "%s", for "%s" to type "%s": "%s"`, label, ToText(arg), name, p.typ.Text(), rec.Exception.Message)
 	}
 	return v, err
+}
+
+// isBlock tells whether a value is a script block.
+func isBlock(v any) bool {
+	o, ok := v.(Object)
+	return ok && o.Type() == TScriptBlock
 }
 
 // delegate tells whether script blocks stand for values of the type.

@@ -154,7 +154,8 @@ func replaceOperator(cs bool) BinaryFunc {
 func replaceText(re *regexp2.Regexp, s string, with any, count int) (any, error) {
 	var out string
 	var err error
-	if block, ok := with.(Object); ok && block.Type() == TScriptBlock {
+	if isBlock(with) {
+		block := with.(Object)
 		var failed error
 		out, err = re.ReplaceFunc(s, func(m regexp2.Match) string {
 			if failed != nil {
@@ -203,8 +204,8 @@ func splitOperator(cs bool) BinaryFunc {
 			}
 			simple, options = splitFlags(e.(Enum).Value, options)
 		}
-		if block, ok := operands[0].(Object); ok && block.Type() == TScriptBlock {
-			return splitByBlock(l, block, count)
+		if isBlock(operands[0]) {
+			return splitByBlock(l, operands[0], count)
 		}
 		pattern := operands[0]
 		if simple {
@@ -279,7 +280,7 @@ func splitText(re *regexp2.Regexp, s string, count int) ([]any, error) {
 }
 
 // splitByBlock splits at the characters for which the script block is true.
-func splitByBlock(l any, block Object, count int) (any, error) {
+func splitByBlock(l, block any, count int) (any, error) {
 	predicate, ok := block.(Predicate)
 	if !ok {
 		return nil, RuntimeError("NotSupported", NotImplemented, nil, "The operator -split does not take this script block.")

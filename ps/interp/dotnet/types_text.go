@@ -239,12 +239,16 @@ func replaceAll(s string, old any, with string, ignoreCase bool) (any, error) {
 // indexFold finds sub ignoring case: the byte offset and length of the hit.
 func indexFold(s, sub string) (int, int) {
 	units := Length(sub)
-	for i := range s {
+	for i := 0; i < len(s); {
 		rest := s[i:]
-		end := byteOffset(rest, units)
-		if end >= 0 && EqualFold(rest[:end], sub) {
+		if len(rest) < units {
+			break
+		}
+		if end := byteOffset(rest, units); end >= 0 && EqualFold(rest[:end], sub) {
 			return i, end
 		}
+		_, n := decode(rest)
+		i += n
 	}
 	if sub == "" {
 		return 0, 0

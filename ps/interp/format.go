@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -180,57 +179,4 @@ func formatList(text *strings.Builder, names []string, objects []any) {
 		}
 	}
 	text.WriteByte('\n')
-}
-
-// FormatError is the text a console shows for an error of [Session.Run] or a
-// record of [Streams.Error], line ends included.
-func FormatError(err error) string {
-	var parse *ParseError
-	if errors.As(err, &parse) {
-		return formatParseError(parse)
-	}
-	var thrown *ThrownError
-	if errors.As(err, &thrown) {
-		if thrown.Thrown {
-			return "Exception: " + recordText(thrown.Record) + "\n"
-		}
-		err = thrown.Record
-	}
-	var rec *dotnet.ErrorRecord
-	if !errors.As(err, &rec) {
-		return err.Error() + "\n"
-	}
-	reason := rec.Activity
-	switch {
-	case reason != "":
-	case rec.Category != dotnet.NotSpecified:
-		reason = categoryName(rec.Category)
-	case rec.Reason != "":
-		reason = rec.Reason
-	default:
-		reason = rec.Exception.Type.ShortName()
-	}
-	return reason + ": " + recordText(rec) + "\n"
-}
-
-func recordText(rec *dotnet.ErrorRecord) string {
-	if rec.Details != "" {
-		return rec.Details
-	}
-	return rec.Exception.Message
-}
-
-func categoryName(c dotnet.Category) string {
-	return dotnet.ToText(dotnet.Enum{Type: dotnet.TErrorCategory, Value: int64(c)})
-}
-
-func formatParseError(parse *ParseError) string {
-	first := parse.Errors[0]
-	line := lineOf(parse.Text, min(first.Pos.Offset, len(parse.Text)))
-	var text strings.Builder
-	text.WriteString("ParserError: \nLine |\n")
-	fmt.Fprintf(&text, "%4d |  %s\n", first.Pos.Line, line)
-	fmt.Fprintf(&text, "     |  %s~\n", strings.Repeat(" ", max(first.Pos.Column-1, 0)))
-	fmt.Fprintf(&text, "     | %s\n", first.Message)
-	return text.String()
 }
