@@ -39,7 +39,6 @@ func shortTo(b *strings.Builder, n Node) {
 	}
 	quote := func(q Quote) string { return [...]string{"w", "'", "d", "@'", "@d"}[q] }
 	var parts []any
-	skip := false
 	switch n := n.(type) {
 	case *Script, *ScriptBlock, *Block, *Pipeline, *ExprElement:
 		// Layers with one child say nothing.
@@ -95,11 +94,9 @@ func shortTo(b *strings.Builder, n Node) {
 	case *NamedArg:
 		parts = append(parts, n.Name)
 	}
-	if !skip {
-		children(n, func(c Node) { parts = append(parts, c) })
-		list(parts...)
-		b.WriteByte(')')
-	}
+	children(n, func(c Node) { parts = append(parts, c) })
+	list(parts...)
+	b.WriteByte(')')
 }
 
 func TestNumbers(t *testing.T) {
