@@ -54,10 +54,14 @@ func (s *Server) writeFailure(c *gin.Context, f *failure) {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
 	body := struct {
-		Output string    `json:"output"`
-		Result []string  `json:"result"`
-		Error  errorBody `json:"error"`
-	}{f.message, []string{}, errorBody{f.code, f.message, f.outcome, f.directoryCode, f.details, note(c).id}}
+		Output   string          `json:"output"`
+		Result   json.RawMessage `json:"result"`
+		Warnings []ps.Warning    `json:"warnings,omitempty"`
+		Error    errorBody       `json:"error"`
+	}{f.message, f.result, f.warnings, errorBody{f.code, f.message, f.outcome, f.directoryCode, f.details, note(c).id}}
+	if body.Result == nil {
+		body.Result = json.RawMessage("[]")
+	}
 	if body.Error.Details == nil {
 		body.Error.Details = []detail{}
 	}
@@ -111,8 +115,8 @@ func (a *answer) add(record []byte) error {
 		a.result.WriteByte(',')
 	}
 	a.result.Write(record)
-	if a.result.Len() < streamAbove || a.op.Reply.Mark != ops.List {
-		return nil
+	if a.result.Len() < streamAbove || a.op.Reply.Mark != ops.List || a.op.Effect.Writes() {
+		return nil // of a change, the status is known only at its end
 	}
 	return a.flush()
 }
@@ -217,7 +221,7 @@ func (a *answer) sentence(result *ps.Result) string {
 	default:
 		text = "The {subject} was found."
 	}
-	return a.op.Sentence(text, a.bound, a.records, result.Counts)
+	return a.op.Sentence(text, a.bound, a.records, result)
 }
 
 func isClassic(p *auth.Principal, standard auth.Dialect) bool {

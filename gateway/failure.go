@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -18,10 +19,12 @@ type failure struct {
 	directoryCode string
 	details       []detail
 	retryAfter    time.Duration
-	challenge     string   // value of WWW-Authenticate
-	allow         []string // methods, of a 405
-	server        string   // the directory or DNS server that was asked
-	cause         error    // for the log only
+	challenge     string          // value of WWW-Authenticate
+	allow         []string        // methods, of a 405
+	server        string          // the directory or DNS server that was asked
+	result        json.RawMessage // the records of what was done all the same; nil: none
+	warnings      []ps.Warning
+	cause         error // for the log only
 }
 
 type detail struct {

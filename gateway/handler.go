@@ -32,6 +32,11 @@ func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
 		if err == nil {
 			err = a.complete(op)
 		}
+		if err == nil && len(result.Failures) > 0 {
+			note(c).server = result.Server
+			s.writeFailure(c, a.partial(result))
+			return
+		}
 		if err == nil {
 			note(c).server = result.Server
 			a.finish(result)

@@ -69,6 +69,10 @@ type Result struct {
 	Changes  []Change       `json:"changes"`
 	Counts   map[string]int `json:"counts"`
 
+	// Failures are the objects of a bulk operation that could not be done, while
+	// the script went on with the others. Effect tells whether any was done.
+	Failures []Failure `json:"failures"`
+
 	Steps  []Step `json:"-"` // its step frames, in order
 	Server string `json:"-"` // the domain controller or DNS server that was asked
 }
@@ -86,6 +90,14 @@ type Change struct {
 	DN     string                     `json:"dn"`
 	Before map[string]json.RawMessage `json:"before"`
 	After  map[string]json.RawMessage `json:"after"`
+}
+
+// Failure is one object of a bulk operation that failed, and why. The error is
+// of [KindScript] and has neither steps nor an outcome of its own.
+type Failure struct {
+	GUID  string `json:"guid"`
+	DN    string `json:"dn"`
+	Error Error  `json:"error"`
 }
 
 // Step is a change that has taken effect: scripts report each at once, so that

@@ -30,6 +30,7 @@ $script:GatewayCounts = @{}
 $script:GatewayUndo = New-Object -TypeName 'System.Collections.Generic.List[object]'
 $script:GatewayWarnings = New-Object -TypeName 'System.Collections.Generic.List[object]'
 $script:GatewayChanges = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$script:GatewayFailures = New-Object -TypeName 'System.Collections.Generic.List[object]'
 
 #region Frames and the request loop
 
@@ -155,6 +156,7 @@ function Invoke-GatewayRequest {
     $script:GatewayUndo.Clear()
     $script:GatewayWarnings.Clear()
     $script:GatewayChanges.Clear()
+    $script:GatewayFailures.Clear()
     try {
         $parts = $script:GatewayLine.Substring(1).Split([char]32)
         $script:GatewayLine = ''
@@ -189,6 +191,7 @@ function Invoke-GatewayRequest {
             warnings = $script:GatewayWarnings.ToArray()
             changes  = $script:GatewayChanges.ToArray()
             counts   = $script:GatewayCounts
+            failures = $script:GatewayFailures.ToArray()
         }
         Write-GatewayFrame -Id $id -Kind 'end' -Payload (ConvertTo-Json -InputObject $end -Compress -Depth 6)
     } catch {
@@ -303,6 +306,17 @@ function Add-GatewayChange {
     if ($null -eq $Before) { $Before = @{} }
     if ($null -eq $After) { $After = @{} }
     $script:GatewayChanges.Add([ordered]@{ guid = $Guid; dn = $Dn; before = $Before; after = $After })
+}
+
+# Says that one object of a bulk operation could not be done; the script goes on with the others.
+function Add-GatewayFailure {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Record,
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [string] $Dn
+    )
+    $script:GatewayFailures.Add([ordered]@{ guid = $Guid; dn = $Dn; error = (Get-GatewayErrorInfo -Record $Record) })
 }
 
 # Says that something was left out or skipped.

@@ -76,12 +76,13 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 		return nil
 	case !present:
 		raw = p.Default
-	case p.Scope != "":
-		b.Scopes = append(b.Scopes, p.Scope)
 	}
 	decoded, problem := p.Kind.Decode(raw)
 	if problem != nil {
 		return problem
+	}
+	if present && p.Scope != "" && decoded.Text != "false" {
+		b.Scopes = append(b.Scopes, p.Scope)
 	}
 	b.accept(p, decoded)
 	return nil

@@ -160,7 +160,7 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 	for _, sentence := range []string{op.Subject, op.Says, op.Same} {
 		for _, name := range placeholder.FindAllString(sentence, -1) {
 			name = strings.Trim(name, "{}")
-			if name == "records" || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
+			if name == "records" || name == "counts" || name == "also" || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
 				continue
 			}
 			if p := op.Param(name); p == nil || p.Name != name || p.Kind.Secret() {

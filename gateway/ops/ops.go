@@ -41,7 +41,8 @@ type Operation struct {
 	// the value of a parameter: "user '{Username}'".
 	Subject string
 	// Says is the sentence of success. Besides parameters it knows {records}
-	// ("2 records") and {count:NAME} of the script's counts. Empty on reads: a
+	// ("2 records"), {count:NAME} of the script's counts, {counts}, which is all
+	// of them, and {also}, the objects changed with the first. Empty on reads: a
 	// sentence by the mark of the reply.
 	Says string
 	// Same is the sentence when the script had nothing to change.
@@ -84,7 +85,7 @@ type Param struct {
 	Required bool
 	Default  string     // taken when absent; empty: the argument is left out
 	Keep     bool       // an empty string is taken as absent on updates, too
-	Scope    auth.Scope // asked for besides the row's when the parameter is given
+	Scope    auth.Scope // asked for besides the row's when the parameter is given, and not false
 	Doc      string
 }
 

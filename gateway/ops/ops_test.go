@@ -308,7 +308,7 @@ func TestSentences(t *testing.T) {
 	bound, problems := op.Bind(Given{"NetworkIDOrZoneName": "10.0.0.0/8"})
 	require.Empty(t, problems)
 	assert.Equal(t, "reverse zone '10.in-addr.arpa'", op.SubjectOf(bound))
-	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.", op.Sentence(op.Says, bound, 1, map[string]int{"records": 2}))
+	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.", op.Sentence(op.Says, bound, 1, &ps.Result{Counts: map[string]int{"records": 2}}))
 	assert.Equal(t, "1 record found", op.Sentence("{records} found", bound, 1, nil))
 	assert.Equal(t, "0 records found", op.Sentence("{records} found", bound, 0, nil))
 

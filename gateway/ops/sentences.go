@@ -2,11 +2,16 @@ package ops
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
+
+	"adgateway/ps"
 )
 
-// placeholder is {Name} of a parameter, {subject}, {records} or {count:NAME}.
+// placeholder is {Name} of a parameter, {subject}, {records}, {count:NAME},
+// {counts} or {also}.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_:]+\}`)
 
 // SubjectOf names what the request is about: "user 'jdoe'".
@@ -16,14 +21,21 @@ func (op *Operation) SubjectOf(b *Bound) string {
 	})
 }
 
-// Sentence fills a sentence of the row, with the number of records and the
-// script's counts.
-func (op *Operation) Sentence(sentence string, b *Bound, records int, counts map[string]int) string {
+// Sentence fills a sentence of the row, with the number of records and what the
+// script has reported; nil: nothing.
+func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps.Result) string {
+	if result == nil {
+		result = &ps.Result{}
+	}
 	return placeholder.ReplaceAllStringFunc(sentence, func(name string) string {
 		name = strings.Trim(name, "{}")
 		switch counted, isCount := strings.CutPrefix(name, "count:"); {
 		case isCount:
-			return plural(counts[counted], strings.TrimSuffix(counted, "s"))
+			return plural(result.Counts[counted], strings.TrimSuffix(counted, "s"))
+		case name == "counts":
+			return allCounts(result.Counts)
+		case name == "also":
+			return also(result.Changes)
 		case name == "records":
 			return plural(records, "record")
 		case name == "subject":
@@ -32,6 +44,35 @@ func (op *Operation) Sentence(sentence string, b *Bound, records int, counts map
 			return shorten(b.Text(name))
 		}
 	})
+}
+
+// allCounts lists what the script has counted: "2 computers, 1 group".
+func allCounts(counts map[string]int) string {
+	var parts []string
+	for _, noun := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, plural(counts[noun], noun))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// also names the objects that were changed with the first: " together with
+// 'CN=Laser,CN=PRINT1'"; empty when there are none.
+func also(changes []ps.Change) string {
+	const limit = 50
+	var parts []string
+	for i, change := range changes {
+		switch {
+		case i == 0:
+		case i <= limit:
+			parts = append(parts, "'"+change.DN+"'")
+		default:
+			return " together with " + strings.Join(parts, ", ") + fmt.Sprintf(" and %d more", len(changes)-i)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " together with " + strings.Join(parts, ", ")
 }
 
 func plural(n int, noun string) string {

@@ -87,6 +87,7 @@ type patternKind struct {
 	must    string // "must ...", said when the pattern does not match
 	example string
 	clears  bool
+	refuses *regexp.Regexp // text that matches the pattern and is still not one; may be nil
 }
 
 func (k patternKind) Decode(raw any) (*Decoded, *Problem) {
@@ -94,7 +95,7 @@ func (k patternKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	if !k.pattern.MatchString(s) {
+	if !k.pattern.MatchString(s) || k.refuses != nil && k.refuses.MatchString(s) {
 		return nil, invalid("%s", k.must)
 	}
 	return one(s), nil
@@ -138,4 +139,9 @@ var UNCPath Kind = patternKind{
 }
 
 // OUName is the name of an OU, unescaped.
-var OUName Kind = textKind{base: base{"string"}, limit: Range("ou")}
+var OUName Kind = patternKind{
+	base: base{"string"}, limit: Range("ou"),
+	pattern: regexp.MustCompile(`[^ ]`),
+	must:    "must be a name, not only blanks",
+	example: "Sales",
+}

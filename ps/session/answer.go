@@ -58,6 +58,9 @@ func (a *answer) take(f frame) error {
 		default:
 			return fmt.Errorf("end frame with effect %q", result.Effect)
 		}
+		for i := range result.Failures {
+			result.Failures[i].Error.Kind = ps.KindScript
+		}
 		result.Steps = a.steps
 		a.result = result
 	case frameError:
