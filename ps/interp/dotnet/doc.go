@@ -13,6 +13,17 @@
 // Types are rows: a [Class] lists constructors, static and instance members
 // with their signatures as text, so adding a member is adding a row.
 //
+// Where to look: [Convert], [ToText], [Truthy], [Enumerate] for the rules of
+// conversion; [Operator], [Unary], [Match], [Equal], [Compare] for operators;
+// [GetMember], [SetMember], [CallMethod], [CallStatic], [New], [GetIndex] for
+// members; [ToJSON] and [FromJSON]; [ThrowValue] and [MatchCatch] for errors. A
+// module registers its types with [Register] and [RegisterException]; a host
+// makes its own console type with [NewConsole].
+//
+// Dates, numbers and text are written as the invariant culture has them. What is
+// not here is refused: a type is not found, a member does not exist, a mode is
+// a NotSupportedException; nothing is skipped in silence.
+//
 // Errors: every exported function that fails returns an [*ErrorRecord] that is
 // ready to be caught by a script, or a [*LimitError] that no script may catch.
 package dotnet

@@ -178,6 +178,9 @@ var arrayStatics = []Member{
 		return arrayCopy(a[0], int(a[1].(int32)), a[2], int(a[3].(int32)), int(a[4].(int32)))
 	}),
 	Method("Clear", "array,int,int", func(_ any, a []any) (any, error) {
+		if a[0] == nil {
+			return nil, argumentNull("array")
+		}
 		t := TypeOf(a[0])
 		for i := range int(a[2].(int32)) {
 			if err := SetIndex(a[0], a[1].(int32)+int32(i), zeroOf(t.Elem)); err != nil {
