@@ -122,6 +122,8 @@ func (c *checker) target(e Expr, simple bool) {
 		for _, item := range e.Items {
 			c.target(item, simple)
 		}
+	case *Invoke:
+		c.p.outside(e.From.Offset, "an assignment to a method call", "assign to a property or to an index")
 	case *Paren:
 		c.p.outside(e.From.Offset, "parentheses around what is assigned to", "leave them out")
 	default:
@@ -133,7 +135,7 @@ func (c *checker) target(e Expr, simple bool) {
 func (c *checker) stepTarget(e Expr, op string) {
 	switch e := e.(type) {
 	case *Variable, *Member, *Index:
-	case *Paren, *Cast:
+	case *Paren, *Cast, *Invoke:
 		c.p.outside(e.Extent().From.Offset, "the operator "+op+" on anything but a variable or a property", "write it out with = and +")
 	default:
 		c.fail(e, "OperatorRequiresVariableOrProperty", op)

@@ -105,6 +105,9 @@ var errorCases = []struct {
 	{"function f", "MissingFunctionBody", 1, 11, true},
 	{"function f(", "MissingEndParenthesisInFunctionParameterList", 1, 12, true},
 	{"function f($a, ) { }", "MissingExpressionAfterToken", 1, 15, false},
+	{"function f($a, 5) { }", "MissingExpressionAfterToken", 1, 15, false},
+	{"[int] param($x)", "TypeNotAllowedBeforeParam", 1, 1, false},
+	{"1; [Alias('x')] param($x)", "UnexpectedAttribute", 1, 4, false},
 	{"function f([int]) { }", "InvalidFunctionParameter", 1, 17, false},
 	{"param([int] $x", "MissingEndParenthesisInFunctionParameterList", 1, 15, true},
 	{"param($x, $X)", "DuplicateFormalParameter", 1, 11, false},
@@ -132,7 +135,6 @@ var errorCases = []struct {
 
 	{"1 = 2", "InvalidLeftHandSide", 1, 1, false},
 	{"f() = 2", "ExpectedExpression", 1, 3, false},
-	{"$x.m() = 2", "InvalidLeftHandSide", 1, 1, false},
 	{"$a, 1 = 2", "InvalidLeftHandSide", 1, 5, false},
 	{"$a, $b += 2", "InvalidLeftHandSide", 1, 1, false},
 	{"'x'++", "OperatorRequiresVariableOrProperty", 1, 1, false},

@@ -410,7 +410,7 @@ func (p *parser) paramBlock() *ParamBlock {
 	attributes, types := p.attributes(false)
 	block.Attributes = attributes
 	for _, t := range types {
-		p.fail(p.after(t), "TypeNotAllowedBeforeParam", t.String())
+		p.report(&Error{ID: "TypeNotAllowedBeforeParam", Message: message("TypeNotAllowedBeforeParam", []string{t.String()}), Pos: t.From})
 	}
 	p.skipNewlines()
 	p.next() // param
@@ -425,21 +425,20 @@ func (p *parser) paramBlock() *ParamBlock {
 func (p *parser) paramList() ([]*Param, token) {
 	open := p.next()
 	var params []*Param
-	for {
+	for comma := (token{}); ; {
 		param := p.param()
 		if param == nil {
+			if comma.kind == tComma {
+				p.incomplete(comma.end, comma.end, "MissingExpressionAfterToken", ",")
+			}
 			break
 		}
 		params = append(params, param)
 		p.skipNewlines()
-		comma := p.peek()
-		if comma.kind != tComma {
+		if comma = p.peek(); comma.kind != tComma {
 			break
 		}
 		p.next()
-		if p.skipNewlines(); p.peek().kind == tRParen || p.peek().kind == tEOF {
-			p.incomplete(comma.end, comma.end, "MissingExpressionAfterToken", ",")
-		}
 	}
 	p.skipNewlines()
 	end := p.next()

@@ -96,10 +96,10 @@ func (p *parser) attributeArgs(a *Attribute, last int) int {
 		var arg Node
 		if name := p.simpleName(); name != nil {
 			named := p.namedArg(name)
-			if key := strings.ToLower(named.Name); seen[key] {
+			if seen[named.Name] {
 				p.report(&Error{ID: "DuplicateNamedArgument", Message: message("DuplicateNamedArgument", []string{named.Name}), Pos: named.From})
 			} else {
-				seen[key] = true
+				seen[named.Name] = true
 			}
 			a.Named = append(a.Named, named)
 			arg = named
