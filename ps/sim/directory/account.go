@@ -33,6 +33,7 @@ const (
 // immutable; every change makes a new one.
 type secret struct {
 	known   bool // false: the account came from a file, its password is not known
+	blank   bool // the empty password
 	hash    [32]byte
 	history [][32]byte // newest first, without hash
 }
@@ -119,6 +120,9 @@ func (r *replica) acceptable(n *node, password string, p policy) *Error {
 	bad := func(why string) *Error {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
 	}
+	if password == "" && n.int(r.sch.uac, 0)&uacNotRequired != 0 {
+		return nil
+	}
 	if utf16Len(password) < p.minLength {
 		return bad("shorter than the policy demands")
 	}
@@ -184,7 +188,7 @@ func (t *tx) setPassword(n *node, password string) *Error {
 }
 
 func (t *tx) storePassword(n *node, password string, p policy) {
-	next := &secret{known: true, hash: n.hash(password)}
+	next := &secret{known: true, hash: n.hash(password), blank: password == ""}
 	if old := n.secret; old != nil && old.known && p.history > 0 {
 		next.history = append(next.history, old.hash)
 		next.history = append(next.history, old.history...)
@@ -290,7 +294,7 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	if types&uacServer != 0 && old >= 0 && old&uacServer == 0 {
 		return unwilling("a computer is made a domain controller by promotion only")
 	}
-	if want&(uacDisabled|uacNotRequired) == 0 && n.secret == nil {
+	if want&(uacDisabled|uacNotRequired) == 0 && (n.secret == nil || n.secret.blank) {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
 	}
 	if want&uacSmartcard != 0 && old >= 0 && old&uacSmartcard == 0 {

@@ -53,6 +53,9 @@ func TestAccountState(t *testing.T) {
 	o, err = dc.Add(bg, "CN=open,"+users, user("open", Attr("userAccountControl", 544))...)
 	require.NoError(t, err)
 	requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, o.DN, 512))
+	require.NoError(t, dc.ResetPassword(bg, o.DN, ""), "the empty password")
+	require.NoError(t, dc.Logon(bg, "open", ""))
+	requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, o.DN, 512)) // facts H5
 	// a smart card replaces the password by one nobody knows
 	require.NoError(t, dc.ResetPassword(bg, ref, good))
 	require.NoError(t, setUAC(dc, ref, 0x40200))

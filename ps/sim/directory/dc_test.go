@@ -297,6 +297,7 @@ func TestErrors(t *testing.T) {
 	var e *Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, odd, e.BestMatch)
+	// facts D2: the controller's text begins with the code
 	assert.Contains(t, e.ServerMessage(), "00002030: NameErr: DSID-")
 	assert.Contains(t, e.ServerMessage(), "problem 2001 (NO_OBJECT)")
 	assert.Contains(t, e.ServerMessage(), odd)

@@ -35,7 +35,8 @@ type Options struct {
 	// NetBIOS is the short name; "" means what the entries say, else the first
 	// label of the DNS name in upper case.
 	NetBIOS string
-	// Clock gives the current time; nil means time.Now.
+	// Clock gives the current time; nil means time.Now. It is called from all
+	// goroutines that use the domain.
 	Clock func() time.Time
 	// ReplicationLag is how long a write on one DC stays unseen by the others.
 	// 0 means that all DCs see it at once.
@@ -46,6 +47,9 @@ type Options struct {
 	// MaxMembers is how many members ADWS resolves in one group listing; 0
 	// means 5,000. The store only reports it (see Domain.MaxMembers).
 	MaxMembers int
+	// Progress, when it is not nil, is called while Open reads entries: now and
+	// then, and once at the end.
+	Progress func(done, total int)
 	// JournalLimit is how many writes the journal keeps; 0 means 100,000. The
 	// oldest are dropped first.
 	JournalLimit int

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -114,9 +115,11 @@ func (g *generator) object(parent *node, class, name string, attrs map[string]st
 		}
 		n.sid = sid
 	}
+	n.attrs = make([]stored, 0, len(attrs))
 	for a, v := range attrs {
-		n.put(g.def(a), []string{v})
+		n.attrs = append(n.attrs, stored{g.def(a), v})
 	}
+	slices.SortFunc(n.attrs, func(a, b stored) int { return a.def.order - b.def.order })
 	g.t.rep.usn++
 	n.usnCreated, n.usnChanged = g.t.rep.usn, g.t.rep.usn
 	g.t.insert(n, parent)

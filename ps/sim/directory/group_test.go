@@ -108,7 +108,7 @@ func TestMembership(t *testing.T) {
 	assert.Equal(t, []string{"CN=Domain Users," + users}, o.Strings("memberOf"))
 	unchanged(t, dc, func() {
 		requireCode(t, CodePrimaryMembers, KindProtected, dc.Modify(bg, g, []Change{{OpReplace, "groupType", []any{2}}}, ModifyOptions{})) // facts E33
-		requireCode(t, CodeCannotDelete, KindProtected, dc.Delete(bg, g))                                                                // facts E28
+		requireCode(t, CodeCannotDelete, KindProtected, dc.Delete(bg, g))                                                                  // facts E28
 	})
 	requireSound(t, dc.rep)
 }
@@ -120,7 +120,7 @@ func mustObject(t testing.TB, dc *DC, ref string, attrs ...string) *Object {
 	return o
 }
 
-// facts E31-E34
+// facts E31, E33, E34
 func TestGroupConversion(t *testing.T) {
 	dc, _ := lab(t)
 	set := func(g string, to int) error {
@@ -144,7 +144,7 @@ func TestGroupConversion(t *testing.T) {
 	u := addGroup(t, dc, "u", universalSec)
 	inner := addGroup(t, dc, "inner", universalSec)
 	require.NoError(t, addMember(dc, u, inner))
-	requireCode(t, CodeGlobalNoUniversal, KindNesting, set(u, globalSec))    // has a universal member
+	requireCode(t, CodeGlobalNoUniversal, KindNesting, set(u, globalSec))   // has a universal member
 	requireCode(t, CodeUniversalNoLocal, KindNesting, set(inner, localSec)) // a member of a universal group
 
 	l := addGroup(t, dc, "l", localSec)

@@ -154,8 +154,11 @@ func (l *loader) build() error {
 	l.d.all = []*replica{r}
 	l.t = &tx{rep: r, op: "load", now: l.now, quiet: true}
 	sort.SliceStable(l.entries, func(i, j int) bool { return l.entries[i].dn.Len() < l.entries[j].dn.Len() })
-	for _, e := range l.entries {
+	for i, e := range l.entries {
 		l.plant(e)
+		if p := l.d.opts.Progress; p != nil && (i%1000 == 999 || i+1 == len(l.entries)) {
+			p(i+1, len(l.entries))
+		}
 	}
 	if len(l.faults) > 0 {
 		return l.failed()

@@ -351,11 +351,18 @@ func TestLoadSpeed(t *testing.T) {
 		fmt.Fprintf(&b, "dn: CN=g%d,OU=o1,DC=lab,DC=test\nobjectClass: group\n\n", i)
 	}
 	start := time.Now()
-	d, err := Open(Options{}, records(t, "big.ldif", b.String()))
+	calls, last := 0, 0
+	d, err := Open(Options{Progress: func(done, total int) {
+		calls++
+		last = done
+		assert.Equal(t, n+151, total)
+	}}, records(t, "big.ldif", b.String()))
 	require.NoError(t, err)
 	took := time.Since(start)
 	t.Logf("%d entries in %v", n, took)
 	assert.Less(t, took, 5*time.Second)
+	assert.Equal(t, n+151, last)
+	assert.GreaterOrEqual(t, calls, 20)
 	o := mustObject(t, d.dcs[0], "CN=g7,OU=o1,DC=lab,DC=test", "member")
 	assert.Equal(t, n/50, o.Count("member"))
 }

@@ -41,7 +41,6 @@ var messages = map[int][2]string{
 	CodeNotMember:           {"The specified account name is not a member of the group", "Der angegebene Kontoname ist kein Mitglied der Gruppe"},
 	CodeAlreadyMember:       {"The specified account name is already a member of the group", "Der angegebene Kontoname ist bereits Mitglied der Gruppe"},
 	CodeAliasExists:         {"The specified local group already exists", "Die angegebene lokale Gruppe ist bereits vorhanden"},
-	CodeMembersPrimaryGroup: {"Logon failure: the user has not been granted the requested logon type at this computer", "Anmeldung fehlgeschlagen: Der Anmeldetyp ist auf diesem Computer nicht erlaubt"},
 	CodeNoSuchMember:        {"A member could not be added to or removed from the local group because the member does not exist", "Ein Mitglied konnte nicht hinzugefügt oder entfernt werden, da es nicht vorhanden ist"},
 	CodeAccountExpired:      {"The user's account has expired", "Das Benutzerkonto ist abgelaufen"},
 	CodePasswordMustChange:  {"The user's password must be changed before signing in", "Das Kennwort des Benutzers muss vor der Anmeldung geändert werden"},
@@ -102,7 +101,6 @@ var messages = map[int][2]string{
 	CodeMachineQuota:        {"Your computer could not be joined to the domain. You have exceeded the maximum number of computer accounts you are allowed to create in this domain", "Der Computer konnte der Domäne nicht beitreten. Die Höchstzahl der Computerkonten ist überschritten"},
 	CodeCriticalObject:      {"Critical Directory Service System objects cannot be deleted during tree delete operations. The tree delete may have been partially performed", "Wichtige Systemobjekte des Verzeichnisdienstes können beim Löschen einer Struktur nicht gelöscht werden. Der Vorgang wurde möglicherweise teilweise ausgeführt"},
 	CodeNotOnReadOnlyDC:     {"The requested operation is not supported on a read-only domain controller", "Der Vorgang wird auf einem schreibgeschützten Domänencontroller nicht unterstützt"},
-	CodeUndeleteNameExists:  {"Insufficient attributes were given to create an object. This object may not exist because it may have been deleted and already garbage collected", "Zum Erstellen des Objekts wurden nicht genügend Attribute angegeben"},
 	CodeSPNExists:           {"The operation failed because SPN value provided for addition/modification is not unique forest-wide", "Der Vorgang ist fehlgeschlagen, da der angegebene SPN-Wert in der Gesamtstruktur nicht eindeutig ist"},
 	CodeUPNExists:           {"The operation failed because UPN value provided for addition/modification is not unique forest-wide", "Der Vorgang ist fehlgeschlagen, da der angegebene UPN-Wert in der Gesamtstruktur nicht eindeutig ist"},
 }

@@ -96,6 +96,8 @@ func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
 		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "the directory derives the values")
 	case def.SystemOnly || def.Constructed || def.IsBackLink():
 		return failAttr(CodeIllegalModify, KindConstraint, dn, def.Name, "only the system writes the attribute")
+	case def.key == "ntsecuritydescriptor", def.key == "dbcspwd":
+		return failAttr(CodeUnwilling, KindUnwilling, dn, def.Name, "the attribute is not written this way")
 	case def.NotReplicated:
 		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "only the domain controller writes the attribute")
 	case !m.n.class.Allows(def):
@@ -136,7 +138,7 @@ func (m *modifier) encode(def *Attribute, values []any) ([]string, *Error) {
 
 // applyValues changes plainly stored values.
 func (m *modifier) applyValues(def *Attribute, op ChangeOp, vals []string) *Error {
-	if def == m.rep.dom.schema.must(strings.ToLower(m.n.rdnType)) {
+	if strings.EqualFold(def.key, m.n.rdnType) {
 		return nil // repeated at adding, see sameAsRDN
 	}
 	var now []string

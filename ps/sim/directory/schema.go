@@ -59,11 +59,6 @@ func (a *Attribute) IsLink() bool { return a.LinkID != 0 }
 // IsBackLink tells whether the directory derives the values from forward links.
 func (a *Attribute) IsBackLink() bool { return a.LinkID%2 == 1 }
 
-// isRef tells whether values are stored as references to objects.
-func (a *Attribute) isRef() bool {
-	return a.Syntax == SyntaxDN && a.get == nil && !a.IsBackLink()
-}
-
 // ClassKind tells classes that can be created from those that cannot.
 type ClassKind uint8
 

@@ -181,6 +181,7 @@ func TestModifyRefuses(t *testing.T) {
 		{"name", paula, Change{OpReplace, "name", []any{"x"}}, CodeOnRDN, KindConstraint},
 		{"class", paula, Change{OpAdd, "objectClass", []any{"computer"}}, CodeModifyClass, KindConstraint},
 		{"whenCreated", paula, Change{OpReplace, "whenCreated", []any{"20200101000000.0Z"}}, CodeIllegalModify, KindConstraint},
+		{"security descriptor", paula, Change{OpReplace, "nTSecurityDescriptor", []any{[]byte{1}}}, CodeUnwilling, KindUnwilling},
 		{"computed", paula, Change{OpReplace, "canonicalName", []any{"x"}}, CodeIllegalModify, KindConstraint},
 		{"SID", paula, Change{OpReplace, "objectSid", []any{Everyone}}, CodeOwnedBySAM, KindUnwilling},
 		{"clear accountExpires (E9)", paula, Change{OpClear, "accountExpires", nil}, CodeIllegalModify, KindConstraint},

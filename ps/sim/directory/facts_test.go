@@ -1,0 +1,69 @@
+package directory
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestFactsPage holds facts.md against the tests, in both directions.
+func TestFactsPage(t *testing.T) {
+	page, err := os.ReadFile("facts.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	files = append(files, "testdata/filters.txt")
+	var tests strings.Builder
+	for _, f := range files {
+		if f == "facts_test.go" {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		require.NoError(t, err)
+		tests.Write(b)
+	}
+	number := regexp.MustCompile(`\b[CDEFGH][0-9]+[a-z]?\b`)
+	cited := map[string]bool{}
+	citation := regexp.MustCompile(`facts ((?:[A-Z][0-9]+[a-z]?(?:, | |-)?)+)|\(((?:[A-Z][0-9]+[a-z]?(?:, )?)+)\)`)
+	for _, m := range citation.FindAllStringSubmatch(tests.String(), -1) {
+		text := m[1] + " " + m[2]
+		for _, n := range number.FindAllString(text, -1) {
+			cited[n] = true
+		}
+		if r := regexp.MustCompile(`([A-Z])([0-9])([0-9])-[A-Z]?[0-9]([0-9])`).FindStringSubmatch(text); r != nil {
+			for d := r[3][0]; d <= r[4][0]; d++ {
+				cited[r[1]+r[2]+string(d)] = true
+			}
+		}
+		if r := regexp.MustCompile(`([A-Z])([0-9])-[A-Z]([0-9])`).FindStringSubmatch(text); r != nil {
+			for d := r[2][0]; d <= r[3][0]; d++ {
+				cited[r[1]+string(d)] = true
+			}
+		}
+	}
+	tested, _, ok := strings.Cut(string(page), "## Left out")
+	require.True(t, ok)
+	listed := map[string]bool{}
+	for _, line := range strings.Split(tested, "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		for _, n := range number.FindAllString(cells[1], -1) {
+			listed[n] = true
+			assert.True(t, cited[n], "facts.md lists %s, which no test cites", n)
+		}
+		for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)\w+`).FindAllString(cells[3], -1) {
+			assert.Contains(t, tests.String(), "func "+name+"(", "facts.md names a test that is not there")
+		}
+	}
+	for n := range cited {
+		assert.True(t, listed[n], "a test cites %s, which facts.md does not list", n)
+	}
+	assert.Greater(t, len(listed), 60)
+}
