@@ -78,7 +78,7 @@ func Add(l, r any) (any, error) {
 	case DateTime:
 		return timeOperand("op_Addition", r, func(span TimeSpan) (any, error) { return x.add(int64(span)) })
 	case TimeSpan:
-		return timeOperand("op_Addition", r, func(span TimeSpan) (any, error) { return x + span, nil })
+		return timeOperand("op_Addition", r, func(span TimeSpan) (any, error) { return addSpans(x, span) })
 	}
 	if isCollection(l) {
 		return addItems(l, r)
@@ -168,7 +168,7 @@ func Subtract(l, r any) (any, error) {
 		e := NewException(Lookup(automation+"MethodException"), `Multiple ambiguous overloads found for "op_Subtraction" and the argument count: "2".`)
 		return nil, NewError(e, "MethodCountCouldNotFindBest", NotSpecified, nil)
 	case TimeSpan:
-		return timeOperand("op_Subtraction", r, func(span TimeSpan) (any, error) { return x - span, nil })
+		return timeOperand("op_Subtraction", r, func(span TimeSpan) (any, error) { return subtractSpans(x, span) })
 	}
 	return arithmetic("-", "op_Subtraction", l, r)
 }

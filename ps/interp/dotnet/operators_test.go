@@ -87,6 +87,8 @@ func TestBinaryOperators(t *testing.T) {
 		{"-", date("2024-01-02"), date("2024-01-01"), "TimeSpan 1.00:00:00"},
 		{"-", date("2024-01-02"), "2024-01-01", `!MethodCountCouldNotFindBest: Multiple ambiguous overloads found for "op_Subtraction" and the argument count: "2".`},
 		{"-", date("0001-01-01"), TimeSpan(1), "!System.ArgumentOutOfRangeException: The added or subtracted value results in an un-representable DateTime. (Parameter 'value')"},
+		{"+", TimeSpan(math.MaxInt64), TimeSpan(1), "!System.OverflowException: TimeSpan overflowed because the duration is too long."},
+		{"-", TimeSpan(5), "1", "TimeSpan -23:59:59.9999995"},
 		{"-", "10", int32(5), "Int32 5"},
 		{"-", arr(), int32(1), "!MethodNotFound: Method invocation failed because [System.Object[]] does not contain a method named 'op_Subtraction'."},
 		{"*", "ab", int32(3), "String ababab"},

@@ -353,11 +353,31 @@ func spanMethod(name, sig string, f func(t TimeSpan, a []any) (any, error)) Memb
 	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(TimeSpan), a) })
 }
 
+func addSpans(a, b TimeSpan) (any, error) {
+	sum := a + b
+	if (a >= 0) == (b >= 0) && (sum >= 0) != (a >= 0) {
+		return nil, ExceptionNamed("System.OverflowException", "TimeSpan overflowed because the duration is too long.")
+	}
+	return sum, nil
+}
+
+func subtractSpans(a, b TimeSpan) (any, error) {
+	if b == math.MinInt64 {
+		return nil, ExceptionNamed("System.OverflowException", "TimeSpan overflowed because the duration is too long.")
+	}
+	return addSpans(a, -b)
+}
+
 var spanMethods = []Member{
-	spanMethod("Add", "timespan", func(t TimeSpan, a []any) (any, error) { return t + a[0].(TimeSpan), nil }),
-	spanMethod("Subtract", "timespan", func(t TimeSpan, a []any) (any, error) { return t - a[0].(TimeSpan), nil }),
-	spanMethod("Negate", "", func(t TimeSpan, _ []any) (any, error) { return -t, nil }),
-	spanMethod("Duration", "", func(t TimeSpan, _ []any) (any, error) { return max(t, -t), nil }),
+	spanMethod("Add", "timespan", func(t TimeSpan, a []any) (any, error) { return addSpans(t, a[0].(TimeSpan)) }),
+	spanMethod("Subtract", "timespan", func(t TimeSpan, a []any) (any, error) { return subtractSpans(t, a[0].(TimeSpan)) }),
+	spanMethod("Negate", "", func(t TimeSpan, _ []any) (any, error) { return subtractSpans(0, t) }),
+	spanMethod("Duration", "", func(t TimeSpan, _ []any) (any, error) {
+		if t >= 0 {
+			return t, nil
+		}
+		return subtractSpans(0, t)
+	}),
 	spanMethod("CompareTo", "timespan", func(t TimeSpan, a []any) (any, error) {
 		return int32(order(int64(t), int64(a[0].(TimeSpan)))), nil
 	}),
