@@ -56,10 +56,11 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	}
 	w := &World{}
 	layers, err := readLDIF(o.LDIF)
+	layers, entries := splitZones(layers)
 	if err == nil {
 		err = w.loadDirectory(o, layers)
 	}
-	if err := errors.Join(err, w.loadZones(o, layers), ctx.Err()); err != nil {
+	if err := errors.Join(err, w.loadZones(o, entries), ctx.Err()); err != nil {
 		return nil, err
 	}
 	w.engine = interp.NewEngine(interp.Options{
@@ -116,7 +117,7 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 
 // loadZones loads the built-in zones, over them those that are entries of the
 // LDIF files, over them the zone files.
-func (w *World) loadZones(o Options, layers [][]ldif.Record) error {
+func (w *World) loadZones(o Options, entries []zones.Entry) error {
 	config := zones.Config{Now: o.Clock}
 	if w.Directory != nil { // else only to find the faults of the files
 		config.Domain = w.Directory.DNSName()
@@ -132,7 +133,7 @@ func (w *World) loadZones(o Options, layers [][]ldif.Record) error {
 		builtIn, err := builtInZones()
 		faults = append(faults, err, w.DNS.Load(builtIn...))
 	}
-	faults = append(faults, w.DNS.LoadDirectory(zoneEntries(layers)))
+	faults = append(faults, w.DNS.LoadDirectory(entries))
 	var sources []zones.Source
 	for _, name := range o.Zones {
 		text, err := os.ReadFile(name)
@@ -156,33 +157,56 @@ func builtInZones() ([]zones.Source, error) {
 	return sources, err
 }
 
-// zoneEntries picks the entries that are zones, or nodes of zones.
-func zoneEntries(layers [][]ldif.Record) []zones.Entry {
+// splitZones takes the entries that are zones, or nodes of zones, out of the
+// layers: the DNS store has them. What else stands in the partitions of DNS is
+// left out, for these are not part of the domain.
+func splitZones(layers [][]ldif.Record) ([][]ldif.Record, []zones.Entry) {
 	var entries []zones.Entry
-	octets := func(values []string) [][]byte {
-		out := make([][]byte, len(values))
-		for i, v := range values {
-			out[i] = []byte(v)
-		}
-		return out
-	}
-	for _, records := range layers {
-		for i := range records {
-			r := &records[i]
-			is := func(class string) bool {
-				return slices.ContainsFunc(r.Get("objectClass"), func(c string) bool { return strings.EqualFold(c, class) })
+	rest := make([][]ldif.Record, len(layers))
+	for i, records := range layers {
+		for k := range records {
+			r := &records[k]
+			zone, node := hasValue(r, "objectClass", "dnsZone"), hasValue(r, "objectClass", "dnsNode")
+			switch {
+			case zone || node:
+				entries = append(entries, zones.Entry{
+					DN: r.DN, Node: node, File: r.File, Line: r.Line,
+					Records: octets(r.Get("dnsRecord")), Properties: octets(r.Get("dNSProperty")),
+					Tombstoned: hasValue(r, "dNSTombstoned", "TRUE"),
+				})
+			case !inDNSPartition(r.DN):
+				rest[i] = append(rest[i], *r)
 			}
-			if !is("dnsZone") && !is("dnsNode") {
-				continue
-			}
-			entries = append(entries, zones.Entry{
-				DN: r.DN, Node: is("dnsNode"), File: r.File, Line: r.Line,
-				Records: octets(r.Get("dnsRecord")), Properties: octets(r.Get("dNSProperty")),
-				Tombstoned: slices.ContainsFunc(r.Get("dNSTombstoned"), func(v string) bool { return strings.EqualFold(v, "TRUE") }),
-			})
 		}
 	}
-	return entries
+	return rest, entries
+}
+
+// inDNSPartition tells whether a DN is in DC=DomainDnsZones or DC=ForestDnsZones of a domain.
+func inDNSPartition(text string) bool {
+	dn, err := directory.ParseDN(text)
+	if err != nil {
+		return false // the directory reports it
+	}
+	for ; !dn.IsZero(); dn = dn.Parent() {
+		rdn := dn.RDN()
+		if strings.EqualFold(rdn.Type, "DC") && (strings.EqualFold(rdn.Value, "DomainDnsZones") || strings.EqualFold(rdn.Value, "ForestDnsZones")) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasValue(r *ldif.Record, attribute, value string) bool {
+	return slices.ContainsFunc(r.Get(attribute), func(v string) bool { return strings.EqualFold(v, value) })
+}
+
+func octets(values []string) [][]byte {
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		out[i] = []byte(v)
+	}
+	return out
 }
 
 // SetAlive switches a domain controller, and the DNS server on it, on or off.
