@@ -113,11 +113,8 @@ func (t *tx) removeMember(group *node, v linkVal, permissive bool) *Error {
 
 // Protected groups by RID: the domain's and the built-in ones. Their members
 // get adminCount 1 and keep it. (The real directory does so within an hour.)
-var (
-	protectedRIDs = map[uint32]bool{512: true, 516: true, 518: true, 519: true, 521: true, 526: true, 527: true,
-		544: true, 548: true, 549: true, 550: true, 551: true, 552: true}
-	builtinAccounts = map[uint32]bool{500: true, 501: true, 502: true}
-)
+var protectedRIDs = map[uint32]bool{512: true, 516: true, 518: true, 519: true, 521: true, 526: true, 527: true,
+	544: true, 548: true, 549: true, 550: true, 551: true, 552: true}
 
 func (r *replica) isProtectedGroup(g *node) bool {
 	return g.isGroup() && protectedRIDs[g.sid.RID()] && (g.sid.Domain() == r.dom.sid || g.sid.Domain() == builtinSID)

@@ -154,6 +154,7 @@ func (l *loader) build() error {
 	l.d.all = []*replica{r}
 	l.t = &tx{rep: r, op: "load", now: l.now, quiet: true}
 	sort.SliceStable(l.entries, func(i, j int) bool { return l.entries[i].dn.Len() < l.entries[j].dn.Len() })
+	l.unknownBinaries()
 	for i, e := range l.entries {
 		l.plant(e)
 		if p := l.d.opts.Progress; p != nil && (i%1000 == 999 || i+1 == len(l.entries)) {
@@ -281,8 +282,28 @@ func (l *loader) netBIOS() string {
 	return ""
 }
 
+// unknownBinaries finds the attributes the schema does not know that have a
+// value that is no text anywhere; they hold octets in all entries.
+func (l *loader) unknownBinaries() {
+	for _, e := range l.entries {
+		for _, rec := range e.layers {
+			for _, a := range rec.Attributes {
+				for _, v := range a.Values {
+					if !utf8.ValidString(v) {
+						l.d.schema.learnAttribute(a.Name, SyntaxOctets)
+					}
+				}
+			}
+		}
+	}
+}
+
 // plant makes the entry's node under its parent, with what is stored plainly.
 func (l *loader) plant(e *entry) {
+	if v := e.get("isDeleted"); len(v) > 0 && v[0] == "TRUE" && !strings.EqualFold(e.dn.RDN().Value, "Deleted Objects") {
+		l.warn(e, "a deleted object is left out")
+		return
+	}
 	r := l.t.rep
 	n := &node{created: l.now.Unix(), changed: l.now.Unix()}
 	n.setName(e.dn.RDN())
@@ -418,13 +439,7 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 		}
 		return
 	}
-	syntax := SyntaxUnicode
-	for _, v := range a.Values {
-		if !utf8.ValidString(v) {
-			syntax = SyntaxOctets
-		}
-	}
-	def := l.d.schema.learnAttribute(a.Name, syntax)
+	def := l.d.schema.learnAttribute(a.Name, SyntaxUnicode)
 	switch {
 	case loadTimes[def.key] != nil:
 		l.time(e, def, a.Values)

@@ -183,6 +183,9 @@ func (l *loader) resolveRefs() {
 		}
 	}
 	for _, e := range l.entries {
+		if e.node == nil {
+			continue
+		}
 		for _, s := range e.node.links {
 			if s.def.SingleValued && len(s.list) > 1 {
 				l.fault(e, "%s has %d values and may have one", s.def.Name, len(s.list))
@@ -196,7 +199,7 @@ func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
 	var hosts []*node
 	for _, e := range l.entries {
-		if n := e.node; n.is("computer") && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
+		if n := e.node; n != nil && n.is("computer") && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
 			hosts = append(hosts, n)
 		}
 	}

@@ -166,6 +166,16 @@ userAccountControl: 546
 
 dn: CN=PC,OU=People,DC=lab,DC=test
 objectClass: computer
+x-blob: text
+
+dn: CN=Deleted Objects,DC=lab,DC=test
+objectClass: container
+isDeleted: TRUE
+
+dn:: Q049R29uZQpERUw6MSxDTj1EZWxldGVkIE9iamVjdHMsREM9bGFiLERDPXRlc3Q=
+objectClass: user
+isDeleted: TRUE
+sAMAccountName: ann
 
 dn: CN=Configuration,DC=lab,DC=test
 objectClass: configuration
@@ -215,6 +225,7 @@ func TestOpen(t *testing.T) {
 	assert.Equal(t, []string{"CN=Boss,OU=Elsewhere,DC=lab,DC=test"}, o.Strings("assistant"), "kept as text")
 	assert.Equal(t, "43", o.String("shoeSize"), "unknown attributes are kept")
 	assert.Equal(t, []byte{0xFF, 0, 0xFF}, o.Value("x-blob"))
+	assert.Equal(t, []byte("text"), mustObject(t, dc, "CN=PC,OU=People,DC=lab,DC=test").Value("x-blob"), "octets everywhere")
 	assert.Equal(t, "2019-01-01T12:00:00Z", o.Value("whenCreated").(time.Time).Format(time.RFC3339))
 	assert.Equal(t, "8812", o.String("uSNChanged"))
 	assert.Equal(t, " Content ", o.String("userParameters"))
@@ -250,6 +261,7 @@ func TestOpen(t *testing.T) {
 		warned = append(warned, fmt.Sprintf("%d %s", w.Line, w.Message))
 	}
 	assert.ElementsMatch(t, []string{
+		"52 a deleted object is left out",
 		"2 memberOf refers to CN=Gone,OU=People,DC=lab,DC=test, which is not there",
 		"2 assistant refers to CN=Boss,OU=Elsewhere,DC=lab,DC=test, which is not there",
 	}, warned)
