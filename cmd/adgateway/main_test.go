@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const patience = 60 * time.Second
+
+// runCommand runs a command that ends by itself.
+func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var out, err strings.Builder
+	code = run(ctx, args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestCommandsThatEnd(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.ldif")
+	require.NoError(t, os.WriteFile(broken, []byte("version: 1\n\ndn: CN=a,DC=corp,DC=example\nobjectClass: user\nobjectGUID: not-a-guid\n\ndn: CN=b,OU=missing,DC=corp,DC=example\nobjectClass: user\nsAMAccountName: b\n"), 0o600))
+	zone := filepath.Join(t.TempDir(), "broken.zone")
+	require.NoError(t, os.WriteFile(zone, []byte("$ORIGIN own.example.\n@ 3600 IN SOA ns hostmaster 1 2 3 4 5\n@ IN NS ns\nwww IN CNAME a\nwww IN A 10.0.0.1\n"), 0o600))
+	settings := filepath.Join(t.TempDir(), "adgateway.yaml")
+	require.NoError(t, os.WriteFile(settings, []byte("http:\n  listen: nowhere\nlog:\n  colour: red\n"), 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says []string // on either stream
+	}{
+		"version":              {[]string{"version"}, 0, []string{"adgateway "}},
+		"help":                 {[]string{"--help"}, 0, []string{"sandbox", "service", "version"}},
+		"unknown command":      {[]string{"serf"}, 2, []string{"unknown command", "--help"}},
+		"unknown flag":         {[]string{"sandbox", "--lisen", "x"}, 2, []string{"--lisen"}},
+		"address without port": {[]string{"sandbox", "--listen", "here"}, 1, []string{"http.listen", "HOST:PORT"}},
+		"unknown scope":        {[]string{"sandbox", "--token", "t=user:reed"}, 1, []string{"token 1", `"user:reed"`, "user:read"}},
+		"user without colon":   {[]string{"sandbox", "--user", "anna"}, 1, []string{"NAME:PASSWORD"}},
+		"unknown setting":      {[]string{"sandbox", "--set", "http.listn=x:1"}, 1, []string{"http.listn", "did you mean http.listen?"}},
+		"settings file":        {[]string{"sandbox", "--config", settings}, 1, []string{settings + ":2: http.listen", settings + ":4: unknown setting log.colour"}},
+		"missing LDIF":         {[]string{"sandbox", "--ldif", "no-such.ldif"}, 1, []string{"no-such.ldif"}},
+		"faulty LDIF":          {[]string{"sandbox", "--ldif", broken}, 1, []string{broken + ":3:", broken + ":7:"}},
+		"faulty zone":          {[]string{"sandbox", "--zone", zone}, 1, []string{zone + ":"}},
+		"empty without domain": {[]string{"sandbox", "--empty"}, 1, []string{"domainDNS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := runCommand(t, c.args...)
+			assert.Equal(t, c.code, code, "%s%s", stdout, stderr)
+			for _, text := range c.says {
+				assert.Contains(t, stdout+stderr, text)
+			}
+		})
+	}
+}
+
+func TestServiceStatusAnswers(t *testing.T) {
+	code, stdout, stderr := runCommand(t, "service", "status")
+	if code == 0 {
+		assert.Contains(t, stdout, "service adgateway: ")
+	} else {
+		assert.Contains(t, stderr, "service manager")
+	}
+}
+
+// sandbox is a running `adgateway sandbox`.
+type sandbox struct {
+	t    *testing.T
+	url  string
+	try  []string // the lines it printed after the address
+	log  *lockedBuilder
+	stop func() int
+}
+
+func startSandbox(t *testing.T, args ...string) *sandbox {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	s := &sandbox{t: t, log: &lockedBuilder{}}
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"sandbox", "--listen", "127.0.0.1:0"}, args...), writer, s.log)
+		writer.Close()
+		ended <- code
+	}()
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(reader); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	for range 4 {
+		select {
+		case line, ok := <-lines:
+			require.True(t, ok, "the sandbox ended: %s", s.log)
+			s.try = append(s.try, line)
+		case <-time.After(patience):
+			t.Fatal("the sandbox does not say where it listens")
+		}
+	}
+	address, found := strings.CutPrefix(s.try[0], "listening on ")
+	require.True(t, found, s.try[0])
+	s.url, s.try = address, s.try[1:]
+	var once sync.Once
+	code := -1
+	s.stop = func() int {
+		once.Do(func() {
+			cancel()
+			select {
+			case code = <-ended:
+			case <-time.After(patience):
+				t.Error("the sandbox does not end")
+			}
+		})
+		return code
+	}
+	t.Cleanup(func() { s.stop() })
+	return s
+}
+
+// get asks with a value of Auth-Token.
+func (s *sandbox) get(path, credential string) (int, string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	require.NoError(s.t, err)
+	request.Header.Set("Auth-Token", credential)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return response.StatusCode, string(body)
+}
+
+func TestSandboxPrintsCallsThatWork(t *testing.T) {
+	s := startSandbox(t)
+	for _, line := range s.try {
+		var path, token string
+		words := strings.Split(line, "'")
+		require.Len(t, words, 5, "curl -s 'URL' -H 'Auth-Token: Bearer TOKEN': %s", line)
+		path = strings.TrimPrefix(words[1], s.url)
+		token = strings.TrimPrefix(words[3], "Auth-Token: ")
+		status, body := s.get(path, token)
+		assert.Equal(t, http.StatusOK, status, "%s: %s", line, body)
+		assert.NotContains(t, s.log.String(), strings.TrimPrefix(token, "Bearer "), "the token is not in the log")
+	}
+	assert.Zero(t, s.stop(), "it ends cleanly: %s", s.log)
+	assert.Contains(t, s.log.String(), "this is the sandbox")
+}
+
+func TestSandboxTakesTokensAndUsers(t *testing.T) {
+	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user", "anna:pa:ss=ou:read")
+	for _, c := range []struct {
+		credential, path string
+		status           int
+	}{
+		{"Bearer abc==", "/api/DnsReverseLookupZone/All", 200},
+		{"Bearer reader", "/api/OU/All", 200},
+		{"Bearer reader", "/api/DnsReverseLookupZone/All", 403},
+		{"Basic YW5uYTpwYTpzcw==", "/api/OU/All", 200},
+		{"Basic YW5uYTpwYTpzcw==", "/api/ADUser/ListUsers/All", 403},
+		{"Basic YW5uYTpwYQ==", "/api/OU/All", 401},
+		{"Bearer other", "/api/OU/All", 401},
+	} {
+		status, body := s.get(c.path, c.credential)
+		assert.Equal(t, c.status, status, "%s %s: %s", c.credential, c.path, body)
+	}
+}
+
+func TestSandboxLoadsTheUsersOwnFiles(t *testing.T) {
+	s := startSandbox(t, "--empty", "--token", "t", "--users", "20",
+		"--ldif", filepath.Join("testdata", "own.ldif"), "--zone", filepath.Join("testdata", "own.zone"))
+	for path, text := range map[string]string{
+		"/api/ADUser/kim/Details":                                  `"distinguishedName":"CN=Kim Näslund\\, Ops,OU=People,DC=own,DC=test"`,
+		"/api/ADUser/0f8fad5b-d9cb-469f-a165-70867728950e/Details": `"username":"kim"`,
+		"/api/OU/All":                  `"path":"OU=People,DC=own,DC=test"`,
+		"/api/DnsCNameRecord/own.test": `"data":"web.own.test"`,
+	} {
+		status, body := s.get(path, "Bearer t")
+		assert.Equal(t, http.StatusOK, status, "%s: %s", path, body)
+		assert.Contains(t, body, text)
+	}
+	_, body := s.get("/api/ADUser/ListUsers?ShowFields=username", "Bearer t")
+	assert.GreaterOrEqual(t, strings.Count(body, `"username"`), 21)
+	status, _ := s.get("/api/ADUser/aschmidt/Details", "Bearer t")
+	assert.Equal(t, http.StatusNotFound, status, "the built-in domain is left out")
+}
+
+func TestASecondSandboxOnTheSamePortIsToldSo(t *testing.T) {
+	s := startSandbox(t)
+	code, _, stderr := runCommand(t, "sandbox", "--listen", strings.TrimPrefix(s.url, "http://"))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "address already in use")
+}
+
+type lockedBuilder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return fmt.Sprint(b.text.String())
+}
