@@ -114,7 +114,7 @@ func (a *answer) add(record []byte) error {
 		}
 		a.result.WriteByte(',')
 	}
-	a.result.Write(record)
+	a.result.Write(a.addMade(record))
 	if a.result.Len() < streamAbove || a.op.Reply.Mark != ops.List || a.op.Effect.Writes() {
 		return nil // of a change, the status is known only at its end
 	}

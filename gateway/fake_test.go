@@ -92,6 +92,11 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 				script.Params = append(script.Params, ps.Param{Name: "Privileged", Type: "bool"})
 			}
 		}
+		for name, value := range op.Fixed {
+			if _, has := script.Param(name); !has {
+				script.Params = append(script.Params, ps.Param{Name: name, Type: value.Type()})
+			}
+		}
 		for _, p := range op.Params {
 			for _, part := range p.Kind.Parts() {
 				name := p.Arg + part.Suffix

@@ -3,9 +3,11 @@ package test
 import "net/http"
 
 var dnsSamples = map[string]sample{
-	"cname.get":      {params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
-	"cname.listZone": {params: map[string]any{"ZoneName": "corp.example"}},
-	"cname.listAll":  {},
+	"cname.get":          {params: map[string]any{"DNS_HostName": "www", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},
+	"cname.listZone":     {params: map[string]any{"ZoneName": "corp.example"}},
+	"cname.listAll":      {},
+	"cname.listHostName": {params: map[string]any{"DNS_HostName": "www"}},
+	"cname.listAlias":    {params: map[string]any{"DNS_HostName_Alias": "web1"}},
 	"cname.create": {
 		params: map[string]any{"DNS_HostName": "sample", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}, status: http.StatusCreated,
 		undo: call{method: http.MethodDelete, path: "/api/DnsCNameRecord", params: map[string]any{"DNS_HostName": "sample", "DNS_HostName_Alias": "web1", "ZoneName": "corp.example"}},

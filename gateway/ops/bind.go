@@ -18,6 +18,7 @@ type Bound struct {
 	Args   ps.Args           // for the script, without the server's own (limits, privileges)
 	Fields *schema.Selection // what the records hold
 	Scopes []auth.Scope      // asked for besides the row's
+	Made   *Made             // a secret that was made for this request; mostly nil
 	texts  map[string]string
 }
 
@@ -72,6 +73,9 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 	switch {
 	case !present && p.Required:
 		return &schema.Problem{Code: schema.InvalidRequest, Message: "is required"}
+	case !present && p.Made != "":
+		b.make(p)
+		return nil
 	case !present && p.Default == "":
 		return nil
 	case !present:

@@ -22,6 +22,9 @@ var contextArgs = map[string]string{
 	"BulkLimit":    "int",
 	"Server":       "string",
 	"ComputerName": "string",
+
+	"DomainController": "string[]", // all that answer
+	"Unreached":        "string[]", // those that do not
 }
 
 // ownScripts answer no operation: the runner uses them itself.
@@ -148,6 +151,7 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 		if strings.Contains(Fold(p.Name), "password") && p.Kind.Parts()[0].Type == "string" {
 			fault("parameter %s looks like a secret and is none", p.Name)
 		}
+		c.made(op, &p, fault)
 		if p.Default != "" {
 			if _, problem := p.Kind.Decode(p.Default); problem != nil {
 				fault("parameter %s has a default that %s", p.Name, problem.Message)
@@ -209,7 +213,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 				fault("parameter %s feeds %s, which the script lacks", p.Name, name)
 			case declared.Type != part.Type:
 				fault("parameter %s makes %s, the script's %s is %s", p.Name, part.Type, name, declared.Type)
-			case declared.Mandatory && !p.Required && p.Default == "":
+			case declared.Mandatory && !p.Required && p.Default == "" && p.Made == "":
 				fault("parameter %s may be absent, the script's %s is mandatory", p.Name, name)
 			}
 			if _, fixed := op.Fixed[name]; fixed {

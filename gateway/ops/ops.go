@@ -87,6 +87,10 @@ type Param struct {
 	Keep     bool       // an empty string is taken as absent on updates, too
 	Scope    auth.Scope // asked for besides the row's when the parameter is given, and not false
 	Doc      string
+
+	// Made is of a secret that the gateway makes when it is absent: the member
+	// of the record that shows it, this one time.
+	Made string
 }
 
 // arg is the script's parameter before the kind's suffix.

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	userSubject  = "user '{Username}'"
-	usernameName = "Username"
-	showFields   = "ShowFields"
+	userSubject     = "user '{Username}'"
+	userGuidSubject = "user '{UserGuid}'"
+	usernameName    = "Username"
+	showFields      = "ShowFields"
 )
 
 var userRows = []*Operation{
@@ -36,6 +37,17 @@ var userRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.Ambiguous},
+		Subject: userSubject,
+	},
+	{
+		ID: "user.lastLogon", Row: 22, Summary: "Tells when a user last logged on, as any domain controller knows it.",
+		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LastLogon",
+		Scope: auth.UserRead, Effect: Read,
+		Params:  []Param{existingUser},
+		Script:  "Get-GatewayUserLastLogon",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.LastLogon, Moment},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
 	},
 	{
@@ -79,6 +91,96 @@ var userRows = []*Operation{
 		Says:    "The {subject} was created.",
 	},
 	{
+		ID: "user.update", Row: 26, Summary: "Changes a user.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}",
+		Scope: auth.UserWrite, Effect: Update,
+		Params:  slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
+		Rules:   []Rule{somethingGiven, homeFolder, nextLogonOrNever},
+		Script:  "Set-GatewayUser",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   updateFails,
+		Subject: userSubject,
+		Says:    "The {subject} was changed.",
+		Same:    "The {subject} is so already; nothing was changed.",
+	},
+	{
+		ID: "user.disable", Row: 27, Summary: "Disables a user.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Disable",
+		Scope: auth.UserWrite, Effect: Update,
+		Params:  []Param{existingUser, userFields},
+		Script:  "Set-GatewayUserState",
+		Fixed:   ps.Args{"State": ps.Text("Disabled")},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: userSubject,
+		Says:    "The {subject} was disabled.",
+		Same:    "The {subject} is disabled already; nothing was changed.",
+	},
+	{
+		ID: "user.enable", Row: 28, Summary: "Enables a user.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Enable",
+		Scope: auth.UserWrite, Effect: Update,
+		Params:  []Param{existingUser, userFields},
+		Script:  "Set-GatewayUserState",
+		Fixed:   ps.Args{"State": ps.Text("Enabled")},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Policy},
+		Subject: userSubject,
+		Says:    "The {subject} was enabled.",
+		Same:    "The {subject} is enabled already; nothing was changed.",
+	},
+	{
+		ID: "user.rename", Row: 29, Summary: "Gives a user another username.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Rename/{NewUserName}",
+		Scope: auth.UserWrite, Effect: Rename,
+		Params: []Param{
+			existingUser,
+			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; it also becomes the prefix of the UPN."},
+			userFields,
+		},
+		Script:  "Rename-GatewayUser",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: userSubject,
+		Says:    "The {subject} was renamed to '{NewUsername}'.",
+		Same:    "The {subject} has this name already; nothing was changed.",
+	},
+	{
+		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password, one that the gateway makes if none is given.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/ResetPassword",
+		Scope: auth.UserPassword, Effect: Update,
+		Params: []Param{
+			existingUser,
+			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Keep: true, Made: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
+			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "The password must be changed at the next logon."},
+			userFields,
+		},
+		Script:  "Reset-GatewayUserPassword",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Policy, schema.Unprocessable},
+		Subject: userSubject,
+		Says:    "The password of the {subject} was set.",
+	},
+	{
+		ID: "user.unlock", Row: 31, Summary: "Unlocks a user.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Unlock",
+		Scope: auth.UserWrite, Effect: Update,
+		Params:  []Param{existingUser, userFields},
+		Script:  "Set-GatewayUserState",
+		Fixed:   ps.Args{"State": ps.Text("Unlocked")},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: userSubject,
+		Says:    "The {subject} was unlocked.",
+		Same:    "The {subject} is not locked out; nothing was changed.",
+	},
+	{
 		ID: "user.delete", Row: 32, Summary: "Removes a user.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{UserName}",
 		Scope: auth.UserDelete, Effect: Delete,
@@ -90,6 +192,52 @@ var userRows = []*Operation{
 		Subject: userSubject,
 		Says:    "The {subject} was removed.",
 	},
+	{
+		ID: "user.getByGuid", Row: 33, Summary: "Shows the user with a GUID.",
+		Method: http.MethodGet, Path: "/api/ADUserGuid",
+		Scope: auth.UserRead, Effect: Read,
+		Params:  []Param{userGuid, userFields},
+		Script:  "Get-GatewayUser",
+		Fixed:   ps.Args{"OnlyGuid": ps.Bool(true)},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: userGuidSubject,
+	},
+	{
+		ID: "user.updateByGuid", Row: 34, Summary: "Changes the user with a GUID.",
+		Method: http.MethodPut, Path: "/api/ADUserGuid",
+		Scope: auth.UserWrite, Effect: Update,
+		Params:  slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
+		Rules:   []Rule{somethingGiven, homeFolder, nextLogonOrNever},
+		Script:  "Set-GatewayUser",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   updateFails,
+		Subject: userGuidSubject,
+		Says:    "The {subject} was changed.",
+		Same:    "The {subject} is so already; nothing was changed.",
+	},
+	{
+		ID: "user.deleteByGuid", Row: 35, Summary: "Removes the user with a GUID.",
+		Method: http.MethodDelete, Path: "/api/ADUserGuid",
+		Scope: auth.UserDelete, Effect: Delete,
+		Params:  []Param{userGuid, userFields},
+		Script:  "Remove-GatewayUser",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.User, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
+		Subject: userGuidSubject,
+		Says:    "The {subject} was removed.",
+	},
+}
+
+// updateFails is how an update can fail: a new place can be taken or refused.
+var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Policy, schema.Unprocessable}
+
+var userGuid = Param{
+	Name: "UserGuid", Arg: "UserName", Kind: schema.GUID, Required: true,
+	Doc: "The user's objectGUID, with or without braces.",
 }
 
 var existingUser = Param{
@@ -153,6 +301,19 @@ var homeFolder = Rule{
 	},
 }
 
+// somethingGiven is for updates.
+var somethingGiven = Rule{
+	Doc: "at least one input is given",
+	Apply: func(b *Bound) []schema.Problem {
+		for i := range userInputs {
+			if b.Has(userInputs[i].Name) {
+				return nil
+			}
+		}
+		return []schema.Problem{{Code: schema.InvalidRequest, Message: "The request changes nothing: give at least one input of the user."}}
+	},
+}
+
 // driveNeedsDirectory is for creates; of an update the script asks what is stored.
 var driveNeedsDirectory = Rule{
 	Doc: "HomeFolderDrive needs HomeFolderDirectory",
@@ -169,14 +330,24 @@ var driveNeedsDirectory = Rule{
 var firstLogon = Rule{
 	Doc: "ChangePasswordNextLogon is true unless PasswordNeverExpired is; not both",
 	Apply: func(b *Bound) []schema.Problem {
-		never := b.Text(neverExpired) == "true"
-		if never && b.Text(nextLogon) == "true" {
-			return []schema.Problem{{Field: nextLogon, Code: schema.InvalidRequest, Message: "must not be true together with " + neverExpired}}
+		if problems := nextLogonOrNever.Apply(b); problems != nil {
+			return problems
 		}
+		never := b.Text(neverExpired) == "true"
 		b.Args[neverExpired] = ps.Bool(never)
 		if !b.Has(nextLogon) {
 			b.Args[nextLogon] = ps.Bool(!never)
 		}
 		return nil
+	},
+}
+
+var nextLogonOrNever = Rule{
+	Doc: "ChangePasswordNextLogon and PasswordNeverExpired are not both true",
+	Apply: func(b *Bound) []schema.Problem {
+		if b.Text(nextLogon) != "true" || b.Text(neverExpired) != "true" {
+			return nil
+		}
+		return []schema.Problem{{Field: nextLogon, Code: schema.InvalidRequest, Message: "must not be true together with " + neverExpired}}
 	},
 }

@@ -1,7 +1,8 @@
-# Reads one user.
+# Reads one user; with OnlyGuid never by its common name.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
+    [bool] $OnlyGuid = $false,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
@@ -9,7 +10,7 @@ param(
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $properties = Get-GatewayUserProperty -Field $Field
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -Server $Server -Arg 'UserName'
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -Server $Server -Arg 'UserName' -Write:$OnlyGuid
 Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 
 ConvertTo-GatewayUser -User @($user) -Field $Field

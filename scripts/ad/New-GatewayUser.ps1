@@ -48,29 +48,17 @@ if ($OUPath) {
 }
 Assert-GatewayNameFree -Account $UserName -Principal $principal -Name $UserName -Parent $parent -Server $Server -Arg 'UserName'
 $managerDn = ''
-if ($Manager) {
-    Set-GatewayStep -Label 'find manager' -Arg 'Manager'
-    $found = Find-GatewayAccount -Class 'user' -Identity $Manager -Server $Server -Arg 'Manager' -Quiet
-    if ($null -eq $found) {
-        Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message "The manager '$Manager' was not found."
-    }
-    $managerDn = [string]$found.DistinguishedName
-}
+if ($Manager) { $managerDn = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
 
 # Guard.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 
-$attributes = @{}
-$texts = @{
-    givenName = $FirstName; initials = $Initials; sn = $LastName; displayName = $DisplayName
-    description = $Description; mail = $EmailAddress; department = $Department
-    physicalDeliveryOfficeName = $Office; company = $Company; title = $JobTitle; manager = $managerDn
-    streetAddress = $Street; postOfficeBox = $POBox; l = $City; st = $State; postalCode = $ZipCode
-    c = $CountryCode2; co = $CountryName; telephoneNumber = $OfficePhone; homePhone = $HomePhone
-    mobile = $MobilePhone; profilePath = $ProfilePath; scriptPath = $ProfileLogonScript
-    homeDirectory = $HomeFolderDirectory; homeDrive = $HomeFolderDrive
-}
+$texts = @{ manager = $managerDn; homeDirectory = $HomeFolderDirectory; homeDrive = $HomeFolderDrive }
 if ($HomeFolderPath) { $texts['homeDirectory'] = $HomeFolderPath }
+foreach ($name in @($GatewayUserTexts.Keys)) {
+    if ($PSBoundParameters.ContainsKey($name)) { $texts[$GatewayUserTexts[$name]] = [string]$PSBoundParameters[$name] }
+}
+$attributes = @{}
 foreach ($name in @($texts.Keys)) {
     if ($texts[$name]) { $attributes[$name] = $texts[$name] }
 }

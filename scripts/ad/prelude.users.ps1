@@ -108,3 +108,160 @@ function ConvertTo-GatewayUser {
         $record
     }
 }
+
+# The attributes that hold the text of an input as it is, by the input's name.
+$GatewayUserTexts = [ordered]@{
+    FirstName          = 'givenName'
+    Initials           = 'initials'
+    LastName           = 'sn'
+    DisplayName        = 'displayName'
+    Description        = 'description'
+    EmailAddress       = 'mail'
+    Department         = 'department'
+    Office             = 'physicalDeliveryOfficeName'
+    Company            = 'company'
+    JobTitle           = 'title'
+    Street             = 'streetAddress'
+    POBox              = 'postOfficeBox'
+    City               = 'l'
+    State              = 'st'
+    ZipCode            = 'postalCode'
+    CountryCode2       = 'c'
+    CountryName        = 'co'
+    OfficePhone        = 'telephoneNumber'
+    HomePhone          = 'homePhone'
+    MobilePhone        = 'mobile'
+    ProfilePath        = 'profilePath'
+    ProfileLogonScript = 'scriptPath'
+}
+
+# The attributes that an update may write: the values of each as texts, an empty list for none.
+# What Get-GatewayUserStored reads stands in this order.
+$GatewayUserWritten = @(
+    'givenName', 'initials', 'sn', 'displayName', 'description', 'mail', 'department', 'physicalDeliveryOfficeName'
+    'company', 'title', 'manager', 'streetAddress', 'postOfficeBox', 'l', 'st', 'postalCode', 'c', 'co', 'countryCode'
+    'telephoneNumber', 'homePhone', 'mobile', 'profilePath', 'scriptPath', 'homeDirectory', 'homeDrive'
+)
+
+# What is stored in the attributes that an update may write: the values of each as texts, none for
+# an absent one.
+function Get-GatewayUserStored {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $User)
+    $stored = @{
+        givenName = $User.givenName; initials = $User.initials; sn = $User.sn; displayName = $User.displayName
+        description = $User.description; mail = $User.mail; department = $User.department
+        physicalDeliveryOfficeName = $User.physicalDeliveryOfficeName; company = $User.company; title = $User.title
+        manager = $User.manager; streetAddress = $User.streetAddress; postOfficeBox = $User.postOfficeBox; l = $User.l
+        st = $User.st; postalCode = $User.postalCode; c = $User.c; co = $User.co; countryCode = $User.countryCode
+        telephoneNumber = $User.telephoneNumber; homePhone = $User.homePhone; mobile = $User.mobile
+        profilePath = $User.profilePath; scriptPath = $User.scriptPath
+        homeDirectory = $User.homeDirectory; homeDrive = $User.homeDrive
+    }
+    foreach ($name in $GatewayUserWritten) {
+        $values = New-Object -TypeName 'System.Collections.Generic.List[string]'
+        foreach ($value in @($stored[$name])) {
+            if ($null -ne $value) { $values.Add([string]$value) }
+        }
+        $stored[$name] = $values.ToArray()
+    }
+    $stored
+}
+
+# The values of an attribute as they are written: numbers as numbers.
+function ConvertTo-GatewayUserValue {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Attribute, [Parameter(Mandatory)] [string[]] $Value)
+    if ($Attribute -eq 'countryCode') { return [int]$Value[0] }
+    , $Value
+}
+
+# What has to be written so that each attribute has the wanted text ('' for none), and what takes
+# that back. Nothing where all is so already.
+function Compare-GatewayUserText {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Stored, [Parameter(Mandatory)] [hashtable] $Wanted)
+    $change = @{
+        replace = @{}; clear = (New-Object -TypeName 'System.Collections.Generic.List[string]')
+        oldReplace = @{}; oldClear = (New-Object -TypeName 'System.Collections.Generic.List[string]')
+        before = @{}; after = @{}; count = 0
+    }
+    foreach ($name in @($Wanted.Keys)) {
+        $text = [string]$Wanted[$name]
+        $old = $Stored[$name]
+        if ($old.Length -eq 0 -and $text -eq '') { continue }
+        if ($old.Length -eq 1 -and $old[0] -ceq $text) { continue }
+        $change.count++
+        $change.before[$name] = [string]($old -join ', ')
+        $change.after[$name] = $text
+        if ($text -eq '') { $change.clear.Add($name) } else { $change.replace[$name] = ConvertTo-GatewayUserValue -Attribute $name -Value @($text) }
+        if ($old.Length -eq 0) { $change.oldClear.Add($name) } else { $change.oldReplace[$name] = ConvertTo-GatewayUserValue -Attribute $name -Value $old }
+    }
+    $change
+}
+
+# Writes attributes of a user in one modification: all of them or none.
+function Set-GatewayUserText {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [hashtable] $Replace,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Clear,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $set = @{ Identity = $Guid; Server = $Server; Confirm = $false }
+    if ($Replace.Count -gt 0) { $set['Replace'] = $Replace }
+    if ($Clear.Length -gt 0) { $set['Clear'] = $Clear }
+    Set-ADUser @set
+}
+
+# The distinguished name of a user's manager, given by username, distinguished name or GUID.
+function Find-GatewayManager {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Manager,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'find manager' -Arg 'Manager'
+    $found = Find-GatewayAccount -Class 'user' -Identity $Manager -Server $Server -Arg 'Manager' -Write -Quiet
+    if ($null -eq $found) {
+        Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message "The manager '$Manager' was not found."
+    }
+    $dn = [string]$found.DistinguishedName
+    Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'Manager'
+    $dn
+}
+
+# The home folder after an update, as homeDirectory and homeDrive: what is given over what is stored.
+# A path is a homeDirectory without homeDrive; Path, Directory and Drive are null where not given.
+function Get-GatewayHomeFolder {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Stored,
+        [Parameter(Mandatory)] [System.Collections.IDictionary] $Given
+    )
+    $folder = [string]@($Stored['homeDirectory'])[0]
+    $letter = [string]@($Stored['homeDrive'])[0]
+    $connected = $letter -ne ''
+    if ($Given.ContainsKey('HomeFolderPath') -and $Given['HomeFolderPath'] -eq '' -and -not $connected) { $folder = '' }
+    if ($Given.ContainsKey('HomeFolderDirectory')) {
+        if ($Given['HomeFolderDirectory'] -ne '') {
+            $folder = [string]$Given['HomeFolderDirectory']
+        } elseif ($connected) {
+            $folder = ''
+            $letter = ''
+        }
+    }
+    if ($Given.ContainsKey('HomeFolderDrive')) {
+        $letter = [string]$Given['HomeFolderDrive']
+        if ($letter -ne '' -and -not $folder.StartsWith('\\', [System.StringComparison]::Ordinal)) {
+            Stop-Gateway -Code 'invalid_request' -Arg 'HomeFolderDrive' -Message 'HomeFolderDrive needs a HomeFolderDirectory: none is given, and no path of a share is stored.'
+        }
+    }
+    if ($Given.ContainsKey('HomeFolderPath') -and $Given['HomeFolderPath'] -ne '') {
+        $folder = [string]$Given['HomeFolderPath']
+        $letter = ''
+    }
+    @{ homeDirectory = $folder; homeDrive = $letter }
+}

@@ -1,7 +1,10 @@
-# Lists the CNAME records of one zone, or of all zones that the server holds itself.
+# Lists the CNAME records of one zone, or of all zones that the server holds itself; with Name or
+# Target only those with exactly that owner name or target.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $ZoneName,
+    [AllowNull()] [string] $Name,
+    [AllowNull()] [string] $Target,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [Parameter(Mandatory)] [string] $ComputerName
 )
@@ -23,13 +26,20 @@ $zero = [string][char]0
 $found = New-Object -TypeName 'System.Collections.Generic.List[object]'
 $keys = New-Object -TypeName 'System.Collections.Generic.List[string]'
 foreach ($zone in $zones) {
-    $name = [string]$zone.ZoneName
+    $zoneText = [string]$zone.ZoneName
     Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
     try {
-        $records = @(Get-DnsServerResourceRecord -ZoneName $name -RRType 'CName' -ComputerName $ComputerName)
-        foreach ($record in @(ConvertTo-GatewayCName -Record $records -ZoneName $name)) {
+        if ($Name) {
+            $records = @(Get-GatewayNamedCName -ZoneName $zoneText -Name $Name -ComputerName $ComputerName)
+        } else {
+            $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -RRType 'CName' -ComputerName $ComputerName)
+        }
+        $alias = ''
+        if ($Target) { $alias = Get-GatewayTargetName -Target $Target -ZoneName $zoneText }
+        foreach ($record in @(ConvertTo-GatewayCName -Record $records -ZoneName $zoneText)) {
+            if ($Target -and $record['data'] -ne $alias) { continue }
             $found.Add($record)
-            $keys.Add($record['name'].ToUpperInvariant() + $zero + $name.ToUpperInvariant() + $zero + $record['data'].ToUpperInvariant())
+            $keys.Add($record['name'].ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant() + $zero + $record['data'].ToUpperInvariant())
         }
     } catch {
         if ($ZoneName) { throw }

@@ -113,6 +113,30 @@ function Find-GatewayCName {
     Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$($Names.given)' with the target '$($Names.target)' in the zone '$($Names.name)'."
 }
 
+# The CNAMEs of a zone with an owner name: one relative to the zone, or a full name inside it. A
+# name that the zone does not have is an error of the server (facts E55), and no record.
+function Get-GatewayNamedCName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $owners = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    $inside = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
+    if ($inside -ne '') { $owners.Add($inside) }
+    # A full name may be a relative one, too, of a name further down.
+    if ($inside -ne $Name -and -not $Name.EndsWith('.', [System.StringComparison]::Ordinal)) { $owners.Add($Name) }
+    foreach ($owner in $owners) {
+        if ($owner.Length + 1 + $ZoneName.Length -gt 253) { continue }
+        try {
+            Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $owner -Node -RRType 'CName' -ComputerName $ComputerName
+        } catch {
+            if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+        }
+    }
+}
+
 # Writes the records of CNAMEs of one zone.
 function ConvertTo-GatewayCName {
     [CmdletBinding()]

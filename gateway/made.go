@@ -1,0 +1,20 @@
+package gateway
+
+import "encoding/json"
+
+// addMade adds the secret that was made for the request to its record, whatever
+// fields were asked for. No cache keeps such an answer.
+func (a *answer) addMade(record []byte) []byte {
+	made := a.bound.Made
+	if made == nil {
+		return record
+	}
+	a.c.Header("Cache-Control", "no-store")
+	name, _ := json.Marshal(made.Member) // text is always encoded
+	extended := append([]byte{}, record[:len(record)-1]...)
+	if len(extended) > 1 {
+		extended = append(extended, ',')
+	}
+	extended = append(append(extended, name...), ':')
+	return append(append(extended, encode(made.Reveal())...), '}')
+}

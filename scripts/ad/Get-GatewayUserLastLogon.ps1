@@ -1,0 +1,50 @@
+# Tells when a user last logged on: the latest instant that any domain controller knows, because each
+# keeps its own (facts E17). DomainController are those that answer, Unreached those that do not.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $DomainController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Unreached,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+Set-GatewayStep -Label 'find user' -Arg 'UserName'
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Server $Server -Arg 'UserName'
+Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+$filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid $user.ObjectGUID) + ')'
+$base = (Get-GatewayDomain -Server $Server).dn
+
+$missing = New-Object -TypeName 'System.Collections.Generic.List[string]'
+foreach ($name in @($Unreached)) {
+    if ($name) { $missing.Add($name) }
+}
+$controllers = New-Object -TypeName 'System.Collections.Generic.List[string]'
+foreach ($name in @($DomainController)) {
+    if ($name) { $controllers.Add($name) }
+}
+if ($controllers.Count -eq 0) { $controllers.Add($Server) }
+$latest = [long]0
+$source = ''
+foreach ($controller in $controllers) {
+    Set-GatewayStep -Label 'read last logon' -Arg 'UserName'
+    try {
+        # A controller that does not know the user yet has seen no logon.
+        foreach ($found in @(Get-GatewayObject -Class 'user' -Filter $filter -Property @('lastLogon') -Base $base -Server $controller)) {
+            $ticks = [long]$found.lastLogon
+            if ($ticks -gt $latest) {
+                $latest = $ticks
+                $source = $controller
+            }
+        }
+    } catch {
+        $missing.Add($controller)
+    }
+}
+[ordered]@{
+    username  = [string]$user.SamAccountName
+    lastLogon = [string](Get-GatewayFileTime -Value $latest)
+    source    = [string]$source
+    complete  = [bool]($missing.Count -eq 0)
+    unreached = [string[]]@($missing.ToArray())
+}

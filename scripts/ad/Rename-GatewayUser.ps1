@@ -1,0 +1,62 @@
+# Renames a user: sAMAccountName and UPN prefix; common name and display name each only where they
+# were equal to the old username. All or nothing.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [Parameter(Mandatory)] [string] $NewUserName,
+    [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+Set-GatewayStep -Label 'find user' -Arg 'UserName'
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property @('displayName', 'adminCount', 'isCriticalSystemObject') -Server $Server -Arg 'UserName' -Write
+$guid = [string]$user.ObjectGUID
+$dn = [string]$user.DistinguishedName
+$oldSam = [string]$user.SamAccountName
+$oldUpn = [string]$user.UserPrincipalName
+$oldName = [string]$user.Name
+$oldDisplay = [string]$user.displayName
+$newUpn = ''
+if ($oldUpn -ne '') { $newUpn = $NewUserName + '@' + $oldUpn.Substring($oldUpn.LastIndexOf([char]'@') + 1) }
+$renameCn = ($oldName -eq $oldSam -and $oldName -cne $NewUserName)
+$renameDisplay = ($oldDisplay -eq $oldSam -and $oldDisplay -cne $NewUserName)
+
+# Guard.
+Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+$cn = ''
+if ($renameCn) { $cn = $NewUserName }
+Assert-GatewayNameFree -Account $NewUserName -Principal $newUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewUserName'
+
+# Act. All attributes change in one write; the common name is the second.
+$changed = $false
+$new = @{}
+$old = @{}
+if ($oldSam -cne $NewUserName) { $new['sAMAccountName'] = $NewUserName; $old['sAMAccountName'] = $oldSam }
+if ($oldUpn -cne $newUpn) { $new['userPrincipalName'] = $newUpn; $old['userPrincipalName'] = $oldUpn }
+if ($renameDisplay) { $new['displayName'] = $NewUserName; $old['displayName'] = $oldDisplay }
+if ($new.Count -gt 0) {
+    Set-GatewayStep -Label 'set names' -Arg 'NewUserName'
+    Set-ADUser -Identity $guid -Replace $new -Server $Server -Confirm:$false
+    $back = { param($Guid, $Names, $Server) Set-ADUser -Identity $Guid -Replace $Names -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'set names' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Names = $old; Server = $Server }
+    $changed = $true
+}
+if ($renameCn) {
+    Set-GatewayStep -Label 'rename' -Arg 'NewUserName'
+    Rename-ADObject -Identity $guid -NewName $NewUserName -Server $Server -Confirm:$false
+    $back = { param($Guid, $Name, $Server) Rename-ADObject -Identity $Guid -NewName $Name -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'rename' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Name = $oldName; Server = $Server }
+    $old['cn'] = $oldName
+    $new['cn'] = $NewUserName
+    $changed = $true
+}
+if ($changed) { Complete-GatewayChange -Effect 'changed' }
+
+# Report.
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
+if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $old -After $new }
+ConvertTo-GatewayUser -User @($read) -Field $Field

@@ -1,0 +1,37 @@
+# Sets a new password for a user, and whether it must be changed at the next logon.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [Parameter(Mandatory)] [securestring] $Password,
+    [bool] $ChangePassword = $false,
+    [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve and guard.
+Set-GatewayStep -Label 'find user' -Arg 'UserName'
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property @('userAccountControl', 'adminCount', 'isCriticalSystemObject') -Server $Server -Arg 'UserName' -Write
+$guid = [string]$user.ObjectGUID
+$dn = [string]$user.DistinguishedName
+Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+if ($ChangePassword -and ([int]$user.userAccountControl -band 0x10000) -ne 0) {
+    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePassword' -Message "The password of '$UserName' never expires, so it cannot be forced to change at the next logon."
+}
+
+# Act. A password cannot be taken back: a failure after it is reported as what remains.
+Set-GatewayStep -Label 'set password' -Arg 'Password'
+Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
+Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn
+if ($ChangePassword) {
+    Set-GatewayStep -Label 'force password change' -Arg 'ChangePassword'
+    Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false
+}
+Complete-GatewayChange -Effect 'changed'
+
+# Report.
+Add-GatewayChange -Guid $guid -Dn $dn -Before @{ password = '***' } -After @{ password = '***'; changePasswordNextLogon = $ChangePassword }
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
+ConvertTo-GatewayUser -User @($read) -Field $Field

@@ -1,0 +1,143 @@
+# Updates a user. An absent input leaves what is stored, an empty one clears it. All is resolved and
+# checked before the first write; a step that fails takes the earlier ones back. The password comes
+# late because it cannot be taken back, the change at next logon after it (facts H10).
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $UserName,
+    [AllowNull()] [securestring] $Password,
+    [AllowNull()] [string] $FirstName,
+    [AllowNull()] [string] $Initials,
+    [AllowNull()] [string] $LastName,
+    [AllowNull()] [string] $DisplayName,
+    [AllowNull()] [string] $Description,
+    [AllowNull()] [string] $EmailAddress,
+    [AllowNull()] [string] $Department,
+    [AllowNull()] [string] $Office,
+    [AllowNull()] [string] $Company,
+    [AllowNull()] [string] $JobTitle,
+    [AllowNull()] [string] $OUPath,
+    [bool] $ChangePasswordNextLogon,
+    [bool] $PasswordNeverExpired,
+    [AllowNull()] [string] $Manager,
+    [AllowNull()] [string] $Street,
+    [AllowNull()] [string] $POBox,
+    [AllowNull()] [string] $City,
+    [AllowNull()] [string] $State,
+    [AllowNull()] [string] $ZipCode,
+    [AllowNull()] [string] $CountryCode2,
+    [AllowNull()] [string] $CountryName,
+    [int] $CountryNumber,
+    [AllowNull()] [string] $OfficePhone,
+    [AllowNull()] [string] $HomePhone,
+    [AllowNull()] [string] $MobilePhone,
+    [AllowNull()] [string] $ProfilePath,
+    [AllowNull()] [string] $ProfileLogonScript,
+    [AllowNull()] [string] $HomeFolderDirectory,
+    [AllowNull()] [string] $HomeFolderDrive,
+    [AllowNull()] [string] $HomeFolderPath,
+    [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+Set-GatewayStep -Label 'find user' -Arg 'UserName'
+$needed = $GatewayUserWritten + @('userAccountControl', 'pwdLastSet', 'adminCount', 'isCriticalSystemObject', 'ProtectedFromAccidentalDeletion')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -Server $Server -Arg 'UserName' -Write
+$guid = [string]$user.ObjectGUID
+$dn = [string]$user.DistinguishedName
+$parent = Get-GatewayParentDn -Dn $dn
+$target = $parent
+if ($OUPath) {
+    Set-GatewayStep -Label 'find target' -Arg 'OUPath'
+    $target = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+}
+$stored = Get-GatewayUserStored -User $user
+$wanted = @{}
+foreach ($name in @($GatewayUserTexts.Keys)) {
+    if ($PSBoundParameters.ContainsKey($name)) { $wanted[$GatewayUserTexts[$name]] = [string]$PSBoundParameters[$name] }
+}
+if ($PSBoundParameters.ContainsKey('CountryCode2')) { $wanted['countryCode'] = [string]$CountryNumber }
+if ($PSBoundParameters.ContainsKey('Manager')) {
+    $wanted['manager'] = ''
+    if ($Manager) { $wanted['manager'] = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
+}
+
+# Guard.
+Set-GatewayStep -Label 'check user' -Arg 'UserName'
+Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+if ($target -ne $parent) {
+    Assert-GatewayAllowed -Dn $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    if ([bool]$user.ProtectedFromAccidentalDeletion) {
+        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection first."
+    }
+    Assert-GatewayNameFree -Name ([string]$user.Name) -Parent $target -Except $guid -Server $Server -Arg 'OUPath'
+}
+$neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
+$willNeverExpire = $neverExpires
+if ($PSBoundParameters.ContainsKey('PasswordNeverExpired')) { $willNeverExpire = $PasswordNeverExpired }
+$forceChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon
+if ($forceChange -and $willNeverExpire) {
+    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePasswordNextLogon' -Message "The password of '$dn' never expires, so it cannot be forced to change at the next logon."
+}
+$homeFolder = Get-GatewayHomeFolder -Stored $stored -Given $PSBoundParameters
+$wanted['homeDirectory'] = $homeFolder.homeDirectory
+$wanted['homeDrive'] = $homeFolder.homeDrive
+$change = Compare-GatewayUserText -Stored $stored -Wanted $wanted
+$before = $change.before
+$after = $change.after
+$steps = 0
+
+# Act.
+if ($change.count -gt 0) {
+    Set-GatewayStep -Label 'set attributes' -Arg 'UserName'
+    Set-GatewayUserText -Guid $guid -Replace $change.replace -Clear $change.clear.ToArray() -Server $Server
+    $back = { param($Guid, $Replace, $Clear, $Server) Set-GatewayUserText -Guid $Guid -Replace $Replace -Clear $Clear -Server $Server }
+    Complete-GatewayStep -Label 'set attributes' -Guid $guid -Dn $dn -Undo $back -Arguments @{
+        Guid = $guid; Replace = $change.oldReplace; Clear = $change.oldClear.ToArray(); Server = $Server
+    }
+    $steps++
+}
+if ($willNeverExpire -ne $neverExpires) {
+    Set-GatewayStep -Label 'set flags' -Arg 'PasswordNeverExpired'
+    Set-ADUser -Identity $guid -PasswordNeverExpires $willNeverExpire -Server $Server -Confirm:$false
+    $back = { param($Guid, $Flag, $Server) Set-ADUser -Identity $Guid -PasswordNeverExpires $Flag -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'set flags' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Flag = $neverExpires; Server = $Server }
+    $before['passwordNeverExpired'] = $neverExpires
+    $after['passwordNeverExpired'] = $willNeverExpire
+    $steps++
+}
+if ($target -ne $parent) {
+    Set-GatewayStep -Label 'move user' -Arg 'OUPath'
+    Move-ADObject -Identity $guid -TargetPath $target -Server $Server -Confirm:$false
+    $back = { param($Guid, $Parent, $Server) Move-ADObject -Identity $Guid -TargetPath $Parent -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'move user' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Parent = $parent; Server = $Server }
+    $before['ouPath'] = $parent
+    $after['ouPath'] = $target
+    $steps++
+}
+if ($null -ne $Password) {
+    Set-GatewayStep -Label 'set password' -Arg 'Password'
+    Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn
+    $before['password'] = '***'
+    $after['password'] = '***'
+    $steps++
+}
+# A password that was just set counts as changed now, whatever was before.
+$mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
+if ($PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon -ne $mustChange) {
+    Set-GatewayStep -Label 'set password change' -Arg 'ChangePasswordNextLogon'
+    Set-ADUser -Identity $guid -ChangePasswordAtLogon $ChangePasswordNextLogon -Server $Server -Confirm:$false
+    $before['changePasswordNextLogon'] = -not $ChangePasswordNextLogon
+    $after['changePasswordNextLogon'] = $ChangePasswordNextLogon
+    $steps++
+}
+if ($steps -gt 0) { Complete-GatewayChange -Effect 'changed' }
+
+# Report.
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
+if ($steps -gt 0) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $before -After $after }
+ConvertTo-GatewayUser -User @($read) -Field $Field
