@@ -21,7 +21,7 @@ var goodValues = map[string]string{
 	"DNS_HostName": "www", "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example",
 	"NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
 	"ChangePasswordNextLogon": "false", "PasswordNeverExpired": "false", "Country": "GR", "HomeFolderDirectory": `\\files\home`,
-	"HomeFolderDrive": "H:", "Initials": "J.",
+	"HomeFolderDrive": "H:", "Initials": "J.", "UserGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "ChangePassword": "true",
 }
 
 func goodValue(name string) string {
@@ -118,7 +118,8 @@ func ask(t *testing.T, s *Server, op *ops.Operation, path string, in place, valu
 	}
 }
 
-// required are the good values of a row's required parameters outside the path.
+// required are the good values of a row's required parameters outside the path,
+// and two more where the row asks for one at least: so each may be left out.
 func required(op *ops.Operation) map[string]any {
 	values := map[string]any{}
 	for _, p := range op.Params {
@@ -126,7 +127,18 @@ func required(op *ops.Operation) map[string]any {
 			values[p.Name] = goodValue(p.Name)
 		}
 	}
+	if op.Effect == ops.Update {
+		for _, name := range atLeastOne[op.ID] {
+			values[name] = goodValue(name)
+		}
+	}
 	return values
+}
+
+// atLeastOne are inputs of the rows that refuse a request without any.
+var atLeastOne = map[string][]string{
+	"user.update":       {"FirstName", "LastName"},
+	"user.updateByGuid": {"FirstName", "LastName"},
 }
 
 // onlyField tells that a refusal names the field and nothing else.
@@ -235,10 +247,17 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 				values[p.Name] = ""
 				before = runner.count()
 				got = ask(t, s, op, target(op, "", ""), in, values)
-				if p.Required {
+				clears := op.Effect == ops.Update && !p.Keep && p.Name != "ShowFields"
+				if p.Required || clears && p.Kind.Clear() == nil {
 					onlyField(t, got, p.Name, op.ID, in)
 				} else {
 					require.Equal(t, before+1, runner.count(), "%s with empty %s", op.ID, p.Name)
+					if clears {
+						for i, part := range p.Kind.Parts() {
+							assert.Equal(t, p.Kind.Clear()[i], runner.last(t).Args[p.Name+part.Suffix], "%s: empty %s", op.ID, p.Name)
+						}
+						continue
+					}
 					for name, value := range runner.last(t).Args {
 						if name == p.Name && p.Default == "" && !strings.Contains("ChangePasswordNextLogon PasswordNeverExpired", name) {
 							t.Errorf("%s: empty %s arrived as %s", op.ID, name, value)
