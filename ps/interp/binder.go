@@ -36,15 +36,15 @@ type invocation struct {
 	rest    []any  // of a simple function: $args
 	order   []*param
 
-	hadError  bool
-	errorsTo  *dotnet.List            // -ErrorVariable
-	warningTo *dotnet.List            // -WarningVariable
-	outputTo  *dotnet.List            // -OutVariable
-	dry       bool                    // the check pass: values may be unknown, nothing is converted
-	splatted  bool                    // of a dry call: parameters may be bound by a splat
-	callee    any                     // *ScriptBlock, *function or *command
-	place     *stageNode              // in a pipeline of several commands
-	delayed   map[*param]*ScriptBlock // script blocks bound to pipeline parameters
+	hadError bool
+	errorsTo *dotnet.List            // -ErrorVariable
+	eachTo   string                  // -PipelineVariable
+	outputTo *dotnet.List            // -OutVariable
+	dry      bool                    // the check pass: values may be unknown, nothing is converted
+	splatted bool                    // of a dry call: parameters may be bound by a splat
+	callee   any                     // *ScriptBlock, *function or *command
+	place    *stageNode              // in a pipeline of several commands
+	delayed  map[*param]*ScriptBlock // script blocks bound to pipeline parameters
 }
 
 func (inv *invocation) param(name string) *param { return inv.sig.byKey[lower(name)] }

@@ -393,7 +393,7 @@ func (inv *invocation) positions() []atPosition {
 			continue
 		}
 		for _, s := range p.in(inv.flags) {
-			if s.position == noPosition {
+			if s.position == noPosition || s.remaining {
 				continue
 			}
 			i := slices.IndexFunc(out, func(a atPosition) bool { return a.position == s.position })

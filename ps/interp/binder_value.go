@@ -171,6 +171,9 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v == nil && !inv.sig.function && t != dotnet.TSwitch {
+		return nil, nil // a cmdlet sees null as null, whatever the type
+	}
 	switch t {
 	case nil, dotnet.TObject:
 		return v, nil
@@ -268,6 +271,9 @@ func (inv *invocation) transformError(p *param, at *place, inner *dotnet.Excepti
 }
 
 func (inv *invocation) coerceEnum(p *param, v any, at *place) (any, error) {
+	if isNull(v) && !p.common && !inv.sig.function {
+		return nil, nil
+	}
 	if isNull(v) && !p.common {
 		return nil, inv.transformError(p, at, nil, "Cannot convert null to type \""+p.enum.typeName+"\" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are \""+strings.Join(p.enum.names, ",")+"\".")
 	}

@@ -145,6 +145,7 @@ func writeMessage(write func(inv *invocation, text string) error) func(inv *invo
 func writeInformation(inv *invocation, _ sink) (stage, error) {
 	st := &inputStage{inv: inv}
 	st.each = func(v any) error {
+		inv.streams.tell(v)
 		switch inv.preference("informationaction", symInformation, actionSilent) {
 		case actionSilent, actionIgnore:
 			if inv.streams.merged[streamInformation] != nil {
@@ -181,6 +182,7 @@ func writeHost(inv *invocation, _ sink) (stage, error) {
 		if err := inv.f.charge(len(text)); err != nil {
 			return err
 		}
+		inv.streams.tell(text)
 		if inv.streams.merged[streamInformation] != nil {
 			return inv.streams.information(text)
 		}

@@ -237,8 +237,10 @@ func (c *compiler) increment(e *syntax.Unary, by int32, after bool) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		next, err := dotnet.Increment(plain(old), by)
-		if err != nil {
+		var next any
+		if n, ok := old.(int32); ok && n < 1<<30 && n > -1<<30 {
+			next = n + by
+		} else if next, err = dotnet.Increment(plain(old), by); err != nil {
 			return nil, err
 		}
 		if err := write(f, next); err != nil {

@@ -92,6 +92,15 @@ type streams struct {
 
 	merged [7]sink        // stream n goes here instead: n>&1 or n>$null
 	lists  []*dotnet.List // of -ErrorVariable of the functions around
+	warned []*dotnet.List // of -WarningVariable
+	told   []*dotnet.List // of -InformationVariable
+}
+
+// tell notes what Write-Information and Write-Host said in the variables that want all.
+func (st *streams) tell(v any) {
+	for _, list := range st.told {
+		list.Items = append(list.Items, v)
+	}
 }
 
 func newStreams(to Streams) *streams { return &streams{to: to} }

@@ -44,17 +44,28 @@ func (inv *invocation) prepareVariables() {
 	if v, ok := inv.commonText("errorvariable"); ok {
 		inv.errorsTo = inv.listVariable(v)
 	}
-	if v, ok := inv.commonText("warningvariable"); ok {
-		inv.warningTo = inv.listVariable(v)
-	}
 	if v, ok := inv.commonText("outvariable"); ok {
 		inv.outputTo = inv.listVariable(v)
 	}
-	if inv.errorsTo != nil {
-		to := *inv.streams
-		to.lists = append(to.lists[:len(to.lists):len(to.lists)], inv.errorsTo)
-		inv.streams = &to
+	warned, warns := inv.commonText("warningvariable")
+	if v, ok := inv.commonText("pipelinevariable"); ok {
+		inv.eachTo = v
 	}
+	told, tells := inv.commonText("informationvariable")
+	if inv.errorsTo == nil && !warns && !tells {
+		return
+	}
+	to := *inv.streams
+	if inv.errorsTo != nil {
+		to.lists = append(to.lists[:len(to.lists):len(to.lists)], inv.errorsTo)
+	}
+	if warns {
+		to.warned = append(to.warned[:len(to.warned):len(to.warned)], inv.listVariable(warned))
+	}
+	if tells {
+		to.told = append(to.told[:len(to.told):len(to.told)], inv.listVariable(told))
+	}
+	inv.streams = &to
 }
 
 func (inv *invocation) commonText(key string) (string, bool) {
@@ -83,8 +94,15 @@ func (inv *invocation) listVariable(name string) *dotnet.List {
 
 func newArrayList() *dotnet.List { return &dotnet.List{Type: dotnet.TArrayList} }
 
-// tee adds -OutVariable to an output.
+// tee adds -OutVariable and -PipelineVariable to an output.
 func (inv *invocation) tee(out sink) sink {
+	if name := inv.eachTo; name != "" {
+		inner, sym := out, intern(name)
+		out = sinkFunc(func(v any) error {
+			inv.f.scope.set(sym, name, v)
+			return inner.write(v)
+		})
+	}
 	list := inv.outputTo
 	if list == nil {
 		return out
@@ -182,8 +200,7 @@ func (inv *invocation) message(stream int, typeName, text string, act action) er
 		rec := dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.ActionPreferenceStopException"),
 			"The running command stopped because the preference variable \""+streamPreference(stream)+"\" or common parameter is set to Stop: "+text),
 			"ActionPreferenceStop", dotnet.OperationStopped, nil)
-		inv.complete(rec)
-		return &psError{rec: rec, stop: true}
+		return &psError{rec: inv.qualify(rec), stop: true}
 	}
 	return inv.streams.record(stream, typeName, text)
 }
@@ -202,8 +219,10 @@ func streamPreference(stream int) string {
 
 func (inv *invocation) warn(text string) error {
 	act := inv.preference("warningaction", symWarning, actionContinue)
-	if inv.warningTo != nil && act != actionIgnore {
-		inv.warningTo.Items = append(inv.warningTo.Items, messageRecord("System.Management.Automation.WarningRecord", text))
+	for _, list := range inv.streams.warned {
+		if act != actionIgnore {
+			list.Items = append(list.Items, messageRecord("System.Management.Automation.WarningRecord", text))
+		}
 	}
 	return inv.message(streamWarning, "System.Management.Automation.WarningRecord", text, act)
 }

@@ -19,7 +19,17 @@ type stageNode struct {
 	run   *pipelineRun
 	stage stage
 	inv   *invocation
-	index int
+	begun bool
+}
+
+// begin runs the stage's begin once: in its turn, or before its first input
+// when a stage before it emits something in its own begin.
+func (n *stageNode) begin() error {
+	if n.begun {
+		return nil
+	}
+	n.begun = true
+	return n.stage.begin()
 }
 
 // pipelineRun is one run of a pipeline of several commands.
@@ -29,9 +39,11 @@ type pipelineRun struct {
 }
 
 func (n *stageNode) write(v any) error {
-	err := n.stage.process(v)
+	err := n.begin()
 	if err == nil {
-		return nil
+		if err = n.stage.process(v); err == nil {
+			return nil
+		}
 	}
 	switch e := err.(type) {
 	case *stopUpstream, *LimitError, *DefectError, *ExitError:
@@ -65,7 +77,7 @@ func (r *pipelineRun) execute(feed func(first stage) error) error {
 		return false, err
 	}
 	for _, n := range r.nodes {
-		if ok, err := settle(n.stage.begin()); !ok {
+		if ok, err := settle(n.begin()); !ok {
 			return err
 		}
 	}
@@ -226,7 +238,7 @@ func runPipeline(f *frame, elements []element, out sink, at *place) error {
 	}
 	run := &pipelineRun{nodes: make([]*stageNode, len(commands))}
 	for i := range commands {
-		run.nodes[i] = &stageNode{run: run, index: i}
+		run.nodes[i] = &stageNode{run: run}
 	}
 	targets := make([]sink, len(commands))
 	for i := range commands {
