@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,9 +119,9 @@ func (s *system) attack(g *guard, op *ops.Operation, p *ops.Param, name, value s
 		params[key] = good
 	}
 	params[p.Name] = value
-	if p.Name != "ShowFields" && op.Param("ShowFields") != nil && !p.Kind.Secret() && op.Effect == ops.Create {
+	if p.Name != "ShowFields" && op.Param("ShowFields") != nil && (op.Effect == ops.Create || op.Effect == ops.Update) {
 		params["ShowFields"] = "username"
-		if p.Path == "" && op.Reply.Shape == schema.User {
+		if isField(op.Reply.Shape, p.Name) {
 			params["ShowFields"] = p.Name
 		}
 	}
@@ -167,6 +168,24 @@ func (s *system) foundNothingElse(op *ops.Operation, p *ops.Param, name, value s
 	}
 }
 
+// isField tells whether an input is a field of the record, too.
+func isField(shape *schema.Shape, name string) bool {
+	return slices.ContainsFunc(shape.Fields, func(f schema.Field) bool {
+		return strings.EqualFold(f.Name, name) || f.Input == name
+	})
+}
+
+// changedOnly takes what is there now as the state to hold on to, when nothing
+// but one object has changed.
+func (g *guard) changedOnly(s *system, dn, what string) {
+	s.t.Helper()
+	now := s.snapshot()
+	for _, line := range g.base.Compare(now) {
+		assert.Contains(s.t, line, dn, what)
+	}
+	g.base = now
+}
+
 // storedExactly reads back what a create has stored, and removes it.
 func (s *system) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, value string, a answer) {
 	switch op.ID {
@@ -202,6 +221,34 @@ func (s *system) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, 
 		params[p.Name] = value
 		removed := s.do(call{method: http.MethodDelete, path: op.Path, params: params})
 		require.Equal(s.t, http.StatusOK, removed.status, "%s: %s", name, removed.body)
+	case "user.update", "user.updateByGuid":
+		if isField(schema.User, p.Name) && p.Name != "OUPath" && p.Name != "Manager" && p.Name != "Country" {
+			read := s.get("/api/ADUser/" + sampleUser + "/Details?ShowFields=" + p.Name)
+			require.Len(s.t, read.envelope.Result[0], 1)
+			for _, stored := range read.envelope.Result[0] {
+				if value == "" {
+					assert.Nil(s.t, stored, "%s is cleared", p.Name)
+				} else {
+					assert.Equal(s.t, value, text(stored), "%s in %s", name, p.Name)
+				}
+			}
+			assert.Equal(s.t, a.envelope.Result, read.envelope.Result, name)
+		}
+		g.changedOnly(s, sampleUserDN, name)
+	case "user.rename":
+		back := s.do(call{method: http.MethodPut, path: "/api/ADUser/" + url.PathEscape(text(a.envelope.Result[0]["username"])) + "/Rename/" + sampleUser})
+		require.Equal(s.t, http.StatusOK, back.status, "%s: %s", name, back.body)
+		if p.Name == "NewUsername" {
+			assert.Equal(s.t, value, a.envelope.Result[0]["username"], name)
+		}
+	case "user.resetPassword":
+		g.changedOnly(s, sampleUserDN, name)
+	case "user.disable", "user.enable", "user.unlock":
+		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
+		g.base = s.snapshot()
+	case "user.deleteByGuid":
+		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
+		g.base = s.snapshot()
 	case "user.delete":
 		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
 		require.Equal(s.t, http.StatusCreated, s.do(before[op.ID]).status)
