@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Add creates an object. dn is the full DN (escaped, facts C21); the RDN
@@ -160,8 +161,8 @@ func (t *tx) checkName(n *node, rdn RDN) *Error {
 		err.DN = rdn.String()
 		return err
 	}
-	if strings.ContainsAny(rdn.Value, "\x00\n\r") {
-		return fail(CodeInvalidDN, KindSyntax, rdn.String(), "a control character in a name")
+	if strings.ContainsAny(rdn.Value, "\x00\n\r") || !utf8.ValidString(rdn.Value) {
+		return fail(CodeInvalidDN, KindSyntax, "", "a control character, or no UTF-8, in a name")
 	}
 	return nil
 }

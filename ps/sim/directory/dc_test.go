@@ -184,6 +184,10 @@ func TestSearch(t *testing.T) {
 	_, err = dc.Search(bg, SearchRequest{Base: "x"})
 	requireCode(t, CodeInvalidDN, KindSyntax, err)
 
+	g := mustObject(t, dc, "CN=Photo Paula,"+odd).GUID
+	assert.Equal(t, 1, count(SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(g[:]) + ")"}), "objectGUID by its octets")
+	assert.Equal(t, 0, count(SearchRequest{Filter: "(objectGUID=" + g.String() + ")"}))
+
 	// attributes: all stored ones, named ones, computed ones only by name
 	o := mustObject(t, dc, "CN=Photo Paula,"+odd)
 	assert.True(t, o.Has("thumbnailPhoto") && o.Has("whenCreated") && !o.Has("canonicalName"))
