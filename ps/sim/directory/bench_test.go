@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sim/ldif"
 )
 
 var sizes = []int{1_000, 10_000, 100_000}
@@ -159,6 +161,21 @@ func BenchmarkMoveSubtree(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkLoad reads and opens files of 5,000 and 20,000 entries.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{5_000, 20_000} {
+		text := manyEntries(n)
+		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+			for b.Loop() {
+				recs, err := ldif.Parse("big.ldif", text)
+				require.NoError(b, err)
+				_, err = Open(Options{}, recs)
+				require.NoError(b, err)
+			}
+		})
+	}
 }
 
 // BenchmarkMemory reports the heap of a domain with 100,000 users.

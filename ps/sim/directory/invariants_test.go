@@ -154,7 +154,7 @@ func TestRandomWrites(t *testing.T) {
 			w := &writer{r: r, dcs: dc.domain.DCs()}
 			w.refresh(t)
 			codes := map[int]int{}
-			for i := 0; i < 4000; i++ {
+			for i := 0; i < 2500; i++ {
 				seq := writes(dc.domain)
 				err := w.step()
 				code, ok := CodeOf(err)
@@ -173,7 +173,7 @@ func TestRandomWrites(t *testing.T) {
 					w.refresh(t)
 				}
 			}
-			assert.Greater(t, codes[-1], 1000, "successes; all: %v", codes)
+			assert.Greater(t, codes[-1], 600, "successes; all: %v", codes)
 			assert.Greater(t, len(codes), 12, "kinds of failure: %v", codes)
 			requireConverged(t, dc.domain)
 		})
