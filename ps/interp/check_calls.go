@@ -227,13 +227,13 @@ func (ch *checker) call(cmd *syntax.Command, sig *signature, piped bool, vars *a
 
 // known is the value of a constant argument, else unknownValue.
 func (ch *checker) known(e syntax.Expr) any {
-	switch e.(type) {
+	switch e := e.(type) {
 	case *syntax.Number, *syntax.String:
 		if v, err := ch.c.expr(e)(constantFrame()); err == nil {
 			return v
 		}
 	case *syntax.ScriptBlockExpr:
-		return &ScriptBlock{code: &blockCode{}}
+		return &ScriptBlock{code: &blockCode{src: ch.src, at: e.Block.Span, place: ch.c.place(e)}}
 	}
 	return unknownValue{}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -141,4 +142,26 @@ func TestExchange(t *testing.T) {
 	assert.Empty(t, records)
 	assert.Empty(t, stderr.String())
 	assert.Equal(t, want.String(), stdout.String())
+}
+
+// TestSessionsRunInParallel runs the exchange in sessions of one engine at once.
+func TestSessionsRunInParallel(t *testing.T) {
+	var exchanges []exchange
+	readJSON(t, "testdata/exchange.json", &exchanges)
+	boot := bootLine(t)
+	line := exchanges[0].Line + "\n" + exchanges[6].Line + "\n#\n"
+	e := NewEngine(Options{Modules: []*Module{stubModule()}})
+	outputs := make([]bytes.Buffer, 8)
+	var group sync.WaitGroup
+	for i := range outputs {
+		group.Go(func() {
+			s := e.NewSession(Console{Stdin: strings.NewReader(line), Stdout: &outputs[i]})
+			assert.NoError(t, s.Run(t.Context(), "", boot, Streams{}))
+		})
+	}
+	group.Wait()
+	for i := range outputs {
+		assert.Equal(t, outputs[0].String(), outputs[i].String())
+		assert.Equal(t, 2, strings.Count(outputs[i].String(), "\x1e"))
+	}
 }

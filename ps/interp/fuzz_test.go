@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"adgateway/ps/interp/dotnet"
 )
@@ -85,7 +86,7 @@ func FuzzArguments(f *testing.F) {
 	s := NewEngine(Options{}).NewSession(Console{})
 	const script = "function Get-Same { [CmdletBinding()] param([AllowEmptyString()][string]$Text) $Text }; $p = @{ Text = $text }; (Get-Same -Text $text) -ceq $text; (Get-Same @p) -ceq $text; ('' + $text + '').Equals(\"$text\")"
 	f.Fuzz(func(t *testing.T, text string) {
-		if !strings.ContainsRune(text, 0xFFFD) && strings.ToValidUTF8(text, "") != text {
+		if !utf8.ValidString(text) {
 			return
 		}
 		s.SetVariable("text", text)
