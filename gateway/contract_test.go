@@ -17,6 +17,9 @@ import (
 
 // goodValues are accepted by the parameters of every row, by listed name.
 var goodValues = map[string]string{
+	"OUGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "OUDestinationPath": "DC=corp,DC=example", "IsProtected": "false", "Force": "true",
+	"GroupScope":     "Domain_Local",
+	"ADComputerName": "PC042", "NewADComputerName": "PC043",
 	"Username": "jdoe", "ShowFields": "guid,username", "OUPath": "OU=Sales,DC=corp,DC=example", "Recursive": "false",
 	"DNS_HostName": "www", "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example",
 	"NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
@@ -127,18 +130,18 @@ func required(op *ops.Operation) map[string]any {
 			values[p.Name] = goodValue(p.Name)
 		}
 	}
-	if op.Effect == ops.Update {
-		for _, name := range atLeastOne[op.ID] {
-			values[name] = goodValue(name)
-		}
+	for _, name := range atLeastOne[op.ID] {
+		values[name] = goodValue(name)
 	}
 	return values
 }
 
 // atLeastOne are inputs of the rows that refuse a request without any.
 var atLeastOne = map[string][]string{
-	"user.update":       {"FirstName", "LastName"},
-	"user.updateByGuid": {"FirstName", "LastName"},
+	"user.update":         {"FirstName", "LastName"},
+	"user.updateByGuid":   {"FirstName", "LastName"},
+	"ou.update":           {"OUDescription", "IsProtected"},
+	"computer.deleteMany": {"WildCard", "OUPath"},
 }
 
 // onlyField tells that a refusal names the field and nothing else.
@@ -208,7 +211,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 		require.Equal(t, decoded.Values[i], req.Args[name+part.Suffix], "%s %q", p.Name, about)
 	}
 	switch p.Kind {
-	case schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Country, schema.GUID:
+	case schema.Wildcard, schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Country, schema.GUID:
 		return
 	case schema.Password:
 		require.Equal(t, ps.Secret(value), req.Args[name])
@@ -248,13 +251,19 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 				before = runner.count()
 				got = ask(t, s, op, target(op, "", ""), in, values)
 				clears := op.Effect == ops.Update && !p.Keep && p.Name != "ShowFields"
-				if p.Required || clears && p.Kind.Clear() == nil {
+				cleared := clears && p.Kind.Clear() != nil
+				refused := op.Effect > ops.Update && p.Name != "ShowFields"
+				if !cleared && (p.Required || clears || refused) {
 					onlyField(t, got, p.Name, op.ID, in)
 				} else {
 					require.Equal(t, before+1, runner.count(), "%s with empty %s", op.ID, p.Name)
 					if clears {
+						name := p.Arg
+						if name == "" {
+							name = p.Name
+						}
 						for i, part := range p.Kind.Parts() {
-							assert.Equal(t, p.Kind.Clear()[i], runner.last(t).Args[p.Name+part.Suffix], "%s: empty %s", op.ID, p.Name)
+							assert.Equal(t, p.Kind.Clear()[i], runner.last(t).Args[name+part.Suffix], "%s: empty %s", op.ID, p.Name)
 						}
 						continue
 					}
@@ -303,6 +312,9 @@ func TestTwiceUnknownAndWrongType(t *testing.T) {
 			for _, wrong := range []any{[]string{value}, map[string]any{"a": 1}, 7, nil} {
 				if p.Path != "" {
 					break
+				}
+				if _, isNumber := wrong.(int); isNumber && p.Kind == schema.Wildcard {
+					continue
 				}
 				values[p.Name] = wrong
 				got := ask(t, s, op, path, inJSON, values)

@@ -117,7 +117,7 @@ func (op *Operation) emptyMeans(p *Param) emptiness {
 		return absent
 	case op.Effect != Update:
 		return refused
-	case p.Required || p.Keep:
+	case p.Keep || p.Required && p.Kind.Clear() == nil:
 		return absent
 	case p.Kind.Clear() == nil:
 		return refused

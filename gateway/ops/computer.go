@@ -1,3 +1,163 @@
 package ops
 
-var computerRows = []*Operation{}
+import (
+	"net/http"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	computerName    = "ADComputerName"
+	computerSubject = "computer '{ADComputerName}'"
+	wildCard        = "WildCard"
+)
+
+var computerRows = []*Operation{
+	{
+		ID: "computer.list", Row: 55, Summary: "Lists the computers below an OU, a container or the domain.",
+		Method: http.MethodGet, Path: "/api/Computers",
+		Scope: auth.ComputerRead, Effect: Read,
+		Params: []Param{
+			{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+		},
+		Script:  "Get-GatewayComputerList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, List},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "OU '{OUPath}'",
+	},
+	{
+		ID: "computer.get", Row: 56, Summary: "Shows a computer.",
+		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}",
+		Scope: auth.ComputerRead, Effect: Read,
+		Params:  []Param{existingComputer("ADComputersName")},
+		Script:  "Get-GatewayComputer",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: computerSubject,
+	},
+	{
+		ID: "computer.exists", Row: 57, Summary: "Tells whether a computer exists.",
+		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/Exists",
+		Scope: auth.ComputerRead, Effect: Read,
+		Params:  []Param{existingComputer("ADComputersName")},
+		Script:  "Test-GatewayComputer",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Existence, Exists},
+		Fails:   []schema.Code{schema.Ambiguous},
+		Subject: computerSubject,
+	},
+	{
+		ID: "computer.listAll", Row: 58, Summary: "Lists all computers.",
+		Method: http.MethodGet, Path: "/api/Computers/All",
+		Scope: auth.ComputerRead, Effect: Read,
+		Script:  "Get-GatewayComputerList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, List},
+		Subject: "computers",
+	},
+	{
+		ID: "computer.register", Row: 59, Summary: "Registers a computer account, for a machine that joins later.",
+		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/Register",
+		Scope: auth.ComputerWrite, Effect: Register,
+		Params: []Param{
+			{Name: computerName, Path: computerName, Arg: "Name", Kind: schema.ComputerName, Required: true, Doc: "The computer's NetBIOS name."},
+			{Name: "ADComputerDescription", Arg: "Description", Kind: schema.Text("description")},
+			{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that will hold it; the domain's Computers container when absent."},
+		},
+		Script:  "New-GatewayComputer",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, Single},
+		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Subject: computerSubject,
+		Says:    "The {subject} was registered.",
+	},
+	{
+		ID: "computer.rename", Row: 60, Summary: "Renames the directory object of a computer.",
+		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Rename/{NewADComputerName}",
+		Scope: auth.ComputerWrite, Effect: Rename,
+		Params: []Param{
+			existingComputer(computerName),
+			{Name: "NewADComputerName", Path: "NewADComputerName", Arg: "NewName", Kind: schema.ComputerName, Required: true, Doc: "The new NetBIOS name."},
+		},
+		Script:  "Rename-GatewayComputer",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject: computerSubject,
+		Says:    "The {subject} was renamed to '{NewADComputerName}' in the directory. The machine itself is not renamed.",
+		Same:    "The {subject} has the name '{NewADComputerName}' already; nothing was changed.",
+	},
+	{
+		ID: "computer.update", Row: 61, Summary: "Changes the description of a computer.",
+		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Update",
+		Scope: auth.ComputerWrite, Effect: Update,
+		Params: []Param{
+			existingComputer(computerName),
+			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Required: true, Doc: "The description; an empty one removes it."},
+		},
+		Script:  "Set-GatewayComputer",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: computerSubject,
+		Says:    "The {subject} was changed.",
+		Same:    "The {subject} has the description already; nothing was changed.",
+	},
+	{
+		ID: "computer.delete", Row: 62, Summary: "Removes a computer with its connection points and print queues.",
+		Method: http.MethodDelete, Path: "/api/Computers/{ADComputerName}/Remove",
+		Scope: auth.ComputerDelete, Effect: Delete,
+		Params:  []Param{existingComputer(computerName)},
+		Script:  "Remove-GatewayComputer",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
+		Subject: computerSubject,
+		Says:    "The {subject} was removed{also}.",
+	},
+	{
+		ID: "computer.deleteMany", Row: 63, Summary: "Removes the computers whose names match a pattern.",
+		Method: http.MethodDelete, Path: "/api/Computers/Remove",
+		Scope: auth.ComputerBulkDelete, Effect: Delete,
+		Params: []Param{
+			{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that holds them; the domain root when absent."},
+			{Name: wildCard, Kind: schema.Wildcard, Doc: "Which names; needed unless OUPath is below the domain root."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Doc: "Those below the OU, too."},
+		},
+		Rules:   []Rule{patternOrOU},
+		Script:  "Remove-GatewayComputerList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Computer, List},
+		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.TooMany},
+		Subject: "computers",
+		Says:    "{count:computers} removed.",
+		Same:    "No computer was removed.",
+	},
+}
+
+// existingComputer is the computer a row is about; rows differ in the name of
+// the placeholder.
+func existingComputer(placeholder string) Param {
+	return Param{
+		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true,
+		Doc: "The computer: its name with or without $, distinguished name or GUID.",
+	}
+}
+
+// patternOrOU keeps one request from taking every computer of the domain. That
+// the OU is not the domain's root is for the script to see.
+var patternOrOU = Rule{
+	Doc: "WildCard holds more than *, or OUPath is given",
+	Apply: func(b *Bound) []schema.Problem {
+		if strings.Trim(b.Text(wildCard), "*") != "" || b.Has("OUPath") {
+			return nil
+		}
+		return []schema.Problem{{Field: wildCard, Code: schema.InvalidRequest, Message: "must say more than * where no OUPath below the domain root is given"}}
+	},
+}

@@ -8,7 +8,11 @@ import (
 	"adgateway/ps"
 )
 
-const ouSubject = "OU '{OUPath}'"
+const (
+	ouSubject   = "OU '{OUPath}'"
+	description = "OUDescription"
+	isProtected = "IsProtected"
+)
 
 var ouRows = []*Operation{
 	{
@@ -20,6 +24,17 @@ var ouRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, List},
 		Subject: "OUs",
+	},
+	{
+		ID: "ou.getByGuid", Row: 37, Summary: "Shows an OU or container by its GUID.",
+		Method: http.MethodGet, Path: "/api/OU/Guid/Details",
+		Scope: auth.OURead, Effect: Read,
+		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Doc: "The objectGUID of the OU."}},
+		Script:  "Get-GatewayOU",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.OU, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "OU '{OUGuid}'",
 	},
 	{
 		ID: "ou.get", Row: 38, Summary: "Shows an OU or container.",
@@ -42,6 +57,100 @@ var ouRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Subject: ouSubject,
 	},
+	{
+		ID: "ou.create", Row: 40, Summary: "Creates an OU.",
+		Method: http.MethodPost, Path: "/api/OU",
+		Scope: auth.OUWrite, Effect: Create,
+		Params: []Param{
+			{Name: "OUName", Kind: schema.OUName, Required: true, Doc: "The name of the OU, as it is shown: without escapes."},
+			ouDestination("The OU, container or domain that will hold it."),
+			{Name: description, Kind: schema.Text("description")},
+			{Name: isProtected, Kind: schema.Bool, Default: "true", Doc: "Protect it from accidental deletion."},
+		},
+		Script:  "New-GatewayOU",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.OU, Single},
+		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Subject: "OU '{OUName}'",
+		Says:    "The {subject} was created in '{OUDestinationPath}'.",
+	},
+	{
+		ID: "ou.update", Row: 41, Summary: "Changes the description or the protection of an OU.",
+		Method: http.MethodPut, Path: "/api/OU",
+		Scope: auth.OUWrite, Effect: Update,
+		Params: []Param{
+			ouPath,
+			{Name: description, Kind: schema.Text("description"), Doc: "The description; an empty one removes it."},
+			{Name: isProtected, Kind: schema.Bool, Doc: "Protect it from accidental deletion, or lift the protection."},
+		},
+		Rules:   []Rule{ouChange},
+		Script:  "Set-GatewayOU",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.OU, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Protected},
+		Subject: ouSubject,
+		Says:    "The {subject} was changed.",
+		Same:    "The {subject} is as wanted already; nothing was changed.",
+	},
+	{
+		ID: "ou.move", Row: 42, Summary: "Moves an OU with all that is below it.",
+		Method: http.MethodPut, Path: "/api/OU/Move",
+		Scope: auth.OUWrite, Effect: Move,
+		Params:  []Param{ouPath, ouDestination("The OU or domain that it is moved into.")},
+		Script:  "Move-GatewayOU",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.OU, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject: ouSubject,
+		Says:    "The {subject} was moved to '{OUDestinationPath}'.",
+		Same:    "The {subject} is in '{OUDestinationPath}' already; nothing was changed.",
+	},
+	{
+		ID: "ou.rename", Row: 43, Summary: "Renames an OU.",
+		Method: http.MethodPut, Path: "/api/OU/Rename",
+		Scope: auth.OUWrite, Effect: Rename,
+		Params: []Param{
+			ouPath,
+			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "The new name, as it is shown: without escapes."},
+		},
+		Script:  "Rename-GatewayOU",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.OU, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject: ouSubject,
+		Says:    "The {subject} was renamed to '{OUNewName}'.",
+		Same:    "The {subject} has the name already; nothing was changed.",
+	},
+	{
+		ID: "ou.delete", Row: 44, Summary: "Removes an OU.",
+		Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
+		Scope: auth.OUDelete, Effect: Delete,
+		Params: []Param{
+			ouPath,
+			{Name: "Force", Kind: schema.Bool, Default: "false", Doc: "Lift protection from accidental deletion first."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Scope: auth.OUDeleteTree, Doc: "Remove all that is below it, too."},
+		},
+		Script:  "Remove-GatewayOU",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.OU, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty, schema.TooMany},
+		Subject: ouSubject,
+		Says:    "The {subject} was removed: {counts}.",
+	},
 }
 
 var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true, Doc: "The distinguished name of the OU."}
+
+func ouDestination(doc string) Param {
+	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true, Doc: doc}
+}
+
+var ouChange = Rule{
+	Doc: "at least one of OUDescription and IsProtected",
+	Apply: func(b *Bound) []schema.Problem {
+		if b.Has(description) || b.Has(isProtected) {
+			return nil
+		}
+		return []schema.Problem{{Code: schema.InvalidRequest, Message: "There is nothing to change: neither " + description + " nor " + isProtected + " is given."}}
+	},
+}

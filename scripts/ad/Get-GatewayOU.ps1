@@ -1,13 +1,20 @@
-# Reads one OU, container or the domain root.
+# Reads one OU, container or the domain root, by its distinguished name or its GUID.
 [CmdletBinding()]
 param(
-    [Parameter(Mandatory)] [string] $OUPath,
+    [AllowNull()] [string] $OUPath,
+    [AllowNull()] [string] $OUGuid,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
 
-Set-GatewayStep -Label 'find OU' -Arg 'OUPath'
-$container = Find-GatewayContainer -Dn $OUPath -Property $GatewayContainerProperties -Server $Server -Arg 'OUPath' -Code 'not_found'
-Assert-GatewayAllowed -Dn ([string]$container.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+$argument = 'OUPath'
+if ($OUGuid) { $argument = 'OUGuid' }
+Set-GatewayStep -Label 'find OU' -Arg $argument
+if ($OUGuid) {
+    $container = Find-GatewayContainerByGuid -Guid $OUGuid -Server $Server -Arg 'OUGuid'
+} else {
+    $container = Find-GatewayContainer -Dn $OUPath -Property $GatewayContainerProperties -Server $Server -Arg 'OUPath' -Code 'not_found'
+}
+Assert-GatewayAllowed -Dn ([string]$container.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg $argument
 
 ConvertTo-GatewayContainer -Container @($container)

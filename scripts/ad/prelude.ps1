@@ -30,7 +30,7 @@ function Test-GatewayWithin {
         [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Base
     )
     foreach ($container in $Base) {
-        if ($Dn -eq $container) { return $true }
+        if ($Dn.Equals($container, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
         if ($Dn.EndsWith(',' + $container, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
     }
     return $false
@@ -87,13 +87,14 @@ function Assert-GatewayPrivilege {
     if ([string]$Object.adminCount -eq '1') { $reason = 'it is protected by AdminSDHolder (adminCount=1)' }
     if ([string]$Object.isCriticalSystemObject -eq 'True') { $reason = 'it is a critical system object' }
     $sid = [string]$Object.SID
+    if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without regard to their class
     if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { $reason = 'it is a built-in account or group' }
     $account = [string]$Object.SamAccountName
     if ($account -eq [Environment]::UserName -and (Get-GatewayDomain -Server $Server).netBios -eq [Environment]::UserDomainName) {
         $reason = 'it is the account the gateway runs as'
     }
     if ($reason -ne '') {
-        Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$account' needs the scope 'privileged': $reason."
+        Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$([string]$Object.DistinguishedName)' needs the scope 'privileged': $reason."
     }
 }
 
@@ -193,7 +194,8 @@ function Test-GatewayChild {
 }
 
 # Refuses names that another object has: the account name in the domain, the UPN in the domain,
-# the common name in the container. Except is the GUID of the object that may have them.
+# the common name in the container (of an OU: its name; names of different types do not meet).
+# Except is the GUID of the object that may have them.
 function Assert-GatewayNameFree {
     [CmdletBinding()]
     param(
@@ -201,6 +203,7 @@ function Assert-GatewayNameFree {
         [string] $Principal,
         [string] $Name,
         [string] $Parent,
+        [ValidateSet('CN', 'OU')] [string] $NameType = 'CN',
         [string] $Except,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg
@@ -208,14 +211,14 @@ function Assert-GatewayNameFree {
     Set-GatewayStep -Label 'check names' -Arg $Arg
     $root = (Get-GatewayDomain -Server $Server).dn
     $checks = New-Object -TypeName 'System.Collections.Generic.List[object]'
-    if ($Account) { $checks.Add(@{ text = $Account; filter = 'sAMAccountName'; base = $root; scope = 'Subtree' }) }
-    if ($Principal) { $checks.Add(@{ text = $Principal; filter = 'userPrincipalName'; base = $root; scope = 'Subtree' }) }
-    if ($Name) { $checks.Add(@{ text = $Name; filter = 'name'; base = $Parent; scope = 'OneLevel' }) }
+    if ($Account) { $checks.Add(@{ text = $Account; filter = 'sAMAccountName'; type = ''; base = $root; scope = 'Subtree' }) }
+    if ($Principal) { $checks.Add(@{ text = $Principal; filter = 'userPrincipalName'; type = ''; base = $root; scope = 'Subtree' }) }
+    if ($Name) { $checks.Add(@{ text = $Name; filter = 'name'; type = ($NameType + '='); base = $Parent; scope = 'OneLevel' }) }
     foreach ($check in $checks) {
         $filter = '(' + $check.filter + '=' + (Get-GatewayLdapEscaped -Value $check.text) + ')'
         foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $check.base -Scope $check.scope -Server $Server)) {
-            if ([string]$holder.ObjectGUID -ne $Except) {
-                $dn = [string]$holder.DistinguishedName
+            $dn = [string]$holder.DistinguishedName
+            if ([string]$holder.ObjectGUID -ne $Except -and $dn.StartsWith($check.type, [System.StringComparison]::OrdinalIgnoreCase)) {
                 Stop-Gateway -Code 'conflict' -Arg $Arg -Message "The name '$($check.text)' is taken by '$dn'."
             }
         }

@@ -1,0 +1,42 @@
+# Moves an OU with all below it. Its protection is lifted for the move and restored, also when the move fails.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $OUPath,
+    [Parameter(Mandatory)] [string] $OUDestinationPath,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Relocate -Server $Server -Arg 'OUPath'
+$guid = [string]$ou.ObjectGUID
+$dn = [string]$ou.DistinguishedName
+$oldParent = Get-GatewayParentDn -Dn $dn
+$wasProtected = [bool]$ou.ProtectedFromAccidentalDeletion
+Set-GatewayStep -Label 'find destination' -Arg 'OUDestinationPath'
+$target = [string](Find-GatewayContainer -Dn $OUDestinationPath -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable').DistinguishedName
+
+# Guard.
+Assert-GatewayAllowed -Dn $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
+if (Test-GatewayWithin -Dn $target -Base @($dn)) {
+    Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$dn' cannot be moved into itself."
+}
+Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -Server $Server -Arg 'OUDestinationPath'
+
+# Act.
+$changed = -not $target.Equals($oldParent, [System.StringComparison]::OrdinalIgnoreCase)
+if ($changed) {
+    if ($wasProtected) { Set-GatewayProtection -Guid $guid -Protected $false -Label 'lift protection' -Dn $dn -Arg 'OUPath' -Server $Server }
+    Set-GatewayStep -Label 'move OU' -Arg 'OUDestinationPath'
+    Move-ADObject -Identity $guid -TargetPath $target -Server $Server -Confirm:$false
+    $back = { param($Guid, $Parent, $Server) Move-ADObject -Identity $Guid -TargetPath $Parent -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'move OU' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Parent = $oldParent; Server = $Server }
+    if ($wasProtected) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'restore protection' -Dn $dn -Arg 'OUPath' -Server $Server }
+    Complete-GatewayChange -Effect 'changed'
+}
+
+# Report.
+$record = Get-GatewayOURecord -Guid $guid -Server $Server
+if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$record['path']) -Before @{ path = $dn } -After @{ path = [string]$record['path'] } }
+$record

@@ -1,0 +1,37 @@
+# Registers a computer account, for a machine that joins later.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Name,
+    [AllowNull()] [string] $Description,
+    [AllowNull()] [string] $OUPath,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$parent = (Get-GatewayDomain -Server $Server).computers
+if ($OUPath) {
+    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+}
+
+# Guard.
+Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+$account = $Name + '$'
+Assert-GatewayNameFree -Account $account -Name $Name -Parent $parent -Server $Server -Arg 'Name'
+
+# Act. The cmdlet sets a password nobody knows and enables the account (facts E47).
+Set-GatewayStep -Label 'create computer' -Arg 'Name'
+$create = @{ Name = $Name; SamAccountName = $account; Path = $parent; Server = $Server; PassThru = $true; Confirm = $false }
+if ($Description) { $create['Description'] = $Description }
+$computer = New-ADComputer @create
+$guid = [string]$computer.ObjectGUID
+$remove = { param($Guid, $Server) Remove-ADComputer -Identity $Guid -Server $Server -Confirm:$false }
+Complete-GatewayStep -Label 'create computer' -Guid $guid -Dn ([string]$computer.DistinguishedName) -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
+Complete-GatewayChange -Effect 'created'
+
+# Report.
+$created = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Server $Server -Arg 'Name' -Write
+$record = ConvertTo-GatewayComputer -Computer @($created)
+Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
+$record

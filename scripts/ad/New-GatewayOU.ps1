@@ -1,0 +1,33 @@
+# Creates an OU; protected from accidental deletion unless told otherwise.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $OUName,
+    [Parameter(Mandatory)] [string] $OUDestinationPath,
+    [AllowNull()] [string] $OUDescription,
+    [bool] $IsProtected = $true,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve and guard.
+Set-GatewayStep -Label 'find parent' -Arg 'OUDestinationPath'
+$parent = [string](Find-GatewayContainer -Dn $OUDestinationPath -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable').DistinguishedName
+Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
+Assert-GatewayNameFree -Name $OUName -NameType 'OU' -Parent $parent -Server $Server -Arg 'OUName'
+
+# Act. Protection is a step of its own: the cmdlet would leave an unprotected OU if it failed (facts E36).
+Set-GatewayStep -Label 'create OU' -Arg 'OUName'
+$create = @{ Name = $OUName; Path = $parent; ProtectedFromAccidentalDeletion = $false; Server = $Server; PassThru = $true; Confirm = $false }
+if ($OUDescription) { $create['Description'] = $OUDescription }
+$ou = New-ADOrganizationalUnit @create
+$guid = [string]$ou.ObjectGUID
+$dn = [string]$ou.DistinguishedName
+$remove = { param($Guid, $Server) Remove-ADOrganizationalUnit -Identity $Guid -Server $Server -Confirm:$false }
+Complete-GatewayStep -Label 'create OU' -Guid $guid -Dn $dn -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
+if ($IsProtected) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'protect OU' -Dn $dn -Arg 'IsProtected' -Server $Server }
+Complete-GatewayChange -Effect 'created'
+
+# Report.
+$record = Get-GatewayOURecord -Guid $guid -Server $Server
+Add-GatewayChange -Guid $guid -Dn $dn -Before $null -After $record
+$record

@@ -1,0 +1,27 @@
+# Removes a computer with its connection points and print queues; anything else below it blocks.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Identity,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$properties = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
+$computer = Find-GatewayComputer -Identity $Identity -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'Identity' -Write
+$record = ConvertTo-GatewayComputer -Computer @($computer)
+$children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid ([string]$computer.ObjectGUID) -Server $Server
+
+# Guard.
+$bar = Get-GatewayComputerBar -Computer $computer -Blocking $children.blocking
+if ($bar.code -ne '') { Stop-Gateway -Code $bar.code -Arg 'Identity' -Message $bar.message }
+Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
+
+# Act.
+Set-GatewayStep -Label 'remove computer' -Arg 'Identity'
+Remove-GatewayComputerObject -Computer $computer -Record $record -Going $children.going -Server $Server
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+$record

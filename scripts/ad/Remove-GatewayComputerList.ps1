@@ -1,0 +1,84 @@
+# Removes the computers whose names match a pattern, here or below. What may not go is skipped and named.
+[CmdletBinding()]
+param(
+    [AllowNull()] [string] $OUPath,
+    [AllowNull()] [string] $WildCard,
+    [bool] $Recursive = $false,
+    [Parameter(Mandatory)] [int] $BulkLimit,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve. Only '*' is special in the pattern; everything else is escaped.
+$root = [string](Get-GatewayDomain -Server $Server).dn
+$base = $root
+if ($OUPath) {
+    Set-GatewayStep -Label 'find search base' -Arg 'OUPath'
+    $base = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'not_found').DistinguishedName
+    Assert-GatewayAllowed -Dn $base -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+}
+if (([string]$WildCard).Replace('*', '') -eq '' -and $base.Equals($root, [System.StringComparison]::OrdinalIgnoreCase)) {
+    Stop-Gateway -Code 'invalid_request' -Arg 'OUPath' -Message 'Without a pattern that says more than *, an OUPath below the domain root is needed.'
+}
+$scope = 'OneLevel'
+if ($Recursive) { $scope = 'Subtree' }
+$filter = ''
+if ($WildCard) {
+    $pieces = @(foreach ($piece in $WildCard.Split([char[]]'*')) { Get-GatewayLdapEscaped -Value $piece })
+    $filter = '(name=' + ($pieces -join '*') + ')'
+}
+Set-GatewayStep -Label 'list computers' -Arg 'WildCard'
+$found = @(Get-GatewayObject -Class 'computer' -Filter $filter -Base $base -Scope $scope -Server $Server)
+$matching = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
+
+# Guard.
+if ($matching.Length -gt $BulkLimit) {
+    Stop-Gateway -Code 'too_many' -Arg 'WildCard' -Message "$($matching.Length) computers match; one request removes at most $BulkLimit. Nothing was removed."
+}
+Set-GatewayStep -Label 'read computers' -Arg 'WildCard'
+$properties = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
+$removable = New-Object -TypeName 'System.Collections.Generic.List[object]'
+foreach ($match in $matching) {
+    $guid = [string]$match.ObjectGUID
+    $computer = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $properties -Server $Server -Arg 'WildCard' -Quiet -Write
+    if ($null -eq $computer) { continue }
+    $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid $guid -Server $Server
+    $bar = Get-GatewayComputerBar -Computer $computer -Blocking $children.blocking
+    if ($bar.code -eq '' -and -not $Privileged -and [string]$computer.adminCount -eq '1') {
+        $bar = @{ code = 'forbidden'; message = "Removing '$([string]$computer.DistinguishedName)' needs the scope 'privileged'." }
+    }
+    if ($bar.code -ne '') {
+        Add-GatewayWarning -Code $bar.code -Target ([string]$computer.DistinguishedName) -Message $bar.message
+    } else {
+        $removable.Add(@{ computer = $computer; record = (ConvertTo-GatewayComputer -Computer @($computer)); going = $children.going })
+    }
+}
+
+# Act and report. What is gone stays gone. A computer that fails is told beside those that were
+# removed; once the server does not answer any more, the rest fails as the last one did.
+$removed = 0
+$down = $null
+foreach ($item in $removable) {
+    $failed = $down
+    if ($null -eq $down) {
+        Set-GatewayStep -Label 'remove computer' -Arg 'WildCard'
+        try {
+            Remove-GatewayComputerObject -Computer $item.computer -Record $item.record -Going $item.going -Server $Server
+        } catch {
+            $failed = $_
+            if ($failed.Exception.GetType().Name -eq 'ADServerDownException') {
+                if ($removed -eq 0) { throw }
+                $down = $failed
+            }
+        }
+    }
+    if ($null -eq $failed) {
+        $removed++
+        $item.record
+    } else {
+        Add-GatewayFailure -Record $failed -Guid ([string]$item.computer.ObjectGUID) -Dn ([string]$item.computer.DistinguishedName)
+    }
+}
+if ($removed -gt 0) { Complete-GatewayChange -Effect 'removed' }
+$script:GatewayCounts['computers'] = [int]$removed

@@ -1,0 +1,82 @@
+# Removes an OU: an empty one, or with Recursive all that is below it, too. Force lifts protections first.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $OUPath,
+    [bool] $Force = $false,
+    [bool] $Recursive = $false,
+    [Parameter(Mandatory)] [int] $BulkLimit,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Relocate -Server $Server -Arg 'OUPath'
+$guid = [string]$ou.ObjectGUID
+$dn = [string]$ou.DistinguishedName
+$record = ConvertTo-GatewayContainer -Container @($ou)
+
+# Guard: the OU itself.
+if ([bool]$ou.ProtectedFromAccidentalDeletion -and -not $Force) {
+    Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "The OU '$dn' is protected from accidental deletion. Force=true lifts the protection."
+}
+Set-GatewayStep -Label 'read children' -Arg 'OUPath'
+$empty = -not (Test-GatewayChild -Dn $dn -Server $Server)
+if (-not $empty -and -not $Recursive) {
+    Stop-Gateway -Code 'not_empty' -Arg 'OUPath' -Message "The OU '$dn' is not empty. Recursive=true removes what is below it, too."
+}
+
+# Guard: what is below it. Counted first, because a tree may be large.
+$below = @()
+if (-not $empty) {
+    Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
+    $total = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $dn -Server $Server).Length
+    if ($total -gt $BulkLimit) {
+        Stop-Gateway -Code 'too_many' -Arg 'OUPath' -Message "Removing the OU '$dn' would remove $total objects; one request removes at most $BulkLimit."
+    }
+    Set-GatewayStep -Label 'read subtree' -Arg 'OUPath'
+    $needed = @('ProtectedFromAccidentalDeletion', 'isCriticalSystemObject', 'adminCount', 'primaryGroupID', 'userAccountControl', 'sAMAccountName', 'objectSid')
+    $below = @(foreach ($object in @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Property $needed -Base $dn -Server $Server)) {
+        if ([string]$object.ObjectGUID -ne $guid) { $object }
+    })
+}
+$counts = @{ organizationalUnit = 1 }
+foreach ($object in $below) {
+    $name = [string]$object.DistinguishedName
+    if ([string]$object.isCriticalSystemObject -eq 'True' -or (Test-GatewayController -Computer $object)) {
+        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is a domain controller or a critical system object; it is never removed with an OU."
+    }
+    if ([bool]$object.ProtectedFromAccidentalDeletion -and -not $Force) {
+        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is protected from accidental deletion. Force=true lifts the protection of all below the OU."
+    }
+    Assert-GatewayPrivilege -Object $object -Privileged $Privileged -Server $Server -Arg 'OUPath'
+    $class = [string]$object.ObjectClass
+    $counts[$class] = [int]$counts[$class] + 1
+}
+
+# Act: protections below first, then the OU's own, then the tree (facts E43, E44).
+foreach ($object in $below) {
+    if ([bool]$object.ProtectedFromAccidentalDeletion) {
+        Set-GatewayProtection -Guid ([string]$object.ObjectGUID) -Protected $false -Label 'lift protection' -Dn ([string]$object.DistinguishedName) -Arg 'Force' -Server $Server
+    }
+}
+if ([bool]$ou.ProtectedFromAccidentalDeletion) {
+    Set-GatewayProtection -Guid $guid -Protected $false -Label 'lift protection' -Dn $dn -Arg 'Force' -Server $Server
+}
+Set-GatewayStep -Label 'remove OU' -Arg 'OUPath'
+try {
+    Remove-ADOrganizationalUnit -Identity $guid -Recursive:($below.Length -gt 0) -Server $Server -Confirm:$false
+} catch {
+    Complete-GatewayLoss -Object $below -Server $Server
+    throw
+}
+Complete-GatewayStep -Label 'remove OU' -Guid $guid -Dn $dn
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+$script:GatewayCounts = $counts
+Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
+foreach ($object in $below) {
+    Add-GatewayChange -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName) -Before @{ name = [string]$object.Name; class = [string]$object.ObjectClass } -After $null
+}
+$record

@@ -1,0 +1,75 @@
+# Renames the directory object of a computer: account, DNS name, service principal names, common name;
+# all or nothing. The machine itself does not learn of it (facts E48).
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Identity,
+    [Parameter(Mandatory)] [string] $NewName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$computer = Find-GatewayComputer -Identity $Identity -Property $GatewayComputerProperties -AllowedOU $AllowedOU -Server $Server -Arg 'Identity' -Write
+$guid = [string]$computer.ObjectGUID
+$dn = [string]$computer.DistinguishedName
+$oldName = [string]$computer.Name
+$oldSam = [string]$computer.SamAccountName
+$oldDns = [string]$computer.dNSHostName
+$oldSpns = [string[]]@(foreach ($spn in $computer.servicePrincipalName) { [string]$spn })
+
+# Guard.
+if (Test-GatewayController -Computer $computer) {
+    Stop-Gateway -Code 'protected' -Arg 'Identity' -Message "'$oldName' is a domain controller; it is renamed with its own tools."
+}
+Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
+Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewName'
+
+# A service principal name belongs to the machine when its host part is the old name, short or full.
+$suffix = [string](Get-GatewayDomain -Server $Server).dns
+if ($oldDns.Contains('.')) { $suffix = $oldDns.Substring($oldDns.IndexOf('.') + 1) }
+$newDns = ''
+if ($oldDns -ne '') { $newDns = $NewName.ToLowerInvariant() + '.' + $suffix }
+$newNames = @{ $oldName = $NewName }
+$newNames[$oldSam.TrimEnd([char]'$')] = $NewName
+if ($oldDns -ne '') { $newNames[$oldDns] = $newDns }
+$seen = @{}
+$newSpns = [string[]]@(foreach ($spn in $oldSpns) {
+    $parts = $spn.Split([char[]]'/')
+    if ($parts.Length -gt 1) {
+        $hostAndPort = $parts[1].Split([char[]]':')
+        if ($newNames.ContainsKey($hostAndPort[0])) { $hostAndPort[0] = $newNames[$hostAndPort[0]] }
+        $parts[1] = $hostAndPort -join ':'
+    }
+    $name = $parts -join '/'
+    if (-not $seen.ContainsKey($name)) {
+        $seen[$name] = $true
+        $name
+    }
+})
+
+# Act.
+$sameName = $oldName.Equals($NewName, [System.StringComparison]::Ordinal)
+$changed = -not ($sameName -and $oldSam.Equals($NewName + '$', [System.StringComparison]::Ordinal))
+if ($changed) {
+    Set-GatewayStep -Label 'set names' -Arg 'NewName'
+    Set-GatewayComputerName -Guid $guid -Sam ($NewName + '$') -Dns $newDns -Spns $newSpns -Server $Server
+    $back = {
+        param($Guid, $Sam, $Dns, $Spns, $Server)
+        Set-GatewayComputerName -Guid $Guid -Sam $Sam -Dns $Dns -Spns $Spns -Server $Server
+    }
+    Complete-GatewayStep -Label 'set names' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Sam = $oldSam; Dns = $oldDns; Spns = $oldSpns; Server = $Server }
+    if (-not $sameName) {
+        Set-GatewayStep -Label 'rename computer' -Arg 'NewName'
+        Rename-ADObject -Identity $guid -NewName $NewName -Server $Server -Confirm:$false
+        $back = { param($Guid, $Name, $Server) Rename-ADObject -Identity $Guid -NewName $Name -Server $Server -Confirm:$false }
+        Complete-GatewayStep -Label 'rename computer' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Name = $oldName; Server = $Server }
+    }
+    Complete-GatewayChange -Effect 'changed'
+}
+
+# Report.
+$renamed = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Server $Server -Arg 'Identity' -Write
+$record = ConvertTo-GatewayComputer -Computer @($renamed)
+if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$renamed.DistinguishedName) -Before @{ computerName = $oldName; samName = $oldSam; dnsName = $oldDns } -After $record }
+$record

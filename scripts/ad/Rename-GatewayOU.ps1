@@ -1,0 +1,31 @@
+# Renames an OU. Protection does not block it (facts E40).
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $OUPath,
+    [Parameter(Mandatory)] [string] $OUNewName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve and guard.
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Relocate -Server $Server -Arg 'OUPath'
+$guid = [string]$ou.ObjectGUID
+$dn = [string]$ou.DistinguishedName
+$oldName = [string]$ou.Name
+Assert-GatewayNameFree -Name $OUNewName -NameType 'OU' -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'OUNewName'
+
+# Act.
+$changed = -not $oldName.Equals($OUNewName, [System.StringComparison]::Ordinal)
+if ($changed) {
+    Set-GatewayStep -Label 'rename OU' -Arg 'OUNewName'
+    Rename-ADObject -Identity $guid -NewName $OUNewName -Server $Server -Confirm:$false
+    $back = { param($Guid, $Name, $Server) Rename-ADObject -Identity $Guid -NewName $Name -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'rename OU' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Name = $oldName; Server = $Server }
+    Complete-GatewayChange -Effect 'changed'
+}
+
+# Report.
+$record = Get-GatewayOURecord -Guid $guid -Server $Server
+if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$record['path']) -Before @{ name = $oldName; path = $dn } -After @{ name = [string]$record['name']; path = [string]$record['path'] } }
+$record

@@ -1,0 +1,156 @@
+# What the scripts about computers share.
+
+# What ConvertTo-GatewayComputer and the guards of computers need.
+$GatewayComputerProperties = @(
+    'description', 'dNSHostName', 'operatingSystem', 'operatingSystemVersion', 'lastLogonTimestamp', 'whenCreated', 'whenChanged',
+    'primaryGroupID', 'userAccountControl', 'isCriticalSystemObject', 'adminCount', 'servicePrincipalName'
+)
+
+# Writes the records of computers.
+function ConvertTo-GatewayComputer {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Computer)
+    foreach ($item in $Computer) {
+        [ordered]@{
+            guid                   = [string]$item.ObjectGUID
+            sid                    = [string]$item.SID
+            computerName           = [string]$item.Name
+            samName                = [string]$item.SamAccountName
+            operatingSystem        = [string]$item.operatingSystem
+            operatingSystemVersion = [string]$item.operatingSystemVersion
+            description            = [string]@($item.description)[0]
+            dnsName                = [string]$item.dNSHostName
+            path                   = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '')
+            distinguishedName      = [string]$item.DistinguishedName
+            enabled                = [bool]$item.Enabled
+            lastLogon              = [string](Get-GatewayFileTime -Value $item.lastLogonTimestamp)
+            created                = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            modified               = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+    }
+}
+
+# Tells whether an object is a domain controller: by its primary group (Domain Controllers, Read-only
+# Domain Controllers), or by what its account is trusted for (SERVER_TRUST, PARTIAL_SECRETS).
+function Test-GatewayController {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Computer)
+    if (@('516', '521') -contains [string]$Computer.primaryGroupID) { return $true }
+    ([long]$Computer.userAccountControl -band 0x04002000) -ne 0
+}
+
+# Finds one computer, by name with or without its $.
+function Find-GatewayComputer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Identity,
+        [string[]] $Property = @(),
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg,
+        [switch] $Write,
+        [switch] $Quiet
+    )
+    Set-GatewayStep -Label 'find computer' -Arg $Arg
+    $found = Find-GatewayAccount -Class 'computer' -Identity $Identity -Property $Property -Server $Server -Arg $Arg -Write:$Write -Quiet:$Quiet
+    if ($null -eq $found) { return $null }
+    Assert-GatewayAllowed -Dn ([string]$found.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg $Arg
+    $found
+}
+
+# The objects below a computer, told apart: what goes with it, and what would be lost and blocks its
+# removal, recovery information above all (facts E50).
+function Get-GatewayComputerChild {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
+    $going = New-Object -TypeName 'System.Collections.Generic.List[object]'
+    $blocking = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    foreach ($child in @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $Dn -Server $Server)) {
+        if ([string]$child.ObjectGUID -eq $Guid) { continue }
+        if (@('serviceConnectionPoint', 'printQueue') -contains [string]$child.ObjectClass) {
+            $going.Add($child)
+        } else {
+            $blocking.Add([string]$child.DistinguishedName)
+        }
+    }
+    @{ going = $going.ToArray(); blocking = $blocking.ToArray() }
+}
+
+# Says why a computer may not be removed: a code of the API and a sentence; code '' when it may.
+function Get-GatewayComputerBar {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Computer,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Blocking
+    )
+    $dn = [string]$Computer.DistinguishedName
+    if (Test-GatewayController -Computer $Computer) {
+        return @{ code = 'protected'; message = "'$dn' is a domain controller; it is removed by demoting it." }
+    }
+    if ([string]$Computer.isCriticalSystemObject -eq 'True') {
+        return @{ code = 'protected'; message = "'$dn' is a critical system object and cannot be removed." }
+    }
+    if ([bool]$Computer.ProtectedFromAccidentalDeletion) {
+        return @{ code = 'protected'; message = "The computer '$dn' is protected from accidental deletion. Lift the protection first." }
+    }
+    if ($Blocking.Length -gt 0) {
+        $names = @(foreach ($name in $Blocking) { "'" + $name + "'" }) -join ', '
+        return @{ code = 'not_empty'; message = "The computer '$dn' has objects below it that would be lost: $names." }
+    }
+    @{ code = ''; message = '' }
+}
+
+# Sets the account name, DNS name and service principal names of a computer in one write.
+function Set-GatewayComputerName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [string] $Sam,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Dns,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Spns,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $set = @{ Identity = $Guid; SamAccountName = $Sam; Server = $Server; Confirm = $false }
+    if ($Dns -ne '') { $set['DNSHostName'] = $Dns }
+    if ($Spns.Length -gt 0) { $set['ServicePrincipalNames'] = @{ Replace = $Spns } }
+    Set-ADComputer @set
+}
+
+# Removes one computer with what goes with it, and says so for the audit: the computer first.
+function Remove-GatewayComputerObject {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Computer,
+        [Parameter(Mandatory)] [System.Collections.IDictionary] $Record,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Going,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $guid = [string]$Computer.ObjectGUID
+    $dn = [string]$Computer.DistinguishedName
+    if ($Going.Length -gt 0) {
+        Remove-ADObject -Identity $guid -Recursive -Server $Server -Confirm:$false
+    } else {
+        Remove-ADComputer -Identity $guid -Server $Server -Confirm:$false
+    }
+    Complete-GatewayStep -Label 'remove computer' -Guid $guid -Dn $dn
+    Add-GatewayChange -Guid $guid -Dn $dn -Before $Record -After $null
+    foreach ($child in $Going) {
+        Add-GatewayChange -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Before @{ name = [string]$child.Name; class = [string]$child.ObjectClass } -After $null
+    }
+}
+
+# Refuses to change a domain controller, or another computer that guards the domain, unless the caller is privileged.
+function Assert-GatewayComputerPrivilege {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Computer,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Server,
+        [string] $Arg
+    )
+    if ((Test-GatewayController -Computer $Computer) -and -not $Privileged) {
+        $dn = [string]$Computer.DistinguishedName
+        Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$dn' needs the scope 'privileged': it is a domain controller."
+    }
+    Assert-GatewayPrivilege -Object $Computer -Privileged $Privileged -Server $Server -Arg $Arg
+}

@@ -1,0 +1,88 @@
+# What the scripts about OUs share.
+
+# Finds an OU, a container or the domain root by its GUID.
+function Find-GatewayContainerByGuid {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Guid)) + ')'
+    $found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $GatewayContainerProperties -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)
+    if ($found.Length -eq 1) { return $found[0] }
+    Stop-Gateway -Code 'not_found' -Arg $Arg -Message "There is no OU or container with the GUID '$Guid'."
+}
+
+# Finds an OU that a request wants to change. Containers and the domain root are not for changing;
+# the OU that Windows itself keeps (Domain Controllers) is for privileged callers, and stays where it
+# is under the name it has.
+function Find-GatewayOU {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [switch] $Relocate,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    Set-GatewayStep -Label 'find OU' -Arg $Arg
+    $properties = $GatewayContainerProperties + @('isCriticalSystemObject')
+    $ou = Find-GatewayContainer -Dn $Dn -Property $properties -Server $Server -Arg $Arg -Code 'not_found'
+    $found = [string]$ou.DistinguishedName
+    Assert-GatewayAllowed -Dn $found -AllowedOU $AllowedOU -Server $Server -Arg $Arg
+    if ([string]$ou.ObjectClass -ne 'organizationalUnit') {
+        Stop-Gateway -Code 'protected' -Arg $Arg -Message "'$found' is a container, not an OU; containers are not changed here."
+    }
+    if ($Relocate -and [string]$ou.isCriticalSystemObject -eq 'True') {
+        Stop-Gateway -Code 'protected' -Arg $Arg -Message "'$found' is a critical system object; it cannot be moved, renamed or removed."
+    }
+    Assert-GatewayPrivilege -Object $ou -Privileged $Privileged -Server $Server -Arg $Arg
+    $ou
+}
+
+# Sets or lifts the protection of an object as a step that can be taken back (facts E36-E41).
+function Set-GatewayProtection {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [bool] $Protected,
+        [Parameter(Mandatory)] [string] $Label,
+        [string] $Dn,
+        [string] $Arg,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label $Label -Arg $Arg
+    Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
+    $back = {
+        param($Guid, $Protected, $Server)
+        Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
+    }
+    Complete-GatewayStep -Label $Label -Guid $Guid -Dn $Dn -Undo $back -Arguments @{ Guid = $Guid; Protected = (-not $Protected); Server = $Server }
+}
+
+# Says which objects of a tree are gone after its removal failed: the directory may have begun with it
+# (facts E44), and what it removed cannot be taken back.
+function Complete-GatewayLoss {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $base = (Get-GatewayDomain -Server $Server).dn
+    foreach ($item in $Object) {
+        $guid = [string]$item.ObjectGUID
+        $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')'
+        if (@(Get-GatewayObject -Class 'any' -Filter $filter -Base $base -Server $Server).Length -eq 0) {
+            Complete-GatewayStep -Label 'removed below OU' -Guid $guid -Dn ([string]$item.DistinguishedName)
+        }
+    }
+}
+
+# The record of an OU as it is now.
+function Get-GatewayOURecord {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
+    ConvertTo-GatewayContainer -Container @(Find-GatewayContainerByGuid -Guid $Guid -Server $Server -Arg 'OUPath')
+}
