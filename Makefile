@@ -4,7 +4,7 @@ GO      ?= go
 BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-FUZZTIME ?= 10s
+FUZZTIME ?= 2s
 
 # Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
 # and the style rules that name a defect. ST1000 wants a comment on every package.
