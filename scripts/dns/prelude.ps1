@@ -122,18 +122,12 @@ function Get-GatewayNamedCName {
         [Parameter(Mandatory)] [string] $Name,
         [Parameter(Mandatory)] [string] $ComputerName
     )
-    $owners = New-Object -TypeName 'System.Collections.Generic.List[string]'
-    $inside = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
-    if ($inside -ne '') { $owners.Add($inside) }
-    # A full name may be a relative one, too, of a name further down.
-    if ($inside -ne $Name -and -not $Name.EndsWith('.', [System.StringComparison]::Ordinal)) { $owners.Add($Name) }
-    foreach ($owner in $owners) {
-        if ($owner.Length + 1 + $ZoneName.Length -gt 253) { continue }
-        try {
-            Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $owner -Node -RRType 'CName' -ComputerName $ComputerName
-        } catch {
-            if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
-        }
+    $owner = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
+    if ($owner -eq '' -or $owner.Length + 1 + $ZoneName.Length -gt 253) { return }
+    try {
+        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $owner -Node -RRType 'CName' -ComputerName $ComputerName
+    } catch {
+        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
     }
 }
 

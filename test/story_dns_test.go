@@ -1,0 +1,119 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"adgateway/ps/sim"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// pausedZone cannot be read; lists over all zones say so.
+const pausedZone = "legacy.example"
+
+// cnames are the records of an answer as "name.zone -> data".
+func cnames(a answer) []string {
+	list := []string{}
+	for _, record := range a.envelope.Result {
+		list = append(list, fmt.Sprintf("%s | %s -> %s", record["name"], record["zone"], record["data"]))
+	}
+	return list
+}
+
+// TestTheLifeOfACNAME goes through every endpoint of CNAME records.
+func TestTheLifeOfACNAME(t *testing.T) {
+	const path = "/api/DnsCNameRecord"
+	s := newSystem(t, sim.Options{Seed: 1})
+	start := s.snapshot()
+	record := map[string]any{"DNS_HostName": "Story", "DNS_HostName_Alias": "web9", "ZoneName": "corp.example"}
+	made := s.ok(call{method: http.MethodPost, path: path, params: record}, http.StatusCreated)
+	assert.Equal(t, map[string]any{"name": "Story", "type": "CNAME", "data": "web9.corp.example", "zone": "corp.example", "timestamp": ""}, made)
+
+	for _, same := range []map[string]any{
+		record,
+		{"DNS_HostName": "STORY.corp.example", "DNS_HostName_Alias": "WEB9.corp.example.", "ZoneName": "CORP.EXAMPLE."},
+	} {
+		assert.Equal(t, made, s.ok(call{method: http.MethodGet, path: path, params: same}, http.StatusOK))
+		s.refused(call{method: http.MethodPost, path: path, params: same}, http.StatusConflict, "conflict")
+	}
+	for _, list := range []string{"/corp.example", "/All", "/HostName/story", "/HostName/story.corp.example", "/HostNameAlias/web9", "/HostNameAlias/Web9.Corp.Example."} {
+		assert.Contains(t, s.get(path+list).envelope.Result, made, list)
+	}
+	other := map[string]any{"DNS_HostName": "story", "DNS_HostName_Alias": "web8", "ZoneName": "corp.example"}
+	s.refused(call{method: http.MethodPost, path: path, params: other}, http.StatusConflict, "conflict")
+	s.refused(call{method: http.MethodDelete, path: path, params: other}, http.StatusNotFound, "not_found")
+	assert.Equal(t, made, s.ok(call{method: http.MethodDelete, path: path, params: record}, http.StatusOK))
+	assert.Empty(t, start.Compare(s.snapshot()))
+	s.refused(call{method: http.MethodDelete, path: path, params: record}, http.StatusNotFound, "not_found")
+	s.refused(call{method: http.MethodGet, path: path, params: record}, http.StatusNotFound, "not_found")
+	assert.Empty(t, s.get(path+"/HostName/story").envelope.Result)
+}
+
+// TestCNAMEsOverAllZones holds what rows 4 and 5 find: exactly the name or
+// target, in every zone that the server holds itself and the token may see.
+func TestCNAMEsOverAllZones(t *testing.T) {
+	for _, culture := range cultures {
+		s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+		for path, want := range map[string][]string{
+			"HostName/www": {
+				"www | corp.example -> web1.corp.example",
+				"www | shop.example -> shop.example", "www | supplier.example -> ns1.supplier.example",
+			},
+			"HostName/WWW.shop.Example":           {"www | shop.example -> shop.example"},
+			"HostName/www.shop.example.":          {"www | shop.example -> shop.example"},
+			"HostName/www.dev":                    {"www.dev | corp.example -> web3.corp.example"},
+			"HostName/www.dev.corp.example":       {"www.dev | corp.example -> web3.corp.example"},
+			"HostName/www.":                       {},
+			"HostName/ww":                         {},
+			"HostName/@":                          {},
+			"HostName/*":                          {"* | shop.example -> www.shop.example"},
+			"HostName/*.apps.corp.example":        {"*.apps | corp.example -> app1.corp.example"},
+			"HostName/web1":                       {}, // an address record
+			"HostNameAlias/www":                   {"* | shop.example -> www.shop.example", "cart | shop.example -> www.shop.example", "orders | supplier.example -> www.supplier.example"},
+			"HostNameAlias/portal":                {"old-portal | corp.example -> portal.corp.example"},
+			"HostNameAlias/corp.cdn.example.net":  {"cdn | corp.example -> corp.cdn.example.net", "img | shop.example -> corp.cdn.example.net"},
+			"HostNameAlias/CORP.cdn.example.net.": {"cdn | corp.example -> corp.cdn.example.net", "img | shop.example -> corp.cdn.example.net"},
+			"HostNameAlias/cdn.example.net":       {},
+			"HostNameAlias/nowhere":               {},
+		} {
+			t.Run(culture+"/"+path, func(t *testing.T) {
+				a := s.in(t).get("/api/DnsCNameRecord/" + strings.ReplaceAll(path, "*", "%2A"))
+				assert.Equal(t, http.StatusOK, a.status, "%s", a.body)
+				assert.Equal(t, want, cnames(a))
+				for _, warning := range a.envelope.Warnings {
+					assert.Equal(t, "zone_unreadable "+pausedZone, warning.Code+" "+warning.Target)
+				}
+			})
+		}
+		limited := s.do(call{method: http.MethodGet, path: "/api/DnsCNameRecord/HostName/www", token: limitedToken})
+		assert.Equal(t, []string{"www | corp.example -> web1.corp.example"}, cnames(limited))
+	}
+}
+
+// TestTheLifeOfAReverseZone goes through every endpoint of reverse zones, for
+// both families.
+func TestTheLifeOfAReverseZone(t *testing.T) {
+	for network, zone := range map[string]string{"172.20.0.0/16": "20.172.in-addr.arpa", "2001:db8:7::/48": "7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
+		t.Run(network, func(t *testing.T) {
+			s := newSystem(t, sim.Options{Seed: 1})
+			start := s.snapshot()
+			path := "/api/DnsReverseLookupZone/" + network
+			made := s.ok(call{method: http.MethodPost, path: path}, http.StatusCreated)
+			assert.Equal(t, []any{zone, "Primary", "DS"}, []any{made["zoneName"], made["zoneType"], made["type"]})
+			for _, route := range []string{path, "/api/DnsReverseLookupZone/" + zone, "/api/DnsReverseLookupZone/" + strings.ToUpper(zone) + "."} {
+				assert.Equal(t, made, s.ok(call{method: http.MethodGet, path: route}, http.StatusOK), route)
+			}
+			assert.Contains(t, s.get("/api/DnsReverseLookupZone/All").envelope.Result, made)
+			s.refused(call{method: http.MethodPost, path: path}, http.StatusConflict, "conflict")
+			removed := s.do(call{method: http.MethodDelete, path: path})
+			assert.Equal(t, http.StatusOK, removed.status, "%s", removed.body)
+			assert.Equal(t, []map[string]any{made}, removed.envelope.Result)
+			assert.Empty(t, start.Compare(s.snapshot()))
+			s.refused(call{method: http.MethodDelete, path: path}, http.StatusNotFound, "not_found")
+			s.refused(call{method: http.MethodGet, path: path}, http.StatusNotFound, "not_found")
+		})
+	}
+}
