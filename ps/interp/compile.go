@@ -24,14 +24,11 @@ type blockCode struct {
 	at    syntax.Span
 	place *place
 
-	params   []*syntax.Param
-	attrs    []*syntax.Attribute
-	sig      *signature // made when first called, under once
-	sigReady bool
+	params []*syntax.Param
+	attrs  []*syntax.Attribute
+	sig    *signature
 
 	begin, process, end stmtFn
-	named               bool
-	filter              bool
 }
 
 // text is what the ToString method of the block gives.
@@ -39,7 +36,7 @@ func (b *blockCode) text() string { return b.src.Slice(b.at) }
 
 // scriptBlock compiles a script block. params are those of `function f(...)`.
 func (c *compiler) scriptBlock(b *syntax.ScriptBlock, params []*syntax.Param, name string) *blockCode {
-	code := &blockCode{src: c.src, at: b.Span, place: c.place(b), named: b.Named, params: params}
+	code := &blockCode{src: c.src, at: b.Span, place: c.place(b), params: params}
 	if b.Param != nil {
 		code.params, code.attrs = b.Param.Params, b.Param.Attributes
 	}
@@ -52,7 +49,6 @@ func (c *compiler) scriptBlock(b *syntax.ScriptBlock, params []*syntax.Param, na
 	if b.End != nil {
 		code.end = c.block(b.End)
 	}
-	code.filter = !b.Named && b.Process != nil
 	code.sig = c.signature(code, name)
 	return code
 }

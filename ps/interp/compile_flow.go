@@ -8,11 +8,8 @@ import (
 func (c *compiler) functionDef(s *syntax.FunctionDef) stmtFn {
 	name, scopeName := functionName(s.Name)
 	code := c.scriptBlock(s.Body, s.Params, name)
-	if s.Filter && !s.Body.Named {
-		code.filter = true
-		if code.process == nil {
-			code.process, code.end = code.end, nil
-		}
+	if s.Filter && !s.Body.Named && code.process == nil {
+		code.process, code.end = code.end, nil
 	}
 	return func(f *frame, _ sink) error {
 		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code})

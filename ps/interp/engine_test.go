@@ -264,3 +264,19 @@ func TestFormatOutput(t *testing.T) {
 		assert.Equal(t, want, FormatOutput(items), script)
 	}
 }
+
+// TestSetFunction defines a script as a function: its errors carry the name.
+func TestSetFunction(t *testing.T) {
+	s := NewEngine(Options{}).NewSession(Console{})
+	require.NoError(t, s.SetFunction("Get-Thing", "[CmdletBinding()]\nparam([Parameter(Mandatory)][string]$Name)\n\"thing $Name\""))
+	assert.Equal(t, []string{"thing x"}, lines(t, s, "Get-Thing -Name x"))
+	assert.Equal(t, []string{"ERROR: MissingMandatoryParameter,Get-Thing: Cannot process command because of one or more missing mandatory parameters: Name."}, lines(t, s, "Get-Thing"))
+	var parse *ParseError
+	require.ErrorAs(t, s.SetFunction("Get-Bad", "if ("), &parse)
+	assert.True(t, parse.Incomplete())
+	s.SetVariable("v", int32(5))
+	require.NoError(t, s.Run(t.Context(), "", "$v++", Streams{}))
+	v, ok := s.Variable("V")
+	assert.True(t, ok)
+	assert.Equal(t, int32(6), v)
+}

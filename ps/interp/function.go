@@ -55,12 +55,12 @@ func (s *Session) setFunctionItem(sc *scope, path string, v any) error {
 	default:
 		return runtimeError("NotSupported", dotnet.InvalidArgument, v, "A function needs a script block.")
 	}
-	s.defineFunction(sc, scopeName, &function{name: name, code: code.named4(name)})
+	s.defineFunction(sc, scopeName, &function{name: name, code: code.underName(name)})
 	return nil
 }
 
-// named4 is the block under the name of a function: its errors carry the name.
-func (b *blockCode) named4(name string) *blockCode {
+// underName is the block under the name of a function: its errors carry the name.
+func (b *blockCode) underName(name string) *blockCode {
 	if b.sig.name == name {
 		return b
 	}

@@ -14,18 +14,15 @@ func intern(name string) symbol { return unique.Make(strings.ToLower(name)) }
 
 // Symbols the evaluator itself reads or writes.
 var (
-	symErrorAction       = intern("ErrorActionPreference")
-	symWarning           = intern("WarningPreference")
-	symVerbose           = intern("VerbosePreference")
-	symDebug             = intern("DebugPreference")
-	symInformation       = intern("InformationPreference")
-	symConfirm           = intern("ConfirmPreference")
-	symWhatIf            = intern("WhatIfPreference")
-	symMatches           = intern("Matches")
-	symOFS               = intern("OFS")
-	symError             = intern("Error")
-	symUnder             = intern("_")
-	symMaximumErrorCount = intern("MaximumErrorCount")
+	symErrorAction = intern("ErrorActionPreference")
+	symWarning     = intern("WarningPreference")
+	symVerbose     = intern("VerbosePreference")
+	symDebug       = intern("DebugPreference")
+	symInformation = intern("InformationPreference")
+	symConfirm     = intern("ConfirmPreference")
+	symWhatIf      = intern("WhatIfPreference")
+	symMatches     = intern("Matches")
+	symOFS         = intern("OFS")
 )
 
 // Options of a variable.

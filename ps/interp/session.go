@@ -127,7 +127,9 @@ func orDiscard(w io.Writer) io.Writer {
 }
 
 // Run runs a text in the session's global scope until it ends, fails or ctx is
-// done. name stands for the text in errors, empty for a line of input.
+// done. name stands for the text in errors, empty for a line of input. A script
+// that waits for a line of input notices that ctx is done once Stdin returns:
+// who cancels closes it too.
 //
 // The error is a [*ParseError], [*ThrownError], [*ExitError], [*LimitError],
 // [*DefectError] or what Streams.Output returned. Errors that did not end the
@@ -223,7 +225,7 @@ func (s *Session) SetFunction(name, text string) error {
 	if err != nil {
 		return err
 	}
-	s.defineFunction(s.global, "global", &function{name: name, code: code})
+	s.defineFunction(s.global, "global", &function{name: name, code: code.underName(name)})
 	return nil
 }
 

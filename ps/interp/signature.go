@@ -3,7 +3,6 @@ package interp
 import (
 	"math"
 	"strings"
-	"sync"
 
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
@@ -33,7 +32,6 @@ type signature struct {
 	remaining  *param
 	attrError  error // an attribute that is not known
 
-	once sync.Once // of resolve, for signatures without session types
 }
 
 // param is one parameter.

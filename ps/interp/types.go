@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 
@@ -93,6 +92,3 @@ func exceptionType(name string) *dotnet.Type {
 	exceptionTypes.Store(name, t)
 	return t
 }
-
-// quote is a text in single quotes, for messages.
-func quote(s string) string { return strconv.Quote(s) }
