@@ -88,11 +88,7 @@ func TestRecordedAnswersOfARealEngine(t *testing.T) {
 		assert.Equal(t, w.effect, a.result.Effect)
 	}
 	for _, one := range exchange {
-		var spelt []string
 		for _, secret := range one.Secrets {
-			spelt = append(spelt, secret)
-		}
-		for _, secret := range spelt {
 			assert.Contains(t, lineSecrets(one.Line), secret)
 		}
 	}

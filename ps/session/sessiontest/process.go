@@ -44,7 +44,7 @@ func WriteFrame(w io.Writer, id, kind, payload string) {
 	_, _ = io.WriteString(w, fmt.Sprintf("\x1e%s %s %d\n%s\n", id, kind, len(payload), payload))
 }
 
-// ErrExit, panicked with by a script, ends the process at once.
+// ErrExit ends the process at once when a script panics with it.
 var ErrExit = errors.New("exit")
 
 // ReadyPayload is the payload of a good ready frame.
