@@ -1,0 +1,64 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/schema"
+)
+
+func TestMadePasswordsHaveEveryClassAtRandomPlaces(t *testing.T) {
+	first := map[int]bool{} // the classes at the first place
+	seen := map[string]bool{}
+	for range 500 {
+		password := randomPassword()
+		require.Len(t, password, passwordLength)
+		require.False(t, seen[password])
+		seen[password] = true
+		for i, class := range passwordClasses {
+			require.True(t, strings.ContainsAny(password, class), "class %d", i)
+			if strings.ContainsRune(class, rune(password[0])) {
+				first[i] = true
+			}
+		}
+		require.Empty(t, strings.Trim(password, strings.Join(passwordClasses[:], "")))
+	}
+	assert.Len(t, first, len(passwordClasses))
+}
+
+func TestAMadeSecretIsNotPrinted(t *testing.T) {
+	bound, problems := Find(Table(), "user.resetPassword").Bind(Given{"Username": "jdoe"})
+	require.Empty(t, problems)
+	require.NotNil(t, bound.Made)
+	assert.Equal(t, "password", bound.Made.Member)
+	assert.True(t, bound.Args["Password"].IsSecret())
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		assert.NotContains(t, fmt.Sprintf(verb, bound.Made), bound.Made.Reveal())
+	}
+	bound, problems = Find(Table(), "user.resetPassword").Bind(Given{"Username": "jdoe", "newPassword": "given"})
+	require.Empty(t, problems)
+	assert.Nil(t, bound.Made)
+}
+
+func TestCheckFindsFaultsOfMadeSecrets(t *testing.T) {
+	for want, spoil := range map[string]func(*Operation){
+		"is no optional secret": func(op *Operation) { op.Params[0].Made = "thing" },
+		"is a field of the record": func(op *Operation) {
+			op.Params = append(op.Params, Param{Name: "x", Kind: schema.Password, Made: "guid"})
+		},
+		"of an operation with one re": func(op *Operation) { op.Params = append(op.Params, Param{Name: "x", Kind: schema.Password, Made: "y"}) },
+	} {
+		op := good()
+		op.Reply.Mark = Exists
+		spoil(op)
+		var faults []string
+		for _, fault := range Check([]*Operation{op}, nil) {
+			faults = append(faults, fault.Error())
+		}
+		assert.Contains(t, strings.Join(faults, "\n"), want)
+	}
+}
