@@ -66,7 +66,7 @@ func (r *lineReader) read() (string, error) {
 }
 
 // ReadLine reads the next line of the session's standard input, for the host.
-func (s *Session) ReadLine() (string, error) { return s.stdin.ReadLine() }
+func (s *Session) ReadLine() (string, error) { return s.stdin.read() }
 
 // meteredWriter counts what a script writes to the console.
 type meteredWriter struct {
