@@ -1,0 +1,129 @@
+package ps_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// decoded takes a data line apart as the prelude does.
+func decoded(t testing.TB, line string) (request map[string]any, secrets []string) {
+	t.Helper()
+	require.True(t, strings.HasPrefix(line, "#"), "a line that is read as a command is a comment")
+	parts := strings.Split(line[1:], " ")
+	body, err := base64.StdEncoding.DecodeString(parts[0])
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(body, &request))
+	for _, part := range parts[1:] {
+		secret, err := base64.StdEncoding.DecodeString(part)
+		require.NoError(t, err)
+		secrets = append(secrets, string(secret))
+	}
+	return request, secrets
+}
+
+func TestEncodeRequest(t *testing.T) {
+	line := ps.EncodeRequest("7", "New-GatewayUser", ps.Args{
+		"Text": ps.Text("2024-01-02T03:04:05Z"), "Yes": ps.Bool(true), "No": ps.Bool(false),
+		"Number": ps.Int(-5), "List": ps.List([]string{"a", ""}), "Nothing": ps.Null(),
+		"Password": ps.Secret("p w"), "Another": ps.Secret(""),
+	})
+	assert.Equal(t, -1, strings.IndexAny(line, "\r\n"), "one line")
+	request, secrets := decoded(t, line)
+	assert.Equal(t, map[string]any{
+		"id": "=7", "script": "=New-GatewayUser",
+		"arguments": map[string]any{
+			"Text": "=2024-01-02T03:04:05Z", "Yes": true, "No": false, "Number": -5.0,
+			"List": []any{"=a", "="}, "Nothing": nil, "Another": "!0", "Password": "!1",
+		},
+	}, request)
+	assert.Equal(t, []string{"", "p w"}, secrets, "secrets are numbered in the order of names")
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	secret := ps.Secret("Corr3ct-Horse")
+	args := ps.Args{"Password": secret}
+	encoded, err := json.Marshal(args)
+	require.NoError(t, err)
+	for _, shown := range []string{
+		secret.String(), fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", args, args, args, secret, secret), string(encoded),
+	} {
+		assert.NotContains(t, shown, "Corr3ct-Horse")
+		assert.Contains(t, shown, "***")
+	}
+	assert.True(t, secret.IsSecret())
+}
+
+func TestValues(t *testing.T) {
+	list := []string{"a"}
+	value := ps.List(list)
+	list[0] = "b"
+	for _, c := range []struct {
+		value              ps.Value
+		typ, shown, asJSON string
+	}{
+		{ps.Null(), "", "null", "null"},
+		{ps.Text(`a"b`), "string", `"a\"b"`, `"a\"b"`},
+		{ps.Bool(true), "bool", "true", "true"},
+		{ps.Int(42), "int", "42", "42"},
+		{value, "string[]", `["a"]`, `["a"]`},
+		{ps.Secret("x"), "securestring", "***", `"***"`},
+	} {
+		assert.Equal(t, c.typ, c.value.Type())
+		assert.Equal(t, c.shown, c.value.String())
+		encoded, err := json.Marshal(c.value)
+		require.NoError(t, err)
+		assert.Equal(t, c.asJSON, string(encoded))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	cause := errors.New("pipe closed")
+	e := &ps.Error{Kind: ps.KindDied, Step: "create user", ID: "X", Message: "gone", Cause: cause}
+	assert.Equal(t, "died: create user: X: gone: pipe closed", e.Error())
+	assert.ErrorIs(t, e, cause)
+	assert.Same(t, e, ps.AsError(fmt.Errorf("run: %w", e)))
+	other := ps.AsError(cause)
+	assert.Equal(t, ps.KindInternal, other.Kind)
+	assert.ErrorIs(t, other, cause)
+}
+
+func TestScriptParam(t *testing.T) {
+	script := ps.Script{Params: []ps.Param{{Name: "UserName", Type: "string", Mandatory: true}}}
+	p, ok := script.Param("UserName")
+	assert.True(t, ok)
+	assert.True(t, p.Mandatory)
+	_, ok = script.Param("username")
+	assert.False(t, ok, "names are compared exactly")
+}
+
+// Whatever the text, one line comes out that decodes to it and nothing else.
+func FuzzEncodeRequest(f *testing.F) {
+	for _, seed := range []string{"", "a'b‘c", "$(1)`n", "\n#\r", "!0", "=", "\u2028😀", "\x00"} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, text, secret string) {
+		if !utf8.ValidString(text) {
+			return // kinds let only valid UTF-8 pass
+		}
+		line := ps.EncodeRequest("1", "S", ps.Args{"T": ps.Text(text), "L": ps.List([]string{text}), "P": ps.Secret(secret)})
+		if strings.ContainsAny(line, "\r\n\x00") {
+			t.Fatalf("more than one line: %q", line)
+		}
+		request, secrets := decoded(t, line)
+		arguments := request["arguments"].(map[string]any)
+		assert.Equal(t, "="+text, arguments["T"])
+		assert.Equal(t, []any{"=" + text}, arguments["L"])
+		assert.Equal(t, "!0", arguments["P"])
+		assert.Equal(t, []string{secret}, secrets)
+	})
+}
