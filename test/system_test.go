@@ -34,7 +34,9 @@ const (
 	plainToken   = "plain-token"   // every scope but privileged
 	readToken    = "read-token"    // user:read only
 	limitedToken = "limited-token" // every scope, in one OU and one zone only
+	deskToken    = "desk-token"    // every scope, in that OU and for some groups only
 	classicToken = "classic-token" // every scope, classic dialect
+	noTreeToken  = "no-tree-token" // what is about OUs, but not whole trees of them
 )
 
 // Where the limited token may work.
@@ -42,6 +44,10 @@ const (
 	limitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	limitedZone = "corp.example"
 )
+
+// deskGroups are those of the desk token: by account name (of one that exists
+// and one that does not), by distinguished name and by GUID.
+var deskGroups = []string{"vpn users", "Team", "cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
 
 // system is the whole gateway over a sandbox, behind HTTP.
 type system struct {
@@ -97,7 +103,9 @@ func tokens(t testing.TB) *auth.Static {
 		plainToken:   {Scopes: plain},
 		readToken:    {Scopes: []auth.Scope{auth.UserRead}},
 		limitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Zones: []string{limitedZone}}},
+		deskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Groups: deskGroups}},
 		classicToken: {Scopes: all, Dialect: auth.Classic},
+		noTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
 	} {
 		p.Name = token
 		require.NoError(t, static.AddToken(token, p))

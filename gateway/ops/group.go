@@ -1,3 +1,162 @@
 package ops
 
-var groupRows = []*Operation{}
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const groupSubject = "group '{GroupName}'"
+
+var groupRows = []*Operation{
+	{
+		ID: "group.list", Row: 45, Summary: "Lists the groups below an OU, a container or the domain.",
+		Method: http.MethodGet, Path: "/api/ADGroups",
+		Scope: auth.GroupRead, Effect: Read,
+		Params:  groupSearch,
+		Script:  "Get-GatewayGroupList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, List},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "OU '{OUPath}'",
+	},
+	{
+		ID: "group.get", Row: 46, Summary: "Shows a group.",
+		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}",
+		Scope: auth.GroupRead, Effect: Read,
+		Params:  []Param{existingGroup},
+		Script:  "Get-GatewayGroup",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: groupSubject,
+	},
+	{
+		ID: "group.exists", Row: 47, Summary: "Tells whether a group exists.",
+		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Exists",
+		Scope: auth.GroupRead, Effect: Read,
+		Params:  []Param{existingGroup},
+		Script:  "Test-GatewayGroup",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Existence, Exists},
+		Fails:   []schema.Code{schema.Ambiguous},
+		Subject: groupSubject,
+	},
+	{
+		ID: "group.listAll", Row: 48, Summary: "Lists all groups.",
+		Method: http.MethodGet, Path: "/api/ADGroups/All",
+		Scope: auth.GroupRead, Effect: Read,
+		Script:  "Get-GatewayGroupList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, List},
+		Subject: "groups",
+	},
+	{
+		ID: "group.listDistribution", Row: 49, Summary: "Lists the distribution groups below an OU, a container or the domain.",
+		Method: http.MethodGet, Path: "/api/ADGroups/Distribution/All",
+		Scope: auth.GroupRead, Effect: Read,
+		Params:  groupSearch,
+		Script:  "Get-GatewayGroupList",
+		Fixed:   distribution,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, List},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "OU '{OUPath}'",
+	},
+	{
+		ID: "group.listSecurity", Row: 50, Summary: "Lists the security groups below an OU, a container or the domain.",
+		Method: http.MethodGet, Path: "/api/ADGroups/Security/All",
+		Scope: auth.GroupRead, Effect: Read,
+		Params:  groupSearch,
+		Script:  "Get-GatewayGroupList",
+		Fixed:   security,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, List},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "OU '{OUPath}'",
+	},
+	{
+		ID: "group.createDistribution", Row: 51, Summary: "Creates a distribution group.",
+		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Distribution",
+		Scope: auth.GroupWrite, Effect: Create,
+		Params:  groupInputs,
+		Script:  "New-GatewayGroup",
+		Fixed:   distribution,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, Single},
+		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Subject: groupSubject,
+		Says:    "The distribution {subject} was created.",
+	},
+	{
+		ID: "group.createSecurity", Row: 52, Summary: "Creates a security group.",
+		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Security",
+		Scope: auth.GroupWrite, Effect: Create,
+		Params:  groupInputs,
+		Script:  "New-GatewayGroup",
+		Fixed:   security,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, Single},
+		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Subject: groupSubject,
+		Says:    "The security {subject} was created.",
+	},
+	{
+		ID: "group.rename", Row: 53, Summary: "Gives a group another name.",
+		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
+		Scope: auth.GroupWrite, Effect: Rename,
+		Params: []Param{
+			existingGroup,
+			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "The new sAMAccountName and CN."},
+		},
+		Script:  "Rename-GatewayGroup",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Unprocessable},
+		Subject: groupSubject,
+		Says:    "The {subject} was renamed to '{NewGroupName}'.",
+		Same:    "The {subject} has this name already; nothing was changed.",
+	},
+	{
+		ID: "group.delete", Row: 54, Summary: "Removes a group.",
+		Method: http.MethodDelete, Path: "/api/ADGroups/{GroupName}/Remove",
+		Scope: auth.GroupDelete, Effect: Delete,
+		Params: []Param{
+			existingGroup,
+			{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that the group must lie directly in."},
+		},
+		Script:  "Remove-GatewayGroup",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Group, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
+		Subject: groupSubject,
+		Says:    "The {subject} was removed.",
+	},
+}
+
+var (
+	security     = ps.Args{"Category": ps.Text("Security")}
+	distribution = ps.Args{"Category": ps.Text("Distribution")}
+)
+
+var existingGroup = Param{
+	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true,
+	Doc: "The group: GUID, distinguished name or sAMAccountName.",
+}
+
+// groupSearch is where lists look.
+var groupSearch = []Param{
+	{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+	{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+}
+
+// groupInputs are the inputs of a new group.
+var groupInputs = []Param{
+	{Name: "GroupName", Path: "GroupName", Kind: schema.GroupName, Required: true, Doc: "The new group's sAMAccountName and CN."},
+	{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that holds the group; the domain's Users container when absent."},
+	{Name: "GroupScope", Kind: schema.GroupScope, Default: "Global"},
+	{Name: "GroupDescription", Kind: schema.Text("description")},
+	{Name: "GroupEmail", Kind: schema.Text("mail")},
+}

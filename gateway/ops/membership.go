@@ -1,3 +1,144 @@
 package ops
 
-var membershipRows = []*Operation{}
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	userInGroup  = "membership of the user '{Username}' in the group '{GroupName}'"
+	groupInGroup = "membership of the group '{ChildGroupName}' in the group '{ParentGroupName}'"
+)
+
+var membershipRows = []*Operation{
+	{
+		ID: "membership.get", Row: 12, Summary: "Shows the membership of a user in a group.",
+		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}",
+		Scope: auth.MemberRead, Effect: Read,
+		Params:  []Param{memberUser, existingGroup, throughGroups},
+		Script:  "Get-GatewayMembership",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Membership, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userInGroup,
+	},
+	{
+		ID: "membership.exists", Row: 13, Summary: "Tells whether a user is a member of a group.",
+		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}/Exists",
+		Scope: auth.MemberRead, Effect: Read,
+		Params:  []Param{memberUser, existingGroup, throughGroups},
+		Script:  "Test-GatewayMembership",
+		Fixed:   userMember,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Existence, Exists},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userInGroup,
+	},
+	{
+		ID: "membership.list", Row: 14, Summary: "Lists the groups of a user.",
+		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/All",
+		Scope: auth.MemberRead, Effect: Read,
+		Params:  []Param{memberUser, throughGroups},
+		Script:  "Get-GatewayMembershipList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Membership, List},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userSubject,
+	},
+	{
+		ID: "membership.add", Row: 15, Summary: "Adds a user to a group.",
+		Method: http.MethodPost, Path: "/api/ADUser/{Username}/Group/{GroupName}",
+		Scope: auth.MemberWrite, Effect: Create,
+		Params:  []Param{memberUser, existingGroup},
+		Script:  "Add-GatewayMembership",
+		Fixed:   userMember,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Membership, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
+		Subject: userInGroup,
+		Says:    "The user '{Username}' was added to the group '{GroupName}'.",
+		Same:    "The user '{Username}' is a member of the group '{GroupName}' already; nothing was changed.",
+	},
+	{
+		ID: "membership.remove", Row: 16, Summary: "Removes a user from a group.",
+		Method: http.MethodDelete, Path: "/api/ADUser/{Username}/Group/{GroupName}",
+		Scope: auth.MemberWrite, Effect: Delete,
+		Params:  []Param{memberUser, existingGroup},
+		Script:  "Remove-GatewayMembership",
+		Fixed:   userMember,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Membership, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: userInGroup,
+		Says:    "The user '{Username}' was removed from the group '{GroupName}'.",
+		Same:    "The user '{Username}' is not a member of the group '{GroupName}'; nothing was changed.",
+	},
+	{
+		ID: "membership.addGroup", Row: 17, Summary: "Adds a group to another group.",
+		Method: http.MethodPost, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
+		Scope: auth.MemberWrite, Effect: Create,
+		Params:  []Param{parentGroup, childGroup},
+		Script:  "Add-GatewayMembership",
+		Fixed:   groupMember,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Membership, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
+		Subject: groupInGroup,
+		Says:    "The group '{ChildGroupName}' was added to the group '{ParentGroupName}'.",
+		Same:    "The group '{ChildGroupName}' is a member of the group '{ParentGroupName}' already; nothing was changed.",
+	},
+	{
+		ID: "membership.removeGroup", Row: 18, Summary: "Removes a group from another group.",
+		Method: http.MethodDelete, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
+		Scope: auth.MemberWrite, Effect: Delete,
+		Params:  []Param{parentGroup, childGroup},
+		Script:  "Remove-GatewayMembership",
+		Fixed:   groupMember,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Membership, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: groupInGroup,
+		Says:    "The group '{ChildGroupName}' was removed from the group '{ParentGroupName}'.",
+		Same:    "The group '{ChildGroupName}' is not a member of the group '{ParentGroupName}'; nothing was changed.",
+	},
+	{
+		ID: "membership.groupExists", Row: 19, Summary: "Tells whether a group is a member of another group.",
+		Method: http.MethodGet, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}/Exists",
+		Scope: auth.MemberRead, Effect: Read,
+		Params:  []Param{parentGroup, childGroup},
+		Script:  "Test-GatewayMembership",
+		Fixed:   groupMember,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Existence, Exists},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: groupInGroup,
+	},
+}
+
+var (
+	userMember  = ps.Args{"MemberClass": ps.Text("user")}
+	groupMember = ps.Args{"MemberClass": ps.Text("group")}
+)
+
+var memberUser = Param{
+	Name: usernameName, Path: "Username", Arg: "MemberName", Kind: schema.Identity, Required: true,
+	Doc: "The user: GUID, distinguished name or sAMAccountName.",
+}
+
+var throughGroups = Param{
+	Name: "Recursive", Kind: schema.Bool, Default: "false",
+	Doc: "Nested groups count, too; such a membership is not direct.",
+}
+
+var parentGroup = Param{
+	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true,
+	Doc: "The group that has the member: GUID, distinguished name or sAMAccountName.",
+}
+
+var childGroup = Param{
+	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true,
+	Doc: "The group that is the member: GUID, distinguished name or sAMAccountName.",
+}

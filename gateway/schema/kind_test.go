@@ -127,7 +127,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestEveryKindClearsAsItsPartsSay(t *testing.T) {
-	for _, k := range []Kind{Bool, GUID, Text("sn"), Password, UserName, Drive, UNCPath, OUName, Identity, Reference, DN, Country, Zone, Owner, Target, Network, NetworkOrZone, FieldList(User)} {
+	for _, k := range []Kind{Bool, GUID, Text("sn"), Password, UserName, Drive, UNCPath, OUName, GroupName, GroupScope, Identity, Reference, DN, Country, Zone, Owner, Target, Network, NetworkOrZone, FieldList(User)} {
 		if cleared := k.Clear(); cleared != nil {
 			require.Len(t, cleared, len(k.Parts()))
 			for i, value := range cleared {
@@ -189,7 +189,7 @@ func FuzzKinds(f *testing.F) {
 	for _, seed := range []string{"jdoe", "10.0.0.0/8", "2001:db8::/32", "GR", "H:", `\\a\b`, "guid,name", "a\x00", "\xff", "true", "@", "*.a"} {
 		f.Add(seed)
 	}
-	kinds := []Kind{Bool, GUID, Text("sn"), Text("description"), Password, UserName, Drive, UNCPath, OUName, Identity, Reference, DN, Country, Zone, Owner, NewTarget, Network, NetworkOrZone, FieldList(User)}
+	kinds := []Kind{Bool, GUID, Text("sn"), Text("description"), Password, UserName, Drive, UNCPath, OUName, GroupName, GroupScope, Identity, Reference, DN, Country, Zone, Owner, NewTarget, Network, NetworkOrZone, FieldList(User)}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, k := range kinds {
 			decoded, problem := k.Decode(s)

@@ -1,0 +1,49 @@
+package schema
+
+import (
+	"regexp"
+	"strings"
+
+	"adgateway/ps"
+)
+
+// GroupName is a group's new name: sAMAccountName and CN at once, so it has the
+// characters of the one and the length of the other (facts C24).
+var GroupName Kind = patternKind{
+	base: base{"string"}, limit: Range("cn"),
+	pattern: regexp.MustCompile(UserName.Doc().Pattern),
+	must:    `must be a group name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
+	example: "Sales Team",
+}
+
+// GroupScope is a group's scope in any case. The script gets it as the
+// directory's commands write it: DomainLocal, Global or Universal.
+var GroupScope Kind = scopeKind{base{"string"}}
+
+type scopeKind struct{ base }
+
+// scopes are the words of records, the first of each row, and what is taken for them.
+var scopes = [][]string{{"Domain_Local", "DomainLocal"}, {"Global"}, {"Universal"}}
+
+func (scopeKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	for _, words := range scopes {
+		for _, word := range words {
+			if strings.EqualFold(s, word) {
+				return &Decoded{Values: []ps.Value{ps.Text(words[len(words)-1])}, Text: words[0]}, nil
+			}
+		}
+	}
+	return nil, invalid("must be Domain_Local, Global or Universal")
+}
+
+func (scopeKind) Doc() Doc {
+	doc := Doc{Type: "string", Text: "The scope, in any case; DomainLocal is taken for Domain_Local.", Example: "Global"}
+	for _, words := range scopes {
+		doc.Enum = append(doc.Enum, words[0])
+	}
+	return doc
+}

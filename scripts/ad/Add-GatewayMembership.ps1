@@ -1,0 +1,49 @@
+# Adds a user or a group to a group.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $MemberClass,
+    [Parameter(Mandatory)] [string] $MemberName,
+    [Parameter(Mandatory)] [string] $GroupName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$member = Find-GatewayMember -Class $MemberClass -Identity $MemberName -Write @limits
+$group = Find-GatewayGroup -Identity $GroupName -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
+$memberGuid = [string]$member.ObjectGUID
+$memberDn = [string]$member.DistinguishedName
+$groupGuid = [string]$group.ObjectGUID
+$groupDn = [string]$group.DistinguishedName
+
+# Guard. The directory itself would allow a ring (facts E29): then every group of it had all members
+# of the others. It checks the nesting rules of scopes, and names the broken one by its number.
+Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
+$kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
+$absent = -not $kind.member
+if ($absent -and $MemberClass -eq 'group') {
+    if ($groupGuid -eq $memberGuid) {
+        Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message "The group '$memberDn' cannot be a member of itself."
+    }
+    if (Test-GatewayMemberOf -MemberDn $groupDn -GroupDn $memberDn -Server $Server -Chain) {
+        Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message "The group '$groupDn' is nested in '$memberDn' already: adding it the other way round would form a ring."
+    }
+}
+
+# Act.
+if ($absent) {
+    Set-GatewayStep -Label 'add member' -Arg 'GroupName'
+    Add-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'add member' -Guid $groupGuid -Dn $groupDn
+    Complete-GatewayChange -Effect 'created'
+    Add-GatewayChange -Guid $groupGuid -Dn $groupDn -Before $null -After ([ordered]@{ member = $memberDn })
+}
+
+# Report.
+$read = Find-GatewayAccount -Class 'group' -Identity $groupGuid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+$kind = Get-GatewayMembershipKind -Member $member -Group $read -Server $Server
+ConvertTo-GatewayMembership -Group $read -Member $member -Kind $kind

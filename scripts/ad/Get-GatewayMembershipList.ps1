@@ -1,0 +1,43 @@
+# Lists the groups of a user: direct ones and the primary group, with Recursive the nested ones, too.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $MemberName,
+    [bool] $Recursive = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$member = Find-GatewayMember -Class 'user' -Identity $MemberName @limits
+
+Set-GatewayStep -Label 'list groups'
+$search = @{ Class = 'group'; Property = $GatewayGroupProperties; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+$memberDn = Get-GatewayLdapEscaped -Value ([string]$member.DistinguishedName)
+$primaryDn = Get-GatewayPrimaryGroupDn -Member $member -Server $Server
+$primaryEscaped = Get-GatewayLdapEscaped -Value $primaryDn
+
+# Each group once; those found first are the direct ones.
+$direct = '(member=' + $memberDn + ')'
+if ($primaryDn -ne '') { $direct = '(|' + $direct + '(distinguishedName=' + $primaryEscaped + '))' }
+$kinds = @{}
+$found = New-Object -TypeName 'System.Collections.Generic.List[object]'
+foreach ($group in @(Get-GatewayObject -Filter $direct @search)) {
+    $kinds[[string]$group.ObjectGUID] = @{ direct = $true; primary = ([string]$group.DistinguishedName -eq $primaryDn) }
+    $found.Add($group)
+}
+if ($Recursive) {
+    $chain = '(member:' + $GatewayInChain + ':='
+    $nested = $chain + $memberDn + ')'
+    if ($primaryDn -ne '') { $nested = '(|' + $nested + $chain + $primaryEscaped + '))' }
+    foreach ($group in @(Get-GatewayObject -Filter $nested @search)) {
+        if (-not $kinds.ContainsKey([string]$group.ObjectGUID)) {
+            $kinds[[string]$group.ObjectGUID] = @{ direct = $false; primary = $false }
+            $found.Add($group)
+        }
+    }
+}
+$allowed = @(Get-GatewayAllowedGroup -Group $found.ToArray() @limits)
+foreach ($group in (Get-GatewaySorted -Items $allowed -Server $Server)) {
+    ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kinds[[string]$group.ObjectGUID]
+}

@@ -1,0 +1,46 @@
+# Creates a group.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $GroupName,
+    [Parameter(Mandatory)] [ValidateSet('Security', 'Distribution')] [string] $Category,
+    [Parameter(Mandatory)] [ValidateSet('DomainLocal', 'Global', 'Universal')] [string] $GroupScope,
+    [AllowNull()] [string] $OUPath,
+    [AllowNull()] [string] $GroupDescription,
+    [AllowNull()] [string] $GroupEmail,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$parent = (Get-GatewayDomain -Server $Server).users
+if ($OUPath) {
+    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+}
+
+# Guard.
+Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+Assert-GatewayGroupName -Name $GroupName -AllowedGroup $AllowedGroup -Arg 'GroupName'
+Assert-GatewayNameFree -Account $GroupName -Name $GroupName -Parent $parent -Server $Server -Arg 'GroupName'
+
+# Act. One call, so a failure leaves nothing behind.
+Set-GatewayStep -Label 'create group' -Arg 'GroupName'
+$create = @{
+    Name = $GroupName; SamAccountName = $GroupName; GroupCategory = $Category; GroupScope = $GroupScope
+    Path = $parent; Server = $Server; PassThru = $true; Confirm = $false
+}
+$attributes = @{}
+if ($GroupDescription) { $attributes['description'] = $GroupDescription }
+if ($GroupEmail) { $attributes['mail'] = $GroupEmail }
+if ($attributes.Count -gt 0) { $create['OtherAttributes'] = $attributes }
+$group = New-ADGroup @create
+$guid = [string]$group.ObjectGUID
+Complete-GatewayStep -Label 'create group' -Guid $guid -Dn ([string]$group.DistinguishedName)
+Complete-GatewayChange -Effect 'created'
+
+# Report.
+$created = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+$record = ConvertTo-GatewayGroup -Group @($created)
+Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
+$record

@@ -1,0 +1,50 @@
+# Removes a group and answers with the record as it was.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $GroupName,
+    [AllowNull()] [string] $OUPath,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$properties = $GatewayGroupProperties + @('ProtectedFromAccidentalDeletion')
+$group = Find-GatewayGroup -Identity $GroupName -Property $properties -Arg 'GroupName' -Write @limits
+$guid = [string]$group.ObjectGUID
+$dn = [string]$group.DistinguishedName
+if ($OUPath) {
+    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'not_found').DistinguishedName
+    if (-not [string]::Equals((Get-GatewayParentDn -Dn $dn), $parent, [System.StringComparison]::OrdinalIgnoreCase)) {
+        Stop-Gateway -Code 'not_found' -Arg 'OUPath' -Message "The group '$GroupName' does not lie directly in '$parent'."
+    }
+}
+
+# Guard.
+Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Set-GatewayStep -Label 'check group' -Arg 'GroupName'
+if (Test-GatewayBuiltInGroup -Group $group) {
+    Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and cannot be removed."
+}
+if ([bool]$group.ProtectedFromAccidentalDeletion) {
+    Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is protected from accidental deletion. Lift the protection first."
+}
+$domain = Get-GatewayDomain -Server $Server
+$primary = '(primaryGroupID=' + ([string]$group.SID -replace '^.*-', '') + ')'
+if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $Server).Length -gt 0) {
+    Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "The group '$dn' is the primary group of accounts. Give those another one first."
+}
+$record = ConvertTo-GatewayGroup -Group @($group)
+
+# Act.
+Set-GatewayStep -Label 'remove group' -Arg 'GroupName'
+Remove-ADGroup -Identity $guid -Server $Server -Confirm:$false
+Complete-GatewayStep -Label 'remove group' -Guid $guid -Dn $dn
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
+$record

@@ -1,0 +1,42 @@
+# Removes a user or a group from a group.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $MemberClass,
+    [Parameter(Mandatory)] [string] $MemberName,
+    [Parameter(Mandatory)] [string] $GroupName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$member = Find-GatewayMember -Class $MemberClass -Identity $MemberName -Write @limits
+$group = Find-GatewayGroup -Identity $GroupName -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
+$memberGuid = [string]$member.ObjectGUID
+$memberDn = [string]$member.DistinguishedName
+$groupGuid = [string]$group.ObjectGUID
+$groupDn = [string]$group.DistinguishedName
+
+# Guard.
+Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
+$kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
+if ($kind.primary) {
+    Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "'$groupDn' is the primary group of '$memberDn'. Give it another primary group first."
+}
+
+# Act.
+if ($kind.member) {
+    Set-GatewayStep -Label 'remove member' -Arg 'GroupName'
+    Remove-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'remove member' -Guid $groupGuid -Dn $groupDn
+    Complete-GatewayChange -Effect 'removed'
+    Add-GatewayChange -Guid $groupGuid -Dn $groupDn -Before ([ordered]@{ member = $memberDn }) -After $null
+}
+
+# Report.
+$read = Find-GatewayAccount -Class 'group' -Identity $groupGuid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+$kind = Get-GatewayMembershipKind -Member $member -Group $read -Server $Server
+ConvertTo-GatewayMembership -Group $read -Member $member -Kind $kind

@@ -1,0 +1,52 @@
+# Renames a group: sAMAccountName and common name, both or neither.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $GroupName,
+    [Parameter(Mandatory)] [string] $NewGroupName,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$group = Find-GatewayGroup -Identity $GroupName -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
+$guid = [string]$group.ObjectGUID
+$dn = [string]$group.DistinguishedName
+$oldAccount = [string]$group.SamAccountName
+$oldName = [string]$group.Name
+
+# Guard.
+Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
+Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewGroupName'
+
+# Act. What has the new name already is left alone; Equals compares code units, case counts.
+$changed = $false
+if (-not $oldAccount.Equals($NewGroupName)) {
+    Set-GatewayStep -Label 'set account name' -Arg 'NewGroupName'
+    Set-ADGroup -Identity $guid -SamAccountName $NewGroupName -Server $Server -Confirm:$false
+    $back = {
+        param($Guid, $Account, $Server)
+        Set-ADGroup -Identity $Guid -SamAccountName $Account -Server $Server -Confirm:$false
+    }
+    Complete-GatewayStep -Label 'set account name' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Account = $oldAccount; Server = $Server }
+    $changed = $true
+}
+if (-not $oldName.Equals($NewGroupName)) {
+    Set-GatewayStep -Label 'rename group' -Arg 'NewGroupName'
+    Rename-ADObject -Identity $guid -NewName $NewGroupName -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'rename group' -Guid $guid -Dn $dn
+    $changed = $true
+}
+if ($changed) { Complete-GatewayChange -Effect 'changed' }
+
+# Report.
+$renamed = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+if ($changed) {
+    $before = [ordered]@{ name = $oldName; samName = $oldAccount; distinguishedName = $dn }
+    $after = [ordered]@{ name = [string]$renamed.Name; samName = [string]$renamed.SamAccountName; distinguishedName = [string]$renamed.DistinguishedName }
+    Add-GatewayChange -Guid $guid -Dn ([string]$renamed.DistinguishedName) -Before $before -After $after
+}
+ConvertTo-GatewayGroup -Group @($renamed)

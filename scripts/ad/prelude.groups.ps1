@@ -1,0 +1,230 @@
+# What the scripts about groups and their members share.
+
+# What ConvertTo-GatewayGroup and the guards of groups need.
+$GatewayGroupProperties = @('description', 'mail', 'managedBy', 'whenCreated', 'whenChanged', 'adminCount', 'isCriticalSystemObject')
+
+# A group, and whatever leads up to it over any number of steps (facts E19).
+$GatewayInChain = '1.2.840.113556.1.4.1941'
+
+#region Groups
+
+# Writes the records of groups.
+function ConvertTo-GatewayGroup {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group)
+    foreach ($item in $Group) {
+        $scope = [string]$item.GroupScope
+        if ($scope -eq 'DomainLocal') { $scope = 'Domain_Local' }
+        [ordered]@{
+            guid              = [string]$item.ObjectGUID
+            name              = [string]$item.Name
+            samName           = [string]$item.SamAccountName
+            sid               = [string]$item.SID
+            distinguishedName = [string]$item.DistinguishedName
+            scope             = [string]$scope
+            type              = [string]$item.GroupCategory
+            description       = [string]@($item.description)[0]
+            email             = [string]$item.mail
+            ouPath            = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '')
+            managedBy         = [string]$item.managedBy
+            created           = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            modified          = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+    }
+}
+
+# Returns those of the groups that the caller may see and change. A token that names groups is for
+# those, wherever they lie; one that names none is for the groups inside its allowed OUs.
+function Get-GatewayAllowedGroup {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($null -eq $AllowedGroup -or $AllowedGroup.Length -eq 0) {
+        $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+        foreach ($item in $Group) {
+            if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$item.DistinguishedName) -Base $bases)) { $item }
+        }
+        return
+    }
+    # Distinguished names are looked up, because they can be written in more ways than one (facts C22).
+    $written = @(foreach ($name in $AllowedGroup) { if ($name.Contains('=')) { $name } })
+    $allowed = @($AllowedGroup)
+    $found = Get-GatewayAllowedDn -AllowedOU $written -Server $Server
+    if ($null -ne $found) { $allowed += $found }
+    foreach ($item in $Group) {
+        foreach ($name in @([string]$item.SamAccountName, [string]$item.DistinguishedName, [string]$item.ObjectGUID)) {
+            if ($allowed -contains $name) {
+                $item
+                break
+            }
+        }
+    }
+}
+
+# Refuses to make a group of a name that is not among those the token is limited to. Guid is that
+# of an existing group: a token that names the group by it does not mind the name.
+function Assert-GatewayGroupName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [string] $Guid = '',
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    if ($null -eq $AllowedGroup -or $AllowedGroup.Length -eq 0) { return }
+    if ($AllowedGroup -contains $Name -or $AllowedGroup -contains $Guid) { return }
+    Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Name' is not among the groups that this token is limited to."
+}
+
+# Finds a group and refuses one outside the caller's limits.
+function Find-GatewayGroup {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Identity,
+        [string[]] $Property = @(),
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg,
+        [switch] $Write,
+        [switch] $Quiet
+    )
+    Set-GatewayStep -Label 'find group' -Arg $Arg
+    $group = Find-GatewayAccount -Class 'group' -Identity $Identity -Property $Property -Server $Server -Arg $Arg -Write:$Write -Quiet:$Quiet
+    if ($null -eq $group) { return $null }
+    $allowed = @(Get-GatewayAllowedGroup -Group @($group) -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
+    if ($allowed.Length -eq 0) {
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message "The group '$Identity' is outside what this token is limited to."
+    }
+    $group
+}
+
+# Tells whether a group came with the system: of the Builtin domain, with a RID below 1000, or critical.
+function Test-GatewayBuiltInGroup {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Group)
+    if ([string]$Group.isCriticalSystemObject -eq 'True') { return $true }
+    return [bool]([string]$Group.SID -match '^S-1-5-32-|-[0-9]{1,3}$')
+}
+
+# Refuses to change a group that guards the domain, or that is nested in one, unless the caller is
+# privileged: who changes the members of a nested group changes those of the groups above.
+function Assert-GatewayGroupPrivilege {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    if ($Privileged) { return }
+    Set-GatewayStep -Label 'check privilege' -Arg $Arg
+    Assert-GatewayPrivilege -Object $Group -Privileged $false -Server $Server -Arg $Arg
+    $filter = '(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')'
+    $above = Get-GatewayObject -Class 'group' -Filter $filter -Property $GatewayGroupProperties -Base (Get-GatewayDomain -Server $Server).dn -Server $Server
+    foreach ($item in @($above)) {
+        if ($null -ne $item -and ([string]$item.adminCount -eq '1' -or (Test-GatewayBuiltInGroup -Group $item))) {
+            $account = [string]$Group.SamAccountName
+            $name = [string]$item.SamAccountName
+            Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$account' needs the scope 'privileged': it is nested in the protected group '$name'."
+        }
+    }
+}
+
+#endregion
+
+#region Membership
+
+# Finds the member of a request: a user or a group. Refuses one outside the caller's limits.
+function Find-GatewayMember {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $Class,
+        [Parameter(Mandatory)] [string] $Identity,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server,
+        [switch] $Write
+    )
+    Set-GatewayStep -Label 'find member' -Arg 'MemberName'
+    if ($Class -eq 'group') {
+        return (Find-GatewayGroup -Identity $Identity -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server -Arg 'MemberName' -Write:$Write)
+    }
+    $user = Find-GatewayAccount -Class 'user' -Identity $Identity -Property @('primaryGroupID') -Server $Server -Arg 'MemberName' -Write:$Write
+    Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'MemberName'
+    $user
+}
+
+# The distinguished name of an account's primary group, '' for what has none.
+function Get-GatewayPrimaryGroupDn {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
+    if ($null -eq $Member.primaryGroupID) { return '' }
+    $domain = Get-GatewayDomain -Server $Server
+    $filter = '(objectSid=' + $domain.sid + '-' + [string]$Member.primaryGroupID + ')'
+    [string]@(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)[0].DistinguishedName
+}
+
+# Tells whether one object is a member of a group; with Chain over any number of groups between them.
+# It asks for the object itself, so the answer does not depend on how many members there are.
+function Test-GatewayMemberOf {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $MemberDn,
+        [Parameter(Mandatory)] [string] $GroupDn,
+        [Parameter(Mandatory)] [string] $Server,
+        [switch] $Chain
+    )
+    $rule = '='
+    if ($Chain) { $rule = ':' + $GatewayInChain + ':=' }
+    $filter = '(memberOf' + $rule + (Get-GatewayLdapEscaped -Value $GroupDn) + ')'
+    @(Get-GatewayObject -Class 'any' -Filter $filter -Base $MemberDn -Scope 'Base' -Server $Server).Length -gt 0
+}
+
+# How an object belongs to a group: not at all, direct, by its primary group (which memberOf omits,
+# facts E18), or, with Recursive, by nesting.
+function Get-GatewayMembershipKind {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Member,
+        [Parameter(Mandatory)] [object] $Group,
+        [bool] $Recursive = $false,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $memberDn = [string]$Member.DistinguishedName
+    $groupDn = [string]$Group.DistinguishedName
+    $primaryDn = Get-GatewayPrimaryGroupDn -Member $Member -Server $Server
+    $primary = ($primaryDn -eq $groupDn)
+    $direct = ($primary -or (Test-GatewayMemberOf -MemberDn $memberDn -GroupDn $groupDn -Server $Server))
+    $nested = $false
+    if ($Recursive -and -not $direct) {
+        $nested = Test-GatewayMemberOf -MemberDn $memberDn -GroupDn $groupDn -Server $Server -Chain
+        if (-not $nested -and $primaryDn -ne '') {
+            $nested = Test-GatewayMemberOf -MemberDn $primaryDn -GroupDn $groupDn -Server $Server -Chain
+        }
+    }
+    @{ member = [bool]($direct -or $nested); direct = [bool]$direct; primary = [bool]$primary }
+}
+
+# Writes the record of one membership. Kind is what Get-GatewayMembershipKind tells.
+function ConvertTo-GatewayMembership {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [object] $Member,
+        [Parameter(Mandatory)] [hashtable] $Kind
+    )
+    $record = ConvertTo-GatewayGroup -Group @($Group)
+    $record['memberName'] = [string]$Member.SamAccountName
+    $record['memberType'] = [string]$Member.ObjectClass
+    $record['memberDistinguishedName'] = [string]$Member.DistinguishedName
+    $record['direct'] = [bool]$Kind.direct
+    $record['primary'] = [bool]$Kind.primary
+    $record
+}
+
+#endregion
