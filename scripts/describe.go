@@ -14,72 +14,136 @@ import (
 
 // Describe reads what every script declares: its parameters, and the cmdlets of
 // the two modules it calls, through the preludes too. The error joins every
-// fault found: text outside the grammar, a script without a param block, a
-// cmdlet called with a parameter it does not have, an unknown cmdlet.
+// fault found: text outside the grammar, a script without a param block, a call
+// of an unknown command, and a call whose arguments do not fit what it calls in
+// every Windows Server version that is documented.
 func Describe() ([]ps.Script, error) {
 	var described []ps.Script
 	var faults []error
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
-		d := describer{functions: map[string]*syntax.ScriptBlock{}}
+		lib := newLibrary()
 		for _, file := range preludes(lane) {
-			d.prelude(file)
+			lib.add(file, read(file))
 		}
+		var texts []*text
 		for _, file := range list(lane) {
-			if script, ok := d.script(file, lane); ok {
+			if t := lib.add(file, read(file)); t != nil {
+				texts = append(texts, t)
+			}
+		}
+		lib.link()
+		for _, t := range texts {
+			if script, ok := lib.describe(t, lane); ok {
 				described = append(described, script)
 			}
 		}
-		faults = append(faults, d.faults...)
+		faults = append(faults, lib.faults()...)
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return described, errors.Join(slices.CompactFunc(faults, func(a, b error) bool { return a.Error() == b.Error() })...)
 }
 
-// describer holds the functions that the scripts of one lane share.
-type describer struct {
-	functions map[string]*syntax.ScriptBlock // by name in lower case
-	faults    []error
+// library is the texts of one lane, and the functions that they share.
+type library struct {
+	texts     []*text
+	functions map[string]*function // by name in lower case
+	broken    []error              // what could not be read
 }
 
-func (d *describer) parse(file string) *syntax.Script {
-	script, errs := syntax.Parse(file, read(file))
-	for _, err := range errs {
-		d.faults = append(d.faults, err)
-	}
+// text is one file.
+type text struct {
+	file   string
+	script *syntax.Script
+	calls  []*call
+}
+
+// function is one that a prelude defines.
+type function struct {
+	body    *syntax.ScriptBlock
+	params  []*syntax.Param
+	command *cmdlets.Cmdlet // how it is called
+}
+
+func newLibrary() *library { return &library{functions: map[string]*function{}} }
+
+// add reads a file; nil when its text is outside the grammar.
+func (l *library) add(file, source string) *text {
+	script, errs := syntax.Parse(file, source)
 	if len(errs) > 0 {
+		for _, err := range errs {
+			l.broken = append(l.broken, err)
+		}
 		return nil
-	}
-	return script
-}
-
-func (d *describer) prelude(file string) {
-	script := d.parse(file)
-	if script == nil {
-		return
 	}
 	syntax.Walk(script, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FunctionDef); ok {
-			d.functions[strings.ToLower(f.Name)] = f.Body
+			params := f.Params
+			if f.Body.Param != nil {
+				params = f.Body.Param.Params
+			}
+			l.functions[strings.ToLower(f.Name)] = &function{body: f.Body, params: params, command: declared(f.Name, params)}
 		}
 		return true
 	})
+	t := &text{file: file, script: script}
+	l.texts = append(l.texts, t)
+	return t
 }
 
-func (d *describer) script(file string, lane ps.Lane) (ps.Script, bool) {
-	text := d.parse(file)
-	if text == nil {
+// link reads the calls of all texts, once all functions are known.
+func (l *library) link() {
+	for _, t := range l.texts {
+		t.calls = readCalls(t.script, l.command)
+	}
+}
+
+// command finds what a name calls: a cmdlet of the modules, a function of the
+// preludes, or one of the commands that scripts may use besides.
+func (l *library) command(name string) *cmdlets.Cmdlet {
+	if cmdlet, ok := cmdlets.Lookup(name); ok {
+		return cmdlet
+	}
+	if f, ok := l.functions[strings.ToLower(name)]; ok {
+		return f.command
+	}
+	return builtins[strings.ToLower(name)]
+}
+
+func (l *library) faults() []error {
+	faults := slices.Clone(l.broken)
+	for _, t := range l.texts {
+		if _, isScript := l.scriptOf(t); isScript && t.script.Block.Param == nil {
+			faults = append(faults, fmt.Errorf("%s: has no param block", t.file))
+		}
+		for _, c := range t.calls {
+			for _, fault := range c.faults() {
+				faults = append(faults, placed(t, c.at, "%s", fault))
+			}
+		}
+	}
+	return faults
+}
+
+// scriptOf gives the name of the script that a text is, if it is one.
+func (l *library) scriptOf(t *text) (string, bool) { return functionName(t.file), !isPrelude(t.file) }
+
+// placed is a fault and where it is.
+func placed(t *text, at syntax.Node, format string, args ...any) error {
+	from := at.Extent().From
+	return fmt.Errorf("%s:%d:%d: %s", t.file, from.Line, from.Column, fmt.Sprintf(format, args...))
+}
+
+func (l *library) describe(t *text, lane ps.Lane) (ps.Script, bool) {
+	name, _ := l.scriptOf(t)
+	if t.script.Block.Param == nil {
 		return ps.Script{}, false
 	}
-	if text.Block.Param == nil {
-		d.faults = append(d.faults, fmt.Errorf("%s: has no param block", file))
-		return ps.Script{}, false
-	}
-	script := ps.Script{Name: functionName(file), File: file, Lane: lane}
-	for _, p := range text.Block.Param.Params {
+	script := ps.Script{Name: name, File: t.file, Lane: lane}
+	for _, p := range t.script.Block.Param.Params {
 		script.Params = append(script.Params, ps.Param{Name: p.Name.Name, Type: typeOf(p), Mandatory: mandatory(p)})
 	}
 	called := map[string]bool{}
-	d.calls(text.Block, called, map[string]bool{})
+	l.reach(t.script.Block, called, map[string]bool{})
 	script.Commands = slices.Sorted(maps.Keys(called))
 	for _, name := range script.Commands {
 		if cmdlet, ok := cmdlets.Lookup(name); ok && cmdlet.Writes() {
@@ -87,6 +151,27 @@ func (d *describer) script(file string, lane ps.Lane) (ps.Script, bool) {
 		}
 	}
 	return script, true
+}
+
+// reach collects the cmdlets that a block calls, itself and through functions of the preludes.
+func (l *library) reach(block *syntax.ScriptBlock, called, seen map[string]bool) {
+	syntax.Walk(block, func(n syntax.Node) bool {
+		command, ok := n.(*syntax.Command)
+		if !ok {
+			return true
+		}
+		name := commandName(command)
+		if cmdlet, known := cmdlets.Lookup(name); known {
+			called[cmdlet.Name] = true
+			return true
+		}
+		key := strings.ToLower(name)
+		if f, shared := l.functions[key]; shared && !seen[key] {
+			seen[key] = true
+			l.reach(f.body, called, seen)
+		}
+		return true
+	})
 }
 
 // typeOf is a parameter's type as [ps.Param] writes it.
@@ -114,99 +199,4 @@ func mandatory(p *syntax.Param) bool {
 		}
 	}
 	return false
-}
-
-// calls collects the cmdlets that a block calls, itself and through functions of the preludes.
-func (d *describer) calls(block *syntax.ScriptBlock, called, seen map[string]bool) {
-	splats := splatted(block)
-	syntax.Walk(block, func(n syntax.Node) bool {
-		command, ok := n.(*syntax.Command)
-		if !ok {
-			return true
-		}
-		name, plain := command.Name.(*syntax.String)
-		if !plain {
-			return true
-		}
-		if cmdlet, known := cmdlets.Lookup(name.Value); known {
-			called[cmdlet.Name] = true
-			d.arguments(block, command, cmdlet, splats)
-			return true
-		}
-		key := strings.ToLower(name.Value)
-		if body, shared := d.functions[key]; shared && !seen[key] {
-			seen[key] = true
-			d.calls(body, called, seen)
-		}
-		if strings.Contains(key, "-ad") || strings.Contains(key, "-dns") {
-			d.fault(block, command, "there is no cmdlet %s in the modules", name.Value)
-		}
-		return true
-	})
-}
-
-// arguments holds the parameter names of a call, splatted ones included,
-// against the cmdlet: each written in full, all of them together in one set.
-func (d *describer) arguments(block *syntax.ScriptBlock, command *syntax.Command, cmdlet *cmdlets.Cmdlet, splats map[string][]string) {
-	var names []string
-	for _, arg := range command.Args {
-		switch arg := arg.(type) {
-		case *syntax.CommandParam:
-			names = append(names, arg.Name)
-		case *syntax.Variable:
-			if arg.Splat {
-				names = append(names, splats[strings.ToLower(arg.Name)]...)
-			}
-		}
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(commonParameters, func(common string) bool { return strings.EqualFold(common, name) }) && cmdlet.Param(name) == nil {
-			d.fault(block, command, "%s has no parameter -%s", cmdlet.Name, name)
-		}
-	}
-}
-
-var commonParameters = []string{
-	"Debug", "ErrorAction", "ErrorVariable", "InformationAction", "InformationVariable",
-	"OutBuffer", "OutVariable", "PipelineVariable", "Verbose", "WarningAction", "WarningVariable",
-}
-
-func (d *describer) fault(block *syntax.ScriptBlock, at syntax.Node, format string, args ...any) {
-	from := at.Extent().From
-	d.faults = append(d.faults, fmt.Errorf("%s:%d:%d: %s", block.Source.Name, from.Line, from.Column, fmt.Sprintf(format, args...)))
-}
-
-// splatted finds, for every variable that is given a hashtable literal, the keys
-// it can have: those of the literal and those assigned as $variable['Key'].
-func splatted(block *syntax.ScriptBlock) map[string][]string {
-	keys := map[string][]string{}
-	syntax.Walk(block, func(n syntax.Node) bool {
-		assignment, ok := n.(*syntax.Assignment)
-		if !ok {
-			return true
-		}
-		switch target := assignment.Target.(type) {
-		case *syntax.Variable:
-			syntax.Walk(assignment.Value, func(n syntax.Node) bool {
-				hash, ok := n.(*syntax.Hash)
-				if !ok {
-					return true
-				}
-				for _, entry := range hash.Entries {
-					if key, ok := entry.Key.(*syntax.String); ok {
-						keys[strings.ToLower(target.Name)] = append(keys[strings.ToLower(target.Name)], key.Value)
-					}
-				}
-				return false
-			})
-		case *syntax.Index:
-			variable, named := target.Target.(*syntax.Variable)
-			key, constant := target.Index.(*syntax.String)
-			if named && constant {
-				keys[strings.ToLower(variable.Name)] = append(keys[strings.ToLower(variable.Name)], key.Value)
-			}
-		}
-		return true
-	})
-	return keys
 }

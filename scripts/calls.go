@@ -1,0 +1,443 @@
+package scripts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/syntax"
+)
+
+// call is one command in a text, with the arguments it can have.
+type call struct {
+	at       *syntax.Command
+	function string          // the function it stands in; "" in the body of a script
+	name     string          // as written
+	command  *cmdlets.Cmdlet // nil when nothing has this name
+	dynamic  bool            // called by a value: & $block
+	piped    bool            // not the first of its pipeline
+	// ways are the lists of arguments the call can have: one, unless keys of a
+	// splatted hashtable depend on conditions.
+	ways    [][]argument
+	unknown string // why ways are not all; "" when they are
+}
+
+// argument is one argument of a call.
+type argument struct {
+	name  string      // without the dash; "" for one without a name
+	value syntax.Node // nil for a switch without a value
+}
+
+// arg finds an argument of a way by the whole name of its parameter.
+func arg(way []argument, name string) (argument, bool) {
+	for _, a := range way {
+		if strings.EqualFold(a.name, name) {
+			return a, true
+		}
+	}
+	return argument{}, false
+}
+
+// readCalls finds all calls of a text. What a splatted variable can hold is
+// followed through the statements of one function: it must be given a hashtable
+// literal there, and be added to by constant keys only.
+func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet) []*call {
+	t := &tracer{command: command}
+	t.scriptBlock(script.Block, tables{})
+	return t.calls
+}
+
+// maxWays is how many combinations of keys a splatted hashtable may have.
+const maxWays = 4096
+
+// table is what a hashtable can hold: its keys in order, with their values.
+type table []argument
+
+// with is the table after a key was assigned.
+func (t table) with(name string, value syntax.Node) table {
+	out := slices.Clone(t)
+	for i, entry := range out {
+		if strings.EqualFold(entry.name, name) {
+			out[i].value = value
+			return out
+		}
+	}
+	return append(out, argument{name, value})
+}
+
+// same tells whether two tables come from the same assignments.
+func (t table) same(other table) bool { return slices.Equal(t, other) }
+
+// tables are the hashtables that variables can hold at one point of a text, by
+// name in lower case. A variable that is not in it holds something else. nil is
+// a point that is never reached.
+type tables map[string][]table
+
+// join is what holds after two paths have met.
+func join(a, b tables) tables {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	out := tables{}
+	for name, some := range a {
+		others, both := b[name]
+		if !both {
+			continue
+		}
+		all := slices.Clone(some)
+		for _, other := range others {
+			if !slices.ContainsFunc(all, other.same) {
+				all = append(all, other)
+			}
+		}
+		if len(all) <= maxWays {
+			out[name] = all
+		}
+	}
+	return out
+}
+
+// tracer walks the statements of a text in the order they run.
+type tracer struct {
+	command  func(name string) *cmdlets.Cmdlet
+	function string
+	calls    []*call
+}
+
+func (t *tracer) scriptBlock(block *syntax.ScriptBlock, at tables) {
+	if block.Param != nil {
+		t.nested(block.Param, at)
+	}
+	for _, part := range []*syntax.Block{block.Begin, block.Process, block.End} {
+		if part != nil {
+			if at == nil {
+				at = tables{}
+			}
+			at = t.block(part, at)
+		}
+	}
+}
+
+func (t *tracer) block(block *syntax.Block, at tables) tables {
+	for _, statement := range block.Statements {
+		if at == nil {
+			at = tables{} // never reached; its calls are read all the same
+		}
+		at = t.statement(statement, at)
+	}
+	return at
+}
+
+// statement returns what holds after a statement; it may change at.
+func (t *tracer) statement(s syntax.Statement, at tables) tables {
+	switch s := s.(type) {
+	case *syntax.FunctionDef:
+		outer := t.function
+		t.function = s.Name
+		t.scriptBlock(s.Body, tables{})
+		t.function = outer
+		return at
+	case *syntax.Assignment:
+		t.nested(s.Value, at)
+		t.nested(s.Target, at)
+		assign(s, at)
+		return at
+	case *syntax.If:
+		var out tables
+		for _, clause := range s.Clauses {
+			t.nested(clause.Cond, at)
+			out = join(out, t.block(clause.Body, maps.Clone(at)))
+		}
+		if s.Else != nil {
+			return join(out, t.block(s.Else, at))
+		}
+		return join(out, at)
+	case *syntax.Switch:
+		t.nested(s.Value, at)
+		out := maps.Clone(at)
+		for _, clause := range s.Clauses {
+			t.nested(clause.Test, at)
+			out = join(out, t.block(clause.Body, maps.Clone(at)))
+		}
+		if s.Default != nil {
+			out = join(out, t.block(s.Default, at))
+		}
+		return out
+	case *syntax.Try:
+		out := t.block(s.Body, maps.Clone(at))
+		for _, catch := range s.Catches {
+			before := maps.Clone(at)
+			if out != nil {
+				before = join(before, out)
+			}
+			out = join(out, t.block(catch.Body, before))
+		}
+		if s.Finally != nil {
+			if out == nil {
+				out = at
+			}
+			return t.block(s.Finally, out)
+		}
+		return out
+	case *syntax.Flow:
+		if s.Value != nil {
+			t.nested(s.Value, at)
+		}
+		if s.Kind == syntax.Break || s.Kind == syntax.Continue {
+			return at
+		}
+		return nil
+	case *syntax.Pipeline:
+		t.pipeline(s, at)
+		return at
+	}
+	return t.loop(s, at)
+}
+
+func (t *tracer) loop(s syntax.Statement, at tables) tables {
+	var body *syntax.Block
+	switch s := s.(type) {
+	case *syntax.ForEach:
+		t.nested(s.In, at)
+		delete(at, strings.ToLower(s.Var.Name))
+		body = s.Body
+	case *syntax.For:
+		for _, part := range []syntax.Statement{s.Init, s.Cond, s.Next} {
+			if part != nil {
+				t.nested(part, at)
+			}
+		}
+		body = s.Body
+	case *syntax.While:
+		t.nested(s.Cond, at)
+		body = s.Body
+	case *syntax.DoLoop:
+		t.nested(s.Cond, at)
+		body = s.Body
+	default:
+		return at
+	}
+	// What the first round leaves is what the second one finds; its calls count once.
+	before := len(t.calls)
+	first := t.block(body, maps.Clone(at))
+	t.calls = t.calls[:before]
+	at = join(at, first)
+	return join(at, t.block(body, maps.Clone(at)))
+}
+
+// nested reads the calls inside an expression or a pipeline. What is assigned
+// in there does not count outside.
+func (t *tracer) nested(n syntax.Node, at tables) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ScriptBlock:
+			t.scriptBlock(n, maps.Clone(at))
+			return false
+		case *syntax.Block:
+			t.block(n, maps.Clone(at))
+			return false
+		case *syntax.Pipeline:
+			t.pipeline(n, at)
+			return false
+		case syntax.Statement:
+			t.statement(n, maps.Clone(at))
+			return false
+		}
+		return true
+	})
+}
+
+func (t *tracer) pipeline(p *syntax.Pipeline, at tables) {
+	for i, element := range p.Elements {
+		switch element := element.(type) {
+		case *syntax.ExprElement:
+			t.nested(element.Expr, at)
+		case *syntax.Command:
+			t.calls = append(t.calls, t.call(element, i > 0, at))
+			for _, arg := range element.Args {
+				t.nested(arg, at)
+			}
+		}
+	}
+}
+
+// call reads one command.
+func (t *tracer) call(command *syntax.Command, piped bool, at tables) *call {
+	c := &call{at: command, function: t.function, name: commandName(command), piped: piped}
+	c.dynamic = c.name == ""
+	if !c.dynamic {
+		c.command = t.command(c.name)
+	}
+	ways := [][]argument{nil}
+	extend := func(a argument) {
+		for i := range ways {
+			ways[i] = append(slices.Clip(ways[i]), a)
+		}
+	}
+	for i := 0; i < len(command.Args); i++ {
+		switch a := command.Args[i].(type) {
+		case *syntax.CommandParam:
+			if a.Value != nil {
+				extend(argument{a.Name, a.Value})
+				continue
+			}
+			if i+1 < len(command.Args) && !isSwitch(c.command, a.Name) {
+				if value, ok := command.Args[i+1].(syntax.Expr); ok && !isSplat(value) {
+					extend(argument{a.Name, value})
+					i++
+					continue
+				}
+			}
+			extend(argument{a.Name, nil})
+		case *syntax.Variable:
+			if !a.Splat {
+				extend(argument{"", a})
+				continue
+			}
+			held, known := at[strings.ToLower(a.Name)]
+			if !known || len(ways)*len(held) > maxWays {
+				c.unknown = fmt.Sprintf("%s is given @%s, which is not followed back to a hashtable literal of the same function with constant keys", c.name, a.Name)
+				continue
+			}
+			var combined [][]argument
+			for _, way := range ways {
+				for _, entries := range held {
+					combined = append(combined, append(slices.Clip(way), entries...))
+				}
+			}
+			ways = combined
+		default:
+			extend(argument{"", a})
+		}
+	}
+	c.ways = ways
+	return c
+}
+
+func isSplat(e syntax.Expr) bool {
+	v, ok := e.(*syntax.Variable)
+	return ok && v.Splat
+}
+
+// isSwitch tells whether a parameter takes no value after a blank.
+func isSwitch(command *cmdlets.Cmdlet, name string) bool {
+	if command == nil {
+		return false
+	}
+	found := command.Find(name)
+	return len(found) == 1 && found[0].IsSwitch() ||
+		len(found) == 0 && (strings.EqualFold(name, "Verbose") || strings.EqualFold(name, "Debug"))
+}
+
+// commandName is the name of a command that is called by a plain name, else "".
+func commandName(command *syntax.Command) string {
+	if name, ok := command.Name.(*syntax.String); ok {
+		return name.Value
+	}
+	return ""
+}
+
+// assign follows an assignment to a variable, or to a key of one.
+func assign(s *syntax.Assignment, at tables) {
+	name, key, isKey := target(s.Target)
+	if name == "" {
+		return
+	}
+	name = strings.ToLower(name)
+	if isKey {
+		held, known := at[name]
+		switch {
+		case !known:
+		case key == "" || s.Op != syntax.Assign:
+			delete(at, name)
+		default:
+			var after []table
+			for _, t := range held {
+				after = append(after, t.with(key, s.Value))
+			}
+			at[name] = after
+		}
+		return
+	}
+	delete(at, name)
+	if hash := hashOf(s.Value); hash != nil && s.Op == syntax.Assign {
+		var t table
+		for _, entry := range hash.Entries {
+			key, ok := literal(entry.Key)
+			if !ok {
+				return
+			}
+			t = t.with(key, entry.Value)
+		}
+		at[name] = []table{t}
+	}
+}
+
+// target reads what an assignment is to: $name, or $name['key'] and $name.key,
+// key "" when it is not constant.
+func target(e syntax.Expr) (name, key string, isKey bool) {
+	switch e := e.(type) {
+	case *syntax.Variable:
+		return e.Name, "", false
+	case *syntax.Cast:
+		return target(e.Operand)
+	case *syntax.Index:
+		if v, ok := e.Target.(*syntax.Variable); ok {
+			key, _ := literal(e.Index)
+			return v.Name, key, true
+		}
+	case *syntax.Member:
+		if v, ok := e.Target.(*syntax.Variable); ok && !e.Static {
+			key, _ := literal(e.Name)
+			return v.Name, key, true
+		}
+	}
+	return "", "", false
+}
+
+// sole is the only expression that a statement consists of, through
+// parentheses; nil when there is more to it.
+func sole(n syntax.Node) syntax.Expr {
+	switch n := n.(type) {
+	case *syntax.Pipeline:
+		if len(n.Elements) == 1 {
+			if e, ok := n.Elements[0].(*syntax.ExprElement); ok {
+				return sole(e.Expr)
+			}
+		}
+		return nil
+	case *syntax.Paren:
+		return sole(n.Inner)
+	case syntax.Expr:
+		return n
+	}
+	return nil
+}
+
+// literal is the text of a string without anything to expand.
+func literal(n syntax.Node) (string, bool) {
+	if n == nil {
+		return "", false
+	}
+	text, ok := sole(n).(*syntax.String)
+	if !ok {
+		return "", false
+	}
+	return text.Value, true
+}
+
+// hashOf is the hashtable literal that a value is, maybe a cast one.
+func hashOf(n syntax.Node) *syntax.Hash {
+	switch e := sole(n).(type) {
+	case *syntax.Hash:
+		return e
+	case *syntax.Cast:
+		return hashOf(e.Operand)
+	}
+	return nil
+}
