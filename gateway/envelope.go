@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,7 @@ type answer struct {
 	classic bool
 
 	records  int
+	warnings []ps.Warning // about the records, besides the script's
 	result   bytes.Buffer // records, rendered, with commas; empty again once streaming
 	streamed bool
 	broken   error // why the records are not what the row declares, or cannot be written
@@ -102,10 +104,20 @@ type answer struct {
 // take renders one batch of records. It is called from the runner's goroutine.
 func (a *answer) take(batch json.RawMessage) error {
 	if a.broken == nil {
-		a.broken = a.bound.Fields.Render(batch, a.classic, a.add)
+		a.broken = a.bound.Fields.Render(batch, schema.Style{Classic: a.classic, Warn: a.warn}, a.add)
 	}
 	return a.broken
 }
+
+// warn keeps a warning of our own about a record for the end of the answer.
+func (a *answer) warn(w ps.Warning) {
+	if len(a.warnings) < maxWarnings {
+		a.warnings = append(a.warnings, w)
+	}
+}
+
+// maxWarnings bounds what is kept of our own warnings.
+const maxWarnings = 1000
 
 func (a *answer) add(record []byte) error {
 	if a.records++; a.records > 1 {
@@ -153,8 +165,8 @@ func (a *answer) finish(result *ps.Result) {
 	setHeader(a.c.Writer.Header(), serverHeader, result.Server)
 	output := encode(a.sentence(result))
 	tail := []byte{}
-	if len(result.Warnings) > 0 {
-		tail = append([]byte(`,"warnings":`), encode(result.Warnings)...)
+	if warnings := slices.Concat(result.Warnings, a.warnings); len(warnings) > 0 {
+		tail = append([]byte(`,"warnings":`), encode(warnings)...)
 	}
 	if a.streamed {
 		a.result.WriteString(`],"output":`)

@@ -205,7 +205,12 @@ func read(t testing.TB, w *httptest.ResponseRecorder) reply {
 // sample is a record of a shape, as a script emits it.
 func sample(shape *schema.Shape) string {
 	var b strings.Builder
+	packed := ""
 	for i, field := range shape.Fields {
+		if field.Packed != nil {
+			packed = `,"` + field.Packed.Member + `":""`
+			continue
+		}
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -218,7 +223,7 @@ func sample(shape *schema.Shape) string {
 			schema.TextListField: `["dc2"]`,
 		}[field.Type])
 	}
-	return "{" + b.String() + "}"
+	return "{" + b.String() + packed + "}"
 }
 
 var okResult = ps.Result{Effect: ps.EffectNone, Server: "dc1.corp.example"}

@@ -36,6 +36,8 @@ type Field struct {
 	Null  bool   // may be null; an empty text counts as null then
 	Input string // name of the input that differs from the field's, an alias in field lists
 	Doc   string
+
+	Packed *Packed // what holds the field with others; nil: a member of its own
 }
 
 // Shape is a kind of record: its fields in declared order. It is not changed
@@ -63,12 +65,20 @@ func (s *Shape) All() *Selection {
 type Selection struct {
 	Shape  *Shape
 	fields []*Field
-	index  map[string]int // name to place in fields
+	packed []*Packed
+	index  map[string]int // name of a member to its place: in fields, or -1 and down in packed
 }
 
 func (s *Selection) add(field int) {
-	s.index[s.Shape.Fields[field].Name] = len(s.fields)
-	s.fields = append(s.fields, &s.Shape.Fields[field])
+	f := &s.Shape.Fields[field]
+	s.fields = append(s.fields, f)
+	switch {
+	case f.Packed == nil:
+		s.index[f.Name] = len(s.fields) - 1
+	case !slices.Contains(s.packed, f.Packed):
+		s.packed = append(s.packed, f.Packed)
+		s.index[f.Packed.Member] = -len(s.packed)
+	}
 }
 
 // Names lists the names of the fields.
@@ -89,11 +99,10 @@ func errShape(format string, args ...any) error {
 
 // Render checks a batch of records, a JSON array of objects, against the
 // selection and calls each with every one of them written anew: the fields in
-// declared order, without blanks. With classic, fields are in the dialect of
-// that name. The bytes given to each are valid until it returns. An error is
-// each's own, or says how the batch differs from the shape; it never holds a
-// value. It takes time and memory linear in the batch.
-func (s *Selection) Render(batch json.RawMessage, classic bool, each func(record []byte) error) error {
+// declared order, without blanks. The bytes given to each are valid until it
+// returns. An error is each's own, or says how the batch differs from the shape;
+// it never holds a value. It takes time and memory linear in the batch.
+func (s *Selection) Render(batch json.RawMessage, style Style, each func(record []byte) error) error {
 	if !json.Valid(batch) || !utf8.Valid(batch) {
 		return errors.New("batch of records is not valid JSON in UTF-8")
 	}
@@ -102,14 +111,17 @@ func (s *Selection) Render(batch json.RawMessage, classic bool, each func(record
 		return errShape("batch is not an array")
 	}
 	var record bytes.Buffer
-	values := make([]json.RawMessage, len(s.fields))
+	values := make([]json.RawMessage, len(s.fields)+len(s.packed))
 	for more := w.enter(']'); more; more = w.next(']') {
 		clear(values)
 		if err := s.collect(&w, values); err != nil {
 			return err
 		}
+		if err := s.unpack(values, style); err != nil {
+			return err
+		}
 		record.Reset()
-		if err := s.write(&record, values, classic); err != nil {
+		if err := s.write(&record, values, style.Classic); err != nil {
 			return err
 		}
 		if err := each(record.Bytes()); err != nil {
@@ -128,14 +140,17 @@ func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 	for more := w.enter('}'); more; more = w.next('}') {
 		name := w.key()
 		place := expected
-		if place >= len(s.fields) || string(name) != s.fields[place].Name {
+		if place >= len(s.fields) || string(name) != s.fields[place].Name || s.fields[place].Packed != nil {
 			known := false
 			if place, known = s.index[string(name)]; !known {
 				return errShape("%s has no field of the name that was emitted after %d fields", s.Shape.Name, expected)
 			}
+			if place < 0 {
+				place = len(s.fields) - place - 1
+			}
 		}
 		if values[place] != nil {
-			return errShape("%s has %s twice", s.Shape.Name, s.fields[place].Name)
+			return errShape("%s has %s twice", s.Shape.Name, name)
 		}
 		values[place] = w.value()
 		expected = place + 1

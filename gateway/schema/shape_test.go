@@ -25,7 +25,7 @@ const testGUID = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
 
 func render(sel *Selection, batch string, classic bool) (string, error) {
 	var records []string
-	err := sel.Render(json.RawMessage(batch), classic, func(record []byte) error {
+	err := sel.Render(json.RawMessage(batch), Style{Classic: classic}, func(record []byte) error {
 		records = append(records, string(record))
 		return nil
 	})
@@ -116,7 +116,7 @@ func TestRenderRefusesWhatIsNotOfTheShape(t *testing.T) {
 func TestRenderEndsWithTheReceiversError(t *testing.T) {
 	stop := errors.New("stop")
 	calls := 0
-	err := Existence.All().Render(json.RawMessage(`[{"exists":true,"guid":"","distinguishedName":""},{"exists":true,"guid":"","distinguishedName":""}]`), false,
+	err := Existence.All().Render(json.RawMessage(`[{"exists":true,"guid":"","distinguishedName":""},{"exists":true,"guid":"","distinguishedName":""}]`), Style{},
 		func([]byte) error { calls++; return stop })
 	require.ErrorIs(t, err, stop)
 	assert.Equal(t, 1, calls)
@@ -133,7 +133,7 @@ func TestMember(t *testing.T) {
 
 func TestShapesHaveTheContractsFields(t *testing.T) {
 	for shape, want := range map[*Shape]string{
-		User:        "guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory enabled lockedOut changePasswordNextLogon passwordNeverExpired passwordLastSet accountExpires created modified",
+		User:        "guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory rdsProfilePath rdsHomeFolderPath rdsHomeFolderDrive rdsConnectDrive rdsAllowLogon enabled lockedOut changePasswordNextLogon passwordNeverExpired passwordLastSet accountExpires created modified",
 		Group:       "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified",
 		Membership:  "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified memberName memberType memberDistinguishedName direct primary",
 		OU:          "guid name path protected description created modified container",
@@ -160,7 +160,7 @@ func FuzzRender(f *testing.F) {
 		var want []map[string]any
 		for i := 0; i < 2; i++ { // twice: the receiver may not change the input
 			var got []map[string]any
-			err := Existence.All().Render(batch, false, func(record []byte) error {
+			err := Existence.All().Render(batch, Style{}, func(record []byte) error {
 				var one map[string]any
 				require.NoError(t, json.Unmarshal(record, &one))
 				require.Len(t, one, 3)
@@ -188,17 +188,20 @@ func FuzzRender(f *testing.F) {
 func BenchmarkRender(b *testing.B) {
 	var members []string
 	for _, field := range User.Fields {
+		if field.Packed != nil {
+			continue
+		}
 		members = append(members, fmt.Sprintf("%q:%s", field.Name, map[FieldType]string{
 			TextField: `"some text of usual length"`, BoolField: "true", GUIDField: `"` + testGUID + `"`, TimeField: `"2026-01-02T03:04:05Z"`, CountryField: `"GR"`,
 		}[field.Type]))
 	}
-	record := "{" + strings.Join(members, ",") + "}"
+	record := "{" + strings.Join(members, ",") + `,"userParameters":""}`
 	for _, n := range []int{1, 500, 10000} {
 		batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(record+",", n), ",") + "]")
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.SetBytes(int64(len(batch)))
 			for b.Loop() {
-				if err := User.All().Render(batch, false, func([]byte) error { return nil }); err != nil {
+				if err := User.All().Render(batch, Style{}, func([]byte) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

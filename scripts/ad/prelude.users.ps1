@@ -28,6 +28,11 @@ $GatewayUserProperties = @{
     homeFolderPath         = @('homeDirectory', 'homeDrive')
     homeFolderDrive        = @('homeDrive')
     homeFolderDirectory    = @('homeDirectory', 'homeDrive')
+    rdsProfilePath         = @('userParameters')
+    rdsHomeFolderPath      = @('userParameters')
+    rdsHomeFolderDrive     = @('userParameters')
+    rdsConnectDrive        = @('userParameters')
+    rdsAllowLogon          = @('userParameters')
     lockedOut              = @('LockedOut')
     changePasswordNextLogon = @('pwdLastSet', 'userAccountControl')
     passwordNeverExpired   = @('userAccountControl')
@@ -60,6 +65,9 @@ function ConvertTo-GatewayUser {
     )
     $want = @{}
     foreach ($name in $Field) { $want[$name] = $true }
+    # The five fields of Remote Desktop leave as one member, which the gateway takes apart: doing it
+    # here would cost milliseconds a user.
+    $wantPacked = @($Field -like 'rds*').Length -gt 0
     foreach ($item in $User) {
         $record = [ordered]@{}
         if ($want['guid']) { $record['guid'] = [string]$item.ObjectGUID }
@@ -105,6 +113,13 @@ function ConvertTo-GatewayUser {
         if ($want['accountExpires']) { $record['accountExpires'] = [string](Get-GatewayFileTime -Value $item.accountExpires) }
         if ($want['created']) { $record['created'] = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         if ($want['modified']) { $record['modified'] = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        if ($wantPacked) {
+            $packed = [string]$item.userParameters
+            if ($packed.Length -gt 0) {
+                $packed = [string]$item.ObjectGUID + ' ' + [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))
+            }
+            $record['userParameters'] = [string]$packed
+        }
         $record
     }
 }

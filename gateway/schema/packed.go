@@ -1,0 +1,96 @@
+package schema
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"adgateway/gateway/schema/tsparams"
+	"adgateway/ps"
+)
+
+// Style says how records are written.
+type Style struct {
+	Classic bool             // fields are in the dialect of that name
+	Warn    func(ps.Warning) // told of what could not be shown; nil: nobody is
+}
+
+// Packed is one member that a script emits for several fields. It is text.
+type Packed struct {
+	Member string
+	// unpack makes the fields by name. When it cannot it says so, and the fields
+	// it does not make are null.
+	unpack func(text string) (map[string]json.RawMessage, *ps.Warning)
+}
+
+// unpack puts the values of packed fields in their places.
+func (s *Selection) unpack(values []json.RawMessage, style Style) error {
+	for i, packed := range s.packed {
+		value := values[len(s.fields)+i]
+		if value == nil {
+			return errShape("%s lacks %s", s.Shape.Name, packed.Member)
+		}
+		if value[0] != '"' {
+			return errShape("%s is not text in %s", packed.Member, s.Shape.Name)
+		}
+		fields, warning := packed.unpack(unquote(value))
+		if warning != nil && style.Warn != nil {
+			style.Warn(*warning)
+		}
+		for at, field := range s.fields {
+			if field.Packed != packed {
+				continue
+			}
+			values[at] = null
+			if made, has := fields[field.Name]; has {
+				values[at] = made
+			}
+		}
+	}
+	return nil
+}
+
+// The fields of Remote Desktop Services.
+const (
+	rdsProfilePath     = "rdsProfilePath"
+	rdsHomeFolderPath  = "rdsHomeFolderPath"
+	rdsHomeFolderDrive = "rdsHomeFolderDrive"
+	rdsConnectDrive    = "rdsConnectDrive"
+	rdsAllowLogon      = "rdsAllowLogon"
+)
+
+// userParameters is the attribute that holds them: ” where it is absent, else
+// the user's GUID, a blank, and base64 of the code units. The GUID is for the
+// warning.
+var userParameters = &Packed{Member: "userParameters", unpack: unpackUserParameters}
+
+func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning) {
+	if text == "" {
+		return noUserParameters, nil
+	}
+	guid, encoded, _ := strings.Cut(text, " ")
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	settings, decodeErr := tsparams.Decode(raw)
+	if err != nil || decodeErr != nil {
+		return nil, &ps.Warning{Code: "rds_unreadable", Target: guid,
+			Message: "The Remote Desktop settings of this user are stored in a form that cannot be read; their fields are null."}
+	}
+	return rdsFields(settings), nil
+}
+
+// noUserParameters are the fields of the many users that have none.
+var noUserParameters = rdsFields(tsparams.Settings{AllowLogon: true})
+
+func rdsFields(settings tsparams.Settings) map[string]json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	for name, value := range map[string]any{
+		rdsProfilePath:     settings.ProfilePath,
+		rdsHomeFolderPath:  settings.HomeFolderPath,
+		rdsHomeFolderDrive: settings.HomeFolderDrive,
+		rdsConnectDrive:    settings.ConnectDrive,
+		rdsAllowLogon:      settings.AllowLogon,
+	} {
+		fields[name], _ = json.Marshal(value) // texts and booleans
+	}
+	return fields
+}
