@@ -217,9 +217,16 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	switch m.kind {
 	case clauseAnd:
 		for _, s := range m.subs {
-			c, found := v.candidates(s)
-			if found && (!ok || len(c) < len(cand)) {
+			if pass := v.rep.classes(s); pass != nil {
+				continue
+			}
+			if c, found := v.candidates(s); found && (!ok || len(c) < len(cand)) {
 				cand, ok = c, true
+			}
+		}
+		for _, s := range m.subs { // lists of whole classes are long: made only when nothing else is shorter
+			if pass := v.rep.classes(s); pass != nil && (!ok || v.rep.countOf(pass) < len(cand)) {
+				cand, ok = v.rep.ofClass(pass), true
 			}
 		}
 		return cand, ok
@@ -254,11 +261,10 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 
 func (v *view) equalCandidates(m *matcher) ([]*node, bool) {
 	r := v.rep
+	if pass := r.classes(m); pass != nil {
+		return r.ofClass(pass), true
+	}
 	switch m.def.key {
-	case "objectclass":
-		return r.ofClass(func(c *Class) bool { return c.is(m.class.Name) }), true
-	case "objectcategory":
-		return r.ofClass(func(c *Class) bool { return r.catKeys[c] == m.cat || r.mixed[c] }), true
 	case "objectguid":
 		g, ok := GUIDFromBytes([]byte(m.value))
 		if n := r.byGUID[g]; ok && n != nil {
@@ -293,6 +299,32 @@ func (v *view) equalCandidates(m *matcher) ([]*node, bool) {
 		return out, true
 	}
 	return nil, false
+}
+
+// classes tells which classes a clause about objectClass or objectCategory lets
+// pass; of any other clause it is nil.
+func (r *replica) classes(m *matcher) func(*Class) bool {
+	if m.kind != clauseEqual && m.kind != clauseApprox || m.never {
+		return nil
+	}
+	switch m.def.key {
+	case "objectclass":
+		return func(c *Class) bool { return c.is(m.class.Name) }
+	case "objectcategory":
+		return func(c *Class) bool { return r.catKeys[c] == m.cat || r.mixed[c] }
+	}
+	return nil
+}
+
+// countOf is how many nodes ofClass gives.
+func (r *replica) countOf(pass func(*Class) bool) int {
+	count := 0
+	for c, set := range r.byClass {
+		if pass(c) {
+			count += len(set.list)
+		}
+	}
+	return count
 }
 
 // ofClass are the live nodes of the classes that pass.
