@@ -64,6 +64,9 @@ func TestEnvelopes(t *testing.T) {
 		"overloaded":           {failing(ps.Error{Kind: ps.KindOverloaded, RetryAfter: 1500 * time.Millisecond}), "GET", "/api/OU/All", "", ""},
 		"timeout-write":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), "DELETE", "/api/ADUser/jdoe", "", ""},
 		"partial":              {failing(ps.Error{Kind: ps.KindScript, Code: "1325", ID: "ActiveDirectoryServer:1325,x", Arg: "Password", Outcome: ps.OutcomePartial, Remains: []ps.Object{{DN: "CN=jdoe,CN=Users,DC=corp,DC=example"}}}), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, ""},
+		"bulk-partial":         {answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
+		"bulk-partial-classic": {answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", old},
+		"bulk-failed":          {answering(halfDone(ps.EffectNone)), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
 		"wrong-shape":          {answering(okResult, `[{"guid":1}]`), "GET", "/api/ADUser/jdoe/Details", "", ""},
 		"wrong-shape-write":    {answering(created, `[{"guid":1}]`), "POST", "/api/ADUser/jdoe", "", ""},
 		"no-record":            {answering(okResult), "GET", "/api/ADUser/jdoe/Details", "", ""},
@@ -93,6 +96,20 @@ func TestEnvelopes(t *testing.T) {
 			require.True(t, json.Valid(w.Body.Bytes()))
 			golden(t, name, c.method+" "+c.target+"\n\n"+shown(w))
 		})
+	}
+}
+
+const computerPart = `[{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","sid":"S-1-5-21-1-2-3-1100","computerName":"PC1","samName":"PC1$","operatingSystem":"","operatingSystemVersion":"","description":"","dnsName":"","path":"OU=Branches,DC=x","distinguishedName":"CN=PC1,OU=Branches,DC=x","enabled":true,"lastLogon":"","created":"2026-01-02T03:04:05Z","modified":"2026-01-02T03:04:05Z"}]`
+
+// halfDone is what a bulk operation reports that failed for two objects and
+// skipped one.
+func halfDone(effect ps.Effect) ps.Result {
+	denied := ps.Error{Kind: ps.KindScript, Type: "System.UnauthorizedAccessException", Code: "5", ID: "ActiveDirectoryServer:5,x", Category: "PermissionDenied", Arg: "WildCard", Message: "Zugriff verweigert"}
+	unknown := ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management.ADException", Code: "9999", ID: "ActiveDirectoryServer:9999,x", Message: "?"}
+	return ps.Result{
+		Effect: effect, Server: "dc1.corp.example", Counts: map[string]int{"computers": 1},
+		Warnings: []ps.Warning{{Code: "protected", Target: "CN=DC1,OU=Branches,DC=x", Message: "It is a domain controller."}},
+		Failures: []ps.Failure{{DN: "CN=PC2,OU=Branches,DC=x", Error: denied}, {GUID: "6a1c3b52-6f0e-4d0a-8a37-2b1c5e7d9f10", Error: unknown}},
 	}
 }
 

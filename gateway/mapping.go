@@ -48,6 +48,7 @@ var byNumber = map[int]meaning{
 	8311: {schema.Unprocessable, "The directory does not allow this change of the attribute."},
 	8316: {schema.Unprocessable, "A required attribute is missing."},
 	8322: {schema.Unprocessable, "A value is not in the range that the directory accepts."},
+	8345: {schema.Unprocessable, "An object of this class cannot lie there."},
 	8513: {schema.Unprocessable, "The group type is invalid."},
 	8516: {schema.Unprocessable, "A global group cannot have a domain local group as a member."},
 	8517: {schema.Unprocessable, "A global group cannot have a universal group as a member."},

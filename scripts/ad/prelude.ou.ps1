@@ -43,6 +43,7 @@ function Find-GatewayOU {
 }
 
 # Sets or lifts the protection of an object as a step that can be taken back (facts E36-E41).
+# That the account may not change access lists has no code of its own in the directory (facts E39).
 function Set-GatewayProtection {
     [CmdletBinding()]
     param(
@@ -54,7 +55,12 @@ function Set-GatewayProtection {
         [Parameter(Mandatory)] [string] $Server
     )
     Set-GatewayStep -Label $Label -Arg $Arg
-    Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
+    try {
+        Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
+    } catch {
+        if ((Get-GatewayErrorCode -Record $_) -ne '0') { throw }
+        Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message "The gateway's service account may not change the access lists of '$Dn' and its parent, which the protection from accidental deletion is made of."
+    }
     $back = {
         param($Guid, $Protected, $Server)
         Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false

@@ -1,0 +1,84 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/ps"
+)
+
+func TestSentencesOfWhatTheScriptReports(t *testing.T) {
+	op := Find(Table(), "computer.delete")
+	bound, problems := op.Bind(Given{"ADComputerName": "PRINT1"})
+	require.Empty(t, problems)
+	changes := func(n int) *ps.Result {
+		result := &ps.Result{}
+		for i := range n {
+			result.Changes = append(result.Changes, ps.Change{DN: fmt.Sprintf("CN=%d", i)})
+		}
+		return result
+	}
+	for n, want := range map[int]string{
+		0: "The computer 'PRINT1' was removed.",
+		1: "The computer 'PRINT1' was removed.",
+		2: "The computer 'PRINT1' was removed together with 'CN=1'.",
+		3: "The computer 'PRINT1' was removed together with 'CN=1', 'CN=2'.",
+	} {
+		assert.Equal(t, want, op.Sentence(op.Says, bound, 1, changes(n)))
+	}
+	assert.True(t, strings.HasSuffix(op.Sentence(op.Says, bound, 1, changes(51)), ", 'CN=50'."))
+	assert.True(t, strings.HasSuffix(op.Sentence(op.Says, bound, 1, changes(54)), ", 'CN=50' and 3 more."))
+	assert.Equal(t, "The computer 'PRINT1' was removed.", op.Sentence(op.Says, bound, 1, nil))
+
+	op = Find(Table(), "ou.delete")
+	bound, _ = op.Bind(Given{"OUPath": "OU=a,DC=b"})
+	result := &ps.Result{Counts: map[string]int{"user": 2, "organizationalUnit": 1, "computer": 10}}
+	assert.Equal(t, "The OU 'OU=a,DC=b' was removed: 10 computers, 1 organizationalUnit, 2 users.", op.Sentence(op.Says, bound, 1, result))
+}
+
+func TestScopesOfFlagsAreForTrueOnly(t *testing.T) {
+	op := Find(Table(), "ou.delete")
+	for value, want := range map[any][]auth.Scope{
+		"true": {auth.OUDeleteTree}, "TRUE": {auth.OUDeleteTree}, true: {auth.OUDeleteTree}, "false": nil, false: nil,
+	} {
+		bound, problems := op.Bind(Given{"OUPath": "OU=a,DC=b", "Recursive": value})
+		require.Empty(t, problems)
+		assert.Equal(t, want, bound.Scopes, "%v", value)
+	}
+	bound, _ := op.Bind(Given{"OUPath": "OU=a,DC=b"})
+	assert.Empty(t, bound.Scopes)
+}
+
+func TestRulesOfOUsAndComputers(t *testing.T) {
+	for _, c := range []struct {
+		id    string
+		given Given
+		want  string
+	}{
+		{"ou.update", Given{"OUPath": "OU=a,DC=b"}, " There is nothing to change: neither OUDescription nor IsProtected is given."},
+		{"ou.update", Given{"OUPath": "OU=a,DC=b", "OUDescription": ""}, ""},
+		{"ou.update", Given{"OUPath": "OU=a,DC=b", "IsProtected": false}, ""},
+		{"ou.update", Given{"OUPath": "OU=a,DC=b", "IsProtected": ""}, "IsProtected must not be empty"},
+		{"computer.update", Given{"ADComputerName": "a"}, "ComputerDescription is required"},
+		{"computer.update", Given{"ADComputerName": "a", "ComputerDescription": ""}, ""},
+		{"computer.deleteMany", Given{}, "WildCard must say more than * where no OUPath below the domain root is given"},
+		{"computer.deleteMany", Given{"WildCard": "**"}, "WildCard must say more than * where no OUPath below the domain root is given"},
+		{"computer.deleteMany", Given{"WildCard": "*", "OUPath": "OU=a,DC=b"}, ""},
+		{"computer.deleteMany", Given{"WildCard": "a*"}, ""},
+		{"computer.deleteMany", Given{"WildCard": "", "OUPath": "OU=a,DC=b"}, "WildCard must not be empty"},
+		{"computer.register", Given{"ADComputerName": "a", "OUPath": ""}, "OUPath must not be empty"},
+	} {
+		_, problems := Find(Table(), c.id).Bind(c.given)
+		if c.want == "" {
+			assert.Empty(t, problems, "%s %v", c.id, c.given)
+			continue
+		}
+		require.Len(t, problems, 1, "%s %v", c.id, c.given)
+		assert.Equal(t, c.want, problems[0].Field+" "+problems[0].Message)
+	}
+}
