@@ -47,8 +47,6 @@ type invocation struct {
 	delayed  map[*param]*ScriptBlock // script blocks bound to pipeline parameters
 }
 
-func (inv *invocation) param(name string) *param { return inv.sig.byKey[lower(name)] }
-
 // get is a bound parameter by its exact name; of built-in commands.
 func (inv *invocation) get(name string) any {
 	v, _ := inv.boundValue(name)

@@ -68,7 +68,7 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 	in := c.value(s.In)
 	assign := c.assignTo(s.Var)
 	body := c.block(s.Body)
-	at := c.place(s)
+	at, varAt := c.place(s), c.place(s.Var)
 	label := lower(s.Label)
 	return func(f *frame, out sink) error {
 		v, err := in(f)
@@ -78,8 +78,11 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 		if isNull(v) {
 			return nil
 		}
-		items := dotnet.EnumerateAny(v)
-		for _, item := range items {
+		changed := dotnet.Watch(v)
+		for _, item := range dotnet.EnumerateAny(v) {
+			if changed() {
+				break
+			}
 			if err := f.step(at); err != nil {
 				return err
 			}
@@ -89,6 +92,9 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 			if stop, err := loopControl(body(f, out), label); stop || err != nil {
 				return err
 			}
+		}
+		if changed() {
+			return fail(dotnet.CollectionModified(), varAt)
 		}
 		return nil
 	}

@@ -38,7 +38,11 @@ func (c *compiler) switchStatement(s *syntax.Switch) stmtFn {
 		}
 		old, had := f.scope.under, f.scope.hasUnder
 		defer func() { f.scope.restoreUnder(old, had) }()
+		changed := dotnet.Watch(v)
 		for _, item := range items {
+			if changed() {
+				break
+			}
 			if err := f.step(at); err != nil {
 				return err
 			}
@@ -47,6 +51,9 @@ func (c *compiler) switchStatement(s *syntax.Switch) stmtFn {
 			if stop || err != nil {
 				return err
 			}
+		}
+		if changed() {
+			return fail(dotnet.CollectionModified(), at)
 		}
 		return nil
 	}

@@ -17,14 +17,10 @@ import (
 
 // stubStore is the store of the stub cmdlets behind testdata/exchange.json.
 type stubStore struct {
-	names []string
 	users map[string]*dotnet.PSObject
 }
 
-var (
-	typeStubNotFound   = dotnet.Define(dotnet.Class{Name: "ADIdentityNotFoundException", Base: dotnet.TException})
-	typeStubComplexity = dotnet.Define(dotnet.Class{Name: "ADPasswordComplexityException", Base: dotnet.TException})
-)
+var typeStubComplexity = dotnet.Define(dotnet.Class{Name: "ADPasswordComplexityException", Base: dotnet.TException})
 
 func stubParam(name, typ string) *cmdlets.Param {
 	return &cmdlets.Param{Name: name, Type: typ, PerSet: []cmdlets.InSet{{Set: cmdlets.AllSets, Position: -1}}}

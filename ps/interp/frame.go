@@ -251,7 +251,8 @@ type sinkFunc func(v any) error
 
 func (w sinkFunc) write(v any) error { return w(v) }
 
-// emit writes the value of an expression statement: collections item by item.
+// emit writes the value of an expression statement: collections item by item. A
+// collection that the receiver changes meanwhile is an error.
 func emit(out sink, v any) error {
 	switch x := v.(type) {
 	case nil:
@@ -272,9 +273,13 @@ func emit(out sink, v any) error {
 	if !ok {
 		return out.write(v)
 	}
+	changed := dotnet.Watch(v)
 	for _, item := range items {
 		if err := out.write(item); err != nil {
 			return err
+		}
+		if changed() {
+			return dotnet.BadEnumeration(v)
 		}
 	}
 	return nil

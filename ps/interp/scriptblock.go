@@ -53,6 +53,22 @@ func (b *ScriptBlock) Invoke(name string, args []any) (any, error) {
 	return dotnet.NewList(out.items...), nil
 }
 
+// InvokeOn runs the block in a scope of its own with $_ set: the test of -split.
+func (b *ScriptBlock) InvokeOn(underscore any) (any, error) {
+	f := b.s.current
+	out := collector{f: f}
+	inv := &invocation{f: f, sig: b.code.sig, at: b.code.place, streams: f.streams}
+	stage, err := newBlockStage(inv, b.code, &out, false, false)
+	if err != nil {
+		return nil, err
+	}
+	stage.frame.scope.setUnder(underscore)
+	if err := runAlone(stage); err != nil {
+		return nil, err
+	}
+	return out.value(), nil
+}
+
 func methodNotFound(typeName, method string) *dotnet.ErrorRecord {
 	return runtimeError("MethodNotFound", dotnet.InvalidOperation, method, "Method invocation failed because [%s] does not contain a method named '%s'.", typeName, method)
 }

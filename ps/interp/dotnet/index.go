@@ -202,6 +202,7 @@ func (l *List) setIndex(index, value any) error {
 			return err
 		}
 	}
+	l.version++
 	l.Items[i] = value
 	return nil
 }

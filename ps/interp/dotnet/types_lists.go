@@ -46,6 +46,7 @@ func (l *List) push(items ...any) error {
 	if len(l.Items)+len(items) > MaxArrayLength {
 		return &LimitError{"list length", MaxArrayLength}
 	}
+	l.version++
 	l.Items = append(l.Items, items...)
 	return nil
 }
@@ -59,6 +60,7 @@ func (l *List) removeRange(i, count int) error {
 	if i < 0 || count < 0 || i+count > len(l.Items) {
 		return badIndex()
 	}
+	l.version++
 	tail := append(l.Items[:i], l.Items[i+count:]...)
 	clear(l.Items[len(tail):])
 	l.Items = tail
@@ -89,14 +91,12 @@ func listMembers(elem string) []Member {
 		listMethod("RemoveRange", "int,int", func(l *List, a []any) (any, error) {
 			return Void, l.removeRange(int(a[0].(int32)), int(a[1].(int32)))
 		}),
-		listMethod("Clear", "", func(l *List, _ []any) (any, error) { l.Items = nil; return Void, nil }),
+		listMethod("Clear", "", func(l *List, _ []any) (any, error) { l.version++; l.Items = nil; return Void, nil }),
 		listMethod("Contains", elem, func(l *List, a []any) (any, error) { return indexOfItem(l.Items, a[0]) >= 0, nil }),
 		listMethod("IndexOf", elem, func(l *List, a []any) (any, error) { return int32(indexOfItem(l.Items, a[0])), nil }),
-		listMethod("Reverse", "", func(l *List, _ []any) (any, error) { reverse(l.Items); return Void, nil }),
-		listMethod("Sort", "", func(l *List, _ []any) (any, error) { return sortArray(&Array{Items: l.Items}, nil, nil) }),
-		listMethod("Sort", "System.Collections.IComparer", func(l *List, a []any) (any, error) {
-			return sortArray(&Array{Items: l.Items}, nil, a[0])
-		}),
+		listMethod("Reverse", "", func(l *List, _ []any) (any, error) { l.version++; reverse(l.Items); return Void, nil }),
+		listMethod("Sort", "", func(l *List, _ []any) (any, error) { return l.sort(nil) }),
+		listMethod("Sort", "System.Collections.IComparer", func(l *List, a []any) (any, error) { return l.sort(a[0]) }),
 		listMethod("CopyTo", "array", func(l *List, a []any) (any, error) { return copyTo(l, a[0], 0) }),
 		listMethod("CopyTo", "array,int", func(l *List, a []any) (any, error) { return copyTo(l, a[0], int(a[1].(int32))) }),
 		listMethod("TrimExcess", "", func(*List, []any) (any, error) { return Void, nil }),
@@ -104,6 +104,11 @@ func listMembers(elem string) []Member {
 		listMethod("set_Item", "int,"+elem, func(l *List, a []any) (any, error) { return Void, l.setIndex(a[0], a[1]) }),
 		Property("Capacity", func(self any) (any, error) { return int32(cap(self.(*List).Items)), nil }),
 	}, countMembers[1:3]...)
+}
+
+func (l *List) sort(by any) (any, error) {
+	l.version++
+	return sortArray(&Array{Items: l.Items}, nil, by)
 }
 
 func listItem(l *List, a []any) (any, error) {
@@ -176,6 +181,7 @@ func genericListMembers(args []*Type) []Member {
 // sortByBlock sorts by a script block of two arguments that gives a number.
 func sortByBlock(l *List, a []any) (any, error) {
 	block := a[0].(Object)
+	l.version++
 	var failed error
 	sort.SliceStable(l.Items, func(i, j int) bool {
 		if failed != nil {
@@ -207,6 +213,7 @@ func stackMembers(elem string) []Member {
 			}
 			v := l.Items[n-1]
 			if remove {
+				l.version++
 				l.Items[n-1] = nil
 				l.Items = l.Items[:n-1]
 			}
@@ -227,6 +234,7 @@ func queueMembers(elem string) []Member {
 			}
 			v := l.Items[0]
 			if remove {
+				l.version++
 				l.Items[0] = nil
 				l.Items = l.Items[1:]
 			}
@@ -242,7 +250,7 @@ func queueMembers(elem string) []Member {
 // bagMembers are shared by stacks and queues.
 func bagMembers(elem string) []Member {
 	return append([]Member{
-		listMethod("Clear", "", func(l *List, _ []any) (any, error) { l.Items = nil; return Void, nil }),
+		listMethod("Clear", "", func(l *List, _ []any) (any, error) { l.version++; l.Items = nil; return Void, nil }),
 		listMethod("Contains", elem, func(l *List, a []any) (any, error) { return indexOfItem(l.Items, a[0]) >= 0, nil }),
 		Method("ToArray", "", func(self any, a []any) (any, error) {
 			t := TObject

@@ -63,7 +63,8 @@ type List struct {
 	Type  *Type
 	Items []any
 
-	owner *Hashtable // whose keys or values these are
+	owner   *Hashtable // whose keys or values these are
+	version int        // counts changes that leave the length as it is
 }
 
 // Ref is [ref]$variable.

@@ -2,8 +2,8 @@ package dotnet
 
 // Watch tells, when called later, whether a collection has been changed since:
 // .NET then refuses to go on enumerating it (see CollectionModified). It knows
-// dictionaries, their keys, values and enumerators, sets, and the length of
-// lists; arrays have a fixed length and are never changed in this sense.
+// dictionaries, their keys, values and enumerators, sets and lists; arrays have a
+// fixed length and are never changed in this sense.
 func Watch(v any) func() bool {
 	switch x := v.(type) {
 	case *Hashtable:
@@ -18,11 +18,8 @@ func Watch(v any) func() bool {
 		if x.owner != nil {
 			return x.owner.watch()
 		}
-		if len(x.Items) == 0 {
-			return func() bool { return len(x.Items) != 0 }
-		}
-		count, first := len(x.Items), &x.Items[0]
-		return func() bool { return len(x.Items) != count || &x.Items[0] != first }
+		count, version := len(x.Items), x.version
+		return func() bool { return len(x.Items) != count || x.version != version }
 	}
 	return func() bool { return false }
 }
@@ -35,4 +32,12 @@ func (h *Hashtable) watch() func() bool {
 // CollectionModified is the error of enumerating a collection that was changed.
 func CollectionModified() *ErrorRecord {
 	return outcome(ExceptionNamed("System.InvalidOperationException", "Collection was modified; enumeration operation may not execute."))
+}
+
+// BadEnumeration is CollectionModified as a pipeline reports it.
+func BadEnumeration(collection any) *ErrorRecord {
+	inner := CollectionModified().Exception
+	rec := RuntimeError("BadEnumeration", InvalidOperation, collection, "An error occurred while enumerating through a collection: %s.", inner.Message)
+	rec.Exception.Inner = inner
+	return rec
 }
