@@ -18,8 +18,8 @@ type Options struct {
 	// AutoLoad lets a command of a module that is not imported import it.
 	AutoLoad bool
 
-	// Aliases are known to lines given to [Session.RunLine] only, never to
-	// scripts: {"echo": "Write-Output"}.
+	// Aliases, in lower case, are known to the text of lines given to
+	// [Session.RunLine] only, never to scripts: {"echo": "Write-Output"}.
 	Aliases map[string]string
 
 	Env     map[string]string // $env:NAME, case-insensitive

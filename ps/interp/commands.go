@@ -18,15 +18,10 @@ type command struct {
 	make   func(inv *invocation, out sink) (stage, error)
 }
 
-// findCommand finds what a name calls: an alias of input lines, a function, a
-// built-in command, a cmdlet of an imported module.
+// findCommand finds what a name calls: a function, a built-in command, a cmdlet
+// of an imported module.
 func (f *frame) findCommand(key, name string, at *place) (any, error) {
 	s := f.s
-	if s.aliases != nil {
-		if full, ok := s.aliases[key]; ok {
-			key = lower(full)
-		}
-	}
 	if _, alias := aliasTargets[key]; alias {
 		return nil, fail(commandNotFound(name), at)
 	}

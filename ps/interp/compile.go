@@ -13,7 +13,8 @@ type stmtFn func(f *frame, out sink) error
 
 // compiler turns one text's tree into closures.
 type compiler struct {
-	src *syntax.Source
+	src     *syntax.Source
+	aliases map[string]string // that the text may use
 }
 
 func (c *compiler) place(n syntax.Node) *place { return &place{src: c.src, at: n.Extent()} }

@@ -230,6 +230,20 @@ func TestAutoLoadAndAliases(t *testing.T) {
 	assert.Equal(t, []any{"a"}, out)
 	require.NoError(t, s.Run(t.Context(), "", "$e = try { echo a } catch { 'refused' }; $e", to))
 	assert.Equal(t, []any{"a", "refused"}, out)
+
+	// The alias belongs to the line's own text: not to what it calls.
+	for line, want := range map[string][]any{
+		"& { echo b } | ForEach-Object { echo $_ }":                  {"b"},
+		"try { Write-It } catch { 'refused' }":                       {"refused"},
+		"try { & ([scriptblock]::Create('echo x')) } catch { 'no' }": {"no"},
+		"'echo c' | Out-Null; try { & $block } catch { 'refused' }":  {"refused"},
+	} {
+		require.NoError(t, s.SetFunction("Write-It", "echo d"))
+		require.NoError(t, s.Run(t.Context(), "", "$block = { echo e }", to))
+		out = nil
+		require.NoError(t, s.RunLine(t.Context(), line, to))
+		assert.Equal(t, want, out, line)
+	}
 }
 
 // TestConsole is about the streams of the process.

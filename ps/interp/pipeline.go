@@ -324,6 +324,9 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 	code := &commandCode{op: cmd.Operator, at: c.place(cmd), simple: true}
 	if s, ok := cmd.Name.(*syntax.String); ok {
 		code.name, code.key = s.Value, lower(s.Value)
+		if full, ok := c.aliases[code.key]; ok {
+			code.key = lower(full)
+		}
 	} else {
 		code.nameExpr = c.expr(cmd.Name)
 	}

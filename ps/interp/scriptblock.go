@@ -101,7 +101,17 @@ const compileCacheBytes = 16 << 20
 
 // compile parses and compiles a text, or finds it compiled before.
 func (e *Engine) compile(name, text string) (*blockCode, error) {
-	key := name + "\x00" + text
+	return e.compileWith(nil, name+"\x00"+text, name, text)
+}
+
+// compileLine is compile for a line of the host's input: its own text may use
+// the aliases of the options, what it calls may not.
+func (e *Engine) compileLine(text string) (*blockCode, error) {
+	return e.compileWith(e.opts.Aliases, "\x00\x00"+text, "", text)
+}
+
+// compileWith does both; key is the text's name in the cache.
+func (e *Engine) compileWith(aliases map[string]string, key, name, text string) (*blockCode, error) {
 	e.mu.Lock()
 	code, ok := e.cache[key]
 	e.mu.Unlock()
@@ -112,7 +122,7 @@ func (e *Engine) compile(name, text string) (*blockCode, error) {
 	if len(errs) > 0 {
 		return nil, &ParseError{Errors: errs}
 	}
-	c := &compiler{src: script.Source}
+	c := &compiler{src: script.Source, aliases: aliases}
 	code = c.scriptBlock(script.Block, nil, "")
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -82,7 +82,6 @@ type Session struct {
 	inTry     int
 	nested    int // blocks inside each other, those of ForEach-Object included
 	catching  []*dotnet.ErrorRecord
-	aliases   map[string]string // while a line of input runs
 
 	stdin  *lineReader
 	stdout io.Writer
@@ -142,13 +141,14 @@ func (s *Session) Run(ctx context.Context, name, text string, to Streams) error 
 	return s.run(ctx, code, to)
 }
 
-// RunLine is Run for a line of the host's input, in which the aliases of
-// [Options] are known.
+// RunLine is Run for a line of the host's input. The line's own text, and no
+// script or function it calls, may use the aliases of [Options].
 func (s *Session) RunLine(ctx context.Context, text string, to Streams) error {
-	s.aliases = s.engine.opts.Aliases
-	err := s.Run(ctx, "", text, to)
-	s.aliases = nil
-	return err
+	code, err := s.engine.compileLine(text)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, code, to)
 }
 
 func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
