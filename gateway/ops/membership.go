@@ -74,7 +74,7 @@ var membershipRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: userInGroup,
 		Says:    "The user '{Username}' was removed from the group '{GroupName}'.",
-		Same:    "The user '{Username}' is not a member of the group '{GroupName}'; nothing was changed.",
+		Same:    "The user '{Username}' is no direct member of the group '{GroupName}'; nothing was changed.",
 	},
 	{
 		ID: "membership.addGroup", Row: 17, Summary: "Adds a group to another group.",
@@ -102,7 +102,7 @@ var membershipRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: groupInGroup,
 		Says:    "The group '{ChildGroupName}' was removed from the group '{ParentGroupName}'.",
-		Same:    "The group '{ChildGroupName}' is not a member of the group '{ParentGroupName}'; nothing was changed.",
+		Same:    "The group '{ChildGroupName}' is no direct member of the group '{ParentGroupName}'; nothing was changed.",
 	},
 	{
 		ID: "membership.groupExists", Row: 19, Summary: "Tells whether a group is a member of another group.",

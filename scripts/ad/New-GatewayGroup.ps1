@@ -16,7 +16,11 @@ param(
 $parent = (Get-GatewayDomain -Server $Server).users
 if ($OUPath) {
     Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+    $container = Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable'
+    $parent = [string]$container.DistinguishedName
+    if ([string]$container.ObjectClass -eq 'builtinDomain') {
+        Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message "'$parent' holds built-in groups only."
+    }
 }
 
 # Guard.

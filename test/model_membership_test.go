@@ -1,0 +1,174 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/ps/sim"
+	"adgateway/ps/sim/directory"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// modelGroup is a group as simply as it can be told.
+type modelGroup struct {
+	scope   string
+	members map[string]bool // names of users and groups
+}
+
+// model predicts what adding and removing answers.
+type model map[string]*modelGroup
+
+// reaches tells whether name is in a group, over any number of others.
+func (m model) reaches(group, name string, seen map[string]bool) bool {
+	if seen[group] || m[group] == nil {
+		return false
+	}
+	seen[group] = true
+	for member := range m[group].members {
+		if member == name || m.reaches(member, name, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// forbids is the table of facts E.2, for one domain.
+func (m model) forbids(parent, child string) bool {
+	switch m[parent].scope {
+	case "Global":
+		return m[child].scope != "Global"
+	case "Universal":
+		return m[child].scope == "DomainLocal"
+	default:
+		return false
+	}
+}
+
+// add predicts the status of adding a user or a group.
+func (m model) add(parent, child string) int {
+	_, isGroup := m[child]
+	switch {
+	case m[parent].members[child]:
+		return http.StatusOK
+	case isGroup && (parent == child || m.reaches(child, parent, map[string]bool{}) || m.forbids(parent, child)):
+		return http.StatusUnprocessableEntity
+	}
+	m[parent].members[child] = true
+	return http.StatusCreated
+}
+
+// TestMembershipBehavesAsItsModel makes random changes and compares every answer,
+// and in the end every membership, with what a few lines of Go predict.
+func TestMembershipBehavesAsItsModel(t *testing.T) {
+	const changes = 250
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			s := newSystem(t, sim.Options{Seed: 1})
+			random := rand.New(rand.NewPCG(seed, 7))
+			users, m := []string{sampleUser, leftUser, lockedUser}, model{}
+			for _, scope := range []string{"Global", "Universal", "DomainLocal"} {
+				for n := range 3 {
+					name := fmt.Sprintf("%s %d", scope, n)
+					m[name] = &modelGroup{scope, map[string]bool{}}
+					s.ok(call{method: http.MethodPost, path: groupPath(name, "/Security"), params: map[string]any{"GroupScope": scope}}, http.StatusCreated)
+				}
+			}
+			names := slices.Sorted(maps.Keys(m))
+			pick := func(from []string) string { return from[random.IntN(len(from))] }
+			for n := range changes {
+				parent, child := pick(names), pick(append(users, names...))
+				path := groupIn(child, parent)
+				if slices.Contains(users, child) {
+					path = userIn(child, parent)
+				}
+				method, want := http.MethodPost, 0
+				if random.IntN(3) == 0 {
+					method, want = http.MethodDelete, http.StatusOK
+					delete(m[parent].members, child)
+				} else {
+					want = m.add(parent, child)
+				}
+				a := s.do(call{method: method, path: path})
+				require.Equal(t, want, a.status, "%d: %s %s: %s", n, method, path, a.body)
+			}
+			for name, group := range m {
+				stored := s.stored("CN="+name+","+usersContainer, "member").Strings("member")
+				assert.Len(t, stored, len(group.members), name)
+				for _, user := range users {
+					exists := s.ok(call{method: http.MethodGet, path: userIn(user, name) + "/Exists"}, http.StatusOK)["exists"]
+					assert.Equal(t, group.members[user], exists, "%s in %s", user, name)
+					exists = s.ok(call{method: http.MethodGet, path: userIn(user, name) + "/Exists?Recursive=true"}, http.StatusOK)["exists"]
+					assert.Equal(t, m.reaches(name, user, map[string]bool{}), exists, "%s in %s, by groups", user, name)
+				}
+				for child := range m {
+					exists := s.ok(call{method: http.MethodGet, path: groupIn(child, name) + "/Exists"}, http.StatusOK)["exists"]
+					assert.Equal(t, group.members[child], exists, "%s in %s", child, name)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryUsersGroups compares the lists of many users of the built-in domain,
+// all with odd names among them, with a walk over the directory itself, and finds
+// every group again by each of its names.
+func TestEveryUsersGroups(t *testing.T) {
+	const oneIn = 40 // of the users with plain names
+	s := newSystem(t, sim.Options{Seed: 1})
+	search := func(filter string, attributes ...string) []*directory.Object {
+		found, err := s.dc1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})
+		require.NoError(t, err)
+		return found
+	}
+	parents, byRID, sam := map[string][]string{}, map[int64]string{}, map[string]string{}
+	for _, group := range search("(objectCategory=group)", "member", "sAMAccountName", "name") {
+		sam[group.DN] = group.String("sAMAccountName")
+		byRID[int64(group.SID.RID())] = group.DN
+		for _, member := range group.Strings("member") {
+			parents[strings.ToLower(member)] = append(parents[strings.ToLower(member)], group.DN)
+		}
+		record := s.ok(call{method: http.MethodGet, path: groupPath(sam[group.DN], "")}, http.StatusOK)
+		assert.Equal(t, []any{group.DN, group.String("name")}, []any{record["distinguishedName"], record["name"]})
+		assert.Equal(t, record, s.ok(call{method: http.MethodGet, path: groupPath(group.DN, "")}, http.StatusOK))
+	}
+	checked := 0
+	for i, user := range search("(&(objectCategory=person)(objectClass=user))", "sAMAccountName", "primaryGroupID") {
+		if i%oneIn != 0 && !strings.Contains(user.DN, "OU=Odd Names") {
+			continue
+		}
+		checked++
+		rid, _ := user.Int("primaryGroupID")
+		direct := append([]string{byRID[rid]}, parents[strings.ToLower(user.DN)]...)
+		all := slices.Clone(direct)
+		for at := 0; at < len(all); at++ {
+			for _, above := range parents[strings.ToLower(all[at])] {
+				if !slices.Contains(all, above) {
+					all = append(all, above)
+				}
+			}
+		}
+		for query, want := range map[string][]string{"": direct, "?Recursive=true": all} {
+			a := s.get("/api/ADUser/" + url.PathEscape(user.String("sAMAccountName")) + "/Group/All" + query)
+			require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+			var got []string
+			for _, record := range a.envelope.Result {
+				dn := record["distinguishedName"].(string)
+				got = append(got, dn)
+				assert.Equal(t, slices.Contains(direct, dn), record["direct"], "%s in %s", user.DN, dn)
+				assert.Equal(t, dn == byRID[rid], record["primary"], "%s in %s", user.DN, dn)
+				assert.Equal(t, user.DN, record["memberDistinguishedName"])
+			}
+			assert.ElementsMatch(t, want, got, "%s%s", user.DN, query)
+		}
+	}
+	assert.Greater(t, checked, 20)
+}
