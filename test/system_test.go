@@ -63,9 +63,17 @@ func newSystem(t testing.TB, world sim.Options, overrides ...string) *system {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	settings, err := config.Load("", nil, overrides)
-	require.NoError(t, err)
 	w, err := sim.NewWorld(ctx, world)
+	require.NoError(t, err)
+	return newSystemOn(t, w, w.Starter(), overrides...)
+}
+
+// newSystemOn is newSystem with a world and what starts its sessions.
+func newSystemOn(t testing.TB, w *sim.World, starter *sim.Starter, overrides ...string) *system {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	settings, err := config.Load("", nil, overrides)
 	require.NoError(t, err)
 	s := &system{t: t, world: w, log: &lockedBuffer{}}
 	log := logrus.New()
@@ -73,7 +81,7 @@ func newSystem(t testing.TB, world sim.Options, overrides ...string) *system {
 	log.SetFormatter(&logrus.JSONFormatter{})
 	built, err := stack.New(ctx, stack.Options{
 		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: w.Starter()} },
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
 		Dial:    w.Dial,
 	})
 	require.NoError(t, err)
