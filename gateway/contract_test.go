@@ -24,7 +24,7 @@ var goodValues = map[string]string{
 	"DNS_HostName": "www", "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example",
 	"NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
 	"ChangePasswordNextLogon": "false", "PasswordNeverExpired": "false", "Country": "GR", "HomeFolderDirectory": `\\files\home`,
-	"HomeFolderDrive": "H:", "Initials": "J.", "UserGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "ChangePassword": "true",
+	"HomeFolderDrive": "H:", "Initials": "J.", "RdsHomeFolderDrive": "T:", "RdsConnectDrive": "true", "RdsAllowLogon": "false", "UserGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "ChangePassword": "true",
 }
 
 func goodValue(name string) string {

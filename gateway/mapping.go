@@ -61,6 +61,7 @@ var byNumber = map[int]meaning{
 	8206: {schema.Unavailable, "The directory is busy."},
 	8208: {schema.Unavailable, "The directory has no relative identifiers left to give."},
 	1355: {schema.Unavailable, "No domain controller can be reached."},
+	8250: {schema.Unavailable, "The domain controller cannot be reached."},
 	1722: {schema.Unavailable, "The DNS server cannot be reached."},
 	1753: {schema.Unavailable, "The DNS server cannot be reached."},
 	9569: {schema.Unavailable, "The DNS server is read-only."},

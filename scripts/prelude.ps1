@@ -84,6 +84,16 @@ function Get-GatewayErrorCode {
     return ''
 }
 
+# A number that is an HRESULT with a Win32 code in it, as ADSI reports errors, as that code.
+function Get-GatewayWin32Code {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Code)
+    if ($Code -notmatch '^-[0-9]{1,10}$') { return $Code }
+    $number = [long]$Code + 4294967296
+    if ($number -lt 2147942400 -or $number -gt 2148007935) { return $Code } # 0x80070000 to 0x8007FFFF
+    [string]($number - 2147942400)
+}
+
 # Selects what the gateway needs to know of an error.
 function Get-GatewayErrorInfo {
     [CmdletBinding()]
@@ -99,6 +109,11 @@ function Get-GatewayErrorInfo {
         if ($native -eq '' -and $names -contains 'MessageId') { $native = [string]$cursor.MessageId }
         if ($server -eq '' -and $names -contains 'ServerErrorMessage') { $server = [string]$cursor.ServerErrorMessage }
         $cursor = $cursor.InnerException
+    }
+    $code = Get-GatewayWin32Code -Code $code
+    # What a method threw stands inside the exception of its call.
+    while ($exception -is [System.Management.Automation.MethodInvocationException] -and $null -ne $exception.InnerException) {
+        $exception = $exception.InnerException
     }
     $id = [string]$Record.FullyQualifiedErrorId
     $gateway = ''

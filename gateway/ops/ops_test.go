@@ -125,7 +125,7 @@ func TestUserInputsAreTheContracts(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	want := strings.Fields("Password FirstName Initials LastName DisplayName Description EmailAddress Department Office Company JobTitle OUPath ChangePasswordNextLogon PasswordNeverExpired Manager Street POBox City State ZipCode Country OfficePhone HomePhone MobilePhone ProfilePath ProfileLogonScript HomeFolderDirectory HomeFolderDrive HomeFolderPath")
+	want := strings.Fields("Password FirstName Initials LastName DisplayName Description EmailAddress Department Office Company JobTitle OUPath ChangePasswordNextLogon PasswordNeverExpired Manager Street POBox City State ZipCode Country OfficePhone HomePhone MobilePhone ProfilePath ProfileLogonScript HomeFolderDirectory HomeFolderDrive HomeFolderPath RdsProfilePath RdsHomeFolderPath RdsHomeFolderDrive RdsConnectDrive RdsAllowLogon")
 	slices.Sort(want)
 	assert.Equal(t, want, names)
 }

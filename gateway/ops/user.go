@@ -281,6 +281,11 @@ var userInputs = []Param{
 	{Name: homeDirectory, Kind: schema.UNCPath, Doc: "A folder on a share, connected as HomeFolderDrive."},
 	{Name: homeDrive, Kind: schema.Drive, Doc: "The drive that HomeFolderDirectory is connected as."},
 	{Name: homePath, Kind: schema.Text("homeDirectory"), Doc: "A home folder without a drive."},
+	{Name: "RdsProfilePath", Kind: schema.Text("userParameters"), Doc: "The profile's path in Remote Desktop sessions."},
+	{Name: "RdsHomeFolderPath", Kind: schema.Text("userParameters"), Doc: "The home folder in Remote Desktop sessions."},
+	{Name: "RdsHomeFolderDrive", Kind: schema.Drive, Doc: "The drive that it is connected as."},
+	{Name: "RdsConnectDrive", Kind: schema.Bool, Doc: "Connect the client's drives in Remote Desktop sessions."},
+	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Allow Remote Desktop sessions."},
 }
 
 const (

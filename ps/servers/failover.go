@@ -13,14 +13,14 @@ const (
 
 // unreachable tells whether an error says that the server could not be
 // contacted: no domain controller, or none behind that name (1355, and the
-// exception's type), or no RPC server (1722, 1753). Nothing else is a reason
+// exception's type; 8250 over LDAP), or no RPC server (1722, 1753). Nothing else is a reason
 // to go to another server (facts G9).
 func unreachable(e *ps.Error) bool {
 	return directoryDown(e) || rpcDown(e)
 }
 
 func directoryDown(e *ps.Error) bool {
-	return e.Gateway == "" && (e.Type == serverDownType || e.Code == "1355")
+	return e.Gateway == "" && (e.Type == serverDownType || e.Code == "1355" || e.Code == "8250")
 }
 
 func rpcDown(e *ps.Error) bool {

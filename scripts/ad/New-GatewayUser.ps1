@@ -33,6 +33,11 @@ param(
     [AllowNull()] [string] $HomeFolderDirectory,
     [AllowNull()] [string] $HomeFolderDrive,
     [AllowNull()] [string] $HomeFolderPath,
+    [AllowNull()] [string] $RdsProfilePath,
+    [AllowNull()] [string] $RdsHomeFolderPath,
+    [AllowNull()] [string] $RdsHomeFolderDrive,
+    [bool] $RdsConnectDrive,
+    [bool] $RdsAllowLogon,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
@@ -64,6 +69,9 @@ foreach ($name in @($texts.Keys)) {
 }
 if ($CountryCode2) { $attributes['countryCode'] = $CountryNumber }
 
+$rdsArg = Get-GatewayRdsGiven -Given $PSBoundParameters
+$rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
+
 # Act.
 Set-GatewayStep -Label 'create user' -Arg 'UserName'
 $create = @{
@@ -76,6 +84,10 @@ $guid = [string]$user.ObjectGUID
 $remove = { param($Guid, $Server) Remove-ADUser -Identity $Guid -Server $Server -Confirm:$false }
 Complete-GatewayStep -Label 'create user' -Guid $guid -Dn ([string]$user.DistinguishedName) -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
 
+if ($rdsText.Length -gt 0) {
+    Set-GatewayStep -Label 'set remote desktop settings' -Arg $rdsArg
+    Set-GatewayUserParameters -Guid $guid -Old '' -New $rdsText -Server $Server -Arg $rdsArg
+}
 if ($PasswordNeverExpired) {
     Set-GatewayStep -Label 'set flags' -Arg 'PasswordNeverExpired'
     Set-ADUser -Identity $guid -PasswordNeverExpires $true -Server $Server -Confirm:$false

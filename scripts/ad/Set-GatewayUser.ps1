@@ -35,6 +35,11 @@ param(
     [AllowNull()] [string] $HomeFolderDirectory,
     [AllowNull()] [string] $HomeFolderDrive,
     [AllowNull()] [string] $HomeFolderPath,
+    [AllowNull()] [string] $RdsProfilePath,
+    [AllowNull()] [string] $RdsHomeFolderPath,
+    [AllowNull()] [string] $RdsHomeFolderDrive,
+    [bool] $RdsConnectDrive,
+    [bool] $RdsAllowLogon,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
@@ -85,6 +90,15 @@ if ($forceChange -and $willNeverExpire) {
 $homeFolder = Get-GatewayHomeFolder -Stored $stored -Given $PSBoundParameters
 $wanted['homeDirectory'] = $homeFolder.homeDirectory
 $wanted['homeDrive'] = $homeFolder.homeDrive
+$rdsArg = Get-GatewayRdsGiven -Given $PSBoundParameters
+$rdsOld = ''
+$rdsNew = ''
+if ($rdsArg -ne '') {
+    Set-GatewayStep -Label 'read remote desktop settings' -Arg $rdsArg
+    $rdsOld = [string](Get-GatewayUserParameters -Guid $guid -Server $Server)
+    $rdsNew = [string](ConvertTo-GatewayUserParameters -Text $rdsOld -Given $PSBoundParameters)
+}
+$rdsChanges = -not [string]::Equals($rdsOld, $rdsNew, [System.StringComparison]::Ordinal)
 $change = Compare-GatewayUserText -Stored $stored -Wanted $wanted
 $before = $change.before
 $after = $change.after
@@ -98,6 +112,19 @@ if ($change.count -gt 0) {
     Complete-GatewayStep -Label 'set attributes' -Guid $guid -Dn $dn -Undo $back -Arguments @{
         Guid = $guid; Replace = $change.oldReplace; Clear = $change.oldClear.ToArray(); Server = $Server
     }
+    $steps++
+}
+if ($rdsChanges) {
+    Set-GatewayStep -Label 'set remote desktop settings' -Arg $rdsArg
+    Set-GatewayUserParameters -Guid $guid -Old $rdsOld -New $rdsNew -Server $Server -Arg $rdsArg
+    $back = { param($Guid, $Old, $New, $Server) Set-GatewayUserParameters -Guid $Guid -Old $Old -New $New -Server $Server }
+    Complete-GatewayStep -Label 'set remote desktop settings' -Guid $guid -Dn $dn -Undo $back -Arguments @{
+        Guid = $guid; Old = $rdsNew; New = $rdsOld; Server = $Server
+    }
+    foreach ($name in $GatewayRdsInputs) {
+        if ($PSBoundParameters.ContainsKey($name)) { $after[$name] = [string]$PSBoundParameters[$name] }
+    }
+    $before['userParameters'] = [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsOld))
     $steps++
 }
 if ($willNeverExpire -ne $neverExpires) {

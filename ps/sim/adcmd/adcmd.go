@@ -17,6 +17,7 @@
 //   - domain.go: the domain, its controllers, the root DSE, the password policy
 //   - errors.go, texts.go: Win32 codes to exception types, ids and categories
 //     (facts D.1), and the sentences that are the module's own
+//   - entry.go: DirectoryEntry, for attributes that go over LDAP
 //   - types.go, sid.go, value.go: the .NET types, and values between the
 //     directory and the engine
 //
@@ -78,6 +79,7 @@ func Module(o Options) *interp.Module {
 		h.Location = time.Local
 	}
 	m := &interp.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID, Types: append([]*dotnet.Type{tSID}, order...)}
+	m.Types = append(m.Types, entryTypes(h)...)
 	for _, row := range allCommands() {
 		m.Commands = append(m.Commands, row.command(h))
 	}
