@@ -52,6 +52,10 @@ func (ch *checker) walk(root syntax.Node, vars *assigned) {
 			ch.typeName(n.Type)
 		case *syntax.Cast:
 			ch.typeName(n.Type)
+		case *syntax.Try:
+			for _, e := range caughtBefore(n, ch.src) {
+				ch.faults = append(ch.faults, Fault{File: ch.src.Name, Pos: e.Pos, Kind: FaultType, Message: e.Message})
+			}
 		case *syntax.Catch:
 			for _, t := range n.Types {
 				ch.typeName(t)

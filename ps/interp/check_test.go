@@ -67,6 +67,10 @@ Set-Variable -Name made -Value 1
 $script:state = 1
 function Get-Thing { param($x) $y = $x; $y; $script:state; $a; $_; $PSBoundParameters; $args; $Error; $Matches }
 $p; $a; $b; $bad; $out; $made; $env:PATH; $true; $PSCmdlet; $ErrorActionPreference; $LASTEXITCODE`, nil},
+		"exception types caught before": {"try { 1 } catch [Exception] { 2 } catch [System.ArgumentException], [No.Such] { 3 } catch { 4 }\ntry { 1 } catch [FormatException] { 2 } catch [System.Exception] { 3 } catch [System.FormatException] { 4 }", []string{
+			"type s.ps1:1:41: The exception type System.ArgumentException is already handled by a previous handler.",
+			"type s.ps1:1:69: unknown type [No.Such]",
+			"type s.ps1:2:78: The exception type System.FormatException is already handled by a previous handler."}},
 		"all at once": {"Get-Nothing\n$x = [Nope]1\nGet-ADUser -Nope 1\n$y", []string{
 			"command s.ps1:1:1: unknown command Get-Nothing",
 			"type s.ps1:2:6: unknown type [Nope]",
@@ -105,5 +109,28 @@ func BenchmarkCheckPrelude(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Check(source, o)
+	}
+}
+
+// TestCaughtBefore refuses a text in which a catch clause can never run, as the
+// parser of PowerShell does.
+func TestCaughtBefore(t *testing.T) {
+	s := NewEngine(Options{}).NewSession(Console{})
+	for text, ok := range map[string]bool{
+		"try { 1 } catch [Exception] { 2 } catch [ArgumentException] { 3 }":                       false,
+		"function Get-It { & { try { 1 } catch [Exception] { 2 } catch [exception] { 3 } } }":     false,
+		"try { 1 } catch [ArgumentException], [FormatException] { 2 } catch [FormatException] {}": false,
+		"try { 1 } catch [ArgumentException] { 2 } catch [Exception] { 3 } catch { 4 }":           true,
+		"try { 1 } catch [No.Such] { 2 } catch [No.Such] { 3 }":                                   true,
+	} {
+		err := s.Run(t.Context(), "", text, Streams{})
+		if ok {
+			require.NoError(t, err, text)
+			continue
+		}
+		var parse *ParseError
+		require.ErrorAs(t, err, &parse, text)
+		assert.Equal(t, "ExceptionTypeAlreadyCaught", parse.Errors[0].ID)
+		assert.False(t, parse.Incomplete())
 	}
 }

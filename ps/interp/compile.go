@@ -15,6 +15,7 @@ type stmtFn func(f *frame, out sink) error
 type compiler struct {
 	src     *syntax.Source
 	aliases map[string]string // that the text may use
+	faults  []*syntax.Error   // found on the way
 }
 
 func (c *compiler) place(n syntax.Node) *place { return &place{src: c.src, at: n.Extent()} }

@@ -278,6 +278,7 @@ func (f *frame) thrown(rec *dotnet.ErrorRecord, at *place) error {
 }
 
 func (c *compiler) try(s *syntax.Try) stmtFn {
+	c.faults = append(c.faults, caughtBefore(s, c.src)...)
 	body := c.block(s.Body)
 	catches := make([]stmtFn, len(s.Catches))
 	types := make([][]typeRef, len(s.Catches))

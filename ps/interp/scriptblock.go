@@ -124,6 +124,9 @@ func (e *Engine) compileWith(aliases map[string]string, key, name, text string) 
 	}
 	c := &compiler{src: script.Source, aliases: aliases}
 	code = c.scriptBlock(script.Block, nil, "")
+	if len(c.faults) > 0 {
+		return nil, &ParseError{Errors: c.faults}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.bytes+len(key) > compileCacheBytes {

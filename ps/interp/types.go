@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,6 +56,30 @@ func staticType(text string) *dotnet.Type {
 		return nil
 	}
 	return dotnet.Lookup(text)
+}
+
+// caughtBefore lists the types of a try statement's catch clauses that a clause
+// before catches already: PowerShell's parser refuses such a text. Types that
+// are known to some sessions only are left out, as the parser does.
+func caughtBefore(s *syntax.Try, src *syntax.Source) []*syntax.Error {
+	var errs []*syntax.Error
+	var before []*dotnet.Type
+	for _, clause := range s.Catches {
+		var own []*dotnet.Type
+		for _, name := range clause.Types {
+			t := staticType(typeText(name))
+			if t == nil {
+				continue
+			}
+			own = append(own, t)
+			if slices.ContainsFunc(before, t.AssignableTo) {
+				errs = append(errs, &syntax.Error{ID: "ExceptionTypeAlreadyCaught", File: src.Name, Pos: name.Extent().From,
+					Message: "The exception type " + t.Name + " is already handled by a previous handler."})
+			}
+		}
+		before = append(before, own...)
+	}
+	return errs
 }
 
 // lookupType finds a type by name: the session's own first.
