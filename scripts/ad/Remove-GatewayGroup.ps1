@@ -33,7 +33,7 @@ if ([bool]$group.ProtectedFromAccidentalDeletion) {
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is protected from accidental deletion. Lift the protection first."
 }
 $domain = Get-GatewayDomain -Server $Server
-$primary = '(primaryGroupID=' + ([string]$group.SID -replace '^.*-', '') + ')'
+$primary = '(primaryGroupID=' + [long]([string]$group.SID -replace '^.*-', '') + ')'
 if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $Server).Length -gt 0) {
     Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "The group '$dn' is the primary group of accounts. Give those another one first."
 }

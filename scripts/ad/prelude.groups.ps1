@@ -165,7 +165,7 @@ function Get-GatewayPrimaryGroupDn {
     param([Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
     if ($null -eq $Member.primaryGroupID) { return '' }
     $domain = Get-GatewayDomain -Server $Server
-    $filter = '(objectSid=' + $domain.sid + '-' + [string]$Member.primaryGroupID + ')'
+    $filter = '(objectSid=' + (Get-GatewayLdapEscaped -Value ($domain.sid + '-' + [string]$Member.primaryGroupID)) + ')'
     [string]@(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)[0].DistinguishedName
 }
 
