@@ -317,6 +317,22 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	a = s.refused(removeOU(root, "Force", "true", "Recursive", "true").as(plainToken), http.StatusForbidden, "forbidden")
 	assert.Contains(t, a.envelope.Output, "CN=tree.user,"+root)
 
+	// The groups in it are as guarded as they are alone.
+	group := "CN=tree group 1,OU=Inner," + root
+	a = s.refused(removeOU(root, "Force", "true", "Recursive", "true").as(groupToken), http.StatusForbidden, "limit")
+	assert.Contains(t, a.envelope.Output, group)
+	require.NoError(t, s.dc1().Delete(context.Background(), "CN=tree.user,"+root))
+	s.add("CN=tree.user,"+root, "user", "sAMAccountName", "tree.user")
+	s.set("CN=DnsAdmins,"+usersDN, "adminCount", "1")
+	s.set("CN=DnsAdmins,"+usersDN, "member", group)
+	a = s.refused(removeOU(root, "Force", "true", "Recursive", "true").as(plainToken), http.StatusForbidden, "forbidden")
+	assert.Contains(t, a.envelope.Output, "DnsAdmins")
+	s.set(group, "member", sampleUserDN)
+	s.set(sampleUserDN, "primaryGroupID", s.stored(group, "objectSid").SID.RID())
+	a = s.refused(removeOU(root, "Force", "true", "Recursive", "true"), http.StatusConflict, "conflict")
+	assert.Contains(t, a.envelope.Output, sampleUserDN)
+	s.set(sampleUserDN, "primaryGroupID", 513)
+
 	a = s.do(removeOU(root, "Force", "true", "Recursive", "true"))
 	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
 	assert.Equal(t, "The OU '"+root+"' was removed: 1 computer, 2 groups, 2 organizationalUnits, 1 user.", a.envelope.Output)

@@ -36,6 +36,7 @@ const (
 	limitedToken = "limited-token" // every scope, in one OU and one zone only
 	deskToken    = "desk-token"    // every scope, in that OU and for some groups only
 	classicToken = "classic-token" // every scope, classic dialect
+	groupToken   = "group-token"   // every scope, anywhere, but for some groups only
 	noTreeToken  = "no-tree-token" // what is about OUs, but not whole trees of them
 )
 
@@ -113,6 +114,7 @@ func tokens(t testing.TB) *auth.Static {
 		limitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Zones: []string{limitedZone}}},
 		deskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Groups: deskGroups}},
 		classicToken: {Scopes: all, Dialect: auth.Classic},
+		groupToken:   {Scopes: all, Limits: auth.Limits{Groups: deskGroups}},
 		noTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
 	} {
 		p.Name = token

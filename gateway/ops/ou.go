@@ -133,7 +133,7 @@ var ouRows = []*Operation{
 		Script:  "Remove-GatewayOU",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
-		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty, schema.TooMany},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.TooMany},
 		Subject: ouSubject,
 		Says:    "The {subject} was removed: {counts}.",
 	},

@@ -6,6 +6,7 @@ param(
     [bool] $Recursive = $false,
     [Parameter(Mandatory)] [int] $BulkLimit,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [bool] $Privileged = $false,
     [Parameter(Mandatory)] [string] $Server
 )
@@ -49,8 +50,12 @@ foreach ($object in $below) {
     if ([bool]$object.ProtectedFromAccidentalDeletion -and -not $Force) {
         Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is protected from accidental deletion. Force=true lifts the protection of all below the OU."
     }
-    Assert-GatewayPrivilege -Object $object -Privileged $Privileged -Server $Server -Arg 'OUPath'
     $class = [string]$object.ObjectClass
+    if ($class -eq 'group') {
+        Assert-GatewayGroupBelow -Group $object -Tree $dn -AllowedOU $AllowedOU -AllowedGroup $AllowedGroup -Privileged $Privileged -Server $Server -Arg 'OUPath'
+    } else {
+        Assert-GatewayPrivilege -Object $object -Privileged $Privileged -Server $Server -Arg 'OUPath'
+    }
     $counts[$class] = [int]$counts[$class] + 1
 }
 

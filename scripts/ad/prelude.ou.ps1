@@ -68,6 +68,33 @@ function Set-GatewayProtection {
     Complete-GatewayStep -Label $Label -Guid $Guid -Dn $Dn -Undo $back -Arguments @{ Guid = $Guid; Protected = (-not $Protected); Server = $Server }
 }
 
+# Refuses to remove a group with the tree it lies in when it could not be removed alone: for the
+# caller's limits, for the groups it is nested in, or as the primary group of accounts that stay.
+function Assert-GatewayGroupBelow {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [string] $Tree,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    $name = [string]$Group.DistinguishedName
+    if (@(Get-GatewayAllowedGroup -Group @($Group) -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server).Length -eq 0) {
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$name' lies below the OU and is not among the groups that this token is limited to."
+    }
+    Assert-GatewayGroupPrivilege -Group $Group -Privileged $Privileged -Server $Server -Arg $Arg
+    Set-GatewayStep -Label 'check primary groups' -Arg $Arg
+    $filter = '(primaryGroupID=' + (Get-GatewayLdapEscaped -Value (([string]$Group.objectSid) -replace '^.*-', '')) + ')'
+    foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)) {
+        if (-not (Test-GatewayWithin -Dn ([string]$holder.DistinguishedName) -Base @($Tree))) {
+            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "'$name' lies below the OU and is the primary group of '$([string]$holder.DistinguishedName)'. Give that account another one first."
+        }
+    }
+}
+
 # Says which objects of a tree are gone after its removal failed: the directory may have begun with it
 # (facts E44), and what it removed cannot be taken back.
 function Complete-GatewayLoss {
