@@ -36,23 +36,27 @@ if (-not $empty) {
         Stop-Gateway -Code 'too_many' -Arg 'OUPath' -Message "Removing the OU '$dn' would remove $total objects; one request removes at most $BulkLimit."
     }
     Set-GatewayStep -Label 'read subtree' -Arg 'OUPath'
-    $needed = @('ProtectedFromAccidentalDeletion', 'isCriticalSystemObject', 'adminCount', 'primaryGroupID', 'userAccountControl', 'sAMAccountName', 'objectSid')
+    $needed = @(
+        'ProtectedFromAccidentalDeletion', 'isCriticalSystemObject', 'adminCount', 'primaryGroupID', 'userAccountControl',
+        'sAMAccountName', 'objectSid'
+    )
     $below = @(foreach ($object in @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Property $needed -Base $dn -Server $Server)) {
         if ([string]$object.ObjectGUID -ne $guid) { $object }
     })
 }
 $counts = @{ organizationalUnit = 1 }
+$limits = @{ AllowedOU = $AllowedOU; AllowedGroup = $AllowedGroup }
 foreach ($object in $below) {
     $name = [string]$object.DistinguishedName
     if ([string]$object.isCriticalSystemObject -eq 'True' -or (Test-GatewayController -Computer $object)) {
         Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is a domain controller or a critical system object; it is never removed with an OU."
     }
     if ([bool]$object.ProtectedFromAccidentalDeletion -and -not $Force) {
-        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is protected from accidental deletion. Force=true lifts the protection of all below the OU."
+        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is protected from accidental deletion. Force=true lifts all protections below the OU."
     }
     $class = [string]$object.ObjectClass
     if ($class -eq 'group') {
-        Assert-GatewayGroupBelow -Group $object -Tree $dn -AllowedOU $AllowedOU -AllowedGroup $AllowedGroup -Privileged $Privileged -Server $Server -Arg 'OUPath'
+        Assert-GatewayGroupBelow -Group $object -Tree $dn -Privileged $Privileged -Server $Server -Arg 'OUPath' @limits
     } else {
         Assert-GatewayPrivilege -Object $object -Privileged $Privileged -Server $Server -Arg 'OUPath'
     }
@@ -62,7 +66,8 @@ foreach ($object in $below) {
 # Act: protections below first, then the OU's own, then the tree (facts E43, E44).
 foreach ($object in $below) {
     if ([bool]$object.ProtectedFromAccidentalDeletion) {
-        Set-GatewayProtection -Guid ([string]$object.ObjectGUID) -Protected $false -Label 'lift protection' -Dn ([string]$object.DistinguishedName) -Arg 'Force' -Server $Server
+        $target = @{ Guid = [string]$object.ObjectGUID; Dn = [string]$object.DistinguishedName }
+        Set-GatewayProtection -Protected $false -Label 'lift protection' -Arg 'Force' -Server $Server @target
     }
 }
 if ([bool]$ou.ProtectedFromAccidentalDeletion) {
@@ -82,6 +87,7 @@ Complete-GatewayChange -Effect 'removed'
 $script:GatewayCounts = $counts
 Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
 foreach ($object in $below) {
-    Add-GatewayChange -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName) -Before @{ name = [string]$object.Name; class = [string]$object.ObjectClass } -After $null
+    $lost = @{ name = [string]$object.Name; class = [string]$object.ObjectClass }
+    Add-GatewayChange -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName) -Before $lost -After $null
 }
 $record

@@ -58,7 +58,8 @@ if ($changed) {
         param($Guid, $Sam, $Dns, $Spns, $Server)
         Set-GatewayComputerName -Guid $Guid -Sam $Sam -Dns $Dns -Spns $Spns -Server $Server
     }
-    Complete-GatewayStep -Label 'set names' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Sam = $oldSam; Dns = $oldDns; Spns = $oldSpns; Server = $Server }
+    $old = @{ Guid = $guid; Sam = $oldSam; Dns = $oldDns; Spns = $oldSpns; Server = $Server }
+    Complete-GatewayStep -Label 'set names' -Guid $guid -Dn $dn -Undo $back -Arguments $old
     if (-not $sameName) {
         Set-GatewayStep -Label 'rename computer' -Arg 'NewName'
         Rename-ADObject -Identity $guid -NewName $NewName -Server $Server -Confirm:$false
@@ -71,5 +72,8 @@ if ($changed) {
 # Report.
 $renamed = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Server $Server -Arg 'Identity' -Write
 $record = ConvertTo-GatewayComputer -Computer @($renamed)
-if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$renamed.DistinguishedName) -Before @{ computerName = $oldName; samName = $oldSam; dnsName = $oldDns } -After $record }
+if ($changed) {
+    $before = @{ computerName = $oldName; samName = $oldSam; dnsName = $oldDns }
+    Add-GatewayChange -Guid $guid -Dn ([string]$renamed.DistinguishedName) -Before $before -After $record
+}
 $record

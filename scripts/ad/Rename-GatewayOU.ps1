@@ -27,5 +27,8 @@ if ($changed) {
 
 # Report.
 $record = Get-GatewayOURecord -Guid $guid -Server $Server
-if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$record['path']) -Before @{ name = $oldName; path = $dn } -After @{ name = [string]$record['name']; path = [string]$record['path'] } }
+if ($changed) {
+    $now = @{ name = [string]$record['name']; path = [string]$record['path'] }
+    Add-GatewayChange -Guid $guid -Dn ([string]$record['path']) -Before @{ name = $oldName; path = $dn } -After $now
+}
 $record

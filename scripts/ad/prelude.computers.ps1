@@ -135,7 +135,8 @@ function Remove-GatewayComputerObject {
     Complete-GatewayStep -Label 'remove computer' -Guid $guid -Dn $dn
     Add-GatewayChange -Guid $guid -Dn $dn -Before $Record -After $null
     foreach ($child in $Going) {
-        Add-GatewayChange -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Before @{ name = [string]$child.Name; class = [string]$child.ObjectClass } -After $null
+        $lost = @{ name = [string]$child.Name; class = [string]$child.ObjectClass }
+        Add-GatewayChange -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Before $lost -After $null
     }
 }
 

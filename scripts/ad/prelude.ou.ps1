@@ -9,7 +9,8 @@ function Find-GatewayContainerByGuid {
         [Parameter(Mandatory)] [string] $Arg
     )
     $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Guid)) + ')'
-    $found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $GatewayContainerProperties -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)
+    $base = (Get-GatewayDomain -Server $Server).dn
+    $found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $GatewayContainerProperties -Base $base -Server $Server)
     if ($found.Length -eq 1) { return $found[0] }
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message "There is no OU or container with the GUID '$Guid'."
 }
@@ -59,7 +60,9 @@ function Set-GatewayProtection {
         Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
     } catch {
         if ((Get-GatewayErrorCode -Record $_) -ne '0') { throw }
-        Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message "The gateway's service account may not change the access lists of '$Dn' and its parent, which the protection from accidental deletion is made of."
+        $message = "The gateway's service account may not change the access lists of '$Dn' and its parent, " +
+            'which the protection from accidental deletion is made of.'
+        Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message
     }
     $back = {
         param($Guid, $Protected, $Server)
@@ -90,7 +93,8 @@ function Assert-GatewayGroupBelow {
     $filter = '(primaryGroupID=' + (Get-GatewayLdapEscaped -Value (([string]$Group.objectSid) -replace '^.*-', '')) + ')'
     foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)) {
         if (-not (Test-GatewayWithin -Dn ([string]$holder.DistinguishedName) -Base @($Tree))) {
-            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "'$name' lies below the OU and is the primary group of '$([string]$holder.DistinguishedName)'. Give that account another one first."
+            $account = [string]$holder.DistinguishedName
+            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "'$name' lies below the OU and is the primary group of '$account'. Give that another one first."
         }
     }
 }
