@@ -127,12 +127,12 @@ function Get-GatewayErrorInfo {
         type     = [string]$exception.GetType().FullName
         id       = $id
         category = [string]$Record.CategoryInfo.Category
-        code     = $code
+        code     = [string]$code
         native   = $native
         message  = [string]$exception.Message
         server   = $server
         line     = [int]$Record.InvocationInfo.ScriptLineNumber
-        gateway  = $gateway
+        gateway  = [string]$gateway
         arg      = $arg
     }
 }

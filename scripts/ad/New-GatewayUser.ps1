@@ -83,29 +83,37 @@ $user = New-ADUser @create
 $guid = [string]$user.ObjectGUID
 $remove = { param($Guid, $Server) Remove-ADUser -Identity $Guid -Server $Server -Confirm:$false }
 Complete-GatewayStep -Label 'create user' -Guid $guid -Dn ([string]$user.DistinguishedName) -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
+$dn = [string]$user.DistinguishedName
+$withUser = { param() } # what is set in the new account goes with it
 
 if ($rdsText.Length -gt 0) {
     Set-GatewayStep -Label 'set remote desktop settings' -Arg $rdsArg
     Set-GatewayUserParameters -Guid $guid -Old '' -New $rdsText -Server $Server -Arg $rdsArg
+    Complete-GatewayStep -Label 'set remote desktop settings' -Guid $guid -Dn $dn -Undo $withUser
 }
 if ($PasswordNeverExpired) {
     Set-GatewayStep -Label 'set flags' -Arg 'PasswordNeverExpired'
     Set-ADUser -Identity $guid -PasswordNeverExpires $true -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'set flags' -Guid $guid -Dn $dn -Undo $withUser
 }
 if ($null -ne $Password) {
     Set-GatewayStep -Label 'set password' -Arg 'Password'
     Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn -Undo $withUser
     Set-GatewayStep -Label 'enable user' -Arg 'Password'
     Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'enable user' -Guid $guid -Dn $dn -Undo $withUser
 }
 # A new account has to change its password; a password that was just set counts as changed.
 if ($ChangePasswordNextLogon -and $null -ne $Password) {
     Set-GatewayStep -Label 'force password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'force password change' -Guid $guid -Dn $dn -Undo $withUser
 }
 if (-not $ChangePasswordNextLogon -and $null -eq $Password) {
     Set-GatewayStep -Label 'lift password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $false -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'lift password change' -Guid $guid -Dn $dn -Undo $withUser
 }
 Complete-GatewayChange -Effect 'created'
 

@@ -12,7 +12,8 @@ param(
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property @('displayName', 'adminCount', 'isCriticalSystemObject') -Server $Server -Arg 'UserName' -Write
+$needed = @('displayName', 'adminCount', 'isCriticalSystemObject')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
 $oldSam = [string]$user.SamAccountName
@@ -36,7 +37,7 @@ $changed = $false
 $new = @{}
 $old = @{}
 if ($oldSam -cne $NewUserName) { $new['sAMAccountName'] = $NewUserName; $old['sAMAccountName'] = $oldSam }
-if ($oldUpn -cne $newUpn) { $new['userPrincipalName'] = $newUpn; $old['userPrincipalName'] = $oldUpn }
+if ($oldUpn -cne $newUpn) { $new['userPrincipalName'] = [string]$newUpn; $old['userPrincipalName'] = $oldUpn }
 if ($renameDisplay) { $new['displayName'] = $NewUserName; $old['displayName'] = $oldDisplay }
 if ($new.Count -gt 0) {
     Set-GatewayStep -Label 'set names' -Arg 'NewUserName'

@@ -12,13 +12,15 @@ param(
 
 # Resolve and guard.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property @('userAccountControl', 'adminCount', 'isCriticalSystemObject') -Server $Server -Arg 'UserName' -Write
+$guards = @('userAccountControl', 'adminCount', 'isCriticalSystemObject')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
 Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
 if ($ChangePassword -and ([int]$user.userAccountControl -band 0x10000) -ne 0) {
-    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePassword' -Message "The password of '$UserName' never expires, so it cannot be forced to change at the next logon."
+    $message = "The password of '$UserName' never expires, so it cannot be forced to change at the next logon."
+    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePassword' -Message $message
 }
 
 # Act. A password cannot be taken back: a failure after it is reported as what remains.
@@ -28,6 +30,7 @@ Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn
 if ($ChangePassword) {
     Set-GatewayStep -Label 'force password change' -Arg 'ChangePassword'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'force password change' -Guid $guid -Dn $dn
 }
 Complete-GatewayChange -Effect 'changed'
 

@@ -124,7 +124,7 @@ if ($rdsChanges) {
     foreach ($name in $GatewayRdsInputs) {
         if ($PSBoundParameters.ContainsKey($name)) { $after[$name] = [string]$PSBoundParameters[$name] }
     }
-    $before['userParameters'] = [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsOld))
+    $before['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsOld))
     $steps++
 }
 if ($willNeverExpire -ne $neverExpires) {
@@ -141,8 +141,8 @@ if ($target -ne $parent) {
     Move-ADObject -Identity $guid -TargetPath $target -Server $Server -Confirm:$false
     $back = { param($Guid, $Parent, $Server) Move-ADObject -Identity $Guid -TargetPath $Parent -Server $Server -Confirm:$false }
     Complete-GatewayStep -Label 'move user' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Parent = $parent; Server = $Server }
-    $before['ouPath'] = $parent
-    $after['ouPath'] = $target
+    $before['ouPath'] = [string]$parent
+    $after['ouPath'] = [string]$target
     $steps++
 }
 if ($null -ne $Password) {
@@ -158,6 +158,7 @@ $mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
 if ($PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon -ne $mustChange) {
     Set-GatewayStep -Label 'set password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $ChangePasswordNextLogon -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'set password change' -Guid $guid -Dn $dn
     $before['changePasswordNextLogon'] = -not $ChangePasswordNextLogon
     $after['changePasswordNextLogon'] = $ChangePasswordNextLogon
     $steps++

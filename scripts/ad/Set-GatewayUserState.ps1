@@ -11,7 +11,8 @@ param(
 
 # Resolve and guard.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property @('LockedOut', 'adminCount', 'isCriticalSystemObject') -Server $Server -Arg 'UserName' -Write
+$guards = @('LockedOut', 'adminCount', 'isCriticalSystemObject')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
 Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
@@ -19,31 +20,31 @@ Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -A
 
 # Act.
 $before = @{ enabled = [bool]$user.Enabled; lockedOut = [bool]$user.LockedOut }
-$label = ''
+$changed = $false
 if ($State -eq 'Enabled' -and -not [bool]$user.Enabled) {
-    $label = 'enable user'
     Set-GatewayStep -Label 'enable user' -Arg 'UserName'
     Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'enable user' -Guid $guid -Dn $dn
+    $changed = $true
 }
 if ($State -eq 'Disabled' -and [bool]$user.Enabled) {
-    $label = 'disable user'
     Set-GatewayStep -Label 'disable user' -Arg 'UserName'
     Disable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'disable user' -Guid $guid -Dn $dn
+    $changed = $true
 }
 if ($State -eq 'Unlocked' -and [bool]$user.LockedOut) {
-    $label = 'unlock user'
     Set-GatewayStep -Label 'unlock user' -Arg 'UserName'
     Unlock-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'unlock user' -Guid $guid -Dn $dn
+    $changed = $true
 }
-if ($label -ne '') {
-    Complete-GatewayStep -Label $label -Guid $guid -Dn $dn
-    Complete-GatewayChange -Effect 'changed'
-}
+if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
 $properties = (Get-GatewayUserProperty -Field $Field) + @('LockedOut')
 $read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -Server $Server -Arg 'UserName' -Write
-if ($label -ne '') {
+if ($changed) {
     Add-GatewayChange -Guid $guid -Dn $dn -Before $before -After @{ enabled = [bool]$read.Enabled; lockedOut = [bool]$read.LockedOut }
 }
 ConvertTo-GatewayUser -User @($read) -Field $Field
