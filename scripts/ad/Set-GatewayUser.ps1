@@ -76,7 +76,8 @@ Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -A
 if ($target -ne $parent) {
     Assert-GatewayAllowed -Dn $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
     if ([bool]$user.ProtectedFromAccidentalDeletion) {
-        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection first."
+        $message = "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection first."
+        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message $message
     }
     Assert-GatewayNameFree -Name ([string]$user.Name) -Parent $target -Except $guid -Server $Server -Arg 'OUPath'
 }
@@ -85,7 +86,8 @@ $willNeverExpire = $neverExpires
 if ($PSBoundParameters.ContainsKey('PasswordNeverExpired')) { $willNeverExpire = $PasswordNeverExpired }
 $forceChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon
 if ($forceChange -and $willNeverExpire) {
-    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePasswordNextLogon' -Message "The password of '$dn' never expires, so it cannot be forced to change at the next logon."
+    $message = "The password of '$dn' never expires, so it cannot be forced to change at the next logon."
+    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePasswordNextLogon' -Message $message
 }
 $homeFolder = Get-GatewayHomeFolder -Stored $stored -Given $PSBoundParameters
 $wanted['homeDirectory'] = $homeFolder.homeDirectory

@@ -162,7 +162,8 @@ function Find-GatewayAccount {
     if ($Quiet) { return $null }
     if ($named.Length -ge 1) {
         $names = @(foreach ($object in $named) { [string]$object.SamAccountName }) -join ', '
-        Stop-Gateway -Code 'not_found' -Arg $Arg -Message "No $Class has the account name '$Identity'. It is the common name of: $names. Use that account name to change it."
+        $message = "No $Class has the account name '$Identity'. It is the common name of: $names. Use that account name to change it."
+        Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
     }
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message "The $Class '$Identity' was not found."
 }

@@ -271,7 +271,8 @@ function Get-GatewayHomeFolder {
     if ($Given.ContainsKey('HomeFolderDrive')) {
         $letter = [string]$Given['HomeFolderDrive']
         if ($letter -ne '' -and -not $folder.StartsWith('\\', [System.StringComparison]::Ordinal)) {
-            Stop-Gateway -Code 'invalid_request' -Arg 'HomeFolderDrive' -Message 'HomeFolderDrive needs a HomeFolderDirectory: none is given, and no path of a share is stored.'
+            $message = 'HomeFolderDrive needs a HomeFolderDirectory: none is given, and no path of a share is stored.'
+            Stop-Gateway -Code 'invalid_request' -Arg 'HomeFolderDrive' -Message $message
         }
     }
     if ($Given.ContainsKey('HomeFolderPath') -and $Given['HomeFolderPath'] -ne '') {

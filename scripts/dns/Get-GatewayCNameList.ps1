@@ -44,7 +44,8 @@ foreach ($zone in $zones) {
     } catch {
         if ($ZoneName) { throw }
         $code = Get-GatewayErrorCode -Record $_
-        Add-GatewayWarning -Code 'zone_unreadable' -Target $zoneText -Message "The records of this zone could not be read (error $code); they are missing from the list."
+        $message = "The records of this zone could not be read (error $code); they are missing from the list."
+        Add-GatewayWarning -Code 'zone_unreadable' -Target $zoneText -Message $message
     }
 }
 $sorted = $found.ToArray()

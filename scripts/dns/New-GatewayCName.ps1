@@ -53,7 +53,8 @@ $remove = {
     param($ZoneName, $Record, $ComputerName)
     Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $Record -ComputerName $ComputerName -Force -Confirm:$false
 }
-Complete-GatewayStep -Label 'create record' -Dn ([string]$created.DistinguishedName) -Undo $remove -Arguments @{ ZoneName = $zone; Record = $created; ComputerName = $ComputerName }
+$arguments = @{ ZoneName = $zone; Record = $created; ComputerName = $ComputerName }
+Complete-GatewayStep -Label 'create record' -Dn ([string]$created.DistinguishedName) -Undo $remove -Arguments $arguments
 Complete-GatewayChange -Effect 'created'
 
 # Report.
