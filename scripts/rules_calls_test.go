@@ -1,0 +1,160 @@
+package scripts
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/syntax"
+)
+
+// pinned: every cmdlet of the directory is told its -Server, every one of DNS its
+// -ComputerName. Discovery looks for a server, so it cannot be told one.
+func pinned(_ *library, t *text) []error {
+	parameter := map[string]string{cmdlets.ActiveDirectory: "Server", cmdlets.DnsServer: "ComputerName"}
+	var faults []error
+	for _, c := range t.calls {
+		if c.command == nil || parameter[c.command.Module] == "" {
+			continue
+		}
+		for _, way := range c.ways {
+			_, discovers := arg(way, "Discover")
+			if discovers && c.command.Name == "Get-ADDomainController" {
+				continue
+			}
+			given, has := arg(way, parameter[c.command.Module])
+			if !has || isVariable(given.value, "null") {
+				faults = append(faults, placed(t, c.at, "%s is called without -%s", c.name, parameter[c.command.Module]))
+				break
+			}
+		}
+	}
+	return faults
+}
+
+// unprompted: -Confirm:$false wherever a cmdlet can ask, -Force on every cmdlet of DNS that writes and has it.
+func unprompted(_ *library, t *text) []error {
+	var faults []error
+	for _, c := range t.calls {
+		if c.command == nil || c.command.Module == "" {
+			continue
+		}
+		for _, way := range c.ways {
+			confirm, _ := arg(way, "Confirm")
+			if c.command.SupportsShouldProcess && !isVariable(confirm.value, "false") {
+				faults = append(faults, placed(t, c.at, "%s is called without -Confirm:$false", c.name))
+				break
+			}
+			force, has := arg(way, "Force")
+			wants := c.command.Module == cmdlets.DnsServer && c.command.Writes() && c.command.Param("Force") != nil
+			if wants && (!has || force.value != nil && !isVariable(force.value, "true")) {
+				faults = append(faults, placed(t, c.at, "%s is called without -Force", c.name))
+				break
+			}
+		}
+	}
+	return faults
+}
+
+// fitting: commands are known, parameters written in full, of one set, complete.
+// It is what Describe checks at every start.
+func fitting(_ *library, t *text) []error {
+	var faults []error
+	for _, c := range t.calls {
+		for _, fault := range c.faults() {
+			faults = append(faults, placed(t, c.at, "%s", fault))
+		}
+	}
+	return faults
+}
+
+// banned are commands that scripts do without, and why.
+var banned = map[string]string{
+	"get-adgroupmember":               "fails as a whole on large or foreign members (facts E23)",
+	"get-adprincipalgroupmembership":  "needs a global catalog and fails on names with / (facts E22)",
+	"get-adaccountauthorizationgroup": "fails as a whole on one bad group (facts E22)",
+	"invoke-expression":               "runs text as code",
+	"invoke-command":                  "runs code elsewhere",
+	"add-type":                        "compiles code and is logged as suspicious (facts-5.1 I40)",
+	"select-object":                   "makes wrapped objects, slowly",
+	"sort-object":                     "sorts by culture",
+	"group-object":                    "is quadratic in Windows PowerShell (facts-5.1 I76)",
+	"where-object":                    "is slower than foreach and wraps its input",
+	"write-output":                    "wraps what it writes",
+	"write-host":                      "writes beside the frames",
+	"start-sleep":                     "holds the session",
+	"set-strictmode":                  "makes absent properties an error",
+}
+
+// dynamicCallers may call what a variable holds: the script a request names, and an undo.
+var dynamicCallers = []string{"Invoke-GatewayRequest", "Undo-GatewayStep"}
+
+// unbanned: no command, type or filter that scripts do without.
+func unbanned(_ *library, t *text) []error {
+	var faults []error
+	for _, c := range t.calls {
+		if why, bad := banned[strings.ToLower(c.name)]; bad {
+			faults = append(faults, placed(t, c.at, "%s %s", c.name, why))
+		}
+		if c.dynamic && !slices.Contains(dynamicCallers, c.function) {
+			faults = append(faults, placed(t, c.at, "calls what a value holds"))
+		}
+		if c.command == nil || c.command.Module != cmdlets.ActiveDirectory {
+			continue
+		}
+		for _, way := range c.ways {
+			filter, has := arg(way, "Filter")
+			text, _ := literal(filter.value)
+			if has && (c.command.Name != "Get-ADDomainController" || text != "*") {
+				faults = append(faults, placed(t, c.at, "%s is given -Filter; write -LDAPFilter", c.name))
+				break
+			}
+		}
+	}
+	syntax.Walk(t.script, func(n syntax.Node) bool {
+		if typ, ok := n.(*syntax.TypeName); ok && bannedTypes[bareType(typ.Name)] {
+			faults = append(faults, placed(t, n, "[%s] is not used; records are [ordered] dictionaries", typ.Name))
+		}
+		if m, ok := n.(*syntax.Member); ok {
+			if name, _ := literal(m.Name); strings.EqualFold(name, "InvokeCommand") {
+				faults = append(faults, placed(t, n, "InvokeCommand runs text as code"))
+			}
+		}
+		if i, ok := n.(*syntax.Invoke); ok {
+			typ, _ := i.Target.(*syntax.TypeExpr)
+			if name, _ := literal(i.Name); typ != nil && bareType(typ.Type.Name) == "scriptblock" && strings.EqualFold(name, "Create") {
+				faults = append(faults, placed(t, n, "[scriptblock]::Create runs text as code"))
+			}
+		}
+		return true
+	})
+	return faults
+}
+
+var bannedTypes = map[string]bool{
+	"pscustomobject": true, "psobject": true, "management.automation.psobject": true, "management.automation.pscustomobject": true,
+}
+
+// bareType is a type's name in lower case, without System.
+func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(name), "system.") }
+
+// isVariable tells whether a value is $name.
+func isVariable(value syntax.Node, name string) bool {
+	if value == nil {
+		return false
+	}
+	v, ok := sole(value).(*syntax.Variable)
+	return ok && v.Scope == "" && strings.EqualFold(v.Name, name)
+}
+
+// once leaves the first of equal faults.
+func once(faults []error) []error {
+	var out []error
+	for _, fault := range faults {
+		if !slices.ContainsFunc(out, func(err error) bool { return errors.Is(err, fault) || err.Error() == fault.Error() }) {
+			out = append(out, fault)
+		}
+	}
+	return out
+}

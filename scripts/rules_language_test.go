@@ -1,0 +1,186 @@
+package scripts
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"adgateway/ps/syntax"
+)
+
+// inLanguage: only what Windows PowerShell 5.1 and .NET Framework 4.5.2, the
+// oldest it runs on, have. The parser refuses syntax they lack. Types, static members and
+// methods with their numbers of arguments are those of testdata/framework.txt;
+// overloads that only later versions have are told apart where a text shows it.
+func inLanguage(_ *library, t *text) []error {
+	known := framework()
+	var faults []error
+	fault := func(at syntax.Node, format string, args ...any) {
+		faults = append(faults, placed(t, at, format, args...))
+	}
+	syntax.Walk(t.script, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Variable:
+			if slices.Contains(laterVariables, strings.ToLower(n.Name)) {
+				fault(n, "$%s is not set by Windows PowerShell (facts-5.1 I73)", n.Name)
+			}
+		case *syntax.TypeName:
+			if name := bareType(n.Name); !known["["+name+"]"] {
+				fault(n, "the type [%s] is not in testdata/framework.txt: enter it once it is known that .NET Framework 4.5.2 has it", n.Name)
+			}
+		case *syntax.Attribute:
+			for _, named := range n.Named {
+				if !strings.EqualFold(n.Type.Name, "Parameter") || !strings.EqualFold(named.Name, "Mandatory") {
+					fault(n, "the argument %s of [%s] is not used here (facts-5.1 I73)", named.Name, n.Type.Name)
+				}
+			}
+		case *syntax.Member:
+			if typ, ok := n.Target.(*syntax.TypeExpr); ok && n.Static {
+				member, _ := literal(n.Name)
+				entry := fmt.Sprintf("[%s]::%s", bareType(typ.Type.Name), strings.ToLower(member))
+				if !known[entry] {
+					fault(n, "%s is not in testdata/framework.txt (facts-5.1 I74)", entry)
+				}
+			}
+		case *syntax.Invoke:
+			entry := invoked(n)
+			if !known[entry] {
+				fault(n, "%s is not in testdata/framework.txt (facts-5.1 I74)", entry)
+			}
+			if later := laterOverload(n); later != "" {
+				fault(n, "%s (facts-5.1 I74)", later)
+			}
+		case *syntax.Binary:
+			if _, block := sole(n.Right).(*syntax.ScriptBlockExpr); block && n.Op == syntax.Replace {
+				fault(n, "-replace takes a script block for its text in Windows PowerShell (facts-5.1 I72)")
+			}
+		case *syntax.Command:
+			if strings.EqualFold(commandName(n), "New-Object") {
+				for _, fault := range newObjectFaults(n, known) {
+					faults = append(faults, placed(t, n, "%s", fault))
+				}
+			}
+		}
+		return true
+	})
+	return faults
+}
+
+// laterVariables are set by PowerShell 6 and later only.
+var laterVariables = []string{"iswindows", "islinux", "ismacos", "iscoreclr", "psstyle"}
+
+// invoked writes a call as testdata/framework.txt does: [type]::name/n or .name/n.
+func invoked(n *syntax.Invoke) string {
+	method, _ := literal(n.Name)
+	if typ, ok := n.Target.(*syntax.TypeExpr); ok && n.Static {
+		return fmt.Sprintf("[%s]::%s/%d", bareType(typ.Type.Name), strings.ToLower(method), len(n.Args))
+	}
+	return fmt.Sprintf(".%s/%d", strings.ToLower(method), len(n.Args))
+}
+
+// laterOverload tells of a call that chooses an overload .NET Framework lacks,
+// or another one there than in later versions.
+func laterOverload(n *syntax.Invoke) string {
+	method, _ := literal(n.Name)
+	var first string // the type the first argument is cast to
+	if len(n.Args) > 0 {
+		if cast, ok := sole(n.Args[0]).(*syntax.Cast); ok {
+			first = bareType(cast.Type.String())
+		}
+	}
+	switch strings.ToLower(method) {
+	case "split":
+		if !slices.Contains([]string{"char", "char[]", "string[]"}, first) {
+			return "Split needs its separator cast to [char], [char[]] or [string[]]: a string is a set of characters in Windows PowerShell"
+		}
+	case "trim", "trimstart", "trimend":
+		if len(n.Args) > 0 && first != "char" && first != "char[]" {
+			return method + " needs its argument cast to [char] or [char[]]"
+		}
+	case "startswith", "endswith", "contains":
+		if first == "char" || first == "char[]" {
+			return method + " takes no character in Windows PowerShell"
+		}
+	}
+	return ""
+}
+
+func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
+	var faults []string
+	for i, a := range n.Args {
+		param, ok := a.(*syntax.CommandParam)
+		if !ok || !strings.EqualFold(param.Name, "TypeName") || i+1 == len(n.Args) {
+			continue
+		}
+		name, constant := literal(n.Args[i+1])
+		if entry := "[" + bareType(name) + "]"; !constant || !known[entry] {
+			faults = append(faults, fmt.Sprintf("New-Object makes %s, which is not in testdata/framework.txt", entry))
+		}
+	}
+	return faults
+}
+
+// framework is testdata/framework.txt as a set.
+var framework = sync.OnceValue(func() map[string]bool {
+	text, err := os.ReadFile(filepath.Join("testdata", "framework.txt"))
+	if err != nil {
+		return nil // then nothing is known, and every text is at fault
+	}
+	out := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out[strings.ToLower(line)] = true
+		}
+	}
+	return out
+})
+
+// maxColumns is how wide a line may be.
+const maxColumns = 160
+
+// laidOut: ASCII, LF, no tab, no blank at the end, no wide line; a comment on
+// top; each script and function with [CmdletBinding()] and a param block.
+func laidOut(_ *library, t *text) []error {
+	var faults []error
+	source := t.script.Text
+	if !strings.HasPrefix(source, "# ") {
+		faults = append(faults, fmt.Errorf("%s:1:1: does not begin with a comment that says what it does", t.file))
+	}
+	if !strings.HasSuffix(source, "\n") {
+		faults = append(faults, fmt.Errorf("%s: does not end with a line end", t.file))
+	}
+	number := 0
+	for line := range strings.Lines(source) {
+		number++
+		line = strings.TrimSuffix(line, "\n")
+		if i := strings.IndexFunc(line, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+			faults = append(faults, fmt.Errorf("%s:%d:%d: holds what is no printable ASCII", t.file, number, i+1))
+		}
+		if strings.TrimRight(line, " ") != line {
+			faults = append(faults, fmt.Errorf("%s:%d: ends with a blank", t.file, number))
+		}
+		if len(line) > maxColumns {
+			faults = append(faults, fmt.Errorf("%s:%d: has %d columns, more than %d", t.file, number, len(line), maxColumns))
+		}
+	}
+	if !isPrelude(t.file) && !bindable(t.script.Block) {
+		faults = append(faults, fmt.Errorf("%s: needs [CmdletBinding()] and a param block", t.file))
+	}
+	syntax.Walk(t.script, func(n syntax.Node) bool {
+		if f, ok := n.(*syntax.FunctionDef); ok && !bindable(f.Body) {
+			faults = append(faults, placed(t, n, "%s needs [CmdletBinding()] and a param block", f.Name))
+		}
+		return true
+	})
+	return faults
+}
+
+// bindable tells whether a block refuses arguments that it does not declare.
+func bindable(block *syntax.ScriptBlock) bool {
+	return block.Param != nil && slices.ContainsFunc(block.Param.Attributes, func(a *syntax.Attribute) bool {
+		return strings.EqualFold(a.Type.Name, "CmdletBinding")
+	})
+}

@@ -1,0 +1,306 @@
+package scripts
+
+import (
+	"regexp"
+	"strings"
+
+	"adgateway/ps/syntax"
+)
+
+// stepsTold: on every path through a script, each call that changes something
+// comes after a Set-GatewayStep whose label names a change, and is followed by
+// Complete-GatewayStep before the next one and before the end. Functions of the
+// preludes are followed as if they stood in the script. A script that changes
+// nothing tells no steps, and one that does tells its effect.
+func stepsTold(l *library, t *text) []error {
+	if isPrelude(t.file) {
+		return nil // followed from the scripts that call them
+	}
+	s := &steps{library: l, text: t, seen: map[string]bool{}}
+	s.end(t.script, s.scriptBlock(t.script.Block, paths{{label: ""}: true}))
+	called := map[string]bool{}
+	l.reach(t.script.Block, called, map[string]bool{})
+	writes := false
+	for name := range called {
+		writes = writes || l.command(name).Writes()
+	}
+	tells := map[string]bool{}
+	syntax.Walk(t.script, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Command); ok {
+			tells[strings.ToLower(commandName(c))] = true
+		}
+		return true
+	})
+	if !writes && (tells["complete-gatewaystep"] || tells["complete-gatewaychange"]) {
+		s.fault(t.script.Block, "changes nothing, but tells of a change")
+	}
+	if writes && !tells["complete-gatewaychange"] {
+		s.fault(t.script.Block, "changes something, but does not call Complete-GatewayChange")
+	}
+	return s.faults
+}
+
+// point is where a path stands: under which label, and with a change not yet told.
+type point struct {
+	label  string
+	untold string // the cmdlet that changed something
+}
+
+// paths are the points that paths can have come to. None: nothing gets here.
+type paths map[point]bool
+
+func (p paths) with(others paths) paths {
+	out := paths{}
+	for _, set := range []paths{p, others} {
+		for at := range set {
+			out[at] = true
+		}
+	}
+	return out
+}
+
+type steps struct {
+	library *library
+	text    *text
+	labels  map[string]string // what the parameters of the followed function hold
+	active  []string          // functions being followed
+	caught  []paths           // for each open try: where an error can come from
+	call    syntax.Node       // the call in the script that is being followed
+	returns []paths
+	faults  []error
+	seen    map[string]bool
+}
+
+func (s *steps) fault(at syntax.Node, format string, args ...any) {
+	if s.call != nil {
+		at = s.call
+	}
+	err := placed(s.text, at, format, args...)
+	if !s.seen[err.Error()] {
+		s.seen[err.Error()] = true
+		s.faults = append(s.faults, err)
+	}
+}
+
+// end is the end of the script.
+func (s *steps) end(at syntax.Node, p paths) {
+	for point := range p {
+		if point.untold != "" {
+			s.fault(at, "%s is not followed by Complete-GatewayStep", point.untold)
+		}
+	}
+}
+
+func (s *steps) scriptBlock(b *syntax.ScriptBlock, p paths) paths {
+	s.returns = append(s.returns, paths{})
+	for _, part := range []*syntax.Block{b.Begin, b.Process, b.End} {
+		if part != nil {
+			p = s.block(part, p)
+		}
+	}
+	p = p.with(s.returns[len(s.returns)-1])
+	s.returns = s.returns[:len(s.returns)-1]
+	return p
+}
+
+func (s *steps) block(b *syntax.Block, p paths) paths {
+	for _, statement := range b.Statements {
+		p = s.statement(statement, p)
+		if n := len(s.caught); n > 0 {
+			for at := range p {
+				if at.untold == "" { // an error between a change and its step: the change failed
+					s.caught[n-1][at] = true
+				}
+			}
+		}
+	}
+	return p
+}
+
+func (s *steps) statement(n syntax.Statement, p paths) paths {
+	switch n := n.(type) {
+	case *syntax.FunctionDef:
+		return p
+	case *syntax.If:
+		out := paths{}
+		for _, clause := range n.Clauses {
+			p = s.calls(clause.Cond, p)
+			out = out.with(s.block(clause.Body, p))
+		}
+		if n.Else != nil {
+			return out.with(s.block(n.Else, p))
+		}
+		return out.with(p)
+	case *syntax.Switch:
+		p = s.calls(n.Value, p)
+		out := p
+		for _, clause := range n.Clauses {
+			out = out.with(s.block(clause.Body, p))
+		}
+		if n.Default != nil {
+			out = out.with(s.block(n.Default, p))
+		}
+		return out
+	case *syntax.Try:
+		s.caught = append(s.caught, paths{}.with(p))
+		out := s.block(n.Body, p)
+		thrown := s.caught[len(s.caught)-1]
+		s.caught = s.caught[:len(s.caught)-1]
+		for _, catch := range n.Catches {
+			out = out.with(s.block(catch.Body, thrown))
+		}
+		if n.Finally != nil {
+			return s.block(n.Finally, out)
+		}
+		return out
+	case *syntax.Flow:
+		if n.Value != nil {
+			p = s.calls(n.Value, p)
+		}
+		switch n.Kind {
+		case syntax.Return:
+			s.returns[len(s.returns)-1] = s.returns[len(s.returns)-1].with(p)
+			return paths{}
+		case syntax.Throw, syntax.Exit:
+			return paths{}
+		}
+		return p // the next round, or what is behind the loop
+	case *syntax.ForEach:
+		return s.loop(n.In, n.Body, p)
+	case *syntax.For:
+		return s.loop(n.Cond, n.Body, p)
+	case *syntax.While:
+		return s.loop(n.Cond, n.Body, p)
+	case *syntax.DoLoop:
+		return s.loop(n.Cond, n.Body, p)
+	}
+	return s.calls(n, p)
+}
+
+func (s *steps) loop(head syntax.Node, body *syntax.Block, p paths) paths {
+	if head != nil {
+		p = s.calls(head, p)
+	}
+	p = p.with(s.block(body, p))
+	return p.with(s.block(body, p))
+}
+
+// calls follows the commands inside a node, in the order of the text: what a
+// command is given runs before it. Script blocks are for later.
+func (s *steps) calls(n syntax.Node, p paths) paths {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ScriptBlock:
+			return false
+		case *syntax.Block:
+			p = s.block(n, p)
+			return false
+		case *syntax.Command:
+			for _, a := range n.Args {
+				p = s.calls(a, p)
+			}
+			p = s.command(n, p)
+			return false
+		case *syntax.Invoke:
+			if method, _ := literal(n.Name); strings.EqualFold(method, "CommitChanges") { // of a directory entry
+				p = s.write(n, "CommitChanges", p)
+			}
+		}
+		return true
+	})
+	return p
+}
+
+func (s *steps) command(n *syntax.Command, p paths) paths {
+	name := strings.ToLower(commandName(n))
+	switch name {
+	case "stop-gateway":
+		return paths{}
+	case "set-gatewaystep":
+		out := paths{}
+		for at := range p {
+			out[point{s.label(n), at.untold}] = true
+		}
+		return out
+	case "complete-gatewaystep":
+		out := paths{}
+		for at := range p {
+			out[point{label: at.label}] = true
+		}
+		return out
+	}
+	command := s.library.command(name)
+	if command != nil && command.Module != "" && command.Writes() {
+		return s.write(n, command.Name, p)
+	}
+	f, shared := s.library.functions[name]
+	if !shared {
+		return p
+	}
+	for _, active := range s.active {
+		if active == name {
+			return p
+		}
+	}
+	return s.follow(n, name, f, p)
+}
+
+// reading is how a label begins that names no change.
+var reading = regexp.MustCompile(`(?i)^(find|check|read|list|count|discover|report|decode|run)\b`)
+
+func (s *steps) write(n syntax.Node, name string, p paths) paths {
+	out := paths{}
+	for at := range p {
+		switch {
+		case at.untold != "":
+			s.fault(n, "%s comes before %s is told by Complete-GatewayStep", name, at.untold)
+		case at.label == "":
+			s.fault(n, "%s comes without a Set-GatewayStep that names it", name)
+		case reading.MatchString(at.label):
+			s.fault(n, "%s runs under the label '%s', which names no change", name, at.label)
+		}
+		out[point{at.label, name}] = true
+	}
+	return out
+}
+
+// follow goes through a function as if it stood in place of its call.
+func (s *steps) follow(n *syntax.Command, name string, f *function, p paths) paths {
+	outer, outerCall := s.labels, s.call
+	labels := map[string]string{}
+	for i, a := range n.Args {
+		if param, ok := a.(*syntax.CommandParam); ok && i+1 < len(n.Args) {
+			labels[strings.ToLower(param.Name)] = s.value(n.Args[i+1])
+		}
+	}
+	if s.call == nil {
+		s.call = n
+	}
+	s.labels = labels
+	s.active = append(s.active, name)
+	p = s.scriptBlock(f.body, p)
+	s.active = s.active[:len(s.active)-1]
+	s.labels, s.call = outer, outerCall
+	return p
+}
+
+// label is what a Set-GatewayStep names.
+func (s *steps) label(n *syntax.Command) string {
+	for i, a := range n.Args {
+		if param, ok := a.(*syntax.CommandParam); ok && strings.EqualFold(param.Name, "Label") && i+1 < len(n.Args) {
+			return s.value(n.Args[i+1])
+		}
+	}
+	return ""
+}
+
+// value is a constant text, maybe one that the followed function was given.
+func (s *steps) value(n syntax.Node) string {
+	if text, ok := literal(n); ok {
+		return text
+	}
+	if v, ok := soleOf(n).(*syntax.Variable); ok {
+		return s.labels[strings.ToLower(v.Name)]
+	}
+	return ""
+}

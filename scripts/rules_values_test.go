@@ -1,0 +1,271 @@
+package scripts
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"adgateway/ps/syntax"
+)
+
+// valuesBare: what is serialised holds no wrapped value. It looks at the entries
+// of every [ordered] literal, at what is assigned to keys of a variable that
+// holds such a literal or the result of a ConvertTo-Gateway function, and at the
+// hashtables given to -Before and -After. A value is bare that is
+//   - a cast to text, truth or number, or to arrays of these;
+//   - a literal, $true, $false, $null;
+//   - the result of an operator that makes a new value of bare ones, or a truth;
+//   - an array or a dictionary of bare values, a record of the preludes;
+//   - what ToArray of a list gives, for the frames of the prelude (facts-5.1 I59);
+//   - a parameter of such a type, or a variable of the same function all of
+//     whose values are bare.
+func valuesBare(_ *library, t *text) []error {
+	var faults []error
+	for _, s := range scopes(t) {
+		b := &bareness{scope: s, asked: map[string]bool{}}
+		held := b.serialised(t)
+		check := func(at syntax.Node, key string, value syntax.Node) {
+			if !b.bare(value) {
+				faults = append(faults, placed(t, at, "the value of '%s' is serialised without a cast", key))
+			}
+		}
+		s.walk(func(n syntax.Node) {
+			switch n := n.(type) {
+			case *syntax.Cast:
+				if strings.EqualFold(n.Type.Name, "ordered") {
+					entries(n.Operand, check)
+				}
+			case *syntax.Assignment:
+				name, key, isKey := target(n.Target)
+				if isKey && held[strings.ToLower(name)] {
+					check(n, key, n.Value)
+				}
+				if !isKey && held[strings.ToLower(name)] {
+					if _, isCast := sole(n.Value).(*syntax.Cast); !isCast {
+						entries(n.Value, check)
+					}
+				}
+			case *syntax.Command:
+				for _, value := range audited(n) {
+					if hash, ok := sole(value).(*syntax.Hash); ok {
+						entries(hash, check)
+					}
+				}
+			}
+		})
+	}
+	return faults
+}
+
+// entries calls check for the entries of a hashtable literal.
+func entries(n syntax.Node, check func(at syntax.Node, key string, value syntax.Node)) {
+	hash := hashOf(n)
+	if hash == nil {
+		return
+	}
+	for _, entry := range hash.Entries {
+		key, _ := literal(entry.Key)
+		check(entry, key, entry.Value)
+	}
+}
+
+// audited are the values a command is given as -Before and -After.
+func audited(command *syntax.Command) []syntax.Node {
+	var out []syntax.Node
+	for i, a := range command.Args {
+		param, ok := a.(*syntax.CommandParam)
+		if ok && i+1 < len(command.Args) && (strings.EqualFold(param.Name, "Before") || strings.EqualFold(param.Name, "After")) {
+			out = append(out, command.Args[i+1])
+		}
+	}
+	return out
+}
+
+// bareness follows values through one scope.
+type bareness struct {
+	scope *scope
+	asked map[string]bool
+}
+
+// serialised are the variables whose entries are serialised.
+func (b *bareness) serialised(t *text) map[string]bool {
+	held := map[string]bool{}
+	for name, values := range b.scope.values {
+		for _, value := range values {
+			cast, ok := sole(value).(*syntax.Cast)
+			if ok && strings.EqualFold(cast.Type.Name, "ordered") || strings.HasPrefix(strings.ToLower(commandOf(value)), "convertto-gateway") {
+				held[name] = true
+			}
+		}
+	}
+	b.scope.walk(func(n syntax.Node) {
+		if command, ok := n.(*syntax.Command); ok {
+			for _, value := range audited(command) {
+				if v, ok := sole(value).(*syntax.Variable); ok && v.Scope == "" {
+					held[strings.ToLower(v.Name)] = true
+				}
+			}
+		}
+	})
+	return held
+}
+
+// commandOf is the name of the only command of a value.
+func commandOf(value syntax.Node) string {
+	p, ok := value.(*syntax.Pipeline)
+	if !ok || len(p.Elements) != 1 {
+		return ""
+	}
+	if c, ok := p.Elements[0].(*syntax.Command); ok {
+		return commandName(c)
+	}
+	return ""
+}
+
+// bareTypes are those that are serialised as they are.
+var bareTypes = []string{
+	"string", "bool", "int", "long", "double", "decimal", "string[]", "bool[]", "int[]", "long[]", "ordered",
+}
+
+// givenTypes are those of parameters that hold bare values besides.
+var givenTypes = []string{"switch", "hashtable", "collections.idictionary"}
+
+func (b *bareness) bare(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Pipeline:
+		name := strings.ToLower(commandOf(n))
+		if strings.HasPrefix(name, "convertto-gateway") || name == "get-gatewayerrorinfo" {
+			return true // a record, checked where it is made
+		}
+		if len(n.Elements) != 1 {
+			return false
+		}
+		e, ok := n.Elements[0].(*syntax.ExprElement)
+		return ok && b.bare(e.Expr)
+	case *syntax.String, *syntax.ExpandString, *syntax.Number:
+		return true
+	case *syntax.Cast:
+		return slices.Contains(bareTypes, bareType(n.Type.String()))
+	case *syntax.Paren:
+		return b.bare(n.Inner)
+	case *syntax.ArrayExpr:
+		return !slices.ContainsFunc(n.Body.Statements, func(s syntax.Statement) bool { return !b.bare(s) })
+	case *syntax.ArrayLiteral:
+		return !slices.ContainsFunc(n.Items, func(e syntax.Expr) bool { return !b.bare(e) })
+	case *syntax.Hash:
+		return !slices.ContainsFunc(n.Entries, func(e *syntax.HashEntry) bool { return !b.bare(e.Value) })
+	case *syntax.Unary:
+		return n.Op == syntax.Not || n.Op == syntax.Bang || b.bare(n.Operand)
+	case *syntax.Binary:
+		return b.operator(n)
+	case *syntax.Invoke:
+		method, _ := literal(n.Name)
+		return strings.EqualFold(method, "ToArray") && len(n.Args) == 0
+	case *syntax.Variable:
+		return b.variable(n)
+	}
+	return false
+}
+
+func (b *bareness) operator(n *syntax.Binary) bool {
+	switch n.Op {
+	case syntax.And, syntax.Or, syntax.Xor, syntax.Contains, syntax.NotContains, syntax.In, syntax.NotIn, syntax.Is, syntax.IsNot, syntax.Format, syntax.Join:
+		return true
+	case syntax.Add, syntax.Sub, syntax.Mul, syntax.Div, syntax.Mod, syntax.BitAnd, syntax.BitOr, syntax.BitXor, syntax.ShiftLeft, syntax.ShiftRight:
+		return b.bare(n.Left) && b.bare(n.Right)
+	case syntax.As:
+		return false
+	}
+	return b.bare(n.Left) // of a list, a comparison gives the items that compare so
+}
+
+func (b *bareness) variable(v *syntax.Variable) bool {
+	name := strings.ToLower(v.Name)
+	if v.Scope == "script" {
+		return true // the prelude's state, which only its own functions fill
+	}
+	if slices.Contains([]string{"true", "false", "null"}, name) {
+		return true
+	}
+	if b.asked[name] {
+		return true
+	}
+	if b.scope.other[name] || len(b.scope.rounds[name]) > 0 {
+		return false
+	}
+	param, isParam := b.scope.params[name]
+	if isParam && !slices.Contains(bareTypes, bareType(typeOf(param))) && !slices.Contains(givenTypes, bareType(typeOf(param))) {
+		return false
+	}
+	if isParam {
+		return true // what is assigned to a typed parameter is cast, too
+	}
+	b.asked[name] = true
+	defer delete(b.asked, name)
+	return len(b.scope.values[name]) > 0 && !slices.ContainsFunc(b.scope.values[name], func(n syntax.Node) bool { return !b.bare(n) })
+}
+
+var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|credential|passphrase|apikey|token`)
+
+// secretsKept: a parameter named like a secret is a securestring, or a switch
+// about one; a securestring goes nowhere but into a parameter of its own type or
+// a comparison with $null; nothing turns one into text. Only the request loop
+// makes them.
+func secretsKept(_ *library, t *text) []error {
+	var faults []error
+	for _, s := range scopes(t) {
+		allowed := map[*syntax.Variable]bool{}
+		for _, c := range t.calls {
+			for _, way := range c.ways {
+				for _, a := range way {
+					if v, ok := soleOf(a.value).(*syntax.Variable); ok && c.command != nil {
+						if p := c.command.Param(a.name); p != nil && strings.EqualFold(p.Type, "SecureString") {
+							allowed[v] = true
+						}
+					}
+				}
+			}
+		}
+		s.walk(func(n syntax.Node) {
+			switch n := n.(type) {
+			case *syntax.Param:
+				allowed[n.Name] = true
+				if typ := typeOf(n); secretName.MatchString(n.Name.Name) && !slices.Contains([]string{"securestring", "bool", "switch"}, typ) {
+					faults = append(faults, placed(t, n, "the parameter %s is a plain [%s]", n.Name.Name, typ))
+				}
+			case *syntax.Binary:
+				for _, pair := range [][2]syntax.Expr{{n.Left, n.Right}, {n.Right, n.Left}} {
+					if v, ok := sole(pair[0]).(*syntax.Variable); ok && isVariable(pair[1], "null") {
+						allowed[v] = true
+					}
+				}
+			case *syntax.TypeName:
+				if slices.Contains(secretTypes, bareType(n.Name)) && s.function != "Invoke-GatewayRequest" {
+					faults = append(faults, placed(t, n, "[%s] turns secrets into text or text into secrets", n.Name))
+				}
+			}
+		})
+		s.walk(func(n syntax.Node) {
+			v, ok := n.(*syntax.Variable)
+			if !ok || allowed[v] {
+				return
+			}
+			param := s.params[strings.ToLower(v.Name)]
+			if param != nil && typeOf(param) == "securestring" {
+				faults = append(faults, placed(t, v, "$%s is a secret, and goes where none is expected", v.Name))
+			}
+		})
+	}
+	return faults
+}
+
+var secretTypes = []string{
+	"net.networkcredential", "runtime.interopservices.marshal", "management.automation.pscredential", "pscredential",
+}
+
+func soleOf(n syntax.Node) syntax.Expr {
+	if n == nil {
+		return nil
+	}
+	return sole(n)
+}
