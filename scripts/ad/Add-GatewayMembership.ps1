@@ -30,7 +30,8 @@ if ($absent -and $MemberClass -eq 'group') {
         Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message "The group '$memberDn' cannot be a member of itself."
     }
     if (Test-GatewayMemberOf -MemberDn $groupDn -GroupDn $memberDn -Server $Server -Chain) {
-        $message = "The group '$groupDn' is nested in '$memberDn' already: adding it the other way round would form a ring."
+        $ring = "The group '$groupDn' is nested in '$memberDn' already: adding it the other way round would form a ring."
+        Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message $ring
         Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message $message
     }
 }
