@@ -106,7 +106,7 @@ func TestWhatComesBetween(t *testing.T) {
 	t.Run("a child appears in an empty OU", func(t *testing.T) {
 		s := s.in(t)
 		f.before("Remove-ADOrganizationalUnit", func(int) { s.add("CN=late,"+protectedOU, "container") })
-		s.onlyChanged(removeOU(protectedOU, "Force", "true"), http.StatusConflict, "not_empty", "+ CN=late,"+protectedOU)
+		s.onlyChanged(removeOU(protectedOU, "Force", "true"), http.StatusConflict, "not_empty", "AD:8213", "+ CN=late,"+protectedOU)
 		f.before("Remove-ADOrganizationalUnit", nil)
 		require.NoError(t, s.dc1().Delete(ctx, "CN=late,"+protectedOU))
 	})
@@ -117,7 +117,7 @@ func TestWhatComesBetween(t *testing.T) {
 				s.add("OU=Protected empty,"+emptyOU, "organizationalUnit")
 			}
 		})
-		s.onlyChanged(moveOU(protectedOU, emptyOU), http.StatusConflict, "conflict", "+ OU=Protected empty,"+emptyOU)
+		s.onlyChanged(moveOU(protectedOU, emptyOU), http.StatusConflict, "conflict", "AD:8305", "+ OU=Protected empty,"+emptyOU)
 		f.before("Move-ADObject", nil)
 		assert.Equal(t, true, s.ok(readOU(protectedOU), http.StatusOK)["protected"])
 		f.before("Rename-ADObject", func(call int) {
@@ -125,24 +125,24 @@ func TestWhatComesBetween(t *testing.T) {
 				s.add("OU=Late,"+corpOU, "organizationalUnit")
 			}
 		})
-		s.onlyChanged(renameOU(protectedOU, "Late"), http.StatusConflict, "conflict", "+ OU=Late,"+corpOU)
+		s.onlyChanged(renameOU(protectedOU, "Late"), http.StatusConflict, "conflict", "AD:8305", "+ OU=Late,"+corpOU)
 		f.before("New-ADOrganizationalUnit", func(int) { s.add("OU=Later,"+corpOU, "organizationalUnit") })
-		s.onlyChanged(makeOU("Later", corpOU), http.StatusConflict, "conflict", "+ OU=Later,"+corpOU)
+		s.onlyChanged(makeOU("Later", corpOU), http.StatusConflict, "conflict", "AD:8305", "+ OU=Later,"+corpOU)
 		f.before("Rename-ADObject", func(call int) {
 			if call == 1 {
 				s.add("CN=LATE,"+serversOU, "container")
 			}
 		})
-		s.onlyChanged(renameComputer("WEB1", "LATE"), http.StatusConflict, "conflict", "+ CN=LATE,"+serversOU)
+		s.onlyChanged(renameComputer("WEB1", "LATE"), http.StatusConflict, "conflict", "AD:8305", "+ CN=LATE,"+serversOU)
 		f.before("Rename-ADObject", nil)
 		assert.Equal(t, "WEB1$", s.ok(readComputer("WEB1"), http.StatusOK)["samName"])
 		f.before("New-ADComputer", func(int) { s.add("CN=LATE2,"+serversOU, "computer", "sAMAccountName", "LATE2$") })
-		s.onlyChanged(register("LATE2"), http.StatusConflict, "conflict", "+ CN=LATE2,"+serversOU)
+		s.onlyChanged(register("LATE2"), http.StatusConflict, "conflict", "AD:1316", "+ CN=LATE2,"+serversOU)
 	})
 	t.Run("a key appears below a computer", func(t *testing.T) {
 		s := s.in(t)
 		f.before("Remove-ADComputer", func(int) { s.add("CN=Key,CN=WEB2,"+serversOU, "msFVE-RecoveryInformation", recoveryKey...) })
-		s.onlyChanged(removeComputer("WEB2"), http.StatusConflict, "not_empty", "+ CN=Key,CN=WEB2,"+serversOU)
+		s.onlyChanged(removeComputer("WEB2"), http.StatusConflict, "not_empty", "AD:8213", "+ CN=Key,CN=WEB2,"+serversOU)
 		f.before("Remove-ADComputer", nil)
 	})
 	t.Run("a computer goes", func(t *testing.T) {
@@ -160,14 +160,15 @@ func TestWhatComesBetween(t *testing.T) {
 	})
 }
 
-// onlyChanged sends a request that must be refused, where something else has
-// made one change meanwhile.
-func (s *system) onlyChanged(c call, status int, code, change string) {
+// onlyChanged sends a request that the directory must refuse with its code
+// (facts D2, E43, E46), where something else has made one change meanwhile.
+func (s *system) onlyChanged(c call, status int, code, directoryCode, change string) {
 	s.t.Helper()
 	start := s.snapshot()
 	a := s.do(c)
 	require.Equal(s.t, status, a.status, "%s", a.body)
 	assert.Equal(s.t, code, a.envelope.Error.Code)
+	assert.Equal(s.t, directoryCode, a.envelope.Error.DirectoryCode)
 	assert.Equal(s.t, "none", a.envelope.Error.Outcome)
 	assert.Equal(s.t, []string{change}, start.Compare(s.snapshot()))
 }

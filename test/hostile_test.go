@@ -92,8 +92,9 @@ func TestHostileValues(t *testing.T) {
 			})
 		}
 	}
-	assert.NotContains(t, s.log.String(), `"code":"internal"`)
-	assert.NotContains(t, s.log.String(), "panic")
+	for _, bad := range []string{`"code":"internal"`, "panic"} { // the log is too long to be shown
+		assert.False(t, strings.Contains(s.log.String(), bad), "%s is in the log", bad)
+	}
 }
 
 // guard holds that nothing stays changed. Most requests write nothing at all,

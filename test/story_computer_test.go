@@ -79,6 +79,13 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	assert.Equal(t, "Story-PC1$", made["samName"])
 	assert.Equal(t, retiredOU, made["path"])
 	assert.Equal(t, []any{"Told; $(x)", true, nil, nil}, []any{made["description"], made["enabled"], made["operatingSystem"], made["lastLogon"]})
+	// An enabled workstation account with a password nobody knows (facts E47, H18).
+	o := s.stored(made["distinguishedName"].(string), "userAccountControl", "primaryGroupID", "pwdLastSet")
+	control, _ := o.Int("userAccountControl")
+	group, _ := o.Int("primaryGroupID")
+	set, _ := o.Int("pwdLastSet")
+	assert.Equal(t, []int64{4096, 515}, []int64{control, group})
+	assert.Positive(t, set)
 	for _, name := range []string{"story-pc1", "Story-PC1$", made["guid"].(string), "{" + made["guid"].(string) + "}", made["distinguishedName"].(string)} {
 		assert.Equal(t, made, s.ok(readComputer(name), http.StatusOK), name)
 		exists := s.done(http.StatusOK, http.MethodGet, computer(name)+"/Exists", nil)
