@@ -149,18 +149,25 @@ func (e *entry) refresh(names []any) error {
 	for _, name := range texts {
 		loaded := &attributeCache{name: name}
 		for _, value := range o.Values(name) {
-			n, isNumber := value.(int64)
-			switch _, isText := value.(string); {
-			case isNumber && n >= math.MinInt32 && n <= math.MaxInt32:
-				value = int32(n)
-			case isNumber || !isText && value != true && value != false:
-				return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not know the values of %s in a directory entry", name)
+			switch v := value.(type) {
+			case string, bool, int32:
+			case int64:
+				if v < math.MinInt32 || v > math.MaxInt32 {
+					return notInAnEntry(name)
+				}
+				value = int32(v)
+			default:
+				return notInAnEntry(name)
 			}
 			loaded.items = append(loaded.items, value)
 		}
 		e.cache[fold(name)] = loaded
 	}
 	return nil
+}
+
+func notInAnEntry(name string) error {
+	return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not know the values of %s in a directory entry", name)
 }
 
 // property is one attribute; it is loaded when it was not yet.
