@@ -142,10 +142,12 @@ var framework = sync.OnceValue(func() map[string]bool {
 const maxColumns = 160
 
 // laidOut: ASCII, LF, no tab, no blank at the end, no wide line; a comment on
-// top; each script and function with [CmdletBinding()] and a param block.
+// top, and on every function; each script and function with [CmdletBinding()] and
+// a param block.
 func laidOut(_ *library, t *text) []error {
 	var faults []error
 	source := t.script.Text
+	lines := append([]string{""}, strings.Split(source, "\n")...)
 	if !strings.HasPrefix(source, "# ") {
 		faults = append(faults, fmt.Errorf("%s:1:1: does not begin with a comment that says what it does", t.file))
 	}
@@ -170,8 +172,12 @@ func laidOut(_ *library, t *text) []error {
 		faults = append(faults, fmt.Errorf("%s: needs [CmdletBinding()] and a param block", t.file))
 	}
 	syntax.Walk(t.script, func(n syntax.Node) bool {
-		if f, ok := n.(*syntax.FunctionDef); ok && !bindable(f.Body) {
+		f, ok := n.(*syntax.FunctionDef)
+		if ok && !bindable(f.Body) {
 			faults = append(faults, placed(t, n, "%s needs [CmdletBinding()] and a param block", f.Name))
+		}
+		if ok && !strings.HasPrefix(lines[f.From.Line-1], "# ") {
+			faults = append(faults, placed(t, n, "%s needs a comment that says what it does", f.Name))
 		}
 		return true
 	})

@@ -34,6 +34,7 @@ var rules = []rule{
 	{"values", "facts-5.1 K6, I58: a wrapped value is serialised as an object", valuesBare},
 	{"secrets", "facts-5.1 K3, I44: plain arguments are logged", secretsKept},
 	{"steps", "facts G9: each change is told, so that a cut-off request can be settled", stepsTold},
+	{"undo", "design: a failed step undoes the earlier ones, after their script has ended", undoSound},
 	{"layout", "facts-5.1 I75, I8: Windows PowerShell reads a file without BOM as ANSI", laidOut},
 }
 
