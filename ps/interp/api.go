@@ -41,15 +41,20 @@ type Console struct {
 // again from the last line that [Console]::In.ReadLine returned, so that a
 // session whose Run serves requests in a loop has them for each request.
 // A field that is zero takes its value from [DefaultLimits].
+//
+// AllocBytes bounds what one request makes. What it keeps cannot be told from
+// what others keep, so HeapBytes is the last resort: it ends a request that has
+// made so much itself while the process grew by so much, garbage left out.
+// Nobody is ended for the memory of another session.
 type Limits struct {
 	Steps         int64         // statements, calls and loop rounds
 	CallDepth     int           // functions and script blocks inside each other
 	PipelineDepth int           // commands in one pipeline
 	OutputBytes   int64         // written to the console
-	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element)
+	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element); at most dotnet.MaxStringLength
 	RegexBytes    int64         // longest text a regular expression is applied to: it cannot be stopped between matches
-	AllocBytes    int64         // of all values made by operators and methods together
-	HeapBytes     int64         // growth of the process's heap, looked at now and then
+	AllocBytes    int64         // of all values the request makes together, kept or not
+	HeapBytes     int64         // growth of the process's heap, looked at now and then; ends who has made as much himself
 	WallTime      time.Duration // time spent, waiting for input excluded
 }
 
@@ -60,10 +65,10 @@ var DefaultLimits = Limits{
 	CallDepth:     1000,
 	PipelineDepth: 64,
 	OutputBytes:   1 << 30,
-	ValueBytes:    64 << 20,
+	ValueBytes:    int64(dotnet.MaxStringLength),
 	RegexBytes:    1 << 20,
 	AllocBytes:    64 << 30,
-	HeapBytes:     1 << 30,
+	HeapBytes:     2 << 30,
 	WallTime:      5 * time.Minute,
 }
 

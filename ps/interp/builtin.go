@@ -383,7 +383,7 @@ func addMember(inv *invocation, out sink) (stage, error) {
 
 // addNote adds a note property to an object that can carry one.
 func (f *frame) addNote(inv *invocation, v any, name string, value any, force bool) error {
-	if err := f.charge(64); err != nil {
+	if err := f.charge(160); err != nil {
 		return err
 	}
 	var props *dotnet.Props

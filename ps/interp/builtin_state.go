@@ -173,7 +173,7 @@ func (inv *invocation) assign(sc *scope, name string, value any) error {
 	if automatic(lower(name)) != nil {
 		return notWritable(name)
 	}
-	if err := inv.f.charge(64); err != nil {
+	if err := inv.f.charge(160); err != nil {
 		return err
 	}
 	sym := intern(name)
@@ -242,6 +242,9 @@ func setItem(inv *invocation, _ sink) error {
 	drive, name, ok := strings.Cut(path, ":")
 	switch {
 	case ok && strings.EqualFold(drive, "function"):
+		if err := inv.f.charge(600); err != nil {
+			return err
+		}
 		return inv.f.s.setFunctionItem(inv.f.scope, name, inv.get("Value"))
 	case ok && strings.EqualFold(drive, "variable"):
 		return inv.assign(inv.f.scope, name, inv.get("Value"))

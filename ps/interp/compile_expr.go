@@ -220,7 +220,7 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 		if ordered {
 			table = dotnet.NewOrdered()
 		}
-		if err := f.charge(64 * len(entries)); err != nil {
+		if err := f.charge(64 + 64*len(entries)); err != nil {
 			return nil, err
 		}
 		for i := range entries {

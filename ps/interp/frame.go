@@ -3,6 +3,7 @@ package interp
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
@@ -77,6 +78,7 @@ type meter struct {
 	output   int64
 	heap     int64 // of the process when the request began
 	nextLook int64 // at the heap, when so much is allocated
+	nextGC   int64 // before the heap is blamed, when so much is allocated
 	deadline time.Time
 	timer    *time.Timer // sets late and stop at the deadline
 	stop     atomic.Bool // the context is done, or the time is over
@@ -103,7 +105,9 @@ func (f *frame) step(at *place) error {
 	return nil
 }
 
-// look checks what is too dear to check at every step: the heap.
+// look checks what is too dear to check at every step: the heap. It is the whole
+// process's, so a request that has made less than the limit itself is not to
+// blame; garbage that waits for its collection is nobody's.
 func (s *Session) look(at *place) error {
 	m := &s.meter
 	m.nextLook = m.alloc + lookEvery
@@ -111,10 +115,16 @@ func (s *Session) look(at *place) error {
 	if m.heap < 0 {
 		m.heap = now
 	}
-	if now-m.heap > s.limits.HeapBytes {
-		return &LimitError{Limit: "HeapBytes", Line: at.line()}
+	limit := s.limits.HeapBytes
+	if now-m.heap <= limit || m.alloc < max(limit, m.nextGC) {
+		return nil
 	}
-	return nil
+	m.nextGC = m.alloc + limit/4
+	runtime.GC()
+	if heapBytes()-m.heap <= limit {
+		return nil
+	}
+	return &LimitError{Limit: "HeapBytes", Line: at.line()}
 }
 
 func (s *Session) cancelled(at *place) error {
@@ -166,7 +176,7 @@ func (f *frame) chargeValue(v any) error {
 func (s *Session) resetMeter() {
 	m := &s.meter
 	m.steps, m.alloc, m.output = 0, 0, 0
-	m.heap, m.nextLook = -1, lookEvery
+	m.heap, m.nextLook, m.nextGC = -1, lookEvery, 0
 	m.deadline = time.Now().Add(s.limits.WallTime)
 	if m.late.Swap(false) {
 		m.stop.Store(s.ctx.Err() != nil)

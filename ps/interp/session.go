@@ -52,7 +52,7 @@ func (l Limits) withDefaults() Limits {
 		CallDepth:     int(pick(int64(l.CallDepth), int64(d.CallDepth))),
 		PipelineDepth: int(pick(int64(l.PipelineDepth), int64(d.PipelineDepth))),
 		OutputBytes:   pick(l.OutputBytes, d.OutputBytes),
-		ValueBytes:    pick(l.ValueBytes, d.ValueBytes),
+		ValueBytes:    min(pick(l.ValueBytes, d.ValueBytes), int64(dotnet.MaxStringLength)),
 		RegexBytes:    pick(l.RegexBytes, d.RegexBytes),
 		AllocBytes:    pick(l.AllocBytes, d.AllocBytes),
 		HeapBytes:     pick(l.HeapBytes, d.HeapBytes),

@@ -102,8 +102,11 @@ type LimitError struct {
 // Error says which limit.
 func (e *LimitError) Error() string { return "limit exceeded: " + e.What }
 
-// Limits of single operations. Set them before the first evaluation.
+// Limits of single operations, the same for all: they keep one operation from
+// taking all memory before the caller can count its result. A caller that wants
+// less counts what the operations give (package interp does, by session).
+// Set them before the first evaluation.
 var (
-	MaxStringLength = 64 << 20 // UTF-16 units (or bytes of UTF-8) of one string
-	MaxArrayLength  = 16 << 20 // items of one array
+	MaxStringLength = 64 << 20             // UTF-16 units (or bytes of UTF-8) of one string
+	MaxArrayLength  = MaxStringLength / 16 // items of one collection, 16 bytes each
 )

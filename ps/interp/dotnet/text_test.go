@@ -94,7 +94,7 @@ func TestLike(t *testing.T) {
 	assert.False(t, Like("abc", "A*", true))
 	start := time.Now()
 	Like(strings.Repeat("a", 20000), strings.Repeat("*a", 200)+"b", false)
-	assert.Less(t, time.Since(start), 5*time.Second)
+	assert.Less(t, time.Since(start), 30*time.Second, "goes on for ever")
 }
 
 func FuzzLike(f *testing.F) {
