@@ -191,7 +191,12 @@ func TestControllersAndPrivilegedComputers(t *testing.T) {
 
 func TestWhatLiesBelowAComputer(t *testing.T) {
 	s := newSystem(t, sim.Options{Seed: 1})
-	a := s.do(removeComputer("PRINT1"))
+	queue := "CN=PRINT1-Colour,CN=PRINT1," + serversOU
+	require.NoError(t, s.dc1().SetProtected(context.Background(), queue, true))
+	a := s.refused(removeComputer("PRINT1"), http.StatusConflict, "protected")
+	assert.Contains(t, a.envelope.Output, queue)
+	require.NoError(t, s.dc1().SetProtected(context.Background(), queue, false))
+	a = s.do(removeComputer("PRINT1"))
 	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
 	assert.Contains(t, a.envelope.Output, "The computer 'PRINT1' was removed together with ")
 	assert.Contains(t, a.envelope.Output, "'CN=PRINT1-Laser 4,CN=PRINT1,"+serversOU+"'")

@@ -14,7 +14,7 @@ $record = ConvertTo-GatewayComputer -Computer @($computer)
 $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid ([string]$computer.ObjectGUID) -Server $Server
 
 # Guard.
-$bar = Get-GatewayComputerBar -Computer $computer -Blocking $children.blocking
+$bar = Get-GatewayComputerBar -Computer $computer -Children $children
 if ($bar.code -ne '') { Stop-Gateway -Code $bar.code -Arg 'Identity' -Message $bar.message }
 Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
 

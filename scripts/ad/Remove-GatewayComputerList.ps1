@@ -44,7 +44,7 @@ foreach ($match in $matching) {
     $computer = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $properties -Server $Server -Arg 'WildCard' -Quiet -Write
     if ($null -eq $computer) { continue }
     $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid $guid -Server $Server
-    $bar = Get-GatewayComputerBar -Computer $computer -Blocking $children.blocking
+    $bar = Get-GatewayComputerBar -Computer $computer -Children $children
     if ($bar.code -eq '' -and -not $Privileged -and [string]$computer.adminCount -eq '1') {
         $bar = @{ code = 'forbidden'; message = "Removing '$([string]$computer.DistinguishedName)' needs the scope 'privileged'." }
     }

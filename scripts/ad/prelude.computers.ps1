@@ -58,22 +58,26 @@ function Find-GatewayComputer {
     $found
 }
 
-# The objects below a computer, told apart: what goes with it, and what would be lost and blocks its
-# removal, recovery information above all (facts E50).
+# The objects below a computer, told apart: what goes with it, and what blocks its removal, because it
+# would be lost, recovery information above all (facts E50), or because it is protected.
 function Get-GatewayComputerChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
     $going = New-Object -TypeName 'System.Collections.Generic.List[object]'
     $blocking = New-Object -TypeName 'System.Collections.Generic.List[string]'
-    foreach ($child in @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $Dn -Server $Server)) {
+    $guarded = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    $search = @{ Class = 'any'; Filter = '(objectClass=*)'; Base = $Dn; Server = $Server }
+    foreach ($child in @(Get-GatewayObject -Property 'ProtectedFromAccidentalDeletion' @search)) {
         if ([string]$child.ObjectGUID -eq $Guid) { continue }
-        if (@('serviceConnectionPoint', 'printQueue') -contains [string]$child.ObjectClass) {
-            $going.Add($child)
-        } else {
+        if (@('serviceConnectionPoint', 'printQueue') -notcontains [string]$child.ObjectClass) {
             $blocking.Add([string]$child.DistinguishedName)
+        } elseif ([bool]$child.ProtectedFromAccidentalDeletion) {
+            $guarded.Add([string]$child.DistinguishedName)
+        } else {
+            $going.Add($child)
         }
     }
-    @{ going = $going.ToArray(); blocking = $blocking.ToArray() }
+    @{ going = $going.ToArray(); blocking = $blocking.ToArray(); guarded = $guarded.ToArray() }
 }
 
 # Says why a computer may not be removed: a code of the API and a sentence; code '' when it may.
@@ -81,7 +85,7 @@ function Get-GatewayComputerBar {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Computer,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Blocking
+        [Parameter(Mandatory)] [hashtable] $Children
     )
     $dn = [string]$Computer.DistinguishedName
     if (Test-GatewayController -Computer $Computer) {
@@ -93,9 +97,13 @@ function Get-GatewayComputerBar {
     if ([bool]$Computer.ProtectedFromAccidentalDeletion) {
         return @{ code = 'protected'; message = "The computer '$dn' is protected from accidental deletion. Lift the protection first." }
     }
-    if ($Blocking.Length -gt 0) {
-        $names = @(foreach ($name in $Blocking) { "'" + $name + "'" }) -join ', '
+    if ($Children.blocking.Length -gt 0) {
+        $names = @(foreach ($name in $Children.blocking) { "'" + $name + "'" }) -join ', '
         return @{ code = 'not_empty'; message = "The computer '$dn' has objects below it that would be lost: $names." }
+    }
+    if ($Children.guarded.Length -gt 0) {
+        $names = @(foreach ($name in $Children.guarded) { "'" + $name + "'" }) -join ', '
+        return @{ code = 'protected'; message = "The computer '$dn' has objects below it that are protected from accidental deletion: $names." }
     }
     @{ code = ''; message = '' }
 }
