@@ -251,6 +251,8 @@ func (s *system) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, 
 		if p.Name == "NewUsername" {
 			assert.Equal(s.t, value, a.envelope.Result[0]["username"], name)
 		}
+		// A display name that an update left equal to the new name follows back.
+		g.changedOnly(s, sampleUserDN, name)
 	case "user.resetPassword":
 		g.changedOnly(s, sampleUserDN, name)
 	case "user.disable", "user.enable", "user.unlock":
