@@ -44,7 +44,13 @@ func arg(way []argument, name string) (argument, bool) {
 // followed through the statements of one function: it must be given a hashtable
 // literal there, and be added to by constant keys only.
 func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet) []*call {
-	t := &tracer{command: command}
+	t := &tracer{command: command, splatted: map[string]bool{}}
+	syntax.Walk(script, func(n syntax.Node) bool {
+		if v, ok := n.(*syntax.Variable); ok && v.Splat {
+			t.splatted[strings.ToLower(v.Name)] = true
+		}
+		return true
+	})
 	t.scriptBlock(script.Block, tables{})
 	return t.calls
 }
@@ -105,6 +111,7 @@ func join(a, b tables) tables {
 // tracer walks the statements of a text in the order they run.
 type tracer struct {
 	command  func(name string) *cmdlets.Cmdlet
+	splatted map[string]bool // the variables worth following, by name in lower case
 	function string
 	calls    []*call
 }
@@ -145,7 +152,7 @@ func (t *tracer) statement(s syntax.Statement, at tables) tables {
 	case *syntax.Assignment:
 		t.nested(s.Value, at)
 		t.nested(s.Target, at)
-		assign(s, at)
+		t.assign(s, at)
 		return at
 	case *syntax.If:
 		var out tables
@@ -343,12 +350,12 @@ func commandName(command *syntax.Command) string {
 }
 
 // assign follows an assignment to a variable, or to a key of one.
-func assign(s *syntax.Assignment, at tables) {
+func (t *tracer) assign(s *syntax.Assignment, at tables) {
 	name, key, isKey := target(s.Target)
-	if name == "" {
+	name = strings.ToLower(name)
+	if !t.splatted[name] {
 		return
 	}
-	name = strings.ToLower(name)
 	if isKey {
 		held, known := at[name]
 		switch {
@@ -357,8 +364,8 @@ func assign(s *syntax.Assignment, at tables) {
 			delete(at, name)
 		default:
 			var after []table
-			for _, t := range held {
-				after = append(after, t.with(key, s.Value))
+			for _, entries := range held {
+				after = append(after, entries.with(key, s.Value))
 			}
 			at[name] = after
 		}
@@ -366,15 +373,15 @@ func assign(s *syntax.Assignment, at tables) {
 	}
 	delete(at, name)
 	if hash := hashOf(s.Value); hash != nil && s.Op == syntax.Assign {
-		var t table
+		var entries table
 		for _, entry := range hash.Entries {
 			key, ok := literal(entry.Key)
 			if !ok {
 				return
 			}
-			t = t.with(key, entry.Value)
+			entries = entries.with(key, entry.Value)
 		}
-		at[name] = []table{t}
+		at[name] = []table{entries}
 	}
 }
 

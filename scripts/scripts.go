@@ -4,7 +4,9 @@
 // A script is a whole file that an administrator can read, lint and run by hand
 // after the preludes. Nothing is ever substituted into its text. [Sources] gives
 // a session what it loads; [Describe] reads what the scripts declare, so that
-// the operation table can be checked against them.
+// the operation table can be checked against them, and holds every call against
+// what it calls. What else all scripts keep is a rule of TestScriptsKeepTheRules,
+// with good and bad snippets in testdata/rules.
 package scripts
 
 import (
