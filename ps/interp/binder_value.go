@@ -117,7 +117,7 @@ func (inv *invocation) bindDry(p *param, v any, at *place, coerce bool) (bool, e
 }
 
 func (p *param) takesBlocks() bool {
-	return p.typ == nil && p.ref == nil && p.enum == nil || p.typ == dotnet.TObject || p.typ == dotnet.TScriptBlock ||
+	return p.typ == nil && p.ref == nil && p.enum == nil && !p.foreign || p.typ == dotnet.TObject || p.typ == dotnet.TScriptBlock ||
 		p.typ == dotnet.TPSObject || p.typ != nil && (p.typ.Elem == dotnet.TScriptBlock || p.typ.Elem == dotnet.TObject)
 }
 

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/syntax"
 )
@@ -314,33 +316,12 @@ func (a *assigned) command(cmd *syntax.Command) {
 func nearest(name string, candidates []string) string {
 	best, bound := "", max(2, len(name)/3)+1
 	for _, c := range candidates {
-		if d := distance(lower(name), lower(c), bound); d < bound {
+		if len(c)-len(name) >= bound || len(name)-len(c) >= bound {
+			continue
+		}
+		if d := levenshtein.ComputeDistance(lower(name), lower(c)); d < bound {
 			best, bound = c, d
 		}
 	}
 	return best
-}
-
-// distance is the edit distance of two texts, at most limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return min(row[len(b)], limit)
 }

@@ -139,7 +139,7 @@ func declaredSignature(decl *cmdlets.Cmdlet, class string) *signature {
 		class = decl.Name
 	}
 	sig := &signature{name: decl.Name, class: class, advanced: true, byKey: map[string]*param{},
-		should: decl.SupportsShouldProcess, high: decl.PromptsByDefault}
+		should: decl.SupportsShouldProcess, high: decl.PromptsByDefault, force: decl.ForceSkipsPrompt}
 	for _, set := range decl.Sets {
 		sig.setFlag(set)
 	}
@@ -164,6 +164,7 @@ func declaredParam(sig *signature, p *cmdlets.Param) *param {
 			out.typ = dotnet.TStringArray
 		}
 	}
+	out.foreign = out.typ == nil && !isObject(p.Type)
 	out.sets = declaredSets(sig, p)
 	return out
 }
@@ -190,19 +191,38 @@ func declaredSets(sig *signature, p *cmdlets.Param) []inSet {
 	return sets
 }
 
+func isObject(typeName string) bool {
+	switch lower(typeName) {
+	case "object", "psobject", "":
+		return true
+	}
+	return false
+}
+
 // declaredType is the type of a declared parameter; nil for types of the modules,
 // whose values the bodies check themselves.
 func declaredType(name string) *dotnet.Type {
-	switch lower(name) {
-	case "object", "psobject", "":
+	switch {
+	case isObject(name):
 		return nil
-	case "switchparameter", "switch":
+	case strings.EqualFold(name, "SwitchParameter"), strings.EqualFold(name, "switch"):
 		return dotnet.TSwitch
 	}
 	if t := dotnet.Lookup(name); t != nil {
 		return t
 	}
 	return nil
+}
+
+// FromPipeline tells whether a parameter's value came from the object in the
+// pipeline: many cmdlets report what is wrong with one object and go on with
+// the next. It is false for a call that no session of this process made.
+func (c *Call) FromPipeline(name string) bool {
+	if c.inv == nil || c.inv.prePipe == nil {
+		return false
+	}
+	p := c.inv.sig.byKey[lower(name)]
+	return p != nil && c.inv.bound[p.index] && (!c.inv.prePipe[p.index] || c.inv.delayed[p] != nil)
 }
 
 // cmdletStage runs a module's command as a stage.

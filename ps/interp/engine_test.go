@@ -152,8 +152,8 @@ func testModule() *Module {
 		return &cmdlets.Cmdlet{Name: name, Module: "Test", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets, Params: params, SupportsShouldProcess: true}
 	}
 	identity := param("Identity", "TestThing", cmdlets.InSet{Set: cmdlets.AllSets, Position: 0, Mandatory: true, ByValue: true})
-	remove := decl("Remove-Thing", identity)
-	remove.PromptsByDefault = true
+	remove := decl("Remove-Thing", identity, param("Force", "SwitchParameter"))
+	remove.PromptsByDefault, remove.ForceSkipsPrompt = true, true
 	broken := errors.New("disk is full")
 	return &Module{Name: "Test", Version: "1.2.0.0", Commands: []*Command{
 		{Decl: decl("Get-Thing", identity, mode, param("Names", "String[]"), param("Deep", "SwitchParameter"), param("When", "DateTime")), Class: "Test.GetThing",
@@ -175,6 +175,9 @@ func testModule() *Module {
 				return c.Write(strings.Join([]string{c.String("Identity"), c.String("Mode"), strings.Join(c.Strings("Names"), "+"), dotnet.ToText(c.Bool("Deep")), dotnet.ToText(has && when == nil)}, " "))
 			},
 			End: func(c *Call) error { return c.WriteWarning("end of " + c.Name()) }},
+		{Decl: decl("Get-Origin", identity), Process: func(c *Call) error {
+			return c.Write(c.String("Identity") + " " + dotnet.ToText(c.FromPipeline("identity")))
+		}},
 		{Decl: remove, Class: "Test.RemoveThing", Process: func(c *Call) error {
 			yes, err := c.ShouldProcess(c.String("Identity"))
 			if err != nil || !yes {
@@ -209,6 +212,9 @@ func TestCommands(t *testing.T) {
 		"confirm preference":     {"$ConfirmPreference = 'None'; Remove-Thing x", "removed x"},
 		"what if":                {"Remove-Thing x -WhatIf", `HOST: What if: Performing the operation "Remove-Thing" on target "x".`},
 		"what if preference":     {"$WhatIfPreference = $true; Remove-Thing x", `HOST: What if: Performing the operation "Remove-Thing" on target "x".`},
+		"force":                  {"Remove-Thing x -Force; try { Remove-Thing x -Force:$false } catch { 'asked' }; try { Remove-Thing x -Force -Confirm } catch { 'asked too' }", "removed x|asked|asked too"},
+		"force and what if":      {"$WhatIfPreference = $true; Remove-Thing x -Force", `HOST: What if: Performing the operation "Remove-Thing" on target "x".`},
+		"from the pipeline":      {"Get-Origin a; 'a', 'b' | Get-Origin; 1 | Get-Origin -Identity { \"n$_\" }; 1 | Get-Origin b -ErrorAction SilentlyContinue", "a False|a True|b True|n1 True"},
 		"module":                 {"(Get-Module -Name Test).Version.ToString(); (Get-Command Get-Thing).ModuleName; Test\\Get-Thing x -WarningAction Ignore", "1.2.0.0|Test|x   False False"},
 		"a function wins":        {"function Get-Thing { 'mine' }; Get-Thing", "mine"},
 	}

@@ -280,7 +280,8 @@ func impactOf(v any, fallback int) int {
 }
 
 // shouldProcess is $PSCmdlet.ShouldProcess: false under -WhatIf; where a prompt
-// would be needed it fails, for nobody could answer.
+// would be needed it fails, for nobody could answer. -Force answers the prompt
+// that a command makes by itself, not one that the caller asks for.
 func (inv *invocation) shouldProcess(target, operation string) (bool, error) {
 	if operation == "" {
 		operation = inv.sig.name
@@ -307,6 +308,9 @@ func (inv *invocation) shouldProcess(target, operation string) (bool, error) {
 		if dotnet.Truthy(v) {
 			return false, inv.promptError()
 		}
+		return true, nil
+	}
+	if v, ok := inv.boundValue("Force"); ok && inv.sig.force && dotnet.Truthy(v) {
 		return true, nil
 	}
 	preference := impactHigh

@@ -28,6 +28,7 @@ type signature struct {
 	function   bool
 	should     bool // SupportsShouldProcess
 	high       bool // ConfirmImpact is High
+	force      bool // -Force goes on without the prompt
 	byPipeline bool // a parameter takes pipeline input
 	remaining  *param
 	attrError  error // an attribute that is not known
@@ -43,6 +44,7 @@ type param struct {
 	aliases []string
 	ref     typeRef // nil: object
 	typ     *dotnet.Type
+	foreign bool // typ is nil because the type is a module's own
 	sets    []inSet
 	flags   uint64 // of the sets it belongs to; 0 with inAll only
 	inAll   bool

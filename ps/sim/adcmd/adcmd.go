@@ -142,7 +142,10 @@ func (row command) command(h *host) *interp.Command {
 				return err
 			}
 			defer release()
-			return row.run(c)
+			if err := row.run(c); err != errSkip {
+				return err
+			}
+			return nil
 		},
 	}
 }

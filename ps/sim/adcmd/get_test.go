@@ -256,3 +256,22 @@ func TestValuesInScripts(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingInPipeline: one object that is missing does not keep the others
+// from their turn (facts D4); given as an argument it ends the command.
+func TestMissingInPipeline(t *testing.T) {
+	const id = "error: ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException,Microsoft.ActiveDirectory.Management.Commands."
+	l := newLab(t, "")
+	for script, want := range map[string]string{
+		`'alice', 'nobody', 'bob' | Get-ADUser | ForEach-Object { $_.Name }`:                                          "alice\n" + id + "GetADUser\nbob",
+		`'nobody', 'bob' | Get-ADUser -ErrorAction SilentlyContinue | ForEach-Object { $_.Name }`:                     "bob",
+		`'nobody', 'Readers' | Get-ADGroupMember | ForEach-Object { $_.Name }`:                                        id + "GetADGroupMember\nalice",
+		`'nobody', 'alice' | Set-ADUser -Title x; (Get-ADUser alice -Properties title).Title`:                         id + "SetADUser\nx",
+		`try { 'nobody', 'bob' | Get-ADUser -ErrorAction Stop } catch { "c $($_.CategoryInfo.Category)" }`:            "c ObjectNotFound",
+		`try { Get-ADUser -Identity nobody -ErrorAction SilentlyContinue } catch { "c $($_.CategoryInfo.Category)" }`: "c ObjectNotFound",
+	} {
+		out, thrown := l.try(script)
+		require.Nil(t, thrown, script)
+		assert.Equal(t, want, lines(out), script)
+	}
+}

@@ -1,6 +1,7 @@
 package adcmd
 
 import (
+	"errors"
 	"strings"
 
 	"adgateway/ps/interp/dotnet"
@@ -96,8 +97,13 @@ func (c *call) checkPartition(partition string) error {
 	return c.fail(&directory.Error{Code: directory.CodeReferral, Kind: directory.KindReferral, Op: "search", DN: partition})
 }
 
+// errSkip ends the work on one object of the pipeline, of which the error has
+// been reported.
+var errSkip = errors.New("the object has been reported")
+
 // identity finds the object of -Identity. It throws when there is none: a
-// terminating error, whatever -ErrorAction says (facts C19, D4).
+// terminating error, whatever -ErrorAction says. For an object of the pipeline
+// the error does not end the command: the next object follows (facts C19, D4).
 func (c *call) identity(attributes ...string) (*directory.Object, error) {
 	return c.resolve(c.class, c.bound("Identity"), "Identity", attributes...)
 }
@@ -118,7 +124,13 @@ func (c *call) resolve(cl *class, v any, param string, attributes ...string) (*d
 	}
 	if f != nil {
 		c.target = target
-		return nil, c.throw(*f)
+		if !c.FromPipeline(param) {
+			return nil, c.throw(*f)
+		}
+		if err := c.WriteError(c.record(*f)); err != nil {
+			return nil, err
+		}
+		return nil, errSkip
 	}
 	return o, nil
 }

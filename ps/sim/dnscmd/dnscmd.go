@@ -150,15 +150,6 @@ func (c *call) connect() error {
 	return nil
 }
 
-// confirmed asks whether to act. -Force answers the question that a command
-// asks by itself, not one that the caller wants to be asked.
-func (c *call) confirmed(target string) (bool, error) {
-	if c.Bool("Force") && !c.Bool("WhatIf") && !c.Bool("Confirm") {
-		return true, nil
-	}
-	return c.ShouldProcess(target)
-}
-
 // pass writes an object when -PassThru is given.
 func (c *call) pass(v any) error {
 	if !c.Bool("PassThru") {

@@ -354,6 +354,9 @@ func TestRemoveWithoutDataTakesAll(t *testing.T) {
 
 // TestPrompts: facts A36. A session is not interactive, so a prompt is an error.
 func TestPrompts(t *testing.T) {
+	quiet := newLab(t, "")
+	quiet.run(`$WhatIfPreference = $true; Remove-DnsServerZone -Name shop.example -Force`)
+	assert.True(t, len(quiet.run(`Get-DnsServerZone -Name shop.example`).out) == 1, "-Force is no -WhatIf:$false")
 	for script, prompts := range map[string]bool{
 		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName`:                              true,
 		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName -Force`:                       false,

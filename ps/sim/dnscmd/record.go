@@ -195,7 +195,7 @@ func (c *call) insert(n zones.NewRecord) error {
 	if c.Bool("CreatePtr") {
 		return c.notSupported("CreatePtr")
 	}
-	if ok, err := c.confirmed(n.Name); !ok || err != nil {
+	if ok, err := c.ShouldProcess(n.Name); !ok || err != nil {
 		return err
 	}
 	r, err := c.server.AddRecord(n)
@@ -216,7 +216,7 @@ func removeRecord(c *call) error {
 		if !ok {
 			return c.failCode(zones.CodeInvalidParameter, zones.OpRemoveRecord, zone, "")
 		}
-		if ok, err := c.confirmed(r.Name); !ok || err != nil {
+		if ok, err := c.ShouldProcess(r.Name); !ok || err != nil {
 			return err
 		}
 		gone, err := c.server.RemoveRecord(r)
@@ -230,7 +230,7 @@ func removeRecord(c *call) error {
 	if c.Has("Type") {
 		kind = uint16(number(c.value("Type")))
 	}
-	if ok, err := c.confirmed(name); !ok || err != nil {
+	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
 	gone, err := c.server.RemoveRecords(zone, name, kind, c.Strings("RecordData")...)
@@ -257,7 +257,7 @@ func setRecord(c *call) error {
 	if !ok || !ok2 || !strings.EqualFold(old.Name, next.Name) {
 		return c.failCode(zones.CodeInvalidParameter, zones.OpUpdateRecord, zone, old.Name)
 	}
-	if ok, err := c.confirmed(old.Name); !ok || err != nil {
+	if ok, err := c.ShouldProcess(old.Name); !ok || err != nil {
 		return err
 	}
 	r, err := c.server.ReplaceRecord(old, next.RR)

@@ -114,7 +114,7 @@ func addPrimaryZone(c *call) error {
 		}
 		n.Name = name
 	}
-	if ok, err := c.confirmed(n.Name); !ok || err != nil {
+	if ok, err := c.ShouldProcess(n.Name); !ok || err != nil {
 		return err
 	}
 	z, err := c.server.CreateZone(n)
@@ -138,7 +138,7 @@ func resumeZone(c *call) error {
 
 func (c *call) changeZone(change func(name string) (zones.Zone, error)) error {
 	name := c.String("Name")
-	if ok, err := c.confirmed(name); !ok || err != nil {
+	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
 	z, err := change(name)
