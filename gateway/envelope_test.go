@@ -66,6 +66,7 @@ func TestEnvelopes(t *testing.T) {
 		"partial":              {failing(ps.Error{Kind: ps.KindScript, Code: "1325", ID: "ActiveDirectoryServer:1325,x", Arg: "Password", Outcome: ps.OutcomePartial, Remains: []ps.Object{{DN: "CN=jdoe,CN=Users,DC=corp,DC=example"}}}), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, ""},
 		"bulk-partial":         {answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
 		"bulk-partial-classic": {answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", old},
+		"bulk-timeout":         {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "remove computer", DN: "CN=PC1,OU=Branches,DC=x"}, {Label: "remove computer", GUID: "6a1c3b52-6f0e-4d0a-8a37-2b1c5e7d9f10"}}}), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
 		"bulk-failed":          {answering(halfDone(ps.EffectNone)), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
 		"wrong-shape":          {answering(okResult, `[{"guid":1}]`), "GET", "/api/ADUser/jdoe/Details", "", ""},
 		"wrong-shape-write":    {answering(created, `[{"guid":1}]`), "POST", "/api/ADUser/jdoe", "", ""},

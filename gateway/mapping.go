@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -240,6 +241,11 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	}
 	for _, left := range e.Remains {
 		f.details = append(f.details, detail{"", "This remains: " + firstOf(left.DN, left.GUID)})
+	}
+	if f.outcome == ps.OutcomeUnknown {
+		for _, step := range e.Steps {
+			f.details = append(f.details, detail{"", fmt.Sprintf("This was done before: %s '%s'", step.Label, firstOf(step.DN, step.GUID))})
+		}
 	}
 	f.forOperation(op)
 	if f.outcome == ps.OutcomeDone && f.code.Status() < 500 {
