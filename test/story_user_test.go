@@ -399,6 +399,24 @@ func TestLastLogon(t *testing.T) {
 	s.refused(call{method: http.MethodGet, path: "/api/ADUser/dvlachos/LastLogon", token: limitedToken}, http.StatusForbidden, "limit")
 }
 
+// TestLastLogonAsksReadOnlyControllersToo: what they saw is not replicated either.
+func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
+	ctx := context.Background()
+	w, err := sim.NewWorld(ctx, sim.Options{Seed: 1})
+	require.NoError(t, err)
+	branch := w.Directory.DCs()[1]
+	at := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
+	require.NoError(t, branch.SetLastLogon(ctx, sampleUserDN, at))
+	branch.SetWritable(false)
+	s := newSystemOn(t, w, w.Starter())
+	path := "/api/ADUser/" + sampleUser + "/LastLogon"
+	got := s.ok(call{method: http.MethodGet, path: path}, http.StatusOK)
+	assert.Equal(t, []any{"2026-10-01T00:00:00Z", branch.HostName(), true}, []any{got["lastLogon"], got["source"], got["complete"]})
+	require.NoError(t, w.SetAlive(branch.HostName(), false))
+	got = s.ok(call{method: http.MethodGet, path: path}, http.StatusOK)
+	assert.Equal(t, []any{false, []any{branch.HostName()}}, []any{got["complete"], got["unreached"]})
+}
+
 // member is one member of a JSON object.
 func member(t testing.TB, body []byte, name string) json.RawMessage {
 	t.Helper()

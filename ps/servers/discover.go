@@ -98,6 +98,9 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 		}
 		return
 	}
+	if !s.directory.fixed {
+		s.directory.setOthers(hostNames(found, func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }))
+	}
 	for g, hosts := range map[*group][]string{
 		s.directory: hostNames(found, func(c Candidate) bool { return c.Writable && (c.ADWS == nil || *c.ADWS) }),
 		s.dns:       hostNames(found, func(c Candidate) bool { return c.IsDNS == nil || *c.IsDNS }),

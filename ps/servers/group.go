@@ -21,6 +21,7 @@ type group struct {
 
 	mu         sync.Mutex
 	candidates []string
+	others     []string // that are only asked where all are: read-only ones
 	pin        string
 	since      time.Time
 	last       time.Time // when the pinned server was last heard of
@@ -83,6 +84,13 @@ func (g *group) setCandidates(hosts []string) {
 	defer g.mu.Unlock()
 	g.candidates = hosts
 	g.tried = time.Time{}
+}
+
+// setOthers takes those of a discovery that are never pinned.
+func (g *group) setOthers(hosts []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.others = hosts
 }
 
 // lock takes the token of who moves the group; false: ctx is done.
@@ -216,10 +224,11 @@ func listed(hosts []string) string {
 	return strings.Join(hosts, ", ")
 }
 
-// reach tells which candidates answer now and which do not, in order.
+// reach tells which servers answer now and which do not: the candidates, in
+// order, then the others.
 func (g *group) reach(ctx context.Context) (up, down []string) {
 	g.mu.Lock()
-	candidates := slices.Clone(g.candidates)
+	candidates := slices.Concat(g.candidates, g.others)
 	g.mu.Unlock()
 	for i, ok := range g.probeAll(ctx, candidates) {
 		if ok {

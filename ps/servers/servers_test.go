@@ -235,7 +235,7 @@ func TestServersAreAddedWhereAScriptDeclaresThem(t *testing.T) {
 		_, err = s.Run(t.Context(), ps.Request{Script: "Get-GatewayLastLogon", Lane: ps.Directory})
 		require.NoError(t, err)
 		assert.Equal(t, ps.List([]string{dc1}), got["DomainController"])
-		assert.Equal(t, ps.List([]string{dc2}), got["Unreached"])
+		assert.Equal(t, ps.List([]string{dc2, "rodc.corp.example"}), got["Unreached"])
 	})
 }
 
