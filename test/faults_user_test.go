@@ -111,6 +111,20 @@ func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
 	assert.NotContains(t, s.log.String(), "Horse")
 }
 
+// TestAControllerThatGoesAwayWhileItIsAsked is named like one that was away before.
+func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
+	s, f := newFaultySystem(t, sim.Options{Seed: 1})
+	dc2 := s.world.Directory.DCs()[1].HostName()
+	f.before("Get-ADUser", func(call int) { // the first finds the user, the second asks dc1
+		if call == 3 {
+			require.NoError(t, s.world.SetAlive(dc2, false))
+		}
+	})
+	got := s.ok(call{method: http.MethodGet, path: "/api/ADUser/" + sampleUser + "/LastLogon"}, http.StatusOK)
+	assert.Equal(t, []any{false, []any{dc2}}, []any{got["complete"], got["unreached"]})
+	assert.NotNil(t, got["lastLogon"])
+}
+
 // TestUsersAtOnce: of several that want one name, one gets it.
 func TestUsersAtOnce(t *testing.T) {
 	s := newSystem(t, sim.Options{Seed: 1})

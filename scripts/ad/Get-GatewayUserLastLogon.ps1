@@ -38,6 +38,8 @@ foreach ($controller in $controllers) {
             }
         }
     } catch {
+        # A fault of the call itself is not the controller's.
+        if ($_.Exception -is [System.Management.Automation.RuntimeException]) { throw }
         $missing.Add($controller)
     }
 }

@@ -101,6 +101,7 @@ function Get-GatewayRdsFlags {
     param([Parameter(Mandatory)] [hashtable] $Data, [Parameter(Mandatory)] [string] $Arg)
     $item = Find-GatewayRdsItem -Data $Data -Name 'CtxCfgFlags1'
     if ($null -eq $item) { return $GatewayRdsFlags }
+    if ($item.value.Length -ne 4) { Stop-GatewayRds -Arg $Arg -Reason 'the stored flags are not four bytes' }
     $digits = ''
     foreach ($unit in $item.value.ToCharArray()) {
         $digits = $digits + [string][char]([int]$unit -band 255) + [string][char]([int]$unit -shr 8)
