@@ -107,7 +107,7 @@ $after = $change.after
 $steps = 0
 
 # Act.
-if ($change.count -gt 0) {
+if ($change.number -gt 0) {
     Set-GatewayStep -Label 'set attributes' -Arg 'UserName'
     Set-GatewayUserText -Guid $guid -Replace $change.replace -Clear $change.clear.ToArray() -Server $Server
     $back = { param($Guid, $Replace, $Clear, $Server) Set-GatewayUserText -Guid $Guid -Replace $Replace -Clear $Clear -Server $Server }

@@ -199,14 +199,14 @@ function Compare-GatewayUserText {
     $change = @{
         replace = @{}; clear = (New-Object -TypeName 'System.Collections.Generic.List[string]')
         oldReplace = @{}; oldClear = (New-Object -TypeName 'System.Collections.Generic.List[string]')
-        before = @{}; after = @{}; count = 0
+        before = @{}; after = @{}; number = 0
     }
     foreach ($name in @($Wanted.Keys)) {
         $text = [string]$Wanted[$name]
         $old = $Stored[$name]
         if ($old.Length -eq 0 -and $text -eq '') { continue }
         if ($old.Length -eq 1 -and $old[0] -ceq $text) { continue }
-        $change.count++
+        $change.number++
         $change.before[$name] = [string]($old -join ', ')
         $change.after[$name] = $text
         if ($text -eq '') { $change.clear.Add($name) } else { $change.replace[$name] = ConvertTo-GatewayUserValue -Attribute $name -Value @($text) }
