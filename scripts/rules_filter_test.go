@@ -12,7 +12,7 @@ import (
 // parameter Filter of a function, is made of nothing but
 //   - string literals and numbers, joined by +, -f, -join or inside "...";
 //   - what Get-GatewayLdapEscaped and Get-GatewayGuidEscaped return;
-//   - values cast to a number or a GUID;
+//   - values cast to a number;
 //   - a function's own parameter Filter, which its callers are checked for;
 //   - variables of the same function, entries of hashtables and items of lists
 //     there, all of whose values are such;
@@ -140,7 +140,7 @@ func (f *filters) expr(e syntax.Expr) bool {
 		return f.all(nodes(e.Items))
 	case *syntax.Cast:
 		switch bareType(e.Type.String()) {
-		case "int", "long", "guid", "bool":
+		case "int", "long":
 			return true
 		case "string", "string[]":
 			return f.clean(e.Operand)

@@ -8,7 +8,7 @@ import (
 )
 
 // stepsTold: on every path through a script, each call that changes something
-// comes after a Set-GatewayStep whose label names a change, and is followed by
+// comes after a Set-GatewayStep of its own whose label names a change, and is followed by
 // Complete-GatewayStep before the next one and before the end. Functions of the
 // preludes are followed as if they stood in the script. A script that changes
 // nothing tells no steps, and one that does tells its effect.
@@ -223,11 +223,10 @@ func (s *steps) command(n *syntax.Command, p paths) paths {
 		}
 		return out
 	case "complete-gatewaystep":
-		out := paths{}
-		for at := range p {
-			out[point{label: at.label}] = true
+		if len(p) == 0 {
+			return p
 		}
-		return out
+		return paths{{}: true} // the next change needs a label of its own
 	}
 	command := s.library.command(name)
 	if command != nil && command.Module != "" && command.Writes() {
