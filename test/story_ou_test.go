@@ -340,6 +340,28 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	assert.Equal(t, false, s.done(http.StatusOK, http.MethodGet, "/api/ADUser/tree.user/Exists", nil)["exists"])
 }
 
+// TestHalfAProtection removes an OU that has its own part of a protection where
+// the parent's part is missing: it reads as none (facts E37, E41).
+func TestHalfAProtection(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	half := s.ok(makeOU("Half", emptyOU, "IsProtected", "false"), http.StatusCreated)["path"].(string)
+	s.ok(makeOU("Inner", half, "IsProtected", "false"), http.StatusCreated)
+	s.denyTo(half, directory.RightDelete|directory.RightDeleteTree, false)
+	assert.Equal(t, false, s.ok(readOU(half), http.StatusOK)["protected"])
+	a := s.refused(removeOU(half, "Recursive", "true"), http.StatusForbidden, "directory_denied")
+	assert.Equal(t, "none", a.envelope.Error.Outcome)
+	// What is denied from above stays denied: the half that was lifted is told.
+	s.denyTo(emptyOU, directory.RightDeleteTree, true)
+	a = s.do(removeOU(half, "Recursive", "true", "Force", "true"))
+	assert.Equal(t, http.StatusForbidden, a.status, "%s", a.body)
+	assert.Equal(t, "partial", a.envelope.Error.Outcome)
+	assert.Equal(t, "This remains: "+half, a.envelope.Error.Details[len(a.envelope.Error.Details)-1].Message)
+	require.NoError(t, s.dc1().SetACL(context.Background(), emptyOU, nil))
+	s.denyTo(half, directory.RightDelete|directory.RightDeleteTree, false)
+	s.ok(removeOU(half, "Recursive", "true", "Force", "true"), http.StatusOK)
+	s.refused(readOU(half), http.StatusNotFound, "not_found")
+}
+
 func TestATreeWithAControllerStays(t *testing.T) {
 	var ldif strings.Builder
 	for name, attributes := range map[string]string{

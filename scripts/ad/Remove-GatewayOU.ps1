@@ -70,17 +70,30 @@ foreach ($object in $below) {
         Set-GatewayProtection -Protected $false -Label 'lift protection' -Arg 'Force' -Server $Server @target
     }
 }
-if ([bool]$ou.ProtectedFromAccidentalDeletion) {
-    Set-GatewayProtection -Guid $guid -Protected $false -Label 'lift protection' -Dn $dn -Arg 'Force' -Server $Server
+$protected = [bool]$ou.ProtectedFromAccidentalDeletion
+$lift = $protected
+$lifted = $false
+$removed = $false
+while (-not $removed) {
+    if ($lift) {
+        $target = @{ Guid = $guid; Dn = $dn; ForGood = (-not $protected) }
+        Set-GatewayProtection -Protected $false -Label 'lift protection' -Arg 'Force' -Server $Server @target
+        $lifted = $true
+    }
+    Set-GatewayStep -Label 'remove OU' -Arg 'OUPath'
+    try {
+        Remove-ADOrganizationalUnit -Identity $guid -Recursive:($below.Length -gt 0) -Server $Server -Confirm:$false
+        Complete-GatewayStep -Label 'remove OU' -Guid $guid -Dn $dn
+        $removed = $true
+    } catch {
+        # The OU's own half of a protection reads as none and denies all the same (facts E37, E41).
+        $lift = $Force -and -not $lifted -and [string]$_.CategoryInfo.Category -eq 'PermissionDenied'
+        if (-not $lift) {
+            Complete-GatewayLoss -Object $below -Server $Server
+            throw
+        }
+    }
 }
-Set-GatewayStep -Label 'remove OU' -Arg 'OUPath'
-try {
-    Remove-ADOrganizationalUnit -Identity $guid -Recursive:($below.Length -gt 0) -Server $Server -Confirm:$false
-} catch {
-    Complete-GatewayLoss -Object $below -Server $Server
-    throw
-}
-Complete-GatewayStep -Label 'remove OU' -Guid $guid -Dn $dn
 Complete-GatewayChange -Effect 'removed'
 
 # Report.

@@ -45,6 +45,7 @@ function Find-GatewayOU {
 
 # Sets or lifts the protection of an object as a step that can be taken back (facts E36-E41).
 # That the account may not change access lists has no code of its own in the directory (facts E39).
+# For good: the step is not taken back, because it is not known what there was before.
 function Set-GatewayProtection {
     [CmdletBinding()]
     param(
@@ -53,6 +54,7 @@ function Set-GatewayProtection {
         [Parameter(Mandatory)] [string] $Label,
         [string] $Dn,
         [string] $Arg,
+        [switch] $ForGood,
         [Parameter(Mandatory)] [string] $Server
     )
     Set-GatewayStep -Label $Label -Arg $Arg
@@ -64,9 +66,12 @@ function Set-GatewayProtection {
             'which the protection from accidental deletion is made of.'
         Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message
     }
-    $back = {
-        param($Guid, $Protected, $Server)
-        Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
+    $back = $null
+    if (-not $ForGood) {
+        $back = {
+            param($Guid, $Protected, $Server)
+            Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
+        }
     }
     Complete-GatewayStep -Label $Label -Guid $Guid -Dn $Dn -Undo $back -Arguments @{ Guid = $Guid; Protected = (-not $Protected); Server = $Server }
 }
