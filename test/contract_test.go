@@ -62,10 +62,10 @@ func TestEveryOperationHasASample(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {
-			s := s.in(t)
+			t.Parallel()
+			s := newSystem(t, sim.Options{Seed: 1})
 			t.Run("good call", func(t *testing.T) { s.in(t).goodCall(op) })
 			t.Run("no token", func(t *testing.T) {
 				c := callOf(op, samples[op.ID].params)

@@ -71,29 +71,37 @@ var hostile = map[string]string{
 // allows is stored and read back character for character; a look-up finds
 // nothing else. Nothing changes but what was asked for, and nothing fails inside.
 func TestHostileValues(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
-	g := guard{base: s.snapshot()}
 	for _, op := range ops.Table() {
-		for i := range op.Params {
-			p := &op.Params[i]
-			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
-				if first, needed := before[op.ID]; needed {
-					require.Equal(t, http.StatusCreated, s.in(t).do(first).status)
-					g.base = s.in(t).snapshot()
-					defer func() {
-						undo := callOf(op, samples[op.ID].params)
-						require.Equal(t, http.StatusOK, s.in(t).do(undo).status)
-						g.base = s.in(t).snapshot()
-					}()
-				}
-				for name, value := range hostile {
-					s.in(t).attack(&g, op, p, name, value)
-				}
-			})
+		if len(op.Params) == 0 {
+			continue
 		}
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t, sim.Options{Seed: 1})
+			g := guard{base: s.snapshot()}
+			for i := range op.Params {
+				t.Run(op.Params[i].Name, func(t *testing.T) { s.in(t).attackAll(&g, op, &op.Params[i]) })
+			}
+			for _, bad := range []string{`"code":"internal"`, "panic"} { // the log is too long to be shown
+				assert.False(t, strings.Contains(s.log.String(), bad), "%s is in the log", bad)
+			}
+		})
 	}
-	for _, bad := range []string{`"code":"internal"`, "panic"} { // the log is too long to be shown
-		assert.False(t, strings.Contains(s.log.String(), bad), "%s is in the log", bad)
+}
+
+// attackAll gives one parameter every hostile value.
+func (s *system) attackAll(g *guard, op *ops.Operation, p *ops.Param) {
+	if first, needed := before[op.ID]; needed {
+		require.Equal(s.t, http.StatusCreated, s.do(first).status)
+		g.base = s.snapshot()
+		defer func() {
+			undo := callOf(op, samples[op.ID].params)
+			require.Equal(s.t, http.StatusOK, s.do(undo).status)
+			g.base = s.snapshot()
+		}()
+	}
+	for name, value := range hostile {
+		s.attack(g, op, p, name, value)
 	}
 }
 
