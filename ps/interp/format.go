@@ -20,7 +20,7 @@ func FormatOutput(items []any) string {
 		}
 		names := shownColumns(v)
 		if names == nil {
-			writeScalar(&text, v)
+			writeScalar(&text, v, maxUnrolled)
 			continue
 		}
 		rows := []any{v}
@@ -33,10 +33,14 @@ func FormatOutput(items []any) string {
 	return text.String()
 }
 
-func writeScalar(text *strings.Builder, v any) {
-	if list, ok := dotnet.Enumerate(v); ok {
+// maxUnrolled is how many levels of collections inside each other are shown
+// item by item: one may hold itself.
+const maxUnrolled = 2
+
+func writeScalar(text *strings.Builder, v any, levels int) {
+	if list, ok := dotnet.Enumerate(v); ok && levels > 0 {
 		for _, item := range list {
-			writeScalar(text, item)
+			writeScalar(text, item, levels-1)
 		}
 		return
 	}

@@ -2,16 +2,21 @@ package dotnet
 
 // GetIndex is $v[i]: a negative index counts from the end, an array of indices
 // gives an array. found is false out of bounds or without such a key (value nil).
-func GetIndex(v, index any) (value any, found bool, err error) {
+func GetIndex(v, index any) (value any, found bool, err error) { return getIndex(v, index, 0) }
+
+func getIndex(v, index any, depth int) (value any, found bool, err error) {
+	if depth > maxNesting {
+		return nil, false, &LimitError{"nesting of collections", maxNesting}
+	}
 	v, index = base(v), base(index)
 	switch x := v.(type) {
 	case nil:
 		return nil, false, RuntimeError("NullArray", InvalidOperation, nil, "Cannot index into a null array.")
 	case *Hashtable:
-		return x.index(index)
+		return x.index(index, depth)
 	}
 	if many, ok := index.(*Array); ok {
-		return indexMany(v, many.Items)
+		return indexMany(v, many.Items, depth)
 	}
 	length, at, ok := indexer(v)
 	if !ok {
@@ -40,10 +45,10 @@ func GetIndex(v, index any) (value any, found bool, err error) {
 	return at(i), true, nil
 }
 
-func indexMany(v any, indices []any) (any, bool, error) {
+func indexMany(v any, indices []any, depth int) (any, bool, error) {
 	out := make([]any, 0, len(indices))
 	for _, i := range indices {
-		item, found, err := GetIndex(v, i)
+		item, found, err := getIndex(v, i, depth+1)
 		if err != nil {
 			return nil, false, err
 		}
@@ -85,11 +90,14 @@ func indexer(v any) (length int, at func(int) any, ok bool) {
 
 // index looks a key up; in an ordered dictionary a whole number is a position.
 // An array of keys gives an array.
-func (h *Hashtable) index(key any) (any, bool, error) {
+func (h *Hashtable) index(key any, depth int) (any, bool, error) {
+	if depth > maxNesting {
+		return nil, false, &LimitError{"nesting of collections", maxNesting}
+	}
 	if many, ok := key.(*Array); ok {
 		out := &Array{}
 		for _, k := range many.Items {
-			value, _, err := h.index(k)
+			value, _, err := h.index(k, depth+1)
 			if err != nil {
 				return nil, false, err
 			}

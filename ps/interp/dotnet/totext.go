@@ -164,14 +164,21 @@ func (o *PSObject) text() string {
 	return b.String()
 }
 
-// text is Exception.ToString().
+// text is Exception.ToString(), with at most maxNesting inner exceptions.
 func (e *Exception) text() string {
-	s := e.Type.Name
-	if e.Message != "" {
-		s += ": " + e.Message
+	var b strings.Builder
+	ends := 0
+	for {
+		b.WriteString(e.Type.Name)
+		if e.Message != "" {
+			b.WriteString(": " + e.Message)
+		}
+		if e = e.Inner; e == nil || ends == maxNesting {
+			break
+		}
+		b.WriteString("\n ---> ")
+		ends++
 	}
-	if e.Inner != nil {
-		s += "\n ---> " + e.Inner.text() + "\n   --- End of inner exception stack trace ---"
-	}
-	return s
+	b.WriteString(strings.Repeat("\n   --- End of inner exception stack trace ---", ends))
+	return b.String()
 }

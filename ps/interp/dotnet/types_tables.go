@@ -112,11 +112,11 @@ var tableMembers = []Member{
 		return copyTo(NewArray(h.Entries()...), a[0], int(a[1].(int32)))
 	}),
 	tableMethod("Item", "object", func(h *Hashtable, a []any) (any, error) {
-		v, _, err := h.index(a[0])
+		v, _, err := h.index(a[0], 0)
 		return v, err
 	}),
 	tableMethod("get_Item", "object", func(h *Hashtable, a []any) (any, error) {
-		v, _, err := h.index(a[0])
+		v, _, err := h.index(a[0], 0)
 		return v, err
 	}),
 	tableMethod("set_Item", "object,object", func(h *Hashtable, a []any) (any, error) { return Void, h.setIndex(a[0], a[1]) }),

@@ -128,7 +128,7 @@ func (row command) command(h *host) *interp.Command {
 		}
 	}
 	return &interp.Command{
-		Decl:  declaration(decl, row.attrs),
+		Decl:  declaration(decl),
 		Class: commandClass + strings.ReplaceAll(row.name, "-", ""),
 		Process: func(ic *interp.Call) error {
 			c := &call{Call: ic, h: h, row: &row, writes: decl.Writes(), class: h.classes[row.class]}

@@ -99,25 +99,9 @@ func (ch *changes) parameter(param string) error {
 		}
 		v = dn
 	}
-	text, err := c.text(param, v)
-	if err != nil {
-		return err
-	}
+	text := dotnet.ToText(v)
 	ch.add(directory.OpReplace, attr, text)
 	return nil
-}
-
-// text is the value of a parameter that is one text: what a binder would make
-// of it, or refuse.
-func (c *call) text(param string, v any) (string, error) {
-	if _, many := dotnet.Enumerate(v); many {
-		category := dotnet.InvalidArgument
-		return "", c.throw(failure{
-			typ:     "System.Management.Automation.ParameterBindingException",
-			message: c.say("convert", param, dotnet.TypeOf(v).Name), id: "CannotConvertArgumentNoMessage", category: &category,
-		})
-	}
-	return dotnet.ToText(v), nil
 }
 
 // specialParams are the parameters that are more than one text in one attribute.

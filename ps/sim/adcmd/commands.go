@@ -105,19 +105,14 @@ var nullable = map[string]string{
 }
 
 // declaration is the contract of a cmdlet as the binder gets it: with the
-// nullable types in place. The texts in attrs are left to [changes.text], for a
-// compiled cmdlet tells $null, which clears, from the empty text (facts E7), and
-// the binder converts one to the other as it does for functions.
-func declaration(decl *cmdlets.Cmdlet, attrs []string) *cmdlets.Cmdlet {
+// nullable types in place. The binder hands $null, which clears, and the empty
+// text (facts E7) as they are.
+func declaration(decl *cmdlets.Cmdlet) *cmdlets.Cmdlet {
 	out := *decl
 	out.Params = make([]*cmdlets.Param, len(decl.Params))
 	for i, p := range decl.Params {
 		out.Params[i] = p
-		t, ok := nullable[p.Type]
-		if p.Type == "String" && contains(attrs, p.Name) {
-			t, ok = "Object", true
-		}
-		if ok {
+		if t, ok := nullable[p.Type]; ok {
 			changed := *p
 			changed.Type = t
 			out.Params[i] = &changed

@@ -78,10 +78,6 @@ var texts = map[string][2]string{
 		"The property '%[1]s' cannot be set on this object.",
 		"Die Eigenschaft \"%[1]s\" kann für dieses Objekt nicht festgelegt werden.",
 	},
-	"convert": {
-		"Cannot convert '%[2]s' to the type 'System.String' required by parameter '%[1]s'. Specified method is not supported.",
-		"'%[2]s' kann nicht in den Typ 'System.String' konvertiert werden, der für den Parameter '%[1]s' erforderlich ist. Die angegebene Methode wird nicht unterstützt.",
-	},
 	"prompt": {
 		"Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.",
 		"Windows PowerShell befindet sich im NonInteractive-Modus. Die Lese- und Eingabeaufforderungsfunktionen sind nicht verfügbar.",
