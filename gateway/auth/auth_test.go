@@ -52,6 +52,9 @@ func TestAuthenticate(t *testing.T) {
 		"basic wrong password":          {headers: headers{"Auth-Token": {basic("anna:")}}, status: 401},
 		"query refused":                 {query: "auth-token=Bearer+tok-1", status: 400},
 		"query refused beside a header": {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: "AUTH-TOKEN=Bearer+tok-1", status: 400},
+		"query with a semicolon":        {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: "Auth-Token=Bearer+x;y", status: 400},
+		"query with a broken escape":    {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: "Auth-Token=%zz", status: 400},
+		"query allowed, broken escape":  {query: "Auth-Token=%zz", allow: true, status: 401},
 		"query allowed":                 {query: "Auth-Token=Bearer+tok-1", allow: true, want: "one"},
 		"query differs from header":     {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: "Auth-Token=Bearer+x", allow: true, status: 400},
 	} {

@@ -83,13 +83,20 @@ func badRequest(message string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Message: message}
 }
 
+// queryValues finds every pair of the name, even one that the binder could not
+// read: nothing that may be a token passes unseen.
 func queryValues(raw string) []string {
-	query, _ := url.ParseQuery(raw) // what cannot be parsed is the binder's to report
 	var values []string
-	for name, given := range query {
-		if strings.EqualFold(name, QueryParameter) {
-			values = append(values, given...)
+	for pair := range strings.SplitSeq(raw, "&") {
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		if name, err := url.QueryUnescape(rawName); err != nil || !strings.EqualFold(name, QueryParameter) {
+			continue
 		}
+		value, err := url.QueryUnescape(rawValue)
+		if err != nil {
+			value = "" // no credential
+		}
+		values = append(values, value)
 	}
 	return values
 }
