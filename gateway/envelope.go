@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -50,7 +49,6 @@ func (s *Server) writeFailure(c *gin.Context, f *failure) {
 	header := c.Writer.Header()
 	setHeader(header, serverHeader, f.server)
 	setHeader(header, "WWW-Authenticate", f.challenge)
-	setHeader(header, "Allow", strings.Join(f.allow, ", "))
 	if f.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
@@ -83,9 +81,13 @@ func setHeader(header http.Header, name, value string) {
 	}
 }
 
-// streamAbove is the size of a result that is no longer held back until the
-// script has ended well.
-const streamAbove = 8 << 20
+const (
+	// streamAbove is the size of a result that is no longer held back until the
+	// script has ended well.
+	streamAbove = 8 << 20
+	// streamPiece is the size of the pieces in which the rest is sent.
+	streamPiece = 64 << 10
+)
 
 // answer takes the records of a run and writes the envelope of a success.
 type answer struct {
@@ -127,7 +129,11 @@ func (a *answer) add(record []byte) error {
 		a.result.WriteByte(',')
 	}
 	a.result.Write(a.addMade(record))
-	if a.result.Len() < streamAbove || a.op.Reply.Mark != ops.List || a.op.Effect.Writes() {
+	enough := streamAbove
+	if a.streamed {
+		enough = streamPiece
+	}
+	if a.result.Len() < enough || a.op.Reply.Mark != ops.List || a.op.Effect.Writes() {
 		return nil // of a change, the status is known only at its end
 	}
 	return a.flush()
@@ -146,6 +152,9 @@ func (a *answer) flush() error {
 	}
 	limitWrite(a.c)
 	_, err := a.c.Writer.Write(a.result.Bytes())
+	if a.result.Cap() > 2*streamPiece {
+		a.result = bytes.Buffer{} // what was held back is not needed again
+	}
 	a.result.Reset()
 	return err
 }

@@ -20,7 +20,6 @@ type failure struct {
 	details       []detail
 	retryAfter    time.Duration
 	challenge     string          // value of WWW-Authenticate
-	allow         []string        // methods, of a 405
 	server        string          // the directory or DNS server that was asked
 	result        json.RawMessage // the records of what was done all the same; nil: none
 	warnings      []ps.Warning

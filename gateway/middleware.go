@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -158,9 +159,8 @@ func (s *Server) noRoute(c *gin.Context) {
 	case found.problem != "":
 		s.writeFailure(c, fail(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:
-		failed := fail(schema.MethodNotAllowed, "The method %s is not allowed here.", printable(c.Request.Method))
-		failed.allow = found.allowed
-		s.writeFailure(c, failed)
+		c.Header("Allow", strings.Join(found.allowed, ", "))
+		s.noMethod(c)
 	default:
 		failed := fail(schema.NotFound, "There is no such route.")
 		if near := s.routes.nearest(found.path); near != "" {
@@ -168,6 +168,11 @@ func (s *Server) noRoute(c *gin.Context) {
 		}
 		s.writeFailure(c, failed)
 	}
+}
+
+// noMethod answers a path that is there for other methods; the header Allow is set.
+func (s *Server) noMethod(c *gin.Context) {
+	s.writeFailure(c, fail(schema.MethodNotAllowed, "The method %s is not allowed here.", printable(c.Request.Method)))
 }
 
 func newErrorLog(w io.Writer) *log.Logger { return log.New(w, "http: ", 0) }

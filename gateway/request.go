@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agnivade/levenshtein"
+
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -115,7 +117,7 @@ func (c *collector) nearest(name string) string {
 	folded := ops.Fold(name[:min(len(name), longest)])
 	best, bestDistance := "", math.MaxInt
 	for _, p := range c.op.Params {
-		if d := editDistance(folded, ops.Fold(p.Name)); d < bestDistance {
+		if d := levenshtein.ComputeDistance(folded, ops.Fold(p.Name)); d < bestDistance {
 			best, bestDistance = p.Name, d
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -217,32 +219,11 @@ func (p *pattern) distance(parts []string) int {
 		case i >= len(parts):
 			total += max(1, len(seg.literal))
 		case seg.literal != "":
-			total += editDistance(parts[i], seg.literal)
+			total += levenshtein.ComputeDistance(parts[i], seg.literal)
 		}
 	}
 	for _, part := range parts[min(len(parts), len(p.segments)):] {
 		total += len(part)
 	}
 	return total
-}
-
-// editDistance counts the bytes to insert, remove or replace (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -146,6 +146,8 @@ func (s *Server) engine() (*gin.Engine, error) {
 	}
 	engine.Use(s.identify, s.logAccess, s.recoverPanic, s.secure)
 	engine.NoRoute(s.noRoute)
+	engine.HandleMethodNotAllowed = true // of the operational endpoints; gin sets Allow
+	engine.NoMethod(s.noMethod)
 	for _, op := range s.Operations {
 		engine.Handle(op.Method, op.Path, s.serve(op))
 	}

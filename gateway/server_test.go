@@ -374,3 +374,15 @@ func TestWhereCredentialsMayStand(t *testing.T) {
 		})
 	}
 }
+
+func TestOtherMethodsOfOperationalEndpoints(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	for _, path := range []string{"/healthz", "/readyz", "/version"} {
+		w := call(s, "POST", path, "")
+		assert.Equal(t, 405, w.Code, path)
+		assert.Equal(t, "GET", w.Header().Get("Allow"), path)
+		assert.Equal(t, schema.MethodNotAllowed, read(t, w).Error.Code, path)
+	}
+	assert.Equal(t, 404, call(s, "POST", "/nothing", "").Code)
+	assert.Equal(t, 404, call(s, "POST", "/", "").Code)
+}
