@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"ps/interp":               {"ps/syntax", "ps/cmdlets", "ps/interp/dotnet"},
 	"ps/interp/dotnet":        {},
 	"ps/sim":                  {"ps/cmdlets", "ps/interp", "ps/interp/...", "ps/syntax", "ps/sim/..."},
+	"ps/sim/remote":           {"ps/interp", "ps/interp/dotnet", "ps/sim", "ps/session", "ps/session/sessiontest"},
 	"ps/sim/directory":        {"ps/sim/ldif", "ps/sim/data"},
 	"ps/sim/ldif":             {},
 	"ps/sim/data":             {},

@@ -42,7 +42,9 @@ type World struct {
 	Directory *directory.Domain
 	DNS       *zones.Store
 
-	engine *interp.Engine
+	modules []*interp.Module // of the stores
+	culture string
+	engine  *interp.Engine
 }
 
 // account is whose connections the sessions of the sandbox use.
@@ -63,19 +65,35 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if err := errors.Join(err, w.loadZones(o, entries), ctx.Err()); err != nil {
 		return nil, err
 	}
-	w.engine = interp.NewEngine(interp.Options{
-		Modules: []*interp.Module{
-			HostModule(),
-			adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: o.Culture, Account: account}),
-			dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: o.Culture}),
-		},
+	w.culture = o.Culture
+	w.modules = []*interp.Module{
+		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: o.Culture, Account: account}),
+		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: o.Culture}),
+	}
+	options := engineOptions(o.Culture, w.modules)
+	options.Now = o.Clock
+	w.engine = interp.NewEngine(options)
+	return w, nil
+}
+
+// engineOptions are those of every engine of the sandbox.
+func engineOptions(culture string, modules []*interp.Module) interp.Options {
+	return interp.Options{
+		Modules:  append([]*interp.Module{HostModule()}, modules...),
 		AutoLoad: true,
 		Aliases:  Aliases,
-		Culture:  o.Culture,
+		Culture:  culture,
 		PID:      os.Getpid(),
-		Now:      o.Clock,
-	})
-	return w, nil
+	}
+}
+
+// Modules are those whose commands work on the world's stores, and the culture
+// of their messages.
+func (w *World) Modules() (modules []*interp.Module, culture string) { return w.modules, w.culture }
+
+// Declarations are the same modules without stores and bodies.
+func Declarations() []*interp.Module {
+	return []*interp.Module{adcmd.Declaration(), dnscmd.Declaration()}
 }
 
 // Starter starts simulated PowerShell processes on this world.

@@ -1,0 +1,101 @@
+package remote
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// MaxFrame bounds the bytes of one frame.
+const MaxFrame = 64 << 20
+
+// A frame is one message of the protocol; which members it has depends on F.
+type frame struct {
+	F       string            `json:"f"`
+	Key     string            `json:"key,omitempty"`
+	Culture string            `json:"culture,omitempty"`
+	Modules []moduleInfo      `json:"modules,omitempty"`
+	Cmdlet  string            `json:"cmdlet,omitempty"`
+	Set     string            `json:"set,omitempty"`
+	Type    string            `json:"type,omitempty"`
+	Name    string            `json:"name,omitempty"`
+	ID      uint64            `json:"id,omitempty"`
+	Bound   []boundValue      `json:"bound,omitempty"`
+	Release []uint64          `json:"release,omitempty"`
+	Values  []json.RawMessage `json:"values,omitempty"`
+	Record  json.RawMessage   `json:"record,omitempty"`
+	Text    string            `json:"text,omitempty"`
+	OK      bool              `json:"ok,omitempty"`
+}
+
+// moduleInfo describes a module to clients.
+type moduleInfo struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Types   []string `json:"types"` // that live at the server
+}
+
+type boundValue struct {
+	Name  string          `json:"name,omitempty"`
+	Value json.RawMessage `json:"value"`
+}
+
+// wire reads and writes frames. Reading and writing may happen at the same
+// time, each by one goroutine.
+type wire struct {
+	in  *bufio.Reader
+	out *bufio.Writer
+}
+
+func newWire(conn io.ReadWriter) *wire {
+	return &wire{in: bufio.NewReaderSize(conn, 32<<10), out: bufio.NewWriterSize(conn, 32<<10)}
+}
+
+// write writes a frame; it may stay in the buffer until flush.
+func (w *wire) write(f *frame) error {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if len(text) > MaxFrame {
+		return fmt.Errorf("a frame of %d bytes is longer than %d", len(text), MaxFrame)
+	}
+	if _, err := w.out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(text)))); err != nil {
+		return err
+	}
+	_, err = w.out.Write(text)
+	return err
+}
+
+func (w *wire) send(f *frame) error {
+	if err := w.write(f); err != nil {
+		return err
+	}
+	return w.out.Flush()
+}
+
+// read reads a frame of at most limit bytes.
+func (w *wire) read(limit int) (*frame, error) {
+	var header [4]byte
+	if _, err := io.ReadFull(w.in, header[:]); err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(header[:])
+	if int64(size) > int64(limit) {
+		return nil, fmt.Errorf("a frame of %d bytes is longer than %d", size, limit)
+	}
+	text, err := io.ReadAll(io.LimitReader(w.in, int64(size))) // grows with what comes, not with what is announced
+	if err != nil {
+		return nil, err
+	}
+	if len(text) < int(size) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	f := &frame{}
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, fmt.Errorf("a frame that is no JSON: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,27 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	"adgateway/ps/interp"
+)
+
+// Serve is the life of a process with real standard streams, started with
+// these arguments: it runs the lines of the console's input until that ends, a
+// line says exit or ctx is done, and returns the exit code. A host that waits
+// for a line notices that ctx is done only when the input ends. modules may be
+// none: then there is the language alone.
+func Serve(ctx context.Context, args []string, console interp.Console, culture string, modules ...*interp.Module) int {
+	if err := checkArguments(args); err != nil {
+		if console.Stderr != nil {
+			_, _ = fmt.Fprintln(console.Stderr, err) // nobody can be told when that fails
+		}
+		return badArguments
+	}
+	engine := interp.NewEngine(engineOptions(culture, modules))
+	return newHost(engine.NewSession(console)).run(ctx)
+}
+
+// badArguments is the exit code of PowerShell for arguments it does not know.
+const badArguments = 64
