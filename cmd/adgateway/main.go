@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,8 +50,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(sandboxCommand(), serviceCommand(), versionCommand())
+	root.AddCommand(sandboxCommand(), serviceCommand(), versionCommand(), engineCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
+		var ended exitCode
+		if errors.As(err, &ended) {
+			return int(ended)
+		}
 		fmt.Fprintf(stderr, "adgateway: %v\n", err)
 		if !started {
 			fmt.Fprintln(stderr, "See 'adgateway --help'.")

@@ -32,7 +32,7 @@ type sandboxFlags struct {
 	listen, config, logFormat, culture string
 	tokens, users, ldif, zones, set    []string
 	generated, seed                    int
-	empty                              bool
+	empty, processes                   bool
 	lag                                time.Duration
 }
 
@@ -61,6 +61,7 @@ func sandboxCommand() *cobra.Command {
 	flags.IntVar(&f.seed, "seed", 0, "seed of everything that is generated (default 1)")
 	flags.StringVar(&f.culture, "culture", "", "language of the simulated Windows: en-US or de-DE")
 	flags.DurationVar(&f.lag, "replication-lag", 0, "how long a change takes to reach the second domain controller")
+	flags.BoolVar(&f.processes, "processes", false, "run every session in a process of its own")
 	flags.StringVar(&f.logFormat, "log-format", "", "text or json")
 	return c
 }
@@ -82,6 +83,7 @@ func (f *sandboxFlags) settings(changed func(string) bool) (*config.Settings, er
 		{"seed", "sandbox.seed", strconv.Itoa(f.seed)},
 		{"culture", "sandbox.culture", f.culture},
 		{"replication-lag", "sandbox.replicationLag", f.lag.String()},
+		{"processes", "sandbox.processes", strconv.FormatBool(f.processes)},
 		{"log-format", "log.format", f.logFormat},
 	} {
 		if changed(flag.name) {
@@ -178,6 +180,15 @@ func runSandbox(ctx context.Context, f *sandboxFlags, changed func(string) bool,
 	if err != nil {
 		return fmt.Errorf("the sandbox's data:\n%w", err)
 	}
+	starter, end, err := starterOf(world, settings.Sandbox.Processes)
+	if err != nil {
+		return err
+	}
+	return errors.Join(serveSandbox(ctx, settings, authenticator, generated, world, starter, log, stdout), end())
+}
+
+func serveSandbox(ctx context.Context, settings *config.Settings, authenticator auth.Authenticator, generated string,
+	world *sim.World, starter session.Starter, log *logrus.Logger, stdout io.Writer) error {
 	listener, err := net.Listen("tcp", settings.HTTP.Listen)
 	if err != nil {
 		return err
@@ -185,7 +196,7 @@ func runSandbox(ctx context.Context, f *sandboxFlags, changed func(string) bool,
 	s, err := stack.New(ctx, stack.Options{
 		Settings: settings, Auth: authenticator, Log: log,
 		Engine: "sandbox", Version: gateway.Version{Version: buildVersion()},
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: world.Starter()} },
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
 		Dial:    world.Dial,
 	})
 	if err != nil {

@@ -83,6 +83,8 @@ func Rows() []Row {
 			choice(func(s *Settings) *string { return &s.Sandbox.Culture }, "en-US", "de-DE")},
 		{"sandbox.replicationLag", "0s", "How long a change takes to reach the second domain controller.",
 			duration(func(s *Settings) *time.Duration { return &s.Sandbox.ReplicationLag })},
+		{"sandbox.processes", "false", "Run every session of the sandbox in a process of its own, as PowerShell is.",
+			boolean(func(s *Settings) *bool { return &s.Sandbox.Processes })},
 		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, scopes, dialect, limits {ous, zones, groups}.",
 			tokens(func(s *Settings) *[]Token { return &s.Sandbox.Tokens })},
 		{"sandbox.users", "[]", "Users of the sandbox who send name and password: name, password, scopes.",

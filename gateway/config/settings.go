@@ -75,6 +75,7 @@ type Sandbox struct {
 	Seed           int
 	Culture        string
 	ReplicationLag time.Duration
+	Processes      bool
 	Tokens         []Token
 	Users          []User
 }
