@@ -70,7 +70,7 @@ func newSystem(t testing.TB, world sim.Options, overrides ...string) *system {
 }
 
 // newSystemOn is newSystem with a world and what starts its sessions.
-func newSystemOn(t testing.TB, w *sim.World, starter *sim.Starter, overrides ...string) *system {
+func newSystemOn(t testing.TB, w *sim.World, starter session.Starter, overrides ...string) *system {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

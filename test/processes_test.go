@@ -1,0 +1,75 @@
+package test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"adgateway/gateway/ops"
+	"adgateway/ps/sim"
+	"adgateway/ps/sim/remote"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// engineVariable makes the test binary a stand-in process.
+const engineVariable = "TEST_ENGINE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(engineVariable) != "" {
+		os.Exit(remote.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// processes start every session of a world as a process of the test binary.
+type processes struct {
+	server *remote.Server
+	faults func() string // of the next process; nil: none
+}
+
+// system is a new system on processes. overrides are settings.
+func (p *processes) system(t testing.TB, overrides ...string) *system {
+	t.Helper()
+	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
+	require.NoError(t, err)
+	modules, culture := world.Modules()
+	p.server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sim.Declarations(), Culture: culture})
+	require.NoError(t, err)
+	t.Cleanup(func() { // after the sessions have been closed
+		assert.Eventually(t, func() bool { return p.server.Connections() == 0 }, patience, time.Millisecond, "processes are left")
+		assert.NoError(t, p.server.Close())
+	})
+	return newSystemOn(t, world, &remote.Starter{Server: p.server, Env: func() []string {
+		env := []string{engineVariable + "=1", "GORACE=atexit_sleep_ms=0"}
+		if p.faults != nil {
+			env = append(env, remote.FaultVariable+"="+p.faults())
+		}
+		return env
+	}}, overrides...)
+}
+
+// Every good call of the contract is answered by processes as it is in this one.
+func TestContractOnProcesses(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	t.Run("calls", func(t *testing.T) {
+		p := &processes{}
+		s := p.system(t)
+		for _, op := range ops.Table() {
+			t.Run(op.ID, func(t *testing.T) { s.in(t).goodCall(op) })
+		}
+		assert.Positive(t, p.server.Connections())
+	})
+	noGoroutineIsLeft(t, ignore)
+}
+
+// noGoroutineIsLeft is said of a system that has been taken down.
+func noGoroutineIsLeft(t *testing.T, before goleak.Option) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, before)
+}
