@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/interp/dotnet"
+	"adgateway/ps/syntax"
 )
 
 // requestSession is a session of the prototype that has one user, outside its
@@ -54,6 +56,55 @@ func BenchmarkCompilePrelude(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		if _, err := NewEngine(Options{}).compile("prelude.ps1", text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// largest is the largest script of the product.
+func largest(b testing.TB) Source {
+	files, err := filepath.Glob("../../scripts/*/*.ps1")
+	require.NoError(b, err)
+	var found Source
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(b, err)
+		if len(text) > len(found.Text) {
+			found = Source{Name: filepath.Base(file), Text: string(text)}
+		}
+	}
+	require.NotEmpty(b, found.Text)
+	return found
+}
+
+func BenchmarkParseLargest(b *testing.B) {
+	script := largest(b)
+	b.SetBytes(int64(len(script.Text)))
+	for b.Loop() {
+		if _, errs := syntax.Parse(script.Name, script.Text); len(errs) > 0 {
+			b.Fatal(errs[0])
+		}
+	}
+}
+
+// BenchmarkCheckLargest parses and checks; faults do not matter here, for the
+// prelude is not loaded.
+func BenchmarkCheckLargest(b *testing.B) {
+	script, o := largest(b), checkOptions()
+	b.SetBytes(int64(len(script.Text)))
+	for b.Loop() {
+		Check(script, o)
+	}
+}
+
+// BenchmarkLoadLargest loads the script: parsed and compiled anew, its functions
+// defined.
+func BenchmarkLoadLargest(b *testing.B) {
+	script := largest(b)
+	b.SetBytes(int64(len(script.Text)))
+	for b.Loop() {
+		s := NewEngine(Options{}).NewSession(Console{})
+		if err := s.SetFunction("Invoke-Largest", script.Text); err != nil {
 			b.Fatal(err)
 		}
 	}
