@@ -112,7 +112,7 @@ func (s *Session) look(at *place) error {
 	m := &s.meter
 	m.nextLook = m.alloc + lookEvery
 	now := heapBytes()
-	if m.heap < 0 {
+	if m.heap < 0 || now < m.heap { // garbage of others has been collected
 		m.heap = now
 	}
 	limit := s.limits.HeapBytes
