@@ -51,11 +51,11 @@ type Options struct {
 	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is believed
 
 	ReadLimit  time.Duration // longest run of a read; zero: 30 s
-	ListLimit  time.Duration // of a list; zero: 2 min
+	ListLimit  time.Duration // of a list; zero: 5 min
 	WriteLimit time.Duration // of a change; zero: 1 min
 	BodyLimit  int64         // bytes of a request's body; zero: 1 MiB
 	BulkLimit  int           // objects that one bulk removal may take; zero: 50
-	Grace      time.Duration // how long running requests may finish at the end; zero: 1 min
+	Grace      time.Duration // how long running requests may finish at the end; zero: 15 s
 }
 
 // Version is what /version tells.
@@ -89,7 +89,7 @@ func (o *Options) complete() error {
 		o.Dialect = auth.Standard
 	}
 	for limit, standard := range map[*time.Duration]time.Duration{
-		&o.ReadLimit: 30 * time.Second, &o.ListLimit: 2 * time.Minute, &o.WriteLimit: time.Minute, &o.Grace: time.Minute,
+		&o.ReadLimit: 30 * time.Second, &o.ListLimit: 5 * time.Minute, &o.WriteLimit: time.Minute, &o.Grace: 15 * time.Second,
 	} {
 		if *limit <= 0 {
 			*limit = standard

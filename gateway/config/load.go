@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (r *reader) file(text []byte) {
 		return
 	}
 	if !errors.Is(decoder.Decode(&second), io.EOF) {
-		r.fault(second.Line, "only one document is allowed")
+		r.fault(max(second.Line, 1), "only one document is allowed")
 	}
 	if len(document.Content) == 1 && document.Content[0].Tag != "!!null" {
 		r.mapping("", document.Content[0])
@@ -63,7 +64,7 @@ func (r *reader) file(text []byte) {
 // mapping reads all keys below a prefix; every key must be a row or lead to one.
 func (r *reader) mapping(prefix string, node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		r.fault(node.Line, "%s takes settings, each as 'key: value'", strings.TrimSuffix(prefix, "."))
+		r.fault(node.Line, "%s takes settings, each as 'key: value'", cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
 		return
 	}
 	seen := map[string]int{}
@@ -88,11 +89,12 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 func (r *reader) set(row Row, node *yaml.Node, line int) {
 	if err := row.value.set(r.settings, node); err != nil {
 		for _, one := range split(err) {
+			at := line
 			var placed *placedError
 			if errors.As(one, &placed) {
-				line = placed.line
+				at = placed.line
 			}
-			r.fault(line, "%s: %v", row.Key, one)
+			r.fault(at, "%s: %v", row.Key, one)
 		}
 	}
 }

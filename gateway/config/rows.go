@@ -26,7 +26,7 @@ func Rows() []Row {
 		{"http.allowedOrigins", "[]", "Origins of web pages that may call the API.",
 			texts(func(s *Settings) *[]string { return &s.HTTP.AllowedOrigins })},
 		{"http.trustedProxies", "[]", "Addresses or networks of proxies whose X-Forwarded-For is believed.",
-			texts(func(s *Settings) *[]string { return &s.HTTP.TrustedProxies })},
+			networks(func(s *Settings) *[]string { return &s.HTTP.TrustedProxies })},
 		{"http.readTimeout", "30s", "Longest run of a request that reads one thing.",
 			duration(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })},
 		{"http.writeTimeout", "60s", "Longest run of a request that changes something.",

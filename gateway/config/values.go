@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,16 +125,32 @@ func duration(field func(*Settings) *time.Duration) value {
 // list is a setting of many texts; one text stands for a list of one.
 type list struct {
 	field func(*Settings) *[]string
+	fits  func(string) bool // nil: any text
+	words string
 }
 
-func texts(field func(*Settings) *[]string) value { return list{field} }
+func texts(field func(*Settings) *[]string) value { return list{field, nil, "a list of texts"} }
 
-func (list) allowed() string { return "a list of texts" }
+// networks are addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
+func networks(field func(*Settings) *[]string) value {
+	return list{field, func(item string) bool {
+		_, address := netip.ParseAddr(item)
+		_, network := netip.ParsePrefix(item)
+		return address == nil || network == nil
+	}, "a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8"}
+}
+
+func (v list) allowed() string { return v.words }
 
 func (v list) set(s *Settings, node *yaml.Node) error {
 	items, err := stringList(node)
 	if err != nil {
 		return err
+	}
+	for _, item := range items {
+		if v.fits != nil && !v.fits(item) {
+			return fmt.Errorf("%q is not allowed here: it takes %s", item, v.words)
+		}
 	}
 	*v.field(s) = items
 	return nil
