@@ -5,6 +5,7 @@ BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 2s
+BENCHTIME ?= 300ms
 
 # Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
 # and the style rules that name a defect. ST1000 wants a comment on every package.
@@ -38,7 +39,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	./test/fuzz.sh $(FUZZTIME)
 
 bench: ## figures for test/BENCHMARKS.md
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
 soak release: ## long runs and packages for Windows: part of a later version
 	@echo "$@ is part of a later version"; exit 1
