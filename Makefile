@@ -4,7 +4,7 @@ GO      ?= go
 BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-FUZZTIME ?= 2s
+FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
 
 # Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
@@ -35,7 +35,7 @@ race: ## the largest table, every hostile value for every parameter, is too long
 	$(GO) test -race -timeout 10m -skip '^TestHostileValues$$' ./...
 	$(GO) test -timeout 5m -run '^TestHostileValues$$' ./test
 
-fuzz: ## each fuzz target for FUZZTIME
+fuzz: ## each fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
 
 bench: ## figures for test/BENCHMARKS.md

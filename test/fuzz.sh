@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the tree for the given time each: test/fuzz.sh 10s
+# Runs every fuzz target of the tree for the given time or number of runs: test/fuzz.sh 1000x
 set -euo pipefail
 cd "$(dirname "$0")/.."
-time=${1:-10s}
+time=${1:-1000x}
 ran=0
 for file in $(grep -rl --include='*_test.go' '^func Fuzz' . | sort); do
     package=./$(dirname "${file#./}")
@@ -12,5 +12,5 @@ for file in $(grep -rl --include='*_test.go' '^func Fuzz' . | sort); do
         ran=$((ran + 1))
     done
 done
-echo "$ran fuzz targets ran for $time each"
+echo "$ran fuzz targets ran, $time each"
 [ "$ran" -gt 0 ]
