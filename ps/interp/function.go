@@ -148,7 +148,13 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, hasPipe, dot bool
 	f := inv.f
 	sc := f.scope
 	if !dot {
-		sc = &scope{parent: f.scope, vars: make([]variable, 0, len(inv.sig.params)+4)}
+		own := 4 // some for the block's own variables
+		for _, p := range inv.sig.params {
+			if !p.common {
+				own++
+			}
+		}
+		sc = &scope{parent: f.scope, vars: make([]variable, 0, own)}
 	}
 	frame, err := f.child(sc, inv.sig.name, inv.at)
 	if err != nil {

@@ -216,16 +216,22 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	}
 	switch m.kind {
 	case clauseAnd:
-		for _, s := range m.subs {
-			if pass := v.rep.classes(s); pass != nil {
-				continue
-			}
-			if c, found := v.candidates(s); found && (!ok || len(c) < len(cand)) {
-				cand, ok = c, true
+		var wide []func(*Class) bool // lists of whole classes are long: made only when nothing else is shorter
+		var narrow func(subs []*matcher)
+		narrow = func(subs []*matcher) {
+			for _, s := range subs {
+				if s.kind == clauseAnd {
+					narrow(s.subs)
+				} else if pass := v.rep.classes(s); pass != nil {
+					wide = append(wide, pass)
+				} else if c, found := v.candidates(s); found && (!ok || len(c) < len(cand)) {
+					cand, ok = c, true
+				}
 			}
 		}
-		for _, s := range m.subs { // lists of whole classes are long: made only when nothing else is shorter
-			if pass := v.rep.classes(s); pass != nil && (!ok || v.rep.countOf(pass) < len(cand)) {
+		narrow(m.subs)
+		for _, pass := range wide {
+			if !ok || v.rep.countOf(pass) < len(cand) {
 				cand, ok = v.rep.ofClass(pass), true
 			}
 		}
