@@ -1,12 +1,14 @@
 package test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
@@ -59,6 +61,81 @@ func TestEveryOperationHasASample(t *testing.T) {
 		assert.Contains(t, samples, op.ID)
 	}
 	assert.Len(t, samples, len(ops.Table()), "a sample without operation")
+}
+
+// TestContractInAnotherLanguage: messages of Windows decide nothing (facts D3).
+func TestContractInAnotherLanguage(t *testing.T) {
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			newSystem(t, sim.Options{Seed: 1, Culture: "de-DE"}).goodCall(op)
+		})
+	}
+}
+
+// TestClassicDialect: every success is 200; result is an object, a boolean or a
+// date-time where the row's mark says so (API 3).
+func TestClassicDialect(t *testing.T) {
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t, sim.Options{Seed: 1})
+			if first, needed := before[op.ID]; needed {
+				require.Equal(t, http.StatusCreated, s.do(first).status)
+			}
+			c := callOf(op, samples[op.ID].params)
+			c.token = classicToken
+			a := s.do(c)
+			require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+			var envelope struct {
+				Output string `json:"output"`
+				Result any    `json:"result"`
+			}
+			require.NoError(t, json.Unmarshal(a.body, &envelope), "%s", a.body)
+			assert.NotEmpty(t, envelope.Output)
+			switch op.Reply.Mark {
+			case ops.List:
+				assert.IsType(t, []any{}, envelope.Result)
+			case ops.Single:
+				assert.IsType(t, map[string]any{}, envelope.Result)
+			case ops.Exists:
+				assert.Equal(t, true, envelope.Result)
+			case ops.Moment:
+				if envelope.Result != nil {
+					_, err := time.Parse(time.RFC3339, text(envelope.Result))
+					assert.NoError(t, err)
+				}
+			default:
+				t.Errorf("mark %q", op.Reply.Mark)
+			}
+		})
+	}
+}
+
+// TestSecretsInTheQuery: refused with the field's name, unless the settings
+// allow them; even then they are in no log.
+func TestSecretsInTheQuery(t *testing.T) {
+	const secret = "Corr3ct-Horse-9"
+	for _, op := range ops.Table() {
+		for _, name := range op.Secrets() {
+			for _, allowed := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/allowed=%t", op.ID, name, allowed), func(t *testing.T) {
+					t.Parallel()
+					s := newSystem(t, sim.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
+					c := callOf(op, samples[op.ID].params)
+					delete(c.params, name)
+					c.path += "?" + url.Values{name: {secret}}.Encode()
+					if a := s.do(c); allowed {
+						assert.Less(t, a.status, 300, "%s", a.body)
+					} else {
+						require.Equal(t, http.StatusBadRequest, a.status, "%s", a.body)
+						assert.Equal(t, name, a.envelope.Error.Details[0].Field)
+					}
+					assert.NotContains(t, s.log.String(), secret)
+				})
+			}
+		}
+	}
 }
 
 func TestContract(t *testing.T) {
