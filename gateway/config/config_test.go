@@ -24,12 +24,14 @@ func TestDefaultsAreTheTable(t *testing.T) {
 	assert.Equal(t, 50, s.Limits.BulkDelete)
 	assert.Empty(t, s.Sandbox.Tokens)
 
-	seen := map[string]bool{}
+	seen, variables := map[string]bool{}, map[string]bool{}
 	for _, row := range config.Rows() {
 		assert.False(t, seen[row.Key], "%s stands twice in the table", row.Key)
 		seen[row.Key] = true
 		assert.NotEmpty(t, row.Doc, row.Key)
 		assert.NotEmpty(t, row.Allowed(), row.Key)
+		assert.False(t, variables[row.Variable()], "%s stands for two settings", row.Variable())
+		variables[row.Variable()] = true
 	}
 }
 

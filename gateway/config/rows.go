@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"regexp"
+	"strings"
+	"time"
+)
 
 // Row declares one setting.
 type Row struct {
@@ -8,8 +12,30 @@ type Row struct {
 	Default string // as it would stand in the file
 	Doc     string // one sentence
 
-	value value
+	value value // wrapped in live where a change takes effect without a restart
 }
+
+// Live tells whether a change takes effect while the gateway runs.
+func (r Row) Live() bool {
+	_, ok := r.value.(live)
+	return ok
+}
+
+// Variable is the variable of the environment that sets it: http.readTimeout
+// is ADGATEWAY_HTTP_READ_TIMEOUT.
+func (r Row) Variable() string {
+	words := wordBorder.ReplaceAllString(r.Key, "${1}_${2}")
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(words, ".", "_"))
+}
+
+// Value returns the setting's value as plain data that reads in YAML and JSON
+// as it would stand in the file, with secrets masked.
+func (r Row) Value(s *Settings) any { return r.value.get(s, true) }
+
+const variablePrefix = "ADGATEWAY_"
+
+// wordBorder is where a new word starts in a part of a key.
+var wordBorder = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 // Allowed says in words which values the setting takes.
 func (r Row) Allowed() string { return r.value.allowed() }
@@ -20,21 +46,21 @@ func Rows() []Row {
 		{"http.listen", "127.0.0.1:8080", "Address and port to listen on.",
 			address(func(s *Settings) *string { return &s.HTTP.Listen })},
 		{"http.dialect", "standard", "Shape of answers, unless a token has its own.",
-			choice(func(s *Settings) *string { return &s.HTTP.Dialect }, "standard", "classic")},
+			live{choice(func(s *Settings) *string { return &s.HTTP.Dialect }, "standard", "classic")}},
 		{"http.allowSecretsInQuery", "false", "Take passwords from the query string, as older clients send them.",
-			boolean(func(s *Settings) *bool { return &s.HTTP.AllowSecretsInQuery })},
+			live{boolean(func(s *Settings) *bool { return &s.HTTP.AllowSecretsInQuery })}},
 		{"http.allowedOrigins", "[]", "Origins of web pages that may call the API.",
-			texts(func(s *Settings) *[]string { return &s.HTTP.AllowedOrigins })},
+			live{texts(func(s *Settings) *[]string { return &s.HTTP.AllowedOrigins })}},
 		{"http.trustedProxies", "[]", "Addresses or networks of proxies whose X-Forwarded-For is believed.",
-			networks(func(s *Settings) *[]string { return &s.HTTP.TrustedProxies })},
+			live{networks(func(s *Settings) *[]string { return &s.HTTP.TrustedProxies })}},
 		{"http.readTimeout", "30s", "Longest run of a request that reads one thing.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })},
+			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })}},
 		{"http.writeTimeout", "60s", "Longest run of a request that changes something.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.WriteTimeout })},
+			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.WriteTimeout })}},
 		{"http.listTimeout", "5m", "Longest run of a request that lists.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.ListTimeout })},
+			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ListTimeout })}},
 		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout })},
+			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout })}},
 
 		{"auth.allowQueryToken", "false", "Take Auth-Token from the query string, as older clients send it.",
 			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
@@ -62,12 +88,12 @@ func Rows() []Row {
 			duration(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
 
 		{"limits.bulkDelete", "50", "Most objects that one request removes.",
-			number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)},
+			live{number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)}},
 
 		{"log.format", "text", "Shape of the log.",
-			choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")},
+			live{choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")}},
 		{"log.level", "info", "Least important entries that are written.",
-			choice(func(s *Settings) *string { return &s.Log.Level }, "debug", "info", "warn", "error")},
+			live{choice(func(s *Settings) *string { return &s.Log.Level }, "debug", "info", "warn", "error")}},
 
 		{"sandbox.ldif", "[]", "LDIF files loaded into the simulated directory.",
 			texts(func(s *Settings) *[]string { return &s.Sandbox.LDIF })},

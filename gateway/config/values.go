@@ -25,12 +25,23 @@ func placed(line int, format string, args ...any) error {
 	return &placedError{line, fmt.Sprintf(format, args...)}
 }
 
-// value reads one kind of setting from its YAML node. The errors of set name
-// the place within the value where that helps; the caller adds key and line.
+// value is one kind of setting. The errors of set name the place within the
+// value where that helps; the caller adds key and line.
 type value interface {
 	set(s *Settings, node *yaml.Node) error
 	allowed() string
+	// get returns the value as plain data that reads in YAML and JSON as it would
+	// stand in the file; masked hides the secrets in it.
+	get(s *Settings, masked bool) any
+	take(to, from *Settings)
 }
+
+// live marks a setting that takes effect while the gateway runs: whoever uses it
+// asks for the settings in force each time.
+type live struct{ value }
+
+// mask stands for a secret that is set.
+const mask = "********"
 
 // setText reads a value as it would stand in the file.
 func (r Row) setText(s *Settings, text string) error {
@@ -49,6 +60,15 @@ type scalar[T any] struct {
 }
 
 func (v scalar[T]) allowed() string { return v.words }
+
+func (v scalar[T]) get(s *Settings, _ bool) any {
+	if d, ok := any(*v.field(s)).(time.Duration); ok {
+		return shortDuration(d)
+	}
+	return *v.field(s)
+}
+
+func (v scalar[T]) take(to, from *Settings) { *v.field(to) = *v.field(from) }
 
 func (v scalar[T]) set(s *Settings, node *yaml.Node) error {
 	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
@@ -122,6 +142,17 @@ func duration(field func(*Settings) *time.Duration) value {
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 
+// shortDuration writes 5m where Go writes 5m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
 // list is a setting of many texts; one text stands for a list of one.
 type list struct {
 	field func(*Settings) *[]string
@@ -141,6 +172,10 @@ func networks(field func(*Settings) *[]string) value {
 }
 
 func (v list) allowed() string { return v.words }
+
+func (v list) get(s *Settings, _ bool) any { return append([]string{}, *v.field(s)...) }
+
+func (v list) take(to, from *Settings) { *v.field(to) = *v.field(from) }
 
 func (v list) set(s *Settings, node *yaml.Node) error {
 	items, err := stringList(node)
@@ -181,10 +216,39 @@ type records[T any] struct {
 	words string
 }
 
-// part reads one named part of a record.
-type part func(node *yaml.Node) error
+// part is one named part of a record, bound to where it is kept.
+type part struct {
+	set    func(node *yaml.Node) error
+	get    func(masked bool) any // nil: the part is empty
+	secret bool
+}
 
 func (v records[T]) allowed() string { return v.words }
+
+func (v records[T]) get(s *Settings, masked bool) any {
+	all := []any{}
+	for _, record := range *v.field(s) {
+		all = append(all, shownParts(v.parts(&record), masked))
+	}
+	return all
+}
+
+// shownParts is a record as it would stand in the file, without its empty parts.
+func shownParts(parts map[string]part, masked bool) map[string]any {
+	shown := map[string]any{}
+	for name, part := range parts {
+		held := part.get(masked)
+		if held != nil && part.secret && masked {
+			held = mask
+		}
+		if held != nil {
+			shown[name] = held
+		}
+	}
+	return shown
+}
+
+func (v records[T]) take(to, from *Settings) { *v.field(to) = *v.field(from) }
 
 func (v records[T]) set(s *Settings, node *yaml.Node) error {
 	if node.Kind != yaml.SequenceNode {
@@ -210,14 +274,14 @@ func readParts(node *yaml.Node, parts map[string]part, need []string, words stri
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, val := node.Content[i], node.Content[i+1]
-		read, known := parts[key.Value]
+		part, known := parts[key.Value]
 		switch {
 		case !known:
 			faults = append(faults, placed(key.Line, "unknown part %q: takes %s", key.Value, words))
 		case seen[key.Value]:
 			faults = append(faults, placed(key.Line, "%q is given twice", key.Value))
 		default:
-			for _, err := range split(read(val)) {
+			for _, err := range split(part.set(val)) {
 				faults = append(faults, within(val.Line, key.Value, err))
 			}
 		}
@@ -241,7 +305,7 @@ func within(line int, name string, err error) error {
 }
 
 func intoText(field *string, words ...string) part {
-	return func(node *yaml.Node) error {
+	set := func(node *yaml.Node) error {
 		if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || node.Value == "" {
 			return errors.New("takes a text")
 		}
@@ -251,28 +315,59 @@ func intoText(field *string, words ...string) part {
 		*field = node.Value
 		return nil
 	}
+	get := func(bool) any {
+		if *field == "" {
+			return nil
+		}
+		return *field
+	}
+	return part{set: set, get: get}
+}
+
+// intoSecret is a text that is never shown.
+func intoSecret(field *string) part {
+	hidden := intoText(field)
+	hidden.secret = true
+	return hidden
 }
 
 func intoList(field *[]string) part {
-	return func(node *yaml.Node) (err error) {
+	set := func(node *yaml.Node) (err error) {
 		*field, err = stringList(node)
 		return err
 	}
+	get := func(bool) any {
+		if len(*field) == 0 {
+			return nil
+		}
+		return *field
+	}
+	return part{set: set, get: get}
+}
+
+// intoParts is a part that has named parts itself.
+func intoParts(parts map[string]part, words string) part {
+	set := func(node *yaml.Node) error { return errors.Join(readParts(node, parts, nil, words)...) }
+	get := func(masked bool) any {
+		if shown := shownParts(parts, masked); len(shown) > 0 {
+			return shown
+		}
+		return nil
+	}
+	return part{set: set, get: get}
 }
 
 func tokens(field func(*Settings) *[]Token) value {
 	return records[Token]{field, func(t *Token) map[string]part {
 		return map[string]part{
-			"value":   intoText(&t.Value),
+			"value":   intoSecret(&t.Value),
 			"scopes":  intoList(&t.Scopes),
 			"dialect": intoText(&t.Dialect, "standard", "classic"),
-			"limits": func(node *yaml.Node) error {
-				return errors.Join(readParts(node, map[string]part{
-					"ous":    intoList(&t.Limits.OUs),
-					"zones":  intoList(&t.Limits.Zones),
-					"groups": intoList(&t.Limits.Groups),
-				}, nil, "ous, zones and groups, each a list")...)
-			},
+			"limits": intoParts(map[string]part{
+				"ous":    intoList(&t.Limits.OUs),
+				"zones":  intoList(&t.Limits.Zones),
+				"groups": intoList(&t.Limits.Groups),
+			}, "ous, zones and groups, each a list"),
 		}
 	}, []string{"value"}, "a list of tokens with value, scopes, dialect and limits"}
 }
@@ -281,7 +376,7 @@ func users(field func(*Settings) *[]User) value {
 	return records[User]{field, func(u *User) map[string]part {
 		return map[string]part{
 			"name":     intoText(&u.Name),
-			"password": intoText(&u.Password),
+			"password": intoSecret(&u.Password),
 			"scopes":   intoList(&u.Scopes),
 		}
 	}, []string{"name", "password"}, "a list of users with name, password and scopes"}
