@@ -25,7 +25,7 @@ func (s *Server) readyz(c *gin.Context) {
 		checks = s.Ready(c.Request.Context())
 	}
 	reasons := false
-	if hasCredential(c.Request) {
+	if auth.Carries(c.Request) {
 		principal, failed := s.authenticate(c)
 		if failed != nil {
 			s.writeFailure(c, failed)
@@ -52,10 +52,6 @@ func (s *Server) readyz(c *gin.Context) {
 		records = append(records, record)
 	}
 	s.writeRecords(c, status, output, records)
-}
-
-func hasCredential(r *http.Request) bool {
-	return r.Header.Get("Auth-Token") != "" || r.Header.Get("Authorization") != ""
 }
 
 // version tells what runs here.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -62,7 +63,7 @@ func (s *Server) logAccess(c *gin.Context) {
 			"status":      c.Writer.Status(),
 			"duration_ms": float64(time.Since(start).Microseconds()) / 1000,
 			"bytes":       max(c.Writer.Size(), 0),
-			"client":      c.ClientIP(),
+			"client":      auth.Client(c.Request).String(),
 			"principal":   n.principal,
 		}
 		if n.op != nil {

@@ -129,7 +129,11 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.routes.normalise(engine)
+	trusted, err := parseProxies(options.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	s.handler = trusted.locate(s.routes.normalise(engine))
 	return s, nil
 }
 
@@ -139,10 +143,8 @@ func (s *Server) engine() (*gin.Engine, error) {
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.RedirectFixedPath = false
-	engine.ForwardedByClientIP = len(s.TrustedProxies) > 0
-	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
-	if err := engine.SetTrustedProxies(s.TrustedProxies); err != nil {
-		return nil, fmt.Errorf("gateway: trusted proxies: %w", err)
+	if err := engine.SetTrustedProxies(nil); err != nil { // the client is found by proxies.client
+		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	engine.Use(s.identify, s.logAccess, s.recoverPanic, s.secure)
 	engine.NoRoute(s.noRoute)

@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"adgateway/gateway/auth"
+)
+
+// proxies are the networks whose word on a request's origin is believed.
+type proxies []netip.Prefix
+
+func parseProxies(texts []string) (proxies, error) {
+	var all proxies
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
+			network, err = netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gateway: trusted proxies: %q is neither an address nor a network", text)
+		}
+		all = append(all, network.Masked())
+	}
+	return all, nil
+}
+
+func (p proxies) trust(address netip.Addr) bool {
+	for _, network := range p {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// client is where a request comes from. Each proxy adds the peer it saw at the
+// end of X-Forwarded-For, or as one more line of it; so the list is read from
+// its end, as far as whoever wrote an entry is trusted. What stands before that
+// may be forged, and an entry that is no address ends it.
+func (p proxies) client(r *http.Request) netip.Addr {
+	address := auth.Peer(r)
+	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(entries) - 1; i >= 0 && p.trust(address); i-- {
+		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
+		if !ok {
+			break
+		}
+		address = entry
+	}
+	return address
+}
+
+// parseForwarded reads an address, which some proxies write with a port.
+func parseForwarded(text string) (netip.Addr, bool) {
+	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	if err != nil {
+		withPort, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return netip.Addr{}, false
+		}
+		address = withPort.Addr()
+	}
+	return address.Unmap().WithZone(""), true
+}
+
+// locate keeps where each request comes from with it.
+func (p proxies) locate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(auth.WithClient(r.Context(), p.client(r))))
+	})
+}
