@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/interp/dotnet"
@@ -18,6 +19,33 @@ type argument struct {
 	valueAt  *place
 }
 
+// indexSet is a set of small numbers: of the parameters that are bound.
+type indexSet struct {
+	low  uint64
+	more []uint64 // from 64 on
+}
+
+func (s *indexSet) has(i int) bool {
+	if i < 64 {
+		return s.low&(1<<i) != 0
+	}
+	at := i/64 - 1
+	return at < len(s.more) && s.more[at]&(1<<(i%64)) != 0
+}
+
+func (s *indexSet) add(i int) {
+	if i < 64 {
+		s.low |= 1 << i
+		return
+	}
+	for at := i/64 - 1; at >= len(s.more); {
+		s.more = append(s.more, 0)
+	}
+	s.more[i/64-1] |= 1 << (i % 64)
+}
+
+func (s *indexSet) clone() indexSet { return indexSet{s.low, slices.Clone(s.more)} }
+
 // invocation is one call of a command: what was written and what was bound.
 type invocation struct {
 	f       *frame // of the caller
@@ -28,13 +56,14 @@ type invocation struct {
 	called  string // the name as written
 	hasPipe bool   // pipeline input is expected
 
-	values  []any  // by parameter index
-	bound   []bool // by parameter index
-	flags   uint64 // sets that are still possible
-	pre     uint64 // flags before pipeline input
-	prePipe []bool // bound before pipeline input
-	rest    []any  // of a simple function: $args
-	order   []*param
+	values  []any    // by parameter index
+	bound   indexSet // of parameters
+	flags   uint64   // sets that are still possible
+	pre     uint64   // flags before pipeline input
+	prePipe indexSet // bound before pipeline input
+	piped   bool     // pipeline input can bind parameters
+	commons bool     // a common parameter is bound
+	rest    []any    // of a simple function: $args
 
 	hadError bool
 	errorsTo *dotnet.List            // -ErrorVariable
@@ -64,8 +93,8 @@ func (inv *invocation) flag(name string) bool {
 }
 
 func (inv *invocation) boundValue(name string) (any, bool) {
-	p := inv.sig.byKey[lower(name)]
-	if p == nil || !inv.bound[p.index] {
+	p := inv.sig.param(name)
+	if p == nil || !inv.bound.has(p.index) {
 		return nil, false
 	}
 	return inv.values[p.index], true
@@ -76,7 +105,7 @@ func (inv *invocation) setName() string { return inv.sig.setName(inv.flags) }
 func (inv *invocation) boundNames() []string {
 	var names []string
 	for _, p := range inv.sig.params {
-		if !p.common && inv.bound[p.index] {
+		if !p.common && inv.bound.has(p.index) {
 			names = append(names, p.name)
 		}
 	}
@@ -104,10 +133,10 @@ func (inv *invocation) cannotBind(id string, at *place, text string) error {
 // find looks a parameter up by the name written: exactly, else by an
 // unambiguous beginning. Parameters of the command win over common ones.
 func (inv *invocation) find(name string, at *place) (*param, error) {
-	key := lower(name)
-	if p, ok := inv.sig.byKey[key]; ok {
+	if p := inv.sig.param(name); p != nil {
 		return p, nil
 	}
+	key := lower(name)
 	var own, common []*param
 	for _, p := range inv.sig.params {
 		if !p.begins(key) {
@@ -156,7 +185,7 @@ func (inv *invocation) bind() error {
 		return sig.attrError
 	}
 	inv.values = make([]any, len(sig.params))
-	inv.bound = make([]bool, len(sig.params))
+	inv.bound = indexSet{}
 	inv.flags = allSets
 	if len(inv.args) > 0 {
 		if err := inv.pairNames(); err != nil {
@@ -189,7 +218,7 @@ func (inv *invocation) bind() error {
 	}
 	inv.pre = inv.flags
 	if inv.hasPipe && sig.byPipeline {
-		inv.prePipe = append([]bool(nil), inv.bound...)
+		inv.piped, inv.prePipe = true, inv.bound.clone()
 	}
 	return nil
 }
@@ -204,7 +233,7 @@ func (inv *invocation) pairNames() error {
 	if !named {
 		return nil
 	}
-	out := make([]argument, 0, len(args))
+	out := args[:0] // never ahead of what is read
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if !arg.hasName || arg.hasValue {
@@ -254,7 +283,7 @@ func (p *param) typeName() string {
 }
 
 func (inv *invocation) bindNamed() error {
-	left := inv.args[:0:0]
+	left := inv.args[:0] // never ahead of what is read
 	for i := range inv.args {
 		arg := &inv.args[i]
 		if !arg.hasName {
@@ -269,7 +298,7 @@ func (inv *invocation) bindNamed() error {
 			left = append(left, *arg)
 			continue
 		}
-		if inv.bound[p.index] {
+		if inv.bound.has(p.index) {
 			if arg.splat {
 				continue // what is written wins over what is splatted
 			}
@@ -301,7 +330,7 @@ func (inv *invocation) bindSimple() error {
 			}
 			continue
 		}
-		for at < len(params) && (inv.bound[at] || params[at].isSwitch()) {
+		for at < len(params) && (inv.bound.has(at) || params[at].isSwitch()) {
 			at++
 		}
 		if at == len(params) {
@@ -319,7 +348,7 @@ func (inv *invocation) bindSimple() error {
 // bindRemaining gives what is left to the parameter that takes the rest.
 func (inv *invocation) bindRemaining() error {
 	p := inv.sig.remaining
-	if p == nil || inv.bound[p.index] || len(inv.args) == 0 || len(p.in(inv.flags)) == 0 {
+	if p == nil || inv.bound.has(p.index) || len(inv.args) == 0 || len(p.in(inv.flags)) == 0 {
 		return nil
 	}
 	var items []any

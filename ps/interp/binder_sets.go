@@ -64,7 +64,7 @@ func (inv *invocation) validateSets(before, choose bool) (int, error) {
 // pipeline input.
 func (inv *invocation) pipelineCouldDecide() bool {
 	for _, p := range inv.sig.params {
-		if inv.bound[p.index] {
+		if inv.bound.has(p.index) {
 			continue
 		}
 		for _, s := range p.in(inv.flags) {
@@ -84,7 +84,7 @@ func (inv *invocation) resolveByMandatory() (int, error) {
 	}
 	left := inv.flags & all
 	for _, p := range inv.sig.params {
-		if inv.bound[p.index] {
+		if inv.bound.has(p.index) {
 			continue
 		}
 		for _, s := range p.sets {
@@ -146,7 +146,7 @@ func (inv *invocation) missingError(missing []*param) error {
 func (inv *invocation) setsWithPipeline() uint64 {
 	var found uint64
 	for _, p := range inv.sig.params {
-		if inv.bound[p.index] && inv.delayed[p] == nil {
+		if inv.bound.has(p.index) && inv.delayed[p] == nil {
 			continue
 		}
 		for _, s := range p.sets {
@@ -179,7 +179,7 @@ func (inv *invocation) missingMandatory(count int, pipe bool) ([]*param, error) 
 	var wanted uint64
 	inAll := false
 	for _, p := range inv.sig.params {
-		if inv.bound[p.index] || !p.mandatorySomewhere() {
+		if inv.bound.has(p.index) || !p.mandatorySomewhere() {
 			continue
 		}
 		found := false
@@ -389,7 +389,7 @@ func (p *param) positionIn(flags uint64, position int) bool {
 func (inv *invocation) positions() []atPosition {
 	var out []atPosition
 	for _, p := range inv.sig.params {
-		if inv.bound[p.index] {
+		if inv.bound.has(p.index) {
 			continue
 		}
 		for _, s := range p.in(inv.flags) {
@@ -413,7 +413,7 @@ func (inv *invocation) positions() []atPosition {
 // bindPipeline binds one object of the pipeline: by value first, then by
 // property name, each without conversion first.
 func (inv *invocation) bindPipeline(v any) error {
-	copy(inv.bound, inv.prePipe)
+	inv.bound = inv.prePipe.clone()
 	inv.flags = inv.pre
 	bound := false
 	for p, block := range inv.delayed {
@@ -463,7 +463,7 @@ func (inv *invocation) bindPipeline(v any) error {
 func (inv *invocation) bindFromObject(v any, byName, coerce bool) (bool, error) {
 	bound := false
 	for _, p := range inv.sig.params {
-		if inv.bound[p.index] {
+		if inv.bound.has(p.index) {
 			continue
 		}
 		takes := false

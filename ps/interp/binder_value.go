@@ -123,13 +123,11 @@ func (p *param) takesBlocks() bool {
 
 func (inv *invocation) store(p *param, v any) {
 	inv.values[p.index] = v
-	inv.bound[p.index] = true
+	inv.bound.add(p.index)
 	if p.flags != 0 {
 		inv.flags &= p.flags
 	}
-	if !p.common {
-		inv.order = append(inv.order, p)
-	}
+	inv.commons = inv.commons || p.common
 }
 
 // resolve is the parameter's type; nil takes any value.

@@ -218,11 +218,11 @@ func declaredType(name string) *dotnet.Type {
 // pipeline: many cmdlets report what is wrong with one object and go on with
 // the next. It is false for a call that no session of this process made.
 func (c *Call) FromPipeline(name string) bool {
-	if c.inv == nil || c.inv.prePipe == nil {
+	if c.inv == nil || !c.inv.piped {
 		return false
 	}
-	p := c.inv.sig.byKey[lower(name)]
-	return p != nil && c.inv.bound[p.index] && (!c.inv.prePipe[p.index] || c.inv.delayed[p] != nil)
+	p := c.inv.sig.param(name)
+	return p != nil && c.inv.bound.has(p.index) && (!c.inv.prePipe.has(p.index) || c.inv.delayed[p] != nil)
 }
 
 // cmdletStage runs a module's command as a stage.

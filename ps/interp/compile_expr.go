@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-func lower(s string) string { return strings.ToLower(s) }
+func lower(s string) string { return dotnet.ToLower(s) }
 
 // expr compiles an expression.
 func (c *compiler) expr(e syntax.Expr) exprFn {

@@ -57,11 +57,11 @@ type frame struct {
 }
 
 // child is the frame of a block that is called from f.
-func (f *frame) child(sc *scope, name string, at *place) (*frame, error) {
+func (f *frame) child(sc *scope, name string, at *place) (frame, error) {
 	if f.depth >= f.s.limits.CallDepth {
-		return nil, &LimitError{Limit: "CallDepth", Line: at.line()}
+		return frame{}, &LimitError{Limit: "CallDepth", Line: at.line()}
 	}
-	return &frame{s: f.s, scope: sc, streams: f.streams, caller: f, at: at, name: name, depth: f.depth + 1}, nil
+	return frame{s: f.s, scope: sc, streams: f.streams, caller: f, at: at, name: name, depth: f.depth + 1}, nil
 }
 
 func (p *place) line() int {
@@ -210,6 +210,9 @@ func heapBytes() int64 {
 
 // limitOf turns limits of package dotnet into those of this package.
 func limitOf(err error, at *place) error {
+	if isFlow(err) {
+		return err
+	}
 	var over *dotnet.LimitError
 	if errors.As(err, &over) {
 		return &LimitError{Limit: "ValueBytes", Line: at.line(), Cause: over}
@@ -229,9 +232,13 @@ const collectEvery = 1024
 type collector struct {
 	items []any
 	f     *frame
+	room  [1]any // for the first item: most of what is collected is one
 }
 
 func (c *collector) write(v any) error {
+	if c.items == nil {
+		c.items = c.room[:0]
+	}
 	c.items = append(c.items, v)
 	if len(c.items)%collectEvery == 0 {
 		return c.f.charge(16 * collectEvery)

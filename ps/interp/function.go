@@ -73,7 +73,7 @@ func (sig *signature) renamed(name string) *signature {
 	return &signature{
 		name: name, class: name, params: sig.params, byKey: sig.byKey, sets: sig.sets, defaultSet: sig.defaultSet,
 		advanced: sig.advanced, function: sig.function, should: sig.should, high: sig.high,
-		byPipeline: sig.byPipeline, remaining: sig.remaining, attrError: sig.attrError,
+		byPipeline: sig.byPipeline, remaining: sig.remaining, own: sig.own, attrError: sig.attrError,
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *callInfo) boundParameters() any {
 		c.table.Type = boundParametersType()
 		if c.inv != nil {
 			for _, p := range c.inv.sig.params {
-				if c.inv.bound != nil && c.inv.bound[p.index] {
+				if c.inv.bound.has(p.index) {
 					v := c.inv.values[p.index]
 					if p.isSwitch() {
 						v = dotnet.NewSwitch(dotnet.Truthy(v))
@@ -128,12 +128,15 @@ func (c *callInfo) boundParameters() any {
 	return c.table
 }
 
-// blockStage runs a function or script block as a stage.
+// blockStage runs a function or script block as a stage. It is made in one
+// piece with all that one call needs.
 type blockStage struct {
 	inv     *invocation
 	code    *blockCode
-	frame   *frame
-	call    *callInfo
+	frame   frame
+	call    callInfo
+	own     scope // unless the block runs in the caller's
+	room    [8]variable
 	out     sink
 	hasPipe bool
 	dot     bool
@@ -145,27 +148,23 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, hasPipe, dot bool
 	if err := inv.bind(); err != nil {
 		return nil, err
 	}
+	st := &blockStage{inv: inv, code: code, out: out, hasPipe: hasPipe, dot: dot}
 	f := inv.f
 	sc := f.scope
 	if !dot {
-		own := 4 // some for the block's own variables
-		for _, p := range inv.sig.params {
-			if !p.common {
-				own++
-			}
+		sc = &st.own
+		sc.parent, sc.vars, sc.call = f.scope, st.room[:0], &st.call
+		if own := inv.sig.own; own > len(st.room) {
+			sc.vars = make([]variable, 0, own+4) // some for the block's own variables
 		}
-		sc = &scope{parent: f.scope, vars: make([]variable, 0, own)}
 	}
 	frame, err := f.child(sc, inv.sig.name, inv.at)
 	if err != nil {
 		return nil, err
 	}
-	frame.streams = inv.streams
-	st := &blockStage{inv: inv, code: code, frame: frame, out: out, hasPipe: hasPipe, dot: dot}
-	st.call = &callInfo{s: f.s, inv: inv, at: inv.at, args: inv.rest, frame: frame, out: out}
-	if !dot {
-		sc.call = st.call
-	}
+	st.frame = frame
+	st.frame.streams = inv.streams
+	st.call = callInfo{s: f.s, inv: inv, at: inv.at, args: inv.rest, frame: &st.frame, out: out}
 	return st, st.setParams()
 }
 
@@ -176,7 +175,7 @@ func (st *blockStage) setParams() error {
 		if p.common {
 			continue
 		}
-		if inv.bound[p.index] {
+		if inv.bound.has(p.index) {
 			if err := st.setParam(p, inv.values[p.index]); err != nil {
 				return err
 			}
@@ -192,10 +191,10 @@ func (st *blockStage) setParams() error {
 		sc.add(p.sym, p.name, v)
 	}
 	for _, p := range inv.sig.params {
-		if p.def == nil || inv.bound[p.index] {
+		if p.def == nil || inv.bound.has(p.index) {
 			continue
 		}
-		v, err := p.def(st.frame)
+		v, err := p.def(&st.frame)
 		if err != nil {
 			return fail(err, p.defAt)
 		}
@@ -266,8 +265,11 @@ func (st *blockStage) setParam(p *param, v any) error {
 // setCommon turns common parameters into preference variables of the scope.
 func (st *blockStage) setCommon() error {
 	inv := st.inv
+	if !inv.commons {
+		return nil
+	}
 	for _, p := range inv.sig.params {
-		if !p.common || !inv.bound[p.index] {
+		if !p.common || !inv.bound.has(p.index) {
 			continue
 		}
 		v := inv.values[p.index]
@@ -319,13 +321,13 @@ func (st *blockStage) run(part stmtFn) error {
 	s.nested++
 	defer func() { s.nested-- }()
 	old := s.current
-	s.current = st.frame
+	s.current = &st.frame
 	var oldCall *callInfo
 	if st.dot {
 		oldCall = st.frame.scope.call
-		st.frame.scope.call = st.call
+		st.frame.scope.call = &st.call
 	}
-	err := part(st.frame, st.out)
+	err := part(&st.frame, st.out)
 	if st.dot {
 		st.frame.scope.call = oldCall
 	}
@@ -377,7 +379,7 @@ func (st *blockStage) bindInput(v any) (bool, error) {
 	}
 	st.call.table = nil
 	for _, p := range inv.sig.params {
-		if p.common || !inv.bound[p.index] || inv.prePipe[p.index] && inv.delayed[p] == nil {
+		if p.common || !inv.bound.has(p.index) || inv.prePipe.has(p.index) && inv.delayed[p] == nil {
 			continue
 		}
 		if err := st.setParam(p, inv.values[p.index]); err != nil {

@@ -41,6 +41,9 @@ func (inv *invocation) node(n *stageNode) { inv.place = n }
 
 // prepareVariables makes the lists of -ErrorVariable and the like.
 func (inv *invocation) prepareVariables() {
+	if !inv.commons {
+		return
+	}
 	if v, ok := inv.commonText("errorvariable"); ok {
 		inv.errorsTo = inv.listVariable(v)
 	}
@@ -70,7 +73,7 @@ func (inv *invocation) prepareVariables() {
 
 func (inv *invocation) commonText(key string) (string, bool) {
 	p := inv.sig.byKey[key]
-	if p == nil || !p.common || !inv.bound[p.index] {
+	if p == nil || !p.common || !inv.bound.has(p.index) {
 		return "", false
 	}
 	return dotnet.ToText(inv.values[p.index]), true
@@ -142,7 +145,7 @@ func (inv *invocation) complete(rec *dotnet.ErrorRecord) {
 
 // action is the reaction to an error: -ErrorAction, else the preference.
 func (inv *invocation) action() action {
-	if p := inv.sig.byKey["erroraction"]; p != nil && p.common && inv.bound != nil && inv.bound[p.index] {
+	if p := inv.sig.byKey["erroraction"]; p != nil && p.common && inv.bound.has(p.index) {
 		if a, ok := asAction(inv.values[p.index]); ok {
 			return a
 		}
@@ -182,7 +185,7 @@ func (inv *invocation) terminating(rec *dotnet.ErrorRecord) error {
 
 // preference is a common parameter such as -WarningAction, else a preference variable.
 func (inv *invocation) preference(key string, sym symbol, fallback action) action {
-	if p := inv.sig.byKey[key]; p != nil && p.common && inv.bound != nil && inv.bound[p.index] {
+	if p := inv.sig.byKey[key]; p != nil && p.common && inv.bound.has(p.index) {
 		if a, ok := asAction(inv.values[p.index]); ok {
 			return a
 		}

@@ -31,8 +31,14 @@ type signature struct {
 	force      bool // -Force goes on without the prompt
 	byPipeline bool // a parameter takes pipeline input
 	remaining  *param
+	own        int   // parameters that are not common
 	attrError  error // an attribute that is not known
+}
 
+// param is the parameter of a name or alias, in any case; nil: there is none.
+func (sig *signature) param(name string) *param {
+	p, _ := dotnet.Folded(sig.byKey, name)
+	return p
 }
 
 // param is one parameter.
@@ -162,6 +168,9 @@ func (sig *signature) add(p *param) {
 		}
 	}
 	sig.params = append(sig.params, p)
+	if !p.common {
+		sig.own++
+	}
 	if _, taken := sig.byKey[p.key]; !taken {
 		sig.byKey[p.key] = p
 	}

@@ -171,8 +171,25 @@ func numberCost(from, to *Type) int {
 	return costWiden + 4 // narrowing
 }
 
+// exact tells whether the arguments are what the parameters take as they are.
+func (m *Member) exact(args []any) bool {
+	if m.variadic {
+		return false
+	}
+	for i, arg := range args {
+		from := TypeOf(arg)
+		if p := &m.params[i]; from == nil || p.ref || !from.AssignableTo(p.typ) {
+			return false
+		}
+	}
+	return true
+}
+
 // bind converts the arguments to the parameter types, collecting params.
 func (m *Member) bind(args []any, name string) ([]any, error) {
+	if m.exact(args) {
+		return args, nil
+	}
 	out := make([]any, 0, len(m.params))
 	var rest []any
 	collect := false

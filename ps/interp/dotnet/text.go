@@ -280,6 +280,29 @@ func ToUpper(s string) string { return mapRunes(s, upper, 'a', 'z') }
 // ToLower is ToLowerInvariant.
 func ToLower(s string) string { return mapRunes(s, lower, 'A', 'Z') }
 
+// Folded looks a name up in a map whose keys are in lower case, without making
+// a text for it when it is short and ASCII.
+func Folded[V any](m map[string]V, name string) (V, bool) {
+	var room [48]byte
+	if len(name) > len(room) {
+		v, ok := m[ToLower(name)]
+		return v, ok
+	}
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c >= utf8.RuneSelf {
+			v, ok := m[ToLower(name)]
+			return v, ok
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 32
+		}
+		room[i] = c
+	}
+	v, ok := m[string(room[:len(name)])]
+	return v, ok
+}
+
 func mapRunes(s string, f func(rune) rune, from, to byte) string {
 	change := false
 	for i := 0; i < len(s) && !change; i++ {

@@ -152,20 +152,13 @@ func (m *memberTable) add(row *Member) {
 
 // find looks in the type and its bases; a derived row hides a base's.
 func (t *Type) find(name string, static bool) *slot {
-	key := name
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; c >= 'A' && c <= 'Z' || c >= 0x80 {
-			key = ToLower(name)
-			break
-		}
-	}
 	for ; t != nil; t = t.Base {
 		t.ready()
 		m := &t.instance
 		if static {
 			m = &t.static
 		}
-		if s := m.byName[key]; s != nil {
+		if s, ok := Folded(m.byName, name); ok {
 			return s
 		}
 	}
