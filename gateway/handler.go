@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -82,7 +83,7 @@ func (s *Server) bind(c *gin.Context, op *ops.Operation) (*auth.Principal, *ops.
 
 // authenticate finds the caller, or says how to become known.
 func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
-	principal, err := s.Auth.Authenticate(c.Request)
+	principal, err := s.Auth.Authenticate(c.Request, client(c))
 	if err == nil {
 		note(c).principal = principal.Name
 		return principal, nil
@@ -93,16 +94,33 @@ func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
 		failed.cause = err
 		return nil, failed
 	}
+	return nil, refusedBy(refused)
+}
+
+// refusedBy makes the answer to a refusal of the authentication.
+func refusedBy(refused *auth.Refusal) *failure {
 	failed := fail(schema.Unauthenticated, "%s", refused.Message)
+	if refused.Reason != "" {
+		failed.cause = errors.New(refused.Reason)
+	}
 	switch refused.Status {
 	case http.StatusBadRequest:
 		failed.code = schema.InvalidRequest
 	case http.StatusTooManyRequests:
 		failed.code, failed.retryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
+	case http.StatusServiceUnavailable:
+		failed.code, failed.retryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
 	default:
 		failed.challenge = auth.Challenge
 	}
-	return nil, failed
+	return failed
+}
+
+// client is the address a request is taken to come from: the connection's,
+// unless a trusted proxy tells another; no address where it has none.
+func client(c *gin.Context) netip.Addr {
+	address, _ := netip.ParseAddr(c.ClientIP())
+	return address.Unmap()
 }
 
 func lacks(p *auth.Principal, scope auth.Scope) *failure {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -230,7 +231,7 @@ func TestAuthenticatorsOwnRefusals(t *testing.T) {
 
 type authFunc func(*http.Request) (*auth.Principal, error)
 
-func (f authFunc) Authenticate(r *http.Request) (*auth.Principal, error) { return f(r) }
+func (f authFunc) Authenticate(r *http.Request, _ netip.Addr) (*auth.Principal, error) { return f(r) }
 
 func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan error, 1)

@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"gateway/ops":             {"gateway/schema", "gateway/auth", "ps"},
 	"gateway/schema":          {"ps", "gateway/schema/..."},
 	"gateway/schema/tsparams": {},
-	"gateway/auth":            {},
+	"gateway/auth":            {"gateway/schema"},
 	"gateway/config":          {},
 	"ps":                      {},
 	"ps/servers":              {"ps"},

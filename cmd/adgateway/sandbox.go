@@ -130,7 +130,7 @@ func splitScopes(text string) (value string, scopes []string) {
 func credentials(settings *config.Settings) (static *auth.Static, generated string, err error) {
 	tokens := settings.Sandbox.Tokens
 	if len(tokens) == 0 && len(settings.Sandbox.Users) == 0 {
-		generated = auth.RandomToken()
+		generated = auth.NewToken()
 		tokens = []config.Token{{Value: generated}}
 	}
 	static = auth.NewStatic(auth.Header{AllowQuery: settings.Auth.AllowQueryToken})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"testing"
 
 	"adgateway/gateway/auth"
@@ -63,7 +64,7 @@ func TestAuthenticate(t *testing.T) {
 			for key, values := range c.headers {
 				r.Header[key] = values
 			}
-			p, err := newStatic(t, auth.Header{AllowQuery: c.allow}).Authenticate(r)
+			p, err := newStatic(t, auth.Header{AllowQuery: c.allow}).Authenticate(r, netip.Addr{})
 			if c.status != 0 {
 				var refusal *auth.Refusal
 				require.True(t, errors.As(err, &refusal), "%v", err)
@@ -95,7 +96,7 @@ func TestScopes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []auth.Scope{auth.UserRead, auth.DNSWrite}, scopes)
 	_, err = auth.ParseScopes([]string{"user:reed", "", "*"})
-	assert.ErrorContains(t, err, `"user:reed", ""`)
+	assert.ErrorContains(t, err, `"user:reed" (did you mean user:read?), ""`)
 
 	p := &auth.Principal{Scopes: scopes}
 	assert.True(t, p.Has(auth.UserRead))

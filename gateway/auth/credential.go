@@ -3,23 +3,26 @@ package auth
 import (
 	"encoding/base64"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 )
 
-// Authenticator finds who a request comes from. The error is a [*Refusal].
-// It is safe for concurrent use and takes equally long for every wrong
-// credential of a kind.
+// Authenticator finds who a request comes from; client is the address it is
+// taken to come from, which is not always the connection's. The error is a
+// [*Refusal]. It is safe for concurrent use and takes equally long for every
+// wrong credential of a kind.
 type Authenticator interface {
-	Authenticate(r *http.Request) (*Principal, error)
+	Authenticate(r *http.Request, client netip.Addr) (*Principal, error)
 }
 
 // Refusal says why a request has no principal.
 type Refusal struct {
-	Status     int    // 400, 401 or 429
+	Status     int    // 400, 401, 429 or 503
 	Message    string // fit for the caller; of a 401 always the same
 	RetryAfter time.Duration
+	Reason     string // for the log only: what the caller is not told
 }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -55,28 +58,35 @@ type Credential struct {
 // Auth-Token and in Authorization; different values, or a header given twice,
 // are a 400, and so is a token in the query unless it is allowed there.
 func (h Header) Read(r *http.Request) (Credential, error) {
-	var found []string
+	found, count := "", 0
+	same := func(value string) bool {
+		count++
+		if count == 1 {
+			found = value
+		}
+		return value == found
+	}
+	different := false
 	for _, name := range []string{"Auth-Token", "Authorization"} {
 		values := r.Header.Values(name)
 		if len(values) > 1 {
 			return Credential{}, badRequest("The header " + name + " is given twice. Send one credential.")
 		}
-		found = append(found, values...)
+		different = different || len(values) == 1 && !same(values[0])
 	}
-	inQuery := queryValues(r.URL.RawQuery)
-	if len(inQuery) > 0 && !h.AllowQuery {
-		return Credential{}, badRequest("Auth-Token is not accepted in the query, where it would end up in logs. Send it as a header.")
-	}
-	found = append(found, inQuery...)
-	for _, value := range found {
-		if value != found[0] {
-			return Credential{}, badRequest("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+	for _, value := range queryValues(r.URL.RawQuery) {
+		if !h.AllowQuery {
+			return Credential{}, badRequest("Auth-Token is not accepted in the query, where it would end up in logs. Send it as a header.")
 		}
+		different = different || !same(value)
 	}
-	if len(found) == 0 {
+	switch {
+	case different:
+		return Credential{}, badRequest("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+	case count == 0:
 		return Credential{}, errUnauthenticated
 	}
-	return parse(found[0])
+	return parse(found)
 }
 
 func badRequest(message string) *Refusal {
@@ -86,6 +96,9 @@ func badRequest(message string) *Refusal {
 // queryValues finds every pair of the name, even one that the binder could not
 // read: nothing that may be a token passes unseen.
 func queryValues(raw string) []string {
+	if raw == "" {
+		return nil
+	}
 	var values []string
 	for pair := range strings.SplitSeq(raw, "&") {
 		rawName, rawValue, _ := strings.Cut(pair, "=")

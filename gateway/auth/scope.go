@@ -8,9 +8,12 @@
 package auth
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Scope is a right that a token may have. Every operation asks for one.
@@ -60,14 +63,15 @@ func Scopes() []Scope {
 	}
 }
 
-// ParseScopes checks names of scopes. The error names every unknown one.
+// ParseScopes checks names of scopes. The error names every unknown one, the
+// known one that looks most like it, and all that are known.
 func ParseScopes(names []string) ([]Scope, error) {
 	var scopes []Scope
 	var unknown []string
 	for _, name := range names {
 		scope := Scope(strings.TrimSpace(name))
 		if !slices.Contains(Scopes(), scope) {
-			unknown = append(unknown, fmt.Sprintf("%q", name))
+			unknown = append(unknown, fmt.Sprintf("%q%s", name, nearest(name)))
 			continue
 		}
 		if !slices.Contains(scopes, scope) {
@@ -80,6 +84,21 @@ func ParseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
+// nearest suggests the scope that a mistyped one most likely means.
+func nearest(name string) string {
+	const longest = 64
+	best, distance := Scope(""), len(name)/2+1
+	for _, scope := range Scopes() {
+		if d := levenshtein.ComputeDistance(strings.ToLower(name[:min(len(name), longest)]), string(scope)); d < distance {
+			best, distance = scope, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
 func join(scopes []Scope) string {
 	names := make([]string, len(scopes))
 	for i, scope := range scopes {
@@ -90,9 +109,9 @@ func join(scopes []Scope) string {
 
 // Limits narrows what a principal sees and changes. An empty list is no limit.
 type Limits struct {
-	OUs    []string // distinguished names; each with all below it
-	Zones  []string // DNS zone names
-	Groups []string // sAMAccountNames, distinguished names or GUIDs of groups
+	OUs    []string `json:"ous,omitempty"`    // distinguished names; each with all below it
+	Zones  []string `json:"zones,omitempty"`  // DNS zone names
+	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
 }
 
 // Dialect is the shape of answers a client reads (API 3).
@@ -104,12 +123,22 @@ const (
 	Classic  Dialect = "classic"
 )
 
-// Principal is an authenticated caller. It is read-only once made.
+// Principal is an authenticated caller. It is read-only once made; what it uses
+// up is counted beside it ([Principal.Enter], [Principal.Spend]).
 type Principal struct {
+	ID      string // of the account, never used again for another; empty: it has none
 	Name    string // of the user, or of the token: never the token itself
+	Kind    string // KindToken, KindUser or KindCertificate
 	Scopes  []Scope
 	Limits  Limits
 	Dialect Dialect
+
+	meter *meter // nil: nothing is counted
+}
+
+// String names the principal in a sentence: "token 'portal'".
+func (p *Principal) String() string {
+	return fmt.Sprintf("%s '%s'", cmp.Or(p.Kind, "credential"), p.Name)
 }
 
 // Has tells whether the principal has the scope, by itself or by [All].

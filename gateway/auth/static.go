@@ -4,9 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -59,7 +59,7 @@ func (s *Static) AddUser(password string, p *Principal) error {
 }
 
 // Authenticate implements [Authenticator].
-func (s *Static) Authenticate(r *http.Request) (*Principal, error) {
+func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error) {
 	credential, err := s.Header.Read(r)
 	if err != nil {
 		return nil, err
@@ -85,11 +85,4 @@ func (s *Static) digest(secret string) (sum [32]byte) {
 	mac.Write([]byte(secret))
 	mac.Sum(sum[:0])
 	return sum
-}
-
-// RandomToken makes a token of 256 random bits.
-func RandomToken() string {
-	var bits [32]byte
-	_, _ = rand.Read(bits[:]) // never fails (crypto/rand)
-	return base64.RawURLEncoding.EncodeToString(bits[:])
 }

@@ -1,0 +1,303 @@
+package auth
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/schema"
+
+	"golang.org/x/text/secure/precis"
+)
+
+// Account is a token or a user as the store's file has it: what proves it, and
+// its rights. Texts are as an administrator writes them; [Account.Check] tells
+// all that is wrong with them.
+type Account struct {
+	ID      string    `json:"id"` // never used again for another
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+
+	Secrets  []Secret `json:"secrets,omitempty"`            // of a token: the current one last
+	Subject  string   `json:"certificateSubject,omitempty"` // of a token: of the client certificate that proves it
+	Password string   `json:"password,omitempty"`           // of a user: argon2id, in PHC form
+
+	Rights
+}
+
+// Rights are what an account may do. The zero value of each but Scopes is no limit.
+type Rights struct {
+	Scopes   []string   `json:"scopes"`
+	Expires  *time.Time `json:"expires,omitempty"`
+	Networks []string   `json:"networks,omitempty"` // addresses and networks of the callers
+	Dialect  Dialect    `json:"dialect,omitempty"`
+	Limits   *Limits    `json:"limits,omitempty"`
+	Quota    *Quota     `json:"quota,omitempty"`
+}
+
+// Secret is one token of an account. A rotation leaves the one before in force
+// until its time.
+type Secret struct {
+	SHA256  string     `json:"sha256"`
+	Created time.Time  `json:"created"`
+	Until   *time.Time `json:"until,omitempty"`
+}
+
+// Account kinds, for sentences, logs and the audit.
+const (
+	KindToken       = "token"
+	KindUser        = "user"
+	KindCertificate = "certificate"
+)
+
+func (a *Account) kind() string {
+	switch {
+	case a.Password != "":
+		return KindUser
+	case a.Subject != "":
+		return KindCertificate
+	default:
+		return KindToken
+	}
+}
+
+// NewAccount makes an account without anything that proves it.
+func NewAccount(name string, now time.Time, rights Rights) *Account {
+	return &Account{ID: newID(), Name: name, Created: now.UTC().Truncate(time.Second), Rights: rights}
+}
+
+// AddToken gives the account a new token and returns it: it is kept nowhere.
+// Tokens from before end at until.
+func (a *Account) AddToken(now, until time.Time) string {
+	now, until = now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
+	var kept []Secret
+	for _, s := range a.Secrets {
+		if s.Until == nil || s.Until.After(until) {
+			s.Until = &until
+		}
+		if s.Until.After(now) {
+			kept = append(kept, s)
+		}
+	}
+	token := NewToken()
+	sum, _ := digestOf(token)
+	a.Secrets = append(kept, Secret{SHA256: hex.EncodeToString(sum[:]), Created: now})
+	return token
+}
+
+// nameLimit is the longest name of an account.
+const nameLimit = 64
+
+// Check tells everything that is wrong with the account, joined.
+func (a *Account) Check() error {
+	_, faults := a.compile()
+	return errors.Join(faults...)
+}
+
+// compiled is an account made ready for requests.
+type compiled struct {
+	*Account
+	principal *Principal
+	key       string // of the name: names are compared by it
+	subject   string // of the certificate: subjects are compared by it
+	secrets   []compiledSecret
+	hash      *passwordHash
+	networks  []netip.Prefix
+}
+
+type compiledSecret struct {
+	digest digest
+	until  time.Time // zero: while the account is in force
+}
+
+func (a *Account) compile() (*compiled, []error) {
+	c := &compiled{Account: a}
+	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.kind(), Dialect: a.Dialect}
+	c.principal = p
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	check := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+
+	var err error
+	c.key, err = nameKey(a.Name)
+	check(err)
+	if a.ID == "" {
+		fault("the id is missing")
+	}
+	check(c.compileProof())
+	p.Scopes, err = ParseScopes(a.Scopes)
+	check(err)
+	if len(a.Scopes) == 0 {
+		fault("at least one scope is needed; known are %s", join(Scopes()))
+	}
+	for _, network := range a.Networks {
+		prefix, err := parseNetwork(network)
+		check(err)
+		c.networks = append(c.networks, prefix)
+	}
+	if a.Dialect != "" && a.Dialect != Standard && a.Dialect != Classic {
+		fault("the dialect %q is neither standard nor classic", a.Dialect)
+	}
+	if a.Limits != nil {
+		p.Limits = *a.Limits
+		faults = append(faults, a.Limits.check()...)
+	}
+	if a.Quota != nil {
+		check(a.Quota.check())
+	}
+	return c, faults
+}
+
+// compileProof reads what proves the account: exactly one kind of thing.
+func (c *compiled) compileProof() error {
+	var faults []error
+	kinds := 0
+	for _, given := range []bool{len(c.Secrets) > 0, c.Subject != "", c.Password != ""} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		return errors.New("one of secrets, certificateSubject and password is needed")
+	}
+	for _, s := range c.Secrets {
+		raw, err := hex.DecodeString(s.SHA256)
+		if err != nil || len(raw) != len(digest{}) {
+			faults = append(faults, errors.New("sha256 is not the digest of a token: 64 hexadecimal digits"))
+			continue
+		}
+		secret := compiledSecret{digest: digest(raw)}
+		if s.Until != nil {
+			secret.until = *s.Until
+		}
+		c.secrets = append(c.secrets, secret)
+	}
+	if c.Subject != "" {
+		var err error
+		c.subject, err = subjectKey(c.Subject)
+		faults = append(faults, err)
+	}
+	if c.Password != "" {
+		var err error
+		c.hash, err = parseHash(c.Password)
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// nameKey checks a name and gives the form in which names are compared: in any
+// case and width, composed (RFC 8265).
+func nameKey(name string) (string, error) {
+	if len(name) > 4*nameLimit {
+		return "", fmt.Errorf("the name is longer than %d characters", nameLimit)
+	}
+	key, err := precis.UsernameCaseMapped.CompareKey(name)
+	if err != nil || strings.Contains(name, ":") {
+		return "", fmt.Errorf("%q is no name: use letters, digits and signs other than a colon, without spaces", name)
+	}
+	if len([]rune(name)) > nameLimit {
+		return "", fmt.Errorf("the name is longer than %d characters", nameLimit)
+	}
+	return key, nil
+}
+
+// subjectKey checks a certificate's subject and gives the form in which
+// subjects are compared.
+func subjectKey(subject string) (string, error) {
+	if problem := problemOf(schema.DN, subject); problem != nil {
+		return "", fmt.Errorf("%q is no subject of a certificate: write it as CN=portal,OU=Automation,O=Example", subject)
+	}
+	return foldSubject(subject), nil
+}
+
+// foldSubject puts letters in lower case and leaves out the blanks around the
+// commas between names.
+func foldSubject(subject string) string {
+	var folded strings.Builder
+	escaped, blanks := false, 0
+	for _, r := range strings.ToLower(subject) {
+		switch {
+		case r == ' ' && !escaped:
+			blanks++
+			continue
+		case r == ',' && !escaped:
+			blanks = 0
+		case strings.HasSuffix(folded.String(), ",") && blanks > 0 && !strings.HasSuffix(folded.String(), `\,`):
+			blanks = 0
+		}
+		folded.WriteString(strings.Repeat(" ", blanks))
+		blanks = 0
+		folded.WriteRune(r)
+		escaped = r == '\\' && !escaped
+	}
+	return folded.String()
+}
+
+// parseNetwork reads an address or a network.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
+		address = address.Unmap()
+		return netip.PrefixFrom(address, address.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, fmt.Errorf("%q is no network: write an address or a network such as 10.0.0.0/8", text)
+	case prefix.Addr().Is4In6():
+		return netip.Prefix{}, fmt.Errorf("%q is an IPv4 network written as IPv6: write it as IPv4", text)
+	case prefix != prefix.Masked():
+		return netip.Prefix{}, fmt.Errorf("%q has bits set beyond its prefix: did you mean %s?", text, prefix.Masked())
+	}
+	return prefix, nil
+}
+
+// allows tells whether the account may be used from the address.
+func (c *compiled) allows(client netip.Addr) bool {
+	return len(c.networks) == 0 || slices.ContainsFunc(c.networks, func(n netip.Prefix) bool { return n.Contains(client) })
+}
+
+// expired tells whether the account's time is over.
+func (c *compiled) expired(now time.Time) bool {
+	return c.Expires != nil && !now.Before(*c.Expires)
+}
+
+func (l *Limits) check() []error {
+	var faults []error
+	for _, c := range []struct {
+		what  string
+		kind  schema.Kind
+		items []string
+	}{{"OU", schema.DN, l.OUs}, {"zone", schema.Zone, l.Zones}, {"group", schema.Identity, l.Groups}} {
+		for _, item := range c.items {
+			problem := cmp.Or(emptyProblem(item), problemOf(c.kind, item))
+			if problem == nil && c.what == "group" && strings.Contains(item, "=") {
+				problem = problemOf(schema.DN, item)
+			}
+			if problem != nil {
+				faults = append(faults, fmt.Errorf("the %s %q %s", c.what, item, problem.Message))
+			}
+		}
+	}
+	return faults
+}
+
+func problemOf(kind schema.Kind, item string) *schema.Problem {
+	_, problem := kind.Decode(item)
+	return problem
+}
+
+func emptyProblem(item string) *schema.Problem {
+	if item == "" {
+		return &schema.Problem{Message: "is empty"}
+	}
+	return nil
+}

@@ -1,0 +1,349 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// formatVersion is of the store's file. A file of a later one is not touched.
+const formatVersion = 1
+
+// Document is what the store's file holds.
+type Document struct {
+	Version int        `json:"version"`
+	Tokens  []*Account `json:"tokens,omitempty"`
+	Users   []*Account `json:"users,omitempty"`
+}
+
+// Guardian keeps files from others. It is made by what knows the system.
+type Guardian interface {
+	// Restrict gives a file, which is still empty, to its owner and the service only.
+	Restrict(path string) error
+	// Exposed tells who besides them may read the file; that others may write
+	// it is an error.
+	Exposed(path string) (readers string, err error)
+}
+
+// File is the store's file. It may be used by many processes at once: changes
+// are made under a lock and replace the file as a whole, so that reading needs
+// none.
+type File struct {
+	Path     string
+	Guardian Guardian // nil: the rights of new files are the owner's only
+}
+
+// lockWait bounds how long a change waits for another process's.
+const lockWait = 10 * time.Second
+
+// Read reads the file. The error names the line of every fault. The warning is
+// about who else can read it.
+func (f File) Read() (document *Document, warning string, err error) {
+	if f.Guardian != nil {
+		readers, err := f.Guardian.Exposed(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // told below
+		case err != nil:
+			return nil, "", fmt.Errorf("the credentials in %s are not used: %w", f.Path, err)
+		case readers != "":
+			warning = fmt.Sprintf("%s can be read by %s", f.Path, readers)
+		}
+	}
+	text, err := os.ReadFile(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' makes the file", err)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("the credentials cannot be read: %w", err)
+	}
+	document, err = parseDocument(f.Path, text)
+	return document, warning, err
+}
+
+// Edit changes the file by a function that gets what it holds, nothing when
+// there is no file. What the function leaves behind is checked before it is
+// written. An error of the function is returned as it is; nothing is written.
+func (f File) Edit(ctx context.Context, change func(*Document) error) error {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := f.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	document := &Document{Version: formatVersion}
+	if _, err := os.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+		if document, _, err = f.Read(); err != nil {
+			return err
+		}
+	}
+	if err := change(document); err != nil {
+		return err
+	}
+	if _, faults := document.compile(); len(faults) > 0 {
+		texts := make([]error, len(faults))
+		for i, f := range faults {
+			texts[i] = f.err
+		}
+		return errors.Join(texts...)
+	}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.replace(append(text, '\n'))
+}
+
+func (f File) lock(ctx context.Context) (unlock func(), err error) {
+	const every = 20 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	lock := flock.New(f.Path+".lock", flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, every); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("another process has been changing it for %s", lockWait)
+		}
+		return nil, fmt.Errorf("%s cannot be locked: %w", f.Path, err)
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+// replace puts a new text in the file's place: whoever reads finds the old or
+// the new one, whole, also after a loss of power.
+func (f File) replace(text []byte) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".new-*") // with rights for the owner only
+	if err != nil {
+		return err
+	}
+	name := temporary.Name()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s is as it was: %w", f.Path, errors.Join(err, temporary.Close(), os.Remove(name)))
+		}
+	}()
+	if f.Guardian != nil {
+		if err := f.Guardian.Restrict(name); err != nil {
+			return err
+		}
+	}
+	if _, err := temporary.Write(text); err != nil {
+		return err
+	}
+	if err := temporary.Sync(); err != nil {
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	if err := rename(name, f.Path); err != nil {
+		return err
+	}
+	if folder, err := os.Open(filepath.Dir(f.Path)); err == nil {
+		_ = folder.Sync() // makes the rename last; Windows has no such thing for folders
+		_ = folder.Close()
+	}
+	return nil
+}
+
+// rename replaces a file. On Windows that fails for the moment in which someone
+// else reads it.
+func rename(from, to string) (err error) {
+	const tries, pause = 10, 20 * time.Millisecond
+	for range tries {
+		if err = os.Rename(from, to); err == nil {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	return err
+}
+
+// fault is what is wrong with a document, at a line where one is known.
+type fault struct {
+	account *Account // nil: the document as a whole
+	err     error
+}
+
+// accounts lists tokens and users.
+func (d *Document) accounts() []*Account { return slices.Concat(d.Tokens, d.Users) }
+
+// compile makes all accounts ready for requests, and finds what is wrong with
+// each and between them.
+func (d *Document) compile() ([]*compiled, []fault) {
+	var all []*compiled
+	var faults []fault
+	seen := map[string]bool{}
+	for i, a := range d.accounts() {
+		kind := KindToken
+		if i >= len(d.Tokens) {
+			kind = KindUser
+		}
+		wrong := func(err error) {
+			faults = append(faults, fault{a, fmt.Errorf("%s %q: %w", kind, a.Name, err)})
+		}
+		c, problems := a.compile()
+		for _, problem := range problems {
+			wrong(problem)
+		}
+		if (c.Password != "") != (kind == KindUser) && len(problems) == 0 {
+			wrong(errors.New("users have a password and tokens have none"))
+		}
+		unique := []string{kind + " of this name\x00" + c.key, "account of this id\x00" + a.ID}
+		if c.subject != "" {
+			unique = append(unique, "account of this certificate\x00"+c.subject)
+		}
+		for _, secret := range c.secrets {
+			unique = append(unique, "account of this token\x00"+string(secret.digest[:]))
+		}
+		for _, key := range unique {
+			if what, _, _ := strings.Cut(key, "\x00"); seen[key] {
+				wrong(fmt.Errorf("there is another %s", what))
+			}
+			seen[key] = true
+		}
+		all = append(all, c)
+	}
+	return all, faults
+}
+
+// parseDocument reads a file's text strictly and tells every fault with its line.
+func parseDocument(path string, text []byte) (*Document, error) {
+	p := documentParser{path: path, text: text, lines: map[*Account]int{}, document: &Document{}}
+	if err := p.read(); err != nil {
+		return nil, err
+	}
+	_, faults := p.document.compile()
+	for _, f := range faults {
+		p.fault(p.lines[f.account], "%v", f.err)
+	}
+	if len(p.faults) > 0 {
+		return nil, errors.Join(p.faults...)
+	}
+	return p.document, nil
+}
+
+type documentParser struct {
+	path     string
+	text     []byte
+	document *Document
+	lines    map[*Account]int
+	faults   []error
+}
+
+func (p *documentParser) fault(line int, format string, args ...any) {
+	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.path, line, fmt.Sprintf(format, args...)))
+}
+
+// line is where an offset lies, blanks and commas before a value skipped.
+func (p *documentParser) line(offset int64) int {
+	at := int(min(offset, int64(len(p.text))))
+	for at < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[at]) >= 0 {
+		at++
+	}
+	return 1 + bytes.Count(p.text[:at], []byte("\n"))
+}
+
+// read takes the text apart. The error is that it cannot be read on; other
+// faults are kept.
+func (p *documentParser) read() error {
+	decoder := json.NewDecoder(bytes.NewReader(p.text))
+	broken := func(err error) error {
+		offset := decoder.InputOffset()
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			offset = syntax.Offset - 1
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err, offset = errors.New("the file ends too early"), int64(len(p.text))
+		}
+		return fmt.Errorf("%s:%d: this is not a store of credentials: %w", p.path, p.line(offset), err)
+	}
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		if err == nil {
+			err = errors.New("it does not start with {")
+		}
+		return broken(err)
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return broken(err)
+		}
+		key, line := name.(string), p.line(decoder.InputOffset()-1) // a member's name is text
+		if seen[key] {
+			p.fault(line, "%q is given twice", key)
+		}
+		seen[key] = true
+		switch key {
+		case "version":
+			err = decoder.Decode(&p.document.Version)
+		case "tokens":
+			err = p.accounts(decoder, &p.document.Tokens)
+		case "users":
+			err = p.accounts(decoder, &p.document.Users)
+		default:
+			var unknown json.RawMessage
+			err = decoder.Decode(&unknown)
+			p.fault(line, "unknown member %q", key)
+		}
+		if err != nil {
+			return broken(err)
+		}
+	}
+	if _, err := decoder.Token(); err != nil {
+		return broken(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return broken(errors.New("something follows after its end"))
+	}
+	if p.document.Version != formatVersion {
+		p.fault(1, "the version is %d; this program reads version %d", p.document.Version, formatVersion)
+	}
+	return nil
+}
+
+// accounts reads a list of accounts, each strictly.
+func (p *documentParser) accounts(decoder *json.Decoder, into *[]*Account) error {
+	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
+		if err == nil {
+			err = errors.New("a list is expected")
+		}
+		return err
+	}
+	for decoder.More() {
+		offset := decoder.InputOffset()
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return err
+		}
+		account := &Account{}
+		strict := json.NewDecoder(bytes.NewReader(raw))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(account); err != nil {
+			at := offset
+			var wrong *json.UnmarshalTypeError
+			if errors.As(err, &wrong) {
+				at += wrong.Offset
+			}
+			p.fault(p.line(at), "%s", strings.TrimPrefix(err.Error(), "json: "))
+			continue
+		}
+		p.lines[account] = p.line(offset)
+		*into = append(*into, account)
+	}
+	_, err := decoder.Token()
+	return err
+}

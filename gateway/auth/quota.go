@@ -1,0 +1,325 @@
+package auth
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Quota bounds how much an account does. What is left out is the server's
+// default; a number of zero allows nothing.
+type Quota struct {
+	Rate                  Rate `json:"rate,omitempty"`        // requests
+	Concurrency           *int `json:"concurrency,omitempty"` // requests that run at once
+	DeletionsPerHour      *int `json:"deletionsPerHour,omitempty"`
+	PasswordResetsPerHour *int `json:"passwordResetsPerHour,omitempty"`
+}
+
+// Rate is "10/s", "600/m" or "5000/h": so many at once, then evenly again over
+// the time. The empty rate is no limit.
+type Rate string
+
+var rateUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
+
+// parse takes a rate apart.
+func (r Rate) parse() (limit rate.Limit, burst int, err error) {
+	if r == "" {
+		return rate.Inf, 0, nil
+	}
+	count, unit, _ := strings.Cut(string(r), "/")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 || n > 1000000 || rateUnits[unit] == 0 {
+		return 0, 0, fmt.Errorf("%q is no rate: write requests by second, minute or hour, such as 10/s, 600/m or 5000/h", string(r))
+	}
+	return rate.Limit(float64(n) / rateUnits[unit].Seconds()), n, nil
+}
+
+// Check tells what is wrong with the rate.
+func (r Rate) Check() error {
+	_, _, err := r.parse()
+	return err
+}
+
+func (q *Quota) check() error {
+	if err := q.Rate.Check(); err != nil {
+		return err
+	}
+	for what, n := range map[string]*int{
+		"requests at once": q.Concurrency, "deletions per hour": q.DeletionsPerHour, "password resets per hour": q.PasswordResetsPerHour,
+	} {
+		if n != nil && (*n < 0 || *n > maxPerHour) {
+			return fmt.Errorf("%d is no number of %s: it takes 0 to %d", *n, what, maxPerHour)
+		}
+	}
+	return nil
+}
+
+const maxPerHour = 1000000
+
+// over completes the quota by defaults.
+func (q *Quota) over(defaults Quota) Quota {
+	if q == nil {
+		return defaults
+	}
+	full := *q
+	if full.Rate == "" {
+		full.Rate = defaults.Rate
+	}
+	for own, standard := range map[**int]*int{
+		&full.Concurrency: defaults.Concurrency, &full.DeletionsPerHour: defaults.DeletionsPerHour, &full.PasswordResetsPerHour: defaults.PasswordResetsPerHour,
+	} {
+		if *own == nil {
+			*own = standard
+		}
+	}
+	return full
+}
+
+// Impact is what a request can destroy. Each is counted by the hour.
+type Impact uint8
+
+// The impacts.
+const (
+	Deletion Impact = iota
+	PasswordReset
+	impacts
+)
+
+// verbs say what an account may do so many times.
+var verbs = [impacts]struct{ may, done, what string }{
+	Deletion:      {"remove", "removed", "objects"},
+	PasswordReset: {"reset", "reset", "passwords"},
+}
+
+// meter counts what an account does. It outlives changes of the account, so
+// that a new reading of the store forgives nothing.
+type meter struct {
+	now     func() time.Time
+	limiter *rate.Limiter
+	running atomic.Int64
+	most    atomic.Int64 // that may run at once
+	lastUse atomic.Int64 // Unix seconds; zero: never
+
+	mu    sync.Mutex
+	spent [impacts]window
+}
+
+func newMeter(now func() time.Time) *meter {
+	return &meter{now: now, limiter: rate.NewLimiter(rate.Inf, 0)}
+}
+
+// set puts a quota into force; what was counted stays.
+func (m *meter) set(q Quota) {
+	limit, burst, err := q.Rate.parse()
+	if err != nil {
+		limit, burst = 0, 0 // no checked quota has one: nothing is let through
+	}
+	now := m.now()
+	if m.limiter.Limit() != limit || m.limiter.Burst() != burst {
+		m.limiter.SetLimitAt(now, limit)
+		m.limiter.SetBurstAt(now, burst)
+	}
+	m.most.Store(int64(numberOr(q.Concurrency, math.MaxInt)))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spent[Deletion].limit = q.DeletionsPerHour
+	m.spent[PasswordReset].limit = q.PasswordResetsPerHour
+}
+
+func numberOr(n *int, standard int) int {
+	if n == nil {
+		return standard
+	}
+	return *n
+}
+
+// Enter takes one request against the principal's rate and the number it may
+// run at once. Unless it is refused, Leave must follow.
+func (p *Principal) Enter() *Refusal {
+	m := p.meter
+	if m == nil {
+		return nil
+	}
+	if m.running.Add(1) > m.most.Load() {
+		m.running.Add(-1)
+		return tooMany(time.Second, "The %s may run %d requests at once. Try again when one has ended.", p, m.most.Load())
+	}
+	now := m.now()
+	taken := m.limiter.ReserveN(now, 1)
+	if !taken.OK() {
+		m.running.Add(-1)
+		return tooMany(time.Hour, "The %s may send no requests.", p)
+	}
+	if wait := taken.DelayFrom(now); wait > 0 {
+		taken.CancelAt(now)
+		m.running.Add(-1)
+		return tooMany(wait, "The %s sends more requests than it may: %d at once and %s on average.", p, m.limiter.Burst(), perTime(m.limiter.Limit()))
+	}
+	return nil
+}
+
+// Leave ends what Enter began.
+func (p *Principal) Leave() {
+	if p.meter != nil {
+		p.meter.running.Add(-1)
+	}
+}
+
+func perTime(limit rate.Limit) string {
+	if limit >= 1 {
+		return fmt.Sprintf("%.4g a second", float64(limit))
+	}
+	return fmt.Sprintf("one every %s", time.Duration(float64(time.Second)/float64(limit)).Round(time.Second))
+}
+
+func tooMany(wait time.Duration, format string, args ...any) *Refusal {
+	return &Refusal{Status: http.StatusTooManyRequests, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
+}
+
+// Left tells how many of an impact the principal has left in this hour; limited
+// is false when it may do any number.
+func (p *Principal) Left(kind Impact) (n int, limited bool) {
+	if p.meter == nil {
+		return 0, false
+	}
+	p.meter.mu.Lock()
+	defer p.meter.mu.Unlock()
+	w := &p.meter.spent[kind]
+	if w.limit == nil {
+		return 0, false
+	}
+	return w.left(p.meter.now()), true
+}
+
+// Spend takes n of an impact ahead of a run, so that runs beside each other do
+// not take the same. Settle must follow unless it is refused. The refusal says
+// when there is enough again.
+func (p *Principal) Spend(kind Impact, n int) (*Spending, *Refusal) {
+	m := p.meter
+	if m == nil {
+		return &Spending{}, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, now := &m.spent[kind], m.now()
+	if w.limit != nil && n > w.left(now) {
+		return nil, p.overspent(kind, w, n, now)
+	}
+	w.held += n
+	return &Spending{meter: m, kind: kind, held: n}, nil
+}
+
+// Overspent is the refusal of n more of an impact.
+func (p *Principal) Overspent(kind Impact, n int) *Refusal {
+	p.meter.mu.Lock()
+	defer p.meter.mu.Unlock()
+	return p.overspent(kind, &p.meter.spent[kind], n, p.meter.now())
+}
+
+func (p *Principal) overspent(kind Impact, w *window, n int, now time.Time) *Refusal {
+	verb := verbs[kind]
+	text := fmt.Sprintf("The %s may %s %d %s an hour and has %d left.", p, verb.may, *w.limit, verb.what, w.left(now))
+	if n > *w.limit {
+		return tooMany(hour, "%s So many are never allowed in one request.", text)
+	}
+	at := w.enough(n, now)
+	return tooMany(at.Sub(now), "%s It may %s more from %s.", text, verb.may, at.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
+}
+
+// Spending is what a run may spend and has not yet been counted.
+type Spending struct {
+	meter *meter
+	kind  Impact
+	held  int
+}
+
+// Settle counts what the run really did and gives back the rest. Of many calls
+// the first counts; a nil Spending has nothing to settle.
+func (s *Spending) Settle(n int) {
+	if s == nil || s.meter == nil {
+		return
+	}
+	m := s.meter
+	s.meter = nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &m.spent[s.kind]
+	w.held -= s.held
+	w.add(n, m.now())
+}
+
+const hour = time.Hour
+
+// window counts events of the last hour.
+type window struct {
+	limit  *int // nil: none
+	held   int  // taken ahead by runs
+	events []event
+}
+
+// event is some events of one second.
+type event struct {
+	at time.Time
+	n  int
+}
+
+func (w *window) add(n int, now time.Time) {
+	if n <= 0 {
+		return
+	}
+	w.forget(now)
+	if last := len(w.events) - 1; last >= 0 && now.Sub(w.events[last].at) < time.Second {
+		w.events[last].n += n
+		return
+	}
+	w.events = append(w.events, event{now, n})
+}
+
+// forget drops what is older than an hour, and what a clock that was put back
+// has left in the future.
+func (w *window) forget(now time.Time) {
+	kept := w.events[:0]
+	for _, e := range w.events {
+		if e.at.After(now) {
+			e.at = now
+		}
+		if now.Sub(e.at) < hour {
+			kept = append(kept, e)
+		}
+	}
+	w.events = kept
+}
+
+func (w *window) left(now time.Time) int {
+	w.forget(now)
+	left := *w.limit - w.held
+	for _, e := range w.events {
+		left -= e.n
+	}
+	return max(left, 0)
+}
+
+// enough is when n are left, if nothing more is spent. What runs still hold is
+// taken as given back at once.
+func (w *window) enough(n int, now time.Time) time.Time {
+	missing := n - *w.limit
+	for _, e := range w.events {
+		missing += e.n
+	}
+	for _, e := range w.events {
+		if missing <= 0 {
+			break
+		}
+		if missing -= e.n; missing <= 0 {
+			return e.at.Add(hour)
+		}
+	}
+	return now.Add(time.Second)
+}

@@ -1,0 +1,351 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+const patience = 10 * time.Second
+
+// cheap is a cost for tests: the work itself is the library's.
+var cheap = Cost{Memory: 8, Time: 1, Threads: 1}
+
+// clock is a time that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock {
+	return &clock{now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// stored is a store over a file of its own, and what proves its accounts.
+type stored struct {
+	*Store
+	t     testing.TB
+	file  File
+	clock *clock
+}
+
+// password is every user's.
+const password = "Corr3ct:Horse-ä"
+
+var here = netip.MustParseAddr("192.0.2.7")
+
+// store makes a store; write fills the file.
+func store(t testing.TB, write func(*Document, time.Time)) *stored {
+	t.Helper()
+	s := &stored{t: t, file: File{Path: filepath.Join(t.TempDir(), "credentials.json")}, clock: newClock()}
+	s.edit(func(d *Document) { write(d, s.clock.Now()) })
+	s.open()
+	return s
+}
+
+func (s *stored) open() {
+	s.t.Helper()
+	var err error
+	s.Store, err = OpenStore(StoreOptions{File: s.file, Now: s.clock.Now, Cost: cheap, Poll: time.Millisecond})
+	require.NoError(s.t, err)
+}
+
+func (s *stored) edit(change func(*Document)) {
+	s.t.Helper()
+	require.NoError(s.t, s.file.Edit(s.t.Context(), func(d *Document) error {
+		change(d)
+		return nil
+	}))
+}
+
+func rights(scopes ...string) Rights {
+	if len(scopes) == 0 {
+		scopes = []string{"user:read"}
+	}
+	return Rights{Scopes: scopes}
+}
+
+// addToken adds an account with a token, and returns the token.
+func addToken(d *Document, now time.Time, name string, r Rights) string {
+	a := NewAccount(name, now, r)
+	token := a.AddToken(now, now)
+	d.Tokens = append(d.Tokens, a)
+	return token
+}
+
+func addUser(d *Document, now time.Time, name string, r Rights) {
+	a := NewAccount(name, now, r)
+	a.Password = HashPassword(password, cheap)
+	d.Users = append(d.Users, a)
+}
+
+func (s *stored) ask(credential string, from netip.Addr) (*Principal, *Refusal) {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/api/x", nil)
+	r.Header.Set("Auth-Token", credential)
+	p, err := s.Authenticate(r, from)
+	var refused *Refusal
+	if err != nil {
+		require.True(s.t, errors.As(err, &refused), "%v", err)
+	}
+	return p, refused
+}
+
+func (s *stored) bearer(token string) (*Principal, *Refusal) { return s.ask("Bearer "+token, here) }
+
+func (s *stored) basic(user, password string, from netip.Addr) (*Principal, *Refusal) {
+	return s.ask("Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)), from)
+}
+
+func TestTokensAreRecognisable(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		token := NewToken()
+		assert.Regexp(t, `^adgw_[0-9A-Za-z]{49}$`, token)
+		assert.False(t, seen[token])
+		seen[token] = true
+		_, ok := digestOf(token)
+		require.True(t, ok)
+	}
+	token := NewToken()
+	for i := len(TokenPrefix); i < len(token); i++ {
+		for _, other := range []byte{'0', 'x', '_', 0, 0xff} {
+			wrong := token[:i] + string([]byte{other}) + token[i+1:]
+			_, ok := digestOf(wrong)
+			assert.Equal(t, wrong == token, ok, "one letter is wrong")
+		}
+	}
+	for _, wrong := range []string{"", "adgw_", token[1:], token[:len(token)-1], token + "0", " " + token, strings.ToUpper(token), strings.Repeat(token, 1000)} {
+		_, ok := digestOf(wrong)
+		assert.False(t, ok, "%.80q", wrong)
+	}
+}
+
+func TestStoreKnowsItsTokens(t *testing.T) {
+	now := newClock().Now()
+	soon := now.Add(time.Hour)
+	var token, limited, placed string
+	s := store(t, func(d *Document, now time.Time) {
+		token = addToken(d, now, "portal", Rights{Scopes: []string{"user:read", "ou:read"}, Dialect: Classic, Limits: &Limits{OUs: []string{"OU=a,DC=b"}}})
+		limited = addToken(d, now, "soon", Rights{Scopes: []string{"*"}, Expires: &soon})
+		placed = addToken(d, now, "placed", Rights{Scopes: []string{"*"}, Networks: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.1"}})
+	})
+	p, refused := s.bearer(token)
+	require.Nil(t, refused)
+	assert.Equal(t, "token 'portal'", p.String())
+	assert.Equal(t, Limits{OUs: []string{"OU=a,DC=b"}}, p.Limits)
+	assert.Equal(t, Classic, p.Dialect)
+	assert.True(t, p.Has(OURead))
+	assert.False(t, p.Has(UserWrite))
+	assert.NotEmpty(t, p.ID)
+
+	text, err := os.ReadFile(s.file.Path)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), token[len(TokenPrefix):], "no token is kept")
+
+	for name, wrong := range map[string]string{"unknown": NewToken(), "checksum": token[:len(token)-1] + "_", "foreign": "ghp_abc"} {
+		_, refused := s.bearer(wrong)
+		require.NotNil(t, refused, name)
+		assert.Equal(t, 401, refused.Status, name)
+		assert.Equal(t, errUnauthenticated.Message, refused.Message, "one answer to all")
+		assert.NotEmpty(t, refused.Reason)
+		assert.NotContains(t, refused.Reason, wrong, name)
+	}
+
+	for from, want := range map[string]bool{"10.1.2.3": true, "192.0.2.1": true, "192.0.2.2": false, "2001:db8:1::5": true, "2001:db9::1": false, "": false} {
+		address, _ := netip.ParseAddr(from)
+		_, refused := s.ask("Bearer "+placed, address)
+		assert.Equal(t, want, refused == nil, from)
+	}
+
+	_, refused = s.bearer(limited)
+	require.Nil(t, refused)
+	s.clock.step(time.Hour)
+	_, refused = s.bearer(limited)
+	require.NotNil(t, refused, "expired")
+	assert.Contains(t, refused.Reason, "the token 'soon' expired at 2026-11-22T11:00:00Z")
+	s.clock.step(-time.Second)
+	_, refused = s.bearer(limited)
+	assert.Nil(t, refused, "the clock was put back")
+}
+
+func TestACertificateStandsForAToken(t *testing.T) {
+	s := store(t, func(d *Document, now time.Time) {
+		a := NewAccount("pipeline", now, Rights{Scopes: []string{"ou:read"}, Networks: []string{"192.0.2.0/24"}})
+		a.Subject = "CN=pipeline, OU=Automation,O=Example"
+		d.Tokens = append(d.Tokens, a)
+	})
+	p, err := s.BySubject("CN=Pipeline,OU=Automation,O=Example", here)
+	require.NoError(t, err)
+	assert.Equal(t, "certificate 'pipeline'", p.String())
+	for _, subject := range []string{"", "CN=pipeline", "CN=pipeline,OU=Automation,O=Example,C=DE", `CN=pipeline\, OU\=Automation,O=Example`} {
+		_, err = s.BySubject(subject, here)
+		assert.Error(t, err, subject)
+	}
+	_, err = s.BySubject("CN=pipeline,OU=Automation,O=Example", netip.MustParseAddr("10.0.0.1"))
+	assert.ErrorAs(t, err, new(*Refusal), "its networks hold, too")
+}
+
+// follow runs the store beside a test.
+func (s *stored) follow() {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Run(ctx)
+	}()
+	s.t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+func TestChangesTakeEffectInARunningStore(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Run("store", func(t *testing.T) {
+		var token, other string
+		s := store(t, func(d *Document, now time.Time) {
+			token = addToken(d, now, "portal", rights())
+			addUser(d, now, "anna", rights())
+		})
+		s.follow()
+		p, _ := s.bearer(token)
+		_, refused := s.basic("anna", password, here)
+		require.Nil(t, refused)
+
+		s.edit(func(d *Document) { d.Tokens[0].Rights = rights("dns:read") })
+		s.eventually(func() bool { p, _ = s.bearer(token); return p.Has(DNSRead) }, "rights change")
+		assert.False(t, p.Has(UserRead))
+
+		s.edit(func(d *Document) { other = d.Tokens[0].AddToken(s.clock.Now(), s.clock.Now().Add(time.Minute)) })
+		s.eventually(func() bool { _, refused := s.bearer(other); return refused == nil }, "a rotation")
+		_, refused = s.bearer(token)
+		assert.Nil(t, refused, "the old token has its time of grace")
+		s.clock.step(time.Minute)
+		_, refused = s.bearer(token)
+		assert.NotNil(t, refused, "it is over")
+
+		s.edit(func(d *Document) { d.Users[0].Password = HashPassword("another password", cheap) })
+		s.eventually(func() bool { _, refused := s.basic("anna", password, here); return refused != nil }, "a new password")
+
+		s.edit(func(d *Document) { d.Tokens = nil })
+		s.eventually(func() bool { _, refused := s.bearer(other); return refused != nil }, "a revocation")
+	})
+}
+
+func (s *stored) eventually(is func() bool, what string) {
+	s.t.Helper()
+	require.Eventually(s.t, is, patience, time.Millisecond, what)
+}
+
+func TestABrokenFileLeavesTheCredentialsInForceAndIsTold(t *testing.T) {
+	var token, second string
+	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
+	s.follow()
+	good, err := os.ReadFile(s.file.Path)
+	require.NoError(t, err)
+	for name, text := range map[string]string{"truncated": string(good[:len(good)/2]), "empty": "", "nonsense": "hello", "a fault": strings.Replace(string(good), "user:read", "user:reed", 1)} {
+		require.NoError(t, os.WriteFile(s.file.Path, []byte(text), 0o600))
+		s.eventually(func() bool { return s.State() != nil }, name)
+		assert.ErrorContains(t, s.State(), s.file.Path, name)
+		_, refused := s.bearer(token)
+		assert.Nil(t, refused, name)
+		_, err := OpenStore(StoreOptions{File: s.file})
+		assert.ErrorContains(t, err, s.file.Path+":", "a start fails with the line")
+		require.NoError(t, os.WriteFile(s.file.Path, good, 0o600))
+		s.eventually(func() bool { return s.State() == nil }, "repaired")
+	}
+	require.NoError(t, os.Remove(s.file.Path))
+	s.eventually(func() bool { return s.State() != nil }, "missing")
+	assert.ErrorContains(t, s.State(), "adgateway token create")
+	_, refused := s.bearer(token)
+	assert.Nil(t, refused)
+	s.edit(func(d *Document) { second = addToken(d, s.clock.Now(), "second", rights()) })
+	s.eventually(func() bool { _, refused := s.bearer(second); return refused == nil }, "made again")
+	_, refused = s.bearer(token)
+	assert.NotNil(t, refused)
+}
+
+func TestManyWritersLoseNothing(t *testing.T) {
+	file := File{Path: filepath.Join(t.TempDir(), "new", "credentials.json")}
+	var all sync.WaitGroup
+	const writers = 20
+	for i := range writers {
+		all.Go(func() {
+			assert.NoError(t, file.Edit(t.Context(), func(d *Document) error {
+				addToken(d, time.Now(), fmt.Sprintf("t%d", i), rights())
+				return nil
+			}))
+		})
+	}
+	all.Wait()
+	d, warning, err := file.Read()
+	require.NoError(t, err)
+	assert.Empty(t, warning)
+	assert.Len(t, d.Tokens, writers)
+	info, err := os.Stat(file.Path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(file.Path), "*.new-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestAnEditThatFailsChangesNothing(t *testing.T) {
+	s := store(t, func(d *Document, now time.Time) { addToken(d, now, "portal", rights()) })
+	before, err := os.ReadFile(s.file.Path)
+	require.NoError(t, err)
+	stop := errors.New("no")
+	require.ErrorIs(t, s.file.Edit(t.Context(), func(d *Document) error { d.Tokens = nil; return stop }), stop)
+	assert.ErrorContains(t, s.file.Edit(t.Context(), func(d *Document) error {
+		addToken(d, s.clock.Now(), "PORTAL", rights("user:reed"))
+		return nil
+	}), "another token of this name")
+	after, err := os.ReadFile(s.file.Path)
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
+}
+
+func TestLastUsesAreWrittenDown(t *testing.T) {
+	var token string
+	s := store(t, func(d *Document, now time.Time) {
+		token = addToken(d, now, "portal", rights())
+		addToken(d, now, "idle", rights())
+	})
+	p, _ := s.bearer(token)
+	assert.Empty(t, s.file.LastUses(), "no request waits for it")
+	s.flush()
+	assert.Equal(t, map[string]time.Time{p.ID: s.clock.Now()}, s.file.LastUses())
+	s.open()
+	s.flush()
+	assert.Len(t, s.file.LastUses(), 1, "a new server knows the times")
+	require.NoError(t, os.WriteFile(s.file.Path+usesSuffix, []byte("broken"), 0o600))
+	s.open()
+	assert.Empty(t, s.file.LastUses(), "broken times are none")
+}
