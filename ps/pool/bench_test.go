@@ -15,6 +15,7 @@ type instant struct{ dead chan struct{} }
 func (instant) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{}, req.Records(json.RawMessage(`[{}]`))
 }
+func (instant) Probe(context.Context) error   { return nil }
 func (i instant) Close(context.Context) error { i.Kill(); return nil }
 func (i instant) Kill() {
 	select {

@@ -23,9 +23,11 @@ import (
 //
 // Run is called by one goroutine at a time. Close ends the session in good
 // order as far as ctx allows, Kill at once; both return when it is gone. Dead is
-// closed as soon as the session can take no more requests.
+// closed as soon as the session can take no more requests. Probe is a request
+// that asks for nothing but an answer; like Run it takes the session for itself.
 type Session interface {
 	Run(ctx context.Context, req ps.Request) (*ps.Result, error)
+	Probe(ctx context.Context) error
 	Close(ctx context.Context) error
 	Kill()
 	Dead() <-chan struct{}
@@ -45,6 +47,7 @@ type Config struct {
 	MinDelay time.Duration // first pause after a failed start; 1 s
 	MaxDelay time.Duration // longest; 1 min
 	Sweep    time.Duration // how often idle sessions are looked at and missing ones started; 1 s
+	Probe    time.Duration // a session is probed when its lane was silent for so long; three times that is not ready; 30 s
 
 	// Log, when set, is told of starts, ends and their reasons.
 	Log func(message string, fields map[string]any)

@@ -39,6 +39,11 @@ func (f *fake) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return f.maker.scripts[req.Script](limited, f, req)
 }
 
+func (f *fake) Probe(ctx context.Context) error {
+	_, err := f.Run(ctx, ps.Request{Script: "Get-Probed", Limit: time.Hour})
+	return err
+}
+
 func (f *fake) Close(context.Context) error { f.end(); f.maker.closed.Add(1); return nil }
 func (f *fake) Kill()                       { f.end() }
 func (f *fake) Dead() <-chan struct{}       { return f.dead }
@@ -64,9 +69,9 @@ type maker struct {
 	start   func(ctx context.Context, n int64) error // nil: all go well
 	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
 
-	starts, live, most, closed atomic.Int64
-	mu                         sync.Mutex
-	all                        []*fake
+	starts, live, most, closed, probes atomic.Int64
+	mu                                 sync.Mutex
+	all                                []*fake
 }
 
 func (m *maker) Start(ctx context.Context) (pool.Session, error) {
@@ -97,6 +102,10 @@ func newMaker(t *testing.T) *maker {
 	m := &maker{t: t}
 	m.scripts = map[string]func(context.Context, *fake, ps.Request) (*ps.Result, error){
 		"Get-Quick": func(context.Context, *fake, ps.Request) (*ps.Result, error) {
+			return &ps.Result{Effect: ps.EffectNone}, nil
+		},
+		"Get-Probed": func(_ context.Context, f *fake, _ ps.Request) (*ps.Result, error) {
+			f.maker.probes.Add(1)
 			return &ps.Result{Effect: ps.EffectNone}, nil
 		},
 		"Get-Slow": func(ctx context.Context, f *fake, _ ps.Request) (*ps.Result, error) {

@@ -2,11 +2,10 @@ package pool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"adgateway/ps"
@@ -28,17 +27,9 @@ type lane struct {
 
 	mu      sync.Mutex
 	live    map[*held]struct{}
-	ended   map[string]int64
 	changed chan struct{} // closed, and replaced, when a session became free or was lost
 
-	inside     atomic.Int64 // requests that wait or run
-	running    atomic.Int64
-	requests   atomic.Int64
-	waited     atomic.Int64
-	overloaded atomic.Int64
-	retries    atomic.Int64
-	started    atomic.Int64
-	failed     atomic.Int64
+	counters
 }
 
 // held is a session with what the lane knows of it.
@@ -59,14 +50,13 @@ func newLane(p *Pool, name ps.Lane, cfg Lane) (*lane, error) {
 		kept:    make(chan struct{}),
 		wake:    make(chan struct{}, 1),
 		live:    map[*held]struct{}{},
-		ended:   map[string]int64{},
 		changed: make(chan struct{}),
 	}
 	var err error
 	l.sessions, err = puddle.NewPool(&puddle.Config[*held]{
 		Constructor: func(ctx context.Context) (*held, error) {
-			if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-				go l.watch(a)
+			if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && !a.start() {
+				return nil, errNobody
 			}
 			return l.start()
 		},
@@ -88,7 +78,6 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 		l.inside.Add(-1)
 		return nil, false, err
 	}
-	l.requests.Add(1)
 	l.running.Add(1)
 	done := func() {
 		l.release(res)
@@ -100,115 +89,29 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 	}
 	if req.Write {
 		defer done()
-		result, err = res.Value().session.Run(context.WithoutCancel(ctx), req)
+		result, err = l.run(context.WithoutCancel(ctx), res.Value().session, req)
 		return result, true, err
 	}
 	return l.read(ctx, req, res.Value().session, done)
 }
 
-// acquire takes a session, and for a list a place among the lists before.
-func (l *lane) acquire(ctx context.Context, list bool) (*puddle.Resource[*held], error) {
+// run runs a request on a session that the caller holds.
+func (l *lane) run(ctx context.Context, s Session, req ps.Request) (*ps.Result, error) {
 	began := time.Now()
-	defer func() { l.waited.Add(int64(time.Since(began))) }()
-	waiting, cancel := context.WithTimeoutCause(ctx, l.pool.cfg.MaxWait, errWaited)
-	defer cancel()
-	// A pool that is closing does not let anyone wait.
-	waiting, stop := context.WithCancelCause(waiting)
-	defer stop(nil)
-	defer context.AfterFunc(l.pool.starting, func() { stop(errClosing) })()
-
-	if list {
-		if err := l.lists.Acquire(waiting, 1); err != nil {
-			return nil, l.refused(ctx, waiting)
-		}
+	if records := req.Records; records != nil {
+		req.Records = func(batch json.RawMessage) error { l.answered(); return records(batch) }
 	}
-	res, err := l.take(waiting)
+	result, err := s.Run(ctx, req)
+	l.runs.add(time.Since(began))
 	if err == nil {
-		return res, nil
+		l.results.add(ranWell)
+	} else {
+		l.results.add(string(ps.AsError(err).Kind))
 	}
-	if list {
-		l.lists.Release(1)
+	if err == nil || ps.AsError(err).Kind == ps.KindScript {
+		l.answered()
 	}
-	if waiting.Err() != nil || errors.Is(err, puddle.ErrClosedPool) {
-		return nil, l.refused(ctx, waiting)
-	}
-	return nil, err
-}
-
-var errWaited = errors.New("no session became free in time")
-
-// take returns a session that is alive. While no new one can be started, it
-// waits for those there are; without any it gives up at once.
-func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
-	for {
-		changed := l.change()
-		res, err := l.idleOrNew(ctx)
-		switch {
-		case err == nil && l.fit(res.Value()):
-			return res, nil
-		case err == nil:
-			l.destroy(res)
-			continue
-		case ctx.Err() != nil || errors.Is(err, puddle.ErrClosedPool):
-			return nil, err
-		}
-		l.mu.Lock()
-		none := len(l.live) == 0
-		l.mu.Unlock()
-		if none {
-			return nil, l.unavailable(err)
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// idleOrNew takes an idle session, or one that is started for it; but when
-// another one becomes idle before that has started, it takes that one. puddle
-// goes on with the start, and keeps its outcome for the next.
-func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
-	for {
-		a := &attempt{}
-		var acquiring context.Context
-		acquiring, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
-		a.ended = acquiring.Done()
-		res, err := l.sessions.Acquire(acquiring)
-		better := errors.Is(context.Cause(acquiring), errIdle)
-		a.cancel(nil)
-		if err != nil && better && ctx.Err() == nil {
-			continue
-		}
-		return res, err
-	}
-}
-
-// An attempt is a request that waits for a session to be started.
-type attempt struct {
-	cancel context.CancelCauseFunc
-	ended  <-chan struct{}
-}
-
-type attemptKey struct{}
-
-var errIdle = errors.New("a session became idle")
-
-// watch ends an attempt when a session has become idle.
-func (l *lane) watch(a *attempt) {
-	for {
-		changed := l.change()
-		if l.sessions.Stat().IdleResources() > 0 {
-			a.cancel(errIdle)
-			return
-		}
-		select {
-		case <-changed:
-		case <-a.ended:
-			return
-		}
-	}
+	return result, err
 }
 
 // fit tells whether a session that the caller holds can take a request, and
@@ -291,6 +194,7 @@ func (l *lane) start() (*held, error) {
 	}
 	l.circuit.succeeded()
 	l.started.Add(1)
+	l.answered()
 	h := &held{session: session}
 	if l.cfg.MaxAge > 0 {
 		h.retireAt = time.Now().Add(l.cfg.MaxAge - time.Duration(rand.Int64N(int64(l.cfg.MaxAge)/10+1)))
@@ -307,7 +211,10 @@ func (l *lane) start() (*held, error) {
 	return h, nil
 }
 
-var errOpen = errors.New("starting sessions fails")
+var (
+	errOpen   = errors.New("starting sessions fails")
+	errNobody = errors.New("nobody waits for a session")
+)
 
 // end is what puddle ends a session with; the place is free when it returns.
 func (l *lane) end(h *held) {
@@ -325,8 +232,8 @@ func (l *lane) end(h *held) {
 	}
 	l.mu.Lock()
 	delete(l.live, h)
-	l.ended[h.why]++
 	l.mu.Unlock()
+	l.ended.add(h.why)
 	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests})
 	l.notify()
 }
@@ -353,61 +260,6 @@ func (l *lane) look() {
 	}
 }
 
-// keep throws idle sessions away that are dead or too old, and starts missing
-// ones, until the pool closes.
-func (l *lane) keep() {
-	defer close(l.kept)
-	ticker := time.NewTicker(l.pool.cfg.Sweep)
-	defer ticker.Stop()
-	for {
-		l.sweep()
-		l.fill()
-		select {
-		case <-l.pool.starting.Done():
-			return
-		case <-ticker.C:
-		case <-l.wake:
-		}
-	}
-}
-
-func (l *lane) sweep() {
-	defer l.notify()
-	// Idle sessions are taken out for the look, and who asks meanwhile starts
-	// another one: not without need.
-	if !l.anyUnfit() {
-		return
-	}
-	for _, res := range l.sessions.AcquireAllIdle() {
-		if l.fit(res.Value()) {
-			res.ReleaseUnused()
-			continue
-		}
-		res.Destroy()
-	}
-}
-
-func (l *lane) anyUnfit() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for h := range l.live {
-		if l.unfit(h) != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// fill starts sessions until as many are there as are kept warm.
-func (l *lane) fill() {
-	for int(l.sessions.Stat().TotalResources()) < l.cfg.Warm {
-		if l.sessions.CreateResource(l.pool.starting) != nil {
-			return
-		}
-		l.notify()
-	}
-}
-
 // close ends the lane; requests that run are let end.
 func (l *lane) close() {
 	<-l.kept
@@ -429,69 +281,7 @@ func (l *lane) killAll() {
 	kills.Wait()
 }
 
-func (l *lane) stats() Stats {
-	stat := l.sessions.Stat()
-	s := Stats{
-		Size:     l.cfg.Size,
-		Starting: int(stat.ConstructingResources()),
-		Idle:     int(stat.IdleResources()),
-		Busy:     int(stat.AcquiredResources()),
-		Waiting:  int(max(l.inside.Load()-l.running.Load(), 0)),
-
-		Requests:   l.requests.Load(),
-		Waited:     time.Duration(l.waited.Load()),
-		Overloaded: l.overloaded.Load(),
-		Retries:    l.retries.Load(),
-		Started:    l.started.Load(),
-		Failed:     l.failed.Load(),
-		Ended:      map[string]int64{},
-	}
-	l.mu.Lock()
-	for why, n := range l.ended {
-		s.Ended[why] = n
-	}
-	l.mu.Unlock()
-	if reason, next := l.circuit.state(); reason != nil {
-		s.Reason, s.Next = reason.Error(), next
-	}
-	return s
-}
-
 func (l *lane) log(message string, fields map[string]any) {
 	fields["lane"] = string(l.name)
 	l.pool.cfg.Log(message, fields)
-}
-
-// The errors of a request that got no session. Nothing has been changed.
-
-func (l *lane) overload(message string) error {
-	l.overloaded.Add(1)
-	return &ps.Error{Kind: ps.KindOverloaded, Outcome: ps.OutcomeNone, Message: message, RetryAfter: l.pool.cfg.MaxWait}
-}
-
-// refused is the error of a request whose wait has ended.
-func (l *lane) refused(ctx, waiting context.Context) error {
-	switch {
-	case ctx.Err() != nil:
-		return left(ctx)
-	case l.pool.starting.Err() != nil:
-		return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: errClosing.Error(), RetryAfter: l.pool.cfg.MaxWait}
-	}
-	return l.overload(fmt.Sprintf("%v: waited %s", context.Cause(waiting), l.pool.cfg.MaxWait))
-}
-
-// unavailable is the error when there is no session and none can be started.
-func (l *lane) unavailable(err error) error {
-	e := ps.Error{Kind: ps.KindUnavailable, Message: err.Error()}
-	reason, next := l.circuit.state()
-	if reason != nil {
-		e = *reason
-	}
-	e.Kind, e.Outcome, e.Steps = ps.KindUnavailable, ps.OutcomeNone, nil
-	e.RetryAfter = max(time.Until(next), time.Second)
-	return &e
-}
-
-func left(ctx context.Context) error {
-	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
 }

@@ -55,6 +55,7 @@ func (c Config) withDefaults() Config {
 	c.MinDelay = or(c.MinDelay, time.Second)
 	c.MaxDelay = max(or(c.MaxDelay, time.Minute), c.MinDelay)
 	c.Sweep = or(c.Sweep, time.Second)
+	c.Probe = or(c.Probe, 30*time.Second)
 	c.Queue = or(c.Queue, 64)
 	if c.Log == nil {
 		c.Log = func(string, map[string]any) {}
@@ -144,37 +145,3 @@ func (p *Pool) Close(ctx context.Context) error {
 	<-p.closed
 	return context.Cause(ctx)
 }
-
-// Stats is a snapshot of every lane, for metrics and /readyz.
-func (p *Pool) Stats() map[ps.Lane]Stats {
-	all := make(map[ps.Lane]Stats, len(p.lanes))
-	for name, l := range p.lanes {
-		all[name] = l.stats()
-	}
-	return all
-}
-
-// Stats says how a lane does. Counts are since the start of the pool.
-type Stats struct {
-	Size     int `json:"size"`     // sessions at most
-	Starting int `json:"starting"` // being started
-	Idle     int `json:"idle"`
-	Busy     int `json:"busy"`    // running a request, or being ended
-	Waiting  int `json:"waiting"` // requests without a session
-
-	Requests   int64         `json:"requests"` // that got a session
-	Waited     time.Duration `json:"waited"`   // for sessions, by all requests together
-	Overloaded int64         `json:"overloaded"`
-	Retries    int64         `json:"retries"`
-	Started    int64         `json:"started"`
-	Failed     int64         `json:"failed"` // starts
-
-	// Ended counts sessions by why they ended: requests, age, memory, died, closed.
-	Ended map[string]int64 `json:"ended"`
-
-	Reason string    `json:"reason,omitempty"` // why sessions cannot be started; empty: they can
-	Next   time.Time `json:"next,omitzero"`    // when the next start may be tried
-}
-
-// Ready tells whether a request would find a session, now or after waiting.
-func (s Stats) Ready() bool { return s.Idle+s.Busy > 0 || (s.Reason == "" && s.Started > 0) }

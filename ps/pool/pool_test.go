@@ -223,6 +223,36 @@ func TestWhoWaitsForAStartTakesASessionThatIsFreeSooner(t *testing.T) {
 	})
 }
 
+func TestWhoWaitsForAStartTakesASessionWhoseWaiterHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(ctx context.Context, n int64) error {
+			select {
+			case <-time.After(time.Duration(n*n) * 8 * time.Second): // 8 s, then 32 s
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		p := open(t, m, func(c *pool.Config) { c.MaxWait = time.Minute; c.Sweep = time.Hour })
+		began := time.Now()
+		leaving, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		var left sync.WaitGroup
+		left.Go(func() {
+			_, err := p.Run(leaving, request("Get-Quick"))
+			assert.Equal(t, ps.KindCancelled, kind(err))
+		})
+		synctest.Wait()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		assert.Equal(t, 8*time.Second, time.Since(began))
+		assert.EqualValues(t, 2, m.starts.Load())
+		left.Wait()
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
 func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
@@ -242,7 +272,9 @@ func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *tes
 		assert.Contains(t, e.Error(), "module is missing")
 		assert.Positive(t, e.RetryAfter)
 		assert.Equal(t, ps.OutcomeNone, e.Outcome)
-		assert.False(t, p.Stats()[ps.Directory].Ready())
+		ready, why := p.Stats()[ps.Directory].Ready()
+		assert.False(t, ready)
+		assert.Contains(t, why, "module is missing")
 
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -257,7 +289,8 @@ func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *tes
 		stats := p.Stats()[ps.Directory]
 		assert.Empty(t, stats.Reason)
 		assert.Equal(t, 2, stats.Idle)
-		assert.True(t, stats.Ready())
+		ready, why = stats.Ready()
+		assert.True(t, ready, why)
 		_, err = p.Run(t.Context(), request("Get-Quick"))
 		require.NoError(t, err)
 		require.NoError(t, p.Close(t.Context()))

@@ -21,7 +21,7 @@ func (l *lane) read(ctx context.Context, req ps.Request, s Session, done func())
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		result, err := s.Run(running, req)
+		result, err := l.run(running, s, req)
 		stop(nil)
 		done()
 		answers <- answer{result, err}

@@ -54,6 +54,9 @@ type Config struct {
 	Limit        time.Duration // of a request that names none; zero: [DefaultLimit]
 	MaxOutput    int64         // bytes of frames a request may answer with; zero: [DefaultMaxOutput]
 
+	// Meter, when set, counts; sessions may share one.
+	Meter *Meter
+
 	// Log, when set, is told of what did not belong to an answer: noise on
 	// stdout, text on stderr, the reason of an end. Values of secrets are
 	// masked. It is called from several goroutines.

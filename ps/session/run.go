@@ -49,11 +49,11 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	s.budget.Store(s.cfg.MaxOutput)
 
 	timer := time.AfterFunc(limit, func() {
-		s.failRun(r, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", req.Script, limit)})
+		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", req.Script, limit)})
 	})
 	defer timer.Stop()
 	if !req.Write {
-		stop := context.AfterFunc(ctx, func() { s.failRun(r, cancelled(ctx)) })
+		stop := context.AfterFunc(ctx, func() { s.failRun(r, CauseCancelled, cancelled(ctx)) })
 		defer stop()
 	}
 	a := &answer{write: req.Write, records: req.Records}
@@ -110,11 +110,11 @@ func (s *Session) collect(r *run, a *answer) {
 			return
 		}
 		if err := a.take(f); err != nil {
-			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+			s.fail(CauseProtocol, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
 			return
 		}
 		if a.refused != nil && !a.write {
-			s.failRun(r, refusal(a.refused))
+			s.failRun(r, CauseCancelled, refusal(a.refused))
 		}
 	}
 }
@@ -175,10 +175,10 @@ func cancelled(ctx context.Context) *ps.Error {
 func (s *Session) handshake(ctx context.Context, boot *run) error {
 	deadline := time.Now().Add(s.cfg.StartTimeout)
 	timer := time.AfterFunc(s.cfg.StartTimeout, func() {
-		s.failRun(boot, &ps.Error{Kind: ps.KindUnavailable, Step: "ready", Message: fmt.Sprintf(noReady, s.cfg.StartTimeout)})
+		s.failRun(boot, CauseStart, &ps.Error{Kind: ps.KindUnavailable, Step: "ready", Message: fmt.Sprintf(noReady, s.cfg.StartTimeout)})
 	})
 	defer timer.Stop()
-	stop := context.AfterFunc(ctx, func() { s.failRun(boot, cancelled(ctx)) })
+	stop := context.AfterFunc(ctx, func() { s.failRun(boot, CauseStart, cancelled(ctx)) })
 	defer stop()
 
 	a := &answer{boot: true}
@@ -204,20 +204,10 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 
 // prove sends what no encoding on the way may touch and wants it back.
 func (s *Session) prove(ctx context.Context, limit time.Duration) error {
-	const text, secret = "O'Brien’s \"$(1)\" `x 日本 😀 2024-01-02T03:04:05Z", "p ä😀"
-	const secretUnits = 5 // in UTF-16, as .NET counts
-	var got []struct {
-		Text   string `json:"text"`
-		Length int    `json:"length"`
-	}
-	_, err := s.Run(ctx, ps.Request{
-		ID: bootID, Script: handshake.Name, Limit: max(limit, time.Millisecond),
-		Args:    ps.Args{"Text": ps.Text(text), "Secret": ps.Secret(secret)},
-		Records: func(batch json.RawMessage) error { return json.Unmarshal(batch, &got) },
-	})
+	whole, err := s.echo(ctx, max(limit, time.Millisecond))
 	e := ps.AsError(err)
 	switch {
-	case err == nil && len(got) == 1 && got[0].Text == text && got[0].Length == secretUnits:
+	case err == nil && whole:
 		return nil
 	case err == nil:
 		return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Message: changedLine}
@@ -227,6 +217,34 @@ func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 		return e
 	}
 	return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Type: e.Type, ID: e.ID, Category: e.Category, Message: "PowerShell did not answer the first request", Cause: err}
+}
+
+// Probe asks for a sign of life: a request that only wants its argument back.
+// ctx ends the wait, and with it the session. The error is nil when the answer
+// came whole; a session that answers something else is ended, too.
+func (s *Session) Probe(ctx context.Context) error {
+	whole, err := s.echo(ctx, s.cfg.Limit)
+	if err == nil && !whole {
+		err = &ps.Error{Kind: ps.KindDied, Message: "PowerShell answered with other text than was sent"}
+		s.fail(CauseProtocol, ps.AsError(err))
+	}
+	return err
+}
+
+// echo runs the script that gives its argument back, and tells whether it did.
+func (s *Session) echo(ctx context.Context, limit time.Duration) (whole bool, err error) {
+	const text, secret = "O'Brien’s \"$(1)\" `x 日本 😀 2024-01-02T03:04:05Z", "p ä😀"
+	const secretUnits = 5 // in UTF-16, as .NET counts
+	var got []struct {
+		Text   string `json:"text"`
+		Length int    `json:"length"`
+	}
+	_, err = s.Run(ctx, ps.Request{
+		ID: bootID, Script: handshake.Name, Limit: limit,
+		Args:    ps.Args{"Text": ps.Text(text), "Secret": ps.Secret(secret)},
+		Records: func(batch json.RawMessage) error { return json.Unmarshal(batch, &got) },
+	})
+	return err == nil && len(got) == 1 && got[0].Text == text && got[0].Length == secretUnits, err
 }
 
 // startError is the error of a session that broke before it was ready.

@@ -94,7 +94,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	go s.readErr()
 	go s.supervise()
 	if err := s.handshake(ctx, boot); err != nil {
-		s.Kill()
+		s.killFor(CauseStart)
 		return nil, err
 	}
 	return s, nil
@@ -109,6 +109,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxOutput <= 0 {
 		c.MaxOutput = DefaultMaxOutput
+	}
+	if c.Meter == nil {
+		c.Meter = &Meter{}
 	}
 	if c.Log == nil {
 		c.Log = func(string, map[string]any) {}
@@ -154,17 +157,19 @@ func (s *Session) Close(ctx context.Context) error {
 	select {
 	case <-s.gone:
 	case <-ctx.Done():
-		s.fail(&ps.Error{Kind: ps.KindDied, Message: "closing was cut short", Cause: context.Cause(ctx)})
+		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: "closing was cut short", Cause: context.Cause(ctx)})
 	case <-timer.C:
-		s.fail(&ps.Error{Kind: ps.KindDied, Message: fmt.Sprintf("PowerShell did not leave within %s", endWait)})
+		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: fmt.Sprintf("PowerShell did not leave within %s", endWait)})
 	}
 	<-s.gone
 	return s.brokenError()
 }
 
 // Kill ends the session at once and returns when nothing of it is left.
-func (s *Session) Kill() {
-	s.fail(&ps.Error{Kind: ps.KindDied, Message: "the session was ended"})
+func (s *Session) Kill() { s.killFor(CauseClosing) }
+
+func (s *Session) killFor(why Cause) {
+	s.fail(why, &ps.Error{Kind: ps.KindDied, Message: "the session was ended"})
 	<-s.gone
 }
 
@@ -179,13 +184,13 @@ func (s *Session) brokenError() error {
 }
 
 // fail ends the session for that cause, unless it has one already.
-func (s *Session) fail(cause *ps.Error) {
+func (s *Session) fail(why Cause, cause *ps.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failLocked(cause)
+	s.failLocked(why, cause)
 }
 
-func (s *Session) failLocked(cause *ps.Error) {
+func (s *Session) failLocked(why Cause, cause *ps.Error) {
 	if s.cause != nil {
 		return
 	}
@@ -196,6 +201,7 @@ func (s *Session) failLocked(cause *ps.Error) {
 	}
 	s.cause = cause
 	s.state = broken
+	s.cfg.Meter.kill(why)
 	select {
 	case <-s.broken:
 	default:
@@ -204,11 +210,11 @@ func (s *Session) failLocked(cause *ps.Error) {
 }
 
 // failRun ends the session for that cause if r is still waiting for its answer.
-func (s *Session) failRun(r *run, cause *ps.Error) {
+func (s *Session) failRun(r *run, why Cause, cause *ps.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == r {
-		s.failLocked(cause)
+		s.failLocked(why, cause)
 	}
 }
 
@@ -218,7 +224,7 @@ func (s *Session) failRun(r *run, cause *ps.Error) {
 func (s *Session) execute(line string) {
 	defer close(s.executed)
 	if _, _, err := s.shell.Execute(line); err != nil {
-		s.fail(&ps.Error{Kind: ps.KindDied, Message: "the boot line could not be sent"})
+		s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "the boot line could not be sent"})
 	}
 }
 
@@ -227,7 +233,7 @@ func (s *Session) execute(line string) {
 func (s *Session) write() {
 	send := func(text string) bool {
 		if _, err := io.WriteString(s.link.stdin, text); err != nil {
-			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell does not take input any more", Cause: err})
+			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell does not take input any more", Cause: err})
 			return false
 		}
 		return true
@@ -261,7 +267,7 @@ func (s *Session) readOut() {
 			s.endOfOutput()
 			return
 		case err != nil:
-			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+			s.fail(causeOf(err), &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
 			// The process is being killed; what it still writes must not block it.
 			_, _ = io.Copy(io.Discard, s.link.stdout)
 			return
@@ -277,7 +283,7 @@ func (s *Session) endOfLoop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != closing {
-		s.failLocked(&ps.Error{Kind: ps.KindDied, Message: "the request loop ended by itself"})
+		s.failLocked(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "the request loop ended by itself"})
 	}
 	s.ended = true
 	s.link.release()
@@ -289,16 +295,18 @@ func (s *Session) endOfOutput() {
 	if s.ended && s.state == closing {
 		return
 	}
-	s.failLocked(&ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"})
+	s.failLocked(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"})
 }
 
 // deliver hands a frame to the run that waits for it; any other is a surprise.
 func (s *Session) deliver(f frame) {
+	s.cfg.Meter.frames.Add(1)
+	s.cfg.Meter.bytes.Add(int64(len(f.payload)))
 	s.mu.Lock()
 	r := s.current
 	switch {
 	case r == nil || r.id != f.id:
-		s.failLocked(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
+		s.failLocked(CauseProtocol, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
 			Cause: fmt.Errorf("%s frame with id %q", f.kind, f.id)})
 		s.mu.Unlock()
 		return
@@ -312,7 +320,19 @@ func (s *Session) deliver(f frame) {
 	}
 }
 
+// causeOf is the cause of an error of the splitter.
+func causeOf(err error) Cause {
+	switch {
+	case errors.Is(err, errTooMuch):
+		return CauseOutput
+	case errors.Is(err, errCutFrame):
+		return CauseDied
+	}
+	return CauseProtocol
+}
+
 func (s *Session) addNoise(b []byte) {
+	s.cfg.Meter.noise.Add(int64(len(b)))
 	s.noise.add(b)
 	if !s.spend(int64(len(b))) {
 		s.tooMuch()
@@ -323,7 +343,7 @@ func (s *Session) addNoise(b []byte) {
 func (s *Session) spend(n int64) bool { return s.budget.Add(-n) >= 0 }
 
 func (s *Session) tooMuch() {
-	s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
+	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
 }
 
 // readErr keeps stderr for the log. No one decides anything by it.
@@ -371,7 +391,7 @@ func (s *Session) supervise() {
 		select {
 		case <-s.outDone:
 		case <-time.After(drainWait):
-			s.fail(&ps.Error{Kind: ps.KindDied, Message: "PowerShell ended, and something holds its output open"})
+			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended, and something holds its output open"})
 		}
 		s.kill()
 	case <-s.broken:

@@ -136,9 +136,13 @@ func (s *Stack) ready(context.Context) []gateway.Check {
 	check := func(name string, ok bool, reason string) gateway.Check {
 		return gateway.Check{Name: name, OK: ok, Reason: reason}
 	}
+	sessions := func(name string, lane ps.Lane) gateway.Check {
+		ok, why := stats[lane].Ready()
+		return check(name, ok, why)
+	}
 	return []gateway.Check{
-		check("directorySessions", stats[ps.Directory].Ready(), stats[ps.Directory].Reason),
-		check("dnsSessions", stats[ps.DNS].Ready(), stats[ps.DNS].Reason),
+		sessions("directorySessions", ps.Directory),
+		sessions("dnsSessions", ps.DNS),
 		check("domainController", controller.Pinned != "", controller.Reason),
 		check("dnsServer", dns.Pinned != "", dns.Reason),
 	}

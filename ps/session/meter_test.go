@@ -1,0 +1,58 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"adgateway/ps"
+	"adgateway/ps/session"
+	"adgateway/ps/session/sessiontest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Sessions that share a meter are counted together: what they answered and why
+// each was killed. One that is closed in good order is not killed.
+func TestMeter(t *testing.T) {
+	meter := &session.Meter{}
+	for script, cause := range map[string]session.Cause{
+		"":                        "",
+		"Wait-GatewayForever":     session.CauseTimeout,
+		"Stop-GatewayBefore":      session.CauseDied,
+		"Send-GatewayWrongId":     session.CauseProtocol,
+		"Wait-GatewayInsideFrame": session.CauseTimeout,
+	} {
+		t.Run("one "+script, func(t *testing.T) {
+			if _, known := sessiontest.Faults[script]; !known && script != "" {
+				t.Fatalf("sessiontest has no %s", script)
+			}
+			before := meter.Stats()
+			cfg := config(&sessiontest.Process{Scripts: sessiontest.Faults})
+			cfg.Meter = meter
+			s := start(t, cfg)
+			require.NoError(t, s.Probe(t.Context()))
+			if script != "" {
+				_, err := s.Run(t.Context(), ps.Request{Script: script, Limit: 100 * time.Millisecond})
+				require.Error(t, err)
+			}
+			_ = s.Close(t.Context())
+			after := meter.Stats()
+			assert.GreaterOrEqual(t, after.Frames, before.Frames+4, "ready, and an answer to each echo")
+			assert.Greater(t, after.Bytes, before.Bytes)
+			if cause != "" {
+				before.Killed[cause]++
+			}
+			assert.Equal(t, before.Killed, after.Killed)
+		})
+	}
+}
+
+func TestAProbeThatHasNotBegunLeavesTheSession(t *testing.T) {
+	s := start(t, config(&sessiontest.Process{Scripts: sessiontest.Faults}))
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	require.Error(t, s.Probe(ctx))
+	require.NoError(t, s.Probe(t.Context()))
+}
