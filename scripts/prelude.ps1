@@ -50,23 +50,23 @@ function Write-GatewayFrame {
     $GatewayStdout.Flush()
 }
 
-# Turns a decoded JSON value into the argument a script takes. Strings carry a prefix, so that
-# no text is taken for a date (facts B31): '=' text, '!' the number of a secret.
+# Turns a decoded JSON value, or each of a list, into the argument a script takes. Strings carry a
+# prefix, so that no text is taken for a date (facts B31): '=' text, '!' the number of a secret.
+# The items of a list are no calls of their own: those cost more than all the rest of a request.
 function ConvertFrom-GatewayValue {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
-    if ($null -eq $Value) { return $null }
-    if ($Value -is [string]) {
-        $text = $Value.Substring(1)
-        if ($Value.Substring(0, 1) -eq '!') { return $script:GatewaySecrets[[int]$text] }
-        return $text
+    $list = New-Object -TypeName 'System.Collections.Generic.List[object]'
+    foreach ($item in @($Value)) {
+        $argument = $item
+        if ($item -is [string]) {
+            $argument = $item.Substring(1)
+            if ($item.StartsWith('!', [System.StringComparison]::Ordinal)) { $argument = $script:GatewaySecrets[[int]$argument] }
+        }
+        $list.Add($argument)
     }
-    if ($Value -is [System.Array]) {
-        $list = New-Object -TypeName 'System.Collections.Generic.List[object]'
-        foreach ($item in $Value) { $list.Add((ConvertFrom-GatewayValue -Value $item)) }
-        return , $list.ToArray()
-    }
-    return $Value
+    if ($Value -is [System.Array]) { return , $list.ToArray() }
+    return $list[0]
 }
 
 # The number of an error, as text: a Win32 code of the directory ('8333') or of DNS ('9601'), else ''.
