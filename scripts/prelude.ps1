@@ -56,16 +56,12 @@ function Write-GatewayFrame {
 function ConvertFrom-GatewayValue {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
-    $list = New-Object -TypeName 'System.Collections.Generic.List[object]'
-    foreach ($item in @($Value)) {
-        $argument = $item
-        if ($item -is [string]) {
-            $argument = $item.Substring(1)
-            if ($item.StartsWith('!', [System.StringComparison]::Ordinal)) { $argument = $script:GatewaySecrets[[int]$argument] }
-        }
-        $list.Add($argument)
-    }
-    if ($Value -is [System.Array]) { return , $list.ToArray() }
+    $list = @(foreach ($item in @($Value)) {
+            if ($item -isnot [string]) { $item }
+            elseif ($item[0] -eq '!') { $script:GatewaySecrets[[int]$item.Substring(1)] }
+            else { $item.Substring(1) }
+        })
+    if ($Value -is [System.Array]) { return , $list }
     return $list[0]
 }
 

@@ -223,6 +223,7 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 		if err := f.charge(64 + 64*len(entries)); err != nil {
 			return nil, err
 		}
+		table.Grow(len(entries))
 		for i := range entries {
 			key, err := entries[i].key(f)
 			if err != nil {

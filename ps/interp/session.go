@@ -74,7 +74,8 @@ type Session struct {
 	current  *frame // the innermost frame, for Go code that calls back
 	imported map[string]*Module
 	commands map[string]*command
-	types    map[string]*dotnet.Type
+	types    map[string]*dotnet.Type // of the modules
+	named    map[string]*dotnet.Type // looked up before, as written
 	envVars  map[string]string
 
 	errorList *dotnet.List
@@ -93,7 +94,7 @@ type Session struct {
 func (e *Engine) NewSession(console Console) *Session {
 	s := &Session{
 		engine: e, limits: e.opts.Limits, ctx: context.Background(), ok: true,
-		imported: map[string]*Module{}, commands: map[string]*command{}, types: map[string]*dotnet.Type{},
+		imported: map[string]*Module{}, commands: map[string]*command{}, types: map[string]*dotnet.Type{}, named: map[string]*dotnet.Type{},
 		envVars: map[string]string{}, global: &scope{}, errorList: newArrayList(),
 	}
 	for name, value := range e.opts.Env {

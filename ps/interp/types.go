@@ -82,13 +82,21 @@ func caughtBefore(s *syntax.Try, src *syntax.Source) []*syntax.Error {
 	return errs
 }
 
+// maxNamed bounds the names of types that a session remembers.
+const maxNamed = 256
+
 // lookupType finds a type by name: the session's own first.
 func (s *Session) lookupType(text string) *dotnet.Type {
-	key := lower(text)
-	if t, ok := s.types[key]; ok {
+	if t, ok := dotnet.Folded(s.types, text); ok {
+		return t
+	}
+	if t, ok := s.named[text]; ok {
 		return t
 	}
 	if t := dotnet.Lookup(text); t != nil {
+		if len(s.named) < maxNamed {
+			s.named[text] = t
+		}
 		return t
 	}
 	if base, ok := strings.CutSuffix(text, "[]"); ok {

@@ -35,6 +35,9 @@ func (t *table[K]) find(key K, hash uint32, equal func(a, b K) bool) int {
 
 // add appends an entry whose key is not in the table.
 func (t *table[K]) add(key K, hash uint32, value any) {
+	if len(t.keys) == 0 {
+		t.grow(4)
+	}
 	t.keys = append(t.keys, key)
 	t.values = append(t.values, value)
 	t.hashes = append(t.hashes, hash)
