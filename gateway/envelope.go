@@ -91,10 +91,13 @@ const (
 
 // answer takes the records of a run and writes the envelope of a success.
 type answer struct {
-	c       *gin.Context
-	op      *ops.Operation
-	bound   *ops.Bound
-	classic bool
+	server    *Server
+	c         *gin.Context
+	op        *ops.Operation
+	bound     *ops.Bound
+	principal *auth.Principal
+	spending  *auth.Spending // nil: nothing is counted
+	classic   bool
 
 	records  int
 	warnings []ps.Warning // about the records, besides the script's

@@ -17,19 +17,25 @@ import (
 var (
 	errManyRecords = errors.New("the script emitted several records where one is declared")
 	errNoRecord    = errors.New("the script emitted no record where one is declared")
+	errNotRun      = errors.New("the run ended without a result")
 )
 
 // serve is the handler of every operation: bind, run, reply.
 func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		note(c).op = op
-		principal, bound, failed := s.bind(c, op)
+		principal, failed := s.admit(c)
 		if failed != nil {
 			s.writeFailure(c, failed.forOperation(op))
 			return
 		}
-		a := &answer{c: c, op: op, bound: bound, classic: isClassic(principal, s.Dialect)}
-		result, err := s.Runner.Run(c.Request.Context(), s.request(c, op, bound, principal, a))
+		defer principal.Leave()
+		a, failed := s.prepare(c, op, principal)
+		if failed != nil {
+			s.writeFailure(c, failed.forOperation(op))
+			return
+		}
+		result, err := s.run(c, a)
 		if err == nil {
 			err = a.complete(op)
 		}
@@ -56,29 +62,61 @@ func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
 	}
 }
 
-// bind authenticates, authorises and takes the request apart.
-func (s *Server) bind(c *gin.Context, op *ops.Operation) (*auth.Principal, *ops.Bound, *failure) {
-	principal, failed := s.authenticate(c)
+// prepare authorises, takes the request apart and readies its answer.
+func (s *Server) prepare(c *gin.Context, op *ops.Operation, principal *auth.Principal) (*answer, *failure) {
+	bound, failed := s.bind(c, op, principal)
 	if failed != nil {
-		return nil, nil, failed
+		return nil, failed
 	}
+	spending, failed := s.spend(principal, bound)
+	if failed != nil {
+		return nil, failed
+	}
+	return &answer{
+		server: s, c: c, op: op, bound: bound, principal: principal, spending: spending,
+		classic: isClassic(principal, s.Dialect),
+	}, nil
+}
+
+// run runs the script and counts what it destroyed.
+func (s *Server) run(c *gin.Context, a *answer) (result *ps.Result, err error) {
+	err = errNotRun
+	defer func() { a.spent(result, err) }()
+	return s.Runner.Run(c.Request.Context(), s.request(c, a))
+}
+
+// bind authorises and takes the request apart.
+func (s *Server) bind(c *gin.Context, op *ops.Operation, principal *auth.Principal) (*ops.Bound, *failure) {
 	if failed := lacks(principal, op.Scope); failed != nil {
-		return nil, nil, failed
+		return nil, failed
 	}
 	given, problems, failed := s.collect(c.Writer, c.Request, op)
 	if failed != nil {
-		return nil, nil, failed
+		return nil, failed
 	}
 	bound, more := op.Bind(given)
 	if problems = append(problems, more...); len(problems) > 0 {
-		return nil, nil, refusal(problems)
+		return nil, refusal(problems)
 	}
 	for _, scope := range bound.Scopes {
 		if failed := lacks(principal, scope); failed != nil {
-			return nil, nil, failed
+			return nil, failed
 		}
 	}
-	return principal, bound, nil
+	return bound, nil
+}
+
+// admit finds the caller and takes the request against its quota. Unless it
+// fails, the principal's Leave must follow.
+func (s *Server) admit(c *gin.Context) (*auth.Principal, *failure) {
+	principal, failed := s.authenticate(c)
+	if failed != nil {
+		return nil, failed
+	}
+	if refused := principal.Enter(); refused != nil {
+		return nil, refusedBy(refused)
+	}
+	return principal, nil
 }
 
 // authenticate finds the caller, or says how to become known.
@@ -131,13 +169,14 @@ func lacks(p *auth.Principal, scope auth.Scope) *failure {
 }
 
 // request is what the runner is asked for.
-func (s *Server) request(c *gin.Context, op *ops.Operation, bound *ops.Bound, p *auth.Principal, a *answer) ps.Request {
+func (s *Server) request(c *gin.Context, a *answer) ps.Request {
+	op, bound := a.op, a.bound
 	req := ps.Request{
 		ID: note(c).id, Script: op.Script, Lane: op.Lane, Args: bound.Args,
 		Write: op.Effect.Writes(), List: op.Reply.Mark == ops.List, Limit: op.Timeout,
 		Records: a.take,
 	}
-	for name, value := range s.contextArgs(p) {
+	for name, value := range s.contextArgs(a) {
 		if _, declared := s.scripts[op.Script].Param(name); declared {
 			req.Args[name] = value
 		}
@@ -155,13 +194,17 @@ func (s *Server) request(c *gin.Context, op *ops.Operation, bound *ops.Bound, p 
 }
 
 // contextArgs are what scripts learn about the caller, where they ask for it.
-func (s *Server) contextArgs(p *auth.Principal) ps.Args {
+func (s *Server) contextArgs(a *answer) ps.Args {
+	p, most := a.principal, s.BulkLimit
+	if _, many, _ := a.bound.Impact(); many {
+		most = min(most, a.spending.Held())
+	}
 	return ps.Args{
 		"AllowedOU":    limit(p.Limits.OUs),
 		"AllowedZone":  limit(p.Limits.Zones),
 		"AllowedGroup": limit(p.Limits.Groups),
 		"Privileged":   ps.Bool(p.Has(auth.Privileged)),
-		"BulkLimit":    ps.Int(int64(s.BulkLimit)),
+		"BulkLimit":    ps.Int(int64(most)),
 	}
 }
 
@@ -185,7 +228,7 @@ func (a *answer) complete(op *ops.Operation) error {
 func (a *answer) failure(err error) *failure {
 	ours := a.broken != nil || errors.Is(err, errNoRecord)
 	if !ours {
-		return failureOf(a.op, a.bound, err)
+		return a.explain(failureOf(a.op, a.bound, err))
 	}
 	f := &failure{code: ourFault.code, message: ourFault.sentence, cause: err}
 	if a.broken != nil {

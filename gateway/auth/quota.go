@@ -93,16 +93,16 @@ const (
 )
 
 // verbs say what an account may do so many times.
-var verbs = [impacts]struct{ may, done, what string }{
-	Deletion:      {"remove", "removed", "objects"},
-	PasswordReset: {"reset", "reset", "passwords"},
+var verbs = [impacts]struct{ may, what string }{
+	Deletion:      {"remove", "objects"},
+	PasswordReset: {"reset", "passwords"},
 }
 
 // meter counts what an account does. It outlives changes of the account, so
 // that a new reading of the store forgives nothing.
 type meter struct {
 	now     func() time.Time
-	limiter *rate.Limiter
+	limiter atomic.Pointer[rate.Limiter]
 	running atomic.Int64
 	most    atomic.Int64 // that may run at once
 	lastUse atomic.Int64 // Unix seconds; zero: never
@@ -112,19 +112,18 @@ type meter struct {
 }
 
 func newMeter(now func() time.Time) *meter {
-	return &meter{now: now, limiter: rate.NewLimiter(rate.Inf, 0)}
+	return &meter{now: now}
 }
 
-// set puts a quota into force; what was counted stays.
+// set puts a quota into force; what was counted stays, except against a rate
+// that is another.
 func (m *meter) set(q Quota) {
 	limit, burst, err := q.Rate.parse()
 	if err != nil {
 		limit, burst = 0, 0 // no checked quota has one: nothing is let through
 	}
-	now := m.now()
-	if m.limiter.Limit() != limit || m.limiter.Burst() != burst {
-		m.limiter.SetLimitAt(now, limit)
-		m.limiter.SetBurstAt(now, burst)
+	if old := m.limiter.Load(); old == nil || old.Limit() != limit || old.Burst() != burst {
+		m.limiter.Store(rate.NewLimiter(limit, burst))
 	}
 	m.most.Store(int64(numberOr(q.Concurrency, math.MaxInt)))
 	m.mu.Lock()
@@ -151,16 +150,17 @@ func (p *Principal) Enter() *Refusal {
 		m.running.Add(-1)
 		return tooMany(time.Second, "The %s may run %d requests at once. Try again when one has ended.", p, m.most.Load())
 	}
-	now := m.now()
-	taken := m.limiter.ReserveN(now, 1)
+	now, limiter := m.now(), m.limiter.Load()
+	taken := limiter.ReserveN(now, 1)
 	if !taken.OK() {
 		m.running.Add(-1)
 		return tooMany(time.Hour, "The %s may send no requests.", p)
 	}
-	if wait := taken.DelayFrom(now); wait > 0 {
+	const rounding = time.Millisecond // of what the limiter computes in floating point
+	if wait := taken.DelayFrom(now); wait > rounding {
 		taken.CancelAt(now)
 		m.running.Add(-1)
-		return tooMany(wait, "The %s sends more requests than it may: %d at once and %s on average.", p, m.limiter.Burst(), perTime(m.limiter.Limit()))
+		return tooMany(wait, "The %s sends more requests than it may: %d at once and %s on average.", p, limiter.Burst(), perTime(limiter.Limit()))
 	}
 	return nil
 }
@@ -183,51 +183,33 @@ func tooMany(wait time.Duration, format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusTooManyRequests, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
 }
 
-// Left tells how many of an impact the principal has left in this hour; limited
-// is false when it may do any number.
-func (p *Principal) Left(kind Impact) (n int, limited bool) {
-	if p.meter == nil {
-		return 0, false
-	}
-	p.meter.mu.Lock()
-	defer p.meter.mu.Unlock()
-	w := &p.meter.spent[kind]
-	if w.limit == nil {
-		return 0, false
-	}
-	return w.left(p.meter.now()), true
-}
-
-// Spend takes n of an impact ahead of a run, so that runs beside each other do
-// not take the same. Settle must follow unless it is refused. The refusal says
-// when there is enough again.
-func (p *Principal) Spend(kind Impact, n int) (*Spending, *Refusal) {
+// Spend takes up to most of an impact ahead of a run, so that runs beside each
+// other do not take the same; when none is left it is refused with the time from
+// which there is. Unless it is refused, Settle must follow.
+func (p *Principal) Spend(kind Impact, most int) (*Spending, *Refusal) {
+	s := &Spending{principal: p, kind: kind, held: most}
 	m := p.meter
 	if m == nil {
-		return &Spending{}, nil
+		return s, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w, now := &m.spent[kind], m.now()
-	if w.limit != nil && n > w.left(now) {
-		return nil, p.overspent(kind, w, n, now)
+	if w.limit != nil {
+		if s.held = min(most, w.left(now)); s.held == 0 {
+			return nil, p.overspent(kind, 1, now)
+		}
 	}
-	w.held += n
-	return &Spending{meter: m, kind: kind, held: n}, nil
+	w.held += s.held
+	return s, nil
 }
 
-// Overspent is the refusal of n more of an impact.
-func (p *Principal) Overspent(kind Impact, n int) *Refusal {
-	p.meter.mu.Lock()
-	defer p.meter.mu.Unlock()
-	return p.overspent(kind, &p.meter.spent[kind], n, p.meter.now())
-}
-
-func (p *Principal) overspent(kind Impact, w *window, n int, now time.Time) *Refusal {
-	verb := verbs[kind]
+// overspent is the refusal of n more of an impact. The meter is locked.
+func (p *Principal) overspent(kind Impact, n int, now time.Time) *Refusal {
+	w, verb := &p.meter.spent[kind], verbs[kind]
 	text := fmt.Sprintf("The %s may %s %d %s an hour and has %d left.", p, verb.may, *w.limit, verb.what, w.left(now))
 	if n > *w.limit {
-		return tooMany(hour, "%s So many are never allowed in one request.", text)
+		return tooMany(hour, "%s So many are never allowed at once.", text)
 	}
 	at := w.enough(n, now)
 	return tooMany(at.Sub(now), "%s It may %s more from %s.", text, verb.may, at.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
@@ -235,24 +217,43 @@ func (p *Principal) overspent(kind Impact, w *window, n int, now time.Time) *Ref
 
 // Spending is what a run may spend and has not yet been counted.
 type Spending struct {
-	meter *meter
-	kind  Impact
-	held  int
+	principal *Principal
+	kind      Impact
+	held      int
+	settled   bool
 }
 
+// Held is how many the run may spend at most.
+func (s *Spending) Held() int { return s.held }
+
 // Settle counts what the run really did and gives back the rest. Of many calls
-// the first counts; a nil Spending has nothing to settle.
+// the first counts.
 func (s *Spending) Settle(n int) {
-	if s == nil || s.meter == nil {
+	m := s.principal.meter
+	if m == nil || s.settled {
 		return
 	}
-	m := s.meter
-	s.meter = nil
+	s.settled = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := &m.spent[s.kind]
 	w.held -= s.held
 	w.add(n, m.now())
+}
+
+// Exceeded is the refusal of a run that would have spent more than was held.
+// Nil: the principal has no such limit.
+func (s *Spending) Exceeded() *Refusal {
+	m := s.principal.meter
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.spent[s.kind].limit == nil {
+		return nil
+	}
+	return s.principal.overspent(s.kind, s.held+1, m.now())
 }
 
 const hour = time.Hour

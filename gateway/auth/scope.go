@@ -107,6 +107,13 @@ func join(scopes []Scope) string {
 	return strings.Join(names, " ")
 }
 
+// Deletes tells whether the scope is to remove objects, and whether one request
+// with it may remove many.
+func (s Scope) Deletes() (deletes, many bool) {
+	_, verb, _ := strings.Cut(string(s), ":")
+	return strings.Contains(verb, "delete"), strings.Contains(verb, "delete-") || strings.Contains(verb, "-delete")
+}
+
 // Limits narrows what a principal sees and changes. An empty list is no limit.
 type Limits struct {
 	OUs    []string `json:"ous,omitempty"`    // distinguished names; each with all below it

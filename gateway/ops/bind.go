@@ -127,3 +127,19 @@ func (op *Operation) emptyMeans(p *Param) emptiness {
 }
 
 func (p *Param) isFields() bool { return p.Name == showFields }
+
+// Impact says what a run can destroy of which callers may destroy only so much
+// an hour, and whether it can be more than one; counted is false when it can
+// destroy nothing of the kind. It follows from the scopes that were asked for.
+func (b *Bound) Impact() (impact auth.Impact, many, counted bool) {
+	for _, scope := range append([]auth.Scope{b.Op.Scope}, b.Scopes...) {
+		if deletes, more := scope.Deletes(); deletes {
+			impact, many, counted = auth.Deletion, many || more, true
+		}
+		// A new account's first password takes nothing from anybody.
+		if scope == auth.UserPassword && b.Op.Effect != Create {
+			impact, counted = auth.PasswordReset, true
+		}
+	}
+	return impact, many, counted
+}

@@ -1,0 +1,231 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// quotas is a server whose callers are accounts of a store.
+type quotas struct {
+	*Server
+	t  *testing.T
+	mu sync.Mutex
+	// now is the store's time.
+	now time.Time
+}
+
+func (q *quotas) clock() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.now
+}
+
+func (q *quotas) step(d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.now = q.now.Add(d)
+}
+
+func number(n int) *int { return &n }
+
+// withQuota makes a server and the header of its one caller.
+func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, string) {
+	t.Helper()
+	q := &quotas{t: t, now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
+	file := auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	var token string
+	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
+		a := auth.NewAccount("portal", q.now, rights)
+		token = a.AddToken(q.now, q.now)
+		d.Tokens = append(d.Tokens, a)
+		return nil
+	}))
+	store, err := auth.OpenStore(auth.StoreOptions{File: file, Now: q.clock})
+	require.NoError(t, err)
+	q.Server = newTestServer(t, runner, func(o *Options) {
+		o.Auth = store
+		for i := range o.Scripts {
+			switch o.Scripts[i].Name {
+			case "Remove-GatewayComputerList", "Remove-GatewayOU":
+				o.Scripts[i].Params = append(o.Scripts[i].Params, ps.Param{Name: "BulkLimit", Type: "int"})
+			}
+		}
+	})
+	return q, "Auth-Token: Bearer " + token
+}
+
+// refused asks and expects a 429; it returns the sentence and Retry-After in seconds.
+func (q *quotas) refused(method, target, header string) (string, int) {
+	q.t.Helper()
+	w := call(q.Server, method, target, "", header)
+	got := read(q.t, w)
+	require.NotNil(q.t, got.Error, target)
+	require.Equal(q.t, schema.RateLimited, got.Error.Code, got.Output)
+	seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
+	require.NoError(q.t, err)
+	return got.Output, seconds
+}
+
+func (q *quotas) answered(method, target, header string) {
+	q.t.Helper()
+	w := call(q.Server, method, target, "", header)
+	require.Equal(q.t, http.StatusOK, w.Code, w.Body)
+}
+
+var removedUser = ps.Result{Effect: ps.EffectRemoved, Changes: []ps.Change{{Before: map[string]json.RawMessage{"name": nil}}}}
+
+func TestRequestsAreCountedAgainstTheRate(t *testing.T) {
+	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Rate: "2/m"}})
+	q.answered("GET", "/api/OU/All", header)
+	assert.Equal(t, 403, call(q.Server, "GET", "/api/Computers/All", "", header).Code, "a request that is refused counts")
+	text, wait := q.refused("GET", "/api/OU/All", header)
+	assert.Equal(t, "The token 'portal' sends more requests than it may: 2 at once and one every 30s on average.", text)
+	assert.Equal(t, 30, wait)
+	q.step(30 * time.Second)
+	q.answered("GET", "/api/OU/All", header)
+	q.step(-time.Hour)
+	_, wait = q.refused("GET", "/api/OU/All", header)
+	assert.LessOrEqual(t, wait, 60, "a clock that is put back locks nobody out")
+}
+
+func TestRequestsAtOnceAreCounted(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		started <- struct{}{}
+		<-release
+		return &okResult, req.Records(json.RawMessage("[]"))
+	}}
+	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Concurrency: number(1)}})
+	ended := make(chan int, 1)
+	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
+	<-started
+	text, wait := q.refused("GET", "/api/OU/All", header)
+	assert.Contains(t, text, "may run 1 requests at once")
+	assert.Equal(t, 1, wait)
+	close(release)
+	assert.Equal(t, 200, <-ended)
+	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
+	<-started
+	assert.Equal(t, 200, <-ended, "the place is free again")
+}
+
+func TestDeletionsAreCountedByTheHour(t *testing.T) {
+	rights := auth.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &auth.Quota{DeletionsPerHour: number(2)}}
+	result, script := removedUser, error(nil)
+	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if script != nil {
+			return nil, script
+		}
+		shape := schema.User
+		if strings.Contains(req.Script, "Membership") {
+			shape = schema.Membership
+		}
+		copied := result
+		return &copied, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+	}}
+	q, header := withQuota(t, runner, rights)
+	q.answered("DELETE", "/api/ADUser/a", header)
+	script = &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No.", Outcome: ps.OutcomeNone}
+	assert.Equal(t, 404, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code)
+	script = &ps.Error{Kind: ps.KindTimeout}
+	q.step(time.Minute)
+	assert.Equal(t, 504, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code, "what may have happened counts, what has not does not")
+	script = nil
+	asked := runner.count()
+	text, wait := q.refused("DELETE", "/api/ADUser/b", header)
+	assert.Equal(t, "The token 'portal' may remove 2 objects an hour and has 0 left. It may remove more from 2026-11-22T11:00:01Z.", text)
+	assert.Equal(t, 59*60, wait)
+	assert.Equal(t, asked, runner.count(), "the script was not run")
+	q.answered("DELETE", "/api/ADUser/a/Group/b", header) // a membership is no object
+	q.answered("PUT", "/api/ADUser/a/Disable", header)
+	q.step(59 * time.Minute)
+	q.answered("DELETE", "/api/ADUser/b", header)
+	_, wait = q.refused("DELETE", "/api/ADUser/b", header)
+	assert.Equal(t, 60, wait)
+}
+
+func TestBulkRemovalsAreCountedByObject(t *testing.T) {
+	rights := auth.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}}
+	removed := 0
+	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if removed <= 15 {
+			return &ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, removed)}, nil
+		}
+		return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "17 computers match.", Arg: "WildCard", Outcome: ps.OutcomeNone}
+	}}
+	q, header := withQuota(t, runner, rights)
+	const target = "/api/Computers/Remove?WildCard=PC*"
+	removed = 15
+	q.answered("DELETE", target, header)
+	assert.Equal(t, ps.Int(20), runner.last(t).Args["BulkLimit"], "the script removes no more than are left")
+	removed = 17
+	text, _ := q.refused("DELETE", target, header)
+	assert.Equal(t, "17 computers match. The token 'portal' may remove 20 objects an hour and has 5 left. It may remove more from 2026-11-22T11:00:01Z.", text)
+	assert.Equal(t, ps.Int(5), runner.last(t).Args["BulkLimit"])
+	removed = 5
+	q.answered("DELETE", target, header)
+	_, _ = q.refused("DELETE", target, header)
+
+	q, header = withQuota(t, runner, auth.Rights{Scopes: []string{"computer:bulk-delete"}})
+	removed = 17
+	w := call(q.Server, "DELETE", target, "", header)
+	assert.Equal(t, 409, w.Code, "without a limit by the hour it is the server's that was passed")
+	assert.Equal(t, ps.Int(50), runner.last(t).Args["BulkLimit"])
+}
+
+func TestPasswordResetsAreCountedByTheHour(t *testing.T) {
+	rights := auth.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &auth.Quota{PasswordResetsPerHour: number(1)}}
+	q, header := withQuota(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), rights)
+	q.answered("POST", "/api/ADUser/new?FirstName=a", header)
+	w := call(q.Server, "PUT", "/api/ADUser/a", `{"Password":"Corr3ct-Horse"}`, header, "Content-Type: application/json")
+	require.Equal(t, 200, w.Code, w.Body)
+	text, _ := q.refused("PUT", "/api/ADUser/a/ResetPassword", header)
+	assert.Contains(t, text, "may reset 1 passwords an hour and has 0 left")
+	q.answered("PUT", "/api/ADUser/a?FirstName=b", header)
+}
+
+// Every row says by its scopes what it can destroy.
+func TestWhichRowsAreCounted(t *testing.T) {
+	counted := map[string]string{}
+	for _, op := range ops.Table() {
+		impact, many, ok := (&ops.Bound{Op: op}).Impact()
+		if !ok {
+			assert.False(t, op.Effect == ops.Delete && op.Scope != auth.MemberWrite, op.ID)
+			continue
+		}
+		counted[op.ID] = map[auth.Impact]string{auth.Deletion: "deletion", auth.PasswordReset: "reset"}[impact]
+		assert.Equal(t, op.ID == "computer.deleteMany", many, op.ID)
+	}
+	assert.Equal(t, map[string]string{
+		"user.delete": "deletion", "user.deleteByGuid": "deletion", "group.delete": "deletion", "ou.delete": "deletion",
+		"computer.delete": "deletion", "computer.deleteMany": "deletion", "cname.delete": "deletion", "reverseZone.delete": "deletion",
+		"user.resetPassword": "reset",
+	}, counted)
+}
+
+func TestALimitIsExplained(t *testing.T) {
+	groups := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}
+	limits := &auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}, Zones: []string{"corp.example", "b.example"}, Groups: groups}
+	runner := failing(ps.Error{Kind: ps.KindScript, Gateway: "limit", Message: "The object lies outside.", Arg: "UserName"})
+	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
+	got := read(t, call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
+	assert.Equal(t, schema.Limit, got.Error.Code)
+	// The scripts of these tests all declare OUs and zones, and no groups.
+	assert.Equal(t, "Username 'ceo': The object lies outside. The token 'portal' is limited to the OU 'OU=Sales,DC=corp,DC=example' and the zones 'corp.example', 'b.example'.", got.Output)
+	assert.Equal(t, "the groups 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j' and 2 more", listed("group", "groups", groups))
+}
