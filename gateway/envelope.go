@@ -70,9 +70,32 @@ func (s *Server) writeFailure(c *gin.Context, f *failure) {
 
 // send writes a whole answer.
 func send(c *gin.Context, status int, body []byte) {
-	limitWrite(c)
 	c.Header("Content-Length", strconv.Itoa(len(body)))
-	c.Data(status, contentType, body)
+	c.Header("Content-Type", contentType)
+	c.Status(status)
+	c.Writer.WriteHeaderNow()
+	_ = write(c, body) // the client has gone
+}
+
+// write writes in pieces, each of which the client has its time to take. So a
+// client that does not read holds neither the handler nor, of a stream, the
+// session for ever, and one that reads slowly gets all of it.
+func write(c *gin.Context, body []byte) error {
+	for len(body) > 0 {
+		piece := body[:min(len(body), streamPiece)]
+		limitWrite(c, time.Now().Add(note(c).sendTimeout))
+		if _, err := c.Writer.Write(piece); err != nil {
+			return err
+		}
+		body = body[len(piece):]
+	}
+	return nil
+}
+
+// limitWrite sets until when writing may take. The server lifts the limit after
+// each request; where the connection has no deadlines there is none.
+func limitWrite(c *gin.Context, deadline time.Time) {
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(deadline)
 }
 
 func setHeader(header http.Header, name, value string) {
@@ -139,7 +162,9 @@ func (a *answer) add(record []byte) error {
 	if a.result.Len() < enough || a.op.Reply.Mark != ops.List || a.op.Effect.Writes() {
 		return nil // of a change, the status is known only at its end
 	}
-	return a.flush()
+	err := a.flush()
+	limitWrite(a.c, time.Time{}) // the script takes its own time to the next piece
+	return err
 }
 
 // flush sends what is held, the envelope's start before it at the first time.
@@ -153,23 +178,12 @@ func (a *answer) flush() error {
 			return err
 		}
 	}
-	limitWrite(a.c)
-	_, err := a.c.Writer.Write(a.result.Bytes())
+	err := write(a.c, a.result.Bytes())
 	if a.result.Cap() > 2*streamPiece {
 		a.result = bytes.Buffer{} // what was held back is not needed again
 	}
 	a.result.Reset()
 	return err
-}
-
-// writePause is the longest that one piece of an answer may wait for the client.
-const writePause = time.Minute
-
-// limitWrite keeps a client that does not read from holding the handler, and
-// of a stream the session, for ever. The server lifts the limit after each
-// request; where the connection has no deadlines there is none.
-func limitWrite(c *gin.Context) {
-	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(writePause))
 }
 
 // finish writes what is left of the envelope after a run that ended well.

@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -121,7 +120,7 @@ func (s *Server) admit(c *gin.Context) (*auth.Principal, *failure) {
 
 // authenticate finds the caller, or says how to become known.
 func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
-	principal, err := s.Auth.Authenticate(c.Request, client(c))
+	principal, err := s.caller(c.Request)
 	if err == nil {
 		note(c).principal = principal.Name
 		return principal, nil
@@ -152,13 +151,6 @@ func refusedBy(refused *auth.Refusal) *failure {
 		failed.challenge = auth.Challenge
 	}
 	return failed
-}
-
-// client is the address a request is taken to come from: the connection's,
-// unless a trusted proxy tells another; no address where it has none.
-func client(c *gin.Context) netip.Addr {
-	address, _ := netip.ParseAddr(c.ClientIP())
-	return address.Unmap()
 }
 
 func lacks(p *auth.Principal, scope auth.Scope) *failure {

@@ -2,12 +2,9 @@ package gateway
 
 import (
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +26,8 @@ type notes struct {
 	server    string
 	records   int
 	failure   *failure
+
+	sendTimeout time.Duration // for one piece of the answer
 }
 
 const notesKey = "adgateway.notes"
@@ -45,7 +44,7 @@ func (s *Server) identify(c *gin.Context) {
 	if !requestID.MatchString(id) {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
-	c.Set(notesKey, &notes{id: id})
+	c.Set(notesKey, &notes{id: id, sendTimeout: s.Connections.SendTimeout})
 	c.Header("X-Request-Id", id)
 	c.Header("X-Engine", s.Engine)
 }
@@ -145,12 +144,7 @@ func (s *Server) secure(c *gin.Context) {
 	if c.Request.TLS != nil {
 		c.Header("Strict-Transport-Security", "max-age=31536000")
 	}
-	origins := c.Request.Header.Values("Origin")
-	foreign := len(origins) > 0 && !slices.Contains(s.Origins, origins[0]) || len(origins) > 1
-	crossSite := c.GetHeader("Sec-Fetch-Site") == "cross-site" && (len(origins) == 0 || foreign)
-	if foreign || crossSite {
-		s.writeFailure(c, fail(schema.Forbidden, "Requests from other web sites are not accepted."))
-	}
+	s.origin(c, s.Origins)
 }
 
 // noRoute answers what no operation matches.
@@ -175,5 +169,3 @@ func (s *Server) noRoute(c *gin.Context) {
 func (s *Server) noMethod(c *gin.Context) {
 	s.writeFailure(c, fail(schema.MethodNotAllowed, "The method %s is not allowed here.", printable(c.Request.Method)))
 }
-
-func newErrorLog(w io.Writer) *log.Logger { return log.New(w, "http: ", 0) }

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -148,6 +149,8 @@ func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *f
 	switch {
 	case errors.As(err, &tooLarge):
 		return fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fail(schema.InvalidRequest, "The body did not arrive in time.")
 	case err != nil:
 		return fail(schema.InvalidRequest, "The body could not be read to its end.")
 	case len(content) == 0:

@@ -37,7 +37,9 @@ type Options struct {
 	Scripts    []ps.Script      // what the scripts declare; the table is checked against them
 	Operations []*ops.Operation // nil: ops.Table()
 	Auth       auth.Authenticator
-	Log        *logrus.Logger
+	// Certificates finds callers by client certificates; nil: none counts.
+	Certificates Certificates
+	Log          *logrus.Logger
 
 	Engine  string  // what answers: "sandbox" or "powershell" (default)
 	Version Version // shown by /version
@@ -56,6 +58,8 @@ type Options struct {
 	BodyLimit  int64         // bytes of a request's body; zero: 1 MiB
 	BulkLimit  int           // objects that one bulk removal may take; zero: 50
 	Grace      time.Duration // how long running requests may finish at the end; zero: 15 s
+
+	Connections Connections
 }
 
 // Version is what /version tells.
@@ -101,6 +105,7 @@ func (o *Options) complete() error {
 	if o.BulkLimit <= 0 {
 		o.BulkLimit = 50
 	}
+	o.Connections.complete()
 	return errors.Join(missing...)
 }
 
@@ -109,6 +114,7 @@ type Server struct {
 	Options
 	routes  *routes
 	scripts map[string]ps.Script
+	proxies proxies
 	handler http.Handler
 }
 
@@ -129,11 +135,10 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := parseProxies(options.TrustedProxies)
-	if err != nil {
+	if s.proxies, err = parseProxies(options.TrustedProxies); err != nil {
 		return nil, err
 	}
-	s.handler = trusted.locate(s.routes.normalise(engine))
+	s.handler = s.proxies.locate(s.routes.normalise(engine))
 	return s, nil
 }
 
@@ -162,22 +167,18 @@ func (s *Server) engine() (*gin.Engine, error) {
 // Handler is the whole server as a handler.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Run serves on the listener until ctx is done, lets running requests finish
-// for the time of grace, and returns. It closes the listener. The error is nil
-// when ctx ended it and all requests were answered.
+// Run serves on the listener, with TLS where the options have it, until ctx is
+// done, lets running requests finish for the time of grace, and returns. It
+// closes the listener. The error is nil when ctx ended it and all requests were
+// answered.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
-	errorLog := s.Log.WriterLevel(logrus.WarnLevel)
-	defer errorLog.Close()
-	server := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    1 << 20,
-		ErrorLog:          newErrorLog(errorLog),
+	server, limited := s.httpServer(), s.listen(listener)
+	serve := server.Serve
+	if server.TLSConfig != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") } // the certificate is in TLSConfig
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- serve(limited) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("gateway: serve: %w", err)

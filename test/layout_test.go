@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"gateway/schema/tsparams": {},
 	"gateway/auth":            {"gateway/schema"},
 	"gateway/config":          {},
+	"gateway/tlscert":         {},
 	"ps":                      {},
 	"ps/servers":              {"ps"},
 	"ps/pool":                 {"ps"},
@@ -47,6 +48,7 @@ var mayImport = map[string][]string{
 	"ps/sim/dnscmd":           {"ps/interp", "ps/interp/dotnet", "ps/cmdlets", "ps/sim/zones"},
 	"scripts":                 {"ps", "ps/syntax", "ps/cmdlets"},
 	"winsvc":                  {},
+	"winsvc/host":             {},
 }
 
 // only says where a library may be used; nobody else imports it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/session"
 	"adgateway/ps/sim"
+	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -140,7 +140,7 @@ func credentials(settings *config.Settings) (static *auth.Static, generated stri
 		if err == nil {
 			p.Dialect = auth.Dialect(token.Dialect)
 			p.Limits = auth.Limits{OUs: token.Limits.OUs, Zones: token.Limits.Zones, Groups: token.Limits.Groups}
-			err = static.AddToken(token.Value, p)
+			err = addToken(static, token, p)
 		}
 		faults = append(faults, err)
 	}
@@ -152,6 +152,20 @@ func credentials(settings *config.Settings) (static *auth.Static, generated stri
 		faults = append(faults, err)
 	}
 	return static, generated, errors.Join(faults...)
+}
+
+// addToken makes a token known by its value, by the subject of a client
+// certificate, or by both.
+func addToken(static *auth.Static, token config.Token, p *auth.Principal) error {
+	if token.Value == "" && token.Subject == "" {
+		return fmt.Errorf("%s needs a value, or the subject of a client certificate", p.Name)
+	}
+	if token.Subject != "" {
+		if err := static.AddSubject(token.Subject, p); err != nil || token.Value == "" {
+			return err
+		}
+	}
+	return static.AddToken(token.Value, p)
 }
 
 func principal(name string, scopes []string) (*auth.Principal, error) {
@@ -187,9 +201,9 @@ func runSandbox(ctx context.Context, f *sandboxFlags, changed func(string) bool,
 	return errors.Join(serveSandbox(ctx, settings, authenticator, generated, world, starter, log, stdout), end())
 }
 
-func serveSandbox(ctx context.Context, settings *config.Settings, authenticator auth.Authenticator, generated string,
+func serveSandbox(ctx context.Context, settings *config.Settings, authenticator *auth.Static, generated string,
 	world *sim.World, starter session.Starter, log *logrus.Logger, stdout io.Writer) error {
-	listener, err := net.Listen("tcp", settings.HTTP.Listen)
+	listener, err := stack.Listen(settings)
 	if err != nil {
 		return err
 	}
@@ -198,11 +212,13 @@ func serveSandbox(ctx context.Context, settings *config.Settings, authenticator 
 		Engine: "sandbox", Version: gateway.Version{Version: buildVersion()},
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
 		Dial:    world.Dial,
+
+		Certificates: authenticator, Store: host.Certificates(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	printTry(stdout, listener.Addr(), generated, world.Example(ctx))
+	printTry(stdout, stack.Scheme(settings)+"://"+listener.Addr().String(), generated, world.Example(ctx))
 	err = s.Gateway.Run(ctx, listener)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
 	defer cancel()
@@ -219,8 +235,7 @@ func worldOptions(settings *config.Settings, log *logrus.Logger) sim.Options {
 }
 
 // printTry prints where the sandbox listens and three calls to try.
-func printTry(w io.Writer, address net.Addr, token string, example sim.Example) {
-	url := "http://" + address.String()
+func printTry(w io.Writer, url, token string, example sim.Example) {
 	fmt.Fprintf(w, "listening on %s\n", url)
 	header := "Auth-Token: Bearer <your token>"
 	if token != "" {

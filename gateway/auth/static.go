@@ -18,6 +18,8 @@ type Static struct {
 	key    [32]byte
 	tokens map[[32]byte]*Principal
 	users  map[string]staticUser // by name in lower case
+
+	subjects map[string]*Principal // of client certificates, as plainSubject has them
 }
 
 type staticUser struct {
@@ -27,7 +29,7 @@ type staticUser struct {
 
 // NewStatic makes an empty set.
 func NewStatic(header Header) *Static {
-	s := &Static{Header: header, tokens: map[[32]byte]*Principal{}, users: map[string]staticUser{}}
+	s := &Static{Header: header, tokens: map[[32]byte]*Principal{}, users: map[string]staticUser{}, subjects: map[string]*Principal{}}
 	_, _ = rand.Read(s.key[:]) // never fails (crypto/rand)
 	return s
 }
@@ -78,6 +80,35 @@ func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error)
 		return nil, errUnauthenticated
 	}
 	return user.principal, nil
+}
+
+// AddSubject makes the holder of a client certificate known, by the subject as
+// "CN=portal,O=Example". Two equal subjects are an error.
+func (s *Static) AddSubject(subject string, p *Principal) error {
+	key := plainSubject(subject)
+	if !strings.Contains(key, "=") {
+		return fmt.Errorf("the certificate subject %q of %s is none, such as CN=portal,O=Example", subject, p.Name)
+	}
+	if _, taken := s.subjects[key]; taken {
+		return fmt.Errorf("the certificate subject %q is given twice", subject)
+	}
+	s.subjects[key] = p
+	return nil
+}
+
+// BySubject finds the principal of a verified client certificate. The error is
+// a [*Refusal].
+func (s *Static) BySubject(subject string, _ netip.Addr) (*Principal, error) {
+	if p, ok := s.subjects[plainSubject(subject)]; ok {
+		return p, nil
+	}
+	return nil, errUnauthenticated
+}
+
+// plainSubject takes a subject in any case, with or without the blanks that
+// Windows shows after commas.
+func plainSubject(subject string) string {
+	return strings.ToLower(strings.ReplaceAll(subject, ", ", ","))
 }
 
 func (s *Static) digest(secret string) (sum [32]byte) {

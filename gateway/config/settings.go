@@ -11,6 +11,7 @@ import "time"
 // start from [Default] or [Load].
 type Settings struct {
 	HTTP    HTTP
+	TLS     TLS
 	Auth    Auth
 	Pool    Pool
 	Servers Servers
@@ -22,6 +23,7 @@ type Settings struct {
 // HTTP is how the server listens and what it accepts.
 type HTTP struct {
 	Listen              string
+	AllowUnencrypted    bool   // listen without TLS where other machines reach it
 	Dialect             string // standard or classic
 	AllowSecretsInQuery bool
 	AllowedOrigins      []string
@@ -29,7 +31,27 @@ type HTTP struct {
 	ReadTimeout         time.Duration // longest run of a read
 	WriteTimeout        time.Duration // longest run of a change
 	ListTimeout         time.Duration // longest run of a list
+	HeaderTimeout       time.Duration // of a client's sending: the header
+	BodyTimeout         time.Duration // the whole request
+	SendTimeout         time.Duration // of a client's receiving: 64 KiB
+	IdleTimeout         time.Duration // between requests
 	ShutdownTimeout     time.Duration // for requests that run when the server is told to stop
+
+	MaxConnections           int
+	MaxConnectionsPerAddress int
+}
+
+// TLS is the server's certificate and what is asked of clients.
+type TLS struct {
+	CertificateFile    string
+	KeyFile            string
+	PFXFile            string
+	PFXPasswordFile    string
+	StoreThumbprint    string
+	StoreSubject       string
+	MinVersion         string // 1.2 or 1.3
+	ClientCAFile       string
+	ClientCertificates string // optional or required
 }
 
 // Auth is how credentials are taken.
@@ -83,6 +105,7 @@ type Sandbox struct {
 // Token is a bearer token of the sandbox.
 type Token struct {
 	Value   string
+	Subject string   // of the client certificate that stands for it
 	Scopes  []string // empty: all
 	Dialect string   // empty: http.dialect
 	Limits  TokenLimits

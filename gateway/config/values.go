@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +170,14 @@ func networks(field func(*Settings) *[]string) value {
 		_, network := netip.ParsePrefix(item)
 		return address == nil || network == nil
 	}, "a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8"}
+}
+
+// origins are scheme, host and port of web sites, as browsers send them.
+func origins(field func(*Settings) *[]string) value {
+	return list{field, func(item string) bool {
+		parsed, err := url.Parse(item)
+		return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
+	}, "a list of origins, such as https://portal.corp.example; a wildcard is not one"}
 }
 
 func (v list) allowed() string { return v.words }
@@ -361,6 +370,7 @@ func tokens(field func(*Settings) *[]Token) value {
 	return records[Token]{field, func(t *Token) map[string]part {
 		return map[string]part{
 			"value":   intoSecret(&t.Value),
+			"subject": intoText(&t.Subject),
 			"scopes":  intoList(&t.Scopes),
 			"dialect": intoText(&t.Dialect, "standard", "classic"),
 			"limits": intoParts(map[string]part{
@@ -369,7 +379,7 @@ func tokens(field func(*Settings) *[]Token) value {
 				"groups": intoList(&t.Limits.Groups),
 			}, "ous, zones and groups, each a list"),
 		}
-	}, []string{"value"}, "a list of tokens with value, scopes, dialect and limits"}
+	}, nil, "a list of tokens with value (or the subject of a client certificate), scopes, dialect and limits"}
 }
 
 func users(field func(*Settings) *[]User) value {

@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
@@ -21,7 +22,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Options say what a stack is made of. All but Dial must be given.
+// Options say what a stack is made of. All down to Session must
+// be given.
 type Options struct {
 	Settings *config.Settings
 	Auth     auth.Authenticator
@@ -32,6 +34,9 @@ type Options struct {
 	// Session gives the Starter for a lane's sessions; the stack adds the rest.
 	Session func(ps.Lane) session.Config
 	Dial    servers.Dial // probes servers; nil: the network
+
+	Certificates gateway.Certificates // callers by client certificate; nil: none
+	Store        tlscert.Store        // of certificates; nil: this system has none
 }
 
 // Stack is a running gateway without its listener.
@@ -39,6 +44,8 @@ type Stack struct {
 	Gateway *gateway.Server
 	Pool    *pool.Pool
 	Servers *servers.Servers
+
+	certificate *certificate
 }
 
 // New builds a stack and starts the first sessions. Close ends it.
@@ -47,6 +54,10 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the scripts are faulty:\n%w", err)
 	}
+	kept, err := newCertificate(o.Settings.TLS, o.Store, o.Log)
+	if err != nil {
+		return nil, err
+	}
 	byName := map[string]ps.Script{}
 	for _, script := range described {
 		byName[script.Name] = script
@@ -54,9 +65,10 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	log := logTo(o.Log)
 	sessions, err := pool.New(poolConfig(o, log))
 	if err != nil {
+		kept.close()
 		return nil, err
 	}
-	s := &Stack{Pool: sessions}
+	s := &Stack{Pool: sessions, certificate: kept}
 	s.Servers, err = servers.New(servers.Config{
 		Runner: sessions,
 		Script: func(name string) (ps.Script, bool) {
@@ -116,11 +128,13 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script) gateway.Options
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		BulkLimit: o.Settings.Limits.BulkDelete, Grace: h.ShutdownTimeout,
+		Certificates: o.Certificates, Connections: connections(h, s.certificate.config()),
 	}
 }
 
 // Close ends all sessions; it waits for running ones as long as ctx allows.
 func (s *Stack) Close(ctx context.Context) error {
+	s.certificate.close()
 	var err error
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
@@ -140,12 +154,12 @@ func (s *Stack) ready(context.Context) []gateway.Check {
 		ok, why := stats[lane].Ready()
 		return check(name, ok, why)
 	}
-	return []gateway.Check{
+	return append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
 		check("domainController", controller.Pinned != "", controller.Reason),
 		check("dnsServer", dns.Pinned != "", dns.Reason),
-	}
+	}, s.certificate.checks()...)
 }
 
 func one(text string) []string {

@@ -1,0 +1,386 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// running serves on a port of its own until the test ends.
+func running(t *testing.T, runner ps.Runner, change func(*Options)) (address string) {
+	t.Helper()
+	s := newTestServer(t, runner, change)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		select {
+		case <-ended: // connections of the test may still be open, which is no fault
+		case <-time.After(patience):
+			t.Error("the server does not end")
+		}
+	})
+	return listener.Addr().String()
+}
+
+// testCertificate is one that net/http/httptest has, and a client that trusts it.
+func testCertificate(t *testing.T) (*tls.Config, *http.Client) {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	config := &tls.Config{Certificates: server.TLS.Certificates, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "example.com"}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return config, &http.Client{Transport: transport, Timeout: patience}
+}
+
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	connection, err := net.DialTimeout("tcp", address, patience)
+	require.NoError(t, err)
+	t.Cleanup(func() { connection.Close() })
+	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+	return connection
+}
+
+func TestServesTLSAndHTTP2(t *testing.T) {
+	config, client := testCertificate(t)
+	address := running(t, answering(okResult, "[]"), func(o *Options) { o.Connections.TLS = config })
+	request, err := http.NewRequest("GET", "https://"+address+"/api/OU/All", nil)
+	require.NoError(t, err)
+	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	answer, err := client.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	assert.Equal(t, 200, answer.StatusCode)
+	assert.Equal(t, "HTTP/2.0", answer.Proto)
+	assert.Equal(t, "max-age=31536000", answer.Header.Get("Strict-Transport-Security"))
+
+	plain := dial(t, address)
+	_, err = io.WriteString(plain, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	said, err := io.ReadAll(plain)
+	require.NoError(t, err)
+	assert.Contains(t, string(said), "HTTP request to an HTTPS server")
+}
+
+func TestSlowClientsAreCutOff(t *testing.T) {
+	const brief = 100 * time.Millisecond
+	address := running(t, answering(okResult, "["+sample(schema.User)+"]"), func(o *Options) {
+		o.Connections = Connections{HeaderTimeout: brief, BodyTimeout: brief, IdleTimeout: brief}
+	})
+	post := "POST /api/ADUser/jdoe HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer " + allToken + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+	for name, c := range map[string]struct{ sent, answer string }{
+		"nothing":              {"", ""},
+		"half a line":          {"GET /api/OU", ""},
+		"half a header":        {"GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-", ""},
+		"half a body":          {post + `{"City":`, "400 Bad Request"},
+		"nobody's half a body": {strings.Replace(post, allToken, "x", 1) + `{"City":`, "401 Unauthorized"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			connection := dial(t, address)
+			_, err := io.WriteString(connection, c.sent)
+			require.NoError(t, err)
+			said, _ := io.ReadAll(connection) // it may end by a reset
+			assert.Contains(t, string(said), c.answer)
+			if strings.HasPrefix(c.answer, "400") {
+				assert.Contains(t, string(said), "The body did not arrive in time.")
+			}
+		})
+	}
+}
+
+func TestALongHeaderIsAnsweredWith431(t *testing.T) {
+	address := running(t, answering(okResult, "[]"), nil)
+	get := func(bytes int) string {
+		connection := dial(t, address)
+		_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\nX-Long: %s\r\n\r\n", allToken, strings.Repeat("x", bytes))
+		require.NoError(t, err)
+		said, err := io.ReadAll(connection)
+		require.NoError(t, err, "the answer arrives whole")
+		status, _, _ := strings.Cut(string(said), "\r\n")
+		return status
+	}
+	assert.Equal(t, "HTTP/1.1 200 OK", get(60<<10))
+	assert.Equal(t, "HTTP/1.1 431 Request Header Fields Too Large", get(80<<10))
+	assert.Equal(t, "HTTP/1.1 200 OK", get(0))
+}
+
+func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	var log strings.Builder
+	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
+		o.Connections.PerAddress, o.Connections.Total = 2, 3
+		o.TrustedProxies = []string{"127.0.0.3"}
+		o.Log = logrus.New()
+		o.Log.SetOutput(&log)
+	})
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	limited := s.listen(inner)
+	accepted := make(chan net.Conn)
+	go func() {
+		defer close(accepted)
+		for {
+			connection, err := limited.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- connection
+		}
+	}()
+	from := func(address string) net.Conn {
+		t.Helper()
+		connection, err := (&net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).Dial("tcp", inner.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+		return connection
+	}
+	next := func() net.Conn {
+		t.Helper()
+		select {
+		case connection := <-accepted:
+			return connection
+		case <-time.After(patience):
+			t.Fatal("no connection is accepted")
+			return nil
+		}
+	}
+	closed := func(connection net.Conn) bool {
+		_, err := connection.Read(make([]byte, 1))
+		return err != nil && !errors.Is(err, context.DeadlineExceeded)
+	}
+
+	one, two := from("127.0.0.2"), from("127.0.0.2")
+	first, second := next(), next()
+	third := from("127.0.0.2")
+	assert.True(t, closed(third), "the third of an address is closed")
+	proxy := from("127.0.0.3")
+	third = next()
+	assert.Equal(t, "127.0.0.3", addressOf(third).String())
+
+	waiting := from("127.0.0.3") // a trusted proxy has no limit of its own, but waits for a place
+	select {
+	case <-accepted:
+		t.Fatal("more connections than there may be")
+	case <-time.After(20 * time.Millisecond):
+	}
+	require.NoError(t, first.Close())
+	assert.Error(t, first.Close(), "a place is given back once")
+	fourth := next()
+	assert.Equal(t, "127.0.0.3", addressOf(fourth).String())
+	require.NoError(t, limited.Close())
+	for range accepted {
+		t.Fatal("a connection after the end")
+	}
+	for _, connection := range []net.Conn{one, two, second, third, fourth, proxy, waiting} {
+		connection.Close()
+	}
+	assert.Contains(t, log.String(), "connections were refused")
+	assert.Contains(t, log.String(), "client=127.0.0.2")
+}
+
+// pages makes a runner that emits records of a size, pausing between batches.
+func pages(batches, bytes int, pause func()) *fakeRunner {
+	record := strings.Replace(sample(schema.OU), `"text"`, `"`+strings.Repeat("x", bytes)+`"`, 1)
+	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		for range batches {
+			if err := req.Records(json.RawMessage("[" + record + "]")); err != nil {
+				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
+			}
+			if pause != nil {
+				pause()
+			}
+		}
+		return &okResult, ctx.Err()
+	}}
+}
+
+func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
+	for name, batches := range map[string]int{"a stream": 40, "a whole answer": 7} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log strings.Builder
+			done := make(chan struct{})
+			inner := pages(batches, 1<<20, nil)
+			runner := &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+				defer close(done)
+				return inner.run(ctx, req)
+			}}
+			address := running(t, runner, func(o *Options) {
+				o.Connections.SendTimeout = 100 * time.Millisecond
+				o.Log = logrus.New()
+				o.Log.SetOutput(&log)
+			})
+			connection := dial(t, address)
+			_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
+			require.NoError(t, err)
+			select {
+			case <-done:
+			case <-time.After(patience):
+				t.Fatal("the session is still held")
+			}
+		})
+	}
+}
+
+func TestASlowListIsNotCutOff(t *testing.T) {
+	const send = 200 * time.Millisecond
+	config, client := testCertificate(t)
+	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pauses := 0
+			address := running(t, pages(40, 300<<10, func() {
+				if pauses++; pauses == 35 {
+					time.Sleep(2 * send) // the script is slow, which is not the client's fault
+				}
+			}), func(o *Options) {
+				o.Connections.SendTimeout = send
+				if h2 {
+					o.Connections.TLS = config
+				}
+			})
+			scheme := "http://"
+			if h2 {
+				scheme = "https://"
+			}
+			request, err := http.NewRequest("GET", scheme+address+"/api/OU/All", nil)
+			require.NoError(t, err)
+			request.Header.Set("Auth-Token", "Bearer "+allToken)
+			answer, err := client.Do(request)
+			require.NoError(t, err)
+			defer answer.Body.Close()
+			reader := bufio.NewReaderSize(answer.Body, 1<<20)
+			_, err = io.CopyN(io.Discard, reader, 4<<20)
+			require.NoError(t, err)
+			time.Sleep(send / 2) // the client is slow, within its limit
+			rest, err := io.ReadAll(reader)
+			require.NoError(t, err)
+			assert.True(t, strings.HasSuffix(string(rest), `],"output":"40 records found"}`))
+		})
+	}
+}
+
+func TestCrossOriginAnswers(t *testing.T) {
+	const portal = "https://portal.corp.example"
+	listed := func(o *Options) { o.Origins = []string{portal} }
+	for name, c := range map[string]struct {
+		change  func(*Options)
+		method  string
+		headers []string
+		status  int
+		want    map[string]string
+	}{
+		"answer to a listed origin": {listed, "GET", []string{"Origin: " + portal}, 200, map[string]string{
+			"Access-Control-Allow-Origin": portal, "Vary": "Origin", "Access-Control-Expose-Headers": corsAnswer, "Access-Control-Allow-Credentials": "", "Access-Control-Allow-Methods": ""}},
+		"error to a listed origin": {listed, "GET", []string{"Origin: " + portal, "Auth-Token: "}, 401, map[string]string{"Access-Control-Allow-Origin": portal}},
+		"no origin":                {listed, "GET", nil, 200, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
+		"nothing listed":           {nil, "GET", nil, 200, map[string]string{"Vary": ""}},
+		"foreign origin":           {listed, "GET", []string{"Origin: https://evil.example"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
+		"origin in other case":     {listed, "GET", []string{"Origin: HTTPS://portal.corp.example"}, 200, nil},
+		"page of the gateway":      {nil, "PUT", []string{"Origin: https://example.com"}, 405, map[string]string{"Access-Control-Allow-Origin": ""}},
+		"null":                     {listed, "GET", []string{"Origin: null"}, 403, nil},
+		"preflight": {listed, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: auth-token", "Auth-Token: "}, 204, map[string]string{
+			"Access-Control-Allow-Origin": portal, "Access-Control-Allow-Methods": corsMethods, "Access-Control-Allow-Headers": corsRequest, "Access-Control-Max-Age": "600", "Content-Type": ""}},
+		"preflight of a foreign origin":   {listed, "OPTIONS", []string{"Origin: https://evil.example", "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
+		"preflight with nothing listed":   {nil, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
+		"OPTIONS that is no preflight":    {listed, "OPTIONS", []string{"Origin: " + portal}, 405, map[string]string{"Allow": "GET"}},
+		"OPTIONS of no browser":           {listed, "OPTIONS", []string{"Access-Control-Request-Method: PUT"}, 405, map[string]string{"Allow": "GET"}},
+		"preflight before authenticating": {listed, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: GET", "Auth-Token: x"}, 204, nil},
+	} {
+		w := call(newTestServer(t, answering(okResult, "[]"), c.change), c.method, "/api/OU/All", "", c.headers...)
+		assert.Equal(t, c.status, w.Code, name)
+		for header, want := range c.want {
+			assert.Equal(t, want, w.Header().Get(header), "%s: %s", name, header)
+		}
+	}
+}
+
+// fakeCertificates knows subjects by name.
+type fakeCertificates map[string]*auth.Principal
+
+func (f fakeCertificates) BySubject(subject string, _ netip.Addr) (*auth.Principal, error) {
+	if p := f[subject]; p != nil {
+		return p, nil
+	}
+	return nil, &auth.Refusal{Status: 401, Message: "unknown"}
+}
+
+func TestACredentialComesBeforeACertificate(t *testing.T) {
+	portal := &x509.Certificate{}
+	portal.Subject.CommonName = "portal"
+	stranger := &x509.Certificate{}
+	stranger.Subject.CommonName = "stranger"
+	known := fakeCertificates{"CN=portal": {Name: "by certificate", Scopes: []auth.Scope{auth.OURead}}}
+	for name, c := range map[string]struct {
+		certificate *x509.Certificate
+		unverified  bool
+		credential  string
+		query       string
+		status      int
+		principal   string
+	}{
+		"certificate alone":             {certificate: portal, status: 200, principal: "by certificate"},
+		"certificate of nobody":         {certificate: stranger, status: 401},
+		"certificate not verified":      {certificate: portal, unverified: true, status: 401},
+		"certificate and credential":    {certificate: portal, credential: "Bearer " + allToken, status: 200, principal: "all"},
+		"certificate, credential lacks": {certificate: portal, credential: "Bearer " + readToken, status: 403, principal: "reader"},
+		"certificate, wrong credential": {certificate: portal, credential: "Bearer wrong", status: 401},
+		"certificate, empty credential": {certificate: portal, credential: " ", status: 401},
+		"certificate, token in query":   {certificate: portal, query: "?auth-token=x", status: 400},
+		"stranger with a credential":    {certificate: stranger, credential: "Bearer " + allToken, status: 200, principal: "all"},
+		"neither":                       {status: 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
+				o.Certificates = known
+				o.Log.SetOutput(&log)
+			})
+			r := httptest.NewRequest("GET", "/api/OU/All"+c.query, nil)
+			if c.credential != "" {
+				r.Header["Auth-Token"] = []string{strings.TrimSpace(c.credential)}
+			}
+			if c.certificate != nil {
+				r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c.certificate}}
+				if !c.unverified {
+					r.TLS.VerifiedChains = [][]*x509.Certificate{{c.certificate}}
+				}
+			}
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			assert.Equal(t, c.status, w.Code)
+			if c.principal != "" {
+				assert.Contains(t, strings.ReplaceAll(log.String(), `"`, ""), "principal="+c.principal)
+			}
+		})
+	}
+}

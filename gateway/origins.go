@@ -1,0 +1,61 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"adgateway/gateway/schema"
+)
+
+// What a page of a listed origin may do across origins (the Fetch standard).
+// There is no Access-Control-Allow-Credentials: a page sends its token itself,
+// and the browser's own (a client certificate) is never lent to it.
+const (
+	corsMethods = "GET, POST, PUT, DELETE"
+	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id"
+	corsAnswer  = "X-Request-Id, X-Engine, X-Directory-Server, Retry-After, WWW-Authenticate, Allow"
+	corsMaxAge  = "600" // seconds
+)
+
+// origin refuses requests that other sites make a browser send, and tells the
+// browser what pages of a listed origin may do. A page of the gateway itself is
+// no other site. It reports whether the request goes on.
+func (s *Server) origin(c *gin.Context, listed []string) bool {
+	header, origins := c.Writer.Header(), c.Request.Header.Values("Origin")
+	if len(listed) > 0 {
+		header.Add("Vary", "Origin")
+	}
+	allowed := len(origins) == 1 && slices.ContainsFunc(listed, func(one string) bool { return strings.EqualFold(one, origins[0]) })
+	own := len(origins) == 1 && sameHost(origins[0], c.Request.Host)
+	crossSite := c.GetHeader("Sec-Fetch-Site") == "cross-site"
+	if !allowed && (crossSite || len(origins) > 0 && !own) {
+		s.writeFailure(c, fail(schema.Forbidden, "Requests from other web sites are not accepted."))
+		return false
+	}
+	if !allowed {
+		return true
+	}
+	header.Set("Access-Control-Allow-Origin", origins[0])
+	if c.Request.Method != http.MethodOptions || c.GetHeader("Access-Control-Request-Method") == "" {
+		header.Set("Access-Control-Expose-Headers", corsAnswer)
+		return true
+	}
+	// The answer to a preflight is the same for every path, so that the page
+	// itself is told when a path or a method does not exist.
+	header.Add("Vary", "Access-Control-Request-Method")
+	header.Add("Vary", "Access-Control-Request-Headers")
+	header.Set("Access-Control-Allow-Methods", corsMethods)
+	header.Set("Access-Control-Allow-Headers", corsRequest)
+	header.Set("Access-Control-Max-Age", corsMaxAge)
+	c.AbortWithStatus(http.StatusNoContent)
+	return false
+}
+
+func sameHost(origin, host string) bool {
+	parsed, err := url.Parse(origin)
+	return err == nil && parsed.Host != "" && strings.EqualFold(parsed.Host, host)
+}

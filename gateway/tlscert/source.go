@@ -1,0 +1,231 @@
+package tlscert
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// source is where a certificate comes from.
+type source interface {
+	fmt.Stringer // the place, for messages
+	// read gets what the certificate is made of: bytes that differ when it does.
+	read(now time.Time) ([][]byte, error)
+	// certificate makes it of what was read, with Leaf set.
+	certificate(parts [][]byte) (*tls.Certificate, error)
+}
+
+// source finds the one that the settings name.
+func (s Settings) source(store Store) (source, error) {
+	given := s.sources()
+	switch {
+	case len(given) == 0 && s.KeyFile != "":
+		return nil, errors.New("tls.keyFile is set without a certificate: set tls.certificateFile too")
+	case len(given) == 0 && s.ClientCAFile != "":
+		return nil, errors.New("tls.clientCAFile is set, but the server has no certificate of its own: set tls.certificateFile and tls.keyFile, tls.pfxFile, tls.storeThumbprint or tls.storeSubject")
+	case len(given) == 0:
+		return nil, errors.New("no certificate is set")
+	case len(given) > 1:
+		return nil, fmt.Errorf("%s are set: the certificate comes from one place, keep one of them", strings.Join(given, " and "))
+	}
+	switch given[0] {
+	case "tls.certificateFile":
+		if s.KeyFile == "" {
+			return nil, errors.New("tls.certificateFile is set without its private key: set tls.keyFile, to the same file where that holds both")
+		}
+		return pemFiles{s.CertificateFile, s.KeyFile}, nil
+	case "tls.pfxFile":
+		return pfxFile{s.PFXFile, s.PFXPasswordFile}, nil
+	}
+	if store == nil {
+		return nil, fmt.Errorf("%s is set, but only Windows has a certificate store: use tls.certificateFile and tls.keyFile, or tls.pfxFile", given[0])
+	}
+	return newFromStore(store, s.StoreThumbprint, s.StoreSubject)
+}
+
+// readFile reads a file that a setting names.
+func readFile(key, file string) ([]byte, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err) // names the file itself
+	}
+	return content, nil
+}
+
+// pemFiles are a certificate and its key in PEM form.
+type pemFiles struct{ certificateFile, keyFile string }
+
+func (p pemFiles) String() string { return p.certificateFile }
+
+func (p pemFiles) read(time.Time) ([][]byte, error) {
+	certificate, err := readFile("tls.certificateFile", p.certificateFile)
+	if err != nil {
+		return nil, err
+	}
+	key, err := readFile("tls.keyFile", p.keyFile)
+	return [][]byte{certificate, key}, err
+}
+
+func (p pemFiles) certificate(parts [][]byte) (*tls.Certificate, error) {
+	chain, err := pemCertificates(parts[0])
+	if err == nil && len(chain) == 0 {
+		err = errNoCertificate
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tls.certificateFile %s: %w", p.certificateFile, err)
+	}
+	if err := plainKey(parts[1]); err != nil {
+		return nil, fmt.Errorf("tls.keyFile %s: %w", p.keyFile, err)
+	}
+	pair, err := tls.X509KeyPair(parts[0], parts[1])
+	if err != nil {
+		return nil, fmt.Errorf("tls.keyFile %s does not fit tls.certificateFile %s, whose first certificate is %s: %w",
+			p.keyFile, p.certificateFile, chain[0].Subject, err)
+	}
+	pair.Leaf = chain[0]
+	return &pair, nil
+}
+
+// pemCertificates are all certificates of a PEM text; other blocks are passed over.
+func pemCertificates(content []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d is damaged: %w", len(all)+1, err)
+		}
+		all = append(all, certificate)
+	}
+	return all, nil
+}
+
+// plainKey refuses a PEM text without a private key that can be read as it is.
+func plainKey(content []byte) error {
+	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
+		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			continue
+		}
+		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
+			return errors.New("the private key is encrypted: take the password off ('openssl pkey -in FILE -out NEW'), or use a PFX with tls.pfxPasswordFile")
+		}
+		return nil
+	}
+	return errors.New("holds no private key in PEM form")
+}
+
+// pfxFile is a certificate with its key in PKCS #12 form, as Windows exports it.
+type pfxFile struct{ file, passwordFile string }
+
+func (p pfxFile) String() string { return p.file }
+
+func (p pfxFile) read(time.Time) ([][]byte, error) {
+	content, err := readFile("tls.pfxFile", p.file)
+	if err != nil || p.passwordFile == "" {
+		return [][]byte{content, nil}, err
+	}
+	password, err := readFile("tls.pfxPasswordFile", p.passwordFile)
+	return [][]byte{content, password}, err
+}
+
+func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {
+	password, err := firstLine(parts[1])
+	if err != nil {
+		return nil, fmt.Errorf("tls.pfxPasswordFile %s: %w", p.passwordFile, err)
+	}
+	key, leaf, others, err := pkcs12.DecodeChain(parts[0], password)
+	switch {
+	case errors.Is(err, pkcs12.ErrIncorrectPassword) && p.passwordFile == "":
+		return nil, fmt.Errorf("tls.pfxFile %s has a password: write it to a file that only the gateway's account can read, and set tls.pfxPasswordFile", p.file)
+	case errors.Is(err, pkcs12.ErrIncorrectPassword):
+		return nil, fmt.Errorf("tls.pfxFile %s: the password in %s does not open it", p.file, p.passwordFile)
+	case err != nil:
+		return nil, fmt.Errorf("tls.pfxFile %s cannot be read; it must hold one certificate with its private key: %w", p.file, err)
+	}
+	return chained(key, leaf, others), nil
+}
+
+// firstLine is the text of a file without the end of its line, whatever editor
+// or shell wrote it: with or without byte order mark, in UTF-8 or UTF-16.
+func firstLine(content []byte) (string, error) {
+	decoded, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), content)
+	if err != nil {
+		return "", err
+	}
+	line := bytes.TrimSuffix(bytes.TrimSuffix(decoded, []byte("\n")), []byte("\r"))
+	if bytes.ContainsAny(line, "\r\n") {
+		return "", errors.New("holds more than one line")
+	}
+	return string(line), nil
+}
+
+// chained puts a certificate, its key and those of others that lead to its root
+// together. A root is left out: clients have it, or do not trust it.
+func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certificate) *tls.Certificate {
+	made := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
+	for last := leaf; !bytes.Equal(last.RawIssuer, last.RawSubject); {
+		next := slices.IndexFunc(others, func(other *x509.Certificate) bool {
+			return bytes.Equal(other.RawSubject, last.RawIssuer) && !bytes.Equal(other.RawSubject, other.RawIssuer) && last.CheckSignatureFrom(other) == nil
+		})
+		if next < 0 || len(made.Certificate) > len(others) {
+			break
+		}
+		last = others[next]
+		made.Certificate = append(made.Certificate, last.Raw)
+	}
+	return made
+}
+
+func forServers(leaf *x509.Certificate) bool {
+	return len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 ||
+		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
+}
+
+// proveKey signs something and checks it: the key fits and may be used.
+func proveKey(certificate *tls.Certificate) error {
+	signer, ok := certificate.PrivateKey.(crypto.Signer)
+	if !ok {
+		return fmt.Errorf("a key of type %T cannot sign", certificate.PrivateKey)
+	}
+	message := []byte("adgateway")
+	digest := sha256.Sum256(message)
+	toSign, options := digest[:], crypto.SignerOpts(crypto.SHA256)
+	var algorithm x509.SignatureAlgorithm
+	switch certificate.Leaf.PublicKeyAlgorithm {
+	case x509.RSA:
+		algorithm = x509.SHA256WithRSAPSS // of TLS 1.3
+		options = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}
+	case x509.ECDSA:
+		algorithm = x509.ECDSAWithSHA256
+	case x509.Ed25519:
+		algorithm = x509.PureEd25519
+		toSign, options = message, crypto.Hash(0)
+	default:
+		return fmt.Errorf("TLS has no use for keys of the kind %s", certificate.Leaf.PublicKeyAlgorithm)
+	}
+	signature, err := signer.Sign(rand.Reader, toSign, options)
+	if err != nil {
+		return err
+	}
+	if err := certificate.Leaf.CheckSignature(algorithm, message, signature); err != nil {
+		return errors.New("it belongs to another certificate")
+	}
+	return nil
+}

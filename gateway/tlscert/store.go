@@ -1,0 +1,127 @@
+package tlscert
+
+import (
+	"crypto"
+	"crypto/sha1"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The stores of the machine that are read.
+const (
+	PersonalStore     = "MY" // certificates with private keys
+	IntermediateStore = "CA"
+)
+
+// Store is the certificate store of the machine (LocalMachine). It is safe for
+// concurrent use.
+type Store interface {
+	// Certificates lists one of the machine's stores.
+	Certificates(store string) ([]*x509.Certificate, error)
+	// Key gives the private key of a certificate of [PersonalStore]. It may be
+	// used as long as the process runs.
+	Key(certificate *x509.Certificate) (crypto.Signer, error)
+}
+
+// Thumbprint is the name of a certificate in Windows: its SHA-1 digest.
+func Thumbprint(certificate *x509.Certificate) string {
+	sum := sha1.Sum(certificate.Raw)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}
+
+// fromStore finds a certificate in the store, by one of the two.
+type fromStore struct {
+	store      Store
+	thumbprint string // in capitals
+	subject    string
+}
+
+func newFromStore(store Store, thumbprint, subject string) (source, error) {
+	if subject != "" {
+		return fromStore{store: store, subject: subject}, nil
+	}
+	// The certificate dialog of Windows shows it with blanks, and copies an
+	// invisible mark along.
+	plain := strings.Map(func(r rune) rune {
+		if r == ' ' || r == ':' || r == '\u200e' || r == '\u200f' {
+			return -1
+		}
+		return r
+	}, strings.ToUpper(thumbprint))
+	if digest, err := hex.DecodeString(plain); err != nil || len(digest) != sha1.Size {
+		return nil, fmt.Errorf("tls.storeThumbprint %q is none: it has 40 hexadecimal digits ('Get-ChildItem Cert:\\LocalMachine\\My' lists them)", thumbprint)
+	}
+	return fromStore{store: store, thumbprint: plain}, nil
+}
+
+func (f fromStore) String() string { return `Cert:\LocalMachine\My` }
+
+// read finds the candidate that serves longest from now on: a renewed
+// certificate comes as one more of them.
+func (f fromStore) read(now time.Time) ([][]byte, error) {
+	all, err := f.store.Certificates(PersonalStore)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate store cannot be read: %w", err)
+	}
+	var best *x509.Certificate
+	for _, candidate := range all {
+		if f.meant(candidate) && (best == nil || better(candidate, best, now)) {
+			best = candidate
+		}
+	}
+	switch {
+	case best != nil:
+		return [][]byte{best.Raw}, nil
+	case f.thumbprint != "":
+		return nil, fmt.Errorf("tls.storeThumbprint: %s has no certificate %s", f, f.thumbprint)
+	default:
+		return nil, fmt.Errorf("tls.storeSubject: %s has no certificate for '%s'", f, f.subject)
+	}
+}
+
+func (f fromStore) meant(certificate *x509.Certificate) bool {
+	if f.thumbprint != "" {
+		return Thumbprint(certificate) == f.thumbprint
+	}
+	if strings.EqualFold(certificate.Subject.CommonName, f.subject) {
+		return true
+	}
+	for _, name := range certificate.DNSNames {
+		if strings.EqualFold(name, f.subject) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f fromStore) certificate(parts [][]byte) (*tls.Certificate, error) {
+	leaf, err := x509.ParseCertificate(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	key, err := f.store.Key(leaf)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate %s (%s) of %s has no private key that can be used: %w; "+
+			"give the gateway's account read access to it (certlm.msc, All Tasks, Manage Private Keys)", leaf.Subject, Thumbprint(leaf), f, err)
+	}
+	intermediates, err := f.store.Certificates(IntermediateStore)
+	if err != nil {
+		return nil, fmt.Errorf("the store of intermediate certificates cannot be read: %w", err)
+	}
+	return chained(key, leaf, intermediates), nil
+}
+
+// better prefers what can be served now, then what lasts longer.
+func better(a, b *x509.Certificate, now time.Time) bool {
+	usable := func(c *x509.Certificate) bool {
+		return forServers(c) && !now.Before(c.NotBefore) && !now.After(c.NotAfter)
+	}
+	if usable(a) != usable(b) {
+		return usable(a)
+	}
+	return a.NotAfter.After(b.NotAfter)
+}

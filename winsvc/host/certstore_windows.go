@@ -1,0 +1,185 @@
+package host
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// Certificates is the machine's certificate store; nil where there is none.
+func Certificates() CertificateStore { return machineStore{} }
+
+// machineStore reads LocalMachine. It is not built on a library: the one there
+// is looks for the files of private keys, which a service account may not list.
+type machineStore struct{}
+
+// each calls visit for every certificate of a store until it returns false. The
+// context is valid during the call only.
+func (machineStore) each(store string, visit func(*windows.CertContext) bool) error {
+	name, err := windows.UTF16PtrFromString(store)
+	if err != nil {
+		return err
+	}
+	handle, err := windows.CertOpenStore(windows.CERT_STORE_PROV_SYSTEM_W, 0, 0,
+		windows.CERT_SYSTEM_STORE_LOCAL_MACHINE|windows.CERT_STORE_OPEN_EXISTING_FLAG|windows.CERT_STORE_READONLY_FLAG,
+		uintptr(unsafe.Pointer(name)))
+	runtime.KeepAlive(name)
+	if err != nil {
+		return fmt.Errorf("open LocalMachine\\%s: %w", store, err)
+	}
+	defer func() { _ = windows.CertCloseStore(handle, 0) }() // read only: nothing can be lost
+	var context *windows.CertContext
+	for {
+		context, err = windows.CertEnumCertificatesInStore(handle, context) // frees the one before
+		if errors.Is(err, windows.Errno(windows.CRYPT_E_NOT_FOUND)) || errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list LocalMachine\\%s: %w", store, err)
+		}
+		if !visit(context) {
+			_ = windows.CertFreeCertificateContext(context) // always succeeds
+			return nil
+		}
+	}
+}
+
+func encoded(context *windows.CertContext) []byte {
+	return unsafe.Slice(context.EncodedCert, context.Length)
+}
+
+// Certificates implements [CertificateStore]. What Go cannot parse is left out.
+func (s machineStore) Certificates(store string) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	err := s.each(store, func(context *windows.CertContext) bool {
+		if certificate, err := x509.ParseCertificate(slices.Clone(encoded(context))); err == nil {
+			all = append(all, certificate)
+		}
+		return true
+	})
+	return all, err
+}
+
+// Key implements [CertificateStore].
+func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) {
+	found := errors.New("the certificate is no longer in the store")
+	key := &machineKey{public: certificate.PublicKey}
+	err := s.each("MY", func(context *windows.CertContext) bool {
+		if !slices.Equal(encoded(context), certificate.Raw) {
+			return true
+		}
+		// The key may live only as long as the context. Neither is ever freed: a
+		// handshake may sign for as long as the process runs, and there is one
+		// key a renewal.
+		kept := windows.CertDuplicateCertificateContext(context)
+		var spec uint32
+		var free bool
+		found = windows.CryptAcquireCertificatePrivateKey(kept,
+			windows.CRYPT_ACQUIRE_SILENT_FLAG|windows.CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG, nil, &key.handle, &spec, &free)
+		return false
+	})
+	if err = errors.Join(err, found); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+// machineKey is a private key that Windows keeps and signs with.
+type machineKey struct {
+	handle windows.Handle // NCRYPT_KEY_HANDLE
+	public crypto.PublicKey
+}
+
+func (k *machineKey) Public() crypto.PublicKey { return k.public }
+
+var signHash = windows.NewLazySystemDLL("ncrypt.dll").NewProc("NCryptSignHash")
+
+// Flags and structures of NCryptSignHash (bcrypt.h).
+const (
+	padPKCS1 = 2
+	padPSS   = 8
+)
+
+type pkcs1Padding struct{ algorithm *uint16 }
+
+type pssPadding struct {
+	algorithm *uint16
+	salt      uint32
+}
+
+// Sign implements [crypto.Signer]. It is safe for concurrent use.
+func (k *machineKey) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
+	if len(digest) == 0 {
+		return nil, errors.New("there is nothing to sign")
+	}
+	switch k.public.(type) {
+	case *ecdsa.PublicKey:
+		raw, err := k.sign(digest, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		half := len(raw) / 2
+		return asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:half]), new(big.Int).SetBytes(raw[half:])})
+	case *rsa.PublicKey:
+		name, err := hashName(options.HashFunc())
+		if err != nil {
+			return nil, err
+		}
+		if pss, ok := options.(*rsa.PSSOptions); ok {
+			salt := pss.SaltLength
+			if salt == rsa.PSSSaltLengthEqualsHash {
+				salt = options.HashFunc().Size()
+			}
+			if salt < 0 {
+				return nil, errors.New("the length of the salt must be given")
+			}
+			return k.sign(digest, unsafe.Pointer(&pssPadding{name, uint32(salt)}), padPSS)
+		}
+		return k.sign(digest, unsafe.Pointer(&pkcs1Padding{name}), padPKCS1)
+	default:
+		return nil, fmt.Errorf("Windows signs with RSA and ECDSA keys, not with %T", k.public)
+	}
+}
+
+func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) ([]byte, error) {
+	const silent = 0x40 // never ask somebody who is not there
+	call := func(signature []byte, size *uint32) error {
+		// Of unsafe.SliceData nil stays nil, which asks for the size.
+		status, _, _ := signHash.Call(uintptr(k.handle), uintptr(padding), uintptr(unsafe.Pointer(unsafe.SliceData(digest))), uintptr(len(digest)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(signature))), uintptr(len(signature)), uintptr(unsafe.Pointer(size)), flags|silent)
+		if status != 0 {
+			return fmt.Errorf("NCryptSignHash: %w", windows.Errno(status))
+		}
+		return nil
+	}
+	var size uint32
+	if err := call(nil, &size); err != nil {
+		return nil, err
+	}
+	signature := make([]byte, size)
+	if err := call(signature, &size); err != nil {
+		return nil, err
+	}
+	return signature[:size], nil
+}
+
+// hashName is the name that Windows has for a hash (BCRYPT_*_ALGORITHM).
+func hashName(hash crypto.Hash) (*uint16, error) {
+	names := map[crypto.Hash]string{crypto.SHA1: "SHA1", crypto.SHA256: "SHA256", crypto.SHA384: "SHA384", crypto.SHA512: "SHA512"}
+	name, known := names[hash]
+	if !known {
+		return nil, fmt.Errorf("Windows does not sign with the hash %s", hash)
+	}
+	return windows.UTF16PtrFromString(name)
+}
