@@ -19,7 +19,7 @@ type Static struct {
 	tokens map[[32]byte]*Principal
 	users  map[string]staticUser // by name in lower case
 
-	subjects map[string]*Principal // of client certificates, as plainSubject has them
+	subjects map[string]*Principal // of client certificates, as foldSubject has them
 }
 
 type staticUser struct {
@@ -85,7 +85,7 @@ func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error)
 // AddSubject makes the holder of a client certificate known, by the subject as
 // "CN=portal,O=Example". Two equal subjects are an error.
 func (s *Static) AddSubject(subject string, p *Principal) error {
-	key := plainSubject(subject)
+	key := foldSubject(subject)
 	if !strings.Contains(key, "=") {
 		return fmt.Errorf("the certificate subject %q of %s is none, such as CN=portal,O=Example", subject, p.Name)
 	}
@@ -99,16 +99,10 @@ func (s *Static) AddSubject(subject string, p *Principal) error {
 // BySubject finds the principal of a verified client certificate. The error is
 // a [*Refusal].
 func (s *Static) BySubject(subject string, _ netip.Addr) (*Principal, error) {
-	if p, ok := s.subjects[plainSubject(subject)]; ok {
+	if p, ok := s.subjects[foldSubject(subject)]; ok {
 		return p, nil
 	}
 	return nil, errUnauthenticated
-}
-
-// plainSubject takes a subject in any case, with or without the blanks that
-// Windows shows after commas.
-func plainSubject(subject string) string {
-	return strings.ToLower(strings.ReplaceAll(subject, ", ", ","))
 }
 
 func (s *Static) digest(secret string) (sum [32]byte) {
