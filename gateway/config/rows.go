@@ -2,6 +2,7 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,6 +43,10 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows lists every setting, in the order of the file.
 func Rows() []Row {
+	return slices.Concat(httpRows(), tlsRows(), serverRows(), sandboxRows())
+}
+
+func httpRows() []Row {
 	return []Row{
 		{"http.listen", "127.0.0.1:8080", "Address and port to listen on.",
 			address(func(s *Settings) *string { return &s.HTTP.Listen })},
@@ -75,7 +80,11 @@ func Rows() []Row {
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
 		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop.",
 			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout })}},
+	}
+}
 
+func tlsRows() []Row {
+	return []Row{
 		{"tls.certificateFile", "\"\"", "Certificate of the server in PEM form, intermediate certificates after it; with tls.keyFile.",
 			text(func(s *Settings) *string { return &s.TLS.CertificateFile })},
 		{"tls.keyFile", "\"\"", "Private key in PEM form, not encrypted; may be the same file.",
@@ -94,7 +103,11 @@ func Rows() []Row {
 			text(func(s *Settings) *string { return &s.TLS.ClientCAFile })},
 		{"tls.clientCertificates", "optional", "Whether a client may do without a certificate, where tls.clientCAFile is set.",
 			choice(func(s *Settings) *string { return &s.TLS.ClientCertificates }, "optional", "required")},
+	}
+}
 
+func serverRows() []Row {
+	return []Row{
 		{"auth.allowQueryToken", "false", "Take Auth-Token from the query string, as older clients send it.",
 			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
 
@@ -127,7 +140,11 @@ func Rows() []Row {
 			live{choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")}},
 		{"log.level", "info", "Least important entries that are written.",
 			live{choice(func(s *Settings) *string { return &s.Log.Level }, "debug", "info", "warn", "error")}},
+	}
+}
 
+func sandboxRows() []Row {
+	return []Row{
 		{"sandbox.ldif", "[]", "LDIF files loaded into the simulated directory.",
 			texts(func(s *Settings) *[]string { return &s.Sandbox.LDIF })},
 		{"sandbox.zones", "[]", "Zone files loaded into the simulated DNS server.",
