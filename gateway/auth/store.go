@@ -51,7 +51,7 @@ type accounts struct {
 	tokens   map[[tokenKey]byte]*tokenAccount
 	users    map[string]*compiled // by nameKey
 	subjects map[string]*compiled // by subjectKey
-	byID     map[string]*compiled
+	count    int
 }
 
 // tokenKey is how much of a digest the look-up goes by. It takes as long as it
@@ -116,6 +116,9 @@ func (s *Store) Run(ctx context.Context) {
 // State tells why the file that is there now is not in force; nil: it is.
 func (s *Store) State() error { return s.state.Load().err }
 
+// Empty tells whether nobody can be let in.
+func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
+
 // follow reads the file again if it is another than before.
 func (s *Store) follow() {
 	info, err := os.Stat(s.options.File.Path)
@@ -170,10 +173,9 @@ func (s *Store) read() error {
 func indexed(all []*compiled) *accounts {
 	ix := &accounts{
 		tokens: make(map[[tokenKey]byte]*tokenAccount, len(all)), users: map[string]*compiled{}, subjects: map[string]*compiled{},
-		byID: make(map[string]*compiled, len(all)),
+		count: len(all),
 	}
 	for _, c := range all {
-		ix.byID[c.ID] = c
 		for _, secret := range c.secrets {
 			ix.tokens[[tokenKey]byte(secret.digest[:tokenKey])] = &tokenAccount{c, secret}
 		}

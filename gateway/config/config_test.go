@@ -89,6 +89,24 @@ func TestLoadRefusesWhatIsNotOneMapping(t *testing.T) {
 	}
 }
 
+func TestLimitsMayBeNone(t *testing.T) {
+	s, err := config.Load("x.yaml", []byte("auth:\n  rate: 600/m\n  deletionsPerHour: 0\n  concurrency: none\n"), nil)
+	require.NoError(t, err)
+	assert.Equal(t, "600/m", s.Auth.Rate)
+	require.NotNil(t, s.Auth.DeletionsPerHour)
+	assert.Zero(t, *s.Auth.DeletionsPerHour)
+	assert.Nil(t, s.Auth.Concurrency)
+	assert.Nil(t, s.Auth.PasswordResetsPerHour)
+	_, err = config.Load("x.yaml", []byte("auth:\n  rate: 10\n  deletionsPerHour: -1\n  concurrency: ~\n"), nil)
+	for _, fault := range []string{
+		`x.yaml:2: auth.rate: "10" is not allowed here: it takes requests by second`,
+		`x.yaml:3: auth.deletionsPerHour: "-1" is not allowed here: it takes a whole number from 0 to 1000000, or none`,
+		`x.yaml:4: auth.concurrency: takes a whole number`,
+	} {
+		assert.ErrorContains(t, err, fault)
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add("http:\n  listen: 127.0.0.1:1\n")
 	f.Add("sandbox:\n  tokens:\n  - {value: a, limits: {ous: [x]}}\n")

@@ -110,6 +110,18 @@ func serverRows() []Row {
 	return []Row{
 		{"auth.allowQueryToken", "false", "Take Auth-Token from the query string, as older clients send it.",
 			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
+		{"auth.store", "\"\"", "File of tokens and users; none: credentials.json beside the settings file, for the sandbox no file.",
+			text(func(s *Settings) *string { return &s.Auth.Store })},
+		{"auth.failures", "5", "Failed logins of a user from one address until it is locked for a while.",
+			number(func(s *Settings) *int { return &s.Auth.Failures }, 1, 1000)},
+		{"auth.rate", "none", "Requests of each token or user without a rate of its own.",
+			rate(func(s *Settings) *string { return &s.Auth.Rate })},
+		{"auth.concurrency", "none", "Requests that each token or user without a number of its own may run at once.",
+			numberOrNone(func(s *Settings) **int { return &s.Auth.Concurrency }, 0, 1000000)},
+		{"auth.deletionsPerHour", "none", "Objects that each token or user without a number of its own may remove in an hour.",
+			numberOrNone(func(s *Settings) **int { return &s.Auth.DeletionsPerHour }, 0, 1000000)},
+		{"auth.passwordResetsPerHour", "none", "Passwords that each token or user without a number of its own may reset in an hour.",
+			numberOrNone(func(s *Settings) **int { return &s.Auth.PasswordResetsPerHour }, 0, 1000000)},
 
 		{"pool.directorySessions", "4", "PowerShell sessions for the directory; ADWS allows 5 connections per account and domain controller.",
 			number(func(s *Settings) *int { return &s.Pool.DirectorySessions }, 1, 64)},

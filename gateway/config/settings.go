@@ -57,6 +57,14 @@ type TLS struct {
 // Auth is how credentials are taken.
 type Auth struct {
 	AllowQueryToken bool
+	Store           string // empty: the default place
+	Failures        int    // until a user is locked from an address
+
+	// What holds for accounts without their own; empty and nil: no limit.
+	Rate                  string // "10/s", "600/m", "5000/h"
+	Concurrency           *int
+	DeletionsPerHour      *int
+	PasswordResetsPerHour *int
 }
 
 // Pool is how many PowerShell sessions there are and how long they live.

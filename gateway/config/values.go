@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,6 +132,51 @@ func number(field func(*Settings) *int, low, high int) value {
 		}
 		return n, nil
 	}, fmt.Sprintf("a whole number from %d to %d", low, high)}
+}
+
+// none is how the file says that there is no limit.
+const none = "none"
+
+// optional is a scalar that may be none: its field is then the zero value.
+type optional[T comparable] struct{ scalar[T] }
+
+func (v optional[T]) get(s *Settings, masked bool) any {
+	var zero T
+	if *v.field(s) == zero {
+		return none
+	}
+	if n, ok := any(*v.field(s)).(*int); ok {
+		return *n
+	}
+	return v.scalar.get(s, masked)
+}
+
+func numberOrNone(field func(*Settings) **int, low, high int) value {
+	return optional[*int]{scalar[*int]{field, func(t string) (*int, error) {
+		if t == none {
+			return nil, nil
+		}
+		n, err := strconv.Atoi(t)
+		if err != nil || n < low || n > high {
+			return nil, errNotAllowed
+		}
+		return &n, nil
+	}, fmt.Sprintf("a whole number from %d to %d, or none", low, high)}}
+}
+
+var ratePattern = regexp.MustCompile(`^[1-9][0-9]{0,5}/[smh]$`)
+
+// rate is so many requests by second, minute or hour.
+func rate(field func(*Settings) *string) value {
+	return optional[string]{scalar[string]{field, func(t string) (string, error) {
+		switch {
+		case t == none:
+			return "", nil
+		case !ratePattern.MatchString(t):
+			return "", errNotAllowed
+		}
+		return t, nil
+	}, "requests by second, minute or hour, such as 10/s, 600/m or 5000/h, or none"}}
 }
 
 func duration(field func(*Settings) *time.Duration) value {
