@@ -93,35 +93,50 @@ func (s *Session) setEnv(name string, v any) {
 // forEachMethod is the ForEach method every collection has.
 func (f *frame) forEachMethod(v any, args []any) (any, error) {
 	out := collector{f: f}
-	for _, item := range dotnet.EnumerateAny(v) {
-		if err := f.step(nil); err != nil {
-			return nil, err
-		}
-		if len(args) == 0 {
-			break
-		}
-		var result any
-		var err error
-		switch what := args[0].(type) {
-		case *ScriptBlock:
-			err = f.inline(what.code, item, &out)
-			if err != nil {
-				return nil, err
-			}
-			continue
-		case *dotnet.Type:
-			result, err = f.convert(item, what)
-		default:
-			result, err = f.memberOrMethod(item, dotnet.ToText(what), args[1:])
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := emit(&out, result); err != nil {
-			return nil, err
-		}
+	if len(args) == 0 {
+		return dotnet.NewArray(), nil
+	}
+	err := f.eachWatched(v, func(item any) (bool, error) { return true, f.forEachItem(item, args, &out) })
+	if err != nil {
+		return nil, err
 	}
 	return dotnet.NewArray(out.items...), nil
+}
+
+// eachWatched calls each with the items of a collection until it does not want
+// more. It is an error when the collection is changed meanwhile.
+func (f *frame) eachWatched(v any, each func(item any) (more bool, err error)) error {
+	changed := dotnet.Watch(v)
+	for _, item := range dotnet.EnumerateAny(v) {
+		if err := f.step(nil); err != nil {
+			return err
+		}
+		if more, err := each(item); err != nil || !more {
+			return err
+		}
+		if changed() {
+			return dotnet.BadEnumeration(v)
+		}
+	}
+	return nil
+}
+
+// forEachItem is the ForEach method on one item.
+func (f *frame) forEachItem(item any, args []any, out sink) error {
+	var result any
+	var err error
+	switch what := args[0].(type) {
+	case *ScriptBlock:
+		return f.inline(what.code, item, out)
+	case *dotnet.Type:
+		result, err = f.convert(item, what)
+	default:
+		result, err = f.memberOrMethod(item, dotnet.ToText(what), args[1:])
+	}
+	if err != nil {
+		return err
+	}
+	return emit(out, result)
 }
 
 // whereMethod is the Where method every collection has.
@@ -144,22 +159,20 @@ func (f *frame) whereMethod(v any, args []any) (any, error) {
 		}
 	}
 	var kept, others []any
-	for _, item := range dotnet.EnumerateAny(v) {
-		if err := f.step(nil); err != nil {
-			return nil, err
-		}
+	err := f.eachWatched(v, func(item any) (bool, error) {
 		result, err := f.inlineValue(block.code, item)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if dotnet.Truthy(result) {
 			kept = append(kept, item)
 		} else {
 			others = append(others, item)
 		}
-		if mode == "first" && len(kept) == max(limit, 1) {
-			break
-		}
+		return mode != "first" || len(kept) < max(limit, 1), nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	switch mode {
 	case "last":

@@ -38,6 +38,13 @@ func TestChangedWhileEnumerated(t *testing.T) {
 		"pipeline of a command":    {list + "& { $l } | ForEach-Object { $l.Add($_) }; $l.Count", "ERROR: " + bad + "|4"},
 		"pipeline caught":          {table + "try { $h.Keys | ForEach-Object { $h.Remove($_) } } catch { $_.Exception.InnerException.Message }", "Collection was modified; enumeration operation may not execute."},
 		"pipeline that collects":   {list + "$l | Sort-Object -Descending | ForEach-Object { $l.Add($_) }; $l.Count", "6"},
+		"ForEach":                  {list + "$l.ForEach({ $l.Add($_) }); $l.Count", "ERROR: " + bad + "|4"},
+		"ForEach after the last":   {"$l = [System.Collections.Generic.List[object]](, 1); $l.ForEach({ $l.Add($_) }); $l.Count", "ERROR: " + bad + "|2"},
+		"Where":                    {table + "$h.Keys.Where({ $h.Remove($_); $true }); $h.Count", "ERROR: " + bad + "|1"},
+		"Where left in time":       {list + "$l.Where({ $l.Add($_); $true }, 'First'); $l.Count", "1|4"},
+		"kept keys follow":         {table + "$k = $h.Keys; $v = $h.Values; $h['c'] = 3; $k.Count; $v.Count; $k -join ','; [bool]$k; $h.Clear(); $k.Count; [bool]$k", "3|3|a,b,c|True|0|False"},
+		"kept keys of an ordered":  {"$h = [ordered]@{ a = 1 }; $v = $h.Values; $h['a'] = 7; $v; ConvertTo-Json -Compress -InputObject $v", "7|[7]"},
+		"kept keys, then changed":  {table + "$k = $h.Keys; $h['c'] = 3; foreach ($x in $k) { $h.Remove($x) }", "ERROR: " + modified},
 		"a function's own process": {list + "function Add-It { process { $l.Add($_) } }; $l | Add-It; $l.Count", "ERROR: " + bad + "|4"},
 	})
 }

@@ -133,6 +133,7 @@ func TestPipelines(t *testing.T) {
 		"private variables":           {"$private:p = 1; function Get-P { \"[$p]\" }; Get-P; $p", "[]|1"},
 		"read-only variables":         {"Set-Variable -Name r -Value 1 -Option ReadOnly; $r = 2; $r", "ERROR: VariableNotWritable: Cannot overwrite variable r because it is read-only or constant.|1"},
 		"split by a block":            {"'a1b;c' -split { $_ -match '[0-9;]' } -join '|'; ('x,y,z' -split { $_ -eq ',' }, 2) -join '|'; ('ab' -split { $n = 5; $false }) + \"$n\"", "a|b|c|x|y,z|ab|"},
+		"split by text and index":     {"'a-b', 'c-d' -split { $args[0][$args[1]] -eq '-' } -join '|'; ('abc' -split { param($t, $i) $i -eq 1 }) -join '|'", "a|b|c|d|a|c"},
 		"split by a failing block":    {"try { 'ab' -split { throw 'no' } } catch { \"c $_\" }", "c no"},
 		"collection methods":          {"(1..4).Where({ $_ % 2 }) -join ','; (1..3).ForEach('ToString') -join ','; ('a', 'b').ToUpper() -join ','", "1,3|1,2,3|A,B"},
 	})

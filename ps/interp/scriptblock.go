@@ -53,12 +53,12 @@ func (b *ScriptBlock) Invoke(name string, args []any) (any, error) {
 	return dotnet.NewList(out.items...), nil
 }
 
-// InvokeOn runs the block in a scope of its own with $_ set: the test of -split.
-func (b *ScriptBlock) InvokeOn(underscore any) (any, error) {
+// InvokeOn runs the block in a scope of its own with $_ and $args set: the test
+// of -split.
+func (b *ScriptBlock) InvokeOn(underscore any, args ...any) (any, error) {
 	f := b.s.current
 	out := collector{f: f}
-	inv := &invocation{f: f, sig: b.code.sig, at: b.code.place, streams: f.streams}
-	stage, err := newBlockStage(inv, b.code, &out, false, false)
+	stage, err := f.blockStage(b.code, args, &out, f.streams)
 	if err != nil {
 		return nil, err
 	}
@@ -201,13 +201,18 @@ func (f *frame) inlineValue(code *blockCode, under any) (any, error) {
 	return out.value(), nil
 }
 
-// callBlock calls a block in a scope of its own with positional arguments.
-func (f *frame) callBlock(code *blockCode, args []any, out sink, to *streams) error {
+// blockStage is a block in a scope of its own with positional arguments.
+func (f *frame) blockStage(code *blockCode, args []any, out sink, to *streams) (*blockStage, error) {
 	inv := &invocation{f: f, sig: code.sig, at: code.place, streams: to}
 	for _, arg := range args {
 		inv.args = append(inv.args, argument{value: arg, hasValue: true, at: code.place})
 	}
-	stage, err := newBlockStage(inv, code, out, false, false)
+	return newBlockStage(inv, code, out, false, false)
+}
+
+// callBlock calls a block in a scope of its own with positional arguments.
+func (f *frame) callBlock(code *blockCode, args []any, out sink, to *streams) error {
+	stage, err := f.blockStage(code, args, out, to)
 	if err != nil {
 		return err
 	}

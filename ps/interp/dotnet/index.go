@@ -68,7 +68,8 @@ func indexer(v any) (length int, at func(int) any, ok bool) {
 		if x.Type != nil && x.isStack() {
 			return 0, nil, false
 		}
-		return len(x.Items), func(i int) any { return x.Items[i] }, true
+		items := x.current()
+		return len(items), func(i int) any { return items[i] }, true
 	case *Bytes:
 		return len(x.B), func(i int) any { return x.B[i] }, true
 	case string:

@@ -287,13 +287,14 @@ func splitByBlock(l, block any, count int) (any, error) {
 	}
 	out := &Array{Elem: TString}
 	for _, item := range listOperand(l) {
-		units := Units(ToText(item))
+		text := ToText(item)
+		units := Units(text)
 		start, pieces := 0, 1
 		for i, u := range units {
 			if count > 0 && pieces >= count {
 				break
 			}
-			v, err := predicate.InvokeOn(CharString(Char(u)))
+			v, err := predicate.InvokeOn(CharString(Char(u)), text, int32(i))
 			if err != nil {
 				return nil, err
 			}

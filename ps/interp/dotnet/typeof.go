@@ -11,9 +11,9 @@ type Object interface {
 	Invoke(name string, args []any) (any, error)
 }
 
-// Predicate is a script block that can run with $_ set.
+// Predicate is a script block that can run with $_ and $args set.
 type Predicate interface {
-	InvokeOn(underscore any) (any, error)
+	InvokeOn(underscore any, args ...any) (any, error)
 }
 
 // Setter is an Object with settable properties.
@@ -154,7 +154,7 @@ func Enumerate(v any) (items []any, ok bool) {
 // enumerate gives the items in the order of the list's enumerator: a Stack's from the top.
 func (l *List) enumerate() []any {
 	if !l.isStack() {
-		return l.Items
+		return l.current()
 	}
 	items := make([]any, len(l.Items))
 	for i, v := range l.Items {
@@ -211,7 +211,7 @@ func Truthy(v any) bool {
 	case *Array:
 		return truthyItems(v.Items)
 	case *List:
-		return truthyItems(v.Items)
+		return truthyItems(v.current())
 	case *Bytes:
 		return len(v.B) > 1 || len(v.B) == 1 && v.B[0] != 0
 	case *Instance:

@@ -69,7 +69,7 @@ func countOf(v any) int {
 	case *Bytes:
 		return len(x.B)
 	case *List:
-		return len(x.Items)
+		return len(x.current())
 	case *Set:
 		return x.Len()
 	case *Hashtable:

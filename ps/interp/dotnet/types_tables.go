@@ -61,15 +61,16 @@ func (h *Hashtable) view(keys bool) *List {
 	case h.Type != nil && len(h.Type.Args) == 2:
 		name = "System.Collections.Generic.Dictionary+"
 	}
-	items := h.Values()
 	suffix := "ValueCollection"
 	if keys {
-		items, suffix = h.Keys(), "KeyCollection"
+		suffix = "KeyCollection"
 	}
 	if !h.Ordered() {
 		name += suffix
 	}
-	return &List{Type: Lookup(name), Items: items, owner: h}
+	view := &List{Type: Lookup(name), owner: h, keys: keys}
+	view.read()
+	return view
 }
 
 // Entries are the pairs as DictionaryEntry or KeyValuePair objects.

@@ -64,7 +64,26 @@ type List struct {
 	Items []any
 
 	owner   *Hashtable // whose keys or values these are
-	version int        // counts changes that leave the length as it is
+	keys    bool       // the owner's keys
+	version int        // counts changes that leave the length as it is; with an owner, its version when Items was read
+}
+
+// current are the items as they are now: those of keys and values follow their
+// dictionary.
+func (l *List) current() []any {
+	if l.owner != nil && l.version != l.owner.version {
+		l.read()
+	}
+	return l.Items
+}
+
+func (l *List) read() {
+	l.version = l.owner.version
+	if l.keys {
+		l.Items = l.owner.Keys()
+	} else {
+		l.Items = l.owner.Values()
+	}
 }
 
 // Ref is [ref]$variable.
