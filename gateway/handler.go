@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -35,6 +36,7 @@ func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
 			return
 		}
 		result, err := s.run(c, a)
+		note(c).evidence.ran(result, err)
 		if err == nil {
 			err = a.complete(op)
 		}
@@ -61,7 +63,8 @@ func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
 	}
 }
 
-// prepare authorises, takes the request apart and readies its answer.
+// prepare authorises, takes the request apart, readies its answer and records
+// that it is about to run.
 func (s *Server) prepare(c *gin.Context, op *ops.Operation, principal *auth.Principal) (*answer, *failure) {
 	bound, failed := s.bind(c, op, principal)
 	if failed != nil {
@@ -71,10 +74,15 @@ func (s *Server) prepare(c *gin.Context, op *ops.Operation, principal *auth.Prin
 	if failed != nil {
 		return nil, failed
 	}
-	return &answer{
+	a := &answer{
 		server: s, c: c, op: op, bound: bound, principal: principal, spending: spending,
 		classic: isClassic(principal, s.Dialect),
-	}, nil
+	}
+	if failed := s.recordIntent(c, op, bound); failed != nil {
+		a.spent(nil, &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone})
+		return nil, failed
+	}
+	return a, nil
 }
 
 // run runs the script and counts what it destroyed.
@@ -93,6 +101,7 @@ func (s *Server) bind(c *gin.Context, op *ops.Operation, principal *auth.Princip
 	if failed != nil {
 		return nil, failed
 	}
+	note(c).evidence.given = given
 	bound, more := op.Bind(given)
 	if problems = append(problems, more...); len(problems) > 0 {
 		return nil, refusal(problems)
@@ -123,6 +132,7 @@ func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
 	principal, err := s.caller(c.Request)
 	if err == nil {
 		note(c).principal = principal.Name
+		note(c).evidence.who = &audit.Who{Name: principal.Name, Kind: principal.Kind}
 		return principal, nil
 	}
 	var refused *auth.Refusal

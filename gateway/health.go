@@ -24,6 +24,9 @@ func (s *Server) readyz(c *gin.Context) {
 	if s.Ready != nil {
 		checks = s.Ready(c.Request.Context())
 	}
+	if s.Audit != nil {
+		checks = append(checks, auditCheck(s.Audit))
+	}
 	reasons := false
 	if auth.Carries(c.Request) {
 		principal, failed := s.authenticate(c)

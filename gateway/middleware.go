@@ -28,6 +28,8 @@ type notes struct {
 	failure   *failure
 
 	sendTimeout time.Duration // for one piece of the answer
+
+	evidence evidence
 }
 
 const notesKey = "adgateway.notes"

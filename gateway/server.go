@@ -25,6 +25,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
@@ -40,6 +41,7 @@ type Options struct {
 	// Certificates finds callers by client certificates; nil: none counts.
 	Certificates Certificates
 	Log          *logrus.Logger
+	Audit        *audit.Log // records what is changed or refused; nil: nothing does
 
 	Engine  string  // what answers: "sandbox" or "powershell" (default)
 	Version Version // shown by /version
@@ -151,7 +153,7 @@ func (s *Server) engine() (*gin.Engine, error) {
 	if err := engine.SetTrustedProxies(nil); err != nil { // the client is found by proxies.client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	engine.Use(s.identify, s.logAccess, s.recoverPanic, s.secure)
+	engine.Use(s.identify, s.logAccess, s.recordOutcome, s.recoverPanic, s.secure)
 	engine.NoRoute(s.noRoute)
 	engine.HandleMethodNotAllowed = true // of the operational endpoints; gin sets Allow
 	engine.NoMethod(s.noMethod)

@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"gateway/ops":             {"gateway/schema", "gateway/auth", "ps"},
 	"gateway/schema":          {"ps", "gateway/schema/..."},
 	"gateway/schema/tsparams": {},
+	"gateway/audit":           {"ps"},
 	"gateway/auth":            {"gateway/schema"},
 	"gateway/config":          {},
 	"gateway/tlscert":         {},

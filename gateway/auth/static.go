@@ -43,6 +43,7 @@ func (s *Static) AddToken(token string, p *Principal) error {
 	if _, taken := s.tokens[digest]; taken {
 		return fmt.Errorf("the token of %s is given twice", p.Name)
 	}
+	p.Kind = KindToken
 	s.tokens[digest] = p
 	return nil
 }
@@ -56,6 +57,7 @@ func (s *Static) AddUser(password string, p *Principal) error {
 	if _, taken := s.users[name]; taken {
 		return fmt.Errorf("user %q is given twice", p.Name)
 	}
+	p.Kind = KindUser
 	s.users[name] = staticUser{digest: s.digest(password), principal: p}
 	return nil
 }

@@ -16,6 +16,7 @@ type Settings struct {
 	Pool    Pool
 	Servers Servers
 	Limits  Limits
+	Audit   Audit
 	Log     Log
 	Sandbox Sandbox
 }
@@ -89,6 +90,19 @@ type Servers struct {
 type Limits struct {
 	BulkDelete int
 }
+
+// Audit is where and how long is kept what was done.
+type Audit struct {
+	File    string // empty: the command's default; [AuditOff]: none
+	KeyFile string
+	MaxSize int // MiB
+	MaxAge  time.Duration
+	Keep    int
+	Reads   bool
+}
+
+// AuditOff is the file of an audit that is switched off.
+const AuditOff = "off"
 
 // Log is how the log is written.
 type Log struct {

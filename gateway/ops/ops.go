@@ -85,6 +85,7 @@ type Param struct {
 	Required bool
 	Default  string     // taken when absent; empty: the argument is left out
 	Keep     bool       // an empty string is taken as absent on updates, too
+	Tells    bool       // says what the operation is about, or how far it goes, though it may be absent: for the audit
 	Scope    auth.Scope // asked for besides the row's when the parameter is given, and not false
 	Doc      string
 
@@ -100,6 +101,9 @@ func (p *Param) arg() string {
 	}
 	return p.Name
 }
+
+// Identifies tells whether the parameter says what the operation is about.
+func (p *Param) Identifies() bool { return p.Path != "" || p.Required || p.Tells }
 
 // Reply is what an operation answers with.
 type Reply struct {

@@ -127,8 +127,8 @@ var ouRows = []*Operation{
 		Scope: auth.OUDelete, Effect: Delete,
 		Params: []Param{
 			ouPath,
-			{Name: "Force", Kind: schema.Bool, Default: "false", Doc: "Lift protection from accidental deletion first."},
-			{Name: "Recursive", Kind: schema.Bool, Default: "false", Scope: auth.OUDeleteTree, Doc: "Remove all that is below it, too."},
+			{Name: "Force", Kind: schema.Bool, Default: "false", Tells: true, Doc: "Lift protection from accidental deletion first."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Tells: true, Scope: auth.OUDeleteTree, Doc: "Remove all that is below it, too."},
 		},
 		Script:  "Remove-GatewayOU",
 		Lane:    ps.Directory,

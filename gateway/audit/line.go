@@ -1,0 +1,158 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+// Event says what a line is.
+type Event string
+
+// The events. The last six are about the log itself.
+const (
+	EventIntent  Event = "intent"  // a call is about to run
+	EventOutcome Event = "outcome" // what became of it
+	EventRefused Event = "refused" // a call that was turned away
+	EventCounted Event = "counted" // many more of those from one address
+
+	EventOpen    Event = "open"    // the log was opened: intents before it have no outcome any more
+	EventClose   Event = "close"   // it was closed in good order
+	EventTorn    Event = "torn"    // the line before is unfinished: a crash
+	EventAltered Event = "altered" // the file was found other than it was left
+	EventGap     Event = "gap"     // lines could not be written for a while
+	EventExpired Event = "expired" // an old file is about to be removed
+)
+
+const outcomeRefused = "refused"
+
+// Line is one line of the log. Members that do not belong to its event are absent.
+type Line struct {
+	Seq   uint64 `json:"seq"`
+	Time  string `json:"time"` // UTC, RFC 3339 with nanoseconds
+	Event Event  `json:"event"`
+
+	RequestID  string            `json:"requestId,omitempty"`
+	Who        *Who              `json:"who,omitempty"`
+	From       string            `json:"from,omitempty"`
+	Operation  string            `json:"operation,omitempty"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+
+	Intent   uint64      `json:"intent,omitempty"` // number of the intent's line
+	Outcome  string      `json:"outcome,omitempty"`
+	Code     string      `json:"code,omitempty"`
+	Status   int         `json:"status,omitempty"`
+	Server   string      `json:"server,omitempty"`
+	Duration float64     `json:"durationMs,omitempty"`
+	Changes  []ps.Change `json:"changes,omitempty"`
+	Steps    []ps.Step   `json:"steps,omitempty"`
+	Remains  []ps.Object `json:"remains,omitempty"`
+	Failed   []ps.Object `json:"failed,omitempty"`
+
+	Host    string            `json:"host,omitempty"`
+	Process int               `json:"process,omitempty"`
+	Chain   string            `json:"chain,omitempty"`   // how lines are hashed from here on
+	Reason  string            `json:"reason,omitempty"`  // in words
+	Since   string            `json:"since,omitempty"`   // of what is summed up; of a line that was owed: its own time
+	Count   uint64            `json:"count,omitempty"`   // lines, refusals or bytes, as the event has it
+	Codes   map[string]uint64 `json:"codes,omitempty"`   // counted refusals by code
+	SHA256  string            `json:"sha256,omitempty"`  // of a torn line
+	Through uint64            `json:"through,omitempty"` // last line of what expires
+	File    string            `json:"file,omitempty"`
+
+	Previous string `json:"previous"`
+
+	made time.Time // when it was handed over
+}
+
+// timeFormat has all nine digits, so that lines sort by time as text.
+const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
+func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
+
+func (c Call) line(event Event) *Line {
+	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters}
+}
+
+func (l *Line) add(r Result) {
+	l.Outcome, l.Code, l.Status, l.Server = r.Outcome, r.Code, r.Status, r.Server
+	l.Duration = float64(r.Duration.Microseconds()) / 1000
+	l.Changes, l.Steps, l.Remains, l.Failed = r.Changes, r.Steps, r.Remains, r.Failed
+}
+
+// Targets are the objects that a line is about, each once.
+func (l *Line) Targets() []ps.Object {
+	var all []ps.Object
+	seen := map[ps.Object]bool{}
+	add := func(guid, dn string) {
+		o := ps.Object{GUID: guid, DN: dn}
+		if o != (ps.Object{}) && !seen[o] {
+			seen[o] = true
+			all = append(all, o)
+		}
+	}
+	for _, c := range l.Changes {
+		add(c.GUID, c.DN)
+	}
+	for _, s := range l.Steps {
+		add(s.GUID, s.DN)
+	}
+	for _, o := range append(l.Remains[:len(l.Remains):len(l.Remains)], l.Failed...) {
+		add(o.GUID, o.DN)
+	}
+	return all
+}
+
+// noHash is the previous of the first line of all.
+var noHash = strings.Repeat("0", hashLength)
+
+const (
+	hashLength = 64
+	hashMember = `,"hash":"`
+	hashEnd    = `"}`
+	hashTail   = len(hashMember) + hashLength + len(hashEnd)
+)
+
+// encode writes the line with its hash and a line feed, and returns the hash.
+func (l *Line) encode(out *bytes.Buffer, key []byte) string {
+	start := out.Len()
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(l); err != nil {
+		// Only an attribute's value can be no JSON; the rest of the evidence counts.
+		out.Truncate(start)
+		l.Changes, l.Reason = nil, "the changes cannot be written: "+err.Error()
+		_ = encoder.Encode(l) // text and numbers only
+	}
+	out.Truncate(out.Len() - 1) // the line feed
+	sum := digest(key, out.Bytes()[start:])
+	out.Truncate(out.Len() - 1) // the brace
+	out.WriteString(hashMember + sum + hashEnd + "\n")
+	return sum
+}
+
+var errNoLine = errors.New("is no line of an audit log")
+
+// parse takes a line apart, without its line feed: what it says, the bytes that
+// its hash is over, and the hash that it carries. It checks neither.
+func parse(raw []byte) (line *Line, hashed []byte, sum string, err error) {
+	if len(raw) < hashTail || !bytes.HasSuffix(raw, []byte(hashEnd)) {
+		return nil, nil, "", errNoLine
+	}
+	body, tail := raw[:len(raw)-hashTail], string(raw[len(raw)-hashTail:])
+	sum = tail[len(hashMember) : len(hashMember)+hashLength]
+	if !strings.HasPrefix(tail, hashMember) || strings.Trim(sum, "0123456789abcdef") != "" {
+		return nil, nil, "", errNoLine
+	}
+	hashed = append(append(make([]byte, 0, len(body)+1), body...), '}')
+	line = &Line{}
+	decoder := json.NewDecoder(bytes.NewReader(hashed))
+	if err := decoder.Decode(line); err != nil || decoder.InputOffset() != int64(len(hashed)) || line.Seq == 0 {
+		return nil, nil, "", errNoLine
+	}
+	return line, hashed, sum, nil
+}
