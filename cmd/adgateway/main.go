@@ -2,6 +2,7 @@
 //
 //	adgateway sandbox           the whole API over a simulated domain
 //	adgateway service status    what the service manager says
+//	adgateway audit verify      whether the record of changes is whole
 //	adgateway version
 //
 // main only hands over to run, which takes its arguments, streams and context
@@ -50,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(sandboxCommand(), serviceCommand(), versionCommand(), engineCommand())
+	root.AddCommand(sandboxCommand(), serviceCommand(), auditCommand(), versionCommand(), engineCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		var ended exitCode
 		if errors.As(err, &ended) {

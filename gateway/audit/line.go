@@ -67,7 +67,12 @@ type Line struct {
 	Previous string `json:"previous"`
 
 	made time.Time // when it was handed over
+	raw  []byte    // as it was read
 }
+
+// Raw is a line as it was read, its hash included; of a line that was not read
+// it is nil.
+func (l *Line) Raw() []byte { return l.raw }
 
 // timeFormat has all nine digits, so that lines sort by time as text.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
@@ -149,7 +154,7 @@ func parse(raw []byte) (line *Line, hashed []byte, sum string, err error) {
 		return nil, nil, "", errNoLine
 	}
 	hashed = append(append(make([]byte, 0, len(body)+1), body...), '}')
-	line = &Line{}
+	line = &Line{raw: raw}
 	decoder := json.NewDecoder(bytes.NewReader(hashed))
 	if err := decoder.Decode(line); err != nil || decoder.InputOffset() != int64(len(hashed)) || line.Seq == 0 {
 		return nil, nil, "", errNoLine

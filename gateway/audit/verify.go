@@ -52,7 +52,7 @@ type Check struct {
 func Verify(c Check) (*Report, error) {
 	// The head is read first: lines that are written meanwhile do no harm.
 	head, headErr := readHead(c.File)
-	v := &verifier{check: c, report: &Report{}, open: map[uint64]*Line{}, heads: map[uint64]string{head.Seq: "", c.Least.Seq: ""}}
+	v := &verifier{check: c, head: head, report: &Report{}, open: map[uint64]*Line{}, heads: map[uint64]string{head.Seq: "", c.Least.Seq: ""}}
 	ordered, err := logFiles(c.File, c.Files)
 	if err != nil {
 		return nil, err
@@ -68,8 +68,12 @@ func Verify(c Check) (*Report, error) {
 	v.end(c.Least, "noted")
 	if len(c.Files) == 0 || slices.Contains(c.Files, c.File) {
 		v.end(head, "head record's")
-		if headErr != nil {
+		if headErr != nil || head.Seq == 0 {
 			v.fault(headName(c.File), 0, "the head record is missing or damaged: whether lines are missing at the end cannot be told")
+		}
+		// Lines that came while this one was read are in the head by now.
+		if now, err := readHead(c.File); err == nil && now.Seq < v.last {
+			v.note(c.File, 0, "%s behind the head record's last: the host lost power, or somebody added them", span(now.Seq+1, v.last))
 		}
 	}
 	if len(c.Key) > 0 && !v.report.Keyed && v.report.Lines > 0 {
@@ -144,6 +148,7 @@ func eachLine(path string, each func(number int, raw []byte, ended bool) error) 
 // verifier walks along a chain.
 type verifier struct {
 	check  Check
+	head   Head
 	report *Report
 
 	last    uint64            // number of the last line of the chain
@@ -174,6 +179,9 @@ func (v *verifier) file(path string, newest bool) error {
 	return eachLine(path, func(number int, raw []byte, ended bool) error {
 		line, hashed, sum, err := parse(raw)
 		if err == nil {
+			if newest && !ended && line.Seq <= v.head.Seq {
+				v.fault(path, number, "the line feed at the end is missing")
+			}
 			return v.line(path, number, line, hashed, sum)
 		}
 		v.unexplained()

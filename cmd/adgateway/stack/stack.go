@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/tlscert"
@@ -44,6 +45,7 @@ type Stack struct {
 	Gateway *gateway.Server
 	Pool    *pool.Pool
 	Servers *servers.Servers
+	Audit   *audit.Log // nil: none
 
 	certificate *certificate
 }
@@ -81,6 +83,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		Return:    o.Settings.Servers.ReturnAfter,
 		Log:       log,
 	})
+	if err == nil {
+		s.Audit, err = openAudit(o.Settings.Audit, o.Log)
+	}
 	if err == nil {
 		s.Gateway, err = gateway.New(s.gatewayOptions(o, described))
 	}
@@ -122,7 +127,7 @@ func started(s *session.Session, err error) (pool.Session, error) {
 func (s *Stack) gatewayOptions(o Options, described []ps.Script) gateway.Options {
 	h := o.Settings.HTTP
 	return gateway.Options{
-		Runner: s.Servers, Scripts: described, Auth: o.Auth, Log: o.Log,
+		Runner: s.Servers, Audit: s.Audit, Scripts: described, Auth: o.Auth, Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Ready: s.ready,
 		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
@@ -139,7 +144,7 @@ func (s *Stack) Close(ctx context.Context) error {
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
 	}
-	return errors.Join(err, s.Pool.Close(ctx))
+	return errors.Join(err, s.Pool.Close(ctx), s.Audit.Close()) // the audit last: it records what still ran
 }
 
 // ready tells, for /readyz, whether requests would be served: sessions of each

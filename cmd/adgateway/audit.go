@@ -1,0 +1,273 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"adgateway/cmd/adgateway/stack"
+	"adgateway/gateway/audit"
+	"adgateway/gateway/config"
+
+	"github.com/spf13/cobra"
+)
+
+// auditFlags say which log a command is about.
+type auditFlags struct {
+	config, file, keyFile string
+}
+
+func (f *auditFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.config, "config", "", "read audit.file and audit.keyFile from this settings `FILE`")
+	flags.StringVar(&f.file, "file", "", "the audit `FILE`, instead of the settings'")
+	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` with the key of the chain, instead of the settings'")
+}
+
+// log finds the log and its key.
+func (f *auditFlags) log(files []string) (file string, key []byte, err error) {
+	if f.config != "" {
+		text, err := os.ReadFile(f.config)
+		if err != nil {
+			return "", nil, err
+		}
+		settings, err := config.Load(f.config, text, nil)
+		if err != nil {
+			return "", nil, fmt.Errorf("settings:\n%w", err)
+		}
+		file, f.keyFile = settings.Audit.File, firstNonEmpty(f.keyFile, settings.Audit.KeyFile)
+	}
+	if file = firstNonEmpty(f.file, file); len(files) == 0 && (file == "" || file == config.AuditOff) {
+		return "", nil, errors.New("which audit? Name it with --file, or the settings with --config, or give files")
+	}
+	key, err = stack.AuditKey(f.keyFile)
+	return file, key, err
+}
+
+func firstNonEmpty(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func auditCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Verify and show the record of changes",
+		Args:  cobra.NoArgs,
+	}
+	c.AddCommand(auditVerifyCommand(), auditShowCommand())
+	return c
+}
+
+func auditVerifyCommand() *cobra.Command {
+	var f auditFlags
+	var last string
+	c := &cobra.Command{
+		Use:   "verify [FILES]",
+		Short: "Find lines that were altered, removed, inserted or put in another place",
+		Long: "Reads the audit from its first line to its last, rotated files included, and tells\n" +
+			"every line that was altered, removed, inserted, put in another place, or cut off at\n" +
+			"the end. Exit code 0: all is as it was written. 1: it is not, or cannot be read.",
+		RunE: func(c *cobra.Command, files []string) error {
+			file, key, err := f.log(files)
+			if err != nil {
+				return err
+			}
+			least, err := parseHead(last)
+			if err != nil {
+				return err
+			}
+			report, err := audit.Verify(audit.Check{File: file, Files: files, Key: key, Least: least})
+			if err != nil {
+				return err
+			}
+			printReport(c.OutOrStdout(), report)
+			if len(report.Faults) > 0 {
+				return exitCode(1)
+			}
+			return nil
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&last, "last", "", "the end that was noted elsewhere: `NUMBER[:HASH]` of a line that must be there")
+	return c
+}
+
+func parseHead(text string) (audit.Head, error) {
+	if text == "" {
+		return audit.Head{}, nil
+	}
+	number, hash, _ := strings.Cut(text, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return audit.Head{}, errors.New("--last takes NUMBER or NUMBER:HASH of a line")
+	}
+	return audit.Head{Seq: seq, Hash: hash}, nil
+}
+
+func printReport(w io.Writer, r *audit.Report) {
+	for _, fault := range r.Faults {
+		fmt.Fprintln(w, "FAULT", fault)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, "note", note)
+	}
+	for _, intent := range r.Interrupted {
+		fmt.Fprintf(w, "interrupted line %d: %s\n", intent.Seq, describe(intent))
+	}
+	for _, intent := range r.Running {
+		fmt.Fprintf(w, "no outcome yet line %d: %s\n", intent.Seq, describe(intent))
+	}
+	keyed := "without a key"
+	if r.Keyed {
+		keyed = "with a key"
+	}
+	fmt.Fprintf(w, "%d lines in %d files, %d to %d, chained %s\n", r.Lines, len(r.Files), r.First, r.Last, keyed)
+	fmt.Fprintf(w, "end: %d:%s\n", r.Head.Seq, r.Head.Hash)
+	if len(r.Faults) == 0 {
+		fmt.Fprintln(w, "OK: every line is as it was written")
+	} else {
+		fmt.Fprintf(w, "NOT OK: %d faults\n", len(r.Faults))
+	}
+}
+
+func describe(line *audit.Line) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, who(line), line.Operation, parameters(line)))
+}
+
+func who(line *audit.Line) string {
+	if line.Who == nil {
+		return "(unknown)"
+	}
+	return line.Who.Name
+}
+
+func parameters(line *audit.Line) string {
+	var all []string
+	for name, value := range line.Parameters {
+		all = append(all, name+"="+value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func auditShowCommand() *cobra.Command {
+	var f auditFlags
+	var filter audit.Filter
+	var since, until string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "show [FILES]",
+		Short: "Show what was done, by whom, and to what",
+		RunE: func(c *cobra.Command, files []string) error {
+			file, _, err := f.log(files)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			if filter.Since, err = parseMoment(since, now); err == nil {
+				filter.Until, err = parseMoment(until, now)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return showJSON(c.OutOrStdout(), file, files, filter)
+			}
+			return showTable(c.OutOrStdout(), file, files, filter)
+		},
+	}
+	f.add(c)
+	flags := c.Flags()
+	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or 24h for a day ago")
+	flags.StringVar(&until, "until", "", "before this `TIME`")
+	flags.StringVar(&filter.Who, "who", "", "callers whose name holds this `TEXT`")
+	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name holds this `TEXT`")
+	flags.StringVar(&filter.Outcome, "outcome", "", "done, none, partial, unknown, refused, interrupted or running")
+	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
+	flags.BoolVar(&asJSON, "json", false, "the lines themselves, as JSON")
+	return c
+}
+
+// parseMoment reads a day, a time, or how long ago; empty is no moment.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: write 2006-01-02, 2006-01-02T15:04:05Z, or 24h for a day ago", text)
+}
+
+func showJSON(w io.Writer, file string, files []string, filter audit.Filter) error {
+	return audit.Read(file, files, filter, func(r *audit.Record) error {
+		for _, line := range r.Lines() {
+			if _, err := fmt.Fprintf(w, "%s\n", line.Raw()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func showTable(w io.Writer, file string, files []string, filter audit.Filter) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "TIME\tWHO\tFROM\tOPERATION\tOUTCOME\tSTATUS\tTARGET")
+	err := audit.Read(file, files, filter, func(r *audit.Record) error {
+		call := r.Call()
+		status, target := "", parameters(call)
+		if r.Outcome != nil {
+			if r.Outcome.Status != 0 {
+				status = strings.TrimSpace(fmt.Sprint(r.Outcome.Status, " ", r.Outcome.Code))
+			}
+			target = targets(r.Outcome, target)
+		}
+		_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			call.Time, plainText(who(call)), call.From, call.Operation, r.State(), status, plainText(target))
+		return err
+	})
+	return errors.Join(err, table.Flush())
+}
+
+// targets are the first object of a line and how many more there are; given is
+// shown where there is none.
+func targets(line *audit.Line, given string) string {
+	if line.Event == audit.EventCounted {
+		return fmt.Sprintf("%d calls since %s", line.Count, line.Since)
+	}
+	all := line.Targets()
+	if len(all) == 0 {
+		return given
+	}
+	text := firstNonEmpty(all[0].DN, all[0].GUID)
+	if len(all) > 1 {
+		text += fmt.Sprintf(" and %d more", len(all)-1)
+	}
+	return text
+}
+
+// plainText keeps what a caller wrote from steering the terminal.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
