@@ -41,6 +41,8 @@ var mayImport = map[string][]string{
 	"ps/interp/dotnet":        {},
 	"ps/sim":                  {"ps/cmdlets", "ps/interp", "ps/interp/...", "ps/syntax", "ps/sim/..."},
 	"ps/sim/remote":           {"ps/interp", "ps/interp/dotnet", "ps/sim", "ps/session", "ps/session/sessiontest"},
+	"ps/sim/proxies":          {"ps", "ps/cmdlets", "ps/interp", "ps/interp/dotnet", "ps/session", "ps/sim", "ps/sim/remote"},
+	"ps/sim/proxies/twin":     {"ps/interp", "ps/interp/dotnet", "ps/session", "ps/sim", "ps/sim/proxies", "ps/sim/remote"},
 	"ps/sim/directory":        {"ps/sim/ldif", "ps/sim/data"},
 	"ps/sim/ldif":             {},
 	"ps/sim/data":             {},

@@ -284,13 +284,13 @@ func impactOf(v any, fallback int) int {
 
 // shouldProcess is $PSCmdlet.ShouldProcess: false under -WhatIf; where a prompt
 // would be needed it fails, for nobody could answer. -Force answers the prompt
-// that a command makes by itself, not one that the caller asks for.
-func (inv *invocation) shouldProcess(target, operation string) (bool, error) {
+// that a command makes by itself, not one that the caller asks for. The
+// preferences are those that f sees: a function may have set its own.
+func (inv *invocation) shouldProcess(f *frame, target, operation string) (bool, error) {
 	if operation == "" {
 		operation = inv.sig.name
 	}
 	text := "Performing the operation \"" + operation + "\" on target \"" + target + "\"."
-	f := inv.f
 	whatIf := false
 	if v := f.scope.find(symWhatIf); v != nil {
 		whatIf = dotnet.Truthy(v.value)

@@ -113,8 +113,15 @@ func (o *cmdletObject) Invoke(name string, args []any) (any, error) {
 			err = o.call.out.write(arg(0))
 		}
 	case "shouldprocess":
-		yes, err := inv.shouldProcess(dotnet.ToText(arg(0)), dotnet.ToText(arg(1)))
+		yes, err := inv.shouldProcess(o.call.frame, dotnet.ToText(arg(0)), dotnet.ToText(arg(1)))
 		return yes, err
+	case "getvariablevalue":
+		if up := o.call.frame.scope.parent; up != nil {
+			if v := up.find(intern(dotnet.ToText(arg(0)))); v != nil {
+				return v.value, nil
+			}
+		}
+		return nil, nil
 	case "shouldcontinue":
 		return nil, inv.promptError()
 	default:

@@ -18,6 +18,7 @@ type connection struct {
 	server *Server
 	ctx    context.Context
 	wire   *wire
+	marked bool // the client wants texts marked
 
 	calls   chan *frame // to the goroutine that runs them
 	answers chan *frame
@@ -100,6 +101,9 @@ func (c *connection) run(f *frame) *frame {
 		if err != nil {
 			return c.failed(err)
 		}
+		if v == dotnet.Void {
+			return &frame{F: "end"}
+		}
 		text, err := c.encoder().encode(v)
 		if err != nil {
 			return c.failed(err)
@@ -174,7 +178,7 @@ func (c *connection) failed(err error) *frame {
 }
 
 func (c *connection) encoder() *encoder {
-	return &encoder{keep: func(v *dotnet.Instance) (uint64, bool) {
+	return &encoder{marked: c.marked, keep: func(v *dotnet.Instance) (uint64, bool) {
 		whole := c.server.remote[v.Type]
 		c.last++
 		c.kept[c.last] = v.Data
@@ -278,11 +282,11 @@ func (h *host) WriteError(rec *dotnet.ErrorRecord) error {
 }
 
 func (h *host) WriteWarning(text string) error {
-	return h.tell(&frame{F: "warning", Text: strings.ToValidUTF8(text, "\uFFFD")})
+	return h.tell(&frame{F: "warning", Text: h.said(text)})
 }
 
 func (h *host) WriteVerbose(text string) error {
-	return h.tell(&frame{F: "verbose", Text: strings.ToValidUTF8(text, "\uFFFD")})
+	return h.tell(&frame{F: "verbose", Text: h.said(text)})
 }
 
 func (h *host) Throw(rec *dotnet.ErrorRecord) error {
@@ -294,5 +298,10 @@ func (h *host) Throw(rec *dotnet.ErrorRecord) error {
 }
 
 func (h *host) ShouldProcess(target string) (bool, error) {
-	return h.ask(&frame{F: "ask", Text: strings.ToValidUTF8(target, "\uFFFD")})
+	return h.ask(&frame{F: "ask", Text: h.said(target)})
+}
+
+// said is the text of a frame.
+func (h *host) said(text string) string {
+	return h.c.encoder().mark(strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -85,8 +85,11 @@ func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
 		return d.typed(&n)
 	}
 	var text string
-	if n.T == "datetime" {
+	switch n.T {
+	case "datetime":
 		return dateTime(n.V)
+	case "units":
+		return units(n.V)
 	}
 	if err := json.Unmarshal(n.V, &text); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.T, err)
@@ -150,6 +153,15 @@ func octets(kind, text string) (any, error) {
 		return dotnet.NewSecureString(string(b)), nil
 	}
 	return string(b), nil
+}
+
+// units reads a text that is spelt in UTF-16.
+func units(raw json.RawMessage) (any, error) {
+	var list []uint16
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	return dotnet.FromUnits(list), nil
 }
 
 func dateTime(raw json.RawMessage) (any, error) {

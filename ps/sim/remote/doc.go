@@ -19,7 +19,7 @@
 // member "f" that says which frame it is. A frame is at most [MaxFrame] bytes
 // long. One call runs at a time on a connection.
 //
-//	client  hello    {key}                        first, once; the key is good for one connection
+//	client  hello    {key, marked}                first, once; the key is good for one connection
 //	server  welcome  {culture, modules: [{name, version, types: [name]}]}
 //	client  call     {cmdlet, set, bound: [{name, value}], release: [id]}
 //	client  new      {type, bound: values, release}      an object of a type that lives at the server
@@ -45,6 +45,7 @@
 //
 //	long byte sbyte short ushort uint ulong double single decimal bigint   v: the number as text
 //	text      v: base64 of a text that is no valid UTF-8 (lone surrogates as in WTF-8)
+//	units     v: the UTF-16 units of a text
 //	char      v: the UTF-16 unit       version   v: "1.2.3.4"       type   n: its name
 //	datetime  v: [ticks as text, kind] timespan  v: ticks as text   guid   v: "xxxxxxxx-xxxx-..."
 //	bytes     v: base64                enum      n: type, v: the number as text
@@ -62,6 +63,9 @@
 // with the id when the client passes the instance on. The client names the ids
 // that it has lost in release of its next call.
 //
-// A proxy of a command for a real PowerShell speaks the same frames; it makes
-// objects of instances and gives them back with their id.
+// The proxies of a real PowerShell (package ps/sim/proxies) speak the same
+// frames; they make objects of instances and give them back with their id.
+// Their JSON reader takes texts that look like dates for dates (facts B31): with
+// marked in hello all texts the server sends begin with '=': values, x, v of
+// parsed, text of frames; one that is no valid UTF-8 comes as units.
 package remote

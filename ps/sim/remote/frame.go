@@ -15,6 +15,7 @@ const MaxFrame = 64 << 20
 type frame struct {
 	F       string            `json:"f"`
 	Key     string            `json:"key,omitempty"`
+	Marked  bool              `json:"marked,omitempty"`
 	Culture string            `json:"culture,omitempty"`
 	Modules []moduleInfo      `json:"modules,omitempty"`
 	Cmdlet  string            `json:"cmdlet,omitempty"`

@@ -186,7 +186,7 @@ func (s *Server) serve(conn net.Conn) {
 	if err := w.send(&s.welcome); err != nil {
 		return
 	}
-	c := &connection{server: s, ctx: ctx, wire: w, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
+	c := &connection{server: s, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
 	s.work.Go(func() {
 		defer cancel() // a connection that cannot be written to is over
 		c.work()

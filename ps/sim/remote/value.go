@@ -22,6 +22,8 @@ type encoder struct {
 	keep func(v *dotnet.Instance) (id uint64, whole bool)
 	// id is that of an object of the client.
 	id func(v any) (uint64, bool)
+	// marked: the reader takes texts for dates when they look like some.
+	marked bool
 }
 
 // node is the form of all values that JSON has no own form for.
@@ -76,7 +78,7 @@ func (e *encoder) node(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("values are nested deeper than %d", maxDepth)
 	}
-	if n, ok := scalar(v); ok {
+	if n, ok := e.scalar(v); ok {
 		return n, nil
 	}
 	switch v := v.(type) {
@@ -115,15 +117,26 @@ func (e *encoder) node(v any, depth int) (any, error) {
 	return nil, fmt.Errorf("a value of the type %s cannot be passed to another process", typeName(dotnet.TypeOf(v)))
 }
 
-func plainText(s string) any {
-	if utf8.ValidString(s) {
-		return s
+func (e *encoder) text(s string) any {
+	switch {
+	case utf8.ValidString(s):
+		return e.mark(s)
+	case e.marked:
+		return node{T: "units", V: dotnet.Units(s)}
 	}
 	return node{T: "text", V: base64.StdEncoding.EncodeToString([]byte(s))}
 }
 
+// mark is a text that no reader takes for a date.
+func (e *encoder) mark(s string) string {
+	if e.marked {
+		return "=" + s
+	}
+	return s
+}
+
 // scalar gives values that hold no others.
-func scalar(v any) (any, bool) {
+func (e *encoder) scalar(v any) (any, bool) {
 	number := func(kind, text string) (any, bool) { return node{T: kind, V: text}, true }
 	switch v := v.(type) {
 	case nil, dotnet.Nothing:
@@ -131,7 +144,7 @@ func scalar(v any) (any, bool) {
 	case bool:
 		return v, true
 	case string:
-		return plainText(v), true
+		return e.text(v), true
 	case int32:
 		return v, true
 	case int64:
@@ -177,7 +190,7 @@ func scalar(v any) (any, bool) {
 	case *dotnet.SecureString:
 		return secret(v), true
 	case *dotnet.PSCredential:
-		return node{T: "credential", V: []any{plainText(v.UserName), secret(v.Password)}}, true
+		return node{T: "credential", V: []any{e.text(v.UserName), secret(v.Password)}}, true
 	}
 	return nil, false
 }
@@ -194,10 +207,10 @@ func secret(s *dotnet.SecureString) any {
 func (e *encoder) instance(v *dotnet.Instance, depth int) (any, error) {
 	if v.Props.Len() == 0 && v.Text != "" {
 		if made, err := dotnet.New(v.Type, []any{v.Text}); err == nil && dotnet.ToText(made) == v.Text {
-			return node{T: "parsed", N: v.Type.Name, V: v.Text}, nil
+			return node{T: "parsed", N: v.Type.Name, V: e.mark(v.Text)}, nil
 		}
 	}
-	n := node{T: "instance", N: v.Type.Name, X: v.Text}
+	n := node{T: "instance", N: v.Type.Name, X: e.mark(v.Text)}
 	switch data := v.Data.(type) {
 	case nil:
 	case *handle:
@@ -244,7 +257,7 @@ func (e *encoder) record(v *dotnet.ErrorRecord, depth int) (any, error) {
 	// A target that cannot travel is shown as its text.
 	target, err := e.node(v.Target, depth+1)
 	if err != nil {
-		target = plainText(dotnet.ToText(v.Target))
+		target = e.text(dotnet.ToText(v.Target))
 	}
 	items[3] = target
 	return node{T: "record", V: items}, nil

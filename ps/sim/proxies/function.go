@@ -1,0 +1,124 @@
+package proxies
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/interp"
+)
+
+// writeFunction writes the function that stands for a command.
+func writeFunction(text *strings.Builder, c *interp.Command) {
+	decl := c.Decl
+	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name, strings.Join(bindingArguments(decl), ", "))
+	separator := ""
+	for _, p := range decl.Params {
+		if decl.SupportsShouldProcess && (p.Name == "WhatIf" || p.Name == "Confirm") {
+			continue // the engine's own
+		}
+		text.WriteString(separator + "        " + strings.Join(append(attributes(decl, p), "$"+p.Name), " "))
+		separator = ",\n"
+	}
+	text.WriteString("\n    )\n    process {\n")
+	if decl.ForceSkipsPrompt && decl.SupportsShouldProcess {
+		text.WriteString("        if ($Force) { $ConfirmPreference = 'None' }\n")
+	}
+	fmt.Fprintf(text, "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name '%s' -Bound $PSBoundParameters\n    }\n}\n", decl.Name)
+}
+
+func bindingArguments(decl *cmdlets.Cmdlet) []string {
+	arguments := []string{"PositionalBinding = $false"}
+	if decl.DefaultSet != "" && decl.DefaultSet != cmdlets.AllSets {
+		arguments = append(arguments, "DefaultParameterSetName = "+quote(decl.DefaultSet))
+	}
+	if decl.SupportsShouldProcess {
+		arguments = append(arguments, "SupportsShouldProcess = $true")
+		if decl.PromptsByDefault {
+			arguments = append(arguments, "ConfirmImpact = 'High'")
+		}
+	}
+	return arguments
+}
+
+// attributes are what stands before a parameter's name: one attribute for each
+// set, or one for all where it behaves alike in every set.
+func attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
+	sets := p.PerSet
+	if len(sets) == len(decl.Sets) && !slices.ContainsFunc(sets, func(in cmdlets.InSet) bool {
+		in.Set = sets[0].Set
+		return in != sets[0]
+	}) {
+		all := sets[0] // a copy: the table is shared
+		all.Set = cmdlets.AllSets
+		sets = []cmdlets.InSet{all}
+	}
+	var out []string
+	for _, in := range sets {
+		out = append(out, "[Parameter("+strings.Join(setArguments(in), ", ")+")]")
+	}
+	if len(p.Aliases) > 0 {
+		out = append(out, "[Alias("+quoteAll(p.Aliases)+")]")
+	}
+	literal, isList := typeLiteral(p)
+	if isList {
+		out = append(out, "[ValidateSet("+quoteAll(p.Values)+")]")
+	}
+	return append(out, "["+literal+"]")
+}
+
+func setArguments(in cmdlets.InSet) []string {
+	var out []string
+	add := func(is bool, argument string) {
+		if is {
+			out = append(out, argument)
+		}
+	}
+	add(in.Set != cmdlets.AllSets, "ParameterSetName = "+quote(in.Set))
+	add(in.Mandatory, "Mandatory = $true")
+	add(in.Position >= 0, fmt.Sprintf("Position = %d", in.Position))
+	add(in.ByValue, "ValueFromPipeline = $true")
+	add(in.ByPropertyName, "ValueFromPipelineByPropertyName = $true")
+	return out
+}
+
+// literals are types as functions name them, by the name in the tables.
+var literals = map[string]string{
+	"String": "string", "SwitchParameter": "switch", "Boolean": "bool", "Int32": "int", "Int64": "long", "Byte": "byte",
+	"UInt16": "System.UInt16", "UInt32": "System.UInt32", "UInt64": "System.UInt64", "DateTime": "datetime", "TimeSpan": "timespan",
+	"Guid": "guid", "Hashtable": "hashtable", "SecureString": "securestring", "PSCredential": "pscredential", "IPAddress": "System.Net.IPAddress",
+	"Nullable[bool]": "System.Nullable[bool]", "Nullable[datetime]": "System.Nullable[datetime]",
+	"Nullable[timespan]": "System.Nullable[timespan]", "Nullable[int]": "System.Nullable[int]",
+}
+
+// typeLiteral is the type of a parameter. isList: one of the listed texts. Types
+// of .NET and those that sandbox.cs and types.go declare are themselves, others
+// with values are texts; a CIM instance or session, a certificate, and what the
+// sandbox does not know are objects.
+func typeLiteral(p *cmdlets.Param) (literal string, isList bool) {
+	name, brackets := p.Type, ""
+	if element, ok := strings.CutSuffix(name, "[]"); ok {
+		name, brackets = element, "[]"
+	}
+	if known, ok := literals[name]; ok {
+		return known + brackets, len(p.Values) > 0 && name == "String"
+	}
+	if declared, ok := declaredTypes()[name]; ok {
+		return declared + brackets, false
+	}
+	if len(p.Values) > 0 {
+		return "string[]", true // flags: one or more of them
+	}
+	return "object" + brackets, false
+}
+
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func quoteAll(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = quote(text)
+	}
+	return strings.Join(quoted, ", ")
+}
