@@ -20,6 +20,7 @@ type failure struct {
 	details       []detail
 	retryAfter    time.Duration
 	challenge     string          // value of WWW-Authenticate
+	refused       refusalReason   // of a request that is refused for who sent it
 	server        string          // the directory or DNS server that was asked
 	result        json.RawMessage // the records of what was done all the same; nil: none
 	warnings      []ps.Warning

@@ -154,6 +154,9 @@ func newTestServer(t testing.TB, runner ps.Runner, change func(*Options)) *Serve
 	return s
 }
 
+// peerLine stands for a header line and names the TCP peer.
+const peerLine = "From-Peer"
+
 // call asks the server with the token that may do everything; header lines are
 // "Name: value" and can replace it.
 func call(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
@@ -162,6 +165,10 @@ func call(s *Server, method, target, body string, headers ...string) *httptest.R
 	r.Header.Set("X-Request-Id", "test-1")
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
+		if name == peerLine {
+			r.RemoteAddr = value
+			continue
+		}
 		r.Header.Set(name, value)
 		if value == "" {
 			r.Header.Del(name)

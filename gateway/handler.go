@@ -147,16 +147,19 @@ func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
 // refusedBy makes the answer to a refusal of the authentication.
 func refusedBy(refused *auth.Refusal) *failure {
 	failed := fail(schema.Unauthenticated, "%s", refused.Message)
+	failed.refused = refusedUnknown
 	if refused.Reason != "" {
 		failed.cause = errors.New(refused.Reason)
 	}
 	switch refused.Status {
 	case http.StatusBadRequest:
-		failed.code = schema.InvalidRequest
+		failed.code, failed.refused = schema.InvalidRequest, refusedMalformed
 	case http.StatusTooManyRequests:
 		failed.code, failed.retryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
+		failed.refused = refusedRate
 	case http.StatusServiceUnavailable:
 		failed.code, failed.retryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
+		failed.refused = refusedBusy
 	default:
 		failed.challenge = auth.Challenge
 	}
@@ -167,7 +170,9 @@ func lacks(p *auth.Principal, scope auth.Scope) *failure {
 	if p.Has(scope) {
 		return nil
 	}
-	return fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+	failed := fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+	failed.refused = refusedScope
+	return failed
 }
 
 // request is what the runner is asked for.

@@ -33,7 +33,9 @@ func (s *Server) origin(c *gin.Context, listed []string) bool {
 	own := len(origins) == 1 && sameHost(origins[0], c.Request.Host)
 	crossSite := c.GetHeader("Sec-Fetch-Site") == "cross-site"
 	if !allowed && (crossSite || len(origins) > 0 && !own) {
-		s.writeFailure(c, fail(schema.Forbidden, "Requests from other web sites are not accepted."))
+		failed := fail(schema.Forbidden, "Requests from other web sites are not accepted.")
+		failed.refused = refusedOtherSites
+		s.writeFailure(c, failed)
 		return false
 	}
 	if !allowed {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
@@ -48,6 +49,10 @@ type Options struct {
 	// Ready tells the state of what the server needs, for /readyz. Nil: nothing
 	// is checked.
 	Ready func(ctx context.Context) []Check
+
+	// Metrics is what /metrics tells; the server adds its own. Nil: only those.
+	Metrics     *prometheus.Registry
+	OpenMetrics bool // clients on this machine read the metrics without a credential
 
 	Dialect             auth.Dialect // default of principals without one; empty: standard
 	AllowSecretsInQuery bool         // accept Password in the query (old clients)
@@ -91,6 +96,9 @@ func (o *Options) complete() error {
 	if o.Engine == "" {
 		o.Engine = "powershell"
 	}
+	if o.Metrics == nil {
+		o.Metrics = prometheus.NewRegistry()
+	}
 	if o.Dialect == "" {
 		o.Dialect = auth.Standard
 	}
@@ -117,6 +125,7 @@ type Server struct {
 	routes  *routes
 	scripts map[string]ps.Script
 	proxies proxies
+	meters  *meters
 	handler http.Handler
 }
 
@@ -129,9 +138,12 @@ func New(options Options) (*Server, error) {
 	if faults := ops.Check(options.Operations, options.Scripts); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	s := &Server{Options: options, routes: newRoutes(options.Operations), scripts: map[string]ps.Script{}}
+	s := &Server{Options: options, routes: newRoutes(options.Operations), scripts: map[string]ps.Script{}, meters: newMeters()}
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script
+	}
+	if err := s.meters.register(s.Metrics); err != nil {
+		return nil, err
 	}
 	engine, err := s.engine()
 	if err != nil {
@@ -153,7 +165,7 @@ func (s *Server) engine() (*gin.Engine, error) {
 	if err := engine.SetTrustedProxies(nil); err != nil { // the client is found by proxies.client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	engine.Use(s.identify, s.logAccess, s.recordOutcome, s.recoverPanic, s.secure)
+	engine.Use(s.identify, s.measure, s.logAccess, s.recordOutcome, s.recoverPanic, s.secure)
 	engine.NoRoute(s.noRoute)
 	engine.HandleMethodNotAllowed = true // of the operational endpoints; gin sets Allow
 	engine.NoMethod(s.noMethod)
@@ -162,6 +174,7 @@ func (s *Server) engine() (*gin.Engine, error) {
 	}
 	engine.GET("/healthz", s.healthz)
 	engine.GET("/readyz", s.readyz)
+	engine.GET("/metrics", s.metrics())
 	engine.GET("/version", s.version)
 	return engine, nil
 }
@@ -170,9 +183,9 @@ func (s *Server) engine() (*gin.Engine, error) {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Run serves on the listener, with TLS where the options have it, until ctx is
-// done, lets running requests finish for the time of grace, and returns. It
-// closes the listener. The error is nil when ctx ended it and all requests were
-// answered.
+// done, lets running requests finish for the time of grace, and returns; so it
+// does when the listener fails. It closes the listener and all connections. The
+// error is nil when ctx ended it and all requests were answered.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	server, limited := s.httpServer(), s.listen(listener)
 	serve := server.Serve
@@ -181,18 +194,20 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- serve(limited) }()
+	var fault error
 	select {
 	case err := <-failed:
-		return fmt.Errorf("gateway: serve: %w", err)
+		fault = fmt.Errorf("gateway: serve: %w", err)
+		failed <- nil
 	case <-ctx.Done():
 	}
+	// Also when no new connection can be taken, what runs is let end.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
 	defer cancel()
-	err := server.Shutdown(grace)
-	if err != nil {
-		_ = server.Close() // what is left is cut off; err says so
-		err = fmt.Errorf("gateway: requests were still running after %s: %w", s.Grace, err)
+	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		_ = server.Close() // what is left is cut off; the error says so
+		fault = errors.Join(fault, fmt.Errorf("gateway: requests were still running after %s: %w", s.Grace, err))
 	}
 	<-failed // Serve has returned
-	return err
+	return fault
 }

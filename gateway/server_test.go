@@ -260,7 +260,15 @@ func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// When the server is told to stop, and also when its listener fails, what runs
+// is answered, nothing new is taken, and no connection is left.
 func TestRunLetsRequestsFinish(t *testing.T) {
+	for name, fails := range map[string]bool{"told to stop": false, "the listener fails": true} {
+		t.Run(name, func(t *testing.T) { runLetsRequestsFinish(t, fails) })
+	}
+}
+
+func runLetsRequestsFinish(t *testing.T, fails bool) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	started, release := make(chan struct{}), make(chan struct{})
 	s := newTestServer(t, &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -290,7 +298,12 @@ func TestRunLetsRequestsFinish(t *testing.T) {
 		answered <- string(body)
 	}()
 	<-started
-	stop()
+	if fails {
+		require.NoError(t, listener.Close())
+	} else {
+		stop()
+	}
+	defer stop()
 	require.Eventually(t, func() bool {
 		connection, err := net.DialTimeout("tcp", listener.Addr().String(), time.Second)
 		if err == nil {
@@ -300,7 +313,11 @@ func TestRunLetsRequestsFinish(t *testing.T) {
 	}, patience, time.Millisecond, "no new requests are taken")
 	close(release)
 	assert.JSONEq(t, `{"output":"0 records found","result":[]}`, <-answered)
-	require.NoError(t, <-ended)
+	if err := <-ended; fails {
+		require.ErrorContains(t, err, "gateway: serve")
+	} else {
+		require.NoError(t, err)
+	}
 }
 
 func TestRunCutsOffWhatDoesNotFinish(t *testing.T) {

@@ -60,6 +60,7 @@ var only = map[string][]string{
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sim"},
 	"github.com/jackc/puddle":         {"ps/pool"},
+	"github.com/prometheus/":          {"gateway", "cmd/adgateway/stack"},
 	"github.com/go-ldap/":             {"ps/sim/directory", "ps/sim/ldif", "ps/sim/zones"},
 	"github.com/miekg/dns":            {"ps/sim/zones", "ps/sim/dnscmd"},
 }

@@ -161,6 +161,9 @@ func serverRows() []Row {
 		{"audit.reads", "false", "Record what only reads, too.",
 			boolean(func(s *Settings) *bool { return &s.Audit.Reads })},
 
+		{"metrics.openOnLoopback", "true", "Clients on the gateway's own machine read /metrics without a credential; all others need the scope ops:read.",
+			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},
+
 		{"log.format", "text", "Shape of the log.",
 			live{choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")}},
 		{"log.level", "info", "Least important entries that are written.",

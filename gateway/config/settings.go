@@ -17,6 +17,7 @@ type Settings struct {
 	Servers Servers
 	Limits  Limits
 	Audit   Audit
+	Metrics Metrics
 	Log     Log
 	Sandbox Sandbox
 }
@@ -103,6 +104,11 @@ type Audit struct {
 
 // AuditOff is the file of an audit that is switched off.
 const AuditOff = "off"
+
+// Metrics is who may read the metrics.
+type Metrics struct {
+	OpenOnLoopback bool
+}
 
 // Log is how the log is written.
 type Log struct {

@@ -128,11 +128,11 @@ func (l *lane) fit(h *held) bool {
 func (l *lane) unfit(h *held) string {
 	select {
 	case <-h.session.Dead():
-		return "died"
+		return endDied
 	default:
 	}
 	if !h.retireAt.IsZero() && time.Now().After(h.retireAt) {
-		return "age"
+		return endAge
 	}
 	return ""
 }
@@ -145,10 +145,10 @@ func (l *lane) release(res *puddle.Resource[*held]) {
 	case !l.fit(h):
 		l.destroy(res)
 	case l.cfg.MaxRequests > 0 && h.requests >= l.cfg.MaxRequests:
-		h.why = "requests"
+		h.why = endRequests
 		l.destroy(res)
 	case l.tooLarge(h):
-		h.why = "memory"
+		h.why = endMemory
 		l.destroy(res)
 	default:
 		res.Release()
@@ -219,9 +219,9 @@ var (
 // end is what puddle ends a session with; the place is free when it returns.
 func (l *lane) end(h *held) {
 	if h.why == "" {
-		h.why = "closed"
+		h.why = endClosed
 	}
-	if h.why == "died" {
+	if h.why == endDied {
 		h.session.Kill()
 	} else {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)

@@ -25,13 +25,24 @@ type Stats struct {
 	Failed     int64 // starts
 
 	Results map[string]int64 // runs by how they ended: ok, or the kind of the error
-	Ended   map[string]int64 // sessions by why: requests, age, memory, died, closed
+	Ended   map[string]int64 // sessions by why; see [Ends]
 
 	Reason   string    // why sessions cannot be started; empty: they can
 	Next     time.Time // when the next start may be tried; zero: at any time
 	Answered time.Time // when a session last answered anything; zero: none has
 	Silent   bool      // that is too long ago
 }
+
+// Ends lists why sessions end, as Stats.Ended counts them.
+func Ends() []string { return []string{endRequests, endAge, endMemory, endDied, endClosed} }
+
+const (
+	endRequests = "requests" // it had its number
+	endAge      = "age"
+	endMemory   = "memory"
+	endDied     = "died"   // by itself, or it was killed
+	endClosed   = "closed" // with the pool
+)
 
 // Times is how long something took, each time.
 type Times struct {

@@ -20,6 +20,7 @@ import (
 	"adgateway/ps/session"
 	"adgateway/scripts"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 )
 
@@ -38,6 +39,8 @@ type Options struct {
 
 	Certificates gateway.Certificates // callers by client certificate; nil: none
 	Store        tlscert.Store        // of certificates; nil: this system has none
+
+	Collectors []prometheus.Collector // told at /metrics besides the stack's own
 }
 
 // Stack is a running gateway without its listener.
@@ -48,6 +51,7 @@ type Stack struct {
 	Audit   *audit.Log // nil: none
 
 	certificate *certificate
+	meters      map[ps.Lane]*session.Meter
 }
 
 // New builds a stack and starts the first sessions. Close ends it.
@@ -65,14 +69,14 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		byName[script.Name] = script
 	}
 	log := logTo(o.Log)
-	sessions, err := pool.New(poolConfig(o, log))
+	s := &Stack{certificate: kept, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
 		kept.close()
 		return nil, err
 	}
-	s := &Stack{Pool: sessions, certificate: kept}
 	s.Servers, err = servers.New(servers.Config{
-		Runner: sessions,
+		Runner: s.Pool,
 		Script: func(name string) (ps.Script, bool) {
 			script, ok := byName[name]
 			return script, ok
@@ -83,11 +87,15 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		Return:    o.Settings.Servers.ReturnAfter,
 		Log:       log,
 	})
+	var registry *prometheus.Registry
 	if err == nil {
 		s.Audit, err = openAudit(o.Settings.Audit, o.Log)
 	}
 	if err == nil {
-		s.Gateway, err = gateway.New(s.gatewayOptions(o, described))
+		registry, err = newRegistry(s, o)
+	}
+	if err == nil {
+		s.Gateway, err = gateway.New(s.gatewayOptions(o, described, registry))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -95,13 +103,13 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-func poolConfig(o Options, log func(string, map[string]any)) pool.Config {
+func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Config {
 	c := o.Settings.Pool
 	lane := func(name ps.Lane, size int) pool.Lane {
 		cfg := o.Session(name)
 		cfg.Boot = session.Boot{Prelude: scripts.Prelude(name), Scripts: scripts.Sources(name), Module: scripts.Modules[name]}
 		cfg.StartTimeout = c.StartTimeout
-		cfg.Log = log
+		cfg.Log, cfg.Meter = log, s.meters[name]
 		return pool.Lane{
 			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge,
 			Start: func(ctx context.Context) (pool.Session, error) { return started(session.Start(ctx, cfg)) },
@@ -124,11 +132,12 @@ func started(s *session.Session, err error) (pool.Session, error) {
 	return s, nil
 }
 
-func (s *Stack) gatewayOptions(o Options, described []ps.Script) gateway.Options {
+func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
 	h := o.Settings.HTTP
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, Scripts: described, Auth: o.Auth, Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Ready: s.ready,
+		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
