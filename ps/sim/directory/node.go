@@ -1,6 +1,9 @@
 package directory
 
-import "strings"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // node is one object in a replica's tree. All fields are guarded by the
 // replica's lock.
@@ -28,6 +31,8 @@ type node struct {
 	created, changed       int64 // Unix seconds
 	usnCreated, usnChanged int64
 	deleted                bool
+
+	snapped atomic.Pointer[snapObject] // the last copy in a snapshot
 }
 
 // stored is one raw value.

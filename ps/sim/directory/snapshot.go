@@ -1,0 +1,231 @@
+package directory
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Snapshot is the state of a whole store at one moment.
+type Snapshot struct {
+	objects map[GUID]*snapObject
+}
+
+// snapObject is one object in a snapshot. It is never changed: snapshots share
+// those that are still what they were.
+type snapObject struct {
+	dn    string
+	attrs map[string][]snapValue
+	made  snapSource
+}
+
+// snapSource is what a snapObject was made of, to tell whether it still holds.
+type snapSource struct {
+	class       *Class
+	name        string
+	sid         SID
+	times, usns [2]int64
+	attrs       []stored
+	links       []snapLinks
+	acl         []ACE
+}
+
+// snapLinks are the values of a forward link.
+type snapLinks struct {
+	def  *Attribute
+	vals []snapValue
+}
+
+// snapValue is a value as text; target is the object it refers to, which may
+// have got another name meanwhile.
+type snapValue struct {
+	text   string
+	target GUID
+}
+
+// Difference is one object that two snapshots disagree on.
+type Difference struct {
+	GUID      GUID
+	DN, NewDN string // "" where the object does not exist
+	Changes   []AttributeChange
+}
+
+// Snapshot copies what every live object looks like on this DC, passwords and
+// attributes that are not replicated excepted.
+func (c *DC) Snapshot() (*Snapshot, error) {
+	v, release, err := c.view("snapshot")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s := &Snapshot{objects: make(map[GUID]*snapObject, len(v.rep.byGUID))}
+	for g, n := range v.rep.byGUID {
+		if n.deleted {
+			continue
+		}
+		s.objects[g] = v.snap(n)
+	}
+	return s, nil
+}
+
+// snap copies one object, or gives the last copy when nothing it shows has
+// changed since. Back links are left out: they follow from the forward links of
+// other objects. So is what each DC keeps for itself.
+func (v *view) snap(n *node) *snapObject {
+	dn := n.dn()
+	if last := n.snapped.Load(); last != nil && last.dn == dn && last.made.holds(n) {
+		return last
+	}
+	o := &snapObject{dn: dn, attrs: map[string][]snapValue{}, made: sourceOf(n)}
+	for _, a := range v.stored(n) {
+		if a.def.NotReplicated || a.def.Syntax == SyntaxDN && a.def.get == nil {
+			continue
+		}
+		for _, t := range texts(a.def, a.vals) {
+			o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: t})
+		}
+	}
+	for _, s := range o.made.links {
+		o.attrs[s.def.Name] = append(o.attrs[s.def.Name], s.vals...)
+	}
+	for _, t := range aceTexts(n.acl) {
+		o.attrs["nTSecurityDescriptor"] = append(o.attrs["nTSecurityDescriptor"], snapValue{text: t})
+	}
+	n.snapped.Store(o)
+	return o
+}
+
+func sourceOf(n *node) snapSource {
+	source := snapSource{
+		class: n.class, name: n.esc, sid: n.sid,
+		times: [2]int64{n.created, n.changed}, usns: [2]int64{n.usnCreated, n.usnChanged},
+		attrs: slices.Clone(n.attrs), acl: slices.Clone(n.acl),
+	}
+	for _, s := range n.links {
+		if s.def.IsBackLink() || len(s.list) == 0 {
+			continue
+		}
+		links := snapLinks{def: s.def, vals: make([]snapValue, len(s.list))}
+		for i, l := range s.list {
+			links.vals[i] = l.snap()
+		}
+		source.links = append(source.links, links)
+	}
+	return source
+}
+
+// holds tells whether the node is still as it was.
+func (s *snapSource) holds(n *node) bool {
+	if s.class != n.class || s.name != n.esc || s.sid != n.sid ||
+		s.times != [2]int64{n.created, n.changed} || s.usns != [2]int64{n.usnCreated, n.usnChanged} ||
+		!slices.Equal(s.attrs, n.attrs) || !slices.Equal(s.acl, n.acl) {
+		return false
+	}
+	left := s.links
+	for _, now := range n.links {
+		if now.def.IsBackLink() || len(now.list) == 0 {
+			continue
+		}
+		if len(left) == 0 || left[0].def != now.def ||
+			!slices.EqualFunc(left[0].vals, now.list, func(v snapValue, l linkVal) bool { return v == l.snap() }) {
+			return false
+		}
+		left = left[1:]
+	}
+	return len(left) == 0
+}
+
+func (l linkVal) snap() snapValue {
+	val := snapValue{text: l.dn()}
+	if l.n != nil {
+		val.target = l.n.guid
+	}
+	return val
+}
+
+// Len is the number of objects.
+func (s *Snapshot) Len() int { return len(s.objects) }
+
+var restless = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true, "distinguishedName": true}
+
+// Compare lists what became different from s to later, ordered by DN.
+// Attributes that move with every write (uSNChanged, whenChanged) are left
+// out, and so are back links; values of an attribute compare as sets, and
+// references by the object they refer to, whatever its name is by now.
+func (s *Snapshot) Compare(later *Snapshot) []Difference {
+	var out []Difference
+	for g, a := range s.objects {
+		b, ok := later.objects[g]
+		if !ok {
+			out = append(out, Difference{GUID: g, DN: a.dn, Changes: changes(a.attrs, nil)})
+			continue
+		}
+		if a == b {
+			continue
+		}
+		if c := changes(a.attrs, b.attrs); len(c) > 0 || a.dn != b.dn {
+			out = append(out, Difference{GUID: g, DN: a.dn, NewDN: b.dn, Changes: c})
+		}
+	}
+	for g, b := range later.objects {
+		if _, ok := s.objects[g]; !ok {
+			out = append(out, Difference{GUID: g, NewDN: b.dn, Changes: changes(nil, b.attrs)})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].DN+"\x00"+out[i].NewDN < out[j].DN+"\x00"+out[j].NewDN })
+	return out
+}
+
+func changes(a, b map[string][]snapValue) []AttributeChange {
+	var out []AttributeChange
+	for name, before := range a {
+		if after := b[name]; !restless[name] && !sameSet(before, after) {
+			out = append(out, AttributeChange{name, plain(before), plain(after)})
+		}
+	}
+	for name, after := range b {
+		if _, ok := a[name]; !ok && !restless[name] {
+			out = append(out, AttributeChange{Name: name, After: plain(after)})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return strings.ToLower(out[i].Name) < strings.ToLower(out[j].Name) })
+	return out
+}
+
+func plain(vals []snapValue) []string {
+	var out []string
+	for _, v := range vals {
+		out = append(out, v.text)
+	}
+	return out
+}
+
+func sameSet(a, b []snapValue) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if slices.EqualFunc(a, b, func(x, y snapValue) bool { return x.same() == y.same() }) {
+		return true
+	}
+	count := map[snapValue]int{}
+	for _, v := range a {
+		count[v.same()]++
+	}
+	for _, v := range b {
+		count[v.same()]--
+	}
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// same is what two equal values have in common.
+func (v snapValue) same() snapValue {
+	if !v.target.IsZero() {
+		v.text = ""
+	}
+	return v
+}
