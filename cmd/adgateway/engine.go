@@ -1,11 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
 
+	"adgateway/gateway/config"
 	"adgateway/ps/session"
 	"adgateway/ps/sim"
+	"adgateway/ps/sim/proxies"
 	"adgateway/ps/sim/remote"
+	"adgateway/scripts"
 
 	"github.com/spf13/cobra"
 )
@@ -32,10 +39,42 @@ func engineCommand() *cobra.Command {
 	}
 }
 
-// starterOf starts the sessions of a world: in this process, or each in one of
-// its own that runs engineCommand. end comes after the last session.
-func starterOf(world *sim.World, processes bool) (starter session.Starter, end func() error, err error) {
-	if !processes {
+// engine is what runs the scripts of a sandbox.
+type engine struct {
+	name      string // as replies tell it: "sandbox", "sandbox on pwsh"
+	path      string // of a real PowerShell; empty: the sandbox's own
+	processes bool   // of the sandbox's own: each session in one
+}
+
+// ownEngine is the value of sandbox.engine for the sandbox's own.
+const ownEngine = "sandbox"
+
+// engineOf is the engine of these settings. A PowerShell that is not installed
+// is an error.
+func engineOf(c config.Sandbox) (engine, error) {
+	if c.Engine == ownEngine || c.Engine == "" {
+		return engine{name: ownEngine, processes: c.Processes}, nil
+	}
+	path, err := proxies.Locate(c.Engine)
+	if err != nil {
+		return engine{}, fmt.Errorf("sandbox.engine: %w", err)
+	}
+	name := filepath.Base(path)
+	return engine{name: ownEngine + " on " + strings.TrimSuffix(name, filepath.Ext(name)), path: path}, nil
+}
+
+// print says which PowerShell runs the scripts, when it is not the sandbox's own.
+func (e engine) print(w io.Writer) {
+	if e.path != "" {
+		fmt.Fprintf(w, "scripts run in %s\n", e.path)
+	}
+}
+
+// starter starts the sessions of a world: in this process, each in one of its
+// own that runs engineCommand, or each in a PowerShell. end comes after the
+// last session.
+func (e engine) starter(world *sim.World) (starter session.Starter, end func() error, err error) {
+	if e.path == "" && !e.processes {
 		return world.Starter(), func() error { return nil }, nil
 	}
 	modules, culture := world.Modules()
@@ -43,5 +82,16 @@ func starterOf(world *sim.World, processes bool) (starter session.Starter, end f
 	if err != nil {
 		return nil, nil, err
 	}
-	return &remote.Starter{Server: server, Arguments: []string{"engine"}}, server.Close, nil
+	if e.path == "" {
+		return &remote.Starter{Server: server, Arguments: []string{"engine"}}, server.Close, nil
+	}
+	described, err := scripts.Describe()
+	if err != nil {
+		return nil, nil, errors.Join(err, server.Close())
+	}
+	real, err := proxies.NewStarter(server, e.path, described)
+	if err != nil {
+		return nil, nil, errors.Join(err, server.Close())
+	}
+	return real, func() error { return errors.Join(server.Close(), real.Close()) }, nil
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -44,6 +46,32 @@ func TestEngineIsThePowerShellOfAProcess(t *testing.T) {
 			assert.Equal(t, c.code, cmd.ProcessState.ExitCode(), "%v", err)
 		})
 	}
+}
+
+// The engine stands for a real PowerShell: it is found by its path, gets the
+// modules and its key, and answers for the sandbox; replies say so.
+func TestSandboxOnAPowerShell(t *testing.T) {
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "pwsh")
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in is a shell script")
+	}
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\ntest -f \"$PSModulePath/ActiveDirectory/ActiveDirectory.psd1\" || exit 9\nexec '"+self+"' engine \"$@\"\n"), 0o700))
+	t.Setenv("TMPDIR", t.TempDir())
+	s := startSandbox(t, "--engine", path, "--token", "t")
+	assert.Equal(t, path, s.engine)
+	status, body := s.get("/api/ADUser/aschmidt/Details", "Bearer t")
+	assert.Equal(t, http.StatusOK, status, body)
+	response, err := http.Get(s.url + "/readyz")
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, "sandbox on pwsh", response.Header.Get("X-Engine"))
+	assert.Zero(t, s.stop(), "it ends cleanly: %s", s.log)
+	left, err := os.ReadDir(os.TempDir())
+	require.NoError(t, err)
+	assert.Empty(t, left, "the modules are left")
 }
 
 func TestSandboxOnProcesses(t *testing.T) {

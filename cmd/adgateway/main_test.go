@@ -53,6 +53,7 @@ func TestCommandsThatEnd(t *testing.T) {
 		"missing LDIF":         {[]string{"sandbox", "--ldif", "no-such.ldif"}, 1, []string{"no-such.ldif"}},
 		"faulty LDIF":          {[]string{"sandbox", "--ldif", broken}, 1, []string{broken + ":3:", broken + ":7:"}},
 		"faulty zone":          {[]string{"sandbox", "--zone", zone}, 1, []string{zone + ":"}},
+		"engine not there":     {[]string{"sandbox", "--engine", "/no/such/pwsh"}, 1, []string{"sandbox.engine", "/no/such/pwsh", "give the path of a PowerShell"}},
 		"empty without domain": {[]string{"sandbox", "--empty"}, 1, []string{"domainDNS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +82,8 @@ type sandbox struct {
 	try  []string // the lines it printed after the address
 	log  *lockedBuilder
 	stop func() int
+
+	engine string // the PowerShell that the banner names
 }
 
 func startSandbox(t *testing.T, args ...string) *sandbox {
@@ -101,7 +104,7 @@ func startSandbox(t *testing.T, args ...string) *sandbox {
 			lines <- scanner.Text()
 		}
 	}()
-	for range 4 {
+	for len(s.try) == 0 || !strings.Contains(s.try[len(s.try)-1], "DnsCNameRecord") {
 		select {
 		case line, ok := <-lines:
 			require.True(t, ok, "the sandbox ended: %s", s.log)
@@ -109,6 +112,9 @@ func startSandbox(t *testing.T, args ...string) *sandbox {
 		case <-time.After(patience):
 			t.Fatal("the sandbox does not say where it listens")
 		}
+	}
+	if engine, ok := strings.CutPrefix(s.try[0], "scripts run in "); ok {
+		s.engine, s.try = engine, s.try[1:]
 	}
 	address, found := strings.CutPrefix(s.try[0], "listening on ")
 	require.True(t, found, s.try[0])

@@ -30,6 +30,7 @@ const closeWait = 10 * time.Second
 // are other spellings of settings.
 type sandboxFlags struct {
 	listen, config, logFormat, culture string
+	engine                             string
 	tokens, users, ldif, zones, set    []string
 	generated, seed                    int
 	empty, processes                   bool
@@ -62,6 +63,7 @@ func sandboxCommand() *cobra.Command {
 	flags.StringVar(&f.culture, "culture", "", "language of the simulated Windows: en-US or de-DE")
 	flags.DurationVar(&f.lag, "replication-lag", 0, "how long a change takes to reach the second domain controller")
 	flags.BoolVar(&f.processes, "processes", false, "run every session in a process of its own")
+	flags.StringVar(&f.engine, "engine", "", "run the scripts in `pwsh`, powershell or the PowerShell of a path (default: the sandbox's own engine)")
 	flags.StringVar(&f.logFormat, "log-format", "", "text or json")
 	return c
 }
@@ -84,6 +86,7 @@ func (f *sandboxFlags) settings(changed func(string) bool) (*config.Settings, er
 		{"culture", "sandbox.culture", f.culture},
 		{"replication-lag", "sandbox.replicationLag", f.lag.String()},
 		{"processes", "sandbox.processes", strconv.FormatBool(f.processes)},
+		{"engine", "sandbox.engine", f.engine},
 		{"log-format", "log.format", f.logFormat},
 	} {
 		if changed(flag.name) {
@@ -189,27 +192,31 @@ func runSandbox(ctx context.Context, f *sandboxFlags, changed func(string) bool,
 		return fmt.Errorf("credentials:\n%w", err)
 	}
 	log := newLog(settings.Log, stderr)
-	log.WithField("engine", "sandbox").Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
+	engine, err := engineOf(settings.Sandbox)
+	if err != nil {
+		return err
+	}
+	log.WithField("engine", engine.name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
 	world, err := sim.NewWorld(ctx, worldOptions(settings, log))
 	if err != nil {
 		return fmt.Errorf("the sandbox's data:\n%w", err)
 	}
-	starter, end, err := starterOf(world, settings.Sandbox.Processes)
+	starter, end, err := engine.starter(world)
 	if err != nil {
 		return err
 	}
-	return errors.Join(serveSandbox(ctx, settings, authenticator, generated, world, starter, log, stdout), end())
+	return errors.Join(serveSandbox(ctx, settings, authenticator, generated, world, starter, engine, log, stdout), end())
 }
 
 func serveSandbox(ctx context.Context, settings *config.Settings, authenticator *auth.Static, generated string,
-	world *sim.World, starter session.Starter, log *logrus.Logger, stdout io.Writer) error {
+	world *sim.World, starter session.Starter, engine engine, log *logrus.Logger, stdout io.Writer) error {
 	listener, err := stack.Listen(settings)
 	if err != nil {
 		return err
 	}
 	s, err := stack.New(ctx, stack.Options{
 		Settings: settings, Auth: authenticator, Log: log,
-		Engine: "sandbox", Version: gateway.Version{Version: buildVersion()},
+		Engine: engine.name, Version: gateway.Version{Version: buildVersion()},
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
 		Dial:    world.Dial,
 
@@ -218,6 +225,7 @@ func serveSandbox(ctx context.Context, settings *config.Settings, authenticator 
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	engine.print(stdout)
 	printTry(stdout, stack.Scheme(settings)+"://"+listener.Addr().String(), generated, world.Example(ctx))
 	err = s.Gateway.Run(ctx, listener)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)

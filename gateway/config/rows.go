@@ -189,6 +189,8 @@ func sandboxRows() []Row {
 			duration(func(s *Settings) *time.Duration { return &s.Sandbox.ReplicationLag })},
 		{"sandbox.processes", "false", "Run every session of the sandbox in a process of its own, as PowerShell is.",
 			boolean(func(s *Settings) *bool { return &s.Sandbox.Processes })},
+		{"sandbox.engine", "sandbox", "What runs the scripts of the sandbox: sandbox (its own engine), pwsh, powershell, or the path of a PowerShell.",
+			text(func(s *Settings) *string { return &s.Sandbox.Engine })},
 		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, or subject of a client certificate, scopes, dialect, limits {ous, zones, groups}.",
 			tokens(func(s *Settings) *[]Token { return &s.Sandbox.Tokens })},
 		{"sandbox.users", "[]", "Users of the sandbox who send name and password: name, password, scopes.",

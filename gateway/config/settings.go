@@ -126,6 +126,7 @@ type Sandbox struct {
 	Culture        string
 	ReplicationLag time.Duration
 	Processes      bool
+	Engine         string // "sandbox": its own
 	Tokens         []Token
 	Users          []User
 }
