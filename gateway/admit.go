@@ -11,15 +11,16 @@ import (
 )
 
 // spend takes what a run can destroy from what the caller may destroy in an
-// hour. The result is nil where nothing is counted.
-func (s *Server) spend(p *auth.Principal, b *ops.Bound) (*auth.Spending, *failure) {
+// hour, of a removal of many at most bulk. The result is nil where nothing is
+// counted.
+func spend(p *auth.Principal, b *ops.Bound, bulk int) (*auth.Spending, *failure) {
 	impact, many, counted := b.Impact()
 	if !counted {
 		return nil, nil
 	}
 	most := 1
 	if many {
-		most = s.BulkLimit
+		most = bulk
 	}
 	spending, refused := p.Spend(impact, most)
 	if refused != nil {
@@ -63,7 +64,7 @@ func (a *answer) explain(f *failure) *failure {
 	switch {
 	case f.code == schema.Limit:
 		a.explainLimit(f)
-	case f.code == schema.TooMany && a.spending != nil && a.spending.Held() < a.server.BulkLimit:
+	case f.code == schema.TooMany && a.spending != nil && a.spending.Held() < note(a.c).policy.BulkLimit:
 		// The script was told to remove at most what is left in this hour.
 		if refused := a.spending.Exceeded(); refused != nil {
 			f.code, f.retryAfter = schema.RateLimited, refused.RetryAfter

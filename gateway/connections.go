@@ -65,7 +65,7 @@ func (s *Server) listen(listener net.Listener) *limitedListener {
 	return &limitedListener{
 		Listener: listener, perAddress: s.Connections.PerAddress,
 		free: make(chan struct{}, s.Connections.Total), closed: make(chan struct{}),
-		open: map[netip.Addr]int{}, exempt: s.proxies.trust,
+		open: map[netip.Addr]int{}, exempt: func(address netip.Addr) bool { return s.now.Load().proxies.trust(address) },
 		refuse: func(address netip.Addr, count int) {
 			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).
 				Warn("connections were refused: the address has as many as http.maxConnectionsPerAddress allows")

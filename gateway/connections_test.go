@@ -138,7 +138,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	var log strings.Builder
 	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
 		o.Connections.PerAddress, o.Connections.Total = 2, 3
-		o.TrustedProxies = []string{"127.0.0.3"}
+		o.Policy.TrustedProxies = []string{"127.0.0.3"}
 		o.Log = logrus.New()
 		o.Log.SetOutput(&log)
 	})
@@ -291,7 +291,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 
 func TestCrossOriginAnswers(t *testing.T) {
 	const portal = "https://portal.corp.example"
-	listed := func(o *Options) { o.Origins = []string{portal} }
+	listed := func(o *Options) { o.Policy.Origins = []string{portal} }
 	for name, c := range map[string]struct {
 		change  func(*Options)
 		method  string

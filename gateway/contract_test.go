@@ -168,7 +168,7 @@ func emitted(op *ops.Operation) string {
 func TestHostileValues(t *testing.T) {
 	for _, op := range ops.Table() {
 		runner := answering(okResult, emitted(op))
-		s := newTestServer(t, runner, func(o *Options) { o.AllowSecretsInQuery = true })
+		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 		for _, p := range op.Params {
 			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
 				for name, value := range hostile {
@@ -281,7 +281,7 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 func TestTwiceUnknownAndWrongType(t *testing.T) {
 	for _, op := range ops.Table() {
 		runner := answering(okResult, emitted(op))
-		s := newTestServer(t, runner, func(o *Options) { o.AllowSecretsInQuery = true })
+		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 		for _, p := range op.Params {
 			value := goodValue(p.Name)
 			values := required(op)

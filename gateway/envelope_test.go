@@ -141,7 +141,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestClassicAsTheServersDialect(t *testing.T) {
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, userPart), func(o *Options) { o.Dialect = auth.Classic })
+	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, userPart), func(o *Options) { o.Policy.Dialect = auth.Classic })
 	w := call(s, "POST", "/api/ADUser/jdoe"+userQuery, "")
 	assert.Equal(t, 200, w.Code)
 	assert.Contains(t, w.Body.String(), `"result":{"guid":`)

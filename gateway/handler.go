@@ -70,13 +70,13 @@ func (s *Server) prepare(c *gin.Context, op *ops.Operation, principal *auth.Prin
 	if failed != nil {
 		return nil, failed
 	}
-	spending, failed := s.spend(principal, bound)
+	spending, failed := spend(principal, bound, note(c).policy.BulkLimit)
 	if failed != nil {
 		return nil, failed
 	}
 	a := &answer{
 		server: s, c: c, op: op, bound: bound, principal: principal, spending: spending,
-		classic: isClassic(principal, s.Dialect),
+		classic: isClassic(principal, note(c).policy.Dialect),
 	}
 	if failed := s.recordIntent(c, op, bound); failed != nil {
 		a.spent(nil, &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone})
@@ -97,7 +97,7 @@ func (s *Server) bind(c *gin.Context, op *ops.Operation, principal *auth.Princip
 	if failed := lacks(principal, op.Scope); failed != nil {
 		return nil, failed
 	}
-	given, problems, failed := s.collect(c.Writer, c.Request, op)
+	given, problems, failed := s.collect(c, op)
 	if failed != nil {
 		return nil, failed
 	}
@@ -177,13 +177,13 @@ func lacks(p *auth.Principal, scope auth.Scope) *failure {
 
 // request is what the runner is asked for.
 func (s *Server) request(c *gin.Context, a *answer) ps.Request {
-	op, bound := a.op, a.bound
+	op, bound, policy := a.op, a.bound, note(c).policy
 	req := ps.Request{
 		ID: note(c).id, Script: op.Script, Lane: op.Lane, Args: bound.Args,
 		Write: op.Effect.Writes(), List: op.Reply.Mark == ops.List, Limit: op.Timeout,
 		Records: a.take,
 	}
-	for name, value := range s.contextArgs(a) {
+	for name, value := range contextArgs(a, policy) {
 		if _, declared := s.scripts[op.Script].Param(name); declared {
 			req.Args[name] = value
 		}
@@ -191,18 +191,18 @@ func (s *Server) request(c *gin.Context, a *answer) ps.Request {
 	switch {
 	case req.Limit > 0:
 	case req.Write:
-		req.Limit = s.WriteLimit
+		req.Limit = policy.WriteLimit
 	case req.List:
-		req.Limit = s.ListLimit
+		req.Limit = policy.ListLimit
 	default:
-		req.Limit = s.ReadLimit
+		req.Limit = policy.ReadLimit
 	}
 	return req
 }
 
 // contextArgs are what scripts learn about the caller, where they ask for it.
-func (s *Server) contextArgs(a *answer) ps.Args {
-	p, most := a.principal, s.BulkLimit
+func contextArgs(a *answer, policy *Policy) ps.Args {
+	p, most := a.principal, policy.BulkLimit
 	if _, many, _ := a.bound.Impact(); many {
 		most = min(most, a.spending.Held())
 	}

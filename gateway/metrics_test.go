@@ -79,7 +79,7 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 		"another web site":           {true, []string{"127.0.0.1:5"}, []string{"Origin: https://evil.example"}, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestServer(t, answering(okResult), func(o *Options) { o.OpenMetrics = c.open; o.TrustedProxies = []string{"127.0.0.1"} })
+			s := newTestServer(t, answering(okResult), func(o *Options) { o.OpenMetrics = c.open; o.Policy.TrustedProxies = []string{"127.0.0.1"} })
 			for _, peer := range c.peer {
 				w := call(s, "GET", "/metrics", "", append([]string{"Auth-Token: ", "From-Peer: " + peer}, c.headers...)...)
 				assert.Equal(t, c.status, w.Code, "%s: %s", peer, w.Body)

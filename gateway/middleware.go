@@ -21,6 +21,7 @@ import (
 // notes is what a request's handlers leave for its log line.
 type notes struct {
 	id        string
+	policy    *Policy
 	op        *ops.Operation
 	principal string
 	server    string
@@ -41,14 +42,16 @@ func note(c *gin.Context) *notes {
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // identify gives the request its id, the client's where it is well-formed.
-func (s *Server) identify(c *gin.Context) {
-	id := c.GetHeader("X-Request-Id")
-	if !requestID.MatchString(id) {
-		id = uuid.Must(uuid.NewV7()).String()
+func (s *Server) identify(policy *Policy) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		id := c.GetHeader("X-Request-Id")
+		if !requestID.MatchString(id) {
+			id = uuid.Must(uuid.NewV7()).String()
+		}
+		c.Set(notesKey, &notes{id: id, policy: policy, sendTimeout: s.Connections.SendTimeout})
+		c.Header("X-Request-Id", id)
+		c.Header("X-Engine", s.Engine)
 	}
-	c.Set(notesKey, &notes{id: id, sendTimeout: s.Connections.SendTimeout})
-	c.Header("X-Request-Id", id)
-	c.Header("X-Engine", s.Engine)
 }
 
 // logAccess writes one line for each request: never its query, its body or a
@@ -146,7 +149,7 @@ func (s *Server) secure(c *gin.Context) {
 	if c.Request.TLS != nil {
 		c.Header("Strict-Transport-Security", "max-age=31536000")
 	}
-	s.origin(c, s.Origins)
+	s.origin(c, note(c).policy.Origins)
 }
 
 // noRoute answers what no operation matches.

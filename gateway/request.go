@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
+	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
@@ -32,8 +33,9 @@ type collector struct {
 
 // collect reads everything a request gives. The failure is about the body as a
 // whole; problems with single parameters are in the second result.
-func (s *Server) collect(w http.ResponseWriter, r *http.Request, op *ops.Operation) (ops.Given, []schema.Problem, *failure) {
-	c := &collector{op: op, secretsInQuery: s.AllowSecretsInQuery, given: ops.Given{}}
+func (s *Server) collect(gc *gin.Context, op *ops.Operation) (ops.Given, []schema.Problem, *failure) {
+	r := gc.Request
+	c := &collector{op: op, secretsInQuery: note(gc).policy.AllowSecretsInQuery, given: ops.Given{}}
 	values := routeOf(r).values
 	for _, p := range op.Params {
 		if p.Path != "" {
@@ -41,7 +43,7 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request, op *ops.Operati
 		}
 	}
 	c.pairs(r.URL.RawQuery, true)
-	if failed := c.body(w, r, s.BodyLimit); failed != nil {
+	if failed := c.body(gc.Writer, r, s.BodyLimit); failed != nil {
 		return nil, nil, failed
 	}
 	return c.given, c.problems, nil

@@ -125,13 +125,13 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 
 func TestSecretsInTheQueryWhenAllowed(t *testing.T) {
 	runner := answering(okResult, "["+sample(schema.User)+"]")
-	s := newTestServer(t, runner, func(o *Options) { o.AllowSecretsInQuery = true })
+	s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 	require.Less(t, call(s, "POST", "/api/ADUser/jdoe?Password=geheim", "").Code, 300)
 	assert.Equal(t, ps.Secret("geheim"), runner.last(t).Args["Password"])
 }
 
 func TestProblemsNeverHoldASecret(t *testing.T) {
-	s := newTestServer(t, answering(okResult), func(o *Options) { o.AllowSecretsInQuery = true })
+	s := newTestServer(t, answering(okResult), func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 	for _, body := range []string{
 		`{"Password":"geheim-1\u0000"}`, `{"Password":"geheim-1","password":"geheim-2"}`, `{"Password":["geheim-1"]}`,
 		`{"Password":"geheim-1` + strings.Repeat("x", 300) + `"}`, `{"Password":"geheim-1","Country":"?"}`, `{"Passwort":"geheim-1"}`,

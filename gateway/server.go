@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -54,6 +55,15 @@ type Options struct {
 	Metrics     *prometheus.Registry
 	OpenMetrics bool // clients on this machine read the metrics without a credential
 
+	Policy    Policy
+	BodyLimit int64 // bytes of a request's body; zero: 1 MiB
+
+	Connections Connections
+}
+
+// Policy is what may change while the server runs, see [Server.Apply]. Of
+// everything in it the zero value is a sensible choice.
+type Policy struct {
 	Dialect             auth.Dialect // default of principals without one; empty: standard
 	AllowSecretsInQuery bool         // accept Password in the query (old clients)
 	Origins             []string     // values of the Origin header that are let through
@@ -62,11 +72,8 @@ type Options struct {
 	ReadLimit  time.Duration // longest run of a read; zero: 30 s
 	ListLimit  time.Duration // of a list; zero: 5 min
 	WriteLimit time.Duration // of a change; zero: 1 min
-	BodyLimit  int64         // bytes of a request's body; zero: 1 MiB
 	BulkLimit  int           // objects that one bulk removal may take; zero: 50
 	Grace      time.Duration // how long running requests may finish at the end; zero: 15 s
-
-	Connections Connections
 }
 
 // Version is what /version tells.
@@ -99,24 +106,27 @@ func (o *Options) complete() error {
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}
-	if o.Dialect == "" {
-		o.Dialect = auth.Standard
+	if o.BodyLimit <= 0 {
+		o.BodyLimit = 1 << 20
+	}
+	o.Connections.complete()
+	return errors.Join(missing...)
+}
+
+func (p *Policy) complete() {
+	if p.Dialect == "" {
+		p.Dialect = auth.Standard
 	}
 	for limit, standard := range map[*time.Duration]time.Duration{
-		&o.ReadLimit: 30 * time.Second, &o.ListLimit: 5 * time.Minute, &o.WriteLimit: time.Minute, &o.Grace: 15 * time.Second,
+		&p.ReadLimit: 30 * time.Second, &p.ListLimit: 5 * time.Minute, &p.WriteLimit: time.Minute, &p.Grace: 15 * time.Second,
 	} {
 		if *limit <= 0 {
 			*limit = standard
 		}
 	}
-	if o.BodyLimit <= 0 {
-		o.BodyLimit = 1 << 20
+	if p.BulkLimit <= 0 {
+		p.BulkLimit = 50
 	}
-	if o.BulkLimit <= 0 {
-		o.BulkLimit = 50
-	}
-	o.Connections.complete()
-	return errors.Join(missing...)
 }
 
 // Server serves the API. It is safe for concurrent use.
@@ -124,8 +134,14 @@ type Server struct {
 	Options
 	routes  *routes
 	scripts map[string]ps.Script
-	proxies proxies
 	meters  *meters
+	now     atomic.Pointer[view]
+}
+
+// A view is the server under one policy. A request sees one from start to end.
+type view struct {
+	policy  Policy // never changed
+	proxies proxies
 	handler http.Handler
 }
 
@@ -145,19 +161,31 @@ func New(options Options) (*Server, error) {
 	if err := s.meters.register(s.Metrics); err != nil {
 		return nil, err
 	}
-	engine, err := s.engine()
-	if err != nil {
+	if err := s.Apply(options.Policy); err != nil {
 		return nil, err
 	}
-	if s.proxies, err = parseProxies(options.TrustedProxies); err != nil {
-		return nil, err
-	}
-	s.handler = s.proxies.locate(s.routes.normalise(engine))
 	return s, nil
 }
 
+// Apply puts a policy in force for the requests that come from now on. With an
+// error the one before stays.
+func (s *Server) Apply(policy Policy) error {
+	policy.complete()
+	next := &view{policy: policy}
+	engine, err := s.engine(&next.policy)
+	if err != nil {
+		return err
+	}
+	if next.proxies, err = parseProxies(policy.TrustedProxies); err != nil {
+		return err
+	}
+	next.handler = next.proxies.locate(s.routes.normalise(engine))
+	s.now.Store(next)
+	return nil
+}
+
 // engine builds the router: middleware, operations, the operational endpoints.
-func (s *Server) engine() (*gin.Engine, error) {
+func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
@@ -165,7 +193,7 @@ func (s *Server) engine() (*gin.Engine, error) {
 	if err := engine.SetTrustedProxies(nil); err != nil { // the client is found by proxies.client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	engine.Use(s.identify, s.measure, s.logAccess, s.recordOutcome, s.recoverPanic, s.secure)
+	engine.Use(s.identify(policy), s.measure, s.logAccess, s.recordOutcome, s.recoverPanic, s.secure)
 	engine.NoRoute(s.noRoute)
 	engine.HandleMethodNotAllowed = true // of the operational endpoints; gin sets Allow
 	engine.NoMethod(s.noMethod)
@@ -180,7 +208,9 @@ func (s *Server) engine() (*gin.Engine, error) {
 }
 
 // Handler is the whole server as a handler.
-func (s *Server) Handler() http.Handler { return s.handler }
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().handler.ServeHTTP(w, r) })
+}
 
 // Run serves on the listener, with TLS where the options have it, until ctx is
 // done, lets running requests finish for the time of grace, and returns; so it
@@ -202,11 +232,12 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	}
 	// Also when no new connection can be taken, what runs is let end.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
+	allowed := s.now.Load().policy.Grace
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), allowed)
 	defer cancel()
 	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
 		_ = server.Close() // what is left is cut off; the error says so
-		fault = errors.Join(fault, fmt.Errorf("gateway: requests were still running after %s: %w", s.Grace, err))
+		fault = errors.Join(fault, fmt.Errorf("gateway: requests were still running after %s: %w", allowed, err))
 	}
 	<-failed // Serve has returned
 	return fault

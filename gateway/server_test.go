@@ -39,7 +39,7 @@ func TestNewTellsEverythingThatIsWrong(t *testing.T) {
 	for _, op := range ops.Table() {
 		assert.ErrorContains(t, err, "operation "+op.ID+": has no script")
 	}
-	_, err = New(Options{Runner: answering(okResult), Auth: testAuth(t), Log: logrus.New(), Scripts: scriptsFor(ops.Table()), TrustedProxies: []string{"nobody"}})
+	_, err = New(Options{Runner: answering(okResult), Auth: testAuth(t), Log: logrus.New(), Scripts: scriptsFor(ops.Table()), Policy: Policy{TrustedProxies: []string{"nobody"}}})
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 
@@ -71,7 +71,7 @@ func TestRequestIDs(t *testing.T) {
 }
 
 func TestOtherSites(t *testing.T) {
-	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Origins = []string{"https://portal.corp.example"} })
+	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Policy.Origins = []string{"https://portal.corp.example"} })
 	for _, c := range []struct {
 		origin, site string
 		status       int
@@ -142,7 +142,7 @@ func TestAClientsLeavingIsNoErrorInTheLog(t *testing.T) {
 }
 
 func TestLogsHoldNoSecrets(t *testing.T) {
-	allow := func(o *Options) { o.AllowSecretsInQuery = true }
+	allow := func(o *Options) { o.Policy.AllowSecretsInQuery = true }
 	for _, c := range []struct{ target, body string }{
 		{"/api/ADUser/jdoe?Password=geheim-1", ""},
 		{"/api/ADUser/jdoe", `{"Password":"geheim-1"}`},
@@ -170,16 +170,16 @@ func TestTrustedProxies(t *testing.T) {
 	forwarded := "X-Forwarded-For: 203.0.113.9"
 	fields, _ := logged(t, answering(okResult, "[]"), nil, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"], "nobody is believed by default")
-	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
+	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.Policy.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "203.0.113.9", fields["client"])
-	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
+	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.Policy.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"])
 }
 
 func TestWhatTheRunnerIsAskedFor(t *testing.T) {
 	runner := answering(okResult, "["+sample(schema.User)+"]")
 	s := newTestServer(t, runner, func(o *Options) {
-		o.ReadLimit, o.ListLimit, o.WriteLimit = time.Second, 2*time.Second, 3*time.Second
+		o.Policy.ReadLimit, o.Policy.ListLimit, o.Policy.WriteLimit = time.Second, 2*time.Second, 3*time.Second
 	})
 	call(s, "GET", "/api/ADUser/jdoe/Details", "", "Auth-Token: Bearer "+limitedToken)
 	req := runner.last(t)
@@ -327,7 +327,7 @@ func TestRunCutsOffWhatDoesNotFinish(t *testing.T) {
 		close(started)
 		<-release
 		return nil, &ps.Error{Kind: ps.KindDied}
-	}}, func(o *Options) { o.Grace = 20 * time.Millisecond })
+	}}, func(o *Options) { o.Policy.Grace = 20 * time.Millisecond })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

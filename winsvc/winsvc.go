@@ -1,17 +1,33 @@
-// Package winsvc is the gateway as a Windows service, through
-// kardianos/service. It knows nothing of the gateway itself; away from Windows
-// the same commands speak to the service manager of that system.
+// Package winsvc is the gateway as a Windows service: installing and
+// controlling it ([Manager]), and running as it ([Run]). kardianos/service does
+// what it can; three restarts with growing delays, changes in place, and words
+// for what Windows refuses are added here.
+//
+// It knows nothing of the gateway itself. Away from Windows the same commands
+// speak to the service manager of that system.
 package winsvc
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kardianos/service"
 )
 
-// Name is the name of the service.
+// Name is the name of the service, of its source in the event log, and of its
+// virtual account.
 const Name = "adgateway"
+
+const (
+	displayName = "Active Directory gateway"
+	description = "Manages Active Directory, Windows DNS and computers over HTTP."
+)
+
+// StopWait is how long the service may take to stop. Windows waits as long when
+// it shuts down.
+const StopWait = 20 * time.Second
 
 // State is what the service manager says of the service.
 type State string
@@ -19,39 +35,104 @@ type State string
 // The states.
 const (
 	NotInstalled State = "not installed"
+	Starting     State = "starting"
 	Running      State = "running"
+	Stopping     State = "stopping"
 	Stopped      State = "stopped"
 	Unknown      State = "unknown"
 )
 
-// Status asks the service manager. It needs no special rights on Windows.
-func Status() (State, error) {
-	s, err := service.New(nil, config())
+// Prepare makes everything ready that must be before the service counts as
+// started; what takes time comes in serve. Its error keeps the service from
+// starting. serve runs until its context is done, and ends everything it
+// started before it returns; started says in one line what runs.
+type Prepare func(ctx context.Context) (serve func(context.Context) error, started string, err error)
+
+// Run runs as the service, until the service manager or ctx ends it. An error
+// of serve ends the process with a code other than zero, so that the service
+// manager starts it again. Start, stop and errors are told in the system's log.
+func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
+	h := newHandler(ctx, prepare, exit)
+	s, err := service.New(h, &service.Config{Name: Name, DisplayName: displayName, Description: description})
 	if err != nil {
-		return Unknown, fmt.Errorf("no service manager that is known runs here: %w", err)
+		return noManager(err)
 	}
-	return state(s.Status())
+	if h.events, err = s.Logger(nil); err != nil {
+		h.events = service.ConsoleLogger
+	}
+	return s.Run()
 }
 
-func state(status service.Status, err error) (State, error) {
+// handler is what kardianos/service calls.
+type handler struct {
+	ctx     context.Context // of everything that serves
+	cancel  context.CancelFunc
+	prepare Prepare
+	exit    func(code int)
+	events  service.Logger
+	ended   chan struct{} // closed when serve has returned; nil before it began
+	err     error         // of serve; read after ended
+}
+
+func newHandler(ctx context.Context, prepare Prepare, exit func(int)) *handler {
+	h := &handler{prepare: prepare, exit: exit, events: service.ConsoleLogger}
+	h.ctx, h.cancel = context.WithCancel(ctx)
+	return h
+}
+
+// Start is called once and must return soon.
+func (h *handler) Start(service.Service) error {
+	serve, started, err := h.prepare(h.ctx)
+	if err != nil {
+		_ = h.events.Error("The service cannot start: ", err) // nowhere else to tell it
+		return err
+	}
+	_ = h.events.Info(started)
+	h.ended = make(chan struct{})
+	go func() {
+		defer close(h.ended)
+		h.err = serve(h.ctx)
+		if h.ctx.Err() == nil {
+			_ = h.events.Error("The service ends because of an error: ", h.err)
+			h.exit(1)
+		}
+	}()
+	return nil
+}
+
+// Stop is called once, after Start.
+func (h *handler) Stop(service.Service) error {
+	h.cancel()
+	timer := time.NewTimer(StopWait)
+	defer timer.Stop()
+	select {
+	case <-h.ended:
+	case <-timer.C:
+		h.err = fmt.Errorf("requests or sessions did not end within %s", StopWait)
+	}
+	if h.err != nil {
+		_ = h.events.Warning("The service has stopped: ", h.err)
+		return h.err
+	}
+	_ = h.events.Info("The service has stopped.")
+	return nil
+}
+
+func noManager(err error) error {
+	return fmt.Errorf("no service manager that is known runs here: %w", err)
+}
+
+func stateOf(status service.Status, err error) (State, error) {
 	switch {
 	case errors.Is(err, service.ErrNotInstalled):
 		return NotInstalled, nil
 	case err != nil:
-		return Unknown, fmt.Errorf("the service manager gives no answer: %w", err)
+		return Unknown, fmt.Errorf("the service manager gives no answer: %w", explain(err))
 	case status == service.StatusRunning:
 		return Running, nil
 	case status == service.StatusStopped:
 		return Stopped, nil
 	default:
 		return Unknown, nil
-	}
-}
-
-func config() *service.Config {
-	return &service.Config{
-		Name:        Name,
-		DisplayName: "Active Directory gateway",
-		Description: "Manages Active Directory, Windows DNS and computers over HTTP.",
 	}
 }

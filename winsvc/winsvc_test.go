@@ -21,7 +21,7 @@ func TestStateNamesWhatTheManagerSays(t *testing.T) {
 		{service.StatusUnknown, service.ErrNotInstalled, NotInstalled, false},
 		{service.StatusUnknown, errors.New("access denied"), Unknown, true},
 	} {
-		got, err := state(c.status, c.err)
+		got, err := stateOf(c.status, c.err)
 		assert.Equal(t, c.want, got)
 		assert.Equal(t, c.fails, err != nil)
 	}

@@ -1,8 +1,10 @@
 // Command adgateway serves Active Directory, Windows DNS and computers over HTTP.
 //
-//	adgateway sandbox           the whole API over a simulated domain
-//	adgateway service status    what the service manager says
-//	adgateway audit verify      whether the record of changes is whole
+//	adgateway serve      the API with the PowerShell of this computer
+//	adgateway sandbox    the whole API over a simulated domain
+//	adgateway service    install and control the Windows service
+//	adgateway config     write, check and show the settings
+//	adgateway audit      read the record of changes and prove that it is whole
 //	adgateway version
 //
 // main only hands over to run, which takes its arguments, streams and context
@@ -19,9 +21,9 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"adgateway/winsvc"
-
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // version is set by the build; without it the module's own version is told.
@@ -41,6 +43,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:           "adgateway",
 		Short:         "Manage Active Directory, Windows DNS and computers over HTTP",
+		Args:          knownCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(*cobra.Command, []string) {
@@ -51,7 +55,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(sandboxCommand(), serviceCommand(), auditCommand(), versionCommand(), engineCommand())
+	root.SetFlagErrorFunc(knownFlag)
+	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), auditCommand(), versionCommand(), engineCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		var ended exitCode
 		if errors.As(err, &ended) {
@@ -89,24 +94,49 @@ func buildVersion() string {
 	return "devel"
 }
 
-func serviceCommand() *cobra.Command {
-	service := &cobra.Command{
-		Use:   "service",
-		Short: "Control the Windows service",
-		Args:  cobra.NoArgs,
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(commands...)
+	return c
+}
+
+// knownCommand refuses what is no command of a group, naming the nearest.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	service.AddCommand(&cobra.Command{
-		Use:   "status",
-		Short: "Tell whether the service is installed and runs",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			state, err := winsvc.Status()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "service %s: %s\n", winsvc.Name, state)
-			return err
-		},
-	})
-	return service
+	var names []string
+	for _, command := range c.Commands() {
+		if !command.Hidden {
+			names = append(names, command.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), nearest(args[0], "", names))
+}
+
+// knownFlag adds the nearest flag to the refusal of an unknown one.
+func knownFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return fmt.Errorf("%w%s", err, nearest(unknown.GetSpecifiedName(), "--", names))
+}
+
+// nearest suggests what a mistyped name most likely means; nothing when all are
+// far away.
+func nearest(mistyped, prefix string, names []string) string {
+	best, distance := "", len(mistyped)/2+1
+	for _, name := range names {
+		if d := levenshtein.ComputeDistance(mistyped, name); d < distance {
+			best, distance = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + prefix + best + "?"
 }

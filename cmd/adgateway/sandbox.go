@@ -5,36 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
-	"adgateway/cmd/adgateway/stack"
-	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
-	"adgateway/ps"
-	"adgateway/ps/session"
 	"adgateway/ps/sim"
-	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 )
 
-// closeWait bounds how long sessions may take to end after the last request.
-const closeWait = 10 * time.Second
-
-// sandboxFlags are the flags of `adgateway sandbox`. All but the credentials
-// are other spellings of settings.
+// sandboxFlags are the flags of `adgateway sandbox` that are no settings.
 type sandboxFlags struct {
-	listen, config, logFormat, culture string
-	engine                             string
-	tokens, users, ldif, zones, set    []string
-	generated, seed                    int
-	empty, processes                   bool
-	lag                                time.Duration
+	settingFlags
+	tokens, users, ldif, zones []string
 }
 
 func sandboxCommand() *cobra.Command {
@@ -46,57 +31,28 @@ func sandboxCommand() *cobra.Command {
 			"scripts as in production. Nothing outside this process is read or changed.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runSandbox(c.Context(), &f, c.Flags().Changed, c.OutOrStdout(), c.ErrOrStderr())
+			return runSandbox(c.Context(), &f, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
+	f.amend = f.add
+	f.addTo(c, append(slices.Clone(commonSpellings),
+		spelling{"users", "sandbox.generatedUsers", "N", "generate so many more users"},
+		spelling{"empty", "sandbox.empty", "", "leave the built-in domain out; the domain is that of the LDIF files"},
+		spelling{"seed", "sandbox.seed", "N", "seed of everything that is generated"},
+		spelling{"culture", "sandbox.culture", "NAME", "language of the simulated Windows: en-US or de-DE"},
+		spelling{"replication-lag", "sandbox.replicationLag", "TIME", "how long a change takes to reach the second domain controller"},
+		spelling{"processes", "sandbox.processes", "", "run every session in a process of its own"},
+		spelling{"engine", "sandbox.engine", "PATH", "run the scripts in pwsh, powershell or the PowerShell of a path, not in the sandbox's own engine"})...)
 	flags := c.Flags()
-	flags.StringVar(&f.listen, "listen", "", "`HOST:PORT` to listen on (default 127.0.0.1:8080)")
 	flags.StringArrayVar(&f.tokens, "token", nil, "a bearer token as `VALUE[=scope,...]`; without scopes: all (repeatable)")
 	flags.StringArrayVar(&f.users, "user", nil, "a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes: all (repeatable)")
-	flags.StringVar(&f.config, "config", "", "read settings from this YAML `FILE`")
-	flags.StringArrayVar(&f.set, "set", nil, "set one setting as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&f.ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
 	flags.StringArrayVar(&f.zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
-	flags.IntVar(&f.generated, "users", 0, "generate so many more users")
-	flags.BoolVar(&f.empty, "empty", false, "leave the built-in domain out; the domain is that of the LDIF files")
-	flags.IntVar(&f.seed, "seed", 0, "seed of everything that is generated (default 1)")
-	flags.StringVar(&f.culture, "culture", "", "language of the simulated Windows: en-US or de-DE")
-	flags.DurationVar(&f.lag, "replication-lag", 0, "how long a change takes to reach the second domain controller")
-	flags.BoolVar(&f.processes, "processes", false, "run every session in a process of its own")
-	flags.StringVar(&f.engine, "engine", "", "run the scripts in `pwsh`, powershell or the PowerShell of a path (default: the sandbox's own engine)")
-	flags.StringVar(&f.logFormat, "log-format", "", "text or json")
 	return c
 }
 
-// settings are the file's, over them the flags', over them --set.
-func (f *sandboxFlags) settings(changed func(string) bool) (*config.Settings, error) {
-	var text []byte
-	if f.config != "" {
-		var err error
-		if text, err = os.ReadFile(f.config); err != nil {
-			return nil, err
-		}
-	}
-	var overrides []string
-	for _, flag := range []struct{ name, key, value string }{
-		{"listen", "http.listen", f.listen},
-		{"users", "sandbox.generatedUsers", strconv.Itoa(f.generated)},
-		{"empty", "sandbox.empty", strconv.FormatBool(f.empty)},
-		{"seed", "sandbox.seed", strconv.Itoa(f.seed)},
-		{"culture", "sandbox.culture", f.culture},
-		{"replication-lag", "sandbox.replicationLag", f.lag.String()},
-		{"processes", "sandbox.processes", strconv.FormatBool(f.processes)},
-		{"engine", "sandbox.engine", f.engine},
-		{"log-format", "log.format", f.logFormat},
-	} {
-		if changed(flag.name) {
-			overrides = append(overrides, flag.key+"="+flag.value)
-		}
-	}
-	settings, err := config.Load(f.config, text, append(overrides, f.set...))
-	if err != nil {
-		return nil, err
-	}
+// add adds to the settings what the flags say.
+func (f *sandboxFlags) add(settings *config.Settings) error {
 	settings.Sandbox.LDIF = append(settings.Sandbox.LDIF, f.ldif...)
 	settings.Sandbox.Zones = append(settings.Sandbox.Zones, f.zones...)
 	for _, token := range f.tokens {
@@ -107,11 +63,11 @@ func (f *sandboxFlags) settings(changed func(string) bool) (*config.Settings, er
 		credential, scopes := splitScopes(user)
 		name, password, ok := strings.Cut(credential, ":")
 		if !ok {
-			return nil, errors.New("--user takes NAME:PASSWORD[=scope,...]")
+			return errors.New("--user takes NAME:PASSWORD[=scope,...]")
 		}
 		settings.Sandbox.Users = append(settings.Sandbox.Users, config.User{Name: name, Password: password, Scopes: scopes})
 	}
-	return settings, nil
+	return nil
 }
 
 // splitScopes takes "VALUE=scope,scope" apart at the last '=' that scopes
@@ -182,55 +138,39 @@ func principal(name string, scopes []string) (*auth.Principal, error) {
 	return &auth.Principal{Name: name, Scopes: parsed}, nil
 }
 
-func runSandbox(ctx context.Context, f *sandboxFlags, changed func(string) bool, stdout, stderr io.Writer) error {
-	settings, err := f.settings(changed)
+func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) error {
+	live, err := f.load()
 	if err != nil {
-		return fmt.Errorf("settings:\n%w", err)
+		return err
 	}
+	settings := live.Now()
 	authenticator, generated, err := credentials(settings)
 	if err != nil {
 		return fmt.Errorf("credentials:\n%w", err)
 	}
-	log := newLog(settings.Log, stderr)
 	engine, err := engineOf(settings.Sandbox)
 	if err != nil {
 		return err
 	}
+	log, closeLog := openLog(settings.Log, stderr)
 	log.WithField("engine", engine.name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
 	world, err := sim.NewWorld(ctx, worldOptions(settings, log))
 	if err != nil {
-		return fmt.Errorf("the sandbox's data:\n%w", err)
+		return errors.Join(fmt.Errorf("the sandbox's data:\n%w", err), closeLog.Close())
 	}
 	starter, end, err := engine.starter(world)
 	if err != nil {
-		return err
+		return errors.Join(err, closeLog.Close())
 	}
-	return errors.Join(serveSandbox(ctx, settings, authenticator, generated, world, starter, engine, log, stdout), end())
-}
-
-func serveSandbox(ctx context.Context, settings *config.Settings, authenticator *auth.Static, generated string,
-	world *sim.World, starter session.Starter, engine engine, log *logrus.Logger, stdout io.Writer) error {
-	listener, err := stack.Listen(settings)
-	if err != nil {
-		return err
-	}
-	s, err := stack.New(ctx, stack.Options{
-		Settings: settings, Auth: authenticator, Log: log,
-		Engine: engine.name, Version: gateway.Version{Version: buildVersion()},
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
-		Dial:    world.Dial,
-
-		Certificates: authenticator, Store: host.Certificates(),
-	})
-	if err != nil {
-		return errors.Join(err, listener.Close())
+	s := &server{live: live, log: log, closeLog: closeLog, backend: backend{
+		name: engine.name, starter: starter, dial: world.Dial, auth: authenticator, certificates: authenticator, end: end,
+	}}
+	if err := s.open(ctx); err != nil {
+		return errors.Join(err, closeLog.Close())
 	}
 	engine.print(stdout)
-	printTry(stdout, stack.Scheme(settings)+"://"+listener.Addr().String(), generated, world.Example(ctx))
-	err = s.Gateway.Run(ctx, listener)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
-	defer cancel()
-	return errors.Join(err, s.Close(closing))
+	printTry(stdout, s.url(), generated, world.Example(ctx))
+	return s.serve(ctx)
 }
 
 func worldOptions(settings *config.Settings, log *logrus.Logger) sim.Options {
@@ -252,20 +192,4 @@ func printTry(w io.Writer, url, token string, example sim.Example) {
 	fmt.Fprintf(w, "curl -s '%s/api/ADUser/%s/Details' -H '%s'\n", url, example.User, header)
 	fmt.Fprintf(w, "curl -s '%s/api/OU/All' -H '%s'\n", url, header)
 	fmt.Fprintf(w, "curl -s '%s/api/DnsCNameRecord/%s' -H '%s'\n", url, example.Zone, header)
-}
-
-func newLog(c config.Log, w io.Writer) *logrus.Logger {
-	log := logrus.New()
-	log.SetOutput(w)
-	level, err := logrus.ParseLevel(c.Level)
-	if err != nil {
-		level = logrus.InfoLevel
-	}
-	log.SetLevel(level)
-	if c.Format == "json" {
-		log.SetFormatter(&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano})
-	} else {
-		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339})
-	}
-	return log
 }

@@ -6,35 +6,69 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
 )
 
+// Sources are where settings come from. What stands later wins.
+type Sources struct {
+	Name        string   // of the file, for messages
+	Text        []byte   // of the file; empty is allowed
+	Environment []string // NAME=VALUE; names without the prefix ADGATEWAY_ are skipped
+	Flags       []string // key=value
+	// Amend adds what flags say that key=value cannot; nil: nothing.
+	Amend func(*Settings) error
+}
+
+// Origin says which source gave a setting.
+type Origin string
+
+// The origins, in rising rank.
+const (
+	FromDefault     Origin = "default"
+	FromFile        Origin = "file"
+	FromEnvironment Origin = "environment"
+	FromFlag        Origin = "flag"
+)
+
 // Load reads settings: the defaults, over them the YAML text (name is its file,
-// for messages; empty text is allowed), over them overrides of the form
+// for messages; empty text is allowed), over them flags of the form
 // "key=value". The error joins every fault found, one a line.
-func Load(name string, text []byte, overrides []string) (*Settings, error) {
-	s := Default()
-	r := reader{settings: s, rows: map[string]Row{}, name: name}
+func Load(name string, text []byte, flags []string) (*Settings, error) {
+	s, _, err := Sources{Name: name, Text: text, Flags: flags}.Load()
+	return s, err
+}
+
+// Load reads all sources and tells by key which one gave each setting. The error
+// joins every fault found, one a line.
+func (src Sources) Load() (*Settings, map[string]Origin, error) {
+	r := reader{settings: Default(), rows: map[string]Row{}, name: src.Name, from: map[string]Origin{}}
 	for _, row := range Rows() {
 		r.rows[row.Key] = row
+		r.from[row.Key] = FromDefault
 	}
-	r.file(text)
-	for _, override := range overrides {
-		r.override(override)
+	r.file(src.Text)
+	r.environment(src.Environment)
+	for _, flag := range src.Flags {
+		r.flag(flag)
+	}
+	if src.Amend != nil {
+		r.faults = append(r.faults, split(src.Amend(r.settings))...)
 	}
 	if len(r.faults) > 0 {
-		return nil, errors.Join(r.faults...)
+		return nil, nil, errors.Join(r.faults...)
 	}
-	return s, nil
+	return r.settings, r.from, nil
 }
 
 type reader struct {
 	settings *Settings
 	rows     map[string]Row
 	name     string
+	from     map[string]Origin
 	faults   []error
 }
 
@@ -78,6 +112,8 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 		seen[key] = name.Line
 		if row, ok := r.rows[key]; ok {
 			r.set(row, value, value.Line)
+		} else if r.leads(key+".") && value.Tag == "!!null" {
+			continue // a section whose settings are all commented out
 		} else if r.leads(key + ".") {
 			r.mapping(key+".", value)
 		} else {
@@ -87,6 +123,7 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 }
 
 func (r *reader) set(row Row, node *yaml.Node, line int) {
+	r.from[row.Key] = FromFile
 	if err := row.value.set(r.settings, node); err != nil {
 		for _, one := range split(err) {
 			at := line
@@ -99,7 +136,34 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 	}
 }
 
-func (r *reader) override(text string) {
+// internal are prefixes of variables that are no settings: what the processes of
+// the sandbox are told.
+var internal = []string{variablePrefix + "ENGINE_"}
+
+func (r *reader) environment(variables []string) {
+	rows := map[string]Row{}
+	names := []string{}
+	for _, row := range Rows() {
+		rows[row.Variable()] = row
+		names = append(names, row.Variable())
+	}
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		name = strings.ToUpper(name) // Windows does not tell cases apart
+		if !strings.HasPrefix(name, variablePrefix) ||
+			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			continue
+		}
+		row, known := rows[name]
+		if !known {
+			r.faults = append(r.faults, fmt.Errorf("environment: %s is the variable of no setting%s", name, nearest(name, names)))
+			continue
+		}
+		r.setText(row, value, FromEnvironment, "environment: "+name)
+	}
+}
+
+func (r *reader) flag(text string) {
 	key, value, ok := strings.Cut(text, "=")
 	row, known := r.rows[key]
 	switch {
@@ -108,11 +172,15 @@ func (r *reader) override(text string) {
 	case !known:
 		r.faults = append(r.faults, fmt.Errorf("--set %s: unknown setting%s", key, r.nearest(key)))
 	default:
-		if err := row.setText(r.settings, value); err != nil {
-			for _, one := range split(err) {
-				r.faults = append(r.faults, fmt.Errorf("--set %s: %w", key, one))
-			}
-		}
+		r.setText(row, value, FromFlag, "--set "+key)
+	}
+}
+
+// setText sets a row from one line of text; where names the line in faults.
+func (r *reader) setText(row Row, text string, from Origin, where string) {
+	r.from[row.Key] = from
+	for _, one := range split(row.setText(r.settings, text)) {
+		r.faults = append(r.faults, fmt.Errorf("%s: %w", where, one))
 	}
 }
 
@@ -136,12 +204,22 @@ func (r *reader) leads(prefix string) bool {
 	return false
 }
 
-// nearest suggests the known key that a mistyped one most likely means.
+// nearest suggests the key that a mistyped one most likely means.
 func (r *reader) nearest(key string) string {
-	best, distance := "", len(key)/3+2
+	var keys []string
 	for _, row := range Rows() {
-		if d := levenshtein.ComputeDistance(strings.ToLower(key), strings.ToLower(row.Key)); d < distance {
-			best, distance = row.Key, d
+		keys = append(keys, row.Key)
+	}
+	return nearest(key, keys)
+}
+
+// nearest suggests the name that a mistyped one most likely means; nothing when
+// all are far away.
+func nearest(mistyped string, names []string) string {
+	best, distance := "", len(mistyped)/3+2
+	for _, name := range names {
+		if d := levenshtein.ComputeDistance(strings.ToLower(mistyped), strings.ToLower(name)); d < distance {
+			best, distance = name, d
 		}
 	}
 	if best == "" {

@@ -79,7 +79,7 @@ func httpRows() []Row {
 		{"http.maxConnectionsPerAddress", "250", "Most connections of one address at a time, trusted proxies aside; more are closed.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
 		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop.",
-			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout })}},
+			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 15*time.Second)}},
 	}
 }
 
@@ -122,6 +122,11 @@ func serverRows() []Row {
 			numberOrNone(func(s *Settings) **int { return &s.Auth.DeletionsPerHour }, 0, 1000000)},
 		{"auth.passwordResetsPerHour", "none", "Passwords that each token or user without a number of its own may reset in an hour.",
 			numberOrNone(func(s *Settings) **int { return &s.Auth.PasswordResetsPerHour }, 0, 1000000)},
+
+		{"powershell.path", "\"\"", "PowerShell to run; none: Windows PowerShell on Windows, pwsh elsewhere.",
+			text(func(s *Settings) *string { return &s.PowerShell.Path })},
+		{"powershell.arguments", "[]", "Arguments of PowerShell before the gateway's own.",
+			texts(func(s *Settings) *[]string { return &s.PowerShell.Arguments })},
 
 		{"pool.directorySessions", "4", "PowerShell sessions for the directory; ADWS allows 5 connections per account and domain controller.",
 			number(func(s *Settings) *int { return &s.Pool.DirectorySessions }, 1, 64)},
@@ -168,6 +173,12 @@ func serverRows() []Row {
 			live{choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")}},
 		{"log.level", "info", "Least important entries that are written.",
 			live{choice(func(s *Settings) *string { return &s.Log.Level }, "debug", "info", "warn", "error")}},
+		{"log.file", "\"\"", "File to log to; none: standard error, as the Windows service logs\\adgateway.log beside its settings.",
+			text(func(s *Settings) *string { return &s.Log.File })},
+		{"log.maxSize", "20", "A new log file is begun when the one in use has so many MiB.",
+			number(func(s *Settings) *int { return &s.Log.MaxSize }, 1, 10000)},
+		{"log.maxFiles", "10", "So many older log files are kept.",
+			number(func(s *Settings) *int { return &s.Log.MaxFiles }, 1, 1000)},
 	}
 }
 

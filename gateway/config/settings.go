@@ -1,8 +1,11 @@
 // Package config holds the gateway's settings.
 //
 // Every setting is one row of a table ([Rows]): key, meaning, default, and how
-// its value is read. [Load] reads a YAML file and overrides in one strict pass
-// and reports every mistake at once, each with its place and what is allowed.
+// its value is read. [Sources] are read in one strict pass (defaults, a YAML
+// file, variables of the environment, flags) that reports every mistake at once,
+// each with its place and what is allowed. [Template] writes the file from the
+// table. [Live] holds the settings in force while the gateway runs and takes
+// over what changes in the file; the table says which settings can.
 package config
 
 import "time"
@@ -10,16 +13,17 @@ import "time"
 // Settings are all settings with their values. The zero value is not usable:
 // start from [Default] or [Load].
 type Settings struct {
-	HTTP    HTTP
-	TLS     TLS
-	Auth    Auth
-	Pool    Pool
-	Servers Servers
-	Limits  Limits
-	Audit   Audit
-	Metrics Metrics
-	Log     Log
-	Sandbox Sandbox
+	HTTP       HTTP
+	TLS        TLS
+	Auth       Auth
+	PowerShell PowerShell
+	Pool       Pool
+	Servers    Servers
+	Limits     Limits
+	Audit      Audit
+	Metrics    Metrics
+	Log        Log
+	Sandbox    Sandbox
 }
 
 // HTTP is how the server listens and what it accepts.
@@ -69,6 +73,12 @@ type Auth struct {
 	PasswordResetsPerHour *int
 }
 
+// PowerShell is which PowerShell runs the scripts.
+type PowerShell struct {
+	Path      string // empty: Windows PowerShell on Windows, pwsh elsewhere
+	Arguments []string
+}
+
 // Pool is how many PowerShell sessions there are and how long they live.
 type Pool struct {
 	DirectorySessions int
@@ -114,6 +124,10 @@ type Metrics struct {
 type Log struct {
 	Format string // text or json
 	Level  string
+
+	File     string // empty: standard error, or the file of the service
+	MaxSize  int    // of the file, MiB
+	MaxFiles int    // kept beside it
 }
 
 // Sandbox is what the sandbox holds.

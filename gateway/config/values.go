@@ -65,7 +65,7 @@ func (v scalar[T]) allowed() string { return v.words }
 
 func (v scalar[T]) get(s *Settings, _ bool) any {
 	if d, ok := any(*v.field(s)).(time.Duration); ok {
-		return shortDuration(d)
+		return shortText(d)
 	}
 	return *v.field(s)
 }
@@ -189,8 +189,23 @@ func duration(field func(*Settings) *time.Duration) value {
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 
-// shortDuration writes 5m where Go writes 5m0s.
-func shortDuration(d time.Duration) string {
+// shortDuration is a duration that must not be longer than longest.
+func shortDuration(field func(*Settings) *time.Duration, longest time.Duration) value {
+	v := duration(field).(scalar[time.Duration])
+	parse := v.parse
+	v.parse = func(t string) (time.Duration, error) {
+		d, err := parse(t)
+		if err == nil && d > longest {
+			err = errNotAllowed
+		}
+		return d, err
+	}
+	v.words += ", at most " + shortText(longest)
+	return v
+}
+
+// shortText writes 5m where Go writes 5m0s.
+func shortText(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {

@@ -20,8 +20,9 @@ const secretPrefix = "ADGATEWAY_"
 // Windows also when the gateway itself crashes. It is a
 // [Starter].
 type Local struct {
-	Path string   // of the executable; empty: Windows PowerShell on Windows, pwsh elsewhere
-	Env  []string // added to the process's environment, NAME=VALUE
+	Path      string   // of the executable; empty: Windows PowerShell on Windows, pwsh elsewhere
+	Arguments []string // before PowerShell's own
+	Env       []string // added to the process's environment, NAME=VALUE
 }
 
 // StartProcess starts the executable with args; command, the library's own
@@ -34,7 +35,7 @@ func (l Local) StartProcess(_ string, args ...string) (Waiter, io.Writer, io.Rea
 	fail := func(err error) (Waiter, io.Writer, io.Reader, io.Reader, error) {
 		return nil, nil, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(path, slices.Concat(l.Arguments, args)...)
 	cmd.Env = append(childEnvironment(os.Environ()), l.Env...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -41,6 +41,8 @@ type Options struct {
 	Store        tlscert.Store        // of certificates; nil: this system has none
 
 	Collectors []prometheus.Collector // told at /metrics besides the stack's own
+	// Checks are more lines of /readyz; nil: none.
+	Checks func() []gateway.Check
 }
 
 // Stack is a running gateway without its listener.
@@ -51,6 +53,7 @@ type Stack struct {
 	Audit   *audit.Log // nil: none
 
 	certificate *certificate
+	more        func() []gateway.Check // of the options
 	meters      map[ps.Lane]*session.Meter
 }
 
@@ -69,7 +72,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		byName[script.Name] = script
 	}
 	log := logTo(o.Log)
-	s := &Stack{certificate: kept, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s := &Stack{certificate: kept, more: o.Checks, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
 		kept.close()
@@ -133,17 +136,29 @@ func started(s *session.Session, err error) (pool.Session, error) {
 }
 
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
-	h := o.Settings.HTTP
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, Scripts: described, Auth: o.Auth, Log: o.Log,
-		Engine: o.Engine, Version: o.Version, Ready: s.ready,
+		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
+		Ready:   s.ready,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
+		Certificates: o.Certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
+	}
+}
+
+func policy(settings *config.Settings) gateway.Policy {
+	h := settings.HTTP
+	return gateway.Policy{
 		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
-		BulkLimit: o.Settings.Limits.BulkDelete, Grace: h.ShutdownTimeout,
-		Certificates: o.Certificates, Connections: connections(h, s.certificate.config()),
+		BulkLimit: settings.Limits.BulkDelete, Grace: h.ShutdownTimeout,
 	}
+}
+
+// Apply puts those settings in force that may change while the gateway runs.
+// With an error those before stay.
+func (s *Stack) Apply(settings *config.Settings) error {
+	return s.Gateway.Apply(policy(settings))
 }
 
 // Close ends all sessions; it waits for running ones as long as ctx allows.
@@ -168,12 +183,16 @@ func (s *Stack) ready(context.Context) []gateway.Check {
 		ok, why := stats[lane].Ready()
 		return check(name, ok, why)
 	}
-	return append([]gateway.Check{
+	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
 		check("domainController", controller.Pinned != "", controller.Reason),
 		check("dnsServer", dns.Pinned != "", dns.Reason),
 	}, s.certificate.checks()...)
+	if s.more != nil {
+		checks = append(checks, s.more()...)
+	}
+	return checks
 }
 
 func one(text string) []string {

@@ -3,7 +3,6 @@ package remote
 import (
 	"io"
 	"os"
-	"slices"
 
 	"adgateway/ps/session"
 )
@@ -26,7 +25,7 @@ var _ session.Starter = (*Starter)(nil)
 
 // StartProcess starts a process with PowerShell's arguments.
 func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
-	local := session.Local{Path: s.Path}
+	local := session.Local{Path: s.Path, Arguments: s.Arguments}
 	if local.Path == "" {
 		self, err := os.Executable()
 		if err != nil {
@@ -40,5 +39,5 @@ func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, 
 	if s.Env != nil {
 		local.Env = append(local.Env, s.Env()...)
 	}
-	return local.StartProcess(command, slices.Concat(s.Arguments, args)...)
+	return local.StartProcess(command, args...)
 }

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"adgateway/gateway/config"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"gopkg.in/natefinch/lumberjack.v2"
+)
+
+const settingsName = "adgateway.yaml"
+
+// dataDir is where an installation keeps its settings and what it writes: on
+// Windows below ProgramData, elsewhere in /etc for root and in the user's own
+// folder for others.
+func dataDir() string {
+	if runtime.GOOS == "windows" {
+		root := os.Getenv("ProgramData")
+		if root == "" {
+			root = `C:\ProgramData`
+		}
+		return filepath.Join(root, "adgateway")
+	}
+	if os.Geteuid() != 0 {
+		if dir, err := os.UserConfigDir(); err == nil {
+			return filepath.Join(dir, "adgateway")
+		}
+	}
+	return "/etc/adgateway"
+}
+
+func defaultSettingsFile() string { return filepath.Join(dataDir(), settingsName) }
+
+// spelling is a flag that is another way to write a setting.
+type spelling struct{ flag, key, placeholder, doc string }
+
+var commonSpellings = []spelling{
+	{"listen", "http.listen", "HOST:PORT", "address to listen on"},
+	{"log-format", "log.format", "FORMAT", "text or json"},
+	{"log-level", "log.level", "LEVEL", "debug, info, warn or error"},
+}
+
+// settingFlags are the flags of a command that reads settings.
+type settingFlags struct {
+	file      string
+	set       []string
+	spellings []spelling
+	command   *cobra.Command
+	fallback  string // file to read without --config where it exists; empty: none
+	logs      bool   // to a file beside the settings where log.file is not set
+	amend     func(*config.Settings) error
+}
+
+// addTo declares the flags. A spelling without placeholder is a switch.
+func (f *settingFlags) addTo(c *cobra.Command, spellings ...spelling) {
+	f.command, f.spellings = c, spellings
+	flags := c.Flags()
+	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE`")
+	flags.StringArrayVar(&f.set, "set", nil, "set one setting as `KEY=VALUE` (repeatable)")
+	for _, s := range spellings {
+		flags.String(s.flag, "", fmt.Sprintf("%s `%s` (setting %s)", s.doc, s.placeholder, s.key))
+		if s.placeholder == "" {
+			flags.Lookup(s.flag).Usage = fmt.Sprintf("%s (setting %s)", s.doc, s.key)
+			flags.Lookup(s.flag).NoOptDefVal = "true"
+		}
+	}
+}
+
+// path is the file that is read.
+func (f *settingFlags) path() string {
+	if f.file != "" {
+		return f.file
+	}
+	return f.fallback
+}
+
+// source reads the file each time it is called. A file that was there must stay.
+func (f *settingFlags) source() func() (config.Sources, error) {
+	var flags []string
+	for _, s := range f.spellings {
+		if flag := f.command.Flags().Lookup(s.flag); flag.Changed {
+			flags = append(flags, s.key+"="+flag.Value.String())
+		}
+	}
+	needed := f.file != ""
+	return func() (config.Sources, error) {
+		src := config.Sources{Name: f.path(), Environment: os.Environ(), Flags: append(flags, f.set...), Amend: f.amend}
+		if src.Name == "" {
+			return src, nil
+		}
+		text, err := os.ReadFile(src.Name)
+		switch {
+		case err == nil:
+			needed, src.Text = true, text
+		case needed || !errors.Is(err, fs.ErrNotExist):
+			return src, err
+		}
+		return src, nil
+	}
+}
+
+// load reads the settings for a gateway that runs.
+func (f *settingFlags) load() (*config.Live, error) {
+	live, err := config.NewLive(f.source())
+	if err != nil {
+		return nil, fmt.Errorf("settings:\n%w", err)
+	}
+	return live, nil
+}
+
+// places puts what a gateway keeps beside its settings file, where the settings
+// name no other place.
+func (f *settingFlags) places(s *config.Settings) error {
+	dir := filepath.Dir(f.path())
+	for setting, name := range map[*string]string{
+		&s.Auth.Store: "credentials.json",
+		&s.Audit.File: "audit.jsonl",
+	} {
+		if *setting == "" {
+			*setting = filepath.Join(dir, name)
+		}
+	}
+	if f.logs && s.Log.File == "" {
+		s.Log.File = filepath.Join(dir, "logs", "adgateway.log")
+	}
+	return nil
+}
+
+// openLog makes a log that writes to log.file, or to w where that is empty. The
+// closer closes the file.
+func openLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer) {
+	log := logrus.New()
+	tuneLog(log, c)
+	if c.File == "" {
+		log.SetOutput(w)
+		return log, io.NopCloser(nil)
+	}
+	rotating := &lumberjack.Logger{Filename: c.File, MaxSize: c.MaxSize, MaxBackups: c.MaxFiles}
+	log.SetOutput(rotating)
+	return log, rotating
+}
+
+// tuneLog sets what may change while the gateway runs.
+func tuneLog(log *logrus.Logger, c config.Log) {
+	level, err := logrus.ParseLevel(c.Level)
+	if err != nil {
+		level = logrus.InfoLevel
+	}
+	log.SetLevel(level)
+	if c.Format == "json" {
+		log.SetFormatter(&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano})
+	} else {
+		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339})
+	}
+}
+
+// oneLine joins the lines of an error for a log.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -1,0 +1,364 @@
+package winsvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kardianos/service"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeWindows is a service manager: both what kardianos/service speaks to and
+// what we speak to ourselves.
+type fakeWindows struct {
+	service.Service // what is not declared here is not called
+	config          *service.Config
+
+	elevated  bool
+	installed bool
+	found     registered
+	password  string
+	delays    []time.Duration
+	reset     time.Duration
+	source    bool
+	calls     []string
+	states    []State // what Find tells next, after Start and Stop
+
+	fails map[string]error // by call
+}
+
+func (f *fakeWindows) call(name string) error {
+	f.calls = append(f.calls, name)
+	return f.fails[name]
+}
+
+func (f *fakeWindows) Install() error {
+	if err := f.call("Install"); err != nil {
+		return err
+	}
+	if f.installed {
+		return errors.New("service adgateway already exists") // as kardianos/service says it
+	}
+	f.installed, f.source = true, true
+	f.found = registered{
+		CommandLine: commandLine(Registration{Executable: f.config.Executable, Arguments: f.config.Arguments}),
+		Account:     f.config.UserName, Delayed: f.config.Option["DelayedAutoStart"].(bool), State: Stopped,
+	}
+	f.password, _ = f.config.Option["Password"].(string)
+	return nil
+}
+
+func (f *fakeWindows) Uninstall() error {
+	if err := f.call("Uninstall"); err != nil {
+		return err
+	}
+	f.installed, f.source = false, false
+	return nil
+}
+
+func (f *fakeWindows) Start() error {
+	if err := f.call("Start"); err != nil {
+		return err
+	}
+	f.next(Starting, Running)
+	return nil
+}
+
+func (f *fakeWindows) Status() (service.Status, error) {
+	switch {
+	case f.fails["Status"] != nil:
+		return service.StatusUnknown, f.fails["Status"]
+	case !f.installed:
+		return service.StatusUnknown, service.ErrNotInstalled
+	case f.found.State == Running:
+		return service.StatusRunning, nil
+	}
+	return service.StatusStopped, nil
+}
+
+// next says how the state goes on, unless the test has said so.
+func (f *fakeWindows) next(states ...State) {
+	if f.states == nil {
+		f.states = states
+	}
+}
+
+func (f *fakeWindows) Elevated() bool { return f.elevated }
+
+func (f *fakeWindows) Find() (registered, error) {
+	if !f.installed {
+		return registered{}, errNotInstalled
+	}
+	if len(f.states) > 0 {
+		f.found.State, f.states = f.states[0], f.states[1:]
+	}
+	return f.found, f.fails["Find"]
+}
+
+func (f *fakeWindows) Change(line, account, password string) error {
+	if err := f.call("Change"); err != nil {
+		return err
+	}
+	f.found.CommandLine, f.found.Delayed = line, true
+	if account != "" {
+		f.found.Account, f.password = account, password
+	}
+	return nil
+}
+
+func (f *fakeWindows) Recover(delays []time.Duration, reset time.Duration) error {
+	f.delays, f.reset = delays, reset
+	return f.call("Recover")
+}
+
+func (f *fakeWindows) AddEventSource() error {
+	f.source = true
+	return f.call("AddEventSource")
+}
+
+// Stop is that of both interfaces; only ours is called on Windows.
+func (f *fakeWindows) Stop() error {
+	if err := f.call("Stop"); err != nil {
+		return err
+	}
+	f.next(Running, Stopping, Stopped)
+	return nil
+}
+
+const exe = `C:\Program Files\adgateway\adgateway.exe`
+
+func newFake(t *testing.T) (*fakeWindows, *Manager) {
+	t.Helper()
+	f := &fakeWindows{elevated: true, fails: map[string]error{}}
+	return f, &Manager{
+		open:   func(c *service.Config) (service.Service, error) { f.config = c; return f, nil },
+		native: f, poll: time.Millisecond,
+		exists: func(path string) bool { return path == exe },
+	}
+}
+
+func TestInstallRegistersEverything(t *testing.T) {
+	f, m := newFake(t)
+	done, err := m.Install(Registration{Executable: exe, Arguments: []string{"service", "run", "--config", `C:\Program Data\a.yaml`}})
+	require.NoError(t, err)
+	assert.Equal(t, registered{
+		CommandLine: `"C:\Program Files\adgateway\adgateway.exe" service run --config "C:\Program Data\a.yaml"`,
+		Account:     `NT SERVICE\adgateway`, Delayed: true, State: Stopped,
+	}, f.found)
+	assert.Equal(t, []time.Duration{5 * time.Second, 30 * time.Second, time.Minute}, f.delays)
+	assert.Equal(t, 24*time.Hour, f.reset)
+	assert.True(t, f.source)
+	assert.Equal(t, []string{
+		`service adgateway is installed; it runs as NT SERVICE\adgateway (virtual account) and starts with Windows, after other services`,
+		"after a failure Windows starts it again after 5 s, 30 s, 60 s",
+	}, done)
+	assert.Equal(t, description, f.config.Description)
+}
+
+func TestInstallTwiceUpdates(t *testing.T) {
+	f, m := newFake(t)
+	f.installed = true
+	f.found = registered{CommandLine: `C:\old\adgateway.exe service run`, Account: `CORP\web`, State: Running}
+	done, err := m.Install(Registration{Executable: exe})
+	require.NoError(t, err)
+	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Delayed: true, State: Running}, f.found, "the account stays where none is given")
+	assert.Equal(t, []string{"Change", "AddEventSource", "Recover"}, f.calls)
+	assert.Equal(t, []string{
+		"service adgateway was installed already and is updated",
+		`it runs "C:\Program Files\adgateway\adgateway.exe"; before: C:\old\adgateway.exe service run`,
+		"it starts with Windows again, after other services",
+		"it still runs as before: 'adgateway service restart' puts this in force",
+		"after a failure Windows starts it again after 5 s, 30 s, 60 s",
+	}, done)
+
+	done, err = m.Install(Registration{Executable: exe, Account: `CORP\gw$`})
+	require.NoError(t, err)
+	assert.Equal(t, `CORP\gw$`, f.found.Account)
+	assert.Contains(t, done, `it runs as CORP\gw$; before: CORP\web`)
+	_, err = m.Install(Registration{Executable: exe, Account: `CORP\web`})
+	assert.EqualError(t, err, `CORP\web is a user: its password is needed`)
+	_, err = m.Install(Registration{Executable: exe, Account: `CORP\web`, Password: "s3cret"})
+	require.NoError(t, err)
+	assert.Equal(t, "s3cret", f.password)
+	_, err = m.Install(Registration{Executable: exe, Account: `corp\WEB`})
+	require.NoError(t, err, "the same account needs no password")
+	assert.Equal(t, "s3cret", f.password)
+}
+
+func TestInstallRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*fakeWindows)
+		r       Registration
+		says    string
+	}{
+		"not elevated":           {func(f *fakeWindows) { f.elevated = false }, Registration{Executable: exe}, "Run as administrator"},
+		"wrong account":          {nil, Registration{Executable: exe, Account: "gw$"}, `DOMAIN\name$`},
+		"password of a gMSA":     {nil, Registration{Executable: exe, Account: `CORP\gw$`, Password: "x"}, "has no password to give"},
+		"user without password":  {nil, Registration{Executable: exe, Account: `CORP\web`}, "its password is needed"},
+		"executable not there":   {nil, Registration{Executable: `D:\adgateway.exe`}, `D:\adgateway.exe is not there`},
+		"unknown account":        {failing("Install", errnoInvalidAccount), Registration{Executable: exe, Account: `CORP\gw$`}, "Test-ADServiceAccount"},
+		"marked for deletion":    {failing("Install", errnoMarkedForDeletion), Registration{Executable: exe}, "close services.msc"},
+		"marked, when updating":  {func(f *fakeWindows) { f.installed = true; f.fails["Change"] = errnoMarkedForDeletion }, Registration{Executable: exe}, "close services.msc"},
+		"denied":                 {failing("Install", errnoAccessDenied), Registration{Executable: exe}, "Run as administrator"},
+		"recovery cannot be set": {failing("Recover", errnoAccessDenied), Registration{Executable: exe}, "actions after failures"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, m := newFake(t)
+			if c.prepare != nil {
+				c.prepare(f)
+			}
+			_, err := m.Install(c.r)
+			assert.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+func failing(call string, code syscall.Errno) func(*fakeWindows) {
+	return func(f *fakeWindows) { f.fails[call] = fmt.Errorf("deep inside: %w", code) }
+}
+
+func TestControl(t *testing.T) {
+	start := func(m *Manager) error { return m.Start(context.Background()) }
+	stop := func(m *Manager) error { return m.Stop(context.Background()) }
+	restart := func(m *Manager) error { return m.Restart(context.Background()) }
+	uninstall := func(m *Manager) error { return m.Uninstall(context.Background()) }
+	in := func(state State, more ...func(*fakeWindows)) func(*fakeWindows) {
+		return func(f *fakeWindows) {
+			f.installed, f.found = true, registered{CommandLine: exe, State: state}
+			for _, prepare := range more {
+				prepare(f)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		prepare func(*fakeWindows)
+		do      func(*Manager) error
+		calls   []string
+		says    string // of the error; empty: none
+	}{
+		"start":                  {in(Stopped), start, []string{"Start"}, ""},
+		"start, running":         {in(Running), start, nil, ""},
+		"start, not installed":   {func(*fakeWindows) {}, start, nil, "run 'adgateway service install'"},
+		"start without right":    {in(Stopped, failing("Start", errnoLogonFailed)), start, []string{"Start"}, "Log on as a service"},
+		"start, executable gone": {in(Stopped, failing("Start", errnoFileNotFound)), start, []string{"Start"}, "from where it is now"},
+		"it ends while starting": {in(Stopped, func(f *fakeWindows) { f.states = []State{Stopped, Starting, Stopped} }), start, []string{"Start"}, "adgateway config check"},
+		"stop":                   {in(Running), stop, []string{"Stop"}, ""},
+		"stop, stopped":          {in(Stopped), stop, nil, ""},
+		"stop denied":            {in(Running, failing("Stop", errnoAccessDenied)), stop, []string{"Stop"}, "Run as administrator"},
+		"restart":                {in(Running, func(f *fakeWindows) { f.states = []State{Running, Stopping, Stopped, Stopped, Starting, Running} }), restart, []string{"Stop", "Start"}, ""},
+		"uninstall":              {in(Running), uninstall, []string{"Stop", "Uninstall"}, ""},
+		"uninstall, stopped":     {in(Stopped), uninstall, []string{"Uninstall"}, ""},
+		"uninstall, nothing":     {func(*fakeWindows) {}, uninstall, nil, "not installed"},
+		"no answer":              {failing("Status", errnoAccessDenied), start, nil, "gives no answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, m := newFake(t)
+			c.prepare(f)
+			err := c.do(m)
+			assert.Equal(t, c.calls, f.calls)
+			if c.says == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, c.says)
+			}
+		})
+	}
+}
+
+func TestStopGivesUpWithItsContext(t *testing.T) {
+	f, m := newFake(t)
+	f.installed, f.found = true, registered{CommandLine: exe, State: Stopping}
+	f.states = []State{Stopping}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	assert.ErrorContains(t, m.Stop(ctx), "still stopping")
+}
+
+func TestStatusTellsWhatKeepsItFromRunning(t *testing.T) {
+	f, m := newFake(t)
+	state, problems, err := m.Status()
+	require.NoError(t, err)
+	assert.Equal(t, NotInstalled, state)
+	assert.Empty(t, problems)
+
+	f.installed, f.found = true, registered{CommandLine: `"` + exe + `" service run`, Delayed: true, State: Starting}
+	state, problems, err = m.Status()
+	require.NoError(t, err)
+	assert.Equal(t, Starting, state)
+	assert.Empty(t, problems)
+
+	f.found.CommandLine, f.found.Delayed = `D:\gone.exe service run`, false
+	_, problems, err = m.Status()
+	require.NoError(t, err)
+	require.Len(t, problems, 2)
+	assert.Contains(t, problems[0], `D:\gone.exe is not there any more`)
+	assert.Contains(t, problems[1], "does not start with Windows")
+}
+
+func TestElsewhereKardianosDoesAll(t *testing.T) {
+	f, m := newFake(t)
+	m.native = nil
+	done, err := m.Install(Registration{Executable: exe})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"service adgateway is installed"}, done)
+	done, err = m.Install(Registration{Executable: exe})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"service adgateway is updated"}, done)
+	assert.Equal(t, []string{"Install", "Uninstall", "Install"}, f.calls)
+	f.found.State = Running
+	require.NoError(t, m.Stop(t.Context()))
+}
+
+func TestAccounts(t *testing.T) {
+	for _, c := range []struct {
+		text, account string
+		kind          AccountKind
+		fault         string
+	}{
+		{"", DefaultAccount, VirtualAccount, ""},
+		{`nt service\ADGATEWAY`, DefaultAccount, VirtualAccount, ""},
+		{`NT SERVICE\other`, "", "", "another service"},
+		{`CORP\gw$`, `CORP\gw$`, ManagedAccount, ""},
+		{`corp.example\gw$`, `corp.example\gw$`, ManagedAccount, ""},
+		{`gw$`, "", "", "lacks the domain"},
+		{`.\gw$`, "", "", "lacks the domain"},
+		{`CORP\$`, "", "", "lacks the domain"},
+		{`CORP\web`, `CORP\web`, UserAccount, ""},
+		{`.\web`, `.\web`, UserAccount, ""},
+		{`web@corp.example`, `web@corp.example`, UserAccount, ""},
+		{`web`, "", "", "whose account"},
+		{`\web`, "", "", "whose account"},
+		{`CORP\`, "", "", "whose account"},
+		{`web@`, "", "", "whose account"},
+		{`CORP/web`, "", "", "not an account"},
+		{`A\B\C`, "", "", "not an account"},
+		{`LocalSystem`, "LocalSystem", BuiltInAccount, ""},
+		{`NT AUTHORITY\Network Service`, `NT AUTHORITY\NetworkService`, BuiltInAccount, ""},
+	} {
+		account, kind, err := ParseAccount(c.text)
+		if c.fault != "" {
+			assert.ErrorContains(t, err, c.fault, c.text)
+			continue
+		}
+		require.NoError(t, err, c.text)
+		assert.Equal(t, c.account, account)
+		assert.Equal(t, c.kind, kind)
+	}
+}
+
+func TestCommandLines(t *testing.T) {
+	for want, arguments := range map[string][]string{
+		`"` + exe + `"`:                    nil,
+		`"` + exe + `" a "b c" "" "d e\\"`: {"a", "b c", "", `d e\`},
+	} {
+		line := commandLine(Registration{Executable: exe, Arguments: arguments})
+		assert.Equal(t, want, line)
+		assert.Equal(t, exe, executableOf(line))
+	}
+	assert.Equal(t, `C:\a.exe`, executableOf(`C:\a.exe service run`))
+}

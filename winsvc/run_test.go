@@ -1,0 +1,104 @@
+package winsvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kardianos/service"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// events keeps what is told to the system's log.
+type events struct {
+	service.Logger // what is not declared here is not called
+	mu             sync.Mutex
+	lines          []string
+}
+
+func (e *events) add(kind string, v ...any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lines = append(e.lines, kind+": "+fmt.Sprint(v...))
+	return nil
+}
+
+func (e *events) Error(v ...any) error   { return e.add("error", v...) }
+func (e *events) Warning(v ...any) error { return e.add("warning", v...) }
+func (e *events) Info(v ...any) error    { return e.add("info", v...) }
+
+func started(t *testing.T, serve func(context.Context) error) (*handler, *events, chan int) {
+	t.Helper()
+	exits, told := make(chan int, 1), &events{}
+	h := newHandler(t.Context(), func(context.Context) (func(context.Context) error, string, error) {
+		return serve, "It listens.", nil
+	}, func(code int) { exits <- code })
+	h.events = told
+	require.NoError(t, h.Start(nil))
+	return h, told, exits
+}
+
+func TestStartReturnsAndStopWaits(t *testing.T) {
+	finished := false
+	h, told, exits := started(t, func(ctx context.Context) error {
+		<-ctx.Done()
+		finished = true
+		return nil
+	})
+	require.NoError(t, h.Stop(nil))
+	assert.True(t, finished, "stop waits until all is over")
+	assert.Equal(t, []string{"info: It listens.", "info: The service has stopped."}, told.lines)
+	assert.Empty(t, exits)
+}
+
+func TestAnUncleanStopIsToldAndFails(t *testing.T) {
+	cut := errors.New("2 requests were cut off")
+	h, told, exits := started(t, func(ctx context.Context) error { <-ctx.Done(); return cut })
+	assert.Equal(t, cut, h.Stop(nil))
+	assert.Contains(t, told.lines, "warning: The service has stopped: 2 requests were cut off")
+	assert.Empty(t, exits)
+}
+
+func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
+	for name, err := range map[string]error{"error": errors.New("the listener broke"), "no error": nil} {
+		_, told, exits := started(t, func(context.Context) error { return err })
+		select {
+		case code := <-exits:
+			assert.Equal(t, 1, code, name)
+		case <-time.After(10 * time.Second):
+			t.Fatal("the process goes on without serving")
+		}
+		assert.Contains(t, told.lines, fmt.Sprint("error: The service ends because of an error: ", err))
+	}
+}
+
+func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
+	broken := errors.New("settings: broken")
+	h := newHandler(t.Context(), func(context.Context) (func(context.Context) error, string, error) { return nil, "", broken }, nil)
+	told := &events{}
+	h.events = told
+	assert.Equal(t, broken, h.Start(nil))
+	assert.Equal(t, []string{"error: The service cannot start: settings: broken"}, told.lines)
+}
+
+func TestTheContextOfTheCommandEndsItToo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	exits := make(chan int, 1)
+	h := newHandler(ctx, func(context.Context) (func(context.Context) error, string, error) {
+		return func(ctx context.Context) error { <-ctx.Done(); return nil }, "", nil
+	}, func(code int) { exits <- code })
+	h.events = &events{}
+	require.NoError(t, h.Start(nil))
+	cancel()
+	select {
+	case <-h.ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not end")
+	}
+	require.NoError(t, h.Stop(nil))
+	assert.Empty(t, exits, "this is no failure")
+}
