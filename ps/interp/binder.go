@@ -17,6 +17,7 @@ type argument struct {
 	value    any
 	at       *place // of the name, or of the value
 	valueAt  *place
+	param    *param // that the name means, once it is looked up
 }
 
 // indexSet is a set of small numbers: of the parameters that are bound.
@@ -244,6 +245,7 @@ func (inv *invocation) pairNames() error {
 		if err != nil {
 			return err
 		}
+		arg.param = p
 		switch {
 		case p == nil:
 		case p.isSwitch():
@@ -290,9 +292,13 @@ func (inv *invocation) bindNamed() error {
 			left = append(left, *arg)
 			continue
 		}
-		p, err := inv.find(arg.name, arg.at)
-		if err != nil {
-			return err
+		p := arg.param
+		if p == nil {
+			found, err := inv.find(arg.name, arg.at)
+			if err != nil {
+				return err
+			}
+			p = found
 		}
 		if p == nil {
 			left = append(left, *arg)
