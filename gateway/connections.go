@@ -57,6 +57,8 @@ func (s *Server) httpServer() *http.Server {
 		MaxHeaderBytes:    headerLimit,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: c.SendTimeout},
 		ErrorLog:          log.New(serverLog{s.Log}, "", 0),
+
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" is answered like the rest
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -129,7 +131,7 @@ func (c *collector) nearest(name string) string {
 
 func (c *collector) add(p *ops.Param, value any) {
 	before, twice := c.given[p.Name]
-	if twice && plain(before) != plain(value) {
+	if twice && before != value && !alike(p.Kind, before, value) {
 		c.wrong(p.Name, "is given twice with different values")
 		return
 	}
@@ -138,8 +140,16 @@ func (c *collector) add(p *ops.Param, value any) {
 	}
 }
 
-// plain is a value as text, so that true and "true" are the same.
-func plain(value any) string { return fmt.Sprint(value) }
+// alike tells whether two values that were given mean the same to their kind,
+// as true and "True" do.
+func alike(kind schema.Kind, a, b any) bool {
+	if a == "" || b == "" {
+		return false // an empty text has a meaning of its own
+	}
+	first, problem := kind.Decode(a)
+	second, other := kind.Decode(b)
+	return problem == nil && other == nil && reflect.DeepEqual(first.Values, second.Values)
+}
 
 // body reads parameters from a form or a JSON object.
 func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *failure {
@@ -160,8 +170,8 @@ func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *f
 	}
 	encoding := r.Header.Get("Content-Encoding")
 	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	charset := parameters["charset"]
-	if err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && encoding != "identity" {
+	inUTF8 := slices.Contains([]string{"", "utf-8", "utf8"}, strings.ToLower(parameters["charset"]))
+	if err != nil || !inUTF8 || len(r.Header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
 		mediaType = ""
 	}
 	switch mediaType {

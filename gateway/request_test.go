@@ -38,6 +38,12 @@ func TestBinding(t *testing.T) {
 		"no value":                   {query: "City", want: ``},
 		"twice alike in two places":  {query: "City=a", contentType: js, body: `{"city":"a"}`, want: `City:"a"`},
 		"twice, boolean and text":    {query: "PasswordNeverExpired=false", contentType: js, body: `{"PasswordNeverExpired":false}`, want: ``},
+		"twice, in another case":     {query: "PasswordNeverExpired=false&PasswordNeverExpired=False", contentType: js, body: `{"PasswordNeverExpired":false}`, want: ``},
+		"twice, text and boolean":    {query: "City=true", contentType: js, body: `{"City":true}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
+		"twice, text and null":       {query: "City=%3Cnil%3E", contentType: js, body: `{"City":null}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
+		"twice, null":                {contentType: js, body: `{"City":null,"city":null}`, code: schema.InvalidRequest, want: "City must be text, not null"},
+		"twice, text and number":     {query: "City=12", contentType: js, body: `{"City":12}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
+		"twice, empty":               {query: "City=&City=", want: ``},
 		"twice, different":           {query: "City=a", contentType: js, body: `{"city":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice in one object":        {contentType: js, body: `{"city":"a","City":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice, of which one empty":  {query: "City=&City=b", code: schema.InvalidRequest, want: "City is given twice with different values"},
@@ -70,6 +76,7 @@ func TestBinding(t *testing.T) {
 		"empty object":               {contentType: js, body: `{}`, want: ``},
 		"charset":                    {contentType: js + `; charset="UTF-8"`, body: `{"City":"a"}`, want: `City:"a"`},
 		"no body, odd type":          {contentType: "text/xml", want: ``},
+		"charset's other name":       {contentType: js + `; charset=utf8`, body: `{"City":"a"}`, want: `City:"a"`},
 		"other charset":              {contentType: js + "; charset=latin1", body: `{}`, code: schema.UnsupportedMediaType},
 		"no type":                    {body: "City=a", code: schema.UnsupportedMediaType},
 		"multipart":                  {contentType: "multipart/form-data; boundary=x", body: "--x--", code: schema.UnsupportedMediaType},
@@ -121,6 +128,15 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	got := read(t, call(s, "POST", "/api/ADUser/jdoe", "{}", "Content-Type: application/json", "Content-Encoding: gzip"))
 	require.NotNil(t, got.Error)
 	assert.Equal(t, schema.UnsupportedMediaType, got.Error.Code)
+}
+
+func TestAContentTypeGivenTwiceIsRefused(t *testing.T) {
+	r := httptest.NewRequest("POST", "/api/ADUser/jdoe", strings.NewReader("{}"))
+	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	r.Header["Content-Type"] = []string{js, "text/plain"}
+	w := httptest.NewRecorder()
+	newTestServer(t, answering(okResult), nil).Handler().ServeHTTP(w, r)
+	assert.Equal(t, schema.UnsupportedMediaType, read(t, w).Error.Code)
 }
 
 func TestSecretsInTheQueryWhenAllowed(t *testing.T) {

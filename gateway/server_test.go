@@ -377,6 +377,7 @@ func TestWhereCredentialsMayStand(t *testing.T) {
 		"query":                  {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + allToken, false, 400},
 		"query, allowed":         {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + allToken, true, 200},
 		"query, allowed, wrong":  {[]string{"Auth-Token: "}, "?Auth-Token=Bearer+x", true, 401},
+		"query, twice alike":     {[]string{"Auth-Token: "}, "?Auth-Token=Bearer+" + allToken + "&auth-token=Bearer+" + allToken, true, 400},
 		"query and header alike": {[]string{"Auth-Token: " + bearer}, "?Auth-Token=Bearer+" + allToken, true, 200},
 		"none":                   {[]string{"Auth-Token: "}, "", true, 401},
 	} {

@@ -74,9 +74,12 @@ func (h Header) Read(r *http.Request) (Credential, error) {
 		}
 		different = different || len(values) == 1 && !same(values[0])
 	}
-	for _, value := range queryValues(r.URL.RawQuery) {
+	for i, value := range queryValues(r.URL.RawQuery) {
 		if !h.AllowQuery {
 			return Credential{}, badRequest("Auth-Token is not accepted in the query, where it would end up in logs. Send it as a header.")
+		}
+		if i > 0 {
+			return Credential{}, badRequest("Auth-Token is given twice in the query. Send one credential.")
 		}
 		different = different || !same(value)
 	}
