@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -85,7 +86,7 @@ func (n *notes) given(c *gin.Context) func(p *ops.Param) (string, bool) {
 			return value, has && p.Path != ""
 		}
 		value, has := n.evidence.given[p.Name]
-		return plain(value), has
+		return fmt.Sprint(value), has
 	}
 }
 
@@ -93,7 +94,7 @@ func (n *notes) given(c *gin.Context) func(p *ops.Param) (string, bool) {
 // what it is about.
 func (s *Server) auditCall(c *gin.Context, op *ops.Operation, value func(p *ops.Param) (string, bool)) audit.Call {
 	n := note(c)
-	call := audit.Call{RequestID: n.id, Who: n.evidence.who, From: c.ClientIP(), Operation: op.ID, Parameters: map[string]string{}}
+	call := audit.Call{RequestID: n.id, Who: n.evidence.who, From: auth.Client(c.Request).String(), Operation: op.ID, Parameters: map[string]string{}}
 	for i := range op.Params {
 		p := &op.Params[i]
 		text, has := value(p)

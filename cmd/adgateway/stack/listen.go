@@ -110,9 +110,9 @@ func (c *certificate) checks() []gateway.Check {
 	return []gateway.Check{{Name: "certificate", OK: ok, Reason: reason}}
 }
 
-// CertificateExpires is when the server's certificate ends, for metrics; the
+// certificateExpires is when the server's certificate ends, for metrics; the
 // zero time where nothing is encrypted.
-func (s *Stack) CertificateExpires() time.Time {
+func (s *Stack) certificateExpires() time.Time {
 	if s.certificate == nil {
 		return time.Time{}
 	}

@@ -75,6 +75,7 @@ type state struct {
 	lanes   []laneState
 	servers []serverState
 	checks  []gateway.Check
+	expires time.Time // of the certificate
 }
 
 type laneState struct {
@@ -89,7 +90,7 @@ type serverState struct {
 }
 
 func (c *collector) state() *state {
-	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.ready(context.Background())}
+	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.ready(context.Background()), expires: c.stack.certificateExpires()}
 	for lane, stats := range c.stack.Pool.Stats() {
 		s.lanes = append(s.lanes, laneState{string(lane), stats, c.stack.meters[lane].Stats()})
 	}
@@ -167,6 +168,13 @@ var metrics = []metric{
 		func(s *state, put emit) {
 			for _, check := range s.checks {
 				put(yes(check.OK), check.Name)
+			}
+		}},
+
+	{"adgateway_certificate_expires_timestamp_seconds", "When the server's certificate ends. Without TLS there is none.", gauge, nil,
+		func(s *state, put emit) {
+			if !s.expires.IsZero() {
+				put(number(s.expires.Unix()))
 			}
 		}},
 
