@@ -150,9 +150,9 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		return -1
 	}
 	for _, lane := range []string{"directory", "dns"} {
-		assert.EqualValues(t, 1, number("adgateway_session_starts_total", lane))
+		assert.GreaterOrEqual(t, number("adgateway_session_starts_total", lane), 1.0, "a second one when requests met")
 		assert.EqualValues(t, 0, number("adgateway_sessions", lane, "busy"))
-		assert.EqualValues(t, 1, number("adgateway_sessions", lane, "idle"))
+		assert.GreaterOrEqual(t, number("adgateway_sessions", lane, "idle"), 1.0)
 		assert.EqualValues(t, 0, number("adgateway_session_kills_total", "timeout", lane))
 		assert.GreaterOrEqual(t, number("adgateway_script_runs_total", lane, "ok"), 1.0)
 		assert.GreaterOrEqual(t, number("adgateway_script_wait_seconds", lane), 1.0)
