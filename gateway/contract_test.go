@@ -343,7 +343,8 @@ func TestAValueOfThePathMayBeRepeatedByName(t *testing.T) {
 	runner = answering(okResult, "["+sample(schema.ReverseZone)+"]")
 	s = newTestServer(t, runner, nil)
 	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
-	got = read(t, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", ""))
+	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code, "the same zone in other words")
+	got = read(t, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=11.in-addr.arpa", ""))
 	onlyField(t, got, "NetworkIDOrZoneName")
 }
 
