@@ -3,7 +3,12 @@ package test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,19 +39,26 @@ var faultStatus = map[string][3]int{
 	"Wait-GatewayAfterStep": {504, 504, 504}, "Wait-GatewayForever": {504, 504, 504}, "Wait-GatewayInsideFrame": {504, 504, 504},
 }
 
+// carried are the answers of a process that are those to the request itself.
+var carried = []string{"late", "noise", "drip", "stderr-flood"}
+
 // A process that fails in any way while it serves a read, a write or a list
-// gives a documented status in time; the next request is served, and nothing
-// is left.
+// gives a documented status in time; no answer reaches another request, the
+// next request is served, and nothing is left: no process, no goroutine, no
+// memory.
 func TestEveryFaultOfAProcess(t *testing.T) {
-	before := goleak.IgnoreCurrent()
+	before, memory := goleak.IgnoreCurrent(), heap()
 	names := remote.RequestFaults()
 	var switches []string
 	for i, name := range names {
 		switches = append(switches, fmt.Sprintf("%s@fault%02dx", name, i))
 	}
+	p := &processes{faults: func() string { return strings.Join(switches, ",") }, maxOutput: 8 << 20}
 	t.Run("faults", func(t *testing.T) {
-		p := &processes{faults: func() string { return strings.Join(switches, ",") }}
+		const limit = time.Second
 		s := p.system(t, "http.readTimeout=1s", "http.writeTimeout=1s", "http.listTimeout=1s")
+		var over overshoot
+		n := &nonces{}
 		for i, name := range names {
 			marker := fmt.Sprintf("fault%02dx", i)
 			want, ok := faultStatus[name]
@@ -54,21 +66,149 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 				want = [3]int{502, 502, 502}
 			}
 			for kind, c := range []call{
-				{method: http.MethodGet, path: "/api/ADUser/" + marker + "/Details"},
-				{method: http.MethodDelete, path: "/api/ADUser/" + marker},
-				{method: http.MethodGet, path: "/api/ADUser/ListUsers?OUPath=OU=" + marker + ",DC=corp,DC=example"},
+				{method: http.MethodGet, path: "/api/ADUser/%s/Details"},
+				{method: http.MethodDelete, path: "/api/ADUser/%s"},
+				{method: http.MethodGet, path: "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
 			} {
 				t.Run(name+"/"+[]string{"read", "write", "list"}[kind], func(t *testing.T) {
 					s := s.in(t)
+					beside, value := make(chan answer, 1), n.next()
+					go func() { beside <- s.get("/api/ADUser/" + value + "/Details") }()
+					nonce := n.next()
+					c.path = fmt.Sprintf(c.path, marker+nonce)
 					start := time.Now()
 					a := s.do(c)
-					assert.Less(t, time.Since(start), faultLimit)
+					took := time.Since(start)
+					assert.Less(t, took, faultLimit)
+					if want[kind] == http.StatusGatewayTimeout {
+						over.note(t.Name(), took-limit)
+					}
 					assert.Equal(t, want[kind], a.status, "%.300s", a.body)
-					next := s.get("/api/ADUser/aschmidt/Details")
-					require.Equal(t, http.StatusOK, next.status, "%s", next.body)
+					n.only(t, nonce, a.body)
+					if slices.Contains(carried, name) {
+						assert.Contains(t, string(a.body), nonce, "the answer is that of the request")
+					}
+					other := <-beside
+					assert.Equal(t, http.StatusNotFound, other.status, "%s", other.body)
+					assert.Contains(t, string(other.body), value)
+					n.only(t, value, other.body)
+					require.Equal(t, http.StatusOK, s.get("/api/ADUser/mmueller/Details").status, "the next request")
+					s.describe("aschmidt", n.next())
+					if name == "grandchild" {
+						p.onlySessionsRun(t)
+					}
 				})
 			}
 		}
+		t.Logf("longest over the deadline: %s (%s)", over.longest.Round(time.Millisecond), over.of)
+		p.onlySessionsRun(t)
 	})
+	assert.Eventually(t, func() bool { return len(p.running()) == 0 }, faultLimit, 10*time.Millisecond, "processes are left: %v", p.running())
 	noGoroutineIsLeft(t, before)
+	assert.Less(t, heap(), memory+maxGrowth, "bytes of memory are left")
+}
+
+// maxGrowth is what a test of many requests may leave on the heap: caches.
+const maxGrowth = 24 << 20
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// nonces give every request a value of its own.
+type nonces struct{ last atomic.Int64 }
+
+var nonceForm = regexp.MustCompile(`nonce[0-9]{6}`)
+
+func (n *nonces) next() string { return fmt.Sprintf("nonce%06d", n.last.Add(1)) }
+
+// only holds that no other request's value is in an answer.
+func (*nonces) only(t *testing.T, nonce string, body []byte) {
+	t.Helper()
+	for _, found := range nonceForm.FindAllString(string(body), -1) {
+		assert.Equal(t, nonce, found, "an answer to another request: %.300s", body)
+	}
+}
+
+// describe changes a user's description to a text that the answer must tell.
+func (s *system) describe(user, text string) {
+	s.t.Helper()
+	a := s.do(call{method: http.MethodPut, path: "/api/ADUser/" + user, params: map[string]any{"Description": text}})
+	require.Equal(s.t, http.StatusOK, a.status, "%s", a.body)
+	require.Len(s.t, a.envelope.Result, 1)
+	assert.Equal(s.t, text, a.envelope.Result[0]["description"])
+}
+
+// overshoot is the longest time that an answer came after its deadline.
+type overshoot struct {
+	longest time.Duration
+	of      string
+}
+
+func (o *overshoot) note(name string, over time.Duration) {
+	if o.of == "" || over > o.longest {
+		o.longest, o.of = over, name
+	}
+}
+
+// While sessions cannot be started, requests are told at once and /readyz tells
+// why to those who may know; as soon as they can, all is well again by itself.
+func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	var faults sync.WaitGroup // they wait more than they work
+	for fault, c := range map[string]struct{ reason, timeout string }{
+		"exit-at-start": {"PowerShell did not get ready", "60s"},
+		"no-module":     {"ActiveDirectory", "60s"},
+		"language-mode": {"ConstrainedLanguage", "60s"},
+		"swallow-line":  {"the first data line did not arrive", "6s"}, // told by time alone
+	} {
+		faults.Go(func() {
+			t.Run(fault, func(t *testing.T) {
+				var broken atomic.Bool
+				broken.Store(true)
+				p := &processes{faults: func() string {
+					if broken.Load() {
+						return fault
+					}
+					return ""
+				}}
+				s := p.system(t, "pool.startTimeout="+c.timeout)
+				a := s.get("/api/ADUser/aschmidt/Details")
+				require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.body)
+				assert.Equal(t, "unavailable", a.envelope.Error.Code)
+				assert.NotEmpty(t, a.header.Get("Retry-After"))
+				s.notReady(c.reason)
+
+				broken.Store(false)
+				assert.Eventually(t, func() bool { return s.get("/api/ADUser/aschmidt/Details").status == http.StatusOK }, patience, 50*time.Millisecond)
+				assert.Eventually(t, func() bool { return s.get("/readyz").status == http.StatusOK }, patience, 50*time.Millisecond)
+			})
+		})
+	}
+	faults.Wait()
+	noGoroutineIsLeft(t, before)
+}
+
+// notReady holds that /readyz says why no session of the directory starts, and
+// only to those who may know.
+func (s *system) notReady(reason string) {
+	s.t.Helper()
+	for token, tells := range map[string]bool{allToken: true, readToken: false, "none": false} {
+		a := s.do(call{method: http.MethodGet, path: "/readyz", token: token})
+		assert.Equal(s.t, http.StatusServiceUnavailable, a.status)
+		for _, check := range a.envelope.Result {
+			if check["name"] != "directorySessions" {
+				continue
+			}
+			assert.Equal(s.t, false, check["ok"])
+			if tells {
+				assert.Contains(s.t, check["reason"], reason)
+			} else {
+				assert.NotContains(s.t, check, "reason")
+			}
+		}
+	}
 }

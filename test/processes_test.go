@@ -1,13 +1,17 @@
 package test
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"adgateway/gateway/ops"
+	"adgateway/ps/session"
 	"adgateway/ps/sim"
 	"adgateway/ps/sim/remote"
 
@@ -30,6 +34,9 @@ func TestMain(m *testing.M) {
 type processes struct {
 	server *remote.Server
 	faults func() string // of the next process; nil: none
+	// maxOutput of a request, in bytes; 0: the session's default
+	maxOutput int64
+	mark      string // value of engineVariable: these processes' and what they start
 }
 
 // system is a new system on processes. overrides are settings.
@@ -37,6 +44,7 @@ func (p *processes) system(t testing.TB, overrides ...string) *system {
 	t.Helper()
 	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
 	require.NoError(t, err)
+	p.mark = rand.Text()
 	modules, culture := world.Modules()
 	p.server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sim.Declarations(), Culture: culture})
 	require.NoError(t, err)
@@ -44,13 +52,33 @@ func (p *processes) system(t testing.TB, overrides ...string) *system {
 		assert.Eventually(t, func() bool { return p.server.Connections() == 0 }, patience, time.Millisecond, "processes are left")
 		assert.NoError(t, p.server.Close())
 	})
-	return newSystemOn(t, world, &remote.Starter{Server: p.server, Env: func() []string {
-		env := []string{engineVariable + "=1", "GORACE=atexit_sleep_ms=0"}
+	return newSystemOf(t, world, session.Config{MaxOutput: p.maxOutput, Starter: &remote.Starter{Server: p.server, Env: func() []string {
+		env := []string{engineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
 		if p.faults != nil {
 			env = append(env, remote.FaultVariable+"="+p.faults())
 		}
 		return env
-	}}, overrides...)
+	}}}, overrides...)
+}
+
+// running are the ids of the processes that were started, by what they left
+// running, too. Where the system does not tell, there are none.
+func (p *processes) running() []string {
+	var pids []string
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well-formed
+	for _, path := range environments {
+		text, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(text, []byte(engineVariable+"="+p.mark+"\x00")) {
+			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return pids
+}
+
+// onlySessionsRun waits until no process is left but those of sessions.
+func (p *processes) onlySessionsRun(t *testing.T) {
+	t.Helper()
+	assert.Eventually(t, func() bool { return len(p.running()) <= p.server.Connections() }, faultLimit, 10*time.Millisecond)
 }
 
 // Every good call of the contract is answered by processes as it is in this one.

@@ -72,6 +72,12 @@ func newSystem(t testing.TB, world sim.Options, overrides ...string) *system {
 // newSystemOn is newSystem with a world and what starts its sessions.
 func newSystemOn(t testing.TB, w *sim.World, starter session.Starter, overrides ...string) *system {
 	t.Helper()
+	return newSystemOf(t, w, session.Config{Starter: starter}, overrides...)
+}
+
+// newSystemOf is newSystemOn with all that is said of sessions.
+func newSystemOf(t testing.TB, w *sim.World, sessions session.Config, overrides ...string) *system {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	settings, err := config.Load("", nil, overrides)
@@ -82,7 +88,7 @@ func newSystemOn(t testing.TB, w *sim.World, starter session.Starter, overrides 
 	log.SetFormatter(&logrus.JSONFormatter{})
 	built, err := stack.New(ctx, stack.Options{
 		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
+		Session: func(ps.Lane) session.Config { return sessions },
 		Dial:    w.Dial,
 	})
 	require.NoError(t, err)
