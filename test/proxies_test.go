@@ -1,0 +1,125 @@
+package test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+	"adgateway/ps/session"
+	"adgateway/ps/sim"
+	"adgateway/ps/sim/proxies"
+	"adgateway/ps/sim/proxies/twin"
+	"adgateway/ps/sim/remote"
+	"adgateway/scripts"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// stillClock keeps what is written the same in two worlds.
+func stillClock() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// stillWorld is the built-in domain at one moment.
+func stillWorld(t testing.TB) *sim.World {
+	t.Helper()
+	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1, Clock: stillClock})
+	require.NoError(t, err)
+	return world
+}
+
+// serverOf lets processes reach a world.
+func serverOf(t testing.TB, world *sim.World) *remote.Server {
+	t.Helper()
+	modules, culture := world.Modules()
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sim.Declarations(), Culture: culture})
+	require.NoError(t, err)
+	t.Cleanup(func() { // after the sessions have been closed
+		assert.Eventually(t, func() bool { return server.Connections() == 0 }, patience, time.Millisecond, "connections are left")
+		assert.NoError(t, server.Close())
+	})
+	return server
+}
+
+func described(t testing.TB) []ps.Script {
+	t.Helper()
+	all, err := scripts.Describe()
+	require.NoError(t, err)
+	return all
+}
+
+// Every good call of the contract, and one that finds nothing, is answered
+// through the functions for a real PowerShell as it is by the cmdlets, field by
+// field, and leaves the same behind.
+func TestContractThroughProxies(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	t.Run("calls", func(t *testing.T) {
+		modules, err := proxies.Modules(described(t))
+		require.NoError(t, err)
+		sameAnswers(t, func(t testing.TB, world *sim.World) session.Starter {
+			return &twin.Starter{Server: serverOf(t, world), Modules: modules}
+		})
+	})
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, ignore, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // ends by itself
+}
+
+// sameAnswers holds a system whose sessions are started so against the sandbox.
+func sameAnswers(t *testing.T, start func(testing.TB, *sim.World) session.Starter) {
+	world := stillWorld(t)
+	theirs := newSystemOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
+	world = stillWorld(t)
+	ours := newSystemOn(t, world, world.Starter(), "pool.directorySessions=1", "pool.dnsSessions=1")
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			a, b := theirs.in(t), ours.in(t)
+			calls := []call{callOf(op, samples[op.ID].params)}
+			if first, needed := before[op.ID]; needed {
+				calls = append([]call{first}, calls...)
+			} else {
+				missing := samples[op.ID].params
+				calls = append(calls, callOf(op, absent(op, missing)))
+			}
+			if undo := samples[op.ID].undo; undo.path != "" {
+				calls = append(calls, undo)
+			}
+			for _, c := range calls {
+				theirs, ours := a.do(c), b.do(c)
+				assert.Equal(t, ours.status, theirs.status, "%s %s: %s", c.method, c.path, theirs.body)
+				assert.Equal(t, comparable(t, ours), comparable(t, theirs), "%s %s", c.method, c.path)
+			}
+			assert.Empty(t, b.snapshot().Compare(a.snapshot()), "what is left differs")
+		})
+	}
+}
+
+// absent are parameters of a good call with names that nothing has.
+func absent(op *ops.Operation, good map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range good {
+		out[name] = value
+	}
+	for _, p := range op.Params {
+		if _, given := out[p.Name]; given && p.Path != "" {
+			out[p.Name] = "no-such-thing"
+		}
+	}
+	return out
+}
+
+// comparable is an answer without what no two have alike.
+func comparable(t *testing.T, a answer) any {
+	t.Helper()
+	var body map[string]any
+	require.NoError(t, json.Unmarshal(a.body, &body), "%s", a.body)
+	if failure, ok := body["error"].(map[string]any); ok {
+		delete(failure, "requestId")
+	}
+	if a.status >= http.StatusInternalServerError {
+		t.Errorf("%s", a.body)
+	}
+	return body
+}
