@@ -163,7 +163,7 @@ func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) 
 		return errors.Join(err, closeLog.Close())
 	}
 	s := &server{live: live, log: log, closeLog: closeLog, backend: backend{
-		name: engine.name, starter: starter, dial: world.Dial, auth: authenticator, certificates: authenticator, end: end,
+		name: engine.name, starter: starter, dial: world.Dial, auth: authenticator, end: end,
 	}}
 	if err := s.open(ctx); err != nil {
 		return errors.Join(err, closeLog.Close())

@@ -60,14 +60,13 @@ func serveCommand() *cobra.Command {
 
 // backend is what a gateway runs on: PowerShell, or the sandbox.
 type backend struct {
-	name         string // for X-Engine
-	starter      session.Starter
-	dial         servers.Dial // nil: the network
-	auth         auth.Authenticator
-	certificates gateway.Certificates   // callers by client certificate; nil: none
-	checks       func() []gateway.Check // more lines of /readyz; nil: none
-	follow       func(context.Context)  // runs beside the gateway until its context is done; nil: nothing
-	end          func() error           // after the last session; nil: nothing
+	name    string // for X-Engine
+	starter session.Starter
+	dial    servers.Dial // nil: the network
+	auth    auth.Authenticator
+	checks  func() []gateway.Check // more lines of /readyz; nil: none
+	follow  func(context.Context)  // runs beside the gateway until its context is done; nil: nothing
+	end     func() error           // after the last session; nil: nothing
 }
 
 // server is a gateway that listens and is about to serve.
@@ -190,8 +189,7 @@ func (s *server) open(ctx context.Context) error {
 			Session: func(ps.Lane) session.Config { return session.Config{Starter: s.backend.starter} },
 			Dial:    s.backend.dial,
 			Checks:  s.checks,
-
-			Certificates: s.backend.certificates, Store: host.Certificates(),
+			Store:   host.Certificates(),
 		})
 		if err != nil {
 			err = errors.Join(err, listener.Close())
@@ -255,6 +253,7 @@ func (s *server) reloadOnSignal(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hangup:
+			s.stack.RefreshCertificate()
 			s.reloaded(s.live.Reload())
 		}
 	}

@@ -96,7 +96,7 @@ func TestTLSFromSettingsToTheClient(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s, err := stack.New(ctx, stack.Options{
-		Settings: settings, Auth: static, Certificates: static, Log: log, Engine: "sandbox", Dial: world.Dial,
+		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: world.Dial,
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: world.Starter()} },
 	})
 	require.NoError(t, err)

@@ -28,7 +28,7 @@ import (
 // be given.
 type Options struct {
 	Settings *config.Settings
-	Auth     auth.Authenticator
+	Auth     auth.Authenticator // asked for client certificates, too, where it knows any
 	Log      *logrus.Logger
 	Engine   string // "sandbox" or "powershell"
 	Version  gateway.Version
@@ -37,8 +37,7 @@ type Options struct {
 	Session func(ps.Lane) session.Config
 	Dial    servers.Dial // probes servers; nil: the network
 
-	Certificates gateway.Certificates // callers by client certificate; nil: none
-	Store        tlscert.Store        // of certificates; nil: this system has none
+	Store tlscert.Store // of certificates; nil: this system has none
 
 	Collectors []prometheus.Collector // told at /metrics besides the stack's own
 	// Checks are more lines of /readyz; nil: none.
@@ -136,12 +135,13 @@ func started(s *session.Session, err error) (pool.Session, error) {
 }
 
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
+	certificates, _ := o.Auth.(gateway.Certificates) // nil: client certificates name nobody
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, Scripts: described, Auth: o.Auth, Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready:   s.ready,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
-		Certificates: o.Certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
+		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
 }
 
