@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"adgateway/ps"
 	"adgateway/ps/cmdlets"
@@ -16,8 +17,13 @@ import (
 // the two modules it calls, through the preludes too. The error joins every
 // fault found: text outside the grammar, a script without a param block, a call
 // of an unknown command, and a call whose arguments do not fit what it calls in
-// every Windows Server version that is documented.
-func Describe() ([]ps.Script, error) {
+// every Windows Server version that is documented. The scripts are part of the
+// program, so all calls give the same: it must not be changed.
+func Describe() ([]ps.Script, error) { return described() }
+
+var described = sync.OnceValues(describeAll)
+
+func describeAll() ([]ps.Script, error) {
 	var described []ps.Script
 	var faults []error
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {

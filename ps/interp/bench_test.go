@@ -57,7 +57,7 @@ func BenchmarkCompilePrelude(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := NewEngine(Options{}).compile("prelude.ps1", text); err != nil {
+		if _, err := compileText("prelude.ps1", text, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -97,19 +97,16 @@ func BenchmarkCheckLargest(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadLargest loads both as a session does at its start: parsed and
-// compiled anew, the prelude run, the script defined. What it costs to run is
-// BenchmarkRequest.
+// BenchmarkLoadLargest loads both: parsed and compiled anew. What it costs to run
+// is BenchmarkRequest.
 func BenchmarkLoadLargest(b *testing.B) {
 	prelude, script := largest()
 	b.SetBytes(int64(len(prelude.Text) + len(script.Text)))
 	for b.Loop() {
-		s := NewEngine(Options{}).NewSession(Console{})
-		if err := s.Run(b.Context(), prelude.Name, prelude.Text, Streams{}); err != nil {
-			b.Fatal(err)
-		}
-		if err := s.SetFunction("Invoke-Largest", script.Text); err != nil {
-			b.Fatal(err)
+		for _, source := range []Source{prelude, script} {
+			if _, err := compileText(source.Name, source.Text, nil); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

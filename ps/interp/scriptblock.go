@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"sync"
+
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
 )
@@ -96,46 +98,80 @@ func parseRecord(err error) error {
 	return dotnet.NewError(outer, first.ID, dotnet.NotSpecified, nil)
 }
 
-// compileCacheBytes bounds the texts kept compiled.
-const compileCacheBytes = 16 << 20
+// codeCache keeps texts compiled, for all engines of the process: what a text
+// becomes depends on nothing but the aliases it may use.
+type codeCache struct {
+	mu    sync.Mutex
+	codes map[codeKey]*blockCode
+	bytes int // of the texts
+}
+
+type codeKey struct {
+	name, text string
+	aliases    string // that the text may use, as one text
+}
+
+// codeCacheBytes bounds the texts kept compiled.
+const codeCacheBytes = 16 << 20
+
+var compiled = codeCache{codes: map[codeKey]*blockCode{}}
+
+func (c *codeCache) get(key codeKey) *blockCode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.codes[key]
+}
+
+func (c *codeCache) put(key codeKey, code *blockCode) {
+	size := len(key.name) + len(key.text)
+	if size > codeCacheBytes/4 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bytes+size > codeCacheBytes {
+		clear(c.codes)
+		c.bytes = 0
+	}
+	if _, known := c.codes[key]; !known {
+		c.codes[key] = code
+		c.bytes += size
+	}
+}
 
 // compile parses and compiles a text, or finds it compiled before.
 func (e *Engine) compile(name, text string) (*blockCode, error) {
-	return e.compileWith(nil, name+"\x00"+text, name, text)
+	return compileCached(codeKey{name: name, text: text}, nil)
 }
 
 // compileLine is compile for a line of the host's input: its own text may use
 // the aliases of the options, what it calls may not.
 func (e *Engine) compileLine(text string) (*blockCode, error) {
-	return e.compileWith(e.opts.Aliases, "\x00\x00"+text, "", text)
+	return compileCached(codeKey{text: text, aliases: e.aliases}, e.opts.Aliases)
 }
 
-// compileWith does both; key is the text's name in the cache.
-func (e *Engine) compileWith(aliases map[string]string, key, name, text string) (*blockCode, error) {
-	e.mu.Lock()
-	code, ok := e.cache[key]
-	e.mu.Unlock()
-	if ok {
+func compileCached(key codeKey, aliases map[string]string) (*blockCode, error) {
+	if code := compiled.get(key); code != nil {
 		return code, nil
 	}
+	code, err := compileText(key.name, key.text, aliases)
+	if err != nil {
+		return nil, err
+	}
+	compiled.put(key, code)
+	return code, nil
+}
+
+// compileText parses and compiles a text.
+func compileText(name, text string, aliases map[string]string) (*blockCode, error) {
 	script, errs := syntax.Parse(name, text)
 	if len(errs) > 0 {
 		return nil, &ParseError{Errors: errs}
 	}
 	c := &compiler{src: script.Source, aliases: aliases}
-	code = c.scriptBlock(script.Block, nil, "")
+	code := c.scriptBlock(script.Block, nil, "")
 	if len(c.faults) > 0 {
 		return nil, &ParseError{Errors: c.faults}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.bytes+len(key) > compileCacheBytes {
-		clear(e.cache)
-		e.bytes = 0
-	}
-	if len(key) <= compileCacheBytes/4 {
-		e.cache[key] = code
-		e.bytes += len(key)
 	}
 	return code, nil
 }

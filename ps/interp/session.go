@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -18,9 +19,7 @@ type Engine struct {
 	modules map[string]*Module // by name in lower case
 	sigs    sync.Map           // *Command -> *signature
 
-	mu    sync.Mutex
-	cache map[string]*blockCode // texts compiled before
-	bytes int                   // in cache
+	aliases string // of the options, as one text
 }
 
 // NewEngine makes an engine. The modules must not be changed afterwards.
@@ -32,7 +31,7 @@ func NewEngine(o Options) *Engine {
 	if o.Version == "" {
 		o.Version = "7.4.0"
 	}
-	e := &Engine{opts: o, modules: map[string]*Module{}, cache: map[string]*blockCode{}}
+	e := &Engine{opts: o, modules: map[string]*Module{}, aliases: fmt.Sprint(o.Aliases)}
 	for _, m := range o.Modules {
 		e.modules[lower(m.Name)] = m
 	}

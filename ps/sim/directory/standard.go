@@ -2,7 +2,9 @@ package directory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"adgateway/ps/sim/data"
 	"adgateway/ps/sim/ldif"
@@ -33,6 +35,16 @@ func StandardRecords(name string) ([]ldif.Record, error) {
 
 // BuiltIn opens the domain corp.example, with layers on top of it.
 func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
+	builtIn, err := builtInLayers()
+	if err != nil {
+		return nil, err
+	}
+	return Open(opts, slices.Concat(builtIn, layers)...)
+}
+
+// builtInLayers are the records of the built-in domain, read once: Open does not
+// change them.
+var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
 	standard, err := StandardRecords("corp.example")
 	if err != nil {
 		return nil, err
@@ -42,8 +54,5 @@ func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 		return nil, err
 	}
 	corp, err := ldif.Parse("corp.example.ldif", b)
-	if err != nil {
-		return nil, err
-	}
-	return Open(opts, append([][]ldif.Record{standard, corp}, layers...)...)
-}
+	return [][]ldif.Record{standard, corp}, err
+})
