@@ -16,10 +16,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -118,15 +118,11 @@ func printable(name string) string {
 // nearest is the parameter whose name looks most like a name; empty when the
 // operation has none.
 func (c *collector) nearest(name string) string {
-	const longest = 64
-	folded := ops.Fold(name[:min(len(name), longest)])
-	best, bestDistance := "", math.MaxInt
-	for _, p := range c.op.Params {
-		if d := levenshtein.ComputeDistance(folded, ops.Fold(p.Name)); d < bestDistance {
-			best, bestDistance = p.Name, d
-		}
+	known := make([]string, len(c.op.Params))
+	for i, p := range c.op.Params {
+		known[i] = p.Name
 	}
-	return best
+	return nearest.Of(name, known, math.MaxInt)
 }
 
 func (c *collector) add(p *ops.Param, value any) {

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"adgateway/gateway/nearest"
 )
 
 // Scope is a right that a token may have. Every operation asks for one.
@@ -71,7 +71,7 @@ func ParseScopes(names []string) ([]Scope, error) {
 	for _, name := range names {
 		scope := Scope(strings.TrimSpace(name))
 		if !slices.Contains(Scopes(), scope) {
-			unknown = append(unknown, fmt.Sprintf("%q%s", name, nearest(name)))
+			unknown = append(unknown, fmt.Sprintf("%q%s", name, meant(name)))
 			continue
 		}
 		if !slices.Contains(scopes, scope) {
@@ -84,15 +84,13 @@ func ParseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
-// nearest suggests the scope that a mistyped one most likely means.
-func nearest(name string) string {
-	const longest = 64
-	best, distance := Scope(""), len(name)/2+1
-	for _, scope := range Scopes() {
-		if d := levenshtein.ComputeDistance(strings.ToLower(name[:min(len(name), longest)]), string(scope)); d < distance {
-			best, distance = scope, d
-		}
+// meant suggests the scope that a mistyped one most likely means.
+func meant(name string) string {
+	known := make([]string, len(Scopes()))
+	for i, scope := range Scopes() {
+		known[i] = string(scope)
 	}
+	best := nearest.Of(name, known, len(name)/2+1)
 	if best == "" {
 		return ""
 	}

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"adgateway/gateway/nearest"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -117,7 +118,7 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 		} else if r.leads(key + ".") {
 			r.mapping(key+".", value)
 		} else {
-			r.fault(name.Line, "unknown setting %s%s", key, r.nearest(key))
+			r.fault(name.Line, "unknown setting %s%s", key, r.meant(key))
 		}
 	}
 }
@@ -156,7 +157,7 @@ func (r *reader) environment(variables []string) {
 		}
 		row, known := rows[name]
 		if !known {
-			r.faults = append(r.faults, fmt.Errorf("environment: %s is the variable of no setting%s", name, nearest(name, names)))
+			r.faults = append(r.faults, fmt.Errorf("environment: %s is the variable of no setting%s", name, meant(name, names)))
 			continue
 		}
 		r.setText(row, value, FromEnvironment, "environment: "+name)
@@ -170,7 +171,7 @@ func (r *reader) flag(text string) {
 	case !ok:
 		r.faults = append(r.faults, fmt.Errorf("--set %s: write key=value", text))
 	case !known:
-		r.faults = append(r.faults, fmt.Errorf("--set %s: unknown setting%s", key, r.nearest(key)))
+		r.faults = append(r.faults, fmt.Errorf("--set %s: unknown setting%s", key, r.meant(key)))
 	default:
 		r.setText(row, value, FromFlag, "--set "+key)
 	}
@@ -204,24 +205,19 @@ func (r *reader) leads(prefix string) bool {
 	return false
 }
 
-// nearest suggests the key that a mistyped one most likely means.
-func (r *reader) nearest(key string) string {
+// meant suggests the key that a mistyped one most likely means.
+func (r *reader) meant(key string) string {
 	var keys []string
 	for _, row := range Rows() {
 		keys = append(keys, row.Key)
 	}
-	return nearest(key, keys)
+	return meant(key, keys)
 }
 
-// nearest suggests the name that a mistyped one most likely means; nothing when
+// meant suggests the name that a mistyped one most likely means; nothing when
 // all are far away.
-func nearest(mistyped string, names []string) string {
-	best, distance := "", len(mistyped)/3+2
-	for _, name := range names {
-		if d := levenshtein.ComputeDistance(strings.ToLower(mistyped), strings.ToLower(name)); d < distance {
-			best, distance = name, d
-		}
-	}
+func meant(mistyped string, names []string) string {
+	best := nearest.Of(mistyped, names, len(mistyped)/3+2)
 	if best == "" {
 		return ""
 	}

@@ -44,6 +44,8 @@ type Options struct {
 	Checks func() []gateway.Check
 }
 
+var _ gateway.Certificates = (*auth.Store)(nil)
+
 // Stack is a running gateway without its listener.
 type Stack struct {
 	Gateway *gateway.Server
