@@ -13,6 +13,7 @@ import (
 
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/interp/dotnet"
+	"adgateway/test/conformance"
 )
 
 type bindingCall struct {
@@ -22,7 +23,7 @@ type bindingCall struct {
 
 func bindingCalls(t *testing.T) []bindingCall {
 	var file struct{ Calls []bindingCall }
-	readJSON(t, "testdata/binding.json", &file)
+	require.NoError(t, conformance.Read("binding", &file))
 	return file.Calls
 }
 

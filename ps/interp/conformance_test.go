@@ -14,9 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/interp/dotnet"
+	"adgateway/test/conformance"
 )
 
-// languageCase is one case of testdata/language.json.
+// languageCase is one case of the recording of the language.
 type languageCase struct {
 	Group, Name, Source string
 	Output              []*struct {
@@ -45,7 +46,7 @@ func (c languageCase) key() string { return c.Group + "/" + c.Name }
 
 func languageCases(t *testing.T) []languageCase {
 	var file struct{ Cases []languageCase }
-	readJSON(t, "testdata/language.json", &file)
+	require.NoError(t, conformance.Read("language", &file))
 	return file.Cases
 }
 

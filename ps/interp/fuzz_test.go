@@ -10,6 +10,10 @@ import (
 	"unicode/utf8"
 
 	"adgateway/ps/interp/dotnet"
+
+	"github.com/stretchr/testify/require"
+
+	"adgateway/test/conformance"
 )
 
 // fuzzLimits keep one input short.
@@ -19,7 +23,7 @@ var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, Valu
 // error that is not one of those Run documents.
 func FuzzEvaluate(f *testing.F) {
 	var file struct{ Cases []languageCase }
-	readJSON(f, "testdata/language.json", &file)
+	require.NoError(f, conformance.Read("language", &file))
 	for _, c := range file.Cases {
 		f.Add(c.Source)
 	}
@@ -62,7 +66,7 @@ func FuzzEvaluate(f *testing.F) {
 // FuzzCheck looks at texts without running them: no input may panic.
 func FuzzCheck(f *testing.F) {
 	var file struct{ Cases []languageCase }
-	readJSON(f, "testdata/language.json", &file)
+	require.NoError(f, conformance.Read("language", &file))
 	for _, c := range file.Cases {
 		f.Add(c.Source)
 	}

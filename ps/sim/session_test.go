@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"adgateway/ps/interp"
+	"adgateway/test/conformance"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,10 +28,8 @@ type transcript struct {
 }
 
 func transcripts(t testing.TB) []transcript {
-	data, err := os.ReadFile(filepath.Join("testdata", "session.json"))
-	require.NoError(t, err)
 	var file struct{ Cases []transcript }
-	require.NoError(t, json.Unmarshal(data, &file))
+	require.NoError(t, conformance.Read("session", &file))
 	require.NotEmpty(t, file.Cases)
 	return file.Cases
 }

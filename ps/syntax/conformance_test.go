@@ -1,16 +1,15 @@
 package syntax
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"adgateway/test/conformance"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// languageCase is one case of testdata/language.json: what a real engine did
+// languageCase is one case of the recording of the language: what a real engine did
 // (recorded on PowerShell 7.6.5).
 type languageCase struct {
 	Group, Name, Source string
@@ -22,10 +21,8 @@ type languageCase struct {
 }
 
 func languageCases(t testing.TB) []languageCase {
-	data, err := os.ReadFile(filepath.Join("testdata", "language.json"))
-	require.NoError(t, err)
 	var file struct{ Cases []languageCase }
-	require.NoError(t, json.Unmarshal(data, &file))
+	require.NoError(t, conformance.Read("language", &file))
 	require.NotEmpty(t, file.Cases)
 	return file.Cases
 }

@@ -15,6 +15,7 @@ import (
 	"adgateway/ps/interp"
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/sim"
+	"adgateway/test/conformance"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,8 +68,6 @@ func run(t testing.TB, env, args []string, input string) (stdout, stderr string,
 // 7.6.5; see ps/sim/testdata) is what the real one said, but for those that the
 // sandbox's console host is known to answer otherwise.
 func TestTranscripts(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "session.json"))
-	require.NoError(t, err)
 	outside, err := os.ReadFile(filepath.Join("..", "testdata", "session_outside.txt"))
 	require.NoError(t, err)
 	var file struct {
@@ -79,7 +78,7 @@ func TestTranscripts(t *testing.T) {
 			Exit                  int
 		}
 	}
-	require.NoError(t, json.Unmarshal(data, &file))
+	require.NoError(t, conformance.Read("session", &file))
 	matched := 0
 	for _, c := range file.Cases {
 		if strings.Contains("\n"+string(outside), "\n"+c.Name+"\t") {

@@ -1,0 +1,29 @@
+// Package conformance holds what a real PowerShell did: the recordings that the
+// sandbox's engine is held against, and, in its test, the recorder that makes
+// them anew on another one ("make conformance POWERSHELL=...").
+//
+//   - language.json: sources with their output objects, errors and parse errors
+//   - session.json: what a whole process said to its standard input
+//   - binding.json: calls of cmdlets with the parameter set and names that were
+//     bound, or the error id
+//
+// They were recorded on PowerShell 7.6.5 (Linux, invariant culture). The inputs
+// are this project's, the outputs are that engine's; nothing is edited.
+package conformance
+
+import (
+	"embed"
+	"encoding/json"
+)
+
+//go:embed language.json session.json binding.json
+var files embed.FS
+
+// Read reads a recording, "language", "session" or "binding", into a value.
+func Read(name string, into any) error {
+	text, err := files.ReadFile(name + ".json")
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
