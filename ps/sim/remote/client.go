@@ -181,7 +181,7 @@ func (c *Client) forward(call *interp.Call) error {
 			return call.Throw(dotnet.NewError(dotnet.ExceptionNamed("System.NotSupportedException", "-%s: %v", name, err),
 				"ValueNotSupported", dotnet.InvalidArgument, nil))
 		}
-		f.Bound = append(f.Bound, boundValue{name, text})
+		f.Bound = append(f.Bound, boundValue{name, text, call.FromPipeline(name)})
 	}
 	if err := c.start(f); err != nil {
 		return err

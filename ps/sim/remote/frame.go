@@ -41,6 +41,7 @@ type moduleInfo struct {
 type boundValue struct {
 	Name  string          `json:"name,omitempty"`
 	Value json.RawMessage `json:"value"`
+	Piped bool            `json:"piped,omitempty"` // it came from the object in the pipeline
 }
 
 // wire reads and writes frames. Reading and writing may happen at the same

@@ -120,6 +120,7 @@ func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
 		"$u = Get-ADUser aschmidt; (Get-ADUser $u).SamAccountName; $u | Get-ADUser | ForEach-Object { $_.GetType().FullName }",
 		"try { Get-ADUser nobody } catch [Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException] { $_.FullyQualifiedErrorId; $_.Exception.Message; $_.CategoryInfo.ToString(); $_.Exception.GetType().FullName; $_.InvocationInfo.MyCommand.Name }",
 		"Get-ADUser nobody; 'after'",
+		"'nobody', 'aschmidt' | Get-ADUser | ForEach-Object { $_.Name }; $error.Count",
 		"Get-ADUser aschmidt -Nonsense 1",
 		"Get-DnsServerZone | ForEach-Object { $_.ZoneName }; Get-DnsServerZone nowhere.example, corp.example | ForEach-Object { $_.ZoneName }; $error.Count; $error[0].FullyQualifiedErrorId; $error[0].Exception.NativeErrorCode",
 		"Get-DnsServerZone nowhere.example, corp.example -ErrorAction Stop; 'never'",
