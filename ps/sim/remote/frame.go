@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 )
 
 // MaxFrame bounds the bytes of one frame.
@@ -17,6 +18,7 @@ type frame struct {
 	Key     string            `json:"key,omitempty"`
 	Marked  bool              `json:"marked,omitempty"`
 	Culture string            `json:"culture,omitempty"`
+	Now     time.Time         `json:"now,omitzero"`
 	Modules []moduleInfo      `json:"modules,omitempty"`
 	Cmdlet  string            `json:"cmdlet,omitempty"`
 	Set     string            `json:"set,omitempty"`
