@@ -83,6 +83,7 @@ func BenchmarkRequest(b *testing.B) {
 			}
 			require.Equal(b, len(latencies), records)
 			slices.Sort(latencies)
+			b.ReportMetric(float64(latencies[0].Nanoseconds())/1e3, "min-µs")
 			b.ReportMetric(float64(latencies[len(latencies)/2].Nanoseconds())/1e3, "p50-µs")
 		})
 	}
