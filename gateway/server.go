@@ -45,6 +45,8 @@ type Options struct {
 	Log          *logrus.Logger
 	Audit        *audit.Log // records what is changed or refused; nil: nothing does
 
+	HideDocs bool // neither /openapi.json nor /docs
+
 	Engine  string  // what answers: "sandbox" or "powershell" (default)
 	Version Version // shown by /version
 	// Ready tells the state of what the server needs, for /readyz. Nil: nothing
@@ -204,7 +206,7 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	engine.GET("/readyz", s.readyz)
 	engine.GET("/metrics", s.metrics())
 	engine.GET("/version", s.version)
-	return engine, nil
+	return engine, s.addDocs(engine)
 }
 
 // Handler is the whole server as a handler.

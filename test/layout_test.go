@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"gateway/auth":            {"gateway/schema", "gateway/nearest"},
 	"gateway/config":          {"gateway/nearest"},
 	"gateway/nearest":         {},
+	"gateway/openapi":         {"gateway/ops", "gateway/schema", "ps"},
 	"gateway/tlscert":         {},
 	"ps":                      {},
 	"ps/servers":              {"ps"},

@@ -169,6 +169,9 @@ func serverRows() []Row {
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's own machine read /metrics without a credential; all others need the scope ops:read.",
 			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},
 
+		{"docs.enabled", "true", "Serve the description of the API at /openapi.json and the page /docs, to everybody who can connect.",
+			boolean(func(s *Settings) *bool { return &s.Docs.Enabled })},
+
 		{"log.format", "text", "Shape of the log.",
 			live{choice(func(s *Settings) *string { return &s.Log.Format }, "text", "json")}},
 		{"log.level", "info", "Least important entries that are written.",

@@ -21,6 +21,7 @@ type Settings struct {
 	Servers    Servers
 	Limits     Limits
 	Audit      Audit
+	Docs       Docs
 	Metrics    Metrics
 	Log        Log
 	Sandbox    Sandbox
@@ -118,6 +119,11 @@ const AuditOff = "off"
 // Metrics is who may read the metrics.
 type Metrics struct {
 	OpenOnLoopback bool
+}
+
+// Docs is what the server tells about its API.
+type Docs struct {
+	Enabled bool
 }
 
 // Log is how the log is written.

@@ -126,6 +126,13 @@ func (op *Operation) emptyMeans(p *Param) emptiness {
 	}
 }
 
+// TakesEmpty tells whether an empty string is accepted: taken as absent, or
+// emptying an attribute.
+func (op *Operation) TakesEmpty(p *Param) bool {
+	meaning := op.emptyMeans(p)
+	return meaning == cleared || meaning == absent && !p.Required
+}
+
 func (p *Param) isFields() bool { return p.Name == showFields }
 
 // Impact says what a run can destroy of which callers may destroy only so much

@@ -99,7 +99,7 @@ var computerRows = []*Operation{
 		Scope: auth.ComputerWrite, Effect: Update,
 		Params: []Param{
 			existingComputer(computerName),
-			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Required: true, Doc: "The description; an empty one removes it."},
+			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Required: true, Example: "Files of the Berlin office", Doc: "The description; an empty one removes it."},
 		},
 		Script:  "Set-GatewayComputer",
 		Lane:    ps.Directory,
@@ -145,7 +145,7 @@ var computerRows = []*Operation{
 // the placeholder.
 func existingComputer(placeholder string) Param {
 	return Param{
-		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true,
+		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true, Example: "FS1",
 		Doc: "The computer: its name with or without $, distinguished name or GUID.",
 	}
 }

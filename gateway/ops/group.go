@@ -125,7 +125,7 @@ var groupRows = []*Operation{
 		Scope: auth.GroupDelete, Effect: Delete,
 		Params: []Param{
 			existingGroup,
-			{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that the group must lie directly in."},
+			{Name: "OUPath", Kind: schema.DN, Example: "OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", Doc: "The OU or container that the group must lie directly in."},
 		},
 		Script:  "Remove-GatewayGroup",
 		Lane:    ps.Directory,
@@ -142,7 +142,7 @@ var (
 )
 
 var existingGroup = Param{
-	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true,
+	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Example: "VPN Users",
 	Doc: "The group: GUID, distinguished name or sAMAccountName.",
 }
 

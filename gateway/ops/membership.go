@@ -134,11 +134,11 @@ var throughGroups = Param{
 }
 
 var parentGroup = Param{
-	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true,
+	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true, Example: "All Staff",
 	Doc: "The group that has the member: GUID, distinguished name or sAMAccountName.",
 }
 
 var childGroup = Param{
-	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true,
+	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true, Example: "Sales Staff",
 	Doc: "The group that is the member: GUID, distinguished name or sAMAccountName.",
 }

@@ -68,6 +68,9 @@ const (
 // Writes tells whether the operation may change something.
 func (e Effect) Writes() bool { return e > Read }
 
+// Creates tells whether the operation makes an object, or a membership.
+func (e Effect) Creates() bool { return e == Create || e == Register }
+
 func (e Effect) String() string {
 	names := []string{"none", "read", "create", "update", "delete", "move", "rename", "register"}
 	if int(e) >= len(names) {
@@ -88,6 +91,7 @@ type Param struct {
 	Tells    bool       // says what the operation is about, or how far it goes, though it may be absent: for the audit
 	Scope    auth.Scope // asked for besides the row's when the parameter is given, and not false
 	Doc      string
+	Example  string // one that is true of the sandbox's domain; empty: the kind's
 
 	// Made is of a secret that the gateway makes when it is absent: the member
 	// of the record that shows it, this one time.
@@ -100,6 +104,14 @@ func (p *Param) arg() string {
 		return p.Arg
 	}
 	return p.Name
+}
+
+// Sample is an example of a value; empty when there is none.
+func (p *Param) Sample() string {
+	if p.Example != "" {
+		return p.Example
+	}
+	return p.Kind.Doc().Example
 }
 
 // Identifies tells whether the parameter says what the operation is about.
@@ -133,6 +145,18 @@ type Rule struct {
 func Table() []*Operation { return table }
 
 var table = slices.Concat(cnameRows, reverseZoneRows, membershipRows, userRows, ouRows, groupRows, computerRows)
+
+// Resources are what operations are about: the part of an id before the dot,
+// and a sentence.
+var Resources = map[string]string{
+	"cname":       "CNAME records of the DNS server",
+	"reverseZone": "Reverse lookup zones of the DNS server",
+	"membership":  "Members of groups",
+	"user":        "User accounts",
+	"ou":          "Organizational units",
+	"group":       "Security and distribution groups",
+	"computer":    "Computer accounts",
+}
 
 // Find returns the operation with the id, or nil.
 func Find(table []*Operation, id string) *Operation {

@@ -29,7 +29,7 @@ var ouRows = []*Operation{
 		ID: "ou.getByGuid", Row: 37, Summary: "Shows an OU or container by its GUID.",
 		Method: http.MethodGet, Path: "/api/OU/Guid/Details",
 		Scope: auth.OURead, Effect: Read,
-		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Doc: "The objectGUID of the OU."}},
+		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "The objectGUID of the OU."}},
 		Script:  "Get-GatewayOU",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
@@ -80,7 +80,7 @@ var ouRows = []*Operation{
 		Scope: auth.OUWrite, Effect: Update,
 		Params: []Param{
 			ouPath,
-			{Name: description, Kind: schema.Text("description"), Doc: "The description; an empty one removes it."},
+			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "The description; an empty one removes it."},
 			{Name: isProtected, Kind: schema.Bool, Doc: "Protect it from accidental deletion, or lift the protection."},
 		},
 		Rules:   []Rule{ouChange},
@@ -139,10 +139,10 @@ var ouRows = []*Operation{
 	},
 }
 
-var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true, Doc: "The distinguished name of the OU."}
+var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "The distinguished name of the OU."}
 
 func ouDestination(doc string) Param {
-	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true, Doc: doc}
+	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true, Example: "OU=Staff,OU=Corp,DC=corp,DC=example", Doc: doc}
 }
 
 var ouChange = Rule{

@@ -34,7 +34,7 @@ var reverseZoneRows = []*Operation{
 		ID: "reverseZone.create", Row: 10, Summary: "Creates the reverse lookup zone of a network.",
 		Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/{NetworkID}",
 		Scope: auth.DNSWrite, Effect: Create,
-		Params:  []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Doc: "The network in CIDR form."}},
+		Params:  []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Example: "172.16.0.0/16", Doc: "The network in CIDR form."}},
 		Script:  "New-GatewayReverseZone",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ReverseZone, Single},

@@ -253,11 +253,11 @@ var userFields = Param{
 // userInputs are the inputs of a user (API 4), for creating and updating.
 var userInputs = []Param{
 	{Name: "Password", Kind: schema.Password, Keep: true, Scope: auth.UserPassword, Doc: "The password. Without one the account is created disabled."},
-	{Name: "FirstName", Kind: schema.Text("givenName")},
+	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
-	{Name: "LastName", Kind: schema.Text("sn")},
-	{Name: "DisplayName", Kind: schema.Text("displayName")},
-	{Name: "Description", Kind: schema.Text("description")},
+	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
+	{Name: "DisplayName", Kind: schema.Text("displayName"), Example: "Jane Doe"},
+	{Name: "Description", Kind: schema.Text("description"), Example: "Joins in May"},
 	{Name: "EmailAddress", Kind: schema.Text("mail")},
 	{Name: "Department", Kind: schema.Text("department")},
 	{Name: "Office", Kind: schema.Text("physicalDeliveryOfficeName")},

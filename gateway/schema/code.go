@@ -32,34 +32,69 @@ const (
 	Timeout              Code = "timeout"
 )
 
-var statuses = map[Code]int{
-	Partial:              http.StatusMultiStatus,
-	InvalidRequest:       http.StatusBadRequest,
-	Unauthenticated:      http.StatusUnauthorized,
-	Forbidden:            http.StatusForbidden,
-	Limit:                http.StatusForbidden,
-	DirectoryDenied:      http.StatusForbidden,
-	NotFound:             http.StatusNotFound,
-	MethodNotAllowed:     http.StatusMethodNotAllowed,
-	TooLarge:             http.StatusRequestEntityTooLarge,
-	UnsupportedMediaType: http.StatusUnsupportedMediaType,
-	RateLimited:          http.StatusTooManyRequests,
-	Conflict:             http.StatusConflict,
-	Protected:            http.StatusConflict,
-	NotEmpty:             http.StatusConflict,
-	Ambiguous:            http.StatusConflict,
-	TooMany:              http.StatusConflict,
-	Policy:               http.StatusUnprocessableEntity,
-	Unprocessable:        http.StatusUnprocessableEntity,
-	Internal:             http.StatusInternalServerError,
-	Backend:              http.StatusBadGateway,
-	Overloaded:           http.StatusServiceUnavailable,
-	Unavailable:          http.StatusServiceUnavailable,
-	Timeout:              http.StatusGatewayTimeout,
+// codes is the table of the codes, in the order of the documentation.
+var codes = []struct {
+	code   Code
+	status int
+	doc    string
+}{
+	{Partial, http.StatusMultiStatus, "Some of the objects were done, others were not."},
+	{InvalidRequest, http.StatusBadRequest, "A parameter is missing, unknown, malformed, or contradicts another."},
+	{Unauthenticated, http.StatusUnauthorized, "There is no valid credential."},
+	{Forbidden, http.StatusForbidden, "The credential lacks a scope."},
+	{Limit, http.StatusForbidden, "The object lies outside the limits of the credential."},
+	{DirectoryDenied, http.StatusForbidden, "The directory denies it to the gateway's own account."},
+	{NotFound, http.StatusNotFound, "The object does not exist, or is of another class."},
+	{MethodNotAllowed, http.StatusMethodNotAllowed, "The path has no such method."},
+	{TooLarge, http.StatusRequestEntityTooLarge, "The body is too large."},
+	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The body is neither JSON nor a form."},
+	{RateLimited, http.StatusTooManyRequests, "Too many calls; see Retry-After."},
+	{Conflict, http.StatusConflict, "The name is taken, or the object is in a state that does not allow it."},
+	{Protected, http.StatusConflict, "The object is protected from accidental deletion, or critical."},
+	{NotEmpty, http.StatusConflict, "Other objects lie below it."},
+	{Ambiguous, http.StatusConflict, "Several objects match."},
+	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
+	{Policy, http.StatusUnprocessableEntity, "The password policy does not allow it."},
+	{Unprocessable, http.StatusUnprocessableEntity, "The directory or the DNS server does not take the value."},
+	{Internal, http.StatusInternalServerError, "The gateway failed; its log has the details under the request id."},
+	{Backend, http.StatusBadGateway, "The directory or the DNS server failed."},
+	{Overloaded, http.StatusServiceUnavailable, "The gateway is busy; see Retry-After."},
+	{Unavailable, http.StatusServiceUnavailable, "No server that could answer can be reached; see Retry-After."},
+	{Timeout, http.StatusGatewayTimeout, "The work was not finished in time."},
+}
+
+var codeIndex = func() map[Code]int {
+	index := map[Code]int{}
+	for i, row := range codes {
+		index[row.code] = i
+	}
+	return index
+}()
+
+// Codes lists every code of the API in the order of the documentation.
+func Codes() []Code {
+	all := make([]Code, len(codes))
+	for i, row := range codes {
+		all[i] = row.code
+	}
+	return all
 }
 
 // Status is the HTTP status of the code; of no code of the API it is 0.
-func (c Code) Status() int { return statuses[c] }
+func (c Code) Status() int {
+	if i, known := codeIndex[c]; known {
+		return codes[i].status
+	}
+	return 0
+}
+
+// Doc is the code in a sentence; of no code of the API it is empty.
+func (c Code) Doc() string {
+	if i, known := codeIndex[c]; known {
+		return codes[i].doc
+	}
+	return ""
+}
 
 // Problem is one thing wrong with a request.
 type Problem struct {

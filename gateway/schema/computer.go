@@ -51,5 +51,5 @@ func (wildcardKind) Decode(raw any) (*Decoded, *Problem) {
 }
 
 func (wildcardKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: wildcardLimit, Text: "A pattern for names: * stands for any characters, everything else for itself. A whole number is taken as its text.", Example: "PC-OLD-*"}
+	return Doc{Type: "string", MaxLength: wildcardLimit, Text: "A pattern for names: * stands for any characters, everything else for itself. A whole number is taken as its text.", Example: "WEB*"}
 }

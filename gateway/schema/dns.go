@@ -32,7 +32,7 @@ var (
 // NewOwner and NewTarget are the same for a record to be made: a bad character
 // or length is then what DNS refuses, not a malformed request.
 var (
-	NewOwner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "www", dot: true, code: Unprocessable}
+	NewOwner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "handbook", dot: true, code: Unprocessable}
 	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true, code: Unprocessable}
 )
 
@@ -165,7 +165,7 @@ func reverseZone(cidr string) (string, *Problem) {
 }
 
 func (k networkKind) Doc() Doc {
-	doc := Doc{Type: "string", Text: "A network in CIDR form: IPv4 /8, /16 or /24, IPv6 /16 to /128 in steps of 4.", Example: "10.0.0.0/8"}
+	doc := Doc{Type: "string", MaxLength: DomainLimit + 1, Text: "A network in CIDR form: IPv4 /8, /16 or /24, IPv6 /16 to /128 in steps of 4.", Example: "10.0.0.0/8"}
 	if k.orZone {
 		doc.Text = "A network in CIDR form, or the name of its reverse zone."
 	}

@@ -20,6 +20,12 @@ func FieldList(shape *Shape) Kind {
 	return k
 }
 
+// ChoosesFields tells whether values of the kind choose the fields of records.
+func ChoosesFields(k Kind) bool {
+	_, list := k.(fieldListKind)
+	return list
+}
+
 type fieldListKind struct {
 	base
 	shape *Shape

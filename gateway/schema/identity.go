@@ -42,7 +42,7 @@ func (k identityKind) Clear() []ps.Value {
 }
 
 func (identityKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, distinguished name or sAMAccountName.", Example: "jdoe"}
+	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, distinguished name or sAMAccountName.", Example: "aschmidt"}
 }
 
 // DN is a well-formed distinguished name (RFC 4514, facts C20), taken as it is.
@@ -72,7 +72,7 @@ func (dnKind) Decode(raw any) (*Decoded, *Problem) {
 }
 
 func (dnKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name.", Example: "OU=Sales,DC=corp,DC=example"}
+	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 
 // validPairs tells whether no value is blank and the escaped octets of a DN,

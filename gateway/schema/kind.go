@@ -192,5 +192,5 @@ func (guidKind) Decode(raw any) (*Decoded, *Problem) {
 }
 
 func (guidKind) Doc() Doc {
-	return Doc{Type: "string", Format: "uuid", Text: "A GUID, with or without braces.", Example: "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"}
+	return Doc{Type: "string", Pattern: guidPattern.String(), Text: "A GUID, with or without braces.", Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
 }

@@ -31,13 +31,14 @@ func Range(attribute string) int {
 
 // Text is free text for an attribute, by its LDAP name.
 func Text(attribute string) Kind {
-	return textKind{base: base{"string"}, limit: Range(attribute), lines: attribute == "description" || attribute == "streetAddress"}
+	return textKind{base: base{"string"}, attribute: attribute, limit: Range(attribute), lines: attribute == "description" || attribute == "streetAddress"}
 }
 
 type textKind struct {
 	base
-	limit int
-	lines bool
+	attribute string
+	limit     int
+	lines     bool
 }
 
 func (k textKind) Decode(raw any) (*Decoded, *Problem) {
@@ -51,9 +52,9 @@ func (k textKind) Decode(raw any) (*Decoded, *Problem) {
 func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }
 
 func (k textKind) Doc() Doc {
-	doc := Doc{Type: "string", MaxLength: k.limit, Text: "Text."}
+	doc := Doc{Type: "string", MaxLength: k.limit, Text: "Text for the attribute " + k.attribute + "."}
 	if k.lines {
-		doc.Text = "Text, of several lines if need be."
+		doc.Text = "Text for the attribute " + k.attribute + ", of several lines if need be."
 	}
 	return doc
 }

@@ -139,7 +139,7 @@ func started(s *session.Session, err error) (pool.Session, error) {
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
 	certificates, _ := o.Auth.(gateway.Certificates) // nil: client certificates name nobody
 	return gateway.Options{
-		Runner: s.Servers, Audit: s.Audit, Scripts: described, Auth: o.Auth, Log: o.Log,
+		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth, Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready:   s.ready,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,

@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/openapi"
+)
+
+const noCredential = "Auth-Token: "
+
+func TestTheDocumentIsServedToEverybody(t *testing.T) {
+	s := newTestServer(t, answering(okResult), func(o *Options) { o.Version.Version = "4.5.6" })
+	w := call(s, http.MethodGet, "/openapi.json", "", noCredential)
+	require.Equal(t, http.StatusOK, w.Code)
+	assert.Equal(t, openapi.ContentType, w.Header().Get("Content-Type"))
+	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+	require.NoError(t, err)
+	assert.Equal(t, "4.5.6", doc.Info.Version)
+
+	tag := w.Header().Get("ETag")
+	require.NotEmpty(t, tag)
+	w = call(s, http.MethodGet, "/openapi.json", "", noCredential, "If-None-Match: "+tag)
+	assert.Equal(t, http.StatusNotModified, w.Code)
+	assert.Empty(t, w.Body.String())
+	assert.Equal(t, http.StatusMethodNotAllowed, call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
+}
+
+// TestThePageLoadsNothingFromElsewhere: every file it names is served here, and
+// its policy lets nothing else in.
+func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	w := call(s, http.MethodGet, "/docs", "", noCredential)
+	require.Equal(t, http.StatusMovedPermanently, w.Code)
+	require.Equal(t, "/docs/", w.Header().Get("Location"))
+	w = call(s, http.MethodGet, "/docs/", "", noCredential)
+	require.Equal(t, http.StatusOK, w.Code)
+	assert.Equal(t, openapi.Policy, w.Header().Get("Content-Security-Policy"))
+	assert.NotContains(t, w.Body.String(), "//", "no address of another host")
+	assert.NotRegexp(t, `<script>|<style>| on[a-z]+=`, w.Body.String(), "nothing inline that the policy would refuse")
+	named := regexp.MustCompile(`(?:src|href)="([^".][^"]*)"`).FindAllStringSubmatch(w.Body.String(), -1)
+	require.Len(t, named, 4)
+	for _, name := range named {
+		for _, encoding := range []string{"gzip", "identity"} {
+			w := call(s, http.MethodGet, "/docs/"+name[1], "", noCredential, "Accept-Encoding: "+encoding)
+			assert.Equal(t, http.StatusOK, w.Code, name[1])
+			assert.NotZero(t, w.Body.Len(), name[1])
+		}
+	}
+	for _, path := range []string{"/docs/index.html", "/docs/swagger-ui.js", "/docs/%2e%2e/page.go", "/docs/" + strings.Repeat("x", 5000)} {
+		assert.Equal(t, http.StatusNotFound, call(s, http.MethodGet, path, "", noCredential).Code, path)
+	}
+}
+
+func TestTheDocumentCanBeHidden(t *testing.T) {
+	s := newTestServer(t, answering(okResult), func(o *Options) { o.HideDocs = true })
+	for _, path := range []string{"/openapi.json", "/docs", "/docs/", "/docs/page.js"} {
+		assert.Equal(t, http.StatusNotFound, call(s, http.MethodGet, path, "").Code, path)
+	}
+}

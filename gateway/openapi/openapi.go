@@ -1,0 +1,321 @@
+// Package openapi describes the API for programs and people: an OpenAPI 3.1
+// document made from the operation table, and a page that shows it.
+//
+// [Document] derives everything from the rows and from the kinds and shapes they
+// name; a row needs no word for it. It describes the standard dialect. A
+// parameter outside the path may stand in the query, a form or a JSON body of
+// any request; the document lists it where a client would put it: in the query
+// of GET and DELETE, in the body of POST and PUT. [Page] serves Swagger UI from
+// the program itself, so that it works without the internet.
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// ContentType is that of the document.
+const ContentType = "application/json; charset=utf-8"
+
+// Document describes the operations of a table, for a version of the program.
+// The same input gives the same bytes.
+func Document(table []*ops.Operation, version string) ([]byte, error) {
+	b := &builder{schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{}, partial: map[*schema.Shape]bool{}}
+	for _, op := range table {
+		for i := range op.Params {
+			if schema.ChoosesFields(op.Params[i].Kind) {
+				b.partial[op.Reply.Shape] = true
+			}
+		}
+	}
+	document := &openapi3.T{
+		OpenAPI: "3.1.0",
+		Info:    &openapi3.Info{Title: "adgateway", Version: version, Description: introduction, License: &openapi3.License{Name: "MIT"}},
+		Servers: openapi3.Servers{{URL: "/", Description: "This gateway"}},
+		Paths:   openapi3.NewPaths(),
+		Security: openapi3.SecurityRequirements{
+			{tokenHeader: {}}, {bearer: {}}, {basic: {}},
+		},
+	}
+	b.schemas["Error"] = b.failure(nil)
+	for _, op := range table {
+		path := document.Paths.Value(op.Path)
+		if path == nil {
+			path = &openapi3.PathItem{}
+			document.Paths.Set(op.Path, path)
+		}
+		path.SetOperation(op.Method, b.operation(op))
+		if tag := resource(op); document.Tags.Get(tag) == nil {
+			document.Tags = append(document.Tags, &openapi3.Tag{Name: tag, Description: ops.Resources[tag]})
+		}
+	}
+	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: securitySchemes(), Headers: headers()}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	return text, nil
+}
+
+const introduction = `Active Directory users, groups, memberships, OUs and computers, and Windows DNS, over HTTP.
+
+**Parameters** that are not in the path may stand in the query, in a form or in a JSON object, on every method; this document lists each in one place. Names are the same in any case. Unknown parameters are refused. Secrets are refused in the query.
+
+**Answers** are one envelope: ` + "`output`" + `, a sentence for people; ` + "`result`" + `, always an array of records; ` + "`warnings`" + `, where something was left out; ` + "`error`" + `, where something failed, with a code for programs. Absent values are null, dates are RFC 3339 in UTC.
+
+**Rights**: every operation asks for one scope, given as x-scope. To change what guards the domain (adminCount=1, built-in groups, domain controllers) the scope ` + "`privileged`" + ` is needed besides.
+
+This is the standard dialect. A credential of the classic dialect gets ` + "`result`" + ` as one object, a boolean or a date-time where there is one record, and every success as 200.`
+
+// resource is what an operation is about: the part of its id before the dot.
+func resource(op *ops.Operation) string {
+	name, _, _ := strings.Cut(op.ID, ".")
+	return name
+}
+
+// builder collects the schemas that operations share.
+type builder struct {
+	schemas openapi3.Schemas
+	answers openapi3.ResponseBodies // of errors, by their codes
+	partial map[*schema.Shape]bool  // answers may hold some of the fields only
+}
+
+func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
+	o := &openapi3.Operation{
+		OperationID: op.ID,
+		Summary:     op.Summary,
+		Description: description(op),
+		Tags:        []string{resource(op)},
+		Extensions:  map[string]any{"x-scope": op.Scope, "x-effect": op.Effect.String()},
+		Responses:   b.responses(op),
+	}
+	body, example := openapi3.NewObjectSchema().WithoutAdditionalProperties(), map[string]any{}
+	for i := range op.Params {
+		p := &op.Params[i]
+		value := input(op, p)
+		switch {
+		case p.Path != "":
+			o.AddParameter(parameter(openapi3.NewPathParameter(p.Path), p, value))
+		case inBody(op):
+			body.WithProperty(p.Name, value)
+			value.Description = about(p)
+			if p.Required {
+				body.Required = append(body.Required, p.Name)
+			}
+			if p.Required || p.Example != "" {
+				example[p.Name] = typed(p.Kind.Doc(), p.Sample())
+			}
+		default:
+			o.AddParameter(parameter(openapi3.NewQueryParameter(p.Name), p, value))
+		}
+	}
+	if len(body.Properties) > 0 {
+		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
+		for _, media := range content {
+			media.Example = example
+		}
+		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(len(body.Required) > 0)}
+	}
+	return o
+}
+
+// parameter completes a parameter. Its example stands where pages that fill in
+// forms look for it, not in the schema.
+func parameter(o *openapi3.Parameter, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
+	o.Description, o.Required = about(p), p.Required
+	if len(value.Examples) > 0 {
+		o.Example, value.Examples = value.Examples[0], nil
+	}
+	return o.WithSchema(value)
+}
+
+// inBody tells whether the document shows parameters in the body.
+func inBody(op *ops.Operation) bool {
+	return op.Method == http.MethodPost || op.Method == http.MethodPut
+}
+
+// description tells what the parameters do not: rights and rules.
+func description(op *ops.Operation) string {
+	lines := []string{"Asks for the scope `" + string(op.Scope) + "`."}
+	for _, rule := range op.Rules {
+		lines = append(lines, "- "+strings.ToUpper(rule.Doc[:1])+rule.Doc[1:]+".")
+	}
+	if op.Timeout > 0 {
+		lines = append(lines, "- May take up to "+op.Timeout.String()+".")
+	}
+	if len(lines) > 1 {
+		lines[0] += "\n"
+	}
+	return strings.Join(lines, "\n")
+}
+
+// about is a parameter in words.
+func about(p *ops.Param) string {
+	parts := []string{p.Doc}
+	if kind := p.Kind.Doc().Text; kind != p.Doc {
+		parts = append(parts, kind)
+	}
+	if p.Scope != "" {
+		parts = append(parts, "Asks for the scope `"+string(p.Scope)+"`, too.")
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// input is what a parameter takes.
+func input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
+	doc := p.Kind.Doc()
+	s := &openapi3.Schema{Type: &openapi3.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern, WriteOnly: p.Kind.Secret()}
+	if doc.MaxLength > 0 {
+		s.WithMaxLength(int64(doc.MaxLength))
+	}
+	for _, word := range doc.Enum {
+		s.Enum = append(s.Enum, word)
+	}
+	switch {
+	case doc.Type != "string":
+	case !op.TakesEmpty(p):
+		s.MinLength = 1
+	case doc.Pattern != "":
+		s.Pattern = "^$|" + doc.Pattern
+	}
+	if p.Default != "" {
+		s.Default = typed(doc, p.Default)
+	}
+	if example := p.Sample(); example != "" {
+		s.Examples = []any{typed(doc, example)}
+	}
+	if p.Scope != "" {
+		s.Extensions = map[string]any{"x-scope": p.Scope}
+	}
+	return s
+}
+
+// typed is a value of a row in the type that it has in JSON.
+func typed(doc schema.Doc, text string) any {
+	if doc.Type == "boolean" {
+		return text == "true"
+	}
+	return text
+}
+
+// responses are what a row can answer with, by status.
+func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
+	all := openapi3.NewResponsesWithCapacity(16)
+	for status, text := range successes(op) {
+		all.Set(status, answer(text, b.envelope(op)))
+	}
+	byStatus, names := map[int][]string{}, map[int][]string{}
+	for _, code := range codes(op) {
+		names[code.Status()] = append(names[code.Status()], string(code))
+		byStatus[code.Status()] = append(byStatus[code.Status()], fmt.Sprintf("`%s`: %s", code, code.Doc()))
+	}
+	for status, lines := range byStatus {
+		if status == schema.Partial.Status() {
+			all.Set(fmt.Sprint(status), answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op)))
+			continue
+		}
+		name := strings.Join(names[status], ".")
+		if b.answers[name] == nil {
+			b.answers[name] = answer(strings.Join(lines, "\n\n"), ref("Error"), headersOf(status)...)
+		}
+		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
+	}
+	return all
+}
+
+// successes are the statuses of success and what they say.
+func successes(op *ops.Operation) map[string]string {
+	switch {
+	case !op.Effect.Creates():
+		return map[string]string{"200": "Done."}
+	case op.Same != "":
+		return map[string]string{"201": "Created.", "200": "It was so already; nothing was changed."}
+	default:
+		return map[string]string{"201": "Created."}
+	}
+}
+
+// codes are the errors that a row can answer with, in the order of the API.
+func codes(op *ops.Operation) []schema.Code {
+	every := []schema.Code{
+		schema.InvalidRequest, schema.Unauthenticated, schema.Forbidden, schema.Limit, schema.DirectoryDenied,
+		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
+	}
+	if inBody(op) {
+		every = append(every, schema.TooLarge, schema.UnsupportedMediaType)
+	}
+	return slices.DeleteFunc(schema.Codes(), func(code schema.Code) bool {
+		return !slices.Contains(every, code) && !slices.Contains(op.Fails, code)
+	})
+}
+
+func answer(text string, body *openapi3.SchemaRef, more ...string) *openapi3.ResponseRef {
+	r := openapi3.NewResponse().WithDescription(text).WithContent(openapi3.NewContentWithJSONSchemaRef(body))
+	r.Headers = openapi3.Headers{}
+	for _, name := range append([]string{requestID, "X-Engine", directoryServer}, more...) {
+		r.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+	}
+	return &openapi3.ResponseRef{Value: r}
+}
+
+const (
+	requestID       = "X-Request-Id"
+	directoryServer = "X-Directory-Server"
+	retryAfter      = "Retry-After"
+	challenge       = "WWW-Authenticate"
+)
+
+func headersOf(status int) []string {
+	switch status {
+	case http.StatusUnauthorized:
+		return []string{challenge}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return []string{retryAfter}
+	default:
+		return nil
+	}
+}
+
+func headers() openapi3.Headers {
+	all := openapi3.Headers{}
+	for name, text := range map[string]string{
+		requestID:       "The id of the request, the client's where it sent one. It leads to the lines in the log and in the audit.",
+		"X-Engine":      "What answered: powershell, or sandbox for the simulated domain.",
+		directoryServer: "The domain controller or DNS server that was asked, where one was.",
+		retryAfter:      "Seconds after which another try makes sense.",
+		challenge:       "The challenge.",
+	} {
+		all[name] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
+			Description: text, Schema: openapi3.NewStringSchema().NewRef(),
+		}}}
+	}
+	return all
+}
+
+// Names of the ways to send a credential.
+const (
+	tokenHeader = "AuthToken"
+	bearer      = "Bearer"
+	basic       = "Basic"
+)
+
+func securitySchemes() openapi3.SecuritySchemes {
+	all := openapi3.SecuritySchemes{}
+	for name, scheme := range map[string]*openapi3.SecurityScheme{
+		tokenHeader: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("header").WithName("Auth-Token").
+			WithDescription("`Bearer <token>`, or `Basic ` and base64 of `user:password`; the word before the blank belongs to it."),
+		bearer: openapi3.NewSecurityScheme().WithType("http").WithScheme("bearer").WithDescription("The token alone."),
+		basic:  openapi3.NewSecurityScheme().WithType("http").WithScheme("basic").WithDescription("A user of the gateway."),
+	} {
+		all[name] = &openapi3.SecuritySchemeRef{Value: scheme}
+	}
+	return all
+}

@@ -1,0 +1,135 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/openapi"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func document(t testing.TB) []byte {
+	t.Helper()
+	text, err := openapi.Document(ops.Table(), "1.2.3")
+	require.NoError(t, err)
+	return text
+}
+
+func load(t testing.TB) *openapi3.T {
+	t.Helper()
+	loaded, err := openapi3.NewLoader().LoadFromData(document(t))
+	require.NoError(t, err)
+	return loaded
+}
+
+func TestDocumentIsTheGoldenFile(t *testing.T) {
+	var pretty bytes.Buffer
+	require.NoError(t, json.Indent(&pretty, document(t), "", " "))
+	pretty.WriteByte('\n')
+	golden := filepath.Join("testdata", "openapi.json")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, pretty.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), pretty.String())
+	assert.Equal(t, document(t), document(t), "the same table gives the same bytes")
+}
+
+// TestDocumentIsValid: by the rules of the specification, examples and defaults
+// included, and by the JSON Schema that its authors publish.
+func TestDocumentIsValid(t *testing.T) {
+	require.NoError(t, load(t).Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
+
+	file, err := os.Open(filepath.Join("testdata", "oas-3.1-schema.json"))
+	require.NoError(t, err)
+	defer file.Close()
+	official, err := jsonschema.UnmarshalJSON(file)
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("oas.json", official))
+	compiled, err := compiler.Compile("oas.json")
+	require.NoError(t, err)
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(document(t)))
+	require.NoError(t, err)
+	require.NoError(t, compiled.Validate(instance))
+	delete(instance.(map[string]any), "info")
+	require.Error(t, compiled.Validate(instance), "the schema finds faults")
+}
+
+// TestEveryRowIsDescribed: nothing of the table is left out.
+func TestEveryRowIsDescribed(t *testing.T) {
+	doc := load(t)
+	described := 0
+	for _, path := range doc.Paths.Map() {
+		described += len(path.Operations())
+	}
+	assert.Equal(t, len(ops.Table()), described)
+	for _, op := range ops.Table() {
+		path := doc.Paths.Value(op.Path)
+		require.NotNil(t, path, op.ID)
+		o := path.GetOperation(op.Method)
+		require.NotNil(t, o, op.ID)
+		assert.Equal(t, op.ID, o.OperationID)
+		assert.Equal(t, string(op.Scope), o.Extensions["x-scope"])
+		assert.NotEmpty(t, o.Summary, op.ID)
+		for _, tag := range o.Tags {
+			assert.NotEmpty(t, doc.Tags.Get(tag).Description, op.ID)
+		}
+		names := map[string]string{}
+		for _, p := range o.Parameters {
+			names[p.Value.Name] = p.Value.Description
+		}
+		if o.RequestBody != nil {
+			for _, content := range o.RequestBody.Value.Content {
+				for name, value := range content.Schema.Value.Properties {
+					names[name] = value.Value.Description
+				}
+			}
+		}
+		assert.Len(t, names, len(op.Params), op.ID)
+		for _, p := range op.Params {
+			name := p.Name
+			if p.Path != "" {
+				name = p.Path
+			}
+			assert.NotEmpty(t, names[name], "%s: %s is not described", op.ID, name)
+			if p.Kind.Secret() {
+				assert.NotNil(t, o.RequestBody, "%s: %s must not stand in the query", op.ID, name)
+			}
+			if p.Required && !p.Kind.Secret() {
+				assert.NotEmpty(t, p.Sample(), "%s: %s has no example", op.ID, name)
+			}
+			if sample := p.Sample(); sample != "" {
+				_, problem := p.Kind.Decode(sample)
+				assert.Nil(t, problem, "%s: example of %s", op.ID, name)
+			}
+		}
+		for _, code := range op.Fails {
+			response := o.Responses.Status(code.Status())
+			require.NotNil(t, response, "%s: %s", op.ID, code)
+			assert.Contains(t, *response.Value.Description, "`"+string(code)+"`", op.ID)
+		}
+	}
+	for _, code := range schema.Codes() {
+		assert.NotZero(t, code.Status())
+		assert.NotEmpty(t, code.Doc())
+	}
+}
+
+func TestDocumentHoldsNoSecret(t *testing.T) {
+	assert.NotContains(t, strings.ToLower(string(document(t))), "corr3ct")
+}

@@ -1,0 +1,162 @@
+package openapi
+
+import (
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+func ref(name string) *openapi3.SchemaRef {
+	return openapi3.NewSchemaRef("#/components/schemas/"+name, nil)
+}
+
+// define keeps a schema under a name and refers to it.
+func (b *builder) define(name string, make func() *openapi3.Schema) *openapi3.SchemaRef {
+	if b.schemas[name] == nil {
+		b.schemas[name] = make().NewRef()
+	}
+	return ref(name)
+}
+
+// record is one record of a row's shape, with the secret that the row may make.
+func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
+	shape, name, made := op.Reply.Shape, op.Reply.Shape.Name, ""
+	for i := range op.Params {
+		if made = op.Params[i].Made; made != "" {
+			name += "With" + strings.ToUpper(made[:1]) + made[1:]
+			break
+		}
+	}
+	return b.define(name, func() *openapi3.Schema {
+		s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+		for i := range shape.Fields {
+			f := &shape.Fields[i]
+			s.WithProperty(f.Name, output(f))
+			if !b.partial[shape] {
+				s.Required = append(s.Required, f.Name)
+			}
+		}
+		if made != "" {
+			s.WithProperty(made, &openapi3.Schema{
+				Type: &openapi3.Types{"string"}, Format: "password",
+				Description: "The one that the gateway made because none was given. It is shown this one time.",
+			})
+		}
+		return s
+	})
+}
+
+// output is a field of a record.
+func output(f *schema.Field) *openapi3.Schema {
+	s := &openapi3.Schema{Type: &openapi3.Types{"string"}, Description: f.Doc}
+	switch f.Type {
+	case schema.BoolField:
+		s.Type = &openapi3.Types{"boolean"}
+	case schema.GUIDField:
+		s.Format = "uuid"
+	case schema.TimeField:
+		s.Format = "date-time"
+	case schema.CountryField:
+		s.Pattern = "^[A-Z]{2}$"
+		s.Description = "ISO 3166-1 alpha-2 code"
+	case schema.TextListField:
+		s.Type = &openapi3.Types{"array"}
+		s.Items = openapi3.NewStringSchema().NewRef()
+	}
+	if f.Null {
+		*s.Type = append(*s.Type, "null")
+	}
+	return s
+}
+
+// envelope is the answer of a success.
+func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
+	record := b.record(op)
+	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
+	if op.Reply.Mark == ops.List {
+		return b.define(name+"List", func() *openapi3.Schema { return b.envelopeOf(record, 0, -1) })
+	}
+	return b.define(name+"Answer", func() *openapi3.Schema { return b.envelopeOf(record, 1, 1) })
+}
+
+// envelopeOf is an envelope with at least and at most so many records; below
+// zero there is no most.
+func (b *builder) envelopeOf(record *openapi3.SchemaRef, least, most int64) *openapi3.Schema {
+	result := openapi3.NewArraySchema()
+	result.Items = record
+	if least > 0 {
+		result.WithMinItems(least)
+	}
+	if most >= 0 {
+		result.WithMaxItems(most)
+	}
+	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+	s.WithProperty("output", described(openapi3.NewStringSchema(), "What happened, for people"))
+	s.WithProperty("result", result)
+	warnings := openapi3.NewArraySchema()
+	warnings.Items = b.define("Warning", func() *openapi3.Schema {
+		return texts("code", "target", "message")
+	})
+	s.WithProperty("warnings", described(warnings, "What was left out or skipped"))
+	s.Required = []string{"output", "result"}
+	return s
+}
+
+// texts is an object of texts that are always there.
+func texts(names ...string) *openapi3.Schema {
+	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+	for _, name := range names {
+		s.WithProperty(name, openapi3.NewStringSchema())
+	}
+	s.Required = names
+	return s
+}
+
+func described(s *openapi3.Schema, text string) *openapi3.Schema {
+	s.Description = text
+	return s
+}
+
+// failure is an envelope with an error; without a record it has no results.
+func (b *builder) failure(record *openapi3.SchemaRef) *openapi3.SchemaRef {
+	most := int64(-1)
+	if record == nil {
+		record, most = openapi3.NewObjectSchema().NewRef(), 0
+	}
+	s := b.envelopeOf(record, 0, most)
+	s.Properties["error"] = b.define("ErrorBody", errorBody)
+	s.Required = append(s.Required, "error")
+	return s.NewRef()
+}
+
+func errorBody() *openapi3.Schema {
+	code := openapi3.NewStringSchema()
+	for _, c := range schema.Codes() {
+		code.Enum = append(code.Enum, string(c))
+	}
+	outcome := described(openapi3.NewStringSchema(), "Of a changing call: what it left behind")
+	for _, o := range []ps.Outcome{ps.OutcomeNone, ps.OutcomePartial, ps.OutcomeDone, ps.OutcomeUnknown} {
+		outcome.Enum = append(outcome.Enum, string(o))
+	}
+	details := described(openapi3.NewArraySchema(), "Every problem of the request, or what remains of a change")
+	details.Items = texts("field", "message").NewRef()
+	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+	s.WithProperty("code", described(code, "For programs"))
+	s.WithProperty("message", openapi3.NewStringSchema())
+	s.WithProperty("outcome", outcome)
+	s.WithProperty("directoryCode", described(openapi3.NewStringSchema(), "The directory's or DNS server's own code, such as AD:8305 or WIN32 9711"))
+	s.WithProperty("details", details)
+	s.WithProperty("requestId", openapi3.NewStringSchema())
+	s.Required = []string{"code", "message", "details", "requestId"}
+	return s
+}
+
+// partialEnvelope is the answer when some objects were done and some were not.
+func (b *builder) partialEnvelope(op *ops.Operation) *openapi3.SchemaRef {
+	record := b.record(op)
+	return b.define(op.Reply.Shape.Name+"Partial", func() *openapi3.Schema { return b.failure(record).Value })
+}
