@@ -55,6 +55,7 @@ type system struct {
 	t     testing.TB
 	url   string
 	world *sim.World
+	stack *stack.Stack
 	log   *lockedBuffer
 }
 
@@ -92,6 +93,7 @@ func newSystemOf(t testing.TB, w *sim.World, sessions session.Config, overrides 
 		Dial:    w.Dial,
 	})
 	require.NoError(t, err)
+	s.stack = built
 	server := httptest.NewServer(built.Gateway.Handler())
 	s.url = server.URL
 	t.Cleanup(func() {

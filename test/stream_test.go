@@ -1,0 +1,124 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/ps/session"
+	"adgateway/ps/session/sessiontest"
+	"adgateway/ps/sim"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// longLists is a system whose sessions list so many users of 1.5 KB as they
+// are told: nobody holds them but the gateway.
+func longLists(t testing.TB, users *int) *system {
+	t.Helper()
+	w, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
+	require.NoError(t, err)
+	one := `{"username":"u","description":"` + strings.Repeat("x", 1500) + `"}`
+	batch := "[" + strings.Repeat(one+",", 499) + one + "]"
+	process := &sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){
+		"Get-GatewayUserList": func(c *sessiontest.Call) {
+			for range *users / 500 {
+				c.Frame("records", batch)
+			}
+			c.End()
+		},
+	}}
+	return newSystemOf(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
+}
+
+// readSlowly lists the users and stops reading now and then. It returns how
+// many bytes came and the most memory that was in use meanwhile.
+func (s *system) readSlowly() (size int64, peak uint64) {
+	s.t.Helper()
+	const pauses = 4 << 20
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+	require.NoError(s.t, err)
+	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	require.Equal(s.t, http.StatusOK, response.StatusCode)
+	for {
+		n, err := io.CopyN(io.Discard, response.Body, pauses)
+		size += n
+		if err == io.EOF {
+			return size, peak
+		}
+		require.NoError(s.t, err)
+		peak = max(peak, heap()) // everything behind waits for this reader
+	}
+}
+
+// However long a list is, the gateway holds no more of it than its beginning,
+// which waits for the script's success.
+func TestALongListNeedsNoMoreMemoryThanAShortOne(t *testing.T) {
+	var users int
+	s := longLists(t, &users)
+	peaks := map[int]uint64{}
+	for _, users = range []int{8_000, 32_000} {
+		size, peak := s.readSlowly()
+		assert.Greater(t, size, int64(users)*1500)
+		peaks[users] = peak
+	}
+	assert.Less(t, peaks[32_000], peaks[8_000]+4<<20)
+}
+
+// BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool,
+// session and frames. peak-MiB is the most memory in use while it is read.
+func BenchmarkLongList(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("users=%d", n), func(b *testing.B) {
+			users := n
+			s := longLists(b, &users)
+			before := heap()
+			var peak uint64
+			for b.Loop() {
+				size, most := s.readSlowly()
+				peak = max(peak, most)
+				b.SetBytes(size)
+			}
+			b.ReportMetric(float64(max(peak, before)-before)/(1<<20), "peak-MiB")
+		})
+	}
+}
+
+// A client that leaves in the middle of a list ends it: the session is free
+// again, and nothing waits for the client any more.
+func TestAClientThatLeavesALongList(t *testing.T) {
+	users := 20_000
+	s := longLists(t, &users)
+	s.get("/readyz")
+	http.DefaultClient.CloseIdleConnections()
+	goroutines := runtime.NumGoroutine()
+	for range 5 { // more than there are sessions
+		ctx, leave := context.WithCancel(t.Context())
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+		require.NoError(t, err)
+		request.Header.Set("Auth-Token", "Bearer "+allToken)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, response.Body, 1<<20)
+		require.NoError(t, err)
+		leave()
+		response.Body.Close()
+	}
+	users = 500
+	assert.Eventually(t, func() bool {
+		_ = s.get("/api/ADUser/ListUsers/All?ShowFields=username,description")
+		http.DefaultClient.CloseIdleConnections()
+		return runtime.NumGoroutine() <= goroutines+8 // of a session more or less
+	}, patience, 50*time.Millisecond)
+}
