@@ -137,6 +137,13 @@ func (a *answer) take(batch json.RawMessage) error {
 	return a.broken
 }
 
+// reset forgets the records taken so far. It must not be called once streaming
+// has begun, which no change ever does before its end.
+func (a *answer) reset() {
+	a.records, a.warnings, a.broken = 0, nil, nil
+	a.result.Reset()
+}
+
 // warn keeps a warning of our own about a record for the end of the answer.
 func (a *answer) warn(w ps.Warning) {
 	if len(a.warnings) < maxWarnings {

@@ -109,11 +109,26 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 			}
 		}
 	}
+	for _, op := range table {
+		for name, writes := range map[string]bool{op.Settle.Script: false, op.Settle.CleanUp: true} {
+			if name == "" || byName[name] != nil {
+				continue
+			}
+			byName[name] = &ps.Script{Name: name, Lane: op.Lane, Writes: writes, Params: settleParams}
+			order = append(order, name)
+		}
+	}
 	var scripts []ps.Script
 	for _, name := range order {
 		scripts = append(scripts, *byName[name])
 	}
 	return scripts
+}
+
+// settleParams are those that scripts have that settle.
+var settleParams = []ps.Param{
+	{Name: "Class", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
+	{Name: ops.SettleMaxAge, Type: "int"}, {Name: "Server", Type: "string", Mandatory: true},
 }
 
 const (
@@ -160,7 +175,15 @@ const peerLine = "From-Peer"
 // call asks the server with the token that may do everything; header lines are
 // "Name: value" and can replace it.
 func call(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	return serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
+}
+
+// callWith is call without a body, from a client that leaves when ctx is done.
+func callWith(ctx context.Context, s *Server, method, target string) *httptest.ResponseRecorder {
+	return serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
+}
+
+func serve(s *Server, r *http.Request, headers ...string) *httptest.ResponseRecorder {
 	r.Header.Set("Auth-Token", "Bearer "+allToken)
 	r.Header.Set("X-Request-Id", "test-1")
 	for _, line := range headers {

@@ -85,11 +85,15 @@ func (s *Server) prepare(c *gin.Context, op *ops.Operation, principal *auth.Prin
 	return a, nil
 }
 
-// run runs the script and counts what it destroyed.
+// run runs the script, settles what was cut off and counts what it destroyed.
 func (s *Server) run(c *gin.Context, a *answer) (result *ps.Result, err error) {
 	err = errNotRun
 	defer func() { a.spent(result, err) }()
-	return s.Runner.Run(c.Request.Context(), s.request(c, a))
+	req, began := s.request(c, a), time.Now()
+	if result, err = s.Runner.Run(c.Request.Context(), req); err != nil {
+		result, err = s.settled(c, a, req, began, err)
+	}
+	return result, err
 }
 
 // bind authorises and takes the request apart.

@@ -228,6 +228,9 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.code, f.message = schema.Unavailable, "No server that could answer can be reached. Try again later."
 	case ps.KindDied:
 		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
+		if op.Effect.Writes() {
+			f.code = schema.Timeout // cut off is cut off (API 3)
+		}
 	case ps.KindCancelled:
 		f.code, f.message = schema.Timeout, "The request was given up before it was answered."
 	default:
@@ -247,12 +250,25 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 			f.details = append(f.details, detail{"", fmt.Sprintf("This was done before: %s '%s'", step.Label, firstOf(step.DN, step.GUID))})
 		}
 	}
+	for _, note := range e.Notes {
+		f.details = append(f.details, detail{"", note})
+	}
 	f.forOperation(op)
+	if f.code == schema.Timeout {
+		f.message += leftBehind[f.outcome]
+	}
 	if f.outcome == ps.OutcomeDone && f.code.Status() < 500 {
 		f.code = schema.Backend
 		f.message = "The change was made, but could not be read back: " + f.message
 	}
 	return f
+}
+
+// leftBehind is what a write that was cut off left behind, as a sentence.
+var leftBehind = map[ps.Outcome]string{
+	ps.OutcomeNone:    " Nothing was changed.",
+	ps.OutcomePartial: " Part of it was done; see details.",
+	ps.OutcomeUnknown: " Whether it was done could not be found out.",
 }
 
 func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {

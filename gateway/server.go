@@ -71,11 +71,13 @@ type Policy struct {
 	Origins             []string     // values of the Origin header that are let through
 	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is believed
 
-	ReadLimit  time.Duration // longest run of a read; zero: 30 s
-	ListLimit  time.Duration // of a list; zero: 5 min
-	WriteLimit time.Duration // of a change; zero: 1 min
-	BulkLimit  int           // objects that one bulk removal may take; zero: 50
-	Grace      time.Duration // how long running requests may finish at the end; zero: 15 s
+	ReadLimit   time.Duration // longest run of a read; zero: 30 s
+	ListLimit   time.Duration // of a list; zero: 5 min
+	WriteLimit  time.Duration // of a change; zero: 1 min
+	SettleLimit time.Duration // of finding out what became of a change that was cut off; zero: 5 s
+	SettlePause time.Duration // how long it must stay as it is to count as so; zero: 1 s
+	BulkLimit   int           // objects that one bulk removal may take; zero: 50
+	Grace       time.Duration // how long running requests may finish at the end; zero: 15 s
 }
 
 // Version is what /version tells.
@@ -121,6 +123,7 @@ func (p *Policy) complete() {
 	}
 	for limit, standard := range map[*time.Duration]time.Duration{
 		&p.ReadLimit: 30 * time.Second, &p.ListLimit: 5 * time.Minute, &p.WriteLimit: time.Minute, &p.Grace: 15 * time.Second,
+		&p.SettleLimit: 5 * time.Second, &p.SettlePause: time.Second,
 	} {
 		if *limit <= 0 {
 			*limit = standard

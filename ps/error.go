@@ -55,8 +55,10 @@ type Error struct {
 
 	Outcome Outcome  `json:"outcome"`
 	Remains []Object `json:"remains"`
+	Notes   []string `json:"-"` // what else is known of what was left behind, for people
 
 	Steps      []Step        `json:"-"`
+	Intent     *Intent       `json:"-"` // what the script had announced; nil: nothing, so it has changed nothing
 	Server     string        `json:"-"` // the server that was asked, when one was
 	RetryAfter time.Duration `json:"-"` // how long to wait before another try; zero: not said
 	Cause      error         `json:"-"`

@@ -100,6 +100,39 @@ type Failure struct {
 	Error Error  `json:"error"`
 }
 
+// Intent is what a script is about to change. It says so before its first
+// change, so that a run that is cut off can be settled by what is there then:
+// one that has announced nothing has changed nothing.
+type Intent struct {
+	Effect   Effect         `json:"effect"` // what the end frame would say
+	Objects  []Intended     `json:"objects"`
+	Warnings []Warning      `json:"warnings"` // these and counts as the end frame would have them
+	Counts   map[string]int `json:"counts"`
+}
+
+// Intended is one object of an intent. What does not exist yet has no GUID.
+type Intended struct {
+	GUID    string           `json:"guid"`
+	DN      string           `json:"dn"`
+	Account string           `json:"account"` // sAMAccountName of what is created
+	Name    string           `json:"name"`    // and its name in
+	Parent  string           `json:"parent"`  // this container
+	Record  json.RawMessage  `json:"record"`  // of what goes, as it was; null: none is answered
+	Changes []IntendedChange `json:"changes"` // in the order they are made
+}
+
+// IntendedChange is one property that gets another value, as texts. "exists" is
+// "True" or "False". A change may keep its value: then it must end as it began.
+type IntendedChange struct {
+	Name   string `json:"name"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Renewed is of a value that the server chooses, the time of a password: it
+	// becomes another one than before, and then After unless that is empty.
+	Renewed bool   `json:"renewed"`
+	Step    string `json:"step"` // the label of the step that proves a renewal; empty: none
+}
+
 // Step is a change that has taken effect: scripts report each at once, so that
 // a run that is cut off can be settled.
 type Step struct {

@@ -27,6 +27,7 @@ $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayEffect = 'none'
 $script:GatewayCounts = @{}
+$script:GatewayIntents = New-Object -TypeName 'System.Collections.Generic.List[object]'
 $script:GatewayUndo = New-Object -TypeName 'System.Collections.Generic.List[object]'
 $script:GatewayWarnings = New-Object -TypeName 'System.Collections.Generic.List[object]'
 $script:GatewayChanges = New-Object -TypeName 'System.Collections.Generic.List[object]'
@@ -164,6 +165,7 @@ function Invoke-GatewayRequest {
     $script:GatewayArg = ''
     $script:GatewayEffect = 'none'
     $script:GatewayCounts = @{}
+    $script:GatewayIntents.Clear()
     $script:GatewayUndo.Clear()
     $script:GatewayWarnings.Clear()
     $script:GatewayChanges.Clear()
@@ -278,6 +280,59 @@ function Set-GatewayStep {
     param([Parameter(Mandatory)] [string] $Label, [string] $Arg)
     $script:GatewayStep = $Label
     $script:GatewayArg = $Arg
+}
+
+# Names an object that the script is about to change, for the settling of a write that is cut off.
+# One without a GUID is found by its account, or by its name, and its parent. Creates and Removes say
+# that it comes or goes, Add-GatewayIntent what else becomes of it. Record is the answer about one that goes.
+function New-GatewayIntent {
+    [CmdletBinding()]
+    param(
+        [string] $Guid,
+        [string] $Dn,
+        [string] $Account,
+        [string] $Name,
+        [string] $Parent,
+        [switch] $Creates,
+        [switch] $Removes,
+        [AllowNull()] [System.Collections.IDictionary] $Record
+    )
+    $script:GatewayIntents.Add([ordered]@{
+            guid = $Guid; dn = $Dn; account = $Account; name = $Name; parent = $Parent; record = $Record; changes = @()
+        })
+    if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }
+    if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }
+}
+
+# Says what becomes of a property of the object named last, in the order of the steps. One that must
+# end as it began is said, too. Renewed is for a value that the server chooses: it becomes another
+# one, and then After unless that is ''. Step is the label of a step that proves as much.
+function Add-GatewayIntent {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Before,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $After,
+        [switch] $Renewed,
+        [string] $Step
+    )
+    $intent = $script:GatewayIntents[$script:GatewayIntents.Count - 1]
+    $change = [ordered]@{ name = $Name; before = $Before; after = $After; renewed = [bool]$Renewed; step = $Step }
+    $intent['changes'] = @($intent['changes']) + @($change)
+}
+
+# Announces the changes that were named. From here on the request may change something, and not before:
+# a request that is cut off without having announced anything has done nothing.
+function Write-GatewayIntent {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [ValidateSet('created', 'changed', 'removed')] [string] $Effect)
+    $intent = [ordered]@{
+        effect   = $Effect
+        objects  = $script:GatewayIntents.ToArray()
+        warnings = $script:GatewayWarnings.ToArray()
+        counts   = $script:GatewayCounts
+    }
+    Write-GatewayFrame -Id $script:GatewayId -Kind 'intent' -Payload (ConvertTo-Json -InputObject $intent -Compress -Depth 6)
 }
 
 # Says that a change has taken effect, and how to take it back should a later step fail.

@@ -8,8 +8,9 @@ import (
 )
 
 // stepsTold: on every path through a script, each call that changes something
-// comes after a Set-GatewayStep of its own whose label names a change, and is followed by
-// Complete-GatewayStep before the next one and before the end. Functions of the
+// comes after Write-GatewayIntent, which announces it, and after a Set-GatewayStep of
+// its own whose label names a change, and is followed by Complete-GatewayStep before
+// the next one and before the end. Functions of the
 // preludes are followed as if they stood in the script. A script that changes
 // nothing tells no steps, and one that does tells its effect.
 func stepsTold(l *library, t *text) []error {
@@ -42,8 +43,9 @@ func stepsTold(l *library, t *text) []error {
 
 // point is where a path stands: under which label, and with a change not yet told.
 type point struct {
-	label  string
-	untold string // the cmdlet that changed something
+	label     string
+	untold    string // the cmdlet that changed something
+	announced bool   // the intent has been written
 }
 
 // paths are the points that paths can have come to. None: nothing gets here.
@@ -219,14 +221,21 @@ func (s *steps) command(n *syntax.Command, p paths) paths {
 	case "set-gatewaystep":
 		out := paths{}
 		for at := range p {
-			out[point{s.label(n), at.untold}] = true
+			out[point{s.label(n), at.untold, at.announced}] = true
+		}
+		return out
+	case "write-gatewayintent":
+		out := paths{}
+		for at := range p {
+			out[point{at.label, at.untold, true}] = true
 		}
 		return out
 	case "complete-gatewaystep":
-		if len(p) == 0 {
-			return p
+		out := paths{}
+		for at := range p {
+			out[point{announced: at.announced}] = true // the next change needs a label of its own
 		}
-		return paths{{}: true} // the next change needs a label of its own
+		return out
 	}
 	command := s.library.command(name)
 	if command != nil && command.Module != "" && command.Writes() {
@@ -257,8 +266,10 @@ func (s *steps) write(n syntax.Node, name string, p paths) paths {
 			s.fault(n, "%s comes without a Set-GatewayStep that names it", name)
 		case reading.MatchString(at.label):
 			s.fault(n, "%s runs under the label '%s', which names no change", name, at.label)
+		case !at.announced:
+			s.fault(n, "%s comes before Write-GatewayIntent has announced it", name)
 		}
-		out[point{at.label, name}] = true
+		out[point{at.label, name, at.announced}] = true
 	}
 	return out
 }

@@ -55,8 +55,7 @@ const (
 	KindCertificate = "certificate"
 )
 
-// Kind is KindToken, KindUser or KindCertificate.
-func (a *Account) Kind() string {
+func (a *Account) kind() string {
 	switch {
 	case a.Password != "":
 		return KindUser
@@ -118,7 +117,7 @@ type compiledSecret struct {
 
 func (a *Account) compile() (*compiled, []error) {
 	c := &compiled{Account: a}
-	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect}
+	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.kind(), Dialect: a.Dialect}
 	c.principal = p
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

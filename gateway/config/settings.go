@@ -37,6 +37,8 @@ type HTTP struct {
 	TrustedProxies      []string
 	ReadTimeout         time.Duration // longest run of a read
 	WriteTimeout        time.Duration // longest run of a change
+	SettleTimeout       time.Duration // for finding out what became of a change that was cut off
+	SettlePause         time.Duration // between the two readings that say it was not made
 	ListTimeout         time.Duration // longest run of a list
 	HeaderTimeout       time.Duration // of a client's sending: the header
 	BodyTimeout         time.Duration // the whole request

@@ -97,6 +97,7 @@ func (c *checker) operation(op *Operation) {
 	c.params(op, fault)
 	c.sentences(op, fault)
 	c.script(op, fault)
+	c.settle(op, fault)
 }
 
 // routeKey is a path with its placeholders alike and its fixed parts folded.

@@ -33,6 +33,7 @@ type Operation struct {
 	Fixed  ps.Args // arguments that are the same at every call: {"Category": "Security"}
 	Lane   ps.Lane
 	Reply  Reply
+	Settle Settle        // of an operation that writes: how one that was cut off is settled
 	Fails  []schema.Code // domain failures: what can go wrong besides the request itself
 
 	Timeout time.Duration // zero: the server's default for reads, lists or writes

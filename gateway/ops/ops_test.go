@@ -40,6 +40,22 @@ func wanted(table []*Operation) []ps.Script {
 			}
 		}
 	}
+	return append(scripts, settling(table)...)
+}
+
+// settling are scripts that settle the rows.
+func settling(table []*Operation) []ps.Script {
+	var scripts []ps.Script
+	for _, op := range table {
+		for name, writes := range map[string]bool{op.Settle.Script: false, op.Settle.CleanUp: true} {
+			if name == "" || slices.ContainsFunc(scripts, func(s ps.Script) bool { return s.Name == name }) {
+				continue
+			}
+			scripts = append(scripts, ps.Script{Name: name, Lane: op.Lane, Writes: writes, Params: []ps.Param{
+				{Name: "Class", Type: "string"}, {Name: SettleGuids, Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
+			}})
+		}
+	}
 	return scripts
 }
 
@@ -162,7 +178,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"unknown scope":       {func(op *Operation, _ *ps.Script) { op.Scope = "user:fly" }, []string{"has no scope of its own"}},
 		"no effect":           {func(op *Operation, _ *ps.Script) { op.Effect = 0 }, []string{"has no effect"}},
 		"read that is a PUT":  {func(op *Operation, _ *ps.Script) { op.Method = http.MethodPut }, []string{"has the effect read and the method PUT"}},
-		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has the effect delete and the method GET", "writes, but has no sentence of success"}},
+		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has the effect delete and the method GET", "writes, but has no sentence of success", "writes, and does not say how it is settled"}},
 		"no reply":            {func(op *Operation, _ *ps.Script) { op.Reply = Reply{} }, []string{"has no reply"}},
 		"unknown code":        {func(op *Operation, _ *ps.Script) { op.Fails = []schema.Code{"oops"} }, []string{`unknown code "oops"`}},
 		"relative path":       {func(op *Operation, _ *ps.Script) { op.Path = "Thing/{Name}/" }, []string{`has the path "Thing/{Name}/"`}},

@@ -216,12 +216,9 @@ func declaredType(name string) *dotnet.Type {
 
 // FromPipeline tells whether a parameter's value came from the object in the
 // pipeline: many cmdlets report what is wrong with one object and go on with
-// the next.
+// the next. It is false for a call that no session of this process made.
 func (c *Call) FromPipeline(name string) bool {
-	if c.host != nil {
-		return c.host.FromPipeline(name)
-	}
-	if !c.inv.piped {
+	if c.inv == nil || !c.inv.piped {
 		return false
 	}
 	p := c.inv.sig.param(name)

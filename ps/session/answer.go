@@ -16,11 +16,13 @@ type answer struct {
 	sent    bool // the line, or some of it, may have reached the process
 	records func(json.RawMessage) error
 
+	intent  *ps.Intent
 	steps   []ps.Step
 	ready   *Ready
 	result  *ps.Result
 	failure *ps.Error
 	refused error // what records returned
+	garbled bool  // a frame was not what it should be
 }
 
 // done tells whether the last frame is there.
@@ -35,6 +37,12 @@ func (a *answer) take(f frame) error {
 		return fmt.Errorf("%s frame out of place", f.kind)
 	}
 	switch f.kind {
+	case frameIntent:
+		intent := &ps.Intent{}
+		if err := decode(f, intent); err != nil {
+			return err
+		}
+		a.intent = intent
 	case frameStep:
 		var step ps.Step
 		if err := decode(f, &step); err != nil {
@@ -69,7 +77,7 @@ func (a *answer) take(f frame) error {
 			return err
 		}
 		failure.Kind = ps.KindScript
-		failure.Steps = a.steps
+		failure.Steps, failure.Intent = a.steps, a.intent
 		failure.Outcome = a.outcome(failure)
 		a.failure = failure
 	case frameReady:

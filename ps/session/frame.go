@@ -20,6 +20,7 @@ type frameKind string
 // The kinds of frames.
 const (
 	frameReady   frameKind = "ready"
+	frameIntent  frameKind = "intent"
 	frameStep    frameKind = "step"
 	frameRecords frameKind = "records"
 	frameEnd     frameKind = "end"
@@ -65,7 +66,7 @@ func parseHeader(header []byte) (id string, kind frameKind, size int64, err erro
 		return bad("kind")
 	}
 	switch kind = frameKind(second); kind {
-	case frameReady, frameStep, frameRecords, frameEnd, frameError:
+	case frameReady, frameIntent, frameStep, frameRecords, frameEnd, frameError:
 	default:
 		return bad("kind")
 	}

@@ -110,6 +110,7 @@ func (s *Session) collect(r *run, a *answer) {
 			return
 		}
 		if err := a.take(f); err != nil {
+			a.garbled = true
 			s.fail(CauseProtocol, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
 			return
 		}
@@ -146,10 +147,12 @@ func (s *Session) finish(a *answer) (*ps.Result, error) {
 // cutOff is the error of a run whose session broke.
 func (s *Session) cutOff(a *answer) error {
 	s.mu.Lock()
-	e := *s.cause
+	e, whole := *s.cause, s.whole && !s.foreign && !a.garbled
 	s.mu.Unlock()
-	e.Steps, e.Outcome = a.steps, ps.OutcomeNone
-	if a.write && a.sent {
+	e.Steps, e.Intent, e.Outcome = a.steps, a.intent, ps.OutcomeNone
+	// Scripts announce a write before they begin with it. The process is gone and
+	// all it said has been read: without an announcement there was no change.
+	if a.write && a.sent && (a.intent != nil || len(a.steps) > 0 || !whole) {
 		e.Outcome = ps.OutcomeUnknown
 	}
 	return &e

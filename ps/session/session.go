@@ -48,6 +48,8 @@ type Session struct {
 	last    int       // number of the last request
 	ready   Ready
 	ended   bool // the end marker has come on stdout
+	whole   bool // stdout was read to its end
+	foreign bool // a frame on it was no answer to the request that ran
 
 	lastWords string // the noise that was left at the end; read after gone
 }
@@ -267,7 +269,7 @@ func (s *Session) readOut() {
 			s.endOfOutput()
 			return
 		case err != nil:
-			s.fail(causeOf(err), &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+			s.cutFrame(err)
 			// The process is being killed; what it still writes must not block it.
 			_, _ = io.Copy(io.Discard, s.link.stdout)
 			return
@@ -289,9 +291,19 @@ func (s *Session) endOfLoop() {
 	s.link.release()
 }
 
+// cutFrame is called when a frame is not as agreed, or is cut off: nothing can
+// follow such a one.
+func (s *Session) cutFrame(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.whole = errors.Is(err, errCutFrame)
+	s.failLocked(causeOf(err), &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+}
+
 func (s *Session) endOfOutput() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.whole = true
 	if s.ended && s.state == closing {
 		return
 	}
@@ -306,6 +318,7 @@ func (s *Session) deliver(f frame) {
 	r := s.current
 	switch {
 	case r == nil || r.id != f.id:
+		s.foreign = true
 		s.failLocked(CauseProtocol, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
 			Cause: fmt.Errorf("%s frame with id %q", f.kind, f.id)})
 		s.mu.Unlock()

@@ -140,7 +140,9 @@ var faultCases = []faultCase{
 	{script: "No-SuchScript", kind: ps.KindScript, outcome: ps.OutcomeNone, message: "CommandNotFoundException", alive: true},
 
 	{script: "Stop-GatewayBefore", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "PowerShell ended"},
-	{script: "Stop-GatewayBefore", write: true, kind: ps.KindDied, outcome: ps.OutcomeUnknown},
+	{script: "Stop-GatewayBefore", write: true, kind: ps.KindDied, outcome: ps.OutcomeNone},
+	{script: "Stop-GatewayAfterIntent", kind: ps.KindDied, outcome: ps.OutcomeNone},
+	{script: "Stop-GatewayAfterIntent", write: true, kind: ps.KindDied, outcome: ps.OutcomeUnknown},
 	{script: "Stop-GatewayAfterStep", write: true, kind: ps.KindDied, outcome: ps.OutcomeUnknown, steps: 1},
 	{script: "Stop-GatewayInsideHeader", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "inside a frame"},
 	{script: "Stop-GatewayInsideFrame", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "inside a frame"},
@@ -148,7 +150,7 @@ var faultCases = []faultCase{
 	{script: "Stop-GatewayAfterEnd"},
 
 	{script: "Wait-GatewayForever", limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeNone, message: "did not end within 50ms"},
-	{script: "Wait-GatewayForever", write: true, limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeUnknown},
+	{script: "Wait-GatewayForever", write: true, limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeNone},
 	{script: "Wait-GatewayAfterStep", write: true, limit: time.Second, kind: ps.KindTimeout, outcome: ps.OutcomeUnknown, steps: 1},
 	{script: "Wait-GatewayInsideFrame", limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeNone},
 

@@ -286,7 +286,7 @@ func TestClosingCutsARunningRequestOff(t *testing.T) {
 	require.Error(t, s.Close(t.Context()))
 	err := <-done
 	assert.Equal(t, ps.KindDied, ps.AsError(err).Kind)
-	assert.Equal(t, ps.OutcomeUnknown, ps.AsError(err).Outcome)
+	assert.Equal(t, ps.OutcomeNone, ps.AsError(err).Outcome)
 }
 
 func TestNoiseIsLoggedWithoutSecrets(t *testing.T) {

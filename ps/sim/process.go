@@ -16,8 +16,9 @@ import (
 // A Starter starts simulated PowerShell processes on one engine. It is safe for
 // concurrent use.
 type Starter struct {
-	engine *interp.Engine
-	setup  func(*interp.Session) error
+	engine  *interp.Engine
+	setup   func(*interp.Session) error
+	console func(ctx context.Context, c interp.Console, kill func()) interp.Console
 }
 
 var _ backend.Starter = (*Starter)(nil)
@@ -33,6 +34,15 @@ func NewStarter(engine *interp.Engine, setup func(*interp.Session) error) *Start
 	return &Starter{engine: engine, setup: setup}
 }
 
+// WithConsole is a Starter of the same engine whose processes have their
+// streams put through a function, which also gets the life of the process and
+// what kills it: for tests in which processes fail at will.
+func (s *Starter) WithConsole(through func(ctx context.Context, c interp.Console, kill func()) interp.Console) *Starter {
+	copied := *s
+	copied.console = through
+	return &copied
+}
+
 // StartProcess starts a process. Of the arguments only those that end in
 // -Command - are understood; the command's name does not matter. The Waiter
 // also has Kill() error; the streams are Closers.
@@ -46,7 +56,11 @@ func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Wri
 	p := &process{stdin: newPipe(), stdout: newPipe(), stderr: newPipe(), done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
-	session := s.engine.NewSession(interp.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr})
+	console := interp.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
+	if s.console != nil {
+		console = s.console(ctx, console, func() { _ = p.Kill() })
+	}
+	session := s.engine.NewSession(console)
 	if s.setup != nil {
 		if err := s.setup(session); err != nil {
 			cancel()

@@ -36,6 +36,12 @@ if ($absent -and $MemberClass -eq 'group') {
     }
 }
 
+# Announce.
+New-GatewayIntent -Guid $groupGuid -Dn $groupDn
+Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'True'
+New-GatewayIntent -Guid $memberGuid -Dn $memberDn
+Write-GatewayIntent -Effect 'created'
+
 # Act.
 if ($absent) {
     Set-GatewayStep -Label 'add member' -Arg 'GroupName'

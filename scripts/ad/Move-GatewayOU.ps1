@@ -24,6 +24,12 @@ if (Test-GatewayWithin -Dn $target -Base @($dn)) {
 }
 Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -Server $Server -Arg 'OUDestinationPath'
 
+# Announce. The protection must end as it began.
+New-GatewayIntent -Guid $guid -Dn $dn
+Add-GatewayIntent -Name 'parent' -Before $oldParent -After $target
+Add-GatewayIntent -Name 'protected' -Before ([string]$wasProtected) -After ([string]$wasProtected)
+Write-GatewayIntent -Effect 'changed'
+
 # Act.
 $changed = -not $target.Equals($oldParent, [System.StringComparison]::OrdinalIgnoreCase)
 if ($changed) {

@@ -20,6 +20,10 @@ Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OU
 $account = $Name + '$'
 Assert-GatewayNameFree -Account $account -Name $Name -Parent $parent -Server $Server -Arg 'Name'
 
+# Announce.
+New-GatewayIntent -Creates -Account $account -Name $Name -Parent $parent
+Write-GatewayIntent -Effect 'created'
+
 # Act. The cmdlet sets a password nobody knows and enables the account (facts E47).
 Set-GatewayStep -Label 'create computer' -Arg 'Name'
 $create = @{ Name = $Name; SamAccountName = $account; Path = $parent; Server = $Server; PassThru = $true; Confirm = $false }

@@ -28,6 +28,10 @@ Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OU
 Assert-GatewayGroupName -Name $GroupName -AllowedGroup $AllowedGroup -Arg 'GroupName'
 Assert-GatewayNameFree -Account $GroupName -Name $GroupName -Parent $parent -Server $Server -Arg 'GroupName'
 
+# Announce.
+New-GatewayIntent -Creates -Account $GroupName -Name $GroupName -Parent $parent
+Write-GatewayIntent -Effect 'created'
+
 # Act. One call, so a failure leaves nothing behind.
 Set-GatewayStep -Label 'create group' -Arg 'GroupName'
 $create = @{

@@ -15,6 +15,11 @@ $parent = [string](Find-GatewayContainer -Dn $OUDestinationPath -Server $Server 
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
 Assert-GatewayNameFree -Name $OUName -NameType 'OU' -Parent $parent -Server $Server -Arg 'OUName'
 
+# Announce.
+New-GatewayIntent -Creates -Name $OUName -Parent $parent
+Add-GatewayIntent -Name 'protected' -Before 'False' -After ([string]$IsProtected)
+Write-GatewayIntent -Effect 'created'
+
 # Act. Protection is a step of its own: the cmdlet would leave an unprotected OU if it failed (facts E36).
 Set-GatewayStep -Label 'create OU' -Arg 'OUName'
 $create = @{ Name = $OUName; Path = $parent; ProtectedFromAccidentalDeletion = $false; Server = $Server; PassThru = $true; Confirm = $false }

@@ -72,6 +72,20 @@ if ($CountryCode2) { $attributes['countryCode'] = $CountryNumber }
 $rdsArg = Get-GatewayRdsGiven -Given $PSBoundParameters
 $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
 
+# Announce. An account without a password has pwdLastSet 0; setting one changes that.
+New-GatewayIntent -Creates -Account $UserName -Name $UserName -Parent $parent
+if ($rdsText.Length -gt 0) {
+    Add-GatewayIntent -Name 'userParameters' -Before '' -After ([Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsText)))
+}
+if ($PasswordNeverExpired) { Add-GatewayIntent -Name 'passwordNeverExpired' -Before 'False' -After 'True' }
+if ($null -ne $Password -or -not $ChangePasswordNextLogon) {
+    $lastSet = ''
+    if ($ChangePasswordNextLogon) { $lastSet = '0' }
+    Add-GatewayIntent -Name 'pwdLastSet' -Before '0' -After $lastSet -Renewed -Step 'set password'
+}
+if ($null -ne $Password) { Add-GatewayIntent -Name 'enabled' -Before 'False' -After 'True' }
+Write-GatewayIntent -Effect 'created'
+
 # Act.
 Set-GatewayStep -Label 'create user' -Arg 'UserName'
 $create = @{

@@ -18,6 +18,10 @@ $bar = Get-GatewayComputerBar -Computer $computer -Children $children
 if ($bar.code -ne '') { Stop-Gateway -Code $bar.code -Arg 'Identity' -Message $bar.message }
 Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
 
+# Announce.
+New-GatewayRemovalIntent -Computer $computer -Record $record -Going $children.going
+Write-GatewayIntent -Effect 'removed'
+
 # Act.
 Set-GatewayStep -Label 'remove computer' -Arg 'Identity'
 Remove-GatewayComputerObject -Computer $computer -Record $record -Going $children.going -Server $Server

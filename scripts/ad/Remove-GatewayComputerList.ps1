@@ -55,6 +55,11 @@ foreach ($match in $matching) {
     }
 }
 
+# Announce.
+foreach ($item in $removable) { New-GatewayRemovalIntent -Computer $item.computer -Record $item.record -Going $item.going }
+$script:GatewayCounts['computers'] = [int]$removable.Count
+Write-GatewayIntent -Effect 'removed'
+
 # Act and report. What is gone stays gone. A computer that fails is told beside those that were
 # removed; once the server does not answer any more, the rest fails as the last one did.
 $removed = 0

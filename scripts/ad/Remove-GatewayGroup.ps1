@@ -39,6 +39,10 @@ if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $
 }
 $record = ConvertTo-GatewayGroup -Group @($group)
 
+# Announce.
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record
+Write-GatewayIntent -Effect 'removed'
+
 # Act.
 Set-GatewayStep -Label 'remove group' -Arg 'GroupName'
 Remove-ADGroup -Identity $guid -Server $Server -Confirm:$false

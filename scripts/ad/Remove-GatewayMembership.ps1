@@ -27,6 +27,12 @@ if ($kind.primary) {
     Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "'$groupDn' is the primary group of '$memberDn'. Give it another primary group first."
 }
 
+# Announce.
+New-GatewayIntent -Guid $groupGuid -Dn $groupDn
+Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'False'
+New-GatewayIntent -Guid $memberGuid -Dn $memberDn
+Write-GatewayIntent -Effect 'removed'
+
 # Act.
 if ($kind.member) {
     Set-GatewayStep -Label 'remove member' -Arg 'GroupName'

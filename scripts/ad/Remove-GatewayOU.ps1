@@ -63,6 +63,18 @@ foreach ($object in $below) {
     $counts[$class] = [int]$counts[$class] + 1
 }
 
+# Announce. What stays must be protected as it was.
+$script:GatewayCounts = $counts
+$protected = [bool]$ou.ProtectedFromAccidentalDeletion
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record
+Add-GatewayIntent -Name 'protected' -Before ([string]$protected) -After ([string]$protected)
+foreach ($object in $below) {
+    New-GatewayIntent -Removes -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName)
+    $guarded = [string][bool]$object.ProtectedFromAccidentalDeletion
+    Add-GatewayIntent -Name 'protected' -Before $guarded -After $guarded
+}
+Write-GatewayIntent -Effect 'removed'
+
 # Act: protections below first, then the OU's own, then the tree (facts E43, E44).
 foreach ($object in $below) {
     if ([bool]$object.ProtectedFromAccidentalDeletion) {
@@ -70,7 +82,6 @@ foreach ($object in $below) {
         Set-GatewayProtection -Protected $false -Label 'lift protection' -Arg 'Force' -Server $Server @target
     }
 }
-$protected = [bool]$ou.ProtectedFromAccidentalDeletion
 $lift = $protected
 $lifted = $false
 $removed = $false
@@ -97,7 +108,6 @@ while (-not $removed) {
 Complete-GatewayChange -Effect 'removed'
 
 # Report.
-$script:GatewayCounts = $counts
 Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
 foreach ($object in $below) {
     $lost = @{ name = [string]$object.Name; class = [string]$object.ObjectClass }

@@ -30,6 +30,10 @@ if (Test-GatewayChild -Dn $dn -Server $Server) {
 }
 $record = ConvertTo-GatewayUser -User @($user) -Field $Field
 
+# Announce.
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record
+Write-GatewayIntent -Effect 'removed'
+
 # Act.
 Set-GatewayStep -Label 'remove user' -Arg 'UserName'
 Remove-ADUser -Identity $guid -Server $Server -Confirm:$false

@@ -48,6 +48,12 @@ $newSpns = [string[]]@(foreach ($spn in $oldSpns) {
     }
 })
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After ($NewName + '$')
+Add-GatewayIntent -Name 'name' -Before $oldName -After $NewName
+Write-GatewayIntent -Effect 'changed'
+
 # Act.
 $sameName = $oldName.Equals($NewName, [System.StringComparison]::Ordinal)
 $changed = -not ($sameName -and $oldSam.Equals($NewName + '$', [System.StringComparison]::Ordinal))

@@ -22,6 +22,12 @@ Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Serv
 Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
 Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewGroupName'
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+Add-GatewayIntent -Name 'sAMAccountName' -Before $oldAccount -After $NewGroupName
+Add-GatewayIntent -Name 'name' -Before $oldName -After $NewGroupName
+Write-GatewayIntent -Effect 'changed'
+
 # Act. What has the new name already is left alone; Equals compares code units, case counts.
 $changed = $false
 if (-not $oldAccount.Equals($NewGroupName)) {

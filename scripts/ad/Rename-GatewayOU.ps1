@@ -15,6 +15,11 @@ $dn = [string]$ou.DistinguishedName
 $oldName = [string]$ou.Name
 Assert-GatewayNameFree -Name $OUNewName -NameType 'OU' -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'OUNewName'
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+Add-GatewayIntent -Name 'name' -Before $oldName -After $OUNewName
+Write-GatewayIntent -Effect 'changed'
+
 # Act.
 $changed = -not $oldName.Equals($OUNewName, [System.StringComparison]::Ordinal)
 if ($changed) {

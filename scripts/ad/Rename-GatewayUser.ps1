@@ -32,6 +32,14 @@ $cn = ''
 if ($renameCn) { $cn = $NewUserName }
 Assert-GatewayNameFree -Account $NewUserName -Principal $newUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewUserName'
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After $NewUserName
+Add-GatewayIntent -Name 'userPrincipalName' -Before $oldUpn -After $newUpn
+if ($renameDisplay) { Add-GatewayIntent -Name 'displayName' -Before $oldDisplay -After $NewUserName }
+if ($renameCn) { Add-GatewayIntent -Name 'name' -Before $oldName -After $NewUserName }
+Write-GatewayIntent -Effect 'changed'
+
 # Act. All attributes change in one write; the common name is the second.
 $changed = $false
 $new = @{}

@@ -12,7 +12,7 @@ param(
 
 # Resolve and guard.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$guards = @('userAccountControl', 'adminCount', 'isCriticalSystemObject')
+$guards = @('userAccountControl', 'pwdLastSet', 'adminCount', 'isCriticalSystemObject')
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -22,6 +22,13 @@ if ($ChangePassword -and ([int]$user.userAccountControl -band 0x10000) -ne 0) {
     $message = "The password of '$UserName' never expires, so it cannot be forced to change at the next logon."
     Stop-Gateway -Code 'unprocessable' -Arg 'ChangePassword' -Message $message
 }
+
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+$lastSet = ''
+if ($ChangePassword) { $lastSet = '0' }
+Add-GatewayIntent -Name 'pwdLastSet' -Before ([string][long]$user.pwdLastSet) -After $lastSet -Renewed -Step 'set password'
+Write-GatewayIntent -Effect 'changed'
 
 # Act. A password cannot be taken back: a failure after it is reported as what remains.
 Set-GatewayStep -Label 'set password' -Arg 'Password'

@@ -17,6 +17,11 @@ $oldText = [string]@($computer.description)[0]
 # Guard.
 Assert-GatewayComputerPrivilege -Computer $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+Add-GatewayIntent -Name 'description' -Before $oldText -After $Description
+Write-GatewayIntent -Effect 'changed'
+
 # Act.
 $changed = -not $oldText.Equals($Description, [System.StringComparison]::Ordinal)
 if ($changed) {

@@ -16,6 +16,16 @@ $dn = [string]$ou.DistinguishedName
 $oldText = [string]@($ou.description)[0]
 $before = ConvertTo-GatewayContainer -Container @($ou)
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+if ($PSBoundParameters.ContainsKey('OUDescription')) {
+    Add-GatewayIntent -Name 'description' -Before $oldText -After ([string]$OUDescription)
+}
+if ($PSBoundParameters.ContainsKey('IsProtected')) {
+    Add-GatewayIntent -Name 'protected' -Before ([string][bool]$ou.ProtectedFromAccidentalDeletion) -After ([string]$IsProtected)
+}
+Write-GatewayIntent -Effect 'changed'
+
 # Act.
 $changed = $false
 if ($PSBoundParameters.ContainsKey('OUDescription') -and -not $oldText.Equals($OUDescription, [System.StringComparison]::Ordinal)) {

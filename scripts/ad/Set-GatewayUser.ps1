@@ -104,7 +104,32 @@ $rdsChanges = -not [string]::Equals($rdsOld, $rdsNew, [System.StringComparison]:
 $change = Compare-GatewayUserText -Stored $stored -Wanted $wanted
 $before = $change.before
 $after = $change.after
+# A password that was just set counts as changed now, whatever was before.
+$mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
+$setsChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon -ne $mustChange
 $steps = 0
+
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+foreach ($name in @($change.after.Keys)) {
+    Add-GatewayIntent -Name $name -Before ([string]$change.before[$name]) -After ([string]$change.after[$name])
+}
+if ($rdsChanges) {
+    $oldPacked = [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsOld))
+    $newPacked = [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsNew))
+    Add-GatewayIntent -Name 'userParameters' -Before $oldPacked -After $newPacked
+}
+if ($willNeverExpire -ne $neverExpires) {
+    Add-GatewayIntent -Name 'passwordNeverExpired' -Before ([string]$neverExpires) -After ([string]$willNeverExpire)
+}
+if ($target -ne $parent) { Add-GatewayIntent -Name 'parent' -Before $parent -After $target }
+if ($null -ne $Password -or $setsChange) {
+    $lastSet = ''
+    if ($setsChange -and $ChangePasswordNextLogon) { $lastSet = '0' }
+    $renewed = $null -ne $Password -or $lastSet -eq ''
+    Add-GatewayIntent -Name 'pwdLastSet' -Before ([string][long]$user.pwdLastSet) -After $lastSet -Renewed:$renewed -Step 'set password'
+}
+Write-GatewayIntent -Effect 'changed'
 
 # Act.
 if ($change.number -gt 0) {
@@ -155,9 +180,7 @@ if ($null -ne $Password) {
     $after['password'] = '***'
     $steps++
 }
-# A password that was just set counts as changed now, whatever was before.
-$mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
-if ($PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon -ne $mustChange) {
+if ($setsChange) {
     Set-GatewayStep -Label 'set password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $ChangePasswordNextLogon -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'set password change' -Guid $guid -Dn $dn

@@ -18,6 +18,15 @@ $dn = [string]$user.DistinguishedName
 Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
 
+# Announce.
+New-GatewayIntent -Guid $guid -Dn $dn
+if ($State -eq 'Unlocked') {
+    Add-GatewayIntent -Name 'lockedOut' -Before ([string][bool]$user.LockedOut) -After 'False'
+} else {
+    Add-GatewayIntent -Name 'enabled' -Before ([string][bool]$user.Enabled) -After ([string]($State -eq 'Enabled'))
+}
+Write-GatewayIntent -Effect 'changed'
+
 # Act.
 $before = @{ enabled = [bool]$user.Enabled; lockedOut = [bool]$user.LockedOut }
 $changed = $false

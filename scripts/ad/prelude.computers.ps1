@@ -124,6 +124,20 @@ function Set-GatewayComputerName {
     Set-ADComputer @set
 }
 
+# Names a computer that is to be removed, and what goes with it.
+function New-GatewayRemovalIntent {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Computer,
+        [Parameter(Mandatory)] [System.Collections.IDictionary] $Record,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Going
+    )
+    New-GatewayIntent -Removes -Guid ([string]$Computer.ObjectGUID) -Dn ([string]$Computer.DistinguishedName) -Record $Record
+    foreach ($child in $Going) {
+        New-GatewayIntent -Removes -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName)
+    }
+}
+
 # Removes one computer with what goes with it, and says so for the audit: the computer first.
 function Remove-GatewayComputerObject {
     [CmdletBinding()]

@@ -42,6 +42,10 @@ foreach ($record in $present) {
     Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' already has records ($type) in the zone '$zone'; a CNAME must be alone."
 }
 
+# Announce.
+New-GatewayIntent -Creates -Dn ($owner + '.' + $zone)
+Write-GatewayIntent -Effect 'created'
+
 # Act.
 Set-GatewayStep -Label 'create record' -Arg 'Name'
 $create = @{

@@ -16,6 +16,10 @@ if ($null -ne $present) {
 Set-GatewayStep -Label 'read server settings'
 $inDirectory = [bool](Get-DnsServerSetting -All -ComputerName $ComputerName).DsAvailable
 
+# Announce.
+New-GatewayIntent -Creates -Dn $ZoneName
+Write-GatewayIntent -Effect 'created'
+
 # Act.
 Set-GatewayStep -Label 'create zone' -Arg 'ZoneName'
 $create = @{ Name = $ZoneName; ComputerName = $ComputerName; Confirm = $false }

@@ -19,6 +19,10 @@ if ([string]$names.zone.ZoneType -ne 'Primary') {
 $report = ConvertTo-GatewayCName -Record @($record) -ZoneName $names.name
 $dn = [string]$record.DistinguishedName
 
+# Announce.
+New-GatewayIntent -Removes -Dn $dn -Record $report
+Write-GatewayIntent -Effect 'removed'
+
 # Act.
 Set-GatewayStep -Label 'remove record' -Arg 'Name'
 Remove-DnsServerResourceRecord -ZoneName $names.name -InputObject $record -ComputerName $ComputerName -Force -Confirm:$false

@@ -25,6 +25,11 @@ try {
 $report = ConvertTo-GatewayZone -Zone @($zone)
 $dn = [string]$zone.DistinguishedName
 
+# Announce.
+$script:GatewayCounts['records'] = [int]$count
+New-GatewayIntent -Removes -Dn $dn -Record $report
+Write-GatewayIntent -Effect 'removed'
+
 # Act.
 Set-GatewayStep -Label 'remove zone' -Arg 'ZoneName'
 Remove-DnsServerZone -Name $ZoneName -ComputerName $ComputerName -Force -Confirm:$false
@@ -32,6 +37,5 @@ Complete-GatewayStep -Label 'remove zone' -Dn $dn
 Complete-GatewayChange -Effect 'removed'
 
 # Report.
-$script:GatewayCounts['records'] = [int]$count
 Add-GatewayChange -Dn $dn -Before $report -After $null
 $report

@@ -43,7 +43,7 @@ function Assert-GatewayAllowedZone {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone
     )
     if (-not (Test-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone)) {
-        Stop-Gateway -Code 'limit' -Arg 'ZoneName' -Message "The zone '$ZoneName' is outside the zones that the caller is limited to."
+        Stop-Gateway -Code 'limit' -Arg 'ZoneName' -Message "The zone '$ZoneName' is outside the zones that this token is limited to."
     }
 }
 
@@ -91,12 +91,13 @@ function Resolve-GatewayCName {
 }
 
 # The one CNAME with this name and target; case and trailing dots do not count. Without any the
-# request ends with not_found. An absent name is an error of the server (facts E55).
+# request ends with not_found, with Quiet there is none. An absent name is an error of the server (facts E55).
 function Find-GatewayCName {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [hashtable] $Names,
-        [Parameter(Mandatory)] [string] $ComputerName
+        [Parameter(Mandatory)] [string] $ComputerName,
+        [switch] $Quiet
     )
     Set-GatewayStep -Label 'find record' -Arg 'Name'
     $records = @()
@@ -110,6 +111,7 @@ function Find-GatewayCName {
     foreach ($record in $records) {
         if (([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.') -eq $Names.target) { return $record }
     }
+    if ($Quiet) { return $null }
     Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$($Names.given)' with the target '$($Names.target)' in the zone '$($Names.name)'."
 }
 

@@ -153,6 +153,7 @@ func policy(settings *config.Settings) gateway.Policy {
 		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
+		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
 		BulkLimit: settings.Limits.BulkDelete, Grace: h.ShutdownTimeout,
 	}
 }

@@ -65,6 +65,10 @@ var Faults = map[string]func(*Call){
 
 	// Death.
 	"Stop-GatewayBefore": func(*Call) { panic(ErrExit) },
+	"Stop-GatewayAfterIntent": func(c *Call) {
+		c.Frame("intent", `{"effect":"created","objects":[{"account":"z","changes":[{"name":"exists","before":"False","after":"True"}]}]}`)
+		panic(ErrExit)
+	},
 	"Stop-GatewayAfterStep": func(c *Call) {
 		c.Frame("step", `{"label":"create user","guid":"g-3","dn":"CN=z"}`)
 		panic(ErrExit)

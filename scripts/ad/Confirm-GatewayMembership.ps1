@@ -1,0 +1,21 @@
+# Tells whether an object is a member of a group, with the record of the membership, to settle a write
+# that was cut off. Guids are those of the group and of the member.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $MemberClass,
+    [Parameter(Mandatory)] [string[]] $Guids,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+Set-GatewayStep -Label 'read membership'
+$group = Find-GatewayAccount -Class 'group' -Identity $Guids[0] -Property $GatewayGroupProperties -Server $Server -Arg 'Guids' -Write
+$member = Find-GatewayAccount -Class $MemberClass -Identity $Guids[1] -Property @('primaryGroupID') -Server $Server -Arg 'Guids' -Write
+$kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
+$record = ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kind
+[ordered]@{
+    guid   = [string]$group.ObjectGUID
+    dn     = [string]$group.DistinguishedName
+    age    = 0
+    state  = [ordered]@{ exists = 'True'; member = [string][bool]$kind.member }
+    record = $record
+}
