@@ -23,7 +23,8 @@ import (
 const faultLimit = 5 * time.Second
 
 // faultStatus is what is answered to a read, a write and a list when it is not
-// 502: the process is no longer there, or what it says breaks the protocol.
+// 502, to a write 504: the process is no longer there, or what it says breaks
+// the protocol.
 var faultStatus = map[string][3]int{
 	// Requests for what does not exist, answered as without the fault.
 	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404},
@@ -41,6 +42,13 @@ var faultStatus = map[string][3]int{
 
 // carried are the answers of a process that are those to the request itself.
 var carried = []string{"late", "noise", "drip", "stderr-flood"}
+
+// unannounced are the faults by which a process ends, or says no more, before it
+// has announced a change: it has changed nothing. After the others it is not known.
+var unannounced = []string{
+	"Send-GatewayNoiseFlood", "Stop-GatewayBefore", "Stop-GatewayBeforeLineFeed", "Stop-GatewayInsideFrame", "Stop-GatewayInsideHeader",
+	"Wait-GatewayForever", "Wait-GatewayInsideFrame", "die-after", "grandchild",
+}
 
 // A process that fails in any way while it serves a read, a write or a list
 // gives a documented status in time; no answer reaches another request, the
@@ -63,7 +71,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 			marker := fmt.Sprintf("fault%02dx", i)
 			want, ok := faultStatus[name]
 			if !ok {
-				want = [3]int{502, 502, 502}
+				want = [3]int{502, 504, 502}
 			}
 			for kind, c := range []call{
 				{method: http.MethodGet, path: "/api/ADUser/%s/Details"},
@@ -84,6 +92,9 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 						over.note(t.Name(), took-limit)
 					}
 					assert.Equal(t, want[kind], a.status, "%.300s", a.body)
+					if kind == 1 && a.status == http.StatusGatewayTimeout {
+						assert.Equal(t, slices.Contains(unannounced, name), a.envelope.Error.Outcome == "none", "%s", a.body)
+					}
 					n.only(t, nonce, a.body)
 					if slices.Contains(carried, name) {
 						assert.Contains(t, string(a.body), nonce, "the answer is that of the request")
