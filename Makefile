@@ -11,7 +11,7 @@ BENCHTIME ?= 300ms
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test lint tidy race fuzz bench soak release clean
+.PHONY: run build test lint tidy race fuzz bench soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain and prints what to try
 	./$(BIN) sandbox
@@ -26,6 +26,7 @@ lint:
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
+	GOOS=windows GOARCH=arm64 $(GO) vet ./winsvc/... ./ps/session/... ./cmd/...
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 
 tidy: ## go.mod and go.sum are what `go mod tidy` makes
@@ -40,7 +41,19 @@ fuzz: ## each fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 bench: ## figures for test/BENCHMARKS.md
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
-soak release: ## long runs and packages for Windows: part of a later version
+# The same commit gives the same bytes: times are the commit's.
+RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION)
+
+release: ## a zip for each system in dist
+	$(RELEASE) -out dist
+
+release-check: ## the zips are equal byte for byte when they are made twice
+	rm -rf dist/first dist/second
+	$(RELEASE) -out dist/first
+	$(RELEASE) -out dist/second
+	cd dist/first && sha256sum -c ../second/SHA256SUMS
+
+soak: ## long runs: part of a later version
 	@echo "$@ is part of a later version"; exit 1
 
 clean:

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// licence is a licence that may be in what we give away, with phrases that all
+// stand in its text.
+type licence struct {
+	name    string
+	phrases []string
+}
+
+// allowed are the licences that ask for their text only, and two that also let
+// unchanged libraries be linked into other works (the list in the zip says where
+// their sources are).
+var allowed = []licence{
+	{"Apache-2.0", []string{"Apache License Version 2.0"}},
+	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy"}},
+	{"BSD", []string{"Redistribution and use in source and binary forms, with or without modification, are permitted"}},
+	{"ISC", []string{"Permission to use, copy, modify, and", "distribute this software for any purpose with or without fee is hereby granted"}},
+	{"Zlib", []string{"This software is provided 'as-is'", "Altered source versions must be plainly marked"}},
+	{"MPL-2.0", []string{"Mozilla Public License, version 2.0"}},
+	{"LGPL-3.0 with linking exception", []string{"As a special exception to the GNU Lesser General Public License", "convey to a third party a Combined Work"}},
+}
+
+var spaces = regexp.MustCompile(`\s+`)
+
+// licenceOf names the licence of a text; empty: none that is allowed.
+func licenceOf(text []byte) string {
+	folded := strings.ToLower(spaces.ReplaceAllString(string(text), " "))
+	for _, l := range allowed {
+		if !slices.ContainsFunc(l.phrases, func(phrase string) bool { return !strings.Contains(folded, strings.ToLower(phrase)) }) {
+			return l.name
+		}
+	}
+	return ""
+}
+
+// licenceFile is the name of a file with a licence or a notice about one.
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
+
+// goModule is what `go list` tells about a module.
+type goModule struct {
+	Path, Version, Dir string
+	Main               bool
+}
+
+// licencesOf collects the licence files of all modules whose code is in the
+// executable, and of Go itself, by their path below licenses/. A module without
+// a licence that is allowed is an error.
+func licencesOf(ctx context.Context, t target) (map[string][]byte, error) {
+	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+product)
+	if err != nil {
+		return nil, err
+	}
+	root, err := goTool(ctx, t, "env", "GOROOT", "GOVERSION")
+	if err != nil {
+		return nil, err
+	}
+	goRoot, goVersion, _ := strings.Cut(strings.TrimSpace(string(root)), "\n")
+	dirs, modules, err := packageDirs(listed)
+	if err != nil {
+		return nil, err
+	}
+	standard := goModule{Path: "go", Version: goVersion, Dir: goRoot}
+	modules["go"], dirs["go"] = standard, []string{goRoot}
+
+	all := map[string][]byte{}
+	var faults []error
+	overview := []string{"The executable holds code of these modules, unchanged. Their sources are at https://pkg.go.dev/PATH@VERSION.", ""}
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		m := modules[name]
+		names, err := collect(m, dirs[name], all)
+		if err != nil {
+			faults = append(faults, err)
+		}
+		overview = append(overview, fmt.Sprintf("%s %s: %s", m.Path, m.Version, strings.Join(names, ", ")))
+	}
+	all["MODULES.txt"] = []byte(strings.Join(overview, "\n") + "\n")
+	return all, errors.Join(faults...)
+}
+
+// packageDirs are the folders of the packages of each module but our own.
+func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]goModule, err error) {
+	dirs, modules = map[string][]string{}, map[string]goModule{}
+	decoder := json.NewDecoder(bytes.NewReader(listed))
+	for {
+		var p struct {
+			Dir    string
+			Module *goModule
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return dirs, modules, nil
+		} else if err != nil {
+			return nil, nil, err
+		}
+		if p.Module != nil && !p.Module.Main {
+			modules[p.Module.Path] = *p.Module
+			dirs[p.Module.Path] = append(dirs[p.Module.Path], p.Dir)
+		}
+	}
+}
+
+// collect reads the licence files of a module: those in its root, and those in
+// the folders on the way to each package that is used.
+func collect(m goModule, packages []string, all map[string][]byte) (names []string, err error) {
+	folders := map[string]bool{}
+	for _, dir := range packages {
+		for ; strings.HasPrefix(dir, m.Dir); dir = filepath.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if entry.IsDir() || !licenceFile.MatchString(entry.Name()) || filepath.Ext(entry.Name()) == ".go" {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+			if err != nil {
+				return nil, err
+			}
+			below, err := filepath.Rel(m.Dir, folder)
+			if err != nil {
+				return nil, err
+			}
+			all[path.Join(m.Path, filepath.ToSlash(below), entry.Name())] = text
+			if name := licenceOf(text); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no licence that is allowed: look at %s", m.Path, m.Dir)
+	}
+	return names, nil
+}

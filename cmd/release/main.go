@@ -1,0 +1,158 @@
+// Command release makes what is given to users: a zip for each system with the
+// executable, default settings, the README, the licences of everything inside,
+// and checksums.
+//
+//	release -version v1.2.3 -out dist
+//
+// The same sources and SOURCE_DATE_EPOCH give the same bytes: entries are
+// sorted, every time is SOURCE_DATE_EPOCH, and nothing of the machine that
+// builds gets in.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/gateway/config"
+)
+
+const product = "adgateway"
+
+// A target is a system that is built for.
+type target struct{ os, arch string }
+
+var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"}}
+
+func main() {
+	version := flag.String("version", "", "`VERSION` to stamp, such as v1.2.3")
+	out := flag.String("out", "dist", "`DIRECTORY` to write to")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := release(ctx, *version, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func release(ctx context.Context, version, out string) error {
+	if version == "" {
+		return errors.New("-version is missing")
+	}
+	stamp, err := sourceDate(os.Getenv("SOURCE_DATE_EPOCH"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	var sums []string
+	for _, t := range targets {
+		content, err := contents(ctx, t, version, stamp)
+		if err != nil {
+			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+		}
+		name := fmt.Sprintf("%s-%s-%s-%s", product, version, t.os, t.arch)
+		archive, err := pack(name, content, stamp)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(out, name+".zip"), archive, 0o644); err != nil {
+			return err
+		}
+		sums = append(sums, sum(name+".zip", archive))
+		fmt.Println(sums[len(sums)-1])
+	}
+	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(strings.Join(sums, "\n")+"\n"), 0o644)
+}
+
+func sourceDate(text string) (time.Time, error) {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 315532800 { // zip knows no time before 1980
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: set it to the seconds since 1970 of the commit", text)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+func sum(name string, content []byte) string {
+	return fmt.Sprintf("%x  %s", sha256.Sum256(content), name)
+}
+
+// contents are the files of a zip by their path in it.
+func contents(ctx context.Context, t target, version string, stamp time.Time) (map[string]file, error) {
+	executable, err := build(ctx, t, version)
+	if err != nil {
+		return nil, err
+	}
+	name, newline := product, "\n"
+	if t.os == "windows" {
+		name, newline = product+".exe", "\r\n"
+		if executable, err = withVersion(executable, version, stamp); err != nil {
+			return nil, fmt.Errorf("version information: %w", err)
+		}
+	}
+	all := map[string]file{
+		name:             {executable, 0o755},
+		"adgateway.yaml": {config.Template(newline), 0o644},
+	}
+	for from, to := range map[string]string{
+		"README.md": "README.md", "LICENSE": "LICENSE.txt", "ps/cmdlets/data/NOTICE.md": "licenses/cmdlet-declarations/NOTICE.md",
+	} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return nil, fmt.Errorf("%w (run in the module's root)", err)
+		}
+		all[to] = file{text, 0o644}
+	}
+	licences, err := licencesOf(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for path, text := range licences {
+		all["licenses/"+path] = file{text, 0o644}
+	}
+	var sums []string
+	for path, f := range all {
+		sums = append(sums, sum(path, f.content))
+	}
+	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) }) // by path
+	all["SHA256SUMS"] = file{[]byte(strings.Join(sums, "\n") + "\n"), 0o644}
+	return all, nil
+}
+
+func build(ctx context.Context, t target, version string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, product)
+	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", path, "./cmd/"+product)
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// goTool runs go for a target; what it prints comes back.
+func goTool(ctx context.Context, t target, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=")
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w", args[0], err)
+	}
+	return text, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var stamp = time.Unix(1700000000, 0)
+
+func TestAZipIsMadeOfItsFilesOnly(t *testing.T) {
+	files := map[string]file{"b.txt": {[]byte("two"), 0o644}, "a": {[]byte("one"), 0o755}, "c/d": {nil, 0o644}}
+	first, err := pack("x", files, stamp)
+	require.NoError(t, err)
+	again, err := pack("x", maps.Clone(files), stamp.In(time.FixedZone("elsewhere", 3600)))
+	require.NoError(t, err)
+	assert.Equal(t, first, again)
+
+	r, err := zip.NewReader(bytes.NewReader(first), int64(len(first)))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range r.File {
+		names = append(names, f.Name+" "+f.Mode().String())
+		assert.True(t, f.Modified.Equal(stamp), f.Modified)
+	}
+	assert.Equal(t, []string{"x/a -rwxr-xr-x", "x/b.txt -rw-r--r--", "x/c/d -rw-r--r--"}, names)
+	f, err := r.Open("x/b.txt")
+	require.NoError(t, err)
+	text, err := io.ReadAll(f)
+	require.NoError(t, err)
+	assert.Equal(t, "two", string(text))
+}
+
+func TestVersionNumbers(t *testing.T) {
+	for text, want := range map[string][4]uint16{
+		"v1.2.3": {1, 2, 3, 0}, "1.2.3": {1, 2, 3, 0}, "v1.2.3-45-gabcdef-dirty": {1, 2, 3, 45}, "v1.2.3-rc1": {1, 2, 3, 0},
+		"abcdef": {}, "dev": {}, "v70000.1.0": {0, 1, 0, 0},
+	} {
+		assert.Equal(t, want, versionNumbers(text), text)
+	}
+}
+
+func TestSourceDates(t *testing.T) {
+	date, err := sourceDate("1700000000")
+	require.NoError(t, err)
+	assert.True(t, date.Equal(stamp))
+	for _, text := range []string{"", "x", "0", "-1"} {
+		_, err := sourceDate(text)
+		assert.ErrorContains(t, err, "SOURCE_DATE_EPOCH", text)
+	}
+}
+
+func TestEveryModuleHasALicenceThatIsAllowed(t *testing.T) {
+	t.Chdir("../..")
+	for _, system := range []target{{"windows", "amd64"}, {"linux", "amd64"}} {
+		all, err := licencesOf(t.Context(), system)
+		require.NoError(t, err)
+		paths := slices.Collect(maps.Keys(all))
+		for _, want := range []string{"go/LICENSE", "github.com/gin-gonic/gin/LICENSE", "MODULES.txt"} {
+			assert.Contains(t, paths, want)
+		}
+		assert.Contains(t, string(all["MODULES.txt"]), "github.com/gin-gonic/gin v")
+		assert.NotContains(t, string(all["MODULES.txt"]), "testify", "what tests need is not in the executable")
+	}
+}
+
+func TestAForeignLicenceIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) { require.NoError(t, os.WriteFile(dir+"/LICENSE", []byte(text), 0o600)) }
+	m := goModule{Path: "example.org/x", Dir: dir}
+	for name, text := range map[string]string{"GPL": "GNU GENERAL PUBLIC LICENSE\nVersion 3", "empty": "", "proprietary": "All rights reserved."} {
+		write(text)
+		_, err := collect(m, []string{dir}, map[string][]byte{})
+		assert.ErrorContains(t, err, "example.org/x has no licence that is allowed", name)
+	}
+	write("ISC License\n\nPermission to use, copy, modify, and/or\ndistribute this software for any purpose with or without fee is hereby\ngranted")
+	names, err := collect(m, []string{dir}, map[string][]byte{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ISC"}, names)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/tc-hib/winres"
+	"github.com/tc-hib/winres/version"
+)
+
+// withVersion puts version information into a Windows executable, which the
+// Explorer shows under Details.
+func withVersion(executable []byte, text string, stamp time.Time) ([]byte, error) {
+	numbers := versionNumbers(text)
+	info := version.Info{FileVersion: numbers, ProductVersion: numbers, Timestamp: stamp}
+	for key, value := range map[string]string{
+		version.ProductName:      product,
+		version.FileDescription:  "Active Directory gateway",
+		version.ProductVersion:   text,
+		version.FileVersion:      text,
+		version.InternalName:     product,
+		version.OriginalFilename: product + ".exe",
+		version.LegalCopyright:   "MIT License",
+	} {
+		if err := info.Set(version.LangDefault, key, value); err != nil {
+			return nil, err
+		}
+	}
+	resources := winres.ResourceSet{}
+	resources.SetVersionInfo(info)
+	resources.SetManifest(winres.AppManifest{
+		ExecutionLevel: winres.AsInvoker, Compatibility: winres.Win10AndAbove, LongPathAware: true,
+	})
+	var b bytes.Buffer
+	if err := resources.WriteToEXE(&b, bytes.NewReader(executable)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+var versionPattern = regexp.MustCompile(`^v?(\d+)\.(\d+)\.(\d+)(?:-(\d+)-g)?`)
+
+// versionNumbers are the four numbers of a version as git describes it, such as
+// v1.2.3 or v1.2.3-45-gabcdef; of what is none, zeros.
+func versionNumbers(text string) (numbers [4]uint16) {
+	for i, part := range versionPattern.FindStringSubmatch(text) {
+		if n, err := strconv.ParseUint(part, 10, 16); err == nil && i > 0 {
+			numbers[i-1] = uint16(n)
+		}
+	}
+	return numbers
+}
