@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "engine" {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "standin" {
+		os.Exit(standIn(os.Args[2], os.Args[3:]))
+	}
 	os.Exit(m.Run())
 }
 
