@@ -25,23 +25,24 @@ type auditFlags struct {
 
 func (f *auditFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.config, "config", "", "read audit.file and audit.keyFile from this settings `FILE`")
+	flags.StringVar(&f.config, "config", "", "read audit.file and audit.keyFile from this settings `FILE` (default "+defaultSettingsFile()+")")
 	flags.StringVar(&f.file, "file", "", "the audit `FILE`, instead of the settings'")
 	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` with the key of the chain, instead of the settings'")
 }
 
 // log finds the log and its key.
 func (f *auditFlags) log(files []string) (file string, key []byte, err error) {
-	if f.config != "" {
-		text, err := os.ReadFile(f.config)
+	settings := settingFlags{file: f.config}
+	if _, err := os.Stat(defaultSettingsFile()); err == nil {
+		settings.fallback = defaultSettingsFile()
+	}
+	if f.config != "" || settings.path() != "" && f.file == "" && len(files) == 0 {
+		settings.amend = settings.places
+		live, err := settings.load()
 		if err != nil {
 			return "", nil, err
 		}
-		settings, err := config.Load(f.config, text, nil)
-		if err != nil {
-			return "", nil, fmt.Errorf("settings:\n%w", err)
-		}
-		file, f.keyFile = settings.Audit.File, firstNonEmpty(f.keyFile, settings.Audit.KeyFile)
+		file, f.keyFile = live.Now().Audit.File, firstNonEmpty(f.keyFile, live.Now().Audit.KeyFile)
 	}
 	if file = firstNonEmpty(f.file, file); len(files) == 0 && (file == "" || file == config.AuditOff) {
 		return "", nil, errors.New("which audit? Name it with --file, or the settings with --config, or give files")
@@ -60,13 +61,7 @@ func firstNonEmpty(texts ...string) string {
 }
 
 func auditCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "audit",
-		Short: "Verify and show the record of changes",
-		Args:  cobra.NoArgs,
-	}
-	c.AddCommand(auditVerifyCommand(), auditShowCommand())
-	return c
+	return group("audit", "Verify and show the record of changes", auditVerifyCommand(), auditShowCommand())
 }
 
 func auditVerifyCommand() *cobra.Command {

@@ -21,7 +21,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/agnivade/levenshtein"
+	"adgateway/gateway/nearest"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -112,7 +113,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, command.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), nearest(args[0], "", names))
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], "", names))
 }
 
 // knownFlag adds the nearest flag to the refusal of an unknown one.
@@ -123,20 +124,15 @@ func knownFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return fmt.Errorf("%w%s", err, nearest(unknown.GetSpecifiedName(), "--", names))
+	return fmt.Errorf("%w%s", err, meant(unknown.GetSpecifiedName(), "--", names))
 }
 
-// nearest suggests what a mistyped name most likely means; nothing when all are
+// meant suggests what a mistyped word most likely means; nothing when all are
 // far away.
-func nearest(mistyped, prefix string, names []string) string {
-	best, distance := "", len(mistyped)/2+1
-	for _, name := range names {
-		if d := levenshtein.ComputeDistance(mistyped, name); d < distance {
-			best, distance = name, d
-		}
-	}
-	if best == "" {
+func meant(mistyped, prefix string, names []string) string {
+	near := nearest.Of(mistyped, names, len(mistyped)/2+1)
+	if near == "" {
 		return ""
 	}
-	return "; did you mean " + prefix + best + "?"
+	return "; did you mean " + prefix + near + "?"
 }
