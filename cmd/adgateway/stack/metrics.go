@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/audit"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
@@ -76,6 +77,7 @@ type state struct {
 	servers []serverState
 	checks  []gateway.Check
 	expires time.Time // of the certificate
+	audit   *audit.Log
 }
 
 type laneState struct {
@@ -90,7 +92,7 @@ type serverState struct {
 }
 
 func (c *collector) state() *state {
-	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.ready(context.Background()), expires: c.stack.certificateExpires()}
+	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.ready(context.Background()), expires: c.stack.certificateExpires(), audit: c.stack.Audit}
 	for lane, stats := range c.stack.Pool.Stats() {
 		s.lanes = append(s.lanes, laneState{string(lane), stats, c.stack.meters[lane].Stats()})
 	}
@@ -117,7 +119,7 @@ type value struct {
 	times  *pool.Times
 }
 
-func number[T int | int64](n T) value { return value{number: float64(n)} }
+func number[T int | int64 | uint64](n T) value { return value{number: float64(n)} }
 
 func yes(b bool) value {
 	if b {
@@ -154,6 +156,15 @@ func perName[K ~string](names []K, read func(*laneState) map[K]int64) func(*stat
 			for name, n := range counts {
 				put(number(n), s.lanes[i].name, string(name))
 			}
+		}
+	}
+}
+
+// perAudit reads one value of the audit log; where there is none it tells nothing.
+func perAudit(read func(audit.Stats) value) func(*state, emit) {
+	return func(s *state, put emit) {
+		if s.audit != nil {
+			put(read(s.audit.Stats()))
 		}
 	}
 }
@@ -220,6 +231,19 @@ var metrics = []metric{
 		perLane(func(l *laneState) value { return value{times: &l.Runs} })},
 	{"adgateway_script_retries_total", "Reads that were run once more because their session died.", counter, lane,
 		perLane(func(l *laneState) value { return number(l.Retries) })},
+
+	{"adgateway_audit_ok", "1 when the audit log can be written, else 0: changes are refused. Without an audit log there is none.", gauge, nil,
+		perAudit(func(s audit.Stats) value { return yes(s.OK) })},
+	{"adgateway_audit_sequence", "Number of the last line of the audit log.", gauge, nil,
+		perAudit(func(s audit.Stats) value { return number(s.Sequence) })},
+	{"adgateway_audit_lines_total", "Lines that were written to the audit log.", counter, nil,
+		perAudit(func(s audit.Stats) value { return number(s.Lines) })},
+	{"adgateway_audit_failures_total", "Attempts to write to the audit log that failed.", counter, nil,
+		perAudit(func(s audit.Stats) value { return number(s.Failures) })},
+	{"adgateway_audit_owed_lines", "Lines about what was done that are still to be written.", gauge, nil,
+		perAudit(func(s audit.Stats) value { return number(s.Owed) })},
+	{"adgateway_audit_counted_refusals_total", "Refused calls that were counted in the audit log, not written one by one.", counter, nil,
+		perAudit(func(s audit.Stats) value { return number(s.Suppressed) })},
 
 	{"adgateway_server_pinned", "Always 1; the labels tell which server is asked. Without one there is none.", gauge, []string{"kind", "server"},
 		func(s *state, put emit) {

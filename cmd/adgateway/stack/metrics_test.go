@@ -43,7 +43,7 @@ func newStack(t *testing.T, collectors ...prometheus.Collector) http.Handler {
 	defer cancel()
 	world, err := sim.NewWorld(ctx, sim.Options{Seed: 1})
 	require.NoError(t, err)
-	settings, err := config.Load("", nil, nil)
+	settings, err := config.Load("", nil, []string{"audit.file=" + filepath.Join(t.TempDir(), "audit.jsonl")})
 	require.NoError(t, err)
 	static := auth.NewStatic(auth.Header{})
 	require.NoError(t, static.AddToken("t", &auth.Principal{Name: "t", Scopes: []auth.Scope{auth.All}}))
