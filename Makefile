@@ -11,7 +11,7 @@ BENCHTIME ?= 300ms
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test lint tidy race fuzz bench soak release release-check clean
+.PHONY: run build test lint tidy race fuzz bench grammar conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain and prints what to try
 	./$(BIN) sandbox
@@ -52,6 +52,10 @@ release-check: ## the zips are equal byte for byte when they are made twice
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second
 	cd dist/first && sha256sum -c ../second/SHA256SUMS
+
+grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (needs node and npm)
+	cd test/grammar && npm ci
+	GRAMMAR=1 $(GO) test -count=1 -v ./test/grammar
 
 soak: ## long runs: part of a later version
 	@echo "$@ is part of a later version"; exit 1
