@@ -171,7 +171,6 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	var faults sync.WaitGroup // they wait more than they work
 	for fault, c := range map[string]struct{ reason, timeout string }{
-		"exit-at-start": {"PowerShell did not get ready", "60s"},
 		"no-module":     {"ActiveDirectory", "60s"},
 		"language-mode": {"ConstrainedLanguage", "60s"},
 		"swallow-line":  {"the first data line did not arrive", "6s"}, // told by time alone
