@@ -173,7 +173,7 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	for fault, c := range map[string]struct{ reason, timeout string }{
 		"no-module":     {"ActiveDirectory", "60s"},
 		"language-mode": {"ConstrainedLanguage", "60s"},
-		"swallow-line":  {"the first data line did not arrive", "6s"}, // told by time alone
+		"swallow-line":  {"the first data line did not arrive", "5s"}, // told by time alone
 	} {
 		faults.Go(func() {
 			t.Run(fault, func(t *testing.T) {

@@ -84,14 +84,10 @@ func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
 	a.cancel = cancel
 	go l.try(acquiring, a)
 	defer a.leave()
+	// Until a start begins, puddle gives it the next idle one in turn.
 	starting := a.starting
+	var changed <-chan struct{}
 	for {
-		changed := l.change()
-		if starting == nil { // before, puddle gives it the next idle one in turn
-			if res := l.idle(); res != nil {
-				return res, nil
-			}
-		}
 		select {
 		case o := <-a.got:
 			return o.res, o.err
@@ -100,6 +96,10 @@ func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
 		case <-changed:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+		changed = l.change()
+		if res := l.idle(); res != nil {
+			return res, nil
 		}
 	}
 }
