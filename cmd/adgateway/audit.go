@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,46 +19,40 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditFlags say which log a command is about.
+// auditFlags say which log a command is about: that of the settings, as serve
+// reads them.
 type auditFlags struct {
-	config, file, keyFile string
+	settingFlags
 }
 
 func (f *auditFlags) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringVar(&f.config, "config", "", "read audit.file and audit.keyFile from this settings `FILE` (default "+defaultSettingsFile()+")")
-	flags.StringVar(&f.file, "file", "", "the audit `FILE`, instead of the settings'")
-	flags.StringVar(&f.keyFile, "key-file", "", "`FILE` with the key of the chain, instead of the settings'")
+	f.fallback = defaultSettingsFile()
+	f.amend = f.places
+	f.addTo(c,
+		spelling{"file", "audit.file", "FILE", "the audit"},
+		spelling{"key-file", "audit.keyFile", "FILE", "the key of its chain"})
 }
 
 // log finds the log and its key.
 func (f *auditFlags) log(files []string) (file string, key []byte, err error) {
-	settings := settingFlags{file: f.config}
-	if _, err := os.Stat(defaultSettingsFile()); err == nil {
-		settings.fallback = defaultSettingsFile()
+	live, err := f.load()
+	if err != nil {
+		return "", nil, err
 	}
-	if f.config != "" || settings.path() != "" && f.file == "" && len(files) == 0 {
-		settings.amend = settings.places
-		live, err := settings.load()
-		if err != nil {
-			return "", nil, err
-		}
-		file, f.keyFile = live.Now().Audit.File, firstNonEmpty(f.keyFile, live.Now().Audit.KeyFile)
+	settings := live.Now().Audit
+	if settings.File == config.AuditOff && len(files) == 0 {
+		return "", nil, errors.New("the settings switch the audit off; name one with --file, or give files")
 	}
-	if file = firstNonEmpty(f.file, file); len(files) == 0 && (file == "" || file == config.AuditOff) {
-		return "", nil, errors.New("which audit? Name it with --file, or the settings with --config, or give files")
-	}
-	key, err = stack.AuditKey(f.keyFile)
-	return file, key, err
+	key, err = stack.AuditKey(settings.KeyFile)
+	return settings.File, key, err
 }
 
-func firstNonEmpty(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
+// unread says what to do about an audit that cannot be read.
+func unread(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; say which audit is meant with --config or --file", err)
 	}
-	return ""
+	return err
 }
 
 func auditCommand() *cobra.Command {
@@ -84,7 +79,7 @@ func auditVerifyCommand() *cobra.Command {
 			}
 			report, err := audit.Verify(audit.Check{File: file, Files: files, Key: key, Least: least})
 			if err != nil {
-				return err
+				return unread(err)
 			}
 			printReport(c.OutOrStdout(), report)
 			if len(report.Faults) > 0 {
@@ -177,9 +172,9 @@ func auditShowCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return showJSON(c.OutOrStdout(), file, files, filter)
+				return unread(showJSON(c.OutOrStdout(), file, files, filter))
 			}
-			return showTable(c.OutOrStdout(), file, files, filter)
+			return unread(showTable(c.OutOrStdout(), file, files, filter))
 		},
 	}
 	f.add(c)
@@ -250,7 +245,7 @@ func targets(line *audit.Line, given string) string {
 	if len(all) == 0 {
 		return given
 	}
-	text := firstNonEmpty(all[0].DN, all[0].GUID)
+	text := cmp.Or(all[0].DN, all[0].GUID)
 	if len(all) > 1 {
 		text += fmt.Sprintf(" and %d more", len(all)-1)
 	}

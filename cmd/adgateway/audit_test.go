@@ -55,7 +55,7 @@ func TestAuditStory(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no file":      {[]string{"verify"}, "--file"},
+		"switched off": {[]string{"verify", "--set", "audit.file=off"}, "--file"},
 		"missing file": {[]string{"verify", "--file", filepath.Join(folder, "no", "such")}, "no such"},
 		"without key":  {[]string{"verify", "--file", file}, "made with a key"},
 		"short key":    {[]string{"verify", "--file", file, "--key-file", settings + "x"}, "the audit's key"},
