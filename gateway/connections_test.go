@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -35,7 +34,7 @@ func running(t *testing.T, runner ps.Runner, change func(*Options)) (address str
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx, listener) }()
+	go func() { ended <- s.Run(ctx, smallBuffers{listener}) }()
 	t.Cleanup(func() {
 		stop()
 		select {
@@ -47,6 +46,19 @@ func running(t *testing.T, runner ps.Runner, change func(*Options)) (address str
 	return listener.Addr().String()
 }
 
+// smallBuffers leaves the system little room to hide a slow client.
+type smallBuffers struct{ net.Listener }
+
+const smallBuffer = 64 << 10
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	connection, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return connection, connection.(*net.TCPConn).SetWriteBuffer(smallBuffer)
+}
+
 // testCertificate is one that net/http/httptest has, and a client that trusts it.
 func testCertificate(t *testing.T) (*tls.Config, *http.Client) {
 	t.Helper()
@@ -55,7 +67,16 @@ func testCertificate(t *testing.T) (*tls.Config, *http.Client) {
 	config := &tls.Config{Certificates: server.TLS.Certificates, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "example.com"}}
+	transport := &http.Transport{
+		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "example.com"},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return connection, connection.(*net.TCPConn).SetReadBuffer(smallBuffer)
+		},
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return config, &http.Client{Transport: transport, Timeout: patience}
 }
@@ -207,84 +228,82 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	assert.Contains(t, log.String(), "client=127.0.0.2")
 }
 
-// pages makes a runner that emits records of a size, pausing between batches.
-func pages(batches, bytes int, pause func()) *fakeRunner {
-	record := strings.Replace(sample(schema.OU), `"text"`, `"`+strings.Repeat("x", bytes)+`"`, 1)
+// pages makes a runner that emits records of 32 KiB, pausing after each.
+func pages(count int, pause func(int)) *fakeRunner {
+	record := strings.Replace(sample(schema.OU), `"text"`, `"`+strings.Repeat("x", 32<<10)+`"`, 1)
 	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		for range batches {
+		for i := range count {
 			if err := req.Records(json.RawMessage("[" + record + "]")); err != nil {
 				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
 			}
-			if pause != nil {
-				pause()
-			}
+			pause(i)
 		}
 		return &okResult, ctx.Err()
 	}}
 }
 
+// signal is a log that tells when a line is written.
+type signal chan string
+
+func (s signal) Write(line []byte) (int, error) {
+	s <- string(line)
+	return len(line), nil
+}
+
 func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
-	for name, batches := range map[string]int{"a stream": 40, "a whole answer": 7} {
+	for name, above := range map[string]int{"a stream": 256 << 10, "a whole answer": 8 << 20} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var log strings.Builder
-			done := make(chan struct{})
-			inner := pages(batches, 1<<20, nil)
-			runner := &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-				defer close(done)
-				return inner.run(ctx, req)
-			}}
-			address := running(t, runner, func(o *Options) {
-				o.Connections.SendTimeout = 100 * time.Millisecond
+			log := make(signal, 10)
+			address := running(t, pages(40, func(int) {}), func(o *Options) {
+				o.streamAbove, o.Connections.SendTimeout = above, 100*time.Millisecond
 				o.Log = logrus.New()
-				o.Log.SetOutput(&log)
+				o.Log.SetOutput(log)
 			})
 			connection := dial(t, address)
 			_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
 			require.NoError(t, err)
 			select {
-			case <-done:
+			case line := <-log:
+				assert.Contains(t, line, "operation=ou.list")
 			case <-time.After(patience):
-				t.Fatal("the session is still held")
+				t.Fatal("the request goes on")
 			}
 		})
 	}
 }
 
 func TestASlowListIsNotCutOff(t *testing.T) {
-	const send = 200 * time.Millisecond
+	const send = 600 * time.Millisecond
 	config, client := testCertificate(t)
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pauses := 0
-			address := running(t, pages(40, 300<<10, func() {
-				if pauses++; pauses == 35 {
-					time.Sleep(2 * send) // the script is slow, which is not the client's fault
+			scheme := "http://"
+			address := running(t, pages(48, func(i int) {
+				if i == 40 {
+					time.Sleep(send + send/4) // the script is slow, which is not the client's fault
 				}
 			}), func(o *Options) {
-				o.Connections.SendTimeout = send
+				o.streamAbove, o.Connections.SendTimeout = 1<<20, send
 				if h2 {
-					o.Connections.TLS = config
+					o.Connections.TLS, scheme = config, "https://"
 				}
 			})
-			scheme := "http://"
-			if h2 {
-				scheme = "https://"
-			}
 			request, err := http.NewRequest("GET", scheme+address+"/api/OU/All", nil)
 			require.NoError(t, err)
 			request.Header.Set("Auth-Token", "Bearer "+allToken)
 			answer, err := client.Do(request)
 			require.NoError(t, err)
 			defer answer.Body.Close()
-			reader := bufio.NewReaderSize(answer.Body, 1<<20)
-			_, err = io.CopyN(io.Discard, reader, 4<<20)
+			for range 16 { // what was held back takes longer than the limit of a piece
+				_, err = io.CopyN(io.Discard, answer.Body, 64<<10)
+				require.NoError(t, err)
+				time.Sleep(send / 8) // the client is slow, within its limit
+			}
+			rest, err := io.ReadAll(answer.Body)
 			require.NoError(t, err)
-			time.Sleep(send / 2) // the client is slow, within its limit
-			rest, err := io.ReadAll(reader)
-			require.NoError(t, err)
-			assert.True(t, strings.HasSuffix(string(rest), `],"output":"40 records found"}`))
+			assert.True(t, strings.HasSuffix(string(rest), `],"output":"48 records found"}`))
 		})
 	}
 }

@@ -162,7 +162,7 @@ func (a *answer) add(record []byte) error {
 		a.result.WriteByte(',')
 	}
 	a.result.Write(a.addMade(record))
-	enough := streamAbove
+	enough := a.server.streamAbove
 	if a.streamed {
 		enough = streamPiece
 	}

@@ -182,7 +182,7 @@ func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 }
 
 func TestAListThatFailsAfterItsStartIsCutOff(t *testing.T) {
-	s := newTestServer(t, bigList(40, &ps.Error{Kind: ps.KindDied}), nil)
+	s := newTestServer(t, bigList(4, &ps.Error{Kind: ps.KindDied}), func(o *Options) { o.streamAbove = 1 << 20 })
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	r, err := http.NewRequest("GET", server.URL+"/api/ADUser/ListUsers/All", nil)

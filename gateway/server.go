@@ -61,6 +61,8 @@ type Options struct {
 	BodyLimit int64 // bytes of a request's body; zero: 1 MiB
 
 	Connections Connections
+
+	streamAbove int // of tests, which would take long with the usual
 }
 
 // Policy is what may change while the server runs, see [Server.Apply]. Of
@@ -112,6 +114,9 @@ func (o *Options) complete() error {
 	}
 	if o.BodyLimit <= 0 {
 		o.BodyLimit = 1 << 20
+	}
+	if o.streamAbove <= 0 {
+		o.streamAbove = streamAbove
 	}
 	o.Connections.complete()
 	return errors.Join(missing...)
