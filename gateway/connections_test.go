@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -310,9 +311,10 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 
 func TestCrossOriginAnswers(t *testing.T) {
 	const portal = "https://portal.corp.example"
-	listed := func(o *Options) { o.Policy.Origins = []string{portal} }
+	none := newTestServer(t, answering(okResult, "[]"), nil)
+	listed := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Policy.Origins = []string{portal} })
 	for name, c := range map[string]struct {
-		change  func(*Options)
+		server  *Server
 		method  string
 		headers []string
 		status  int
@@ -322,20 +324,20 @@ func TestCrossOriginAnswers(t *testing.T) {
 			"Access-Control-Allow-Origin": portal, "Vary": "Origin", "Access-Control-Expose-Headers": corsAnswer, "Access-Control-Allow-Credentials": "", "Access-Control-Allow-Methods": ""}},
 		"error to a listed origin": {listed, "GET", []string{"Origin: " + portal, "Auth-Token: "}, 401, map[string]string{"Access-Control-Allow-Origin": portal}},
 		"no origin":                {listed, "GET", nil, 200, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
-		"nothing listed":           {nil, "GET", nil, 200, map[string]string{"Vary": ""}},
+		"nothing listed":           {none, "GET", nil, 200, map[string]string{"Vary": ""}},
 		"foreign origin":           {listed, "GET", []string{"Origin: https://evil.example"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 		"origin in other case":     {listed, "GET", []string{"Origin: HTTPS://portal.corp.example"}, 200, nil},
-		"page of the gateway":      {nil, "PUT", []string{"Origin: https://example.com"}, 405, map[string]string{"Access-Control-Allow-Origin": ""}},
+		"page of the gateway":      {none, "PUT", []string{"Origin: https://example.com"}, 405, map[string]string{"Access-Control-Allow-Origin": ""}},
 		"null":                     {listed, "GET", []string{"Origin: null"}, 403, nil},
 		"preflight": {listed, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: auth-token", "Auth-Token: "}, 204, map[string]string{
 			"Access-Control-Allow-Origin": portal, "Access-Control-Allow-Methods": corsMethods, "Access-Control-Allow-Headers": corsRequest, "Access-Control-Max-Age": "600", "Content-Type": ""}},
 		"preflight of a foreign origin":   {listed, "OPTIONS", []string{"Origin: https://evil.example", "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
-		"preflight with nothing listed":   {nil, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
+		"preflight with nothing listed":   {none, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
 		"OPTIONS that is no preflight":    {listed, "OPTIONS", []string{"Origin: " + portal}, 405, map[string]string{"Allow": "GET"}},
 		"OPTIONS of no browser":           {listed, "OPTIONS", []string{"Access-Control-Request-Method: PUT"}, 405, map[string]string{"Allow": "GET"}},
 		"preflight before authenticating": {listed, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: GET", "Auth-Token: x"}, 204, nil},
 	} {
-		w := call(newTestServer(t, answering(okResult, "[]"), c.change), c.method, "/api/OU/All", "", c.headers...)
+		w := call(c.server, c.method, "/api/OU/All", "", c.headers...)
 		assert.Equal(t, c.status, w.Code, name)
 		for header, want := range c.want {
 			assert.Equal(t, want, w.Header().Get(header), "%s: %s", name, header)
@@ -359,6 +361,11 @@ func TestACredentialComesBeforeACertificate(t *testing.T) {
 	stranger := &x509.Certificate{}
 	stranger.Subject.CommonName = "stranger"
 	known := fakeCertificates{"CN=portal": {Name: "by certificate", Scopes: []auth.Scope{auth.OURead}}}
+	var log bytes.Buffer
+	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
+		o.Certificates = known
+		o.Log.SetOutput(&log)
+	})
 	for name, c := range map[string]struct {
 		certificate *x509.Certificate
 		unverified  bool
@@ -379,11 +386,7 @@ func TestACredentialComesBeforeACertificate(t *testing.T) {
 		"neither":                       {status: 401},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log strings.Builder
-			s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
-				o.Certificates = known
-				o.Log.SetOutput(&log)
-			})
+			log.Reset()
 			r := httptest.NewRequest("GET", "/api/OU/All"+c.query, nil)
 			if c.credential != "" {
 				r.Header["Auth-Token"] = []string{strings.TrimSpace(c.credential)}
