@@ -6,6 +6,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
+SOAK    ?= 10m
+SEED    ?=
 
 # Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
 # and the style rules that name a defect. ST1000 wants a comment on every package.
@@ -57,8 +59,9 @@ grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (need
 	cd test/grammar && npm ci
 	GRAMMAR=1 $(GO) test -count=1 -v ./test/grammar
 
-soak: ## long runs: part of a later version
-	@echo "$@ is part of a later version"; exit 1
+soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
+	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test
+	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test
 
 clean:
 	rm -rf bin dist

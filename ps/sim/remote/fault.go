@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -23,8 +24,8 @@ import (
 
 // FaultVariable makes a process fail on purpose, for tests of what stands above
 // it: faults with commas between them. Each is a name, for faults of the start,
-// or NAME@TEXT, which strikes at every request whose data contains the text.
-// The names are those below and those of sessiontest.Faults.
+// NAME@TEXT, which strikes at every request whose data contains the text, or
+// NAME%RATE, which strikes at random at so many of a hundred requests. The names are those below and those of sessiontest.Faults.
 const FaultVariable = "ADGATEWAY_ENGINE_FAULT"
 
 // Faults of the start.
@@ -40,12 +41,15 @@ const (
 
 // Faults of requests that run as they should otherwise.
 const (
-	late       = "late"         // the answer comes late
-	noise      = "noise"        // other text before, between and after frames
-	slowDrip   = "drip"         // every byte of the answer alone
-	floodErrs  = "stderr-flood" // two megabytes on stderr
-	dieAfter   = "die-after"    // the request is run, its answer never comes
-	grandchild = "grandchild"   // a process is left that keeps the streams open; then it dies
+	late       = "late"          // the answer comes late
+	noise      = "noise"         // other text before, between and after frames
+	slowDrip   = "drip"          // every byte of the answer alone
+	floodErrs  = "stderr-flood"  // two megabytes on stderr
+	dieAfter   = "die-after"     // the request is run, its answer never comes
+	dieAtPlan  = "die-at-intent" // it ends where a write would be announced
+	dieAtStep  = "die-at-step"   // it ends after a change, where the first step would be told
+	hangAtStep = "hang-at-step"  // it is silent from there on
+	grandchild = "grandchild"    // a process is left that keeps the streams open; then it dies
 )
 
 const (
@@ -56,7 +60,7 @@ const (
 
 var (
 	startFaults   = []string{exitAtStart, hangAtStart, dieInImport, noModule, languageOff, readAhead, swallowLine}
-	requestFaults = []string{late, noise, slowDrip, floodErrs, dieAfter, grandchild}
+	requestFaults = []string{late, noise, slowDrip, floodErrs, dieAfter, dieAtPlan, dieAtStep, hangAtStep, grandchild}
 )
 
 // StartFaults are the names of the faults of the start.
@@ -84,7 +88,15 @@ type faults struct {
 	exit        func(code int)
 }
 
-type trigger struct{ name, text string }
+type trigger struct {
+	name string
+	text string  // in the data of the request
+	rate float64 // without a text: of a hundred requests
+}
+
+func (t trigger) strikes(data string) bool {
+	return t.text != "" && strings.Contains(data, t.text) || rand.Float64()*100 < t.rate
+}
 
 func parseFaults(text string) (*faults, error) {
 	f := &faults{exit: os.Exit}
@@ -94,14 +106,19 @@ func parseFaults(text string) (*faults, error) {
 	for _, part := range strings.Split(text, ",") {
 		name, match, isRequest := strings.Cut(part, "@")
 		known := startFaults
+		rate := 0.0
+		if before, percent, isRate := strings.Cut(part, "%"); isRate && !isRequest {
+			name, isRequest = before, true
+			rate, _ = strconv.ParseFloat(percent, 64)
+		}
 		if isRequest {
 			known = RequestFaults()
 		}
-		if !slices.Contains(known, name) || isRequest && match == "" {
+		if !slices.Contains(known, name) || isRequest && match == "" && rate <= 0 {
 			return nil, fmt.Errorf("%s: there is no fault %q", FaultVariable, part)
 		}
 		if isRequest {
-			f.request = append(f.request, trigger{name, match})
+			f.request = append(f.request, trigger{name, match, rate})
 		} else {
 			f.start = append(f.start, name)
 		}
@@ -167,7 +184,7 @@ func (f *faults) filter(line []byte) []byte {
 		return nil
 	}
 	for _, t := range f.request {
-		if strings.Contains(text, t.text) {
+		if t.strikes(text) {
 			return f.strike(t.name, id, line)
 		}
 	}
@@ -204,7 +221,7 @@ func (f *faults) strike(name, id string, line []byte) []byte {
 			_, _ = fmt.Fprintln(f.errs, err)
 		}
 		f.exit(diedCode)
-	case noise, slowDrip, dieAfter:
+	case noise, slowDrip, dieAfter, dieAtPlan, dieAtStep, hangAtStep:
 		f.active.Store(&name)
 	default:
 		f.play(sessiontest.Faults[name], id)
@@ -245,6 +262,10 @@ type faultyOutput struct{ f *faults }
 func (w faultyOutput) Write(p []byte) (int, error) {
 	f := w.f
 	isFrame := bytes.HasPrefix(p, []byte("\x1e"))
+	kind := ""
+	if fields := strings.Fields(string(p[:min(len(p), 128)])); isFrame && len(fields) > 1 {
+		kind = fields[1]
+	}
 	if isFrame && f.has(dieInImport) {
 		f.exit(diedCode)
 	}
@@ -257,8 +278,16 @@ func (w faultyOutput) Write(p []byte) (int, error) {
 	}
 	switch *active {
 	case dieAfter:
-		if isFrame {
+		if kind == "records" || kind == "end" || kind == "error" {
 			f.exit(diedCode)
+		}
+	case dieAtPlan, dieAtStep:
+		if kind == strings.TrimPrefix(*active, "die-at-") {
+			f.exit(diedCode)
+		}
+	case hangAtStep:
+		if kind == "step" {
+			select {} // until it is killed
 		}
 	case noise:
 		before, after := "", ""
