@@ -3,6 +3,8 @@
 //	adgateway serve      the API with the PowerShell of this computer
 //	adgateway sandbox    the whole API over a simulated domain
 //	adgateway service    install and control the Windows service
+//	adgateway token      say who may call the API, with what limits
+//	adgateway user       the same, for callers with name and password
 //	adgateway config     write, check and show the settings
 //	adgateway audit      read the record of changes and prove that it is whole
 //	adgateway version
@@ -57,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(knownFlag)
-	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), auditCommand(), versionCommand(), engineCommand())
+	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), auditCommand(), versionCommand(), engineCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		var ended exitCode
 		if errors.As(err, &ended) {

@@ -139,11 +139,18 @@ func startSandbox(t *testing.T, args ...string) *sandbox {
 // get asks with a value of Auth-Token.
 func (s *sandbox) get(path, credential string) (int, string) {
 	s.t.Helper()
+	return s.ask(http.MethodGet, path, credential)
+}
+
+func (s *sandbox) ask(method, path, credential string) (int, string) {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, nil)
 	require.NoError(s.t, err)
-	request.Header.Set("Auth-Token", credential)
+	if credential != "" {
+		request.Header.Set("Auth-Token", credential)
+	}
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()

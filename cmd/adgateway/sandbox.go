@@ -88,14 +88,14 @@ func splitScopes(text string) (value string, scopes []string) {
 // because none was given.
 func credentials(settings *config.Settings) (static *auth.Static, generated string, err error) {
 	tokens := settings.Sandbox.Tokens
-	if len(tokens) == 0 && len(settings.Sandbox.Users) == 0 {
+	if len(tokens) == 0 && len(settings.Sandbox.Users) == 0 && settings.Auth.Store == "" {
 		generated = auth.NewToken()
 		tokens = []config.Token{{Value: generated}}
 	}
 	static = auth.NewStatic(auth.Header{AllowQuery: settings.Auth.AllowQueryToken})
 	var faults []error
 	for i, token := range tokens {
-		p, err := principal(fmt.Sprintf("token %d", i+1), token.Scopes)
+		p, err := principal(auth.KindToken, fmt.Sprintf("token %d", i+1), token.Scopes)
 		if err == nil {
 			p.Dialect = auth.Dialect(token.Dialect)
 			p.Limits = auth.Limits{OUs: token.Limits.OUs, Zones: token.Limits.Zones, Groups: token.Limits.Groups}
@@ -104,7 +104,7 @@ func credentials(settings *config.Settings) (static *auth.Static, generated stri
 		faults = append(faults, err)
 	}
 	for _, user := range settings.Sandbox.Users {
-		p, err := principal(user.Name, user.Scopes)
+		p, err := principal(auth.KindUser, user.Name, user.Scopes)
 		if err == nil {
 			err = static.AddUser(user.Password, p)
 		}
@@ -127,7 +127,7 @@ func addToken(static *auth.Static, token config.Token, p *auth.Principal) error 
 	return static.AddToken(token.Value, p)
 }
 
-func principal(name string, scopes []string) (*auth.Principal, error) {
+func principal(kind, name string, scopes []string) (*auth.Principal, error) {
 	if len(scopes) == 0 {
 		scopes = []string{string(auth.All)}
 	}
@@ -135,7 +135,7 @@ func principal(name string, scopes []string) (*auth.Principal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &auth.Principal{Name: name, Scopes: parsed}, nil
+	return &auth.Principal{Kind: kind, Name: name, Scopes: parsed}, nil
 }
 
 func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) error {
@@ -144,7 +144,7 @@ func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) 
 		return err
 	}
 	settings := live.Now()
-	authenticator, generated, err := credentials(settings)
+	own, generated, err := credentials(settings)
 	if err != nil {
 		return fmt.Errorf("credentials:\n%w", err)
 	}
@@ -163,8 +163,11 @@ func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) 
 		return errors.Join(err, closeLog.Close())
 	}
 	s := &server{live: live, log: log, closeLog: closeLog, backend: backend{
-		name: engine.name, starter: starter, dial: world.Dial, auth: authenticator, end: end,
+		name: engine.name, starter: starter, dial: world.Dial, end: end,
 	}}
+	if err := s.backend.addStore(own, storeFile(settings.Auth, f.path()), settings.Auth, log); err != nil {
+		return errors.Join(err, s.backend.close(), closeLog.Close())
+	}
 	if err := s.open(ctx); err != nil {
 		return errors.Join(err, closeLog.Close())
 	}

@@ -93,7 +93,7 @@ func prepareServe(ctx context.Context, f *settingFlags, stderr io.Writer, dial s
 	}
 	s := &server{live: live, backend: backend{name: "powershell", starter: starter, dial: dial}}
 	s.log, s.closeLog = openLog(settings.Log, stderr)
-	if err := s.credentials(ctx, settings.Auth); err != nil {
+	if err := s.credentials(ctx, storeFile(settings.Auth, f.path())); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	if err := s.open(ctx); err != nil {
@@ -106,44 +106,23 @@ func prepareServe(ctx context.Context, f *settingFlags, stderr io.Writer, dial s
 // credentials opens the store of tokens and users. Without one the gateway
 // starts and lets nobody in; it follows the store, so that the first token is
 // taken at once.
-func (s *server) credentials(ctx context.Context, settings config.Auth) error {
-	file := auth.File{Path: settings.Store}
+func (s *server) credentials(ctx context.Context, file auth.File) error {
 	if _, err := os.Lstat(file.Path); errors.Is(err, fs.ErrNotExist) {
 		if err := file.Edit(ctx, func(*auth.Document) error { return nil }); err != nil {
 			return fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
 		}
 	}
-	store, err := auth.OpenStore(auth.StoreOptions{
-		File: file, Header: auth.Header{AllowQuery: settings.AllowQueryToken},
-		Log: func(problem bool, message string, fields map[string]any) {
-			level := logrus.InfoLevel
-			if problem {
-				level = logrus.ErrorLevel
-			}
-			s.log.WithFields(fields).Log(level, message)
-		},
-	})
+	store, err := openStore(file, s.live.Now().Auth, s.log)
 	if err != nil {
-		return fmt.Errorf("credentials:\n%w", err)
+		return err
 	}
 	if store.Empty() {
 		s.log.Warn(noCredentials)
 	}
 	s.backend.auth, s.backend.follow = store, store.Run
-	s.backend.checks = func() []gateway.Check {
-		check := gateway.Check{Name: "credentials", OK: true}
-		switch err := store.State(); {
-		case err != nil:
-			check.OK, check.Reason = false, "The credentials were changed and have mistakes; those before stay in force. "+oneLine(err)
-		case store.Empty():
-			check.OK, check.Reason = false, noCredentials
-		}
-		return []gateway.Check{check}
-	}
+	s.backend.checks = func() []gateway.Check { return storeChecks(store) }
 	return nil
 }
-
-const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes a token."
 
 func powerShell(settings config.PowerShell) (session.Starter, error) {
 	path, err := findPowerShell(settings.Path, runtime.GOOS, exec.LookPath)

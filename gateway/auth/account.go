@@ -55,7 +55,8 @@ const (
 	KindCertificate = "certificate"
 )
 
-func (a *Account) kind() string {
+// Kind is KindToken, KindUser or KindCertificate.
+func (a *Account) Kind() string {
 	switch {
 	case a.Password != "":
 		return KindUser
@@ -117,7 +118,7 @@ type compiledSecret struct {
 
 func (a *Account) compile() (*compiled, []error) {
 	c := &compiled{Account: a}
-	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.kind(), Dialect: a.Dialect}
+	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect}
 	c.principal = p
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -324,16 +324,32 @@ func unauthenticated(reason string) *Refusal {
 	return &refusal
 }
 
-// First asks authenticators one after the other: the first that knows the
-// caller wins. Only "unknown" (401) lets the next one try.
-func First(all ...Authenticator) Authenticator { return first(all) }
+// Source is where callers are known.
+type Source interface {
+	Authenticator
+	// BySubject finds the caller whom a verified client certificate names. The
+	// error is a [*Refusal].
+	BySubject(subject string, client netip.Addr) (*Principal, error)
+}
 
-type first []Authenticator
+// Chain asks sources one after the other: the first that knows the caller wins.
+// Only "unknown" (401) lets the next one try.
+type Chain []Source
 
-func (f first) Authenticate(r *http.Request, client netip.Addr) (*Principal, error) {
+// Authenticate implements [Authenticator].
+func (c Chain) Authenticate(r *http.Request, client netip.Addr) (*Principal, error) {
+	return c.ask(func(s Source) (*Principal, error) { return s.Authenticate(r, client) })
+}
+
+// BySubject implements [Source].
+func (c Chain) BySubject(subject string, client netip.Addr) (*Principal, error) {
+	return c.ask(func(s Source) (*Principal, error) { return s.BySubject(subject, client) })
+}
+
+func (c Chain) ask(source func(Source) (*Principal, error)) (*Principal, error) {
 	var last error = errUnauthenticated
-	for _, a := range f {
-		p, err := a.Authenticate(r, client)
+	for _, s := range c {
+		p, err := source(s)
 		if err == nil {
 			return p, nil
 		}

@@ -216,9 +216,12 @@ func declaredType(name string) *dotnet.Type {
 
 // FromPipeline tells whether a parameter's value came from the object in the
 // pipeline: many cmdlets report what is wrong with one object and go on with
-// the next. It is false for a call that no session of this process made.
+// the next.
 func (c *Call) FromPipeline(name string) bool {
-	if c.inv == nil || !c.inv.piped {
+	if c.host != nil {
+		return c.host.FromPipeline(name)
+	}
+	if !c.inv.piped {
 		return false
 	}
 	p := c.inv.sig.param(name)

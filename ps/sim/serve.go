@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"adgateway/ps/interp"
 )
@@ -11,15 +12,17 @@ import (
 // these arguments: it runs the lines of the console's input until that ends, a
 // line says exit or ctx is done, and returns the exit code. A host that waits
 // for a line notices that ctx is done only when the input ends. modules may be
-// none: then there is the language alone.
-func Serve(ctx context.Context, args []string, console interp.Console, culture string, modules ...*interp.Module) int {
+// none: then there is the language alone. now is the clock; nil: time.Now.
+func Serve(ctx context.Context, args []string, console interp.Console, culture string, now func() time.Time, modules ...*interp.Module) int {
 	if err := checkArguments(args); err != nil {
 		if console.Stderr != nil {
 			_, _ = fmt.Fprintln(console.Stderr, err) // nobody can be told when that fails
 		}
 		return badArguments
 	}
-	engine := interp.NewEngine(engineOptions(culture, modules))
+	options := engineOptions(culture, modules)
+	options.Now = now
+	engine := interp.NewEngine(options)
 	return newHost(engine.NewSession(console)).run(ctx)
 }
 

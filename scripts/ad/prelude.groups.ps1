@@ -77,7 +77,7 @@ function Assert-GatewayGroupName {
     )
     if ($null -eq $AllowedGroup -or $AllowedGroup.Length -eq 0) { return }
     if ($AllowedGroup -contains $Name -or $AllowedGroup -contains $Guid) { return }
-    Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Name' is not among the groups that this token is limited to."
+    Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Name' is not among the groups that the caller is limited to."
 }
 
 # Finds a group and refuses one outside the caller's limits.
@@ -98,7 +98,7 @@ function Find-GatewayGroup {
     if ($null -eq $group) { return $null }
     $allowed = @(Get-GatewayAllowedGroup -Group @($group) -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
     if ($allowed.Length -eq 0) {
-        Stop-Gateway -Code 'limit' -Arg $Arg -Message "The group '$Identity' is outside what this token is limited to."
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message "The group '$Identity' is outside what the caller is limited to."
     }
     $group
 }

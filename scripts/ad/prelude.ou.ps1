@@ -91,7 +91,7 @@ function Assert-GatewayGroupBelow {
     )
     $name = [string]$Group.DistinguishedName
     if (@(Get-GatewayAllowedGroup -Group @($Group) -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server).Length -eq 0) {
-        Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$name' lies below the OU and is not among the groups that this token is limited to."
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$name' lies below the OU and is not among the groups that the caller is limited to."
     }
     Assert-GatewayGroupPrivilege -Group $Group -Privileged $Privileged -Server $Server -Arg $Arg
     Set-GatewayStep -Label 'check primary groups' -Arg $Arg

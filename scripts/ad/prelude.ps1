@@ -68,7 +68,7 @@ function Assert-GatewayAllowed {
     if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return }
     $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     if (-not (Test-GatewayWithin -Dn $Dn -Base $bases)) {
-        Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Dn' is outside the OUs that this token is limited to."
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message 'The object lies outside the OUs that the caller is limited to.'
     }
 }
 

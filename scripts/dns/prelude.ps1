@@ -43,7 +43,7 @@ function Assert-GatewayAllowedZone {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone
     )
     if (-not (Test-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone)) {
-        Stop-Gateway -Code 'limit' -Arg 'ZoneName' -Message "The zone '$ZoneName' is outside the zones that this token is limited to."
+        Stop-Gateway -Code 'limit' -Arg 'ZoneName' -Message "The zone '$ZoneName' is outside the zones that the caller is limited to."
     }
 }
 

@@ -114,10 +114,11 @@ func (c *connection) run(f *frame) *frame {
 	if command == nil {
 		return &frame{F: "defect", Text: fmt.Sprintf("there is no command %.60q", f.Cmdlet)}
 	}
-	h := &host{c: c, f: f, name: command.Decl.Name, values: map[string]any{}}
+	h := &host{c: c, f: f, name: command.Decl.Name, values: map[string]any{}, piped: map[string]bool{}}
 	for i, b := range f.Bound {
 		h.names = append(h.names, b.Name)
 		h.values[strings.ToLower(b.Name)] = values[i]
+		h.piped[strings.ToLower(b.Name)] = b.Piped
 	}
 	if err := command.ProcessOn(h); err != nil {
 		return c.failed(err)
@@ -216,7 +217,8 @@ type host struct {
 	f      *frame
 	name   string
 	names  []string
-	values map[string]any // by name in lower case
+	values map[string]any  // by name in lower case
+	piped  map[string]bool // likewise
 }
 
 var _ interp.Host = (*host)(nil)
@@ -230,6 +232,8 @@ func (h *host) Bound(name string) (any, bool) {
 	v, ok := h.values[strings.ToLower(name)]
 	return v, ok
 }
+
+func (h *host) FromPipeline(name string) bool { return h.piped[strings.ToLower(name)] }
 
 func (h *host) Write(v any) error {
 	text, err := h.c.encoder().encode(v)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"adgateway/ps/interp"
 	"adgateway/ps/interp/dotnet"
@@ -19,6 +20,7 @@ type Client struct {
 	wire    *wire
 	modules []*interp.Module
 	culture string
+	ahead   time.Duration // of the server's clock before this process's
 	decoder *decoder
 	encoder *encoder
 
@@ -71,6 +73,9 @@ func (c *Client) Modules() []*interp.Module { return c.modules }
 // Culture is that of the server's messages.
 func (c *Client) Culture() string { return c.culture }
 
+// Now is the time by the server's clock, as far as it runs like this process's.
+func (c *Client) Now() time.Time { return time.Now().Add(c.ahead) }
+
 // Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
@@ -100,6 +105,9 @@ func (c *Client) read() {
 
 func (c *Client) declare(welcome *frame, declared []*interp.Module) {
 	c.culture = welcome.Culture
+	if !welcome.Now.IsZero() {
+		c.ahead = time.Until(welcome.Now)
+	}
 	c.decoder = &decoder{types: map[string]*dotnet.Type{}, data: c.hold, object: c.objectOf}
 	c.encoder = &encoder{id: func(v any) (uint64, bool) {
 		o, ok := v.(*object)
@@ -181,7 +189,7 @@ func (c *Client) forward(call *interp.Call) error {
 			return call.Throw(dotnet.NewError(dotnet.ExceptionNamed("System.NotSupportedException", "-%s: %v", name, err),
 				"ValueNotSupported", dotnet.InvalidArgument, nil))
 		}
-		f.Bound = append(f.Bound, boundValue{name, text})
+		f.Bound = append(f.Bound, boundValue{name, text, call.FromPipeline(name)})
 	}
 	if err := c.start(f); err != nil {
 		return err

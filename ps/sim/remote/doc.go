@@ -20,8 +20,8 @@
 // long. One call runs at a time on a connection.
 //
 //	client  hello    {key, marked}                first, once; the key is good for one connection
-//	server  welcome  {culture, modules: [{name, version, types: [name]}]}
-//	client  call     {cmdlet, set, bound: [{name, value}], release: [id]}
+//	server  welcome  {culture, now, modules: [{name, version, types: [name]}]}
+//	client  call     {cmdlet, set, bound: [{name, value, piped}], release: [id]}
 //	client  new      {type, bound: values, release}      an object of a type that lives at the server
 //	client  get      {id, name}, set {id, name, value}, invoke {id, name, bound: values}
 //	server  write    {values}                     any number

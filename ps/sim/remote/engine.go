@@ -36,7 +36,7 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	defer cancel()
 	var modules []*interp.Module
 	var lost <-chan struct{}
-	culture := ""
+	culture, now := "", time.Now
 	if key != "" {
 		dialing, stop := context.WithTimeout(ctx, dialWait)
 		client, err := Dial(dialing, address, key, sim.Declarations())
@@ -46,7 +46,7 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 			return exitLost
 		}
 		defer client.Close()
-		modules, culture, lost = client.Modules(), client.Culture(), client.Done()
+		modules, culture, now, lost = client.Modules(), client.Culture(), client.Now, client.Done()
 	}
 	if fault.has(noModule) {
 		modules = nil
@@ -54,7 +54,7 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	in, out, errs := fault.wrap(stdin, stdout, stderr)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- sim.Serve(ctx, args, interp.Console{Stdin: in, Stdout: out, Stderr: errs}, culture, modules...)
+		ended <- sim.Serve(ctx, args, interp.Console{Stdin: in, Stdout: out, Stderr: errs}, culture, now, modules...)
 	}()
 	select {
 	case code := <-ended:

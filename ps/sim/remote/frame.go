@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 )
 
 // MaxFrame bounds the bytes of one frame.
@@ -17,6 +18,7 @@ type frame struct {
 	Key     string            `json:"key,omitempty"`
 	Marked  bool              `json:"marked,omitempty"`
 	Culture string            `json:"culture,omitempty"`
+	Now     time.Time         `json:"now,omitzero"`
 	Modules []moduleInfo      `json:"modules,omitempty"`
 	Cmdlet  string            `json:"cmdlet,omitempty"`
 	Set     string            `json:"set,omitempty"`
@@ -41,6 +43,7 @@ type moduleInfo struct {
 type boundValue struct {
 	Name  string          `json:"name,omitempty"`
 	Value json.RawMessage `json:"value"`
+	Piped bool            `json:"piped,omitempty"` // it came from the object in the pipeline
 }
 
 // wire reads and writes frames. Reading and writing may happen at the same

@@ -120,6 +120,7 @@ func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
 		"$u = Get-ADUser aschmidt; (Get-ADUser $u).SamAccountName; $u | Get-ADUser | ForEach-Object { $_.GetType().FullName }",
 		"try { Get-ADUser nobody } catch [Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException] { $_.FullyQualifiedErrorId; $_.Exception.Message; $_.CategoryInfo.ToString(); $_.Exception.GetType().FullName; $_.InvocationInfo.MyCommand.Name }",
 		"Get-ADUser nobody; 'after'",
+		"'nobody', 'aschmidt' | Get-ADUser | ForEach-Object { $_.Name }; $error.Count",
 		"Get-ADUser aschmidt -Nonsense 1",
 		"Get-DnsServerZone | ForEach-Object { $_.ZoneName }; Get-DnsServerZone nowhere.example, corp.example | ForEach-Object { $_.ZoneName }; $error.Count; $error[0].FullyQualifiedErrorId; $error[0].Exception.NativeErrorCode",
 		"Get-DnsServerZone nowhere.example, corp.example -ErrorAction Stop; 'never'",
@@ -141,7 +142,7 @@ func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
 		t.Run(script[:min(len(script), 60)], func(t *testing.T) {
 			var out, errs strings.Builder
 			modules, culture := world.Modules()
-			want := sim.Serve(t.Context(), sessionArgs, interp.Console{Stdin: strings.NewReader(script + "\n"), Stdout: &out, Stderr: &errs}, culture, modules...)
+			want := sim.Serve(t.Context(), sessionArgs, interp.Console{Stdin: strings.NewReader(script + "\n"), Stdout: &out, Stderr: &errs}, culture, nil, modules...)
 			stdout, stderr, code := run(t, s.Issue(), sessionArgs, script+"\n")
 			assert.Equal(t, out.String(), stdout)
 			assert.Equal(t, errs.String(), stderr)
@@ -150,6 +151,16 @@ func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
 		})
 	}
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
+}
+
+// A process counts dates from the clock of the stores.
+func TestAProcessHasTheServersClock(t *testing.T) {
+	then := time.Date(2031, 2, 3, 12, 0, 0, 0, time.UTC)
+	s, err := NewServer(Options{Now: func() time.Time { return then }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	stdout, stderr, _ := run(t, s.Issue(), sessionArgs, "(Get-Date).Year\n")
+	assert.Equal(t, "2031\n", stdout, stderr)
 }
 
 func TestAKeyIsGoodForOneConnection(t *testing.T) {

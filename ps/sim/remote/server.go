@@ -34,13 +34,15 @@ type Options struct {
 	// Declared are the same modules as clients know them. A type that only
 	// Modules have lives here: clients see its objects through the connection.
 	Declared []*interp.Module
-	Culture  string // of the engines at the other end
+	Culture  string           // of the engines at the other end
+	Now      func() time.Time // their clock; nil: that of their machine
 }
 
 // Server runs the calls of other processes. It is safe for concurrent use.
 type Server struct {
 	listener net.Listener
 	welcome  frame
+	now      func() time.Time
 	commands map[string]*interp.Command // by name in lower case
 	types    map[string]*dotnet.Type    // by name in lower case
 	remote   map[*dotnet.Type]bool      // live here
@@ -58,7 +60,7 @@ type Server struct {
 func NewServer(o Options) (*Server, error) {
 	s := &Server{
 		commands: map[string]*interp.Command{}, types: map[string]*dotnet.Type{}, remote: map[*dotnet.Type]bool{},
-		keys: map[string]time.Time{}, welcome: frame{F: "welcome", Culture: o.Culture},
+		keys: map[string]time.Time{}, now: o.Now, welcome: frame{F: "welcome", Culture: o.Culture},
 	}
 	known := map[string]bool{}
 	for _, m := range o.Declared {
@@ -183,7 +185,11 @@ func (s *Server) serve(conn net.Conn) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return
 	}
-	if err := w.send(&s.welcome); err != nil {
+	welcome := s.welcome
+	if s.now != nil {
+		welcome.Now = s.now()
+	}
+	if err := w.send(&welcome); err != nil {
 		return
 	}
 	c := &connection{server: s, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}

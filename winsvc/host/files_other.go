@@ -1,0 +1,31 @@
+//go:build !windows
+
+package host
+
+import (
+	"fmt"
+	"os"
+)
+
+// Restrict gives a file to its owner only.
+func (Files) Restrict(path string) error { return os.Chmod(path, 0o600) }
+
+// Exposed tells who besides its owner may read the file; empty: nobody. That
+// others may write it is an error.
+func (Files) Exposed(path string) (readers string, err error) {
+	const ofGroup, ofAll = 0o040, 0o004
+	const toWrite = 0o022
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	switch mode := info.Mode().Perm(); {
+	case mode&toWrite != 0:
+		return "", fmt.Errorf("others than its owner may change the file (mode %04o); run 'chmod 600 %s' after you have looked at what it holds", mode, path)
+	case mode&ofAll != 0:
+		return "everybody", nil
+	case mode&ofGroup != 0:
+		return "its group", nil
+	}
+	return "", nil
+}
