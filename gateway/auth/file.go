@@ -220,13 +220,13 @@ func (d *Document) compile() ([]*compiled, []fault) {
 
 // parseDocument reads a file's text strictly and tells every fault with its line.
 func parseDocument(path string, text []byte) (*Document, error) {
-	p := documentParser{path: path, text: text, lines: map[*Account]int{}, document: &Document{}}
+	p := documentParser{path: path, text: text, offsets: map[*Account]int64{}, document: &Document{}}
 	if err := p.read(); err != nil {
 		return nil, err
 	}
 	_, faults := p.document.compile()
 	for _, f := range faults {
-		p.fault(p.lines[f.account], "%v", f.err)
+		p.fault(p.line(p.offsets[f.account]), "%v", f.err)
 	}
 	if len(p.faults) > 0 {
 		return nil, errors.Join(p.faults...)
@@ -238,7 +238,7 @@ type documentParser struct {
 	path     string
 	text     []byte
 	document *Document
-	lines    map[*Account]int
+	offsets  map[*Account]int64
 	faults   []error
 }
 
@@ -248,7 +248,7 @@ func (p *documentParser) fault(line int, format string, args ...any) {
 
 // line is where an offset lies, blanks and commas before a value skipped.
 func (p *documentParser) line(offset int64) int {
-	at := int(min(offset, int64(len(p.text))))
+	at := int(min(max(offset, 0), int64(len(p.text))))
 	for at < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[at]) >= 0 {
 		at++
 	}
@@ -341,7 +341,7 @@ func (p *documentParser) accounts(decoder *json.Decoder, into *[]*Account) error
 			p.fault(p.line(at), "%s", strings.TrimPrefix(err.Error(), "json: "))
 			continue
 		}
-		p.lines[account] = p.line(offset)
+		p.offsets[account] = offset
 		*into = append(*into, account)
 	}
 	_, err := decoder.Token()

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -147,12 +148,12 @@ func newVerifier(now func() time.Time, cost Cost) *verifier {
 	return v
 }
 
-// keyOf names a credential without holding it.
-func (v *verifier) keyOf(user, password string) (key digest) {
+// keyOf names a credential from an address without holding it. What is right
+// from one address is checked anew from another, so that guessing there is
+// slowed down whether or not the user is active.
+func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) {
 	mac := hmac.New(sha256.New, v.key[:])
-	mac.Write([]byte(user)) // holds no NUL
-	mac.Write([]byte{0})
-	mac.Write([]byte(password))
+	mac.Write([]byte(user + "\x00" + network(client).String() + "\x00" + password)) // only a password holds NUL
 	mac.Sum(key[:0])
 	return key
 }

@@ -257,11 +257,11 @@ func (s *Store) user(ctx context.Context, credential Credential, client netip.Ad
 		return nil, refused
 	}
 	c := s.accounts.Load().users[name]
-	key := s.verifier.keyOf(name, credential.Password)
+	key := s.verifier.keyOf(name, credential.Password, client)
 	if c == nil || !s.verifier.remembered(key, c.Password) {
 		// Equal credentials at once are one attempt: a client that opens many
 		// connections with the right password does not lock itself out.
-		_, err, _ := s.verifier.group.Do(string(key[:])+client.String(), func() (any, error) {
+		_, err, _ := s.verifier.group.Do(string(key[:]), func() (any, error) {
 			return nil, s.verify(ctx, c, name, credential.Password, key, client)
 		})
 		if err != nil {

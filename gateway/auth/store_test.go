@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -134,6 +135,11 @@ func TestTokensAreRecognisable(t *testing.T) {
 		require.True(t, ok)
 	}
 	token := NewToken()
+	var sum uint64
+	for _, digit := range token[len(token)-sumLength:] {
+		sum = sum*62 + uint64(strings.IndexRune(base62, digit))
+	}
+	assert.EqualValues(t, crc32.ChecksumIEEE([]byte(token[len(TokenPrefix):len(token)-sumLength])), sum)
 	for i := len(TokenPrefix); i < len(token); i++ {
 		for _, other := range []byte{'0', 'x', '_', 0, 0xff} {
 			wrong := token[:i] + string([]byte{other}) + token[i+1:]

@@ -21,6 +21,13 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
+var isBase62 = func() (is [256]bool) {
+	for i := range len(base62) {
+		is[base62[i]] = true
+	}
+	return is
+}()
+
 // digest is what is kept of a token. Its 256 random bits need no slow hash.
 type digest [sha256.Size]byte
 
@@ -29,7 +36,8 @@ func NewToken() string {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // never fails (crypto/rand)
 	random := inBase62(new(big.Int).SetBytes(bits[:]), randomLength)
-	return TokenPrefix + random + checksum(random)
+	sum := checksum(random)
+	return TokenPrefix + random + string(sum[:])
 }
 
 // digestOf takes a token's digest; false when the text is not a token.
@@ -40,11 +48,11 @@ func digestOf(token string) (digest, bool) {
 	}
 	random, sum := random[:randomLength], random[randomLength:]
 	for i := range len(random) {
-		if strings.IndexByte(base62, random[i]) < 0 {
+		if !isBase62[random[i]] {
 			return digest{}, false
 		}
 	}
-	if sum != checksum(random) {
+	if want := checksum(random); sum != string(want[:]) {
 		return digest{}, false
 	}
 	var text [tokenLength]byte // on the stack: a conversion would allocate
@@ -52,16 +60,19 @@ func digestOf(token string) (digest, bool) {
 	return sha256.Sum256(text[:]), true
 }
 
-func checksum(random string) string {
-	var text [randomLength]byte
-	copy(text[:], random)
-	sum := crc32.ChecksumIEEE(text[:])
-	var digits [sumLength]byte
+// checksum is the CRC-32 (IEEE) of the random part. The loop is the library's,
+// without the slice that would escape to the heap.
+func checksum(random string) (digits [sumLength]byte) {
+	sum := ^uint32(0)
+	for i := range len(random) {
+		sum = crc32.IEEETable[byte(sum)^random[i]] ^ sum>>8
+	}
+	sum = ^sum
 	for i := sumLength - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62
 	}
-	return string(digits[:])
+	return digits
 }
 
 // inBase62 writes a number with leading zeros.

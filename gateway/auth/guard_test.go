@@ -1,0 +1,295 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var elsewhere = netip.MustParseAddr("198.51.100.9")
+
+func withUsers(t testing.TB, names ...string) *stored {
+	return store(t, func(d *Document, now time.Time) {
+		for _, name := range names {
+			addUser(d, now, name, rights("ou:read"))
+		}
+	})
+}
+
+// status of a login; zero: let in.
+func (s *stored) login(user, password string, from netip.Addr) int {
+	_, refused := s.basic(user, password, from)
+	if refused == nil {
+		return 0
+	}
+	return refused.Status
+}
+
+func TestUsersAreFoundByNameAndPassword(t *testing.T) {
+	s := withUsers(t, "anna", "jürgen", "Σίσυφος", "a%b")
+	for _, c := range []struct {
+		user, password string
+		status         int
+	}{
+		{"anna", password, 0}, {"ANNA", password, 0}, {"ａｎｎａ", password, 0}, {"jürgen", password, 0}, {"ju\u0308rgen", password, 0},
+		{"Σίσυφος", password, 0}, {"a%b", password, 0},
+		{"anna", password + " ", 401}, {"anna", "", 401}, {"anna", strings.ToUpper(password), 401},
+		{"berta", password, 401}, {"anna\x00", password, 401}, {"an\u200bna", password, 401}, {"anna\n", password, 401}, {"\xff", password, 401},
+		{strings.Repeat("a", 60000), password, 401}, {"anna", strings.Repeat("a", 60000), 401}, {"anna", "\x00\x01\xff", 401},
+	} {
+		_, refused := s.basic(c.user, c.password, netip.AddrFrom4([4]byte{10, 0, 0, byte(len(c.user))}))
+		if c.status == 0 {
+			assert.Nil(t, refused, "%.40q", c.user)
+			continue
+		}
+		require.NotNil(t, refused, "%.40q", c.user)
+		assert.Equal(t, c.status, refused.Status, "%.40q", c.user)
+		assert.Equal(t, errUnauthenticated.Message, refused.Message)
+	}
+}
+
+func TestALockIsOfANameFromAnAddress(t *testing.T) {
+	s := withUsers(t, "anna", "berta")
+	for _, user := range []string{"anna", "nobody"} { // alike, whether the user exists or not
+		for range standardFailures {
+			assert.Equal(t, 401, s.login(user, "wrong", here))
+		}
+		_, refused := s.basic(user, password, here)
+		require.NotNil(t, refused)
+		assert.Equal(t, 429, refused.Status)
+		assert.Equal(t, firstLock, refused.RetryAfter)
+		assert.Equal(t, "Too many attempts have failed. Try again in 30s.", refused.Message)
+	}
+	assert.Zero(t, s.login("anna", password, elsewhere), "the real user is elsewhere")
+	assert.Zero(t, s.login("berta", password, here), "another user at the same place")
+
+	s.clock.step(firstLock)
+	assert.Equal(t, 401, s.login("anna", "wrong", here), "one more attempt")
+	_, refused := s.basic("anna", password, here)
+	require.NotNil(t, refused)
+	assert.Equal(t, 2*firstLock, refused.RetryAfter, "the lock is longer each time")
+	for range 20 {
+		s.clock.step(longestLock)
+		s.login("anna", "wrong", here)
+	}
+	_, refused = s.basic("anna", password, here)
+	require.NotNil(t, refused)
+	assert.Equal(t, longestLock, refused.RetryAfter)
+	s.clock.step(-24 * time.Hour)
+	_, refused = s.basic("anna", password, here)
+	require.NotNil(t, refused)
+	assert.LessOrEqual(t, refused.RetryAfter, longestLock, "the clock was put back")
+	s.clock.step(24*time.Hour + longestLock)
+	assert.Zero(t, s.login("anna", password, here))
+	for range standardFailures {
+		assert.Equal(t, 401, s.login("anna", "wrong", here), "a right password forgives")
+	}
+}
+
+func TestAPasswordThatIsRememberedIsNoWayAroundALock(t *testing.T) {
+	s := withUsers(t, "anna")
+	require.Zero(t, s.login("anna", password, here))
+	for range standardFailures {
+		s.login("anna", "wrong", here)
+	}
+	assert.Equal(t, 429, s.login("anna", password, here))
+}
+
+func TestAnAddressHasSoManyFailures(t *testing.T) {
+	var token string
+	s := store(t, func(d *Document, now time.Time) {
+		token = addToken(d, now, "portal", rights())
+		addUser(d, now, "anna", rights())
+	})
+	for i := range addressBurst {
+		assert.Equal(t, 401, s.login(fmt.Sprintf("user%d", i), "wrong", here))
+	}
+	assert.Equal(t, 429, s.login("another", "wrong", here))
+	assert.Equal(t, 429, s.login("anna", password, here))
+	_, refused := s.bearer(NewToken())
+	require.NotNil(t, refused)
+	assert.Equal(t, 429, refused.Status, "guessed tokens count, too")
+	_, refused = s.bearer(token)
+	assert.Nil(t, refused, "a right token is let in: its holder has guessed nothing")
+	assert.Zero(t, s.login("anna", password, elsewhere))
+	s.clock.step(5 * time.Second)
+	assert.Zero(t, s.login("anna", password, here))
+
+	// All addresses of an IPv6 network of a host are one.
+	for i := range addressBurst {
+		s.login(fmt.Sprintf("user%d", i), "wrong", netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i+1)))
+	}
+	assert.Equal(t, 429, s.login("another", "wrong", netip.MustParseAddr("2001:db8::ffff")))
+	assert.Equal(t, 401, s.login("another", "wrong", netip.MustParseAddr("2001:db8:0:1::1")))
+}
+
+func TestGuessingFromEverywhereOnlySlowsDown(t *testing.T) {
+	s := withUsers(t, "anna")
+	require.Zero(t, s.login("anna", password, here))
+	for i := range nameBurst {
+		assert.Equal(t, 401, s.login("anna", "wrong", netip.AddrFrom4([4]byte{10, 1, 0, byte(i)})))
+	}
+	_, refused := s.basic("anna", password, elsewhere)
+	require.NotNil(t, refused)
+	assert.Equal(t, 10*time.Second, refused.RetryAfter)
+	require.Nil(t, s.guard.refuses("anna", here))
+	s.verifier.known.Purge()
+	assert.Zero(t, s.login("anna", password, here), "where the password was right lately it is let through")
+	s.clock.step(10 * time.Second)
+	assert.Zero(t, s.login("anna", password, elsewhere), "elsewhere it takes a while")
+}
+
+func TestTheGuardsMemoryIsBounded(t *testing.T) {
+	s := withUsers(t)
+	for i := range guarded + 100 {
+		address := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+		attempt, refused := s.guard.attempt(fmt.Sprintf("user%d", i), address)
+		require.Nil(t, refused)
+		attempt.failed()
+	}
+	assert.Equal(t, guarded, s.guard.pairs.Len())
+	assert.Equal(t, guarded, s.guard.addresses.Len())
+	assert.Equal(t, guarded, s.guard.names.Len())
+}
+
+// Attempts beside each other are no way around the lock, and a client that opens
+// many connections with the right password does not lock itself out.
+func TestAttemptsAtOnce(t *testing.T) {
+	s := withUsers(t, "anna")
+	count := func(many int, password func(int) string) map[int]int {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		got := map[int]int{}
+		for i := range many {
+			all.Go(func() {
+				status := s.login("anna", password(i), here)
+				mu.Lock()
+				defer mu.Unlock()
+				got[status]++
+			})
+		}
+		all.Wait()
+		return got
+	}
+	assert.Equal(t, map[int]int{0: 40}, count(40, func(int) string { return password }))
+	got := count(20, func(i int) string { return fmt.Sprint("wrong", i) })
+	assert.LessOrEqual(t, got[401], standardFailures)
+	assert.Zero(t, got[0])
+	assert.Equal(t, 20, got[401]+got[429])
+}
+
+func TestFewPasswordsAreCheckedAtOnce(t *testing.T) {
+	s := withUsers(t, "anna")
+	ctx := t.Context()
+	require.NoError(t, s.verifier.gate.Acquire(ctx, atOnce), "all places are taken")
+	require.NoError(t, s.verifier.queue.Acquire(ctx, waiting), "and all that wait")
+	_, refused := s.basic("anna", password, here)
+	require.NotNil(t, refused)
+	assert.Equal(t, 503, refused.Status)
+	s.verifier.queue.Release(waiting)
+	before := time.Now()
+	_, refused = s.basic("anna", password, here)
+	require.NotNil(t, refused)
+	assert.Equal(t, 503, refused.Status)
+	assert.Less(t, time.Since(before), maxWait+patience, "it waits within bounds")
+	s.verifier.gate.Release(atOnce)
+	for range 2 * standardFailures {
+		require.Zero(t, s.login("anna", password, here), "what was not checked is no failure")
+	}
+}
+
+func TestRightPasswordsAreRememberedForAWhile(t *testing.T) {
+	s := withUsers(t, "anna")
+	require.Zero(t, s.login("anna", password, here))
+	key := s.verifier.keyOf("anna", password, here)
+	hash := s.accounts.Load().users["anna"].Password
+	assert.True(t, s.verifier.remembered(key, hash))
+	assert.False(t, s.verifier.remembered(key, hash+"x"), "not once the user has changed")
+	assert.False(t, s.verifier.remembered(s.verifier.keyOf("anna", "wrong", here), hash))
+	s.clock.step(remember)
+	assert.False(t, s.verifier.remembered(key, hash))
+	assert.NotEqual(t, key, s.verifier.keyOf("anna", password, elsewhere))
+	assert.NotEqual(t, key, newVerifier(s.clock.Now, cheap).keyOf("anna", password, here), "the key is this process's")
+}
+
+func TestAHashOfAnEarlierCostIsRenewed(t *testing.T) {
+	s := withUsers(t, "anna", "berta")
+	dearer := Cost{Memory: 16, Time: 2, Threads: 1}
+	s.options.Cost = dearer
+	before, _, err := s.file.Read()
+	require.NoError(t, err)
+	require.Zero(t, s.login("anna", password, here))
+	after, _, err := s.file.Read()
+	require.NoError(t, err)
+	assert.NotEqual(t, before.Users[0].Password, after.Users[0].Password)
+	assert.Contains(t, after.Users[0].Password, "$m=16,t=2,p=1$")
+	assert.Equal(t, before.Users[1].Password, after.Users[1].Password)
+	require.NoError(t, s.read())
+	assert.Zero(t, s.login("anna", password, here))
+}
+
+func TestHashesThatAreRefused(t *testing.T) {
+	good := HashPassword("x", cheap)
+	_, err := parseHash(good)
+	require.NoError(t, err)
+	for _, wrong := range []string{
+		"", "x", "$argon2i" + good[len("$argon2id"):], strings.Replace(good, "m=8", "m=8000000", 1), strings.Replace(good, "m=8", "m=-8", 1),
+		strings.Replace(good, "t=1", "t=0", 1), strings.Replace(good, "t=1", "t=1000000", 1), strings.Replace(good, "p=1", "p=0", 1), strings.Replace(good, "p=1", "p=255", 1),
+		strings.Replace(good, "v=19", "v=16", 1), strings.Replace(good, "m=8", "m=08", 1), good + "$", good[:len(good)-30], good + "=",
+	} {
+		_, err := parseHash(wrong)
+		assert.Error(t, err, wrong)
+	}
+}
+
+func TestUnknownUsersTakeAsMuchWork(t *testing.T) {
+	s := withUsers(t, "anna")
+	assert.Equal(t, cheap, s.verifier.dummy.cost)
+	right, err := s.verifier.verify(t.Context(), nil, "")
+	require.NoError(t, err)
+	assert.False(t, right, "the password of nobody is never right")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, s.verifier.gate.Acquire(t.Context(), atOnce))
+	defer s.verifier.gate.Release(atOnce)
+	_, err = s.verifier.verify(ctx, nil, "")
+	assert.ErrorIs(t, err, errBusy)
+}
+
+func TestChainsAskOneAfterTheOther(t *testing.T) {
+	var token string
+	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
+	own := NewStatic(Header{})
+	require.NoError(t, own.AddToken("own", &Principal{Name: "own"}))
+	require.NoError(t, own.AddSubject("CN=own", &Principal{Name: "certificate"}))
+	chain := Chain{own, s.Store}
+	for credential, want := range map[string]string{"Bearer own": "own", "Bearer " + token: "portal", "Bearer x": "401", "Basic " + base64.StdEncoding.EncodeToString([]byte("a:b")): "401"} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Auth-Token", credential)
+		p, err := chain.Authenticate(r, here)
+		if want == "401" {
+			var refused *Refusal
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, 401, refused.Status)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, want, p.Name)
+	}
+	p, err := chain.BySubject("CN=own", here)
+	require.NoError(t, err)
+	assert.Equal(t, "certificate", p.Name)
+	_, err = chain.BySubject("CN=other", here)
+	assert.Error(t, err)
+	_, err = Chain{}.BySubject("CN=other", here)
+	assert.Error(t, err)
+}
