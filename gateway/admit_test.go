@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,20 +45,31 @@ func (q *quotas) step(d time.Duration) {
 
 func number(n int) *int { return &n }
 
-// withQuota makes a server and the header of its one caller.
-func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, string) {
-	t.Helper()
-	q := &quotas{t: t, now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
-	file := auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+// stored makes a store with one caller, and that caller's header.
+func (q *quotas) stored(rights auth.Rights) (*auth.Store, string) {
+	q.t.Helper()
+	file := auth.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
 	var token string
-	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
-		a := auth.NewAccount("portal", q.now, rights)
-		token = a.AddToken(q.now, q.now)
+	require.NoError(q.t, file.Edit(q.t.Context(), func(d *auth.Document) error {
+		a := auth.NewAccount("portal", q.clock(), rights)
+		token = a.AddToken(q.clock(), q.clock())
 		d.Tokens = append(d.Tokens, a)
 		return nil
 	}))
 	store, err := auth.OpenStore(auth.StoreOptions{File: file, Now: q.clock})
-	require.NoError(t, err)
+	require.NoError(q.t, err)
+	return store, "Auth-Token: Bearer " + token
+}
+
+func newQuotas(t *testing.T) *quotas {
+	return &quotas{t: t, now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
+}
+
+// withQuota makes a server and the header of its one caller.
+func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, string) {
+	t.Helper()
+	q := newQuotas(t)
+	store, header := q.stored(rights)
 	q.Server = newTestServer(t, runner, func(o *Options) {
 		o.Auth = store
 		for i := range o.Scripts {
@@ -66,7 +79,7 @@ func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, str
 			}
 		}
 	})
-	return q, "Auth-Token: Bearer " + token
+	return q, header
 }
 
 // refused asks and expects a 429; it returns the sentence and Retry-After in seconds.
@@ -228,4 +241,77 @@ func TestALimitIsExplained(t *testing.T) {
 	// The scripts of these tests all declare OUs and zones, and no groups.
 	assert.Equal(t, "Username 'ceo': The object lies outside. The token 'portal' is limited to the OU 'OU=Sales,DC=corp,DC=example' and the zones 'corp.example', 'b.example'.", got.Output)
 	assert.Equal(t, "the groups 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j' and 2 more", listed("group", "groups", groups))
+}
+
+func TestHostileCredentials(t *testing.T) {
+	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}})
+	_, token, _ := strings.Cut(header, "Bearer ")
+	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
+	for name, c := range map[string]struct {
+		values []string // of Auth-Token
+		status int
+	}{
+		"right":                      {[]string{"Bearer " + token}, 200},
+		"twice":                      {[]string{"Bearer " + token, "Bearer " + token}, 400},
+		"64 kB":                      {[]string{"Bearer " + strings.Repeat("a", 64<<10)}, 401},
+		"64 kB of tokens":            {[]string{"Bearer " + strings.Repeat(token, 1200)}, 401},
+		"64 kB of Basic":             {[]string{basic(strings.Repeat("a", 24<<10) + ":" + strings.Repeat("b", 24<<10))}, 401},
+		"no scheme":                  {[]string{token}, 401},
+		"other scheme":               {[]string{"Token " + token}, 401},
+		"two schemes":                {[]string{"Bearer Bearer " + token}, 401},
+		"a list":                     {[]string{"Bearer " + token + ", Bearer " + token}, 401},
+		"quoted":                     {[]string{`Bearer "` + token + `"`}, 401},
+		"checksum":                   {[]string{"Bearer " + token[:len(token)-1] + "-"}, 401},
+		"other case":                 {[]string{"Bearer " + strings.ToUpper(token)}, 401},
+		"NUL behind":                 {[]string{"Bearer " + token + "\x00"}, 401},
+		"control bytes":              {[]string{"Bearer \x01\x02\x7f\xff"}, 401},
+		"line break":                 {[]string{"Bearer " + token + "\r\nX-A: b"}, 401},
+		"Basic, NUL in the name":     {[]string{basic("an\x00na:x")}, 401},
+		"Basic, broken UTF-8":        {[]string{basic("\xff\xfe:\xff")}, 401},
+		"Basic, format characters":   {[]string{basic("%s%n\u202e:x")}, 401},
+		"Basic, a token as name":     {[]string{basic(token + ":")}, 401},
+		"Basic, a token as password": {[]string{basic("portal:" + token)}, 401},
+		"empty":                      {[]string{""}, 401},
+		"blank":                      {[]string{" "}, 401},
+	} {
+		r := httptest.NewRequest("GET", "/api/OU/All", nil)
+		r.Header["Auth-Token"] = c.values
+		w := httptest.NewRecorder()
+		q.Handler().ServeHTTP(w, r)
+		assert.Equal(t, c.status, w.Code, "%s: %s", name, w.Body)
+		assert.NotContains(t, w.Body.String(), token[:20], name)
+		if c.status == 401 {
+			assert.Equal(t, auth.Challenge, w.Header().Get("WWW-Authenticate"), name)
+		}
+	}
+}
+
+func TestNetworksHoldForTheRealClient(t *testing.T) {
+	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	for _, c := range []struct {
+		proxies   []string // the requests of these tests come from 192.0.2.1
+		forwarded map[string]int
+	}{
+		{nil, map[string]int{"": 401, "10.1.1.1": 401}},
+		{[]string{"198.51.100.0/24"}, map[string]int{"10.1.1.1": 401}},
+		{[]string{"192.0.2.0/24"}, map[string]int{
+			"": 401, "10.1.1.1": 200, "203.0.113.9, 10.1.1.1": 200,
+			"10.1.1.1, 203.0.113.9": 401, "10.1.1.1, nonsense": 401,
+		}},
+	} {
+		s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Auth, o.Policy.TrustedProxies = store, c.proxies })
+		for forwarded, status := range c.forwarded {
+			w := call(s, "GET", "/api/OU/All", "", header, "X-Forwarded-For: "+forwarded)
+			assert.Equal(t, status, w.Code, "%v: %s", c.proxies, forwarded)
+		}
+	}
+}
+
+// What the caller is not told stands in the log.
+func TestTheLogSaysWhyACallerIsUnknown(t *testing.T) {
+	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	fields, line := logged(t, answering(okResult, "[]"), func(o *Options) { o.Auth = store }, "GET", "/api/OU/All", "", header)
+	assert.Equal(t, "the token 'portal' was used from 192.0.2.1, which is in none of its networks", fields["cause"])
+	_, token, _ := strings.Cut(header, "Bearer ")
+	assert.NotContains(t, line, token)
 }

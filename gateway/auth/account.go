@@ -123,7 +123,9 @@ func (a *Account) compile() (*compiled, []error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	check := func(err error) {
-		if err != nil {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			faults = append(faults, joined.Unwrap()...)
+		} else if err != nil {
 			faults = append(faults, err)
 		}
 	}

@@ -200,7 +200,13 @@ func (d *Document) compile() ([]*compiled, []fault) {
 		if (c.Password != "") != (kind == KindUser) && len(problems) == 0 {
 			wrong(errors.New("users have a password and tokens have none"))
 		}
-		unique := []string{kind + " of this name\x00" + c.key, "account of this id\x00" + a.ID}
+		var unique []string
+		if c.key != "" {
+			unique = append(unique, kind+" of this name\x00"+c.key)
+		}
+		if a.ID != "" {
+			unique = append(unique, "account of this id\x00"+a.ID)
+		}
 		if c.subject != "" {
 			unique = append(unique, "account of this certificate\x00"+c.subject)
 		}
@@ -333,12 +339,17 @@ func (p *documentParser) accounts(decoder *json.Decoder, into *[]*Account) error
 		strict := json.NewDecoder(bytes.NewReader(raw))
 		strict.DisallowUnknownFields()
 		if err := strict.Decode(account); err != nil {
-			at := offset
+			at, text := offset, strings.TrimPrefix(err.Error(), "json: ")
 			var wrong *json.UnmarshalTypeError
-			if errors.As(err, &wrong) {
-				at += wrong.Offset
+			var time *time.ParseError
+			switch {
+			case errors.As(err, &time):
+				text = time.Value + " is no time such as 2026-01-31T12:00:00Z"
+			case errors.As(err, &wrong):
+				member := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+				at, text = at+wrong.Offset, fmt.Sprintf("%q must not be a JSON %s", member, wrong.Value)
 			}
-			p.fault(p.line(at), "%s", strings.TrimPrefix(err.Error(), "json: "))
+			p.fault(p.line(at), "%s", text)
 			continue
 		}
 		p.offsets[account] = offset

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -47,18 +48,20 @@ func (r Rate) Check() error {
 	return err
 }
 
+// check tells everything that is wrong with the quota, joined.
 func (q *Quota) check() error {
-	if err := q.Rate.Check(); err != nil {
-		return err
-	}
-	for what, n := range map[string]*int{
-		"requests at once": q.Concurrency, "deletions per hour": q.DeletionsPerHour, "password resets per hour": q.PasswordResetsPerHour,
+	faults := []error{q.Rate.Check()}
+	for _, n := range []struct {
+		what   string
+		number *int
+	}{
+		{"requests at once", q.Concurrency}, {"deletions per hour", q.DeletionsPerHour}, {"password resets per hour", q.PasswordResetsPerHour},
 	} {
-		if n != nil && (*n < 0 || *n > maxPerHour) {
-			return fmt.Errorf("%d is no number of %s: it takes 0 to %d", *n, what, maxPerHour)
+		if n.number != nil && (*n.number < 0 || *n.number > maxPerHour) {
+			faults = append(faults, fmt.Errorf("%d is no number of %s: it takes 0 to %d", *n.number, n.what, maxPerHour))
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 const maxPerHour = 1000000

@@ -1,0 +1,47 @@
+package auth
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Every mistake of a file is told at once, with its line.
+func TestFaultsOfTheFileAreTold(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "faults.json"))
+	require.NoError(t, err)
+	_, err = parseDocument("faults.json", text)
+	require.Error(t, err)
+	golden := filepath.Join("testdata", "faults.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
+	}
+	want, readErr := os.ReadFile(golden)
+	require.NoError(t, readErr)
+	assert.Equal(t, strings.TrimSpace(string(want)), err.Error())
+}
+
+func TestFilesThatAreNone(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                                     "f:1: this is not a store of credentials: the file ends too early",
+		"[]":                                   "f:1: this is not a store of credentials: it does not start with {",
+		"{\n\"version\": 1,\n":                 "f:3: this is not a store of credentials: the file ends too early",
+		"{\n\"version\": 1,\n\"tokens\": {}}":  "f:3: this is not a store of credentials: a list is expected",
+		"{\n\"version\": 1,\n\"tokens\": [\n{": "f:4: this is not a store of credentials: the file ends too early",
+		"{\"version\": 1}\n{}":                 "f:2: this is not a store of credentials: something follows after its end",
+		"{\"version\": 2}":                     "f:1: the version is 2; this program reads version 1",
+		"{}":                                   "f:1: the version is 0; this program reads version 1",
+		"{\"version\": 1,\n \"more\": {}}":     `f:2: unknown member "more"`,
+		"\x00":                                 "f:1: this is not a store of credentials: invalid character",
+	} {
+		_, err := parseDocument("f", []byte(text))
+		assert.ErrorContains(t, err, says, "%q", text)
+	}
+}
