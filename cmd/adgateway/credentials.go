@@ -11,10 +11,10 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/nearest"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 )
@@ -207,16 +207,14 @@ func parseSpan(text string) (time.Duration, error) {
 
 // find looks an account up by its name.
 func find(all []*auth.Account, kind, name string) (*auth.Account, error) {
-	near, distance := "", len(name)/2+1
+	var names []string
 	for _, a := range all {
 		if strings.EqualFold(a.Name, name) {
 			return a, nil
 		}
-		if d := levenshtein.ComputeDistance(strings.ToLower(a.Name), strings.ToLower(name)); d < distance {
-			near, distance = a.Name, d
-		}
+		names = append(names, a.Name)
 	}
-	if near != "" {
+	if near := nearest.Of(name, names, len(name)/2+1); near != "" {
 		return nil, fmt.Errorf("there is no %s '%s'; did you mean '%s'?", kind, name, near)
 	}
 	return nil, fmt.Errorf("there is no %s '%s'; 'adgateway %s list' shows all", kind, name, kind)
