@@ -40,8 +40,9 @@ func (c *Connections) complete() {
 }
 
 // headerLimit bounds a request's line and header. net/http answers 431 to more,
-// and a plain 400 to what is no HTTP, such as a malformed path (/%zz): it writes
-// these itself before there is a request, so they are not envelopes.
+// and a plain 400 to what is no HTTP, such as a malformed path (/%zz); over
+// HTTP/2 it ends the stream, or the connection when the header is far too long.
+// It does so before there is a request, so these answers are not envelopes.
 const headerLimit = 64 << 10
 
 // httpServer is the server of net/http with every limit on what clients may
