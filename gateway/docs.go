@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -16,22 +17,29 @@ const docsPath = "/docs"
 
 // addDocs serves the description of the API and the page that shows it. Both
 // are open to everybody: they hold nothing but what the program's source does.
-func (s *Server) addDocs(engine *gin.Engine) error {
+func (s *Server) addDocs(engine *gin.Engine) {
 	if s.HideDocs {
-		return nil
+		return
 	}
-	document, err := openapi.Document(s.Operations, firstOf(s.Version.Version, "development"))
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(document)
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	// Made when it is first asked for, so that a start does not wait for it.
+	document := sync.OnceValues(func() (*described, error) {
+		text, err := openapi.Document(s.Operations, firstOf(s.Version.Version, "development"))
+		sum := sha256.Sum256(text)
+		return &described{text, `"` + hex.EncodeToString(sum[:16]) + `"`}, err
+	})
 	engine.GET("/openapi.json", func(c *gin.Context) {
+		d, err := document()
+		if err != nil {
+			failed := fail(ourFault.code, "%s", ourFault.sentence)
+			failed.cause = err
+			s.writeFailure(c, failed)
+			return
+		}
 		limitWrite(c, time.Now().Add(note(c).sendTimeout))
 		c.Header("Content-Type", openapi.ContentType)
 		c.Header("Cache-Control", "no-cache")
-		c.Header("ETag", tag)
-		http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(document))
+		c.Header("ETag", d.tag)
+		http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(d.text))
 	})
 	page := http.StripPrefix(docsPath, openapi.Page())
 	engine.GET(docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
@@ -41,5 +49,10 @@ func (s *Server) addDocs(engine *gin.Engine) error {
 			page.ServeHTTP(c.Writer, c.Request)
 		})
 	}
-	return nil
+}
+
+// described is the description of the API, and what names this state of it.
+type described struct {
+	text []byte
+	tag  string
 }

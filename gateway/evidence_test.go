@@ -99,13 +99,21 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 
 // TestRefusedCallsAreRecorded: of every changing row, whatever it is refused for.
 func TestRefusedCallsAreRecorded(t *testing.T) {
-	for _, op := range ops.Table() {
-		s, _, lines := audited(t, answering(okResult), false)
+	const perServer = 6 // more of one address would be counted, not written
+	var s *Server
+	var lines func() []*audit.Line
+	seen := 0
+	for i, op := range ops.Table() {
+		if i%perServer == 0 {
+			s, _, lines = audited(t, answering(okResult), false)
+			seen = 0
+		}
 		path := target(op, "", "")
 		call(s, op.Method, path, "", "Auth-Token: ")
 		call(s, op.Method, path, "", "Auth-Token: Bearer "+opsToken)
 		call(s, op.Method, path+"?Nonsense=1", "")
-		all := lines()
+		all := lines()[seen:]
+		seen += len(all)
 		if !op.Effect.Writes() {
 			assert.Empty(t, all, op.ID)
 			continue

@@ -214,7 +214,8 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	engine.GET("/readyz", s.readyz)
 	engine.GET("/metrics", s.metrics())
 	engine.GET("/version", s.version)
-	return engine, s.addDocs(engine)
+	s.addDocs(engine)
+	return engine, nil
 }
 
 // Handler is the whole server as a handler.
