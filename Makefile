@@ -8,6 +8,7 @@ FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
 SOAK    ?= 10m
 SEED    ?=
+POWERSHELL ?= pwsh
 
 # Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
 # and the style rules that name a defect. ST1000 wants a comment on every package.
@@ -54,6 +55,9 @@ release-check: ## the zips are equal byte for byte when they are made twice
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second
 	cd dist/first && sha256sum -c ../second/SHA256SUMS
+
+conformance: ## records what the PowerShell POWERSHELL=... does into dist/conformance and says what differs
+	POWERSHELL='$(POWERSHELL)' $(GO) test -count=1 -v -timeout 60m ./test/conformance -run '^TestRecord$$' -out $(CURDIR)/dist/conformance
 
 grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (needs node and npm)
 	cd test/grammar && npm ci

@@ -92,10 +92,21 @@ func parseRecord(err error) error {
 	}
 	first := faults.Errors[0]
 	inner := dotnet.NewException(exceptionType("System.Management.Automation.ParseException"), first.Error())
+	inner.Props.Set("Errors", dotnet.NewArray(parseErrors(faults)...))
 	outer := dotnet.NewException(exceptionType("System.Management.Automation.MethodInvocationException"),
 		`Exception calling "Create" with "1" argument(s): "`+first.Error()+`"`)
 	outer.Inner = inner
 	return dotnet.NewError(outer, first.ID, dotnet.NotSpecified, nil)
+}
+
+// parseErrors are the members of ParseException.Errors.
+func parseErrors(faults *ParseError) []any {
+	var out []any
+	for _, e := range faults.Errors {
+		extent := dotnet.NewPSObject("StartLineNumber", int32(e.Pos.Line), "StartColumnNumber", int32(e.Pos.Column))
+		out = append(out, dotnet.NewPSObject("ErrorId", e.ID, "Message", e.Message, "IncompleteInput", e.Incomplete, "Extent", extent))
+	}
+	return out
 }
 
 // codeCache keeps texts compiled, for all engines of the process: what a text

@@ -6,30 +6,52 @@ import (
 	"strings"
 
 	"adgateway/ps/cmdlets"
-	"adgateway/ps/interp"
 )
 
-// writeFunction writes the function that stands for a command.
-func writeFunction(text *strings.Builder, c *interp.Command) {
-	decl := c.Decl
-	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name, strings.Join(bindingArguments(decl), ", "))
+// Form says how the functions are written that stand for cmdlets.
+type Form struct {
+	// Type is the type of a parameter, as it stands in brackets; isList: it is
+	// one of the listed values.
+	Type func(*cmdlets.Param) (name string, isList bool)
+	// Process is what the function does for each input.
+	Process func(*cmdlets.Cmdlet) string
+	// Positional lets parameters without positions have them in their order.
+	Positional bool
+}
+
+// moduleForm is that of the modules.
+var moduleForm = Form{Type: typeLiteral, Process: forwarding}
+
+// Function is the function that has the name and the parameters of a cmdlet.
+func (f Form) Function(decl *cmdlets.Cmdlet) string {
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name, strings.Join(f.bindingArguments(decl), ", "))
 	separator := ""
 	for _, p := range decl.Params {
 		if decl.SupportsShouldProcess && (p.Name == "WhatIf" || p.Name == "Confirm") {
 			continue // the engine's own
 		}
-		text.WriteString(separator + "        " + strings.Join(append(attributes(decl, p), "$"+p.Name), " "))
+		text.WriteString(separator + "        " + strings.Join(append(f.attributes(decl, p), "$"+p.Name), " "))
 		separator = ",\n"
 	}
-	text.WriteString("\n    )\n    process {\n")
-	if decl.ForceSkipsPrompt && decl.SupportsShouldProcess {
-		text.WriteString("        if ($Force) { $ConfirmPreference = 'None' }\n")
-	}
-	fmt.Fprintf(text, "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name '%s' -Bound $PSBoundParameters\n    }\n}\n", decl.Name)
+	text.WriteString("\n    )\n    process {\n" + f.Process(decl) + "    }\n}\n")
+	return text.String()
 }
 
-func bindingArguments(decl *cmdlets.Cmdlet) []string {
+// forwarding is what the function of a module does: the sandbox runs the call.
+func forwarding(decl *cmdlets.Cmdlet) string {
+	call := "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name " + quote(decl.Name) + " -Bound $PSBoundParameters\n"
+	if decl.ForceSkipsPrompt && decl.SupportsShouldProcess {
+		call = "        if ($Force) { $ConfirmPreference = 'None' }\n" + call
+	}
+	return call
+}
+
+func (f Form) bindingArguments(decl *cmdlets.Cmdlet) []string {
 	arguments := []string{"PositionalBinding = $false"}
+	if f.Positional {
+		arguments[0] = "PositionalBinding = $true"
+	}
 	if decl.DefaultSet != "" && decl.DefaultSet != cmdlets.AllSets {
 		arguments = append(arguments, "DefaultParameterSetName = "+quote(decl.DefaultSet))
 	}
@@ -44,7 +66,7 @@ func bindingArguments(decl *cmdlets.Cmdlet) []string {
 
 // attributes are what stands before a parameter's name: one attribute for each
 // set, or one for all where it behaves alike in every set.
-func attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
+func (f Form) attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
 	sets := p.PerSet
 	if len(sets) == len(decl.Sets) && !slices.ContainsFunc(sets, func(in cmdlets.InSet) bool {
 		in.Set = sets[0].Set
@@ -61,11 +83,11 @@ func attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
 	if len(p.Aliases) > 0 {
 		out = append(out, "[Alias("+quoteAll(p.Aliases)+")]")
 	}
-	literal, isList := typeLiteral(p)
+	name, isList := f.Type(p)
 	if isList {
 		out = append(out, "[ValidateSet("+quoteAll(p.Values)+")]")
 	}
-	return append(out, "["+literal+"]")
+	return append(out, "["+name+"]")
 }
 
 func setArguments(in cmdlets.InSet) []string {

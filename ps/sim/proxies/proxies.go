@@ -110,8 +110,7 @@ func (m Module) Text() string {
 	var text strings.Builder
 	text.WriteString(shared)
 	for _, c := range m.commands {
-		text.WriteString("\n")
-		writeFunction(&text, c)
+		text.WriteString("\n" + moduleForm.Function(c.Decl))
 	}
 	return text.String()
 }
