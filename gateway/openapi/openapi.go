@@ -38,7 +38,7 @@ func Document(table []*ops.Operation, version string) ([]byte, error) {
 	}
 	document := &openapi3.T{
 		OpenAPI: "3.1.0",
-		Info:    &openapi3.Info{Title: "adgateway", Version: version, Description: introduction, License: &openapi3.License{Name: "MIT"}},
+		Info:    &openapi3.Info{Title: "adgateway", Version: version, Description: introduction, License: &openapi3.License{Name: "MIT", Identifier: "MIT"}},
 		Servers: openapi3.Servers{{URL: "/", Description: "This gateway"}},
 		Paths:   openapi3.NewPaths(),
 		Security: openapi3.SecurityRequirements{
