@@ -134,6 +134,7 @@ func (p *Policy) complete() {
 			*limit = standard
 		}
 	}
+	p.SettlePause = min(p.SettlePause, p.SettleLimit/2) // there must be time for a second reading
 	if p.BulkLimit <= 0 {
 		p.BulkLimit = 50
 	}
