@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"adgateway/winsvc"
+	"adgateway/winsvc/host"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -81,16 +82,37 @@ func serviceInstallCommand() *cobra.Command {
 			for _, line := range done {
 				fmt.Fprintln(c.OutOrStdout(), line)
 			}
-			if _, missing := os.Stat(file); err == nil && missing != nil {
+			if err != nil {
+				return err
+			}
+			if err := keepData(c.OutOrStdout(), filepath.Dir(file)); err != nil {
+				return err
+			}
+			if _, missing := os.Stat(file); missing != nil {
 				fmt.Fprintf(c.OutOrStdout(), "there are no settings yet: 'adgateway config init' writes %s\n", file)
 			}
-			return err
+			return nil
 		},
 	}
 	c.Flags().StringVar(&r.Account, "account", "", "`ACCOUNT` to run as")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the account's password from standard input")
 	c.Flags().StringVar(&file, "config", defaultSettingsFile(), "settings `FILE` of the service")
 	return c
+}
+
+// keepData gives the folder of the settings, where credentials, audit and logs
+// stand as well, to the service's account and the administrators. A folder that
+// is not the gateway's own may hold other things: it is left as it is.
+func keepData(out io.Writer, dir string) error {
+	if dir != dataDir() {
+		fmt.Fprintf(out, "the service's account must be able to write in %s, and nobody else to read there\n", dir)
+		return nil
+	}
+	if err := (host.Files{Service: winsvc.Name}).RestrictFolder(dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s is for the service's account and the administrators only\n", dir)
+	return nil
 }
 
 // readPassword reads the password of the service's account. It is never an

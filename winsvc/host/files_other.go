@@ -10,6 +10,8 @@ import (
 // Restrict gives a file to its owner only.
 func (Files) Restrict(path string) error { return os.Chmod(path, 0o600) }
 
+func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
+
 // Exposed tells who besides its owner may read the file; empty: nobody. That
 // others may write it is an error.
 func (Files) Exposed(path string) (readers string, err error) {

@@ -37,3 +37,25 @@ func TestFilesAreTheirOwners(t *testing.T) {
 		assert.ErrorContains(t, err, "chmod 600 "+path, mode)
 	}
 }
+
+func TestFoldersAreTheirOwnersWithAllThatIsInThem(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "adgateway")
+	files := host.Files{Service: "adgateway"}
+	require.NoError(t, files.RestrictFolder(dir), "a folder that is not there is made")
+	below := filepath.Join(dir, "logs", "adgateway.log")
+	require.NoError(t, os.Mkdir(filepath.Dir(below), 0o755))
+	require.NoError(t, os.WriteFile(below, nil, 0o666))
+	require.NoError(t, files.RestrictFolder(dir))
+	readers, err := files.Exposed(below)
+	require.NoError(t, err)
+	assert.Empty(t, readers)
+	if runtime.GOOS != "windows" {
+		for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Dir(below): 0o700, below: 0o600} {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			assert.Equal(t, want, info.Mode().Perm(), path)
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	assert.Error(t, files.RestrictFolder(filepath.Join(dir, "file")), "a file is no folder")
+}

@@ -12,15 +12,23 @@ import (
 
 // Restrict gives a file to SYSTEM, the administrators, the service's account
 // and the account of this process, and lets it inherit nothing.
-func (f Files) Restrict(path string) error {
+func (f Files) Restrict(path string) error { return f.allow(path, "") }
+
+// restrictFolder does the same with a folder, for what will be in it, too.
+func (f Files) restrictFolder(path string) error {
+	const inherited = "OICI" // SDDL: by files and folders
+	return f.allow(path, inherited)
+}
+
+func (f Files) allow(path, flags string) error {
 	trusted, err := f.trusted()
 	if err != nil {
 		return err
 	}
-	const protected, all = "D:P", "(A;;FA;;;%s)" // SDDL: allow, file all access
+	const protected, all = "D:P", "(A;%s;FA;;;%s)" // SDDL: allow, file all access
 	sddl := protected
 	for _, sid := range trusted {
-		sddl += fmt.Sprintf(all, sid)
+		sddl += fmt.Sprintf(all, flags, sid)
 	}
 	descriptor, err := windows.SecurityDescriptorFromString(sddl)
 	if err != nil {
