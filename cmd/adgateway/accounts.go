@@ -72,7 +72,7 @@ func showCommand(f *storeFlags, kind string, of func(*auth.Document) []*auth.Acc
 		Short: "Show a " + kind + " with its rights, limits and last use",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			all, err := f.shown(func(d *auth.Document) []*auth.Account { return of(d) })
+			all, err := f.shown(of)
 			if err != nil {
 				return err
 			}
