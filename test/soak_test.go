@@ -84,8 +84,9 @@ func TestSoak(t *testing.T) {
 	})
 	assert.Eventually(t, func() bool { return len(p.running()) == 0 }, patience, 10*time.Millisecond, "processes are left: %v", p.running())
 	noGoroutineIsLeft(t, before)
+	p.server = nil // and with it the world, whose journal has grown
 	after := heap()
-	assert.Less(t, after, memory+2*maxGrowth, "bytes of memory are left")
+	assert.Less(t, after, memory+maxGrowth, "bytes of memory are left")
 	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, partial %d, unknown %d; errors: %s; longest request %s; heap %d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
 		told.reads.Load()+told.writes.Load(), told.reads.Load(), told.writes.Load(), told.done.Load(), settled, told.none.Load(), told.partial.Load(), told.unknown.Load(), told.failures(),
 		time.Duration(told.longest.Load()).Round(time.Millisecond), memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.running()))
