@@ -164,6 +164,9 @@ func refusedBy(refused *auth.Refusal) *failure {
 	case http.StatusServiceUnavailable:
 		failed.code, failed.retryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
 		failed.refused = refusedBusy
+		if refused.Unavailable {
+			failed.code, failed.refused = schema.Unavailable, refusedStore
+		}
 	default:
 		failed.challenge = auth.Challenge
 	}

@@ -60,7 +60,8 @@ const (
 	refusedMalformed  refusalReason = "malformed"       // credentials that contradict each other, or at a wrong place
 	refusedUnknown    refusalReason = "unauthenticated" // no valid credential
 	refusedRate       refusalReason = "rate_limited"
-	refusedBusy       refusalReason = "busy" // too many credentials are being checked
+	refusedBusy       refusalReason = "busy"        // too many credentials are being checked
+	refusedStore      refusalReason = "unavailable" // credentials cannot be read
 	refusedScope      refusalReason = "scope"
 	refusedOtherSites refusalReason = "cross_site"
 )

@@ -216,6 +216,8 @@ func TestAuthenticatorsOwnRefusals(t *testing.T) {
 		{&auth.Refusal{Status: 429, Message: "Too many.", RetryAfter: 90 * time.Second}, schema.RateLimited, "90"},
 		{&auth.Refusal{Status: 429, Message: "Too many."}, schema.RateLimited, "1"},
 		{&auth.Refusal{Status: 400, Message: "Twice."}, schema.InvalidRequest, ""},
+		{&auth.Refusal{Status: 503, Message: "Too many.", RetryAfter: 2 * time.Second}, schema.Overloaded, "2"},
+		{&auth.Refusal{Status: 503, Message: "No store.", RetryAfter: 5 * time.Second, Unavailable: true, Reason: "it is broken"}, schema.Unavailable, "5"},
 		{errors.New("the store is broken"), schema.Internal, ""},
 	} {
 		s := newTestServer(t, answering(okResult), func(o *Options) {

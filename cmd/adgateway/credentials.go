@@ -72,9 +72,11 @@ const noCredentials = "There are no credentials: nobody can call the API. 'adgat
 // storeChecks is a store's line of /readyz.
 func storeChecks(store *auth.Store) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
-	switch err := store.State(); {
+	switch shut, err := store.State(); {
+	case shut:
+		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+oneLine(err)
 	case err != nil:
-		check.OK, check.Reason = false, "The credentials were changed and cannot be used; those before stay in force. "+oneLine(err)
+		check.OK, check.Reason = false, "The credentials cannot be used; those from before stay in force for a moment. "+oneLine(err)
 	case store.Empty():
 		check.OK, check.Reason = false, noCredentials
 	}

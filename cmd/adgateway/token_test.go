@@ -110,6 +110,39 @@ func TestATokensLife(t *testing.T) {
 	}
 }
 
+// While the file of a running gateway is broken nobody in it is let in, and the
+// gateway says why; the sandbox's own tokens are in no file.
+func TestABrokenStoreLetsNobodyIn(t *testing.T) {
+	const own, path = "Bearer own-token", "/api/ADUser/aschmidt/Exists"
+	file := filepath.Join(t.TempDir(), "credentials.json")
+	token := "Bearer " + command(t, "token", "create", "portal", "--store="+file, "--scope", "*")
+	s := startSandbox(t, "--set", "auth.store="+file, "--token", "own-token")
+	good, err := os.ReadFile(file)
+	require.NoError(t, err)
+	s.eventually(path, token, http.StatusOK)
+
+	require.NoError(t, os.WriteFile(file, good[:len(good)/2], 0o600))
+	s.eventually(path, token, http.StatusServiceUnavailable)
+	_, body := s.get(path, token)
+	assert.Contains(t, body, `"code":"unavailable"`)
+	assert.Contains(t, body, "credentials cannot be read")
+	assert.NotContains(t, body, file)
+	status, _ := s.get(path, own)
+	assert.Equal(t, http.StatusOK, status)
+	status, body = s.get("/readyz", token)
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, body, `{"name":"credentials","ok":false}`, "without reasons, as nobody is known")
+	_, body = s.get("/readyz", own)
+	assert.Contains(t, body, "nobody is let in")
+	assert.Contains(t, body, file+":")
+	assert.Contains(t, s.log.String(), file+":")
+
+	require.NoError(t, os.WriteFile(file, good, 0o600))
+	s.eventually(path, token, http.StatusOK)
+	s.eventually("/readyz", "", http.StatusOK)
+	assert.Zero(t, s.stop())
+}
+
 // eventually waits until a request has the status.
 func (s *sandbox) eventually(path, credential string, status int) {
 	s.t.Helper()

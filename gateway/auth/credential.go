@@ -19,10 +19,11 @@ type Authenticator interface {
 
 // Refusal says why a request has no principal.
 type Refusal struct {
-	Status     int    // 400, 401, 429 or 503
-	Message    string // fit for the caller; of a 401 always the same
-	RetryAfter time.Duration
-	Reason     string // for the log only: what the caller is not told
+	Status      int    // 400, 401, 429 or 503
+	Message     string // fit for the caller; of a 401 always the same
+	RetryAfter  time.Duration
+	Reason      string // for the log only: what the caller is not told
+	Unavailable bool   // of a 503: no credential can be checked at all; else there are too many
 }
 
 func (r *Refusal) Error() string { return r.Message }

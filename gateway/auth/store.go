@@ -29,8 +29,9 @@ type StoreOptions struct {
 }
 
 // Store authenticates by a file of tokens and users. It reads the file again
-// when it changes; a file that cannot be used is told loudly, and what was read
-// before stays in force. It is safe for concurrent use.
+// when it changes. When the file cannot be used, what was read before stays in
+// force for [grace]; from then on nobody is let in until it can be used again.
+// It is safe for concurrent use.
 type Store struct {
 	options  StoreOptions
 	guard    *guard
@@ -44,7 +45,17 @@ type Store struct {
 	uses   uses
 }
 
-type storeState struct{ err error }
+// grace is how long a file may be unusable before nobody is let in: an editor
+// that saves in several steps must not cause an outage, and who takes an
+// account out of the file must not wait long, whatever state it is left in.
+const grace = 2 * time.Second
+
+// storeState says whether the file is in force.
+type storeState struct {
+	err   error     // why it cannot be used; nil: it can
+	since time.Time // of err; of several in a row the first
+	shut  bool      // that nobody is let in has been told
+}
 
 // accounts are one reading of the file.
 type accounts struct {
@@ -82,6 +93,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		options: o, guard: newGuard(o.Now, o.Failures), verifier: newVerifier(o.Now, o.Cost),
 		meters: map[string]*meter{}, uses: uses{path: o.File.Path + usesSuffix},
 	}
+	s.state.Store(&storeState{})
 	if err := s.read(); err != nil {
 		return nil, err
 	}
@@ -113,27 +125,50 @@ func (s *Store) Run(ctx context.Context) {
 	}
 }
 
-// State tells why the file that is there now is not in force; nil: it is.
-func (s *Store) State() error { return s.state.Load().err }
+// State tells why the file that is there now is not in force; nil: it is. Shut
+// tells whether it has been so for so long that nobody is let in.
+func (s *Store) State() (shut bool, err error) {
+	state := s.state.Load()
+	return state.shut || state.err != nil && s.options.Now().Sub(state.since) >= grace, state.err
+}
 
 // Empty tells whether nobody can be let in.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 
-// follow reads the file again if it is another than before.
+// follow reads the file again if it is another than before, or could not be
+// used: that it can be read at last changes nothing that is seen from outside.
 func (s *Store) follow() {
-	info, err := os.Stat(s.options.File.Path)
-	s.mu.Lock()
-	before := s.seen
-	s.mu.Unlock()
-	if err == nil && before != nil && os.SameFile(info, before) && info.Size() == before.Size() && info.ModTime().Equal(before.ModTime()) {
+	before := s.state.Load()
+	if before.err == nil && !s.changed() {
 		return
 	}
-	if err != nil && s.State() != nil {
-		return // told already
+	err := s.read()
+	if err == nil {
+		return
 	}
-	if err := s.read(); err != nil {
-		s.options.Log(true, "the credentials were changed and cannot be used; those from before stay in force", map[string]any{"cause": err.Error()})
+	fields := map[string]any{"cause": err.Error()}
+	if before.err == nil || before.err.Error() != err.Error() {
+		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; those from before stay in force for %s", grace), fields)
 	}
+	if shut, _ := s.State(); shut && !before.shut {
+		s.state.Store(&storeState{err, before.since, true})
+		s.options.Log(true, "the credentials cannot be used: nobody is let in until they can be used again", fields)
+	}
+}
+
+// changed tells whether the file is another than the one that was read, or
+// cannot be opened any more.
+func (s *Store) changed() bool {
+	file, err := os.Open(s.options.File.Path)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = file.Close() }() // it was only looked at
+	info, err := file.Stat()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return err != nil || s.seen == nil || !os.SameFile(info, s.seen) ||
+		info.Size() != s.seen.Size() || info.Mode() != s.seen.Mode() || !info.ModTime().Equal(s.seen.ModTime())
 }
 
 // read puts the file into force.
@@ -146,8 +181,12 @@ func (s *Store) read() error {
 	}
 	s.seen = info
 	document, warning, err := s.options.File.Read()
-	s.state.Store(&storeState{err})
 	if err != nil {
+		failing := storeState{err: err, since: s.options.Now()}
+		if before := s.state.Load(); before.err != nil {
+			failing.since, failing.shut = before.since, before.shut
+		}
+		s.state.Store(&failing)
 		return err
 	}
 	all, _ := document.compile() // Read has found no faults
@@ -162,6 +201,7 @@ func (s *Store) read() error {
 	}
 	s.meters = meters
 	s.accounts.Store(indexed(all))
+	s.state.Store(&storeState{})
 	fields := map[string]any{"tokens": len(document.Tokens), "users": len(document.Users)}
 	s.options.Log(false, "credentials read", fields)
 	if warning != "" {
@@ -194,6 +234,9 @@ func (s *Store) Authenticate(r *http.Request, client netip.Addr) (*Principal, er
 	credential, err := s.options.Header.Read(r)
 	if err != nil {
 		return nil, err
+	}
+	if shut, err := s.State(); shut {
+		return nil, unreadable(err)
 	}
 	if credential.Basic {
 		return s.user(r.Context(), credential, client)
@@ -240,6 +283,9 @@ func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 // subject as [crypto/x509/pkix.Name.String] writes it. The certificate must have
 // been verified. The error is a [*Refusal].
 func (s *Store) BySubject(subject string, client netip.Addr) (*Principal, error) {
+	if shut, err := s.State(); shut {
+		return nil, unreadable(err)
+	}
 	c := s.accounts.Load().subjects[foldSubject(subject)]
 	if c == nil {
 		return nil, unauthenticated(fmt.Sprintf("no token stands for the certificate of %q", subject))
@@ -322,6 +368,16 @@ func unauthenticated(reason string) *Refusal {
 	refusal := *errUnauthenticated
 	refusal.Reason = reason
 	return &refusal
+}
+
+// unreadable is the answer to everybody while the file cannot be used. Why is
+// for the log: it names the file.
+func unreadable(why error) *Refusal {
+	return &Refusal{
+		Status: http.StatusServiceUnavailable, Unavailable: true, RetryAfter: 5 * time.Second,
+		Message: "The gateway's credentials cannot be read, so that nobody can be let in. The administrator finds the reason in the gateway's log.",
+		Reason:  why.Error(),
+	}
 }
 
 // Source is where callers are known.

@@ -3,14 +3,17 @@ package auth
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -270,32 +273,172 @@ func (s *stored) eventually(is func() bool, what string) {
 	require.Eventually(s.t, is, patience, time.Millisecond, what)
 }
 
-func TestABrokenFileLeavesTheCredentialsInForceAndIsTold(t *testing.T) {
-	var token, second string
-	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
-	s.follow()
-	good, err := os.ReadFile(s.file.Path)
-	require.NoError(t, err)
-	for name, text := range map[string]string{"truncated": string(good[:len(good)/2]), "empty": "", "nonsense": "hello", "a fault": strings.Replace(string(good), "user:read", "user:reed", 1)} {
-		require.NoError(t, os.WriteFile(s.file.Path, []byte(text), 0o600))
-		s.eventually(func() bool { return s.State() != nil }, name)
-		assert.ErrorContains(t, s.State(), s.file.Path, name)
-		_, refused := s.bearer(token)
-		assert.Nil(t, refused, name)
-		_, err := OpenStore(StoreOptions{File: s.file})
-		assert.ErrorContains(t, err, s.file.Path+":", "a start fails with the line")
-		require.NoError(t, os.WriteFile(s.file.Path, good, 0o600))
-		s.eventually(func() bool { return s.State() == nil }, "repaired")
+// broken are ways to make the file unusable while it is served from.
+func (s *stored) broken() map[string]func() {
+	write := func(change func(good string) string) func() {
+		return func() {
+			good, err := os.ReadFile(s.file.Path)
+			require.NoError(s.t, err)
+			require.NoError(s.t, os.WriteFile(s.file.Path, []byte(change(string(good))), 0o600))
+		}
 	}
-	require.NoError(t, os.Remove(s.file.Path))
-	s.eventually(func() bool { return s.State() != nil }, "missing")
-	assert.ErrorContains(t, s.State(), "adgateway token create")
+	remove := func() { require.NoError(s.t, os.Remove(s.file.Path)) }
+	return map[string]func(){
+		"truncated": write(func(good string) string { return good[:len(good)/2] }),
+		"empty":     write(func(string) string { return "" }),
+		"nonsense":  write(func(string) string { return "hello" }),
+		"a fault":   write(func(good string) string { return strings.Replace(good, "user:read", "user:reed", 1) }),
+		"missing":   remove,
+		"unreadable": func() {
+			remove()
+			require.NoError(s.t, os.Mkdir(s.file.Path, 0o700))
+		},
+	}
+}
+
+// A file that cannot be used is bridged for a moment, in which an editor saves
+// it whole; then nobody is let in until it can be used again.
+func TestABrokenFileShutsTheStore(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys((&stored{}).broken())) {
+		t.Run(name, func(t *testing.T) {
+			var token string
+			s := store(t, func(d *Document, now time.Time) {
+				token = addToken(d, now, "portal", Rights{Scopes: []string{"user:read"}})
+				d.Tokens = append(d.Tokens, NewAccount("pipeline", now, rights()))
+				d.Tokens[1].Subject = "CN=portal"
+				addUser(d, now, "anna", rights())
+			})
+			var told []string
+			s.options.Log = func(problem bool, message string, fields map[string]any) {
+				if problem {
+					told = append(told, fmt.Sprint(message, ": ", fields["cause"]))
+				}
+			}
+			statuses := func() string {
+				_, byToken := s.bearer(token)
+				_, byPassword := s.basic("anna", password, here)
+				_, byCertificate := s.BySubject("CN=portal", here)
+				_, wrong := s.bearer(NewToken())
+				_, none := s.ask("", here)
+				text := ""
+				for _, err := range []error{byToken, byPassword, byCertificate, wrong, none} {
+					status := 200
+					if refused, _ := err.(*Refusal); refused != nil {
+						status = refused.Status
+					}
+					text += fmt.Sprint(status, " ")
+				}
+				return text
+			}
+			const open, closed = "200 200 200 401 401 ", "503 503 503 503 401 "
+			good, err := os.ReadFile(s.file.Path)
+			require.NoError(t, err)
+
+			s.broken()[name]()
+			s.Store.follow()
+			assert.Equal(t, open, statuses(), "an editor may be about to write it again")
+			shut, err := s.State()
+			assert.False(t, shut)
+			assert.ErrorContains(t, err, s.file.Path)
+			require.Len(t, told, 1)
+			assert.Contains(t, told[0], "stay in force for 2s: ")
+			assert.Contains(t, told[0], s.file.Path)
+
+			s.clock.step(grace - time.Nanosecond)
+			s.Store.follow()
+			assert.Equal(t, open, statuses())
+			s.clock.step(time.Nanosecond)
+			assert.Equal(t, closed, statuses(), "no reading is waited for")
+			for range 3 {
+				s.Store.follow()
+			}
+			require.Len(t, told, 2, "each is told once")
+			assert.Contains(t, told[1], "nobody is let in")
+			_, refused := s.bearer(token)
+			assert.True(t, refused.Unavailable)
+			assert.Positive(t, refused.RetryAfter)
+			assert.Contains(t, refused.Message, "cannot be read")
+			assert.NotContains(t, refused.Message, s.file.Path)
+			assert.Contains(t, refused.Reason, s.file.Path)
+			s.clock.step(-time.Hour)
+			assert.Equal(t, closed, statuses(), "the clock was put back")
+			_, err = OpenStore(StoreOptions{File: s.file})
+			assert.ErrorContains(t, err, s.file.Path, "no gateway starts with it")
+
+			require.NoError(t, os.RemoveAll(s.file.Path))
+			require.NoError(t, os.WriteFile(s.file.Path, good, 0o600))
+			s.Store.follow()
+			assert.Equal(t, open, statuses(), "repaired")
+			_, err = s.State()
+			assert.NoError(t, err)
+		})
+	}
+}
+
+// A file that is the same again counts as repaired, though nothing on it tells
+// that it had changed in between.
+func TestAFileThatCanBeReadAgainIsRead(t *testing.T) {
+	var token string
+	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
+	aside := s.file.Path + ".aside"
+	require.NoError(t, os.Rename(s.file.Path, aside))
+	s.Store.follow()
+	s.clock.step(grace)
 	_, refused := s.bearer(token)
-	assert.Nil(t, refused)
-	s.edit(func(d *Document) { second = addToken(d, s.clock.Now(), "second", rights()) })
-	s.eventually(func() bool { _, refused := s.bearer(second); return refused == nil }, "made again")
+	require.NotNil(t, refused)
+	require.NoError(t, os.Rename(aside, s.file.Path))
+	s.Store.follow()
 	_, refused = s.bearer(token)
+	assert.Nil(t, refused)
+}
+
+// Each new fault is told; a new one gives no new time.
+func TestFaultsInARowAreOneTime(t *testing.T) {
+	var token string
+	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
+	told := 0
+	s.options.Log = func(bool, string, map[string]any) { told++ }
+	for i, text := range []string{"{", "[", "{"} {
+		require.NoError(t, os.WriteFile(s.file.Path, []byte(text), 0o600))
+		s.Store.follow()
+		assert.Equal(t, i+1, told)
+		_, refused := s.bearer(token)
+		assert.Nil(t, refused)
+		s.clock.step(grace / 3)
+	}
+	s.clock.step(grace / 3)
+	_, refused := s.bearer(token)
 	assert.NotNil(t, refused)
+}
+
+// Taking an account out of the file by hand is a revocation like any other, also
+// for what was remembered of a password.
+func TestRevokedByHand(t *testing.T) {
+	var kept, revoked string
+	s := store(t, func(d *Document, now time.Time) {
+		kept = addToken(d, now, "kept", rights())
+		revoked = addToken(d, now, "revoked", rights())
+		addUser(d, now, "anna", rights())
+	})
+	_, refused := s.bearer(revoked)
+	require.Nil(t, refused)
+	require.Zero(t, s.login("anna", password, here))
+	d, _, err := s.file.Read()
+	require.NoError(t, err)
+	d.Tokens, d.Users = d.Tokens[:1], nil
+	text, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(s.file.Path, text, 0o600), "in place, as editors do")
+	s.Store.follow()
+	_, refused = s.bearer(revoked)
+	require.NotNil(t, refused)
+	assert.Equal(t, 401, refused.Status)
+	assert.Equal(t, 401, s.login("anna", password, here))
+	_, refused = s.bearer(kept)
+	assert.Nil(t, refused)
+	standard, err := OpenStore(StoreOptions{File: s.file})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, standard.options.Poll, time.Second/2, "a running store looks often enough")
 }
 
 func TestManyWritersLoseNothing(t *testing.T) {
