@@ -124,9 +124,8 @@ func (m Module) Script() string {
 
 // Manifest is the file that says what the module has.
 func (m Module) Manifest() string {
-	names := append(m.Commands(), "New-Object")
 	return "@{\n    RootModule        = '" + m.Name + ".psm1'\n    ModuleVersion     = '" + m.Version + "'\n" +
-		"    PowerShellVersion = '5.1'\n    FunctionsToExport = @('" + strings.Join(names, "', '") + "')\n" +
+		"    PowerShellVersion = '5.1'\n    FunctionsToExport = @('" + strings.Join(m.Commands(), "', '") + "')\n" +
 		"    CmdletsToExport   = @()\n    VariablesToExport = @()\n    AliasesToExport   = @()\n}\n"
 }
 

@@ -161,16 +161,22 @@ namespace AdGateway.Sandbox
             return Convert.ToString(Base(o), CultureInfo.InvariantCulture);
         }
 
+        static readonly Dictionary<string, Type> types = new Dictionary<string, Type>();
+
+        // A type by its name, those of this file first; null for none.
         static Type Find(string name)
         {
-            Type found = typeof(Kit).Assembly.GetType(name, false);
-            if (found != null) { return found; }
+            Type found;
+            if (types.TryGetValue(name, out found)) { return found; }
+            found = typeof(Kit).Assembly.GetType(name, false);
             foreach (Assembly assembly in AppDomain.CurrentDomain.GetAssemblies())
             {
-                found = assembly.GetType(name, false);
-                if (found != null) { return found; }
+                if (found != null) { break; }
+                try { found = assembly.GetType(name, false); }
+                catch (IOException) { } // an assembly that it needs is not there
             }
-            return null;
+            types[name] = found;
+            return found;
         }
 
         // An object with properties: pairs of name and value.
@@ -210,15 +216,17 @@ namespace AdGateway.Sandbox
         {
             if (type == "System.Net.IPAddress") { return System.Net.IPAddress.Parse(text); }
             if (type != "System.Security.Principal.SecurityIdentifier") { return text; }
-            Type known = Find(type) ?? Type.GetType(type + ", System.Security.Principal.Windows", false);
-            if (known != null)
+            if (identifiers == null)
             {
-                try { return Activator.CreateInstance(known, new object[] { text }); }
-                catch (TargetInvocationException) { } // not on this system
-                catch (MemberAccessException) { }
+                identifiers = Find(type) ?? Type.GetType(type + ", System.Security.Principal.Windows", false) ?? typeof(SecurityIdentifier);
+                try { Activator.CreateInstance(identifiers, new object[] { "S-1-1-0" }); }
+                catch (TargetInvocationException) { identifiers = typeof(SecurityIdentifier); } // not on this system
+                catch (MemberAccessException) { identifiers = typeof(SecurityIdentifier); }
             }
-            return new SecurityIdentifier(text);
+            return Activator.CreateInstance(identifiers, new object[] { text });
         }
+
+        static Type identifiers; // SIDs are of this type here
 
         public static object Enumeration(string type, long value)
         {

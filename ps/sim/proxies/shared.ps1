@@ -232,8 +232,9 @@ function Invoke-SandboxCommand {
     if ($frame.f -eq 'defect') { throw ('The sandbox failed: ' + $frame.text) }
 }
 
-# New-Object as it is, but for directory entries: those of the sandbox are not reached over LDAP.
-function New-Object {
+# New-Object as it is, but for directory entries: those of the sandbox are not reached over LDAP. The
+# module does not export it: PowerShell would load the module for a command of that name.
+function New-SandboxObject {
     [CmdletBinding(DefaultParameterSetName = 'Net')]
     param(
         [Parameter(ParameterSetName = 'Net', Mandatory, Position = 0)] [string] $TypeName,
@@ -247,3 +248,4 @@ function New-Object {
     }
     Microsoft.PowerShell.Utility\New-Object @PSBoundParameters
 }
+Set-Item -LiteralPath 'function:global:New-Object' -Value (Get-Command -Name New-SandboxObject).ScriptBlock
