@@ -14,10 +14,10 @@ import (
 
 func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "adgateway.yaml")
-	code, stdout, stderr := runCommand(t, "config", "check", "--config", file)
+	code, _, stderr := runCommand(t, "config", "check", "--config", file)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, file, "a file that was named must be there")
-	code, stdout, stderr = runCommand(t, "config", "init", "--config", file)
+	code, stdout, stderr := runCommand(t, "config", "init", "--config", file)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stdout, file)
 	code, stdout, stderr = runCommand(t, "config", "check", "--config", file)
