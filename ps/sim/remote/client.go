@@ -30,6 +30,8 @@ type Client struct {
 	closing func()          // ends the goroutine that reads
 	closed  <-chan struct{} // then
 
+	active *exchange // the call that has the connection; of the session's goroutine
+
 	mu       sync.Mutex
 	released []uint64 // ids that nothing here refers to any more
 }
@@ -156,8 +158,11 @@ func (c *Client) release(id uint64) {
 	c.released = append(c.released, id)
 }
 
-// start sends the first frame of a call.
+// start sends the first frame of a call, when the one under way has ended.
 func (c *Client) start(f *frame) error {
+	if err := c.settle(); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	f.Release, c.released = c.released, nil
 	c.mu.Unlock()
@@ -178,6 +183,62 @@ func (c *Client) next(ctx context.Context) (*frame, error) {
 	}
 }
 
+// An exchange is one call: what the server says to it comes from the connection,
+// or was put aside because another call needed that.
+type exchange struct {
+	call  *interp.Call
+	aside []*frame
+	over  bool // the last frame has come
+}
+
+// settle lets the call under way end at the server, because another one begins:
+// what it writes goes down a pipeline in which other commands call, too. Its
+// errors are answered with "go on".
+func (c *Client) settle() error {
+	x := c.active
+	for x != nil && !x.over {
+		f, err := c.next(x.call.Context())
+		if err != nil {
+			return err
+		}
+		x.over = isLast(f)
+		switch f.F {
+		case "ask":
+			ok, err := x.call.ShouldProcess(f.Text)
+			if err == nil {
+				err = c.wire.send(&frame{F: "answer", OK: ok})
+			}
+			if err != nil {
+				return err
+			}
+		case "error":
+			if err := c.wire.send(&frame{F: "answer", OK: true}); err != nil {
+				return errGone
+			}
+			x.aside = append(x.aside, f)
+		default:
+			x.aside = append(x.aside, f)
+		}
+	}
+	return nil
+}
+
+// isLast tells whether a frame ends a call.
+func isLast(f *frame) bool { return f.F == "end" || f.F == "throw" || f.F == "defect" }
+
+// of gives the next frame of a call, and whether the server waits for an answer.
+func (c *Client) of(x *exchange) (f *frame, waits bool, err error) {
+	if len(x.aside) > 0 {
+		f, x.aside = x.aside[0], x.aside[1:]
+		return f, false, nil
+	}
+	if f, err = c.next(x.call.Context()); err != nil {
+		return nil, false, err
+	}
+	x.over = isLast(f)
+	return f, f.F == "error" || f.F == "ask", nil
+}
+
 // forward is the body of every command. What comes after an output that failed
 // is dropped: the connection stays in step, for the server ends the call.
 func (c *Client) forward(call *interp.Call) error {
@@ -194,9 +255,13 @@ func (c *Client) forward(call *interp.Call) error {
 	if err := c.start(f); err != nil {
 		return err
 	}
+	x := &exchange{call: call}
+	outer := c.active
+	c.active = x
+	defer func() { c.active = outer }()
 	var failed error // of an output of the call
 	for {
-		f, err := c.next(call.Context())
+		f, waits, err := c.of(x)
 		if err != nil {
 			return err
 		}
@@ -210,14 +275,12 @@ func (c *Client) forward(call *interp.Call) error {
 			return c.thrown(call, f)
 		}
 		if failed == nil {
-			if failed = c.output(call, f); failed != nil {
-				if err := c.wire.write(&frame{F: "stop"}); err != nil {
-					return errGone
-				}
+			failed = c.output(call, f)
+			if failed != nil && !x.over {
+				err = c.wire.write(&frame{F: "stop"})
 			}
 		}
-		switch f.F {
-		case "error", "ask":
+		if err == nil && waits {
 			err = c.wire.write(&frame{F: "answer", OK: failed == nil && f.OK})
 		}
 		if err == nil {

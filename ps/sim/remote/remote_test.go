@@ -137,6 +137,7 @@ func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
 		"$e = New-Object -TypeName System.DirectoryServices.DirectoryEntry -ArgumentList ('LDAP://dc1.corp.example/' + (Get-ADUser aschmidt).DistinguishedName); $e.RefreshCache([string[]]@('description')); " +
 			"$e.Properties.Item('description').Value; $e.Properties.Item('description').Value = 'ldap'; $e.CommitChanges(); (Get-ADUser aschmidt -Properties description).description; $e.Dispose(); try { $e.CommitChanges() } catch { $_.Exception.InnerException.GetType().FullName }; $e.Path; Set-ADUser aschmidt -Clear description",
 		"try { (New-Object -TypeName System.DirectoryServices.DirectoryEntry -ArgumentList 'LDAP://x').RefreshCache([string[]]@('cn')) } catch { $_.Exception.Message; $_.Exception.InnerException.HResult }",
+		"Get-ADUser -Filter 'SamAccountName -like \"as*\"' | ForEach-Object { (Get-ADUser $_.SamAccountName).Name }; 'next'",
 		"'{0}' -f $env:" + KeyVariable,
 	} {
 		t.Run(script[:min(len(script), 60)], func(t *testing.T) {
