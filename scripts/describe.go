@@ -21,9 +21,11 @@ import (
 // program, so all calls give the same: it must not be changed.
 func Describe() ([]ps.Script, error) { return described() }
 
-var described = sync.OnceValues(describeAll)
+var described = sync.OnceValues(func() ([]ps.Script, error) { return describeAll(preludes, list) })
 
-func describeAll() ([]ps.Script, error) {
+// describeAll describes the scripts of both lanes: which files preludes and list
+// name for a lane.
+func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 	var described []ps.Script
 	var faults []error
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {

@@ -5,7 +5,8 @@
 // after the preludes. Nothing is ever substituted into its text. [Sources] gives
 // a session what it loads; [Describe] reads what the scripts declare, so that
 // the operation table can be checked against them, and holds every call against
-// what it calls. What else all scripts keep is a rule of TestScriptsKeepTheRules,
+// what it calls. The folder doctor holds scripts of the doctor, which only its
+// own sessions load ([DoctorPrelude], [DoctorSources]). What else all scripts keep is a rule of TestScriptsKeepTheRules,
 // with good and bad snippets in testdata/rules.
 package scripts
 
@@ -19,7 +20,7 @@ import (
 	"adgateway/ps"
 )
 
-//go:embed prelude.ps1 ad/*.ps1 dns/*.ps1
+//go:embed prelude.ps1 ad/*.ps1 dns/*.ps1 doctor
 var files embed.FS
 
 // folders are the scripts of each lane.
@@ -32,9 +33,12 @@ const commonPrelude = "prelude.ps1"
 
 // Prelude is what a session of the lane loads before its scripts: the common
 // prelude, then those of the lane.
-func Prelude(lane ps.Lane) ps.Source {
+func Prelude(lane ps.Lane) ps.Source { return joined(preludes(lane)) }
+
+// joined is the text of preludes.
+func joined(files []string) ps.Source {
 	var text strings.Builder
-	for _, file := range preludes(lane) {
+	for _, file := range files {
 		text.WriteString(read(file))
 		text.WriteByte('\n')
 	}
@@ -57,9 +61,11 @@ func isPrelude(file string) bool { return strings.HasPrefix(path.Base(file), "pr
 
 // Sources are the scripts of a lane, in order of name; a session knows each as
 // a function of that name.
-func Sources(lane ps.Lane) []ps.Source {
+func Sources(lane ps.Lane) []ps.Source { return sources(list(lane)) }
+
+func sources(files []string) []ps.Source {
 	var sources []ps.Source
-	for _, file := range list(lane) {
+	for _, file := range files {
 		sources = append(sources, ps.Source{Name: functionName(file), Text: read(file)})
 	}
 	return sources
@@ -70,15 +76,18 @@ func list(lane ps.Lane) []string {
 	return slices.DeleteFunc(listed(lane), isPrelude)
 }
 
-// listed returns all files of a lane; embed.FS sorts them.
-func listed(lane ps.Lane) []string {
-	entries, err := files.ReadDir(folders[lane])
+// listed returns all files of a lane.
+func listed(lane ps.Lane) []string { return folder(folders[lane]) }
+
+// folder returns the files of a folder; embed.FS sorts them.
+func folder(name string) []string {
+	entries, err := files.ReadDir(name)
 	if err != nil {
-		panic(fmt.Sprintf("scripts: lane %q has no folder: %v", lane, err)) // embedded at build time
+		panic(fmt.Sprintf("scripts: %v", err)) // embedded at build time
 	}
 	var names []string
 	for _, entry := range entries {
-		names = append(names, path.Join(folders[lane], entry.Name()))
+		names = append(names, path.Join(name, entry.Name()))
 	}
 	return names
 }

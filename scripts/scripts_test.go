@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"slices"
 	"testing"
 
 	"adgateway/ps"
@@ -38,4 +39,24 @@ func TestDescribeReadsEveryScript(t *testing.T) {
 	assert.False(t, byName["Get-GatewayUserList"].Writes)
 	assert.NotContains(t, byName["Get-GatewayUserList"].Commands, "Remove-ADUser")
 	assert.True(t, byName["Remove-GatewayReverseZone"].Writes)
+}
+
+func TestDescribeDoctorAddsItsOwnScripts(t *testing.T) {
+	described, err := scripts.DescribeDoctor()
+	require.NoError(t, err)
+	plain, err := scripts.Describe()
+	require.NoError(t, err)
+	assert.Subset(t, described, plain, "its sessions have all scripts of the gateway")
+	own := described
+	for _, script := range plain {
+		own = slices.DeleteFunc(own, func(other ps.Script) bool { return other.Name == script.Name })
+	}
+	assert.NotEmpty(t, own)
+	for _, script := range own {
+		assert.Regexp(t, `^doctor/(ad|dns)/(Get|Test|New|Remove)-Gateway`, script.File)
+	}
+	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
+		assert.Greater(t, len(scripts.DoctorSources(lane)), len(scripts.Sources(lane)))
+		assert.Contains(t, scripts.DoctorPrelude(lane).Text, scripts.Prelude(lane).Text)
+	}
 }

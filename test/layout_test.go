@@ -55,6 +55,9 @@ var mayImport = map[string][]string{
 	"scripts":                 {"ps", "ps/syntax", "ps/cmdlets"},
 	"winsvc":                  {},
 	"winsvc/host":             {},
+
+	"cmd/adgateway/doctor":      {"gateway/config", "ps", "winsvc/host"},
+	"cmd/adgateway/doctor/live": {"ps", "ps/session"},
 }
 
 // only says where a library may be used; nobody else imports it.

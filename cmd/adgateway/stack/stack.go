@@ -68,10 +68,6 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	byName := map[string]ps.Script{}
-	for _, script := range described {
-		byName[script.Name] = script
-	}
 	log := logTo(o.Log)
 	s := &Stack{certificate: kept, more: o.Checks, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
@@ -80,11 +76,8 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	s.Servers, err = servers.New(servers.Config{
-		Runner: s.Pool,
-		Script: func(name string) (ps.Script, bool) {
-			script, ok := byName[name]
-			return script, ok
-		},
+		Runner:    s.Pool,
+		Script:    lookup(described),
 		Dial:      o.Dial,
 		Directory: o.Settings.Servers.Controllers,
 		DNS:       one(o.Settings.Servers.DNSServer),
@@ -105,6 +98,18 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
+}
+
+// lookup finds a script by its name.
+func lookup(described []ps.Script) func(name string) (ps.Script, bool) {
+	byName := map[string]ps.Script{}
+	for _, script := range described {
+		byName[script.Name] = script
+	}
+	return func(name string) (ps.Script, bool) {
+		script, ok := byName[name]
+		return script, ok
+	}
 }
 
 func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Config {

@@ -1,0 +1,24 @@
+# Tells what the account of the session may do in containers: create there, and write on them. Without
+# containers it looks at those for new users and computers.
+[CmdletBinding()]
+param(
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Container,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+$domain = Get-GatewayDomain -Server $Server
+if ($null -eq $Container -or $Container.Length -eq 0) { $Container = @([string]$domain.users, [string]$domain.computers) }
+foreach ($dn in $Container) {
+    Set-GatewayStep -Label 'read rights' -Arg $dn
+    $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $dn) + ')'
+    $search = @{ SearchBase = [string]$domain.dn; SearchScope = 'Subtree'; ResultSetSize = 1; Server = $Server }
+    $properties = @('allowedChildClassesEffective', 'allowedAttributesEffective')
+    $found = @(Get-ADObject -LDAPFilter $filter -Properties $properties @search)
+    $creates = @()
+    $writes = 0
+    foreach ($object in $found) {
+        $creates = @(foreach ($class in @($object.allowedChildClassesEffective)) { [string]$class })
+        $writes = @($object.allowedAttributesEffective).Length
+    }
+    [ordered]@{ container = [string]$dn; exists = [bool]($found.Length -gt 0); creates = [string[]]$creates; writes = [int]$writes }
+}

@@ -1,0 +1,32 @@
+# Tells what lies in the scratch OU: whether it is there, whether the doctor has made it, and what in
+# it is not the doctor's.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Base,
+    [Parameter(Mandatory)] [string] $Prefix,
+    [Parameter(Mandatory)] [string] $Mark,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+Set-GatewayStep -Label 'find scratch OU' -Arg 'Base'
+$ou = Find-GatewayContainer -Dn $Base -Property @('description') -Server $Server -Arg 'Base' -Code 'not_found' -Quiet
+if ($null -eq $ou) {
+    $parent = Find-GatewayContainer -Dn (Get-GatewayParentDn -Dn $Base) -Server $Server -Arg 'Base' -Code 'not_found' -Quiet
+    return [ordered]@{ exists = $false; parent = [bool]($null -ne $parent); ou = $false; made = $false; mine = 0; foreign = @() }
+}
+$dn = [string]$ou.DistinguishedName
+$mine = 0
+$foreign = New-Object -TypeName 'System.Collections.Generic.List[string]'
+foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $dn -SearchScope Subtree -ResultSetSize 1000 -Server $Server)) {
+    $name = [string]$object.DistinguishedName
+    if ($name -eq $dn) { continue }
+    if (([string]$object.Name).StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { $mine++ } else { $foreign.Add($name) }
+}
+[ordered]@{
+    exists  = $true
+    parent  = $true
+    ou      = [bool]([string]$ou.ObjectClass -eq 'organizationalUnit')
+    made    = [bool]([string]@($ou.description)[0] -eq $Mark)
+    mine    = [int]$mine
+    foreign = [string[]]$foreign.ToArray()
+}

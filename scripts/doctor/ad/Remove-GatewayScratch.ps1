@@ -1,0 +1,51 @@
+# Removes what the probes have made, and the scratch OU itself where the doctor has made it. It goes on
+# after failures, and answers what remains, and why.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Base,
+    [Parameter(Mandatory)] [string] $Prefix,
+    [bool] $Itself = $false,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+$ou = Find-GatewayContainer -Dn $Base -Server $Server -Arg 'Base' -Code 'not_found' -Quiet
+if ($null -eq $ou) { return }
+$reasons = @{}
+
+# Protection first: it would stop a removal anywhere above it.
+Set-GatewayStep -Label 'lift protection'
+$search = @{ LDAPFilter = '(objectClass=*)'; SearchBase = $Base; SearchScope = 'Subtree'; ResultSetSize = 1000; Server = $Server }
+foreach ($object in @(Get-ADObject @search -Properties 'ProtectedFromAccidentalDeletion')) {
+    $dn = [string]$object.DistinguishedName
+    $mine = ([string]$object.Name).StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)
+    if ($mine -and [bool]$object.ProtectedFromAccidentalDeletion) {
+        try {
+            Set-ADObject -Identity ([string]$object.ObjectGUID) -ProtectedFromAccidentalDeletion $false -Server $Server -Confirm:$false
+        } catch {
+            $reasons[$dn] = [string]$_.Exception.Message
+        }
+    }
+}
+Set-GatewayStep -Label 'remove objects'
+foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Base -SearchScope OneLevel -ResultSetSize 1000 -Server $Server)) {
+    if (-not ([string]$object.Name).StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    try {
+        Remove-ADObject -Identity ([string]$object.ObjectGUID) -Recursive -Server $Server -Confirm:$false
+    } catch {
+        $reasons[[string]$object.DistinguishedName] = [string]$_.Exception.Message
+    }
+}
+if ($Itself) {
+    Set-GatewayStep -Label 'remove scratch OU'
+    try {
+        Remove-ADOrganizationalUnit -Identity ([string]$ou.ObjectGUID) -Server $Server -Confirm:$false
+        return
+    } catch {
+        [ordered]@{ dn = [string]$Base; reason = [string]$_.Exception.Message }
+    }
+}
+Set-GatewayStep -Label 'list what remains'
+foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Base -SearchScope Subtree -ResultSetSize 1000 -Server $Server)) {
+    $dn = [string]$object.DistinguishedName
+    if ($dn -ne [string]$ou.DistinguishedName) { [ordered]@{ dn = [string]$dn; reason = [string]$reasons[$dn] } }
+}

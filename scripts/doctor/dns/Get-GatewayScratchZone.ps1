@@ -1,0 +1,33 @@
+# Tells what the scratch zone holds, and whether the network of the probes has a zone.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [Parameter(Mandatory)] [string] $Prefix,
+    [Parameter(Mandatory)] [string] $ReverseZone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+$reverse = Find-GatewayZone -ZoneName $ReverseZone -ComputerName $ComputerName -Quiet
+$zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -Quiet
+if ($null -eq $zone) {
+    return [ordered]@{ exists = $false; writable = $true; mine = 0; foreign = @(); reverse = [bool]($null -ne $reverse) }
+}
+if ([string]$zone.ZoneType -ne 'Primary' -or [bool]$zone.IsAutoCreated) {
+    return [ordered]@{ exists = $true; writable = $false; mine = 0; foreign = @(); reverse = [bool]($null -ne $reverse) }
+}
+Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
+$mine = 0
+$foreign = New-Object -TypeName 'System.Collections.Generic.List[string]'
+foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)) {
+    $name = [string]$record.HostName
+    $type = ([string]$record.RecordType).ToUpperInvariant()
+    if ($name -eq '@' -and @('SOA', 'NS') -contains $type) { continue }
+    if ($name.StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { $mine++ } else { $foreign.Add($name + ' ' + $type) }
+}
+[ordered]@{
+    exists   = $true
+    writable = $true
+    mine     = [int]$mine
+    foreign  = [string[]]$foreign.ToArray()
+    reverse  = [bool]($null -ne $reverse)
+}

@@ -1,0 +1,6 @@
+# Makes the scratch zone, in a file of this one server: nothing of it is replicated.
+[CmdletBinding()]
+param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
+
+Set-GatewayStep -Label 'create scratch zone' -Arg 'ZoneName'
+Add-DnsServerPrimaryZone -Name $ZoneName -ZoneFile ($ZoneName + '.dns') -DynamicUpdate None -ComputerName $ComputerName -Confirm:$false

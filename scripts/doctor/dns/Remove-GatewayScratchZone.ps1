@@ -1,0 +1,33 @@
+# Removes the records and zones that the probes have made, and the scratch zone itself where the doctor
+# has made it. It goes on after failures, and answers what remains, and why.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [Parameter(Mandatory)] [string] $Prefix,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Zone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Whole zones: that of the network, and the scratch zone where it is given here.
+foreach ($name in @($Zone)) {
+    if ($null -eq (Find-GatewayZone -ZoneName $name -ComputerName $ComputerName -Quiet)) { continue }
+    Set-GatewayStep -Label 'remove zone'
+    try {
+        Remove-DnsServerZone -Name $name -ComputerName $ComputerName -Force -Confirm:$false
+    } catch {
+        [ordered]@{ dn = [string]$name; reason = [string]$_.Exception.Message }
+    }
+}
+if (@($Zone) -contains $ZoneName) { return }
+if ($null -eq (Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -Quiet)) { return }
+Set-GatewayStep -Label 'remove records'
+foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)) {
+    $name = [string]$record.HostName
+    $apex = $name -eq '@' -and @('SOA', 'NS') -notcontains [string]$record.RecordType
+    if (-not $apex -and -not $name.StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    try {
+        Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $record -ComputerName $ComputerName -Force -Confirm:$false
+    } catch {
+        [ordered]@{ dn = [string]($name + '.' + $ZoneName); reason = [string]$_.Exception.Message }
+    }
+}

@@ -1,0 +1,15 @@
+# Tries which zone a network with host bits gets, and removes it again. The network is one of those that
+# are reserved for documentation; that it has no zone yet is checked by the caller.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $NetworkId,
+    [Parameter(Mandatory)] [string] $ReverseZone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+Test-GatewayFact -Fact 'network with host bits' -Action {
+    $create = @{ NetworkId = $NetworkId; ZoneFile = $ReverseZone + '.dns'; DynamicUpdate = 'None'; PassThru = $true; Confirm = $false }
+    $zone = @(Add-DnsServerPrimaryZone @create -ComputerName $ComputerName)[0]
+    Remove-DnsServerZone -Name ([string]$zone.ZoneName) -ComputerName $ComputerName -Force -Confirm:$false
+    [string]$zone.ZoneName
+}
