@@ -1,0 +1,263 @@
+package doctor
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"adgateway/gateway/config"
+)
+
+func gatewayChecks() []Check {
+	return []Check{
+		{
+			Name: "certificate", About: "clients find a certificate that holds, for the name they call",
+			How: "reads the certificate and its key as the gateway does",
+			Faults: []Fault{
+				{"unusable", Failure, "The certificate cannot be served: {error}", "Put right what it names; in the Windows store the service's account needs the right to read the private key (certlm.msc, All Tasks, Manage Private Keys)."},
+				{"expires", Warning, "The certificate of {subject} ends on {date}, in {days} days.", "Renew it in the place where it is now; the gateway takes it without a restart."},
+				{"name", Warning, "The certificate is for {names}, but this computer is called {host}.", "Get a certificate whose DNS names hold the name that clients use."},
+				{"none", Warning, "Nothing is encrypted on {listen}, which other machines reach.", "Set tls.storeThumbprint or tls.certificateFile with tls.keyFile, or see to it that only a proxy that encrypts gets there."},
+			},
+			probe: probeCertificate,
+		},
+		{
+			Name: "port", About: "the gateway can listen where it should",
+			How: "opens http.listen and closes it again",
+			Faults: []Fault{
+				{"taken", Failure, "{listen} is taken by {holder}.", "Stop that program, or set http.listen."},
+				{"reserved", Failure, "{listen} may not be used: the port is reserved or needs more rights.", "See 'netsh int ipv4 show excludedportrange tcp', or set http.listen."},
+				{"refused", Failure, "The gateway cannot listen: {error}", "Set http.listen, or what the error names."},
+			},
+			probe: probePort,
+		},
+		{
+			Name: "files", About: "the gateway's files can be written by it, and read by nobody else",
+			How: "looks at the access rights of settings, credentials, audit, keys and logs, and writes a file beside each that must be writable",
+			Faults: []Fault{
+				{"not-writable", Failure, "{path} ({use}) cannot be written: {error}", "Give the service's account the right to change it: 'icacls \"{folder}\" /grant \"DOMAIN\\name$:(OI)(CI)M\"'."},
+				{"not-there", Failure, "{path} ({use}) is not there.", "Put it there, or correct the setting {use}."},
+				{"others-write", Failure, "Others may change {path} ({use}): {error}", "Take the right from them: 'icacls \"{path}\" /inheritance:r /grant:r SYSTEM:F Administrators:F \"DOMAIN\\name$:M\"'; elsewhere 'chmod 600 {path}'."},
+				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and holds secrets.", "Take the right from them: 'icacls \"{path}\" /inheritance:r /grant:r SYSTEM:F Administrators:F \"DOMAIN\\name$:M\"'; elsewhere 'chmod 600 {path}'."},
+			},
+			probe: probeFiles,
+		},
+		{
+			Name: "disk", About: "there is room for audit and logs",
+			How: "asks for the free space where they are",
+			Faults: []Fault{
+				{"full", Failure, "Only {free} are free at {path}: changes are refused when the audit cannot be written.", "Make room, or set audit.file and log.file to another disk."},
+				{"low", Warning, "Only {free} are free at {path}.", "Make room, set audit.keep lower, or set audit.file and log.file to another disk."},
+			},
+			probe: probeDisk,
+		},
+		{
+			Name: "credentials", About: "somebody can call the API",
+			How: "reads auth.store",
+			Faults: []Fault{
+				{"unreadable", Failure, "The store of tokens and users cannot be used: {error}", "Correct the lines named, or restore the file from a backup."},
+				{"none", Warning, "There are no tokens and users: nobody can call the API.", "Run 'adgateway token create'."},
+				{"all-expired", Warning, "All tokens and users have expired: nobody can call the API.", "Run 'adgateway token create', or 'adgateway token rotate NAME'."},
+				{"expired", Warning, "Expired: {names}.", "Remove them with 'adgateway token revoke NAME', or renew them."},
+				{"expiring", Warning, "Ends within 14 days: {names}.", "Make new ones in time: 'adgateway token rotate NAME'."},
+			},
+			probe: probeCredentials,
+		},
+	}
+}
+
+// endsSoon is how long before its end a certificate is warned about.
+const endsSoon = 30 * 24 * time.Hour
+
+func probeCertificate(_ context.Context, x *exam) verdict {
+	host, _, _ := net.SplitHostPort(x.settings.HTTP.Listen)
+	c, err := x.Certificate(x.settings)
+	var v verdict
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // none is set
+		if address := net.ParseIP(host); host == "localhost" || address != nil && address.IsLoopback() {
+			return skipped("no certificate is set, and only this machine reaches %s", x.settings.HTTP.Listen)
+		}
+		v.found = "none is set"
+		v.hit("none", "listen", x.settings.HTTP.Listen)
+		return v
+	case err != nil:
+		v.hit("unusable", "error", oneLine(err))
+		return v
+	}
+	left := c.Ends.Sub(x.Now())
+	v.found = fmt.Sprintf("%s, until %s", c.Subject, c.Ends.UTC().Format(time.DateOnly))
+	if left < endsSoon {
+		v.hit("expires", "subject", c.Subject, "date", c.Ends.UTC().Format(time.DateOnly), "days", strconv.Itoa(int(left.Hours()/24)))
+	}
+	names := x.Names()
+	if len(names) > 0 && !slices.ContainsFunc(names, c.covers) {
+		v.hit("name", "names", orNone(strings.Join(c.Names, ", ")), "host", strings.Join(names, ", "))
+	}
+	return v
+}
+
+// covers tells whether clients that call this name take the certificate.
+func (c Certificate) covers(name string) bool {
+	return (&x509.Certificate{DNSNames: c.Names}).VerifyHostname(name) == nil
+}
+
+// Windows' own codes; the syscall package has other numbers for these names there.
+const (
+	windowsInUse     syscall.Errno = 10048
+	windowsForbidden syscall.Errno = 10013
+)
+
+func probePort(ctx context.Context, x *exam) verdict {
+	address := x.settings.HTTP.Listen
+	err := x.Listen(x.settings)
+	v := verdict{found: address + " is free"}
+	switch {
+	case err == nil:
+	case errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse):
+		holder := x.PortHolder(ctx, address)
+		if x.service.Running || strings.Contains(holder, "(adgateway") {
+			v.found = address + " is held by the gateway itself, which runs"
+			return v
+		}
+		v.found = ""
+		if holder == "" {
+			holder = "another process"
+		}
+		v.hit("taken", "listen", address, "holder", holder)
+	case errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden):
+		v.found = ""
+		v.hit("reserved", "listen", address)
+	default:
+		v.found = ""
+		v.hit("refused", "error", oneLine(err))
+	}
+	return v
+}
+
+// keptFile is a file of the gateway and what it must be.
+type keptFile struct {
+	path, use     string
+	written       bool // by the gateway; else it is only read
+	secret, there bool // it holds secrets; it must be there
+}
+
+func (x *exam) keptFiles() []keptFile {
+	s := x.settings
+	all := []keptFile{
+		{path: x.file, use: "settings", secret: true},
+		{path: s.Auth.Store, use: "auth.store", written: true, secret: true},
+		{path: s.Log.File, use: "log.file", written: true},
+		{path: s.Audit.KeyFile, use: "audit.keyFile", secret: true, there: true},
+		{path: s.TLS.KeyFile, use: "tls.keyFile", secret: true, there: true},
+		{path: s.TLS.PFXFile, use: "tls.pfxFile", secret: true, there: true},
+		{path: s.TLS.PFXPasswordFile, use: "tls.pfxPasswordFile", secret: true, there: true},
+	}
+	if s.Audit.File != config.AuditOff {
+		all = append(all, keptFile{path: s.Audit.File, use: "audit.file", written: true})
+	}
+	return slices.DeleteFunc(all, func(f keptFile) bool { return f.path == "" })
+}
+
+func probeFiles(_ context.Context, x *exam) verdict {
+	files := x.keptFiles()
+	v := verdict{found: fmt.Sprintf("%d files looked at", len(files))}
+	for _, f := range files {
+		values := []string{"path", f.path, "use", f.use, "folder", filepath.Dir(f.path)}
+		readers, err := x.Exposed(f.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if f.there {
+				v.hit("not-there", values...)
+			}
+		case err != nil:
+			v.hit("others-write", append(values, "error", oneLine(err))...)
+		case readers != "" && f.secret:
+			v.hit("others-read", append(values, "readers", readers)...)
+		}
+		if f.written {
+			if err := x.Writable(f.path); err != nil {
+				v.hit("not-writable", append(values, "error", oneLine(err))...)
+			}
+		}
+	}
+	return v
+}
+
+// How much room is little.
+const (
+	fullDisk = 100 << 20
+	lowDisk  = 1 << 30
+)
+
+func probeDisk(_ context.Context, x *exam) verdict {
+	var v verdict
+	var told, seen []string
+	for _, f := range x.keptFiles() {
+		folder := filepath.Dir(f.path)
+		if !f.written || slices.Contains(seen, folder) {
+			continue
+		}
+		seen = append(seen, folder)
+		free, err := x.Free(folder)
+		if err != nil {
+			return failed(err)
+		}
+		amount := fmt.Sprintf("%d MiB", free>>20)
+		told = append(told, amount+" free at "+folder)
+		switch {
+		case free < fullDisk:
+			v.hit("full", "free", amount, "path", folder)
+		case free < lowDisk:
+			v.hit("low", "free", amount, "path", folder)
+		}
+	}
+	v.found = strings.Join(told, "; ")
+	return v
+}
+
+// expiresSoon is how long before its end a token is warned about.
+const expiresSoon = 14 * 24 * time.Hour
+
+func probeCredentials(_ context.Context, x *exam) verdict {
+	found, err := x.Credentials(x.settings.Auth.Store)
+	v := verdict{found: fmt.Sprintf("%d tokens and users", len(found.Accounts))}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && len(found.Accounts) == 0:
+		v.hit("none")
+		return v
+	case err != nil:
+		v.found = ""
+		v.hit("unreadable", "error", oneLine(err))
+		return v
+	}
+	now := x.Now()
+	var expired, expiring []string
+	for _, c := range found.Accounts {
+		switch {
+		case c.Expires.IsZero():
+		case !now.Before(c.Expires):
+			expired = append(expired, c.Name)
+		case c.Expires.Sub(now) < expiresSoon:
+			expiring = append(expiring, c.Name)
+		}
+	}
+	if len(expired) == len(found.Accounts) {
+		v.hit("all-expired")
+	} else if len(expired) > 0 {
+		v.hit("expired", "names", strings.Join(expired, ", "))
+	}
+	if len(expiring) > 0 {
+		v.hit("expiring", "names", strings.Join(expiring, ", "))
+	}
+	return v
+}

@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+func rightsChecks() []Check {
+	return []Check{
+		{
+			Name: "rights", About: "the account may manage users, groups, computers and OUs where new ones go",
+			How:   "reads allowedChildClassesEffective and allowedAttributesEffective of the domain's containers for new users and computers, and of the OUs that --ou names; rights on objects below cannot be read this way",
+			Needs: []string{"adws"}, Limit: time.Minute,
+			Faults: []Fault{
+				{"denied", Failure, "{server} does not let {account} read: {error}", "Run the gateway as an account of the domain."},
+				{"gone", Warning, "There is no container {container}.", "Correct the DN."},
+				{"no-create", Warning, "{account} may not create {classes} in {container}.",
+					"If it is to: delegate it there with 'dsacls \"{container}\" /I:T /G \"{account}:CCDC;{first}\"'. If it is not, leave it: calls that would create them are answered with directory_denied."},
+				{"no-write", Warning, "{account} may write no attribute of {container} itself.",
+					"OUs can be neither renamed nor changed there; if they are to be, delegate it with 'dsacls \"{container}\" /G \"{account}:WP\"'."},
+			},
+			probe: probeRights,
+		},
+		{
+			Name: "dns-rights", About: "the account may manage the DNS server",
+			How: "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
+			Faults: []Fault{
+				{"denied", Failure, "{account} may not manage DNS on {server}: {error}",
+					"Make the account a member of DnsAdmins: 'Add-ADGroupMember -Identity DnsAdmins -Members name$', then restart the gateway."},
+			},
+			probe: probeDNSRights,
+		},
+	}
+}
+
+// container is what the account may do in one.
+type container struct {
+	Container string
+	Exists    bool
+	Creates   []string
+	Writes    int
+}
+
+// managed are the classes whose objects the gateway creates.
+var managed = []string{"user", "group", "computer", "organizationalUnit"}
+
+func probeRights(ctx context.Context, x *exam) verdict {
+	server := x.controllers[0]
+	args := ps.Args{"Server": ps.Text(server)}
+	if len(x.OUs) > 0 {
+		args["Container"] = ps.List(x.OUs)
+	}
+	found, err := records[container](ctx, x, ps.Request{Script: "Get-GatewayRights", Lane: ps.Directory, Args: args})
+	var v verdict
+	if denied(err) {
+		v.hit("denied", "server", server, "account", x.accountName(), "error", oneLine(err))
+		return v
+	}
+	if err != nil {
+		return failed(err)
+	}
+	var told []string
+	for _, c := range found {
+		if !c.Exists {
+			v.hit("gone", "container", c.Container)
+			continue
+		}
+		wanted := managed
+		if strings.HasPrefix(strings.ToUpper(c.Container), "CN=") { // no OUs below containers
+			wanted = managed[:3]
+		}
+		var lacking []string
+		for _, class := range wanted {
+			if !slices.ContainsFunc(c.Creates, func(have string) bool { return strings.EqualFold(have, class) }) {
+				lacking = append(lacking, class)
+			}
+		}
+		told = append(told, fmt.Sprintf("%s: creates %d classes, writes %d attributes", c.Container, len(c.Creates), c.Writes))
+		if len(lacking) > 0 {
+			v.hit("no-create", "account", x.accountName(), "classes", strings.Join(lacking, ", "), "container", c.Container, "first", lacking[0])
+		}
+		if c.Writes == 0 {
+			v.hit("no-write", "account", x.accountName(), "container", c.Container)
+		}
+	}
+	v.found = strings.Join(told, "; ")
+	return v
+}
+
+func probeDNSRights(ctx context.Context, x *exam) verdict {
+	found, err := records[struct{ Zones int }](ctx, x, ps.Request{Script: "Get-GatewayDnsAccess", Lane: ps.DNS, Args: ps.Args{"ComputerName": ps.Text(x.dnsServer)}})
+	var v verdict
+	if denied(err) {
+		v.hit("denied", "account", x.accountName(), "server", x.dnsServer, "error", oneLine(err))
+		return v
+	}
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%s told %d times", x.dnsServer, len(found))
+	}
+	if err != nil {
+		return failed(err)
+	}
+	v.found = fmt.Sprintf("%s has %d zones", x.dnsServer, found[0].Zones)
+	return v
+}

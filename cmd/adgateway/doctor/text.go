@@ -1,0 +1,42 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text writes a result for people: what was found, and of each problem what to
+// do.
+func (r Result) Text(w io.Writer) error {
+	var out strings.Builder
+	found := r.Found
+	if found == "" && len(r.Problems) > 0 {
+		found = r.About + ": no"
+	}
+	fmt.Fprintf(&out, "%-8s %-19s %s\n", r.Status, r.Check, found)
+	for _, p := range r.Problems {
+		fmt.Fprintf(&out, "%-9s%s: %s\n%-9sto do: %s\n", "", p.Severity, p.Text, "", p.Advice)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// Summary is the last line for people.
+func (r Report) Summary() string {
+	return fmt.Sprintf("%d ok, %d warnings, %d failures, %d skipped", r.Counts[OK], r.Counts[Warning], r.Counts[Failure], r.Counts[Skipped])
+}
+
+// List writes the table of checks: what each is about, how it finds out, and
+// what it can find.
+func List(w io.Writer) error {
+	var out strings.Builder
+	for _, c := range Checks() {
+		fmt.Fprintf(&out, "%s: %s\n  how: %s\n", c.Name, c.About, c.How)
+		for _, f := range c.Faults {
+			fmt.Fprintf(&out, "  %s: %s\n    to do: %s\n", f.Severity, f.Says, f.Advice)
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
