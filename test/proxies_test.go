@@ -59,7 +59,7 @@ func TestContractThroughProxies(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		modules, err := proxies.Modules(described(t))
 		require.NoError(t, err)
-		sameAnswers(t, func(t testing.TB, world *sim.World) session.Starter {
+		sameAnswers(t, 1, func(t testing.TB, world *sim.World) session.Starter {
 			return &twin.Starter{Server: serverOf(t, world), Modules: modules}
 		})
 	})
@@ -67,13 +67,17 @@ func TestContractThroughProxies(t *testing.T) {
 	goleak.VerifyNone(t, ignore, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // ends by itself
 }
 
-// sameAnswers holds a system whose sessions are started so against the sandbox.
-func sameAnswers(t *testing.T, start func(testing.TB, *sim.World) session.Starter) {
+// sameAnswers holds a system whose sessions are started so against the sandbox,
+// in one of `every` operations.
+func sameAnswers(t *testing.T, every int, start func(testing.TB, *sim.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := newSystemOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
 	world = stillWorld(t)
 	ours := newSystemOn(t, world, world.Starter(), "pool.directorySessions=1", "pool.dnsSessions=1")
-	for _, op := range ops.Table() {
+	for i, op := range ops.Table() {
+		if i%every != 0 {
+			continue
+		}
 		t.Run(op.ID, func(t *testing.T) {
 			a, b := theirs.in(t), ours.in(t)
 			calls := []call{callOf(op, samples[op.ID].params)}
