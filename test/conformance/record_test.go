@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -346,13 +347,7 @@ func TestRecord(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(*out, name+".json"), []byte(indented(t, file, "  ")+"\n"), 0o600))
 	}
 	diff := differing(t, language, session, binding)
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range diff {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
+	for _, name := range slices.Sorted(maps.Keys(diff)) {
 		t.Logf("%s\n%s", name, diff[name])
 	}
 	t.Logf("%s: %d cases, %d differ from the stored recording; the new ones are in %s",

@@ -95,16 +95,6 @@ func (m Module) Commands() []string {
 	return names
 }
 
-// Sets are the parameter sets of a command; nil for one the module does not have.
-func (m Module) Sets(command string) []string {
-	for _, c := range m.commands {
-		if c.Decl.Name == command {
-			return slices.Clone(c.Decl.Sets)
-		}
-	}
-	return nil
-}
-
 // Text is the functions of the module, inside the grammar of ps/syntax.
 func (m Module) Text() string {
 	var text strings.Builder

@@ -1,6 +1,6 @@
 # How the functions of this module reach the sandbox. What they cannot do by themselves is in the
-# types of AdGateway.Sandbox. All texts from the sandbox begin with '=', so that none is taken for a
-# date (facts B31); what is sent holds no text that could be, because it is read by the sandbox.
+# types of AdGateway.Sandbox. All texts from the sandbox begin with '=', because ConvertFrom-Json takes
+# some that do not for dates (facts B31); the sandbox itself takes none for one.
 
 # Parameters that stay here: the engine's own.
 $SandboxOwnParameters = @(

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/ps/cmdlets"
 	"adgateway/ps/interp"
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/sim"
@@ -164,8 +165,7 @@ func describe(out *strings.Builder, indent string, v any) {
 // Every function gives in every parameter set what the cmdlet gives, and ends
 // with the same errors.
 func TestFunctionsAnswerAsCmdlets(t *testing.T) {
-	own := newWorld(t)
-	behind, culture := own.Modules()
+	behind, culture := newWorld(t).Modules()
 	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sim.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
@@ -176,17 +176,19 @@ func TestFunctionsAnswerAsCmdlets(t *testing.T) {
 	defer func() { require.NoError(t, end()) }()
 	require.NoError(t, session.Run(t.Context(), "", setup, interp.Streams{}))
 	sets := map[string]bool{}
-	cmdlets := direct(t, newWorld(t), func(name, set string) { sets[name+" "+set] = true })
+	own := direct(t, newWorld(t), func(name, set string) { sets[name+" "+set] = true })
 	for _, call := range calls(t) {
 		t.Run(call[:min(len(call), 80)], func(t *testing.T) {
-			want := said(t, cmdlets, call)
+			want := said(t, own, call)
 			assert.Equal(t, want, said(t, session, call))
 			assert.NotContains(t, want, "CommandNotFound")
 		})
 	}
 	for _, m := range all {
 		for _, name := range m.Commands() {
-			for _, set := range m.Sets(name) {
+			decl, ok := cmdlets.Lookup(name)
+			require.True(t, ok, name)
+			for _, set := range decl.Sets {
 				assert.Contains(t, sets, name+" "+set, "never called")
 			}
 		}
