@@ -15,10 +15,13 @@ import (
 )
 
 // The test binary is the command, too, when it is told to be an engine: the
-// sandbox starts its own executable.
+// sandbox starts its own executable. So it is in the README's examples.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "engine" {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "command" {
+		os.Exit(run(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "standin" {
 		os.Exit(standIn(os.Args[2], os.Args[3:]))
