@@ -169,10 +169,13 @@ func TestHostileValues(t *testing.T) {
 	for _, op := range ops.Table() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
-		for _, p := range op.Params {
+		for i, p := range op.Params {
 			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
 				for name, value := range hostile {
-					for _, in := range []place{inQuery, inForm, inJSON} {
+					for at, in := range []place{inQuery, inForm, inJSON} {
+						if len(value) > 10_000 && at != i%3 {
+							continue // long values go to every parameter, and by turns to every place
+						}
 						if in == inJSON && name != "replacement" && strings.ContainsRune(string([]rune(value)), '\ufffd') {
 							continue // the test's own encoder would make it valid
 						}
