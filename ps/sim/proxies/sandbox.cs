@@ -161,7 +161,11 @@ namespace AdGateway.Sandbox
             return Convert.ToString(Base(o), CultureInfo.InvariantCulture);
         }
 
-        static readonly Dictionary<string, Type> types = new Dictionary<string, Type>();
+        static readonly Dictionary<string, Type> types = new Dictionary<string, Type>
+        {
+            // Of an assembly that may not be loaded yet.
+            { "System.Security.Authentication.AuthenticationException", typeof(System.Security.Authentication.AuthenticationException) },
+        };
 
         // A type by its name, those of this file first; null for none.
         static Type Find(string name)

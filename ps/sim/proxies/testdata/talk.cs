@@ -43,6 +43,7 @@ static class Talk
             new object[] { "NativeErrorCode", 6, "MessageId", "WIN32 9601", "StatusCode", (uint)9601, "ErrorType", (ushort)0 });
         Console.WriteLine(cim.NativeErrorCode + " " + cim.MessageId + " " + cim.StatusCode);
         Console.WriteLine(Kit.Failure("System.UnauthorizedAccessException", "no", -2147024891, null, new object[0]).HResult);
+        Console.WriteLine(Kit.Failure("System.Security.Authentication.AuthenticationException", "m", 0, null, new object[0]).GetType().Name);
         Console.WriteLine(Kit.Failure("No.Such.Exception", "m", 0, null, new object[0]).GetType().FullName);
 
         string dn = "LDAP://dc1.corp.example/CN=Anna Schmidt,OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example";
