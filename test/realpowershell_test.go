@@ -65,6 +65,7 @@ func TestRealPowerShellSuite(t *testing.T) {
 // it takes one in `every`.
 func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("transcripts", func(t *testing.T) { transcriptsOf(t, path, every) })
+	t.Run("module", func(t *testing.T) { modulesAreOurs(t, path) })
 	t.Run("texts", func(t *testing.T) { textsParse(t, path) })
 	t.Run("faults", func(t *testing.T) { faultsOf(t, path) })
 	t.Run("hostile", func(t *testing.T) { textsArrive(t, path) })
@@ -104,6 +105,23 @@ func ask(t *testing.T, s *session.Session, script string, args ps.Args) ([]map[s
 		return err
 	}})
 	return records, err
+}
+
+// modulesAreOurs: the commands are those of the sandbox, also where the real
+// modules are installed.
+func modulesAreOurs(t *testing.T, path string) {
+	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayModule", Text: `[CmdletBinding()]
+param()
+[ordered]@{ path = [string](Get-Module -Name 'DnsServer').Path; version = [string]$PSVersionTable.PSVersion }
+`})
+	records, err := ask(t, s, "Test-GatewayModule", nil)
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	t.Logf("PowerShell %s, module %q", records[0]["version"], records[0]["path"])
+	if records[0]["path"] != "" { // the stand-in's modules are no files
+		assert.Contains(t, records[0]["path"], "adgateway-modules-")
+	}
+	require.NoError(t, s.Close(t.Context()))
 }
 
 // parseScript parses a text and looks for what Windows PowerShell does not know.
