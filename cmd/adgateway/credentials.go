@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
@@ -113,98 +112,6 @@ func (f *storeFlags) edit(ctx context.Context, change func(*auth.Document) error
 		return err
 	}
 	return file.Edit(ctx, change)
-}
-
-// rightsFlags are the flags that say what an account may do.
-type rightsFlags struct {
-	scopes, networks, ous, zones, groups    []string
-	expires, dialect, rate                  string
-	concurrency, deletions, resets          int
-	hasConcurrency, hasDeletions, hasResets func() bool
-}
-
-func (f *rightsFlags) addTo(c *cobra.Command, expires string) {
-	flags := c.Flags()
-	flags.StringSliceVar(&f.scopes, "scope", nil, "what it may do, such as `user:read,user:write`; * is everything (repeatable)")
-	flags.StringVar(&f.expires, "expires", expires, "when it ends: 90d, 12h, 2027-01-31 or never")
-	flags.StringSliceVar(&f.networks, "network", nil, "`ADDRESS` or network it may be used from (repeatable; default: any)")
-	flags.StringArrayVar(&f.ous, "ou", nil, "`DN` of an OU it is limited to, with all below (repeatable)")
-	flags.StringSliceVar(&f.zones, "zone", nil, "DNS `ZONE` it is limited to (repeatable)")
-	flags.StringArrayVar(&f.groups, "group", nil, "`GROUP` it is limited to: name, DN or GUID (repeatable)")
-	flags.StringVar(&f.dialect, "dialect", "", "shape of its answers: standard or classic (default: the server's)")
-	flags.StringVar(&f.rate, "rate", "", "requests it may send, such as 10/s, 600/m or 5000/h")
-	flags.IntVar(&f.concurrency, "concurrency", 0, "requests it may run at once")
-	flags.IntVar(&f.deletions, "max-deletions", 0, "objects it may remove in an hour")
-	flags.IntVar(&f.resets, "max-password-resets", 0, "passwords it may reset in an hour")
-	changed := func(name string) func() bool { return func() bool { return flags.Changed(name) } }
-	f.hasConcurrency, f.hasDeletions, f.hasResets = changed("concurrency"), changed("max-deletions"), changed("max-password-resets")
-}
-
-// rights are what the flags say. The account's own check finds what is wrong
-// with all but the time.
-func (f *rightsFlags) rights(now time.Time) (auth.Rights, error) {
-	given := func(has func() bool, n int) *int {
-		if !has() {
-			return nil
-		}
-		return &n
-	}
-	r := auth.Rights{Scopes: f.scopes, Networks: f.networks, Dialect: auth.Dialect(f.dialect)}
-	if len(f.ous)+len(f.zones)+len(f.groups) > 0 {
-		r.Limits = &auth.Limits{OUs: f.ous, Zones: f.zones, Groups: f.groups}
-	}
-	quota := auth.Quota{
-		Rate: auth.Rate(f.rate), Concurrency: given(f.hasConcurrency, f.concurrency),
-		DeletionsPerHour: given(f.hasDeletions, f.deletions), PasswordResetsPerHour: given(f.hasResets, f.resets),
-	}
-	if quota != (auth.Quota{}) {
-		r.Quota = &quota
-	}
-	var err error
-	r.Expires, err = parseExpiry(f.expires, now)
-	return r, err
-}
-
-// parseExpiry reads a time from now, a day, a moment or never.
-func parseExpiry(text string, now time.Time) (*time.Time, error) {
-	if text == "never" {
-		return nil, nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		at, err = time.ParseInLocation(time.DateOnly, text, time.Local)
-	}
-	if err != nil {
-		var d time.Duration
-		if d, err = parseSpan(text); err == nil {
-			at = now.Add(d)
-		}
-	}
-	at = at.UTC().Truncate(time.Second)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%q is no end: write 90d, 12h, 2027-01-31 or never", text)
-	case !at.After(now):
-		return nil, fmt.Errorf("%s is past already", at.Format(time.RFC3339))
-	}
-	return &at, nil
-}
-
-// parseSpan reads a time such as 12h or 90d.
-func parseSpan(text string) (time.Duration, error) {
-	const longest = 100 * 365
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int
-		if _, err := fmt.Sscanf(days, "%d", &n); err != nil || n < 0 || n > longest || fmt.Sprint(n) != days {
-			return 0, fmt.Errorf("%q is no time: write 90d, 12h or 30m", text)
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no time: write 90d, 12h or 30m", text)
-	}
-	return d, nil
 }
 
 // find looks an account up by its name.

@@ -14,7 +14,8 @@ func tokenCommand() *cobra.Command {
 	f := &storeFlags{}
 	of := func(d *auth.Document) []*auth.Account { return d.Tokens }
 	c := group("token", "Manage the tokens that may call the API",
-		tokenCreateCommand(f), listCommand(f, auth.KindToken, of), showCommand(f, auth.KindToken, of), tokenRotateCommand(f), tokenRevokeCommand(f))
+		tokenCreateCommand(f), listCommand(f, auth.KindToken, of), showCommand(f, auth.KindToken, of),
+		setCommand(f, auth.KindToken, of), tokenRotateCommand(f), tokenRevokeCommand(f))
 	c.Long = "Manages the tokens that may call the API. A gateway that runs takes every\nchange within a second."
 	f.addTo(c)
 	return c

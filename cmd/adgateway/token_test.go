@@ -81,6 +81,11 @@ func TestATokensLife(t *testing.T) {
 	status, _ = s.ask(http.MethodDelete, "/api/ADUser/"+list.Result[2].Username, "Bearer "+second)
 	assert.Equal(t, http.StatusTooManyRequests, status, "a rotation forgives nothing")
 	assert.Contains(t, command(t, "token", "show", "portal", store), ", ends ")
+	assert.Contains(t, command(t, "token", "set", "portal", store, "--max-deletions", "2"), sales, "what is not named stays")
+	require.Eventually(t, func() bool {
+		status, _ := s.ask(http.MethodDelete, "/api/ADUser/"+list.Result[2].Username, "Bearer "+second)
+		return status == http.StatusOK
+	}, patience, 10*time.Millisecond, "the running sandbox takes the new limit")
 	third := command(t, "token", "rotate", "portal", store)
 	s.eventually("/api/ADUser/aschmidt/Exists", "Bearer "+third, http.StatusOK)
 	status, _ = s.get("/api/ADUser/aschmidt/Exists", "Bearer "+second)
@@ -227,4 +232,34 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 	}
 	assert.ErrorContains(t, typed(t, "Corr3ct:Horse", "passwd", "anna", store), "there is no user 'anna'")
 	assert.Contains(t, command(t, "token", "list", store), "portal")
+}
+
+func TestRightsAreChangedByName(t *testing.T) {
+	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
+	command(t, "token", "create", "portal", store, "--scope", "user:read", "--ou", sales, "--zone", "corp.example", "--rate", "10/s")
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{[]string{"--scope", "dns:read", "--clear", "ou"}, 0, []string{"dns:read", "corp.example", "10/s"}},
+		{[]string{"--clear", "zone,rate,expires"}, 0, []string{"never"}},
+		{nil, 1, []string{"say what is to change"}},
+		{[]string{"--clear", "zones"}, 1, []string{"did you mean zone?"}},
+		{[]string{"--clear", "ou", "--ou", sales}, 1, []string{"contradict"}},
+		{[]string{"--scope", "dns:raed", "--network", "here"}, 1, []string{"dns:raed", "here"}},
+		{[]string{"--clear", "scope"}, 1, []string{"scope"}},
+		{[]string{"--expires", "soon"}, 1, []string{"90d"}},
+	} {
+		code, stdout, stderr := runCommand(t, append([]string{"token", "set", "portal", store}, c.args...)...)
+		assert.Equal(t, c.code, code, "%s: %s", c.args, stderr)
+		for _, text := range c.says {
+			assert.Contains(t, stdout+stderr, text, c.args)
+		}
+	}
+	var portal struct{ Limits, Quota, Expires any }
+	require.NoError(t, json.Unmarshal([]byte(command(t, "token", "show", "portal", store, "--json")), &portal))
+	assert.Nil(t, portal.Limits)
+	assert.Nil(t, portal.Quota)
+	assert.Nil(t, portal.Expires)
 }

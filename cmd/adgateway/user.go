@@ -14,7 +14,7 @@ func userCommand() *cobra.Command {
 	f := &storeFlags{}
 	of := func(d *auth.Document) []*auth.Account { return d.Users }
 	c := group("user", "Manage the users that may call the API with name and password",
-		userAddCommand(f), userPasswdCommand(f), userRemoveCommand(f), listCommand(f, auth.KindUser, of), showCommand(f, auth.KindUser, of))
+		userAddCommand(f), userPasswdCommand(f), setCommand(f, auth.KindUser, of), userRemoveCommand(f), listCommand(f, auth.KindUser, of), showCommand(f, auth.KindUser, of))
 	c.Long = "Manages the users that may call the API with name and password (Basic). A\n" +
 		"password is asked for, or with --password-stdin read from standard input; it is\n" +
 		"never an argument, which other users of the computer could see. Prefer tokens."
