@@ -63,20 +63,32 @@ func TestReadmeExamplesRun(t *testing.T) {
 	for _, language := range []string{"sh", "python", "powershell", "yaml"} {
 		assert.NotZero(t, languages[language], "an example for %s", language)
 	}
-	const token = "readme-token"
-	s := startSandbox(t, "--token", token)
+	const token, first = "readme-token", "a token"
+	dir := t.TempDir()
 	variables := ""
 	for _, e := range all {
-		text := strings.NewReplacer("http://127.0.0.1:8080", s.url, "<the token that was printed>", token).Replace(e.text)
-		if e.name == "variables" {
-			variables = text + "\n"
+		switch e.name {
+		case "variables":
+			variables = e.text + "\n"
+		case first: // is there before the sandbox is started with it
+			runShell(t, dir, e.text, token)
+		}
+	}
+	s := startSandbox(t, "--token", token, "--set", "auth.store="+filepath.Join(dir, "credentials.json"))
+	for _, e := range all {
+		if e.name == "variables" || e.name == first {
 			continue
 		}
 		t.Run(e.name, func(t *testing.T) {
+			text := e.text
+			if e.language == "sh" {
+				text = variables + text
+			}
+			text = strings.NewReplacer("http://127.0.0.1:8080", s.url, "<the token that was printed>", token).Replace(text)
 			var stdout string
 			switch e.language {
 			case "sh":
-				stdout = runShell(t, variables+text, token)
+				stdout = runShell(t, dir, text, token)
 			case "python":
 				stdout = runProgram(t, "python3", []string{"-"}, text, token)
 			case "powershell":
@@ -131,12 +143,11 @@ func documents(t *testing.T, text string) []any {
 	}
 }
 
-// runShell runs a shell that finds this command as adgateway.
-func runShell(t *testing.T, text, token string) string {
+// runShell runs a shell in a folder, in which it finds this command as adgateway.
+func runShell(t *testing.T, dir, text, token string) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "adgateway"), []byte("#!/bin/sh\nexec '"+self+"' command \"$@\"\n"), 0o700))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
