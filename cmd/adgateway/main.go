@@ -6,6 +6,7 @@
 //	adgateway token      say who may call the API, with what limits
 //	adgateway user       the same, for callers with name and password
 //	adgateway config     write, check and show the settings
+//	adgateway doctor     check what an installation needs
 //	adgateway audit      read the record of changes and prove that it is whole
 //	adgateway version
 //
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(knownFlag)
-	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), auditCommand(), versionCommand(), engineCommand())
+	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), auditCommand(), doctorCommand(), versionCommand(), engineCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		var ended exitCode
 		if errors.As(err, &ended) {

@@ -263,17 +263,26 @@ const (
 	windowsForbidden syscall.Errno = 10013
 )
 
+// portTaken and portForbidden tell why listening failed.
+func portTaken(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse)
+}
+
+func portForbidden(err error) bool {
+	return errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden)
+}
+
 // explainListen says who holds the port and what to do.
 func explainListen(ctx context.Context, address string, err error) error {
 	const elsewhere = "listen elsewhere (setting http.listen, flag --listen)"
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse):
+	case portTaken(err):
 		holder := "another process"
 		if name := host.PortHolder(ctx, address); name != "" {
 			holder = name
 		}
 		return fmt.Errorf("%s is taken by %s: stop that, or %s: %w", address, holder, elsewhere, err)
-	case errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden):
+	case portForbidden(err):
 		return fmt.Errorf("%s may not be used: the port is reserved or needs more rights "+
 			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ones); %s: %w", address, elsewhere, err)
 	default:

@@ -25,6 +25,9 @@ type Local struct {
 	Env       []string // added to the process's environment, NAME=VALUE
 }
 
+// DefaultPath is the executable of a [Local] that names none.
+func DefaultPath() string { return defaultPath() }
+
 // StartProcess starts the executable with args; command, the library's own
 // choice, is not used. The pipes are synchronous anonymous ones (facts-5.1 K2).
 func (l Local) StartProcess(_ string, args ...string) (Waiter, io.Writer, io.Reader, io.Reader, error) {

@@ -17,3 +17,12 @@ func ReadService(string) (Service, error) { return Service{}, errors.ErrUnsuppor
 func ExecutionPolicy(string) (string, error) { return "", errors.ErrUnsupported }
 
 func elevated() bool { return os.Geteuid() == 0 }
+
+// Names are what this computer is called.
+func Names() []string {
+	name, err := os.Hostname()
+	if err != nil {
+		return nil
+	}
+	return []string{name}
+}

@@ -142,3 +142,18 @@ func ExecutionPolicy(edition string) (string, error) {
 	}
 	return "", nil
 }
+
+// Names are what this computer is called, the whole name in DNS first.
+func Names() []string {
+	var names []string
+	for _, format := range []uint32{windows.ComputerNameDnsFullyQualified, windows.ComputerNameDnsHostname} {
+		var size uint32
+		_ = windows.GetComputerNameEx(format, nil, &size) // tells the size
+		buffer := make([]uint16, size)
+		if size == 0 || windows.GetComputerNameEx(format, &buffer[0], &size) != nil {
+			continue
+		}
+		names = append(names, windows.UTF16ToString(buffer))
+	}
+	return names
+}

@@ -48,8 +48,6 @@ func systemChecks() []Check {
 			Name: "windows", About: "this version of Windows has what the gateway needs",
 			How: "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion and the membership in a domain",
 			Faults: []Fault{
-				{"not-windows", Warning, "This is {name}: the modules ActiveDirectory and DnsServer are part of Windows.",
-					"Run the gateway on a Windows computer for a real domain; 'adgateway sandbox' serves a simulated one here."},
 				{"old", Failure, "{name} (build {build}) is too old.", "Use Windows Server 2016 or later, or Windows 10 1607 or later."},
 				{"home", Failure, "{name} can neither join a domain nor have RSAT.", "Use a Pro, Enterprise or Server edition."},
 				{"client", Warning, "{name} is a client: Windows may restart or sleep when it likes.", "Use Windows Server for a gateway that others rely on."},
@@ -95,7 +93,7 @@ func probeSystem(_ context.Context, x *exam) verdict {
 	}
 	v := verdict{found: s.Name, keep: func(x *exam) { x.system = s }}
 	if !s.Windows {
-		v.hit("not-windows", "name", s.Name)
+		v.skip = "this is " + s.Name + "; the modules ActiveDirectory and DnsServer are part of Windows"
 		return v
 	}
 	v.found = fmt.Sprintf("%s, build %d, domain %s", s.Name, s.Build, orNone(s.Domain))

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"adgateway/gateway/config"
@@ -65,10 +64,10 @@ func gatewayChecks() []Check {
 			How: "reads auth.store",
 			Faults: []Fault{
 				{"unreadable", Failure, "The store of tokens and users cannot be used: {error}", "Correct the lines named, or restore the file from a backup."},
-				{"none", Warning, "There are no tokens and users: nobody can call the API.", "Run 'adgateway token create'."},
-				{"all-expired", Warning, "All tokens and users have expired: nobody can call the API.", "Run 'adgateway token create', or 'adgateway token rotate NAME'."},
-				{"expired", Warning, "Expired: {names}.", "Remove them with 'adgateway token revoke NAME', or renew them."},
-				{"expiring", Warning, "Ends within 14 days: {names}.", "Make new ones in time: 'adgateway token rotate NAME'."},
+				{"none", Warning, "There are no tokens and users: nobody can call the API.", "Run 'adgateway token create NAME --scope SCOPE,...'."},
+				{"all-expired", Warning, "All tokens and users have expired: nobody can call the API.", "Run 'adgateway token create NAME --scope SCOPE,...', and remove the old ones with 'adgateway token revoke NAME'."},
+				{"expired", Warning, "Expired: {names}.", "Remove them with 'adgateway token revoke NAME' or 'adgateway user remove NAME', and make new ones where they are still needed."},
+				{"expiring", Warning, "Ends within 14 days: {names}.", "Make others in time with 'adgateway token create NAME --scope SCOPE,...'; 'adgateway token list' shows when each ends."},
 			},
 			probe: probeCredentials,
 		},
@@ -111,19 +110,13 @@ func (c Certificate) covers(name string) bool {
 	return (&x509.Certificate{DNSNames: c.Names}).VerifyHostname(name) == nil
 }
 
-// Windows' own codes; the syscall package has other numbers for these names there.
-const (
-	windowsInUse     syscall.Errno = 10048
-	windowsForbidden syscall.Errno = 10013
-)
-
 func probePort(ctx context.Context, x *exam) verdict {
 	address := x.settings.HTTP.Listen
 	err := x.Listen(x.settings)
 	v := verdict{found: address + " is free"}
 	switch {
 	case err == nil:
-	case errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse):
+	case errors.Is(err, ErrPortTaken):
 		holder := x.PortHolder(ctx, address)
 		if x.service.Running || strings.Contains(holder, "(adgateway") {
 			v.found = address + " is held by the gateway itself, which runs"
@@ -134,7 +127,7 @@ func probePort(ctx context.Context, x *exam) verdict {
 			holder = "another process"
 		}
 		v.hit("taken", "listen", address, "holder", holder)
-	case errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden):
+	case errors.Is(err, ErrPortForbidden):
 		v.found = ""
 		v.hit("reserved", "listen", address)
 	default:
@@ -230,9 +223,9 @@ const expiresSoon = 14 * 24 * time.Hour
 
 func probeCredentials(_ context.Context, x *exam) verdict {
 	found, err := x.Credentials(x.settings.Auth.Store)
-	v := verdict{found: fmt.Sprintf("%d tokens and users", len(found.Accounts))}
+	v := verdict{found: fmt.Sprintf("%d tokens and users", len(found))}
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && len(found.Accounts) == 0:
+	case errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0:
 		v.hit("none")
 		return v
 	case err != nil:
@@ -242,7 +235,7 @@ func probeCredentials(_ context.Context, x *exam) verdict {
 	}
 	now := x.Now()
 	var expired, expiring []string
-	for _, c := range found.Accounts {
+	for _, c := range found {
 		switch {
 		case c.Expires.IsZero():
 		case !now.Before(c.Expires):
@@ -251,7 +244,7 @@ func probeCredentials(_ context.Context, x *exam) verdict {
 			expiring = append(expiring, c.Name)
 		}
 	}
-	if len(expired) == len(found.Accounts) {
+	if len(expired) == len(found) {
 		v.hit("all-expired")
 	} else if len(expired) > 0 {
 		v.hit("expired", "names", strings.Join(expired, ", "))

@@ -25,7 +25,7 @@ func powerShellChecks() []Check {
 			Name: "powershell", About: "there is a PowerShell that starts, and its version fits",
 			How: "looks for powershell.path and runs a few lines in it", Needs: nil, Limit: sessionWait / 5,
 			Faults: []Fault{
-				{"not-found", Failure, "There is no PowerShell: {error}", "Install PowerShell 7, or set powershell.path to the powershell.exe or pwsh that is there."},
+				{"not-found", Failure, "No PowerShell was found: {error}", "Install PowerShell 7, or set powershell.path to the powershell.exe or pwsh that is there."},
 				{"broken", Failure, "{path} does not answer: {error}", "Start it by hand as the service's account; antivirus and AppLocker logs tell what stops it."},
 				{"old", Failure, "PowerShell {version} is too old.", "Install Windows PowerShell 5.1 (Windows Management Framework 5.1) or PowerShell 7.2 or later."},
 				{"unsupported", Warning, "PowerShell {version} is no longer supported by Microsoft.", "Install PowerShell 7.2 or later, or leave powershell.path empty for Windows PowerShell 5.1."},

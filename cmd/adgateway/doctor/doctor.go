@@ -197,6 +197,9 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	if within == 0 {
 		within = limit
 	}
+	if x.Limit > 0 {
+		within = min(within, x.Limit)
+	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	answers := make(chan verdict, 1)

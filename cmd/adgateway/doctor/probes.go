@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
@@ -30,8 +31,11 @@ type Probes struct {
 	Run            func(ctx context.Context, request ps.Request) (*ps.Result, error)
 	Dial           func(ctx context.Context, network, address string) (net.Conn, error)
 
-	Listen      func(s *config.Settings) error // opens the gateway's listener and closes it
-	PortHolder  func(ctx context.Context, address string) string
+	// Listen opens the gateway's listener and closes it. Its error may be
+	// [ErrPortTaken] or [ErrPortForbidden].
+	Listen     func(s *config.Settings) error
+	PortHolder func(ctx context.Context, address string) string
+	// Certificate is unsupported where the settings name none.
 	Certificate func(s *config.Settings) (Certificate, error)
 	Names       func() []string // of this computer, as clients may call it
 
@@ -40,11 +44,19 @@ type Probes struct {
 	Exposed     func(path string) (readers string, err error)
 	Writable    func(path string) error // nil: a file in the place of path can be written
 	Free        func(path string) (bytes uint64, err error)
-	Credentials func(path string) (Credentials, error)
+	Credentials func(path string) ([]Credential, error)
 
 	Now func() time.Time
 	OUs []string // whose rights are looked at; empty: the domain's own containers
+
+	Limit time.Duration // of every check at most; zero: each has its own
 }
+
+// Why a port cannot be listened at.
+var (
+	ErrPortTaken     = errors.New("the port is taken")
+	ErrPortForbidden = errors.New("the port may not be used")
+)
 
 // Settings are those that 'adgateway serve' would use.
 type Settings struct {
@@ -73,12 +85,6 @@ type Certificate struct {
 	Subject string
 	Names   []string // DNS names and addresses
 	Ends    time.Time
-}
-
-// Credentials are the tokens and users of the store.
-type Credentials struct {
-	Accounts []Credential
-	Warning  string // about the file; empty: none
 }
 
 // Credential is one token or user.

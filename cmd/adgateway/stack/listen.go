@@ -3,6 +3,8 @@ package stack
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -56,6 +58,13 @@ func tlsSettings(t config.TLS) tlscert.Settings {
 	return s
 }
 
+// certificateSettings are those of the server's certificate. given tells whether
+// any is set, be it one that makes no sense alone.
+func certificateSettings(t config.TLS) (s tlscert.Settings, given bool) {
+	s = tlsSettings(t)
+	return s, s.Given() || t.KeyFile != "" || t.ClientCAFile != ""
+}
+
 // certificate keeps the server's certificate up to date while the stack runs.
 // Of settings without one it is nil, which does nothing.
 type certificate struct {
@@ -65,8 +74,8 @@ type certificate struct {
 }
 
 func newCertificate(t config.TLS, store tlscert.Store, log *logrus.Logger) (*certificate, error) {
-	s := tlsSettings(t)
-	if !s.Given() && t.KeyFile == "" && t.ClientCAFile == "" {
+	s, given := certificateSettings(t)
+	if !given {
 		return nil, nil
 	}
 	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(warning bool, message string) {
@@ -133,4 +142,22 @@ func connections(h config.HTTP, config *tls.Config) gateway.Connections {
 		HeaderTimeout: h.HeaderTimeout, BodyTimeout: h.BodyTimeout, SendTimeout: h.SendTimeout, IdleTimeout: h.IdleTimeout,
 		Total: h.MaxConnections, PerAddress: h.MaxConnectionsPerAddress,
 	}
+}
+
+// Certificate is the one that the settings' server would serve now, whole as
+// New would take it. Where nothing is encrypted it is errors.ErrUnsupported.
+func Certificate(settings *config.Settings, store tlscert.Store) (*x509.Certificate, error) {
+	s, given := certificateSettings(settings.TLS)
+	if !given {
+		return nil, errors.ErrUnsupported
+	}
+	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(bool, string) {}})
+	if err != nil {
+		return nil, err
+	}
+	served, err := keeper.Config().GetCertificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(served.Certificate[0])
 }

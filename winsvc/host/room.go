@@ -1,0 +1,52 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/shirou/gopsutil/v4/disk"
+)
+
+// Writable tells whether this process may write a file at a path, or make it
+// where it is not there. It changes nothing: of a file that is not there it
+// makes another beside it, and removes that again.
+func Writable(path string) error {
+	existing, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		return existing.Close()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	trial, err := os.CreateTemp(nearest(filepath.Dir(path)), ".adgateway-doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(trial.Close(), os.Remove(trial.Name()))
+}
+
+// FreeSpace is how many bytes this process may still write where a folder is,
+// or will be.
+func FreeSpace(folder string) (uint64, error) {
+	usage, err := disk.Usage(nearest(folder))
+	if err != nil {
+		return 0, err
+	}
+	return usage.Free, nil
+}
+
+// nearest is the folder, or the nearest above it that is there.
+func nearest(folder string) string {
+	for {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			return folder
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return folder
+		}
+		folder = above
+	}
+}
