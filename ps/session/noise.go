@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -30,8 +31,9 @@ func (c *capture) guard(secrets []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before, c.secrets, c.longest = c.secrets, secrets, 0
+	const wraps = 2 // with line ends a secret is at most so many times as long
 	for _, secret := range slices.Concat(c.before, c.secrets) {
-		c.longest = max(c.longest, len(secret))
+		c.longest = max(c.longest, wraps*len(secret))
 	}
 }
 
@@ -52,15 +54,61 @@ func (c *capture) take() (string, int64) {
 	defer c.mu.Unlock()
 	text, total := string(c.kept), c.total
 	c.kept, c.total = c.kept[:0], 0
-	for _, secret := range slices.Concat(c.secrets, c.before) {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, masked)
-		}
-	}
+	text = mask(text, slices.Concat(c.secrets, c.before))
 	if len(text) > keepNoise {
 		text = text[:keepNoise]
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), total
+}
+
+// between are the bytes that the console host puts into a text to fit its width:
+// line ends, and the margin of messages in later versions. They are not looked
+// at when secrets are looked for.
+const between = "\r\n |"
+
+// mask hides every place of every secret, also where lines were wrapped, and
+// where one secret begins in another.
+func mask(text string, secrets []string) string {
+	joined, at := make([]byte, 0, len(text)), make([]int, 0, len(text))
+	for i := range len(text) {
+		if strings.IndexByte(between, text[i]) < 0 {
+			joined, at = append(joined, text[i]), append(at, i)
+		}
+	}
+	hidden := make([]bool, len(text))
+	for _, secret := range secrets {
+		sought := strings.Map(dropBetween, secret)
+		if sought == "" {
+			continue // all of it are bytes that say nothing
+		}
+		for from := 0; ; from++ {
+			found := bytes.Index(joined[from:], []byte(sought))
+			if found < 0 {
+				break
+			}
+			from += found
+			for i := at[from]; i <= at[from+len(sought)-1]; i++ {
+				hidden[i] = true
+			}
+		}
+	}
+	var shown strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hidden[i]:
+			shown.WriteByte(text[i])
+		case i == 0 || !hidden[i-1]:
+			shown.WriteString(masked)
+		}
+	}
+	return shown.String()
+}
+
+func dropBetween(r rune) rune {
+	if strings.ContainsRune(between, r) {
+		return -1
+	}
+	return r
 }
 
 // lineSecrets returns the secrets of a data line as text and as sent.

@@ -25,6 +25,8 @@ func TestCaptureMasksSecretsInEverySpelling(t *testing.T) {
 		{"as JSON", "before " + string(quoted) + " after"},
 		{"the whole line", line},
 		{"twice", secret + secret},
+		{"wrapped by the console host", "before " + encoded[:4] + "\r\n" + encoded[4:] + " after"},
+		{"wrapped with a margin", "before " + encoded[:4] + "\r\n     | " + encoded[4:] + " after " + secret[:3] + "\n" + secret[3:]},
 		{"where the kept text ends", strings.Repeat("x", keepNoise-3) + secret + "y"},
 		{"just behind the kept text", strings.Repeat("x", keepNoise) + secret},
 	}
@@ -38,7 +40,7 @@ func TestCaptureMasksSecretsInEverySpelling(t *testing.T) {
 			text, total := kept.take()
 			assert.EqualValues(t, len(c.text), total)
 			assert.LessOrEqual(t, len(text), keepNoise)
-			for _, spelt := range []string{secret, encoded, `p\"`, `p"`} {
+			for _, spelt := range []string{secret, encoded, `p\"`, `p"`, encoded[4:]} {
 				assert.NotContains(t, text, spelt)
 			}
 		})
@@ -57,12 +59,20 @@ func TestCaptureStillMasksTheSecretsOfTheRequestBefore(t *testing.T) {
 	assert.Zero(t, total)
 }
 
+func TestASecretInAnotherIsNoWayAroundTheMask(t *testing.T) {
+	for _, secrets := range [][]string{{"pass", "password1"}, {"password1", "pass"}} {
+		assert.Equal(t, "a ***!", mask("a password1!", secrets))
+	}
+	assert.Equal(t, "***", mask("aaa", []string{"aa"}))
+	assert.Equal(t, "a b", mask("a b", []string{"", " ", "\n"}))
+}
+
 func FuzzCapture(f *testing.F) {
 	f.Add("secret", "a secret b", 3)
 	f.Add("s", strings.Repeat("s", 9000), 100)
 	f.Add("aa", "aaa", 1)
 	f.Fuzz(func(t *testing.T, secret, text string, piece int) {
-		if secret == "" || strings.ContainsAny(secret, "* \t\r\n\uFFFD") || !utf8.ValidString(secret) {
+		if secret == "" || strings.ContainsAny(secret, "* \t\r\n|\uFFFD") || !utf8.ValidString(secret) {
 			return // what the mask, the trimming or the repair of UTF-8 could spell again
 		}
 		var kept capture
