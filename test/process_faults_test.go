@@ -27,7 +27,7 @@ const faultLimit = 5 * time.Second
 // the protocol.
 var faultStatus = map[string][3]int{
 	// Requests for what does not exist, answered as without the fault.
-	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404},
+	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404}, "echo": {404, 404, 404},
 	"die-at-intent": {404, 404, 404}, "die-at-step": {404, 404, 404}, "hang-at-step": {404, 404, 404},
 	// Answers of the protocol's form that are errors.
 	"Get-GatewayMissing": {404, 404, 404}, "New-GatewayHalf": {422, 422, 422},
@@ -42,7 +42,7 @@ var faultStatus = map[string][3]int{
 }
 
 // carried are the answers of a process that are those to the request itself.
-var carried = []string{"late", "noise", "drip", "stderr-flood", "die-at-intent", "die-at-step", "hang-at-step"}
+var carried = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
 
 // unannounced are the faults by which a process ends, or says no more, before it
 // has announced a change: it has changed nothing. After the others it is not known.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/cmd/adgateway/stack"
 	"adgateway/gateway/ops"
 	"adgateway/ps/session"
 	"adgateway/ps/sim"
@@ -37,6 +38,8 @@ type processes struct {
 	// maxOutput of a request, in bytes; 0: the session's default
 	maxOutput int64
 	mark      string // value of engineVariable: these processes' and what they start
+	// options changes what the system is made of; nil: nothing.
+	options func(*stack.Options)
 }
 
 // system is a new system on processes. overrides are settings.
@@ -52,13 +55,17 @@ func (p *processes) system(t testing.TB, overrides ...string) *system {
 		assert.Eventually(t, func() bool { return p.server.Connections() == 0 }, patience, time.Millisecond, "processes are left")
 		assert.NoError(t, p.server.Close())
 	})
-	return newSystemOf(t, world, session.Config{MaxOutput: p.maxOutput, Starter: &remote.Starter{Server: p.server, Env: func() []string {
+	if p.options == nil {
+		p.options = func(*stack.Options) {}
+	}
+	sessions := session.Config{MaxOutput: p.maxOutput, Starter: &remote.Starter{Server: p.server, Env: func() []string {
 		env := []string{engineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
 		if p.faults != nil {
 			env = append(env, remote.FaultVariable+"="+p.faults())
 		}
 		return env
-	}}}, overrides...)
+	}}}
+	return newSystemWith(t, world, sessions, p.options, overrides...)
 }
 
 // running are the ids of the processes that were started, by what they left

@@ -79,6 +79,12 @@ func newSystemOn(t testing.TB, w *sim.World, starter session.Starter, overrides 
 // newSystemOf is newSystemOn with all that is said of sessions.
 func newSystemOf(t testing.TB, w *sim.World, sessions session.Config, overrides ...string) *system {
 	t.Helper()
+	return newSystemWith(t, w, sessions, func(*stack.Options) {}, overrides...)
+}
+
+// newSystemWith is newSystemOf with a change to what the stack is made of.
+func newSystemWith(t testing.TB, w *sim.World, sessions session.Config, change func(*stack.Options), overrides ...string) *system {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	settings, err := config.Load("", nil, overrides)
@@ -87,11 +93,13 @@ func newSystemOf(t testing.TB, w *sim.World, sessions session.Config, overrides 
 	log := logrus.New()
 	log.SetOutput(s.log)
 	log.SetFormatter(&logrus.JSONFormatter{})
-	built, err := stack.New(ctx, stack.Options{
+	options := stack.Options{
 		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
 		Session: func(ps.Lane) session.Config { return sessions },
 		Dial:    w.Dial,
-	})
+	}
+	change(&options)
+	built, err := stack.New(ctx, options)
 	require.NoError(t, err)
 	s.stack = built
 	server := httptest.NewServer(built.Gateway.Handler())

@@ -45,6 +45,7 @@ const (
 	noise      = "noise"         // other text before, between and after frames
 	slowDrip   = "drip"          // every byte of the answer alone
 	floodErrs  = "stderr-flood"  // two megabytes on stderr
+	echo       = "echo"          // the data line and its secrets in clear on stdout and stderr, then it runs
 	dieAfter   = "die-after"     // the request is run, its answer never comes
 	dieAtPlan  = "die-at-intent" // it ends where a write would be announced
 	dieAtStep  = "die-at-step"   // it ends after a change, where the first step would be told
@@ -60,7 +61,7 @@ const (
 
 var (
 	startFaults   = []string{exitAtStart, hangAtStart, dieInImport, noModule, languageOff, readAhead, swallowLine}
-	requestFaults = []string{late, noise, slowDrip, floodErrs, dieAfter, dieAtPlan, dieAtStep, hangAtStep, grandchild}
+	requestFaults = []string{late, noise, slowDrip, floodErrs, echo, dieAfter, dieAtPlan, dieAtStep, hangAtStep, grandchild}
 )
 
 // StartFaults are the names of the faults of the start.
@@ -216,6 +217,10 @@ func (f *faults) strike(name, id string, line []byte) []byte {
 		for range 2000 {
 			_, _ = io.WriteString(f.errs, flood)
 		}
+	case echo:
+		text := clear(line)
+		_, _ = io.WriteString(f.errs, text)
+		_, _ = io.WriteString(f.out, text)
 	case grandchild:
 		if err := f.leaveGrandchild(); err != nil {
 			_, _ = fmt.Fprintln(f.errs, err)
@@ -228,6 +233,21 @@ func (f *faults) strike(name, id string, line []byte) []byte {
 		return nil
 	}
 	return line
+}
+
+// clear is a data line as it came and wrapped as the console host wraps
+// messages, and its secrets decoded.
+func clear(line []byte) string {
+	const width = 80
+	text := string(line)
+	for i, rest := 0, strings.TrimSpace(text); i < len(rest); i += width {
+		text += rest[i:min(i+width, len(rest))] + "\r\n"
+	}
+	for _, part := range strings.Fields(string(line))[1:] {
+		secret, _ := base64.StdEncoding.DecodeString(part) // what is none is echoed as it came
+		text += string(secret) + "\n"
+	}
+	return text
 }
 
 // play lets a script of sessiontest answer.
