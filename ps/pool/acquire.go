@@ -44,7 +44,7 @@ func (l *lane) acquire(ctx context.Context, list bool) (*puddle.Resource[*held],
 var errWaited = errors.New("no session became free in time")
 
 // take returns a session that is alive. While no new one can be started, it
-// waits for those there are; without any it gives up at once.
+// waits for those there are; without any it gives up when the circuit is open.
 func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 	for {
 		changed := l.change()
@@ -58,10 +58,7 @@ func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 		case ctx.Err() != nil || errors.Is(err, puddle.ErrClosedPool):
 			return nil, err
 		}
-		l.mu.Lock()
-		none := len(l.live) == 0
-		l.mu.Unlock()
-		if none {
+		if l.none() && l.circuit.open() {
 			return nil, l.unavailable(err)
 		}
 		select {
@@ -70,6 +67,13 @@ func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// none tells whether no session lives.
+func (l *lane) none() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.live) == 0
 }
 
 // idleOrNew takes an idle session, or waits its turn for the next one, or for
@@ -190,6 +194,9 @@ func (l *lane) refused(ctx, waiting context.Context) error {
 		return left(ctx)
 	case l.pool.starting.Err() != nil:
 		return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: errClosing.Error(), RetryAfter: l.pool.cfg.MaxWait}
+	}
+	if reason, _ := l.circuit.state(); reason != nil && l.none() {
+		return l.unavailable(reason)
 	}
 	return l.overload(fmt.Sprintf("%v: waited %s", context.Cause(waiting), l.pool.cfg.MaxWait))
 }

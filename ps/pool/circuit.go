@@ -8,9 +8,11 @@ import (
 	"adgateway/ps"
 )
 
-// A circuit keeps a lane from starting processes as fast as they fail: after a
-// failure it is open for a while, twice as long after each further one; then one
-// attempt is let through, and the first that succeeds closes it.
+// A circuit keeps a lane from starting processes as fast as they fail. A process
+// may die of a chance: a failure or two are tried again at once, one attempt at
+// a time. After one more the circuit is open for a while, twice as long after
+// each further one; then one attempt is let through. The first that succeeds
+// closes it.
 type circuit struct {
 	min, max time.Duration
 
@@ -21,19 +23,29 @@ type circuit struct {
 	reason   *ps.Error // of the last failure
 }
 
-// allow tells whether a start may be tried now. Who is told yes calls succeeded
-// or failed.
-func (c *circuit) allow() bool {
+// tolerated is how many starts may fail in a row before there is a pause.
+const tolerated = 2
+
+// allow tells whether a start may be tried now, and the failures before it. Who
+// is told yes calls succeeded, failed or abandoned.
+func (c *circuit) allow() (before int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failures == 0 {
-		return true
+		return 0, true
 	}
 	if c.probing || time.Now().Before(c.until) {
-		return false
+		return 0, false
 	}
 	c.probing = true
-	return true
+	return c.failures, true
+}
+
+// open tells whether there is no point in waiting for a start.
+func (c *circuit) open() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failures > tolerated
 }
 
 func (c *circuit) succeeded() {
@@ -42,23 +54,26 @@ func (c *circuit) succeeded() {
 	c.failures, c.probing, c.reason = 0, false, nil
 }
 
-// failed opens the circuit and returns for how long.
-func (c *circuit) failed(reason *ps.Error) time.Duration {
+// failed counts a failure and returns the pause until the next attempt. Attempts
+// that were under way together and fail together are one failure.
+func (c *circuit) failed(before int, reason *ps.Error) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.probing = false
-	c.reason = reason
-	if wait := time.Until(c.until); c.failures > 0 && wait > 0 {
-		return wait // one of several that were under way together
+	if before != c.failures {
+		return max(time.Until(c.until), 0)
+	}
+	c.probing, c.reason = false, reason
+	c.failures++
+	if c.failures <= tolerated {
+		return 0
 	}
 	delay := c.min
-	for range c.failures {
+	for range c.failures - tolerated - 1 {
 		if delay *= 2; delay >= c.max {
 			delay = c.max
 			break
 		}
 	}
-	c.failures++
 	delay -= time.Duration(rand.Int64N(int64(delay)/10 + 1))
 	c.until = time.Now().Add(delay)
 	return delay

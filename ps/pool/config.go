@@ -6,9 +6,9 @@
 // session of a lane, so that a slow list cannot keep writes waiting.
 //
 // Sessions are started when they are needed and go on starting when whoever
-// asked has left; the next one gets them. When starting fails, the lane waits
-// longer and longer before it tries again, and requests are told so at once
-// (circuit.go). A session that gave any surprise is thrown away; others are
+// asked has left; the next one gets them. When starting fails again and again,
+// the lane waits longer and longer before it tries again, and requests that find
+// no session alive are told so at once (circuit.go). A session that gave any surprise is thrown away; others are
 // retired by count of requests, age and memory.
 package pool
 
@@ -44,7 +44,7 @@ type Config struct {
 	MaxWait  time.Duration // longest wait for a session; 10 s
 	Queue    int           // requests that may wait, per lane; 64
 	Grace    time.Duration // how long a read whose caller left may go on before its session is killed; 2 s
-	MinDelay time.Duration // first pause after a failed start; 1 s
+	MinDelay time.Duration // first pause after failed starts; 1 s
 	MaxDelay time.Duration // longest; 1 min
 	Sweep    time.Duration // how often idle sessions are looked at and missing ones started; 1 s
 	Probe    time.Duration // a session is probed when its lane was silent for so long; three times that is not ready; 30 s

@@ -56,8 +56,10 @@ func (l *lane) anyUnfit() bool {
 // fill starts sessions until as many are there as are kept warm.
 func (l *lane) fill() {
 	for int(l.sessions.Stat().TotalResources()) < l.cfg.Warm {
-		if l.sessions.CreateResource(l.pool.starting) != nil {
-			return
+		failed := l.failed.Load()
+		err := l.sessions.CreateResource(l.pool.starting)
+		if err != nil && (l.failed.Load() == failed || l.circuit.open()) {
+			return // it was not even tried, or too often
 		}
 		l.notify()
 	}

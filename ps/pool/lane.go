@@ -176,7 +176,8 @@ func (l *lane) start() (*held, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if !l.circuit.allow() {
+	before, allowed := l.circuit.allow()
+	if !allowed {
 		return nil, errOpen
 	}
 	began := time.Now()
@@ -187,7 +188,7 @@ func (l *lane) start() (*held, error) {
 			return nil, err
 		}
 		l.failed.Add(1)
-		pause := l.circuit.failed(ps.AsError(err))
+		pause := l.circuit.failed(before, ps.AsError(err))
 		l.log("a session could not be started", map[string]any{"error": err.Error(), "pause": pause.String()})
 		l.notify()
 		return nil, err
@@ -202,6 +203,7 @@ func (l *lane) start() (*held, error) {
 	l.mu.Lock()
 	l.live[h] = struct{}{}
 	l.mu.Unlock()
+	l.notify() // others may start theirs now
 	l.log("a session was started", map[string]any{"took": time.Since(began).String()})
 	// Wakes keep when the session dies idle; Dead is closed in any case.
 	go func() {

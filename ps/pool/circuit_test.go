@@ -1,0 +1,134 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"adgateway/ps"
+	"adgateway/ps/pool"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A start that fails by a chance costs no request its answer.
+func TestAFailedStartIsTriedAgainAtOnce(t *testing.T) {
+	cases := []struct {
+		name  string
+		fail  func(n int64) bool
+		takes time.Duration // of a start
+		calls int           // at once
+	}{
+		{"one", func(n int64) bool { return n == 1 }, 0, 1},
+		{"two in a row", func(n int64) bool { return n <= 2 }, 0, 1},
+		{"several wait for one", func(n int64) bool { return n == 1 }, time.Second, 8},
+		{"all that were under way together", func(n int64) bool { return n <= 3 }, time.Second, 8},
+		{"one after good ones", func(n int64) bool { return n == 1 || n == 3 }, time.Second, 8},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMaker(t)
+				m.start = func(_ context.Context, n int64) error {
+					time.Sleep(c.takes)
+					if c.fail(n) {
+						return &ps.Error{Kind: ps.KindUnavailable, Message: "died while it started"}
+					}
+					return nil
+				}
+				p := open(t, m, nil)
+				began := time.Now()
+				var calls sync.WaitGroup
+				for range c.calls {
+					calls.Go(func() {
+						_, err := p.Run(t.Context(), request("Get-Quick"))
+						assert.NoError(t, err)
+					})
+				}
+				calls.Wait()
+				assert.LessOrEqual(t, time.Since(began), 2*c.takes, "without a pause")
+				require.NoError(t, p.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// A start that failed while other sessions lived is no reason to refuse anybody
+// when the last of these dies.
+func TestAFailedStartBesideALivingSessionOpensNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(_ context.Context, n int64) error {
+			if n == 2 {
+				return errors.New("died while it started")
+			}
+			return nil
+		}
+		p := open(t, m, lane(func(l *pool.Lane) { l.Size = 2 }))
+		began := time.Now()
+		var calls sync.WaitGroup
+		for _, script := range []string{"Get-Slow", "Get-Quick"} { // the second one's start fails
+			calls.Go(func() {
+				_, err := p.Run(t.Context(), request(script))
+				assert.NoError(t, err)
+			})
+			synctest.Wait()
+		}
+		m.session(0).end()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(began))
+		calls.Wait()
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestWhoWaitedInVainForAStartIsToldWhyItFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(ctx context.Context, n int64) error {
+			if n > 1 { // hangs
+				select {
+				case <-time.After(time.Minute):
+				case <-ctx.Done():
+				}
+			}
+			return &ps.Error{Kind: ps.KindUnavailable, Message: "module is missing"}
+		}
+		p := open(t, m, nil)
+		began := time.Now()
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		assert.Equal(t, ps.KindUnavailable, kind(err))
+		assert.ErrorContains(t, err, "module is missing")
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+// The first session that starts ends the time of refusals.
+func TestTheFirstStartAfterAPauseServesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		m.start = func(_ context.Context, n int64) error {
+			if n <= 3 {
+				return errors.New("module is missing")
+			}
+			return nil
+		}
+		p := open(t, m, nil)
+		_, err := p.Run(t.Context(), request("Get-Quick"))
+		require.Equal(t, ps.KindUnavailable, kind(err))
+		assert.EqualValues(t, 3, m.starts.Load())
+		_, err = p.Run(t.Context(), request("Get-Quick"))
+		require.Equal(t, ps.KindUnavailable, kind(err), "told at once during the pause")
+		time.Sleep(ps.AsError(err).RetryAfter)
+		_, err = p.Run(t.Context(), request("Get-Quick"))
+		require.NoError(t, err)
+		assert.EqualValues(t, 4, m.starts.Load())
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
