@@ -36,7 +36,7 @@ type Config struct {
 	ProbeTimeout time.Duration // for one port; 1 s
 	Return       time.Duration // until a better server than the pinned one is tried again; 5 min
 	Refresh      time.Duration // between discoveries; 15 min
-	Retry        time.Duration // between attempts while no server answers; 5 s
+	Retry        time.Duration // between attempts while no server answers, at most; 5 s
 	Verify       time.Duration // a write is preceded by a probe when the server was silent for so long; 30 s
 
 	// Log, when set, is told of every change of server and why.

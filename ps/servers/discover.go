@@ -15,6 +15,7 @@ const (
 	discoverScript = "Get-GatewayServer"
 	discoverLimit  = 30 * time.Second
 	maxHostName    = 255
+	discoverTries  = 3 // as long as sessions die of it
 )
 
 // pinned returns the server of a group to ask. When there is none, one is
@@ -88,16 +89,16 @@ func (s *Servers) discover(ctx context.Context, force bool) {
 // candidates.
 func (s *Servers) refresh(ctx context.Context, force bool) {
 	found, err := s.ask(ctx, force)
+	for tries := 1; err != nil && ps.AsError(err).Kind == ps.KindDied && tries < discoverTries; tries++ {
+		found, err = s.ask(ctx, force)
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return
-		}
-		s.cfg.Log("the domain controllers could not be discovered", map[string]any{"error": err.Error()})
-		for _, g := range []*group{s.directory, s.dns} {
-			g.undiscovered("the domain controllers could not be discovered: " + err.Error())
+		if ctx.Err() == nil {
+			s.undiscovered(ps.AsError(err))
 		}
 		return
 	}
+	s.setPause(s.cfg.Retry)
 	if !s.directory.fixed {
 		s.directory.setOthers(hostNames(found, func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }))
 	}
@@ -111,14 +112,46 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 	}
 }
 
-// undiscovered notes why there are no candidates.
-func (g *group) undiscovered(why string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.candidates) == 0 && !g.fixed {
-		g.reason, g.tried = why, time.Now()
+// undiscovered notes why a discovery failed, and when to try again. For want of
+// a session that is when there may be one; whoever needs a server may find out
+// earlier, because that is told at once and says nothing of the directory.
+func (s *Servers) undiscovered(e *ps.Error) {
+	tried, pause := time.Now(), s.cfg.Retry
+	if e.Kind == ps.KindDied || e.Kind == ps.KindUnavailable {
+		tried = time.Time{}
+		if e.RetryAfter > 0 {
+			pause = min(pause, e.RetryAfter)
+		}
+	}
+	s.setPause(pause)
+	why, news := "the domain controllers could not be discovered: "+e.Error(), false
+	for _, g := range []*group{s.directory, s.dns} {
+		news = g.undiscovered(why, tried) || news
+	}
+	if news {
+		s.cfg.Log("the domain controllers could not be discovered", map[string]any{"error": e.Error()})
 	}
 }
+
+// undiscovered notes why there are no candidates. It tells whether that was not
+// known before.
+func (g *group) undiscovered(why string, tried time.Time) (news bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.fixed:
+		return false
+	case len(g.candidates) > 0:
+		return true // the servers known are kept
+	}
+	news = g.reason != why
+	g.reason, g.tried, g.discovered = why, tried, false
+	return news
+}
+
+func (s *Servers) setPause(d time.Duration) { s.mu.Lock(); defer s.mu.Unlock(); s.pause = d }
+
+func (s *Servers) nextPause() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.pause }
 
 // ask runs the discovery script.
 func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, error) {
@@ -169,24 +202,25 @@ func hostNames(found []Candidate, fits func(Candidate) bool) []string {
 // and returns to better ones.
 func (s *Servers) keep(ctx context.Context) {
 	defer close(s.done)
-	tick := time.NewTicker(s.cfg.Retry)
-	defer tick.Stop()
 	back := time.NewTicker(s.cfg.Return)
 	defer back.Stop()
 	refresh := time.NewTicker(s.cfg.Refresh)
 	defer refresh.Stop()
 	groups := []*group{s.directory, s.dns}
 	s.first(ctx)
+	retry := time.NewTimer(s.nextPause())
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-retry.C:
 			for _, g := range groups {
 				if host, _ := g.current(); host == "" {
 					s.lost(ctx, g)
 				}
 			}
+			retry.Reset(s.nextPause())
 		case <-back.C:
 			for _, g := range groups {
 				g.better(ctx)

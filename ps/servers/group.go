@@ -21,6 +21,7 @@ type group struct {
 
 	mu         sync.Mutex
 	candidates []string
+	discovered bool     // the candidates are known, even when there are none
 	others     []string // that are only asked where all are: read-only ones
 	pin        string
 	since      time.Time
@@ -35,6 +36,7 @@ func newGroup(cfg *Config, kind string, ports, candidates []string) *group {
 	return &group{
 		cfg: cfg, kind: kind, ports: ports,
 		fixed:      len(candidates) > 0,
+		discovered: len(candidates) > 0,
 		candidates: slices.Clone(candidates),
 		moving:     make(chan struct{}, 1),
 		since:      time.Now(),
@@ -82,7 +84,7 @@ func (g *group) suspect(host string) {
 func (g *group) setCandidates(hosts []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.candidates = hosts
+	g.candidates, g.discovered = hosts, true
 	g.tried = time.Time{}
 }
 
@@ -128,14 +130,14 @@ func (g *group) leave(ctx context.Context, host, why string) bool {
 }
 
 // establish pins the first candidate that answers. It does not try again what
-// was tried in vain a moment ago.
+// was tried in vain a moment ago, and nothing before the candidates are known.
 func (g *group) establish(ctx context.Context) string {
 	if !g.lock(ctx) {
 		return ""
 	}
 	defer g.unlock()
 	g.mu.Lock()
-	pin, again := g.pin, time.Since(g.tried) >= g.cfg.Retry
+	pin, again := g.pin, g.discovered && time.Since(g.tried) >= g.cfg.Retry
 	g.mu.Unlock()
 	if pin != "" || !again {
 		return pin

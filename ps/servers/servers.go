@@ -34,6 +34,7 @@ type Servers struct {
 	mu          sync.Mutex
 	discovery   chan struct{} // closed when the one that runs has ended; nil: none runs
 	discoveries sync.WaitGroup
+	pause       time.Duration // until keep looks for lost servers again
 }
 
 // New makes the wrapper and begins to look for servers. [Servers.Close] ends it.
@@ -42,7 +43,7 @@ func New(cfg Config) (*Servers, error) {
 		return nil, errors.New("servers need a runner and what the scripts declare")
 	}
 	cfg = cfg.withDefaults()
-	s := &Servers{cfg: cfg, done: make(chan struct{})}
+	s := &Servers{cfg: cfg, done: make(chan struct{}), pause: cfg.Retry}
 	s.directory = newGroup(&s.cfg, "domain controller", []string{"9389"}, cfg.Directory)
 	s.dns = newGroup(&s.cfg, "DNS server", []string{"53", "135"}, cfg.DNS)
 	s.ctx, s.stop = context.WithCancel(context.Background())

@@ -443,50 +443,6 @@ func TestManyRequestsMoveOnTogether(t *testing.T) {
 	})
 }
 
-func TestADiscoveryThatFailsIsSaidAndTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, dc1)
-		good := w.discovery
-		asked := 0
-		w.discovery = func() (string, error) {
-			asked++
-			return "", &ps.Error{Kind: ps.KindUnavailable, Message: "module is missing"}
-		}
-		s := w.open(nil)
-		defer closed(t, s)
-		synctest.Wait()
-		for range 10 {
-			_, err := s.Run(t.Context(), user())
-			e := ps.AsError(err)
-			require.Equal(t, ps.KindUnavailable, e.Kind)
-			assert.Contains(t, e.Message, "module is missing")
-		}
-		assert.Equal(t, 1, asked, "not asked for every request")
-		w.discover(good)
-		time.Sleep(20 * time.Second)
-		_, err := s.Run(t.Context(), user())
-		require.NoError(t, err)
-	})
-}
-
-func TestRequestsDuringTheFirstDiscoveryWaitForIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, dc1)
-		good := w.discovery
-		w.discovery = func() (string, error) { time.Sleep(8 * time.Second); return good() }
-		s := w.open(nil)
-		defer closed(t, s)
-		began := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := s.Run(ctx, user())
-		assert.Equal(t, ps.KindCancelled, ps.AsError(err).Kind)
-		_, err = s.Run(t.Context(), user())
-		require.NoError(t, err)
-		assert.Equal(t, 8*time.Second, time.Since(began))
-	})
-}
-
 func TestARefreshLeavesAServerThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
