@@ -53,7 +53,8 @@ func TestSoak(t *testing.T) {
 	before, memory, routines := goleak.IgnoreCurrent(), heap(), runtime.NumGoroutine()
 	p := &processes{faults: func() string { return soakFaults }, maxOutput: 8 << 20}
 	var told tally
-	settled := 0 // writes that were cut off and told as done
+	settled := 0           // writes that were cut off and told as done
+	failed, paused := 0, 0 // starts of processes, and those after which there was a pause
 	t.Run("clients", func(t *testing.T) {
 		s := p.system(t, "http.readTimeout=3s", "http.writeTimeout=3s", "http.listTimeout=5s", "http.settleTimeout=10s", "http.settlePause=100ms", "pool.maxWait=30s")
 		j := &soakJournal{system: s, written: map[string]bool{}}
@@ -80,16 +81,24 @@ func TestSoak(t *testing.T) {
 			client.audit()
 		}
 		p.onlySessionsRun(t)
-		settled = strings.Count(s.log.String(), `"outcome":"done","request"`)
+		log := s.log.String()
+		settled = strings.Count(log, `"outcome":"done","request"`)
+		failed = strings.Count(log, `"msg":"a session could not be started"`)
+		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause":"0s"`)
 	})
 	assert.Eventually(t, func() bool { return len(p.running()) == 0 }, patience, 10*time.Millisecond, "processes are left: %v", p.running())
 	noGoroutineIsLeft(t, before)
 	p.server = nil // and with it the world, whose journal has grown
 	after := heap()
 	assert.Less(t, after, memory+maxGrowth, "bytes of memory are left")
-	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, partial %d, unknown %d; errors: %s; longest request %s; heap %d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
+	// Processes that die one at a time keep nobody from an answer: only after
+	// several starts in a row have failed is there a pause, and are requests refused.
+	refused := told.unavailable()
+	assert.LessOrEqual(t, paused, failed/10+1, "pauses after %d failed starts", failed)
+	assert.True(t, refused == 0 || paused > 0, "%d requests were refused without need", refused)
+	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, partial %d, unknown %d; errors: %s; longest request %s; failed starts %d (%d with a pause after); heap %d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
 		told.reads.Load()+told.writes.Load(), told.reads.Load(), told.writes.Load(), told.done.Load(), settled, told.none.Load(), told.partial.Load(), told.unknown.Load(), told.failures(),
-		time.Duration(told.longest.Load()).Round(time.Millisecond), memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.running()))
+		time.Duration(told.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.running()))
 }
 
 // tally counts what clients were told.
@@ -97,6 +106,17 @@ type tally struct {
 	reads, writes, done, none, partial, unknown atomic.Int64
 	longest                                     atomic.Int64 // nanoseconds of a request
 	errors                                      sync.Map     // "504 timeout" to *atomic.Int64
+}
+
+// unavailable is how many requests were told that nothing can answer them.
+func (t *tally) unavailable() (sum int64) {
+	t.errors.Range(func(code, n any) bool {
+		if strings.HasPrefix(code.(string), "503 ") {
+			sum += n.(*atomic.Int64).Load()
+		}
+		return true
+	})
+	return sum
 }
 
 // failures tells the errors with their numbers.

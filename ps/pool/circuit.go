@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -9,21 +10,22 @@ import (
 )
 
 // A circuit keeps a lane from starting processes as fast as they fail. A process
-// may die of a chance: a failure or two are tried again at once, one attempt at
-// a time. After one more the circuit is open for a while, twice as long after
-// each further one; then one attempt is let through. The first that succeeds
-// closes it.
+// may die of a chance: that is tried again at once, a time or two, one attempt at
+// a time. After any other failure the circuit is open for a while, twice as long
+// after each further one; then one attempt is let through. The first that
+// succeeds closes it.
 type circuit struct {
 	min, max time.Duration
 
 	mu       sync.Mutex
-	failures int
+	failures int       // in a row
+	pauses   int       // after these
 	until    time.Time // no attempt before
 	probing  bool      // the one attempt is under way
 	reason   *ps.Error // of the last failure
 }
 
-// tolerated is how many starts may fail in a row before there is a pause.
+// tolerated is how many processes may die in a row before there is a pause.
 const tolerated = 2
 
 // allow tells whether a start may be tried now, and the failures before it. Who
@@ -45,13 +47,13 @@ func (c *circuit) allow() (before int, ok bool) {
 func (c *circuit) open() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.failures > tolerated
+	return c.pauses > 0
 }
 
 func (c *circuit) succeeded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.failures, c.probing, c.reason = 0, false, nil
+	c.failures, c.pauses, c.probing, c.reason = 0, 0, false, nil
 }
 
 // failed counts a failure and returns the pause until the next attempt. Attempts
@@ -64,19 +66,32 @@ func (c *circuit) failed(before int, reason *ps.Error) time.Duration {
 	}
 	c.probing, c.reason = false, reason
 	c.failures++
-	if c.failures <= tolerated {
+	if c.pauses == 0 && c.failures <= tolerated && died(reason) {
 		return 0
 	}
 	delay := c.min
-	for range c.failures - tolerated - 1 {
+	for range c.pauses {
 		if delay *= 2; delay >= c.max {
 			delay = c.max
 			break
 		}
 	}
+	c.pauses++
 	delay -= time.Duration(rand.Int64N(int64(delay)/10 + 1))
 	c.until = time.Now().Add(delay)
 	return delay
+}
+
+// died tells whether a start failed because its process went away. One that ran
+// out of time, or found its machine wrong, does so again.
+func died(e *ps.Error) bool {
+	for e.Kind != ps.KindDied {
+		cause := e.Cause
+		if e = nil; !errors.As(cause, &e) {
+			return false
+		}
+	}
+	return true
 }
 
 // abandoned is called instead of failed by an attempt that says nothing of the

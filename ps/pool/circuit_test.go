@@ -2,7 +2,6 @@ package pool_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// diedAtStart is how a session tells that its process has died before it was ready.
+var diedAtStart = &ps.Error{Kind: ps.KindUnavailable, Message: "PowerShell did not get ready", Cause: &ps.Error{Kind: ps.KindDied, Message: "gone"}}
 
 // A start that fails by a chance costs no request its answer.
 func TestAFailedStartIsTriedAgainAtOnce(t *testing.T) {
@@ -36,7 +38,7 @@ func TestAFailedStartIsTriedAgainAtOnce(t *testing.T) {
 				m.start = func(_ context.Context, n int64) error {
 					time.Sleep(c.takes)
 					if c.fail(n) {
-						return &ps.Error{Kind: ps.KindUnavailable, Message: "died while it started"}
+						return diedAtStart
 					}
 					return nil
 				}
@@ -64,7 +66,7 @@ func TestAFailedStartBesideALivingSessionOpensNothing(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(_ context.Context, n int64) error {
 			if n == 2 {
-				return errors.New("died while it started")
+				return diedAtStart
 			}
 			return nil
 		}
@@ -91,19 +93,16 @@ func TestWhoWaitedInVainForAStartIsToldWhyItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(ctx context.Context, n int64) error {
-			if n > 1 { // hangs
-				select {
-				case <-time.After(time.Minute):
-				case <-ctx.Done():
-				}
+			if n > 1 {
+				<-ctx.Done()
 			}
-			return &ps.Error{Kind: ps.KindUnavailable, Message: "module is missing"}
+			return diedAtStart
 		}
 		p := open(t, m, nil)
 		began := time.Now()
 		_, err := p.Run(t.Context(), request("Get-Quick"))
 		assert.Equal(t, ps.KindUnavailable, kind(err))
-		assert.ErrorContains(t, err, "module is missing")
+		assert.ErrorContains(t, err, "did not get ready")
 		assert.Equal(t, 10*time.Second, time.Since(began))
 		require.NoError(t, p.Close(t.Context()))
 	})
@@ -115,7 +114,7 @@ func TestTheFirstStartAfterAPauseServesAgain(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(_ context.Context, n int64) error {
 			if n <= 3 {
-				return errors.New("module is missing")
+				return diedAtStart
 			}
 			return nil
 		}

@@ -6,7 +6,7 @@
 // session of a lane, so that a slow list cannot keep writes waiting.
 //
 // Sessions are started when they are needed and go on starting when whoever
-// asked has left; the next one gets them. When starting fails again and again,
+// asked has left; the next one gets them. When starting fails for good,
 // the lane waits longer and longer before it tries again, and requests that find
 // no session alive are told so at once (circuit.go). A session that gave any surprise is thrown away; others are
 // retired by count of requests, age and memory.

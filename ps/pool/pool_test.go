@@ -272,6 +272,7 @@ func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *tes
 		assert.Contains(t, e.Error(), "module is missing")
 		assert.Positive(t, e.RetryAfter)
 		assert.Equal(t, ps.OutcomeNone, e.Outcome)
+		assert.EqualValues(t, 1, m.starts.Load(), "what is wrong for good is not tried again at once")
 		ready, why := p.Stats()[ps.Directory].Ready()
 		assert.False(t, ready)
 		assert.Contains(t, why, "module is missing")

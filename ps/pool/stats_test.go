@@ -17,12 +17,13 @@ import (
 func TestALaneIsReadyAsLongAsItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
+		m.start = func(context.Context, int64) error { time.Sleep(time.Second); return nil }
 		p := open(t, m, lane(func(l *pool.Lane) { l.Warm = 1; l.Size = 1; l.MaxAge = -1 }))
 		ready := func() (bool, string) { return p.Stats()[ps.Directory].Ready() }
 		ok, why := ready()
 		assert.False(t, ok)
 		assert.Equal(t, "no session has answered yet", why)
-		synctest.Wait()
+		time.Sleep(2 * time.Second)
 		ok, why = ready()
 		assert.True(t, ok, "a session that has started has answered: %s", why)
 		time.Sleep(time.Hour + 10*time.Second) // between two probes

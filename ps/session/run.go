@@ -255,15 +255,15 @@ func (s *Session) startError(step string) error {
 	s.mu.Lock()
 	e := *s.cause
 	s.mu.Unlock()
-	if e.Kind == ps.KindDied {
-		e.Kind = ps.KindUnavailable
-		e.Message = notReady + e.Message
-	}
 	if words := s.lastWords; words != "" {
 		if len(words) > maxWords {
 			words = strings.ToValidUTF8(words[:maxWords], "") + " ..."
 		}
 		e.Message += "; it wrote: " + words
+	}
+	if e.Kind == ps.KindDied {
+		died := e
+		e = ps.Error{Kind: ps.KindUnavailable, Message: notReady, Cause: &died}
 	}
 	e.Step = step
 	return &e
@@ -279,5 +279,5 @@ const (
 	changedLine = "PowerShell answered the first request with other text than was sent: the data line does not arrive whole. Use PowerShell 7 (powershell.path)"
 	wrongMode   = "PowerShell runs in language mode %s, not FullLanguage: an AppLocker or App Control policy constrains it. " +
 		"Allow the gateway's PowerShell in that policy"
-	notReady = "PowerShell did not get ready: "
+	notReady = "PowerShell did not get ready"
 )
