@@ -146,6 +146,8 @@ func serverRows() []Row {
 			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxAge })},
 		{"pool.startTimeout", "60s", "How long a session may take until it is ready.",
 			duration(func(s *Settings) *time.Duration { return &s.Pool.StartTimeout })},
+		{"pool.maxList", "4096", "A list is cut off when it has so many MiB (1.5 KB a user); lists are handed on as they come and fill no memory.",
+			number(func(s *Settings) *int { return &s.Pool.MaxList }, 1, 1<<20)},
 
 		{"servers.controllers", "[]", "Domain controllers to use, the preferred one first; none: Windows finds one.",
 			texts(func(s *Settings) *[]string { return &s.Servers.Controllers })},

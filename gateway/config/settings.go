@@ -91,6 +91,7 @@ type Pool struct {
 	MaxRequests       int
 	MaxAge            time.Duration
 	StartTimeout      time.Duration
+	MaxList           int // MiB
 }
 
 // Servers is which domain controllers and DNS server are used.

@@ -31,6 +31,7 @@ const (
 	DefaultStartTimeout = 60 * time.Second
 	DefaultLimit        = 60 * time.Second
 	DefaultMaxOutput    = 256 << 20
+	DefaultMaxList      = 4 << 30
 )
 
 // Boot says what a session loads before it takes requests.
@@ -52,7 +53,8 @@ type Config struct {
 
 	StartTimeout time.Duration // until ready and proven; zero: [DefaultStartTimeout]
 	Limit        time.Duration // of a request that names none; zero: [DefaultLimit]
-	MaxOutput    int64         // bytes of frames a request may answer with; zero: [DefaultMaxOutput]
+	MaxOutput    int64         // bytes of a frame, and of all a request may answer with; zero: [DefaultMaxOutput]
+	MaxList      int64         // and of all a list may, which is handed on frame by frame; zero: [DefaultMaxList]
 
 	// Meter, when set, counts; sessions may share one.
 	Meter *Meter

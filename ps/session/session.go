@@ -112,6 +112,9 @@ func (c Config) withDefaults() Config {
 	if c.MaxOutput <= 0 {
 		c.MaxOutput = DefaultMaxOutput
 	}
+	if c.MaxList <= 0 {
+		c.MaxList = DefaultMaxList
+	}
 	if c.Meter == nil {
 		c.Meter = &Meter{}
 	}
@@ -352,8 +355,8 @@ func (s *Session) addNoise(b []byte) {
 	}
 }
 
-// spend takes n bytes from what may still be written.
-func (s *Session) spend(n int64) bool { return s.budget.Add(-n) >= 0 }
+// spend takes n bytes from what may still be written. They may be a frame.
+func (s *Session) spend(n int64) bool { return n <= s.cfg.MaxOutput && s.budget.Add(-n) >= 0 }
 
 func (s *Session) tooMuch() {
 	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})

@@ -117,7 +117,7 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 	lane := func(name ps.Lane, size int) pool.Lane {
 		cfg := o.Session(name)
 		cfg.Boot = session.Boot{Prelude: scripts.Prelude(name), Scripts: scripts.Sources(name), Module: scripts.Modules[name]}
-		cfg.StartTimeout = c.StartTimeout
+		cfg.StartTimeout, cfg.MaxList = c.StartTimeout, int64(c.MaxList)<<20
 		cfg.Log, cfg.Meter = log, s.meters[name]
 		return pool.Lane{
 			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge,

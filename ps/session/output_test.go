@@ -1,0 +1,50 @@
+package session_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"adgateway/ps"
+	"adgateway/ps/session/sessiontest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What is handed on as it comes may be far more than what one frame may hold,
+// or an answer that is kept as a whole.
+func TestAListMayAnswerMoreThanARequest(t *testing.T) {
+	const batches = 64
+	cases := []struct {
+		name            string
+		list            bool
+		frame           int
+		output, maxList int64
+		whole           bool
+	}{
+		{"a list", true, 1 << 10, 8 << 10, 1 << 20, true},
+		{"a list by default", true, 1 << 10, 8 << 10, 0, true},
+		{"a list without end", true, 1 << 10, 8 << 10, 32 << 10, false},
+		{"a list of frames that are too large", true, 9 << 10, 8 << 10, 1 << 20, false},
+		{"no list", false, 1 << 10, 8 << 10, 1 << 20, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config(&sessiontest.Process{Scripts: sessiontest.Faults})
+			cfg.MaxOutput, cfg.MaxList = c.output, c.maxList
+			s := start(t, cfg)
+			got := 0
+			_, err := s.Run(t.Context(), ps.Request{Script: "Get-GatewayMany", List: c.list, Limit: patience,
+				Args:    ps.Args{"Batches": ps.Int(batches), "Size": ps.Int(int64(c.frame))},
+				Records: func(json.RawMessage) error { got++; return nil }})
+			if c.whole {
+				require.NoError(t, err)
+				assert.Equal(t, batches, got)
+				return
+			}
+			require.Equal(t, ps.KindDied, ps.AsError(err).Kind)
+			assert.ErrorContains(t, err, "more output than allowed")
+			assert.Less(t, got, batches)
+		})
+	}
+}
