@@ -208,3 +208,18 @@ func TestReadmePowerShellHolds(t *testing.T) {
 		assert.Empty(t, interp.Check(interp.Source{Name: "README.md", Text: block[1]}, options), "%s", block[1])
 	}
 }
+
+// Settings that the README shows are taken as they stand, and every one that
+// stands there as a comment in place of the others.
+func TestReadmeSettingsAreTaken(t *testing.T) {
+	blocks := regexp.MustCompile("(?ms)^\n```yaml\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		_, err := config.Load("README.md", []byte(block[1]), nil)
+		assert.NoError(t, err, "%s", block[1])
+		for _, other := range regexp.MustCompile(`(?m)^  # (\w+: .*)$`).FindAllStringSubmatch(block[1], -1) {
+			_, err := config.Load("README.md", []byte("tls:\n  "+other[1]+"\n"), nil)
+			assert.NoError(t, err, "%s", other[1])
+		}
+	}
+}
