@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"winsvc":                  {},
 	"winsvc/host":             {},
 
-	"cmd/adgateway/doctor":      {"gateway/config", "ps", "winsvc/host"},
+	"cmd/adgateway/doctor":      {"gateway/config", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/doctor/live": {"ps", "ps/session"},
 }
 

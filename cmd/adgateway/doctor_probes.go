@@ -16,6 +16,7 @@ import (
 	"adgateway/cmd/adgateway/doctor"
 	"adgateway/cmd/adgateway/doctor/live"
 	"adgateway/cmd/adgateway/stack"
+	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/ps/servers"
@@ -53,6 +54,9 @@ func newExamination(ctx context.Context, f *doctorFlags, stderr io.Writer) (*exa
 		if err := f.places(settings); err != nil {
 			return nil, err
 		}
+	}
+	if settings.Auth.Store != "" {
+		settings.Auth.Store = storeFile(settings.Auth, f.path()).Path
 	}
 	d.settings = doctor.Settings{File: f.path(), Exists: src.Text != nil, Values: settings}
 	d.find = func(path string) (string, error) {
@@ -164,7 +168,7 @@ func (d *examination) probes() doctor.Probes {
 		Exposed:     files.Exposed,
 		Writable:    host.Writable,
 		Free:        host.FreeSpace,
-		Credentials: d.credentials,
+		Credentials: readCredentials,
 
 		Now: time.Now, OUs: d.flags.ous, Limit: d.flags.timeout,
 	}
@@ -227,11 +231,9 @@ func certificateOf(settings *config.Settings) (doctor.Certificate, error) {
 	return c, nil
 }
 
-// credentials reads who can call the API, without what proves it.
-func (d *examination) credentials(path string) ([]doctor.Credential, error) {
-	settings := d.settings.Values.Auth
-	settings.Store = path
-	document, _, err := storeFile(settings, d.settings.File).Read() // the warning is of the check of files
+// readCredentials reads who can call the API, without what proves it.
+func readCredentials(path string) ([]doctor.Credential, error) {
+	document, _, err := auth.File{Path: path, Guardian: host.Files{Service: winsvc.Name}}.Read() // the warning is of the check of files
 	if err != nil {
 		return nil, err
 	}

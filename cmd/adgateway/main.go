@@ -41,7 +41,8 @@ func main() {
 }
 
 // run runs one command and returns the exit code: 0 when all went well, 1 when
-// it did not, 2 when the command line is wrong.
+// it did not, 2 when the command line is wrong. The doctor has its own: 1 stands
+// for warnings, 2 for failures.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	started := false
 	root := &cobra.Command{

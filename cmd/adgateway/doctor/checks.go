@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
+
+	"adgateway/winsvc"
 )
 
 // Checks lists all checks in the order they are made.
@@ -38,8 +39,7 @@ var settingsCheck = Check{
 	},
 }
 
-// oldestBuild is of Windows Server 2016 and Windows 10 1607; oldestServed of the
-// client that is still supported.
+// oldestBuild is of Windows Server 2016 and Windows 10 1607.
 const oldestBuild = 14393
 
 func systemChecks() []Check {
@@ -128,6 +128,9 @@ func probeAccount(_ context.Context, x *exam) verdict {
 		return v
 	}
 	v.found += "; the service: " + service.Account
+	if _, kind, err := winsvc.ParseAccount(service.Account); err == nil {
+		v.found += " (" + string(kind) + ")"
+	}
 	domain, _, _ := strings.Cut(strings.ToUpper(service.Account), `\`)
 	switch {
 	case strings.EqualFold(service.Account, "LocalSystem"):
@@ -183,6 +186,3 @@ func orNone(text string) string {
 	}
 	return text
 }
-
-// sessionWait is added to pool.startTimeout for the checks that start sessions.
-const sessionWait = 10 * time.Minute

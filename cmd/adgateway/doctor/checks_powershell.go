@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"adgateway/ps"
 )
@@ -19,11 +20,17 @@ const (
 		"'Add-WindowsCapability -Online -Name Rsat.Dns.Tools~~~~0.0.1.0'."
 )
 
+// How long PowerShell may take. What pool.startTimeout says ends a start earlier.
+const (
+	surveyWait  = 2 * time.Minute
+	sessionWait = 10 * time.Minute
+)
+
 func powerShellChecks() []Check {
 	return []Check{
 		{
 			Name: "powershell", About: "there is a PowerShell that starts, and its version fits",
-			How: "looks for powershell.path and runs a few lines in it", Needs: nil, Limit: sessionWait / 5,
+			How: "looks for powershell.path and runs a few lines in it", Limit: surveyWait,
 			Faults: []Fault{
 				{"not-found", Failure, "No PowerShell was found: {error}", "Install PowerShell 7, or set powershell.path to the powershell.exe or pwsh that is there."},
 				{"broken", Failure, "{path} does not answer: {error}", "Start it by hand as the service's account; antivirus and AppLocker logs tell what stops it."},

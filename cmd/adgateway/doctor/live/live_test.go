@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,26 +30,56 @@ var update = flag.Bool("update", false, "write expected.json anew from what the 
 // scratch is a sandbox with what a run needs.
 type scratch struct {
 	world   *sim.World
+	runner  *stack.Runner
 	options live.Options
+}
+
+// shared is one sandbox for all tests: each leaves it as it was.
+var shared = sync.OnceValues(func() (*scratch, error) {
+	world, err := sim.NewWorld(context.Background(), sim.Options{})
+	if err != nil {
+		return nil, err
+	}
+	runner, err := stack.NewRunner(stack.RunnerOptions{Settings: config.Default(), Starter: world.Starter(), Dial: world.Dial})
+	if err != nil {
+		return nil, err
+	}
+	pinned, err := runner.Pin()
+	return &scratch{world: world, runner: runner, options: live.Options{
+		OU: "OU=Scratch,DC=corp,DC=example", Zone: "scratch.corp.example", Engine: "sandbox",
+		Runner: pinned, Open: runner.Open, Memory: runner.Memory,
+	}}, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if s, err := shared(); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		if err := s.runner.Close(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "the sessions were not closed:", err)
+			code = 1
+		}
+		cancel()
+	}
+	os.Exit(code)
 }
 
 func newScratch(t *testing.T) *scratch {
 	t.Helper()
-	world, err := sim.NewWorld(t.Context(), sim.Options{})
+	s, err := shared()
 	require.NoError(t, err)
-	runner, err := stack.NewRunner(stack.RunnerOptions{Settings: config.Default(), Starter: world.Starter(), Dial: world.Dial})
-	require.NoError(t, err)
-	pinned, err := runner.Pin()
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		assert.NoError(t, runner.Close(ctx))
-	})
-	return &scratch{world: world, options: live.Options{
-		OU: "OU=Scratch,DC=corp,DC=example", Zone: "scratch.corp.example", Engine: "sandbox",
-		Runner: pinned, Open: runner.Open, Memory: runner.Memory,
-	}}
+	return s
+}
+
+// few are the options with those probes only that the tests of failures need.
+func (s *scratch) few() live.Options {
+	o := s.options
+	for _, probe := range live.Probes() {
+		if slices.Contains([]string{"protection", "enabling", "networks"}, probe.ID) {
+			o.Probes = append(o.Probes, probe)
+		}
+	}
+	return o
 }
 
 // contents are the DNs and zones of a sandbox: what a run must leave as it was.
@@ -165,7 +198,7 @@ func TestNothingStaysBehind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			o := s.options
+			o := s.few()
 			o.Runner = hook{s.options.Runner, func(request ps.Request) error { return fail(cancel, request) }}
 			report := run(t, ctx, o)
 			var text strings.Builder
@@ -179,7 +212,7 @@ func TestNothingStaysBehind(t *testing.T) {
 
 func TestWhatRemainsIsTold(t *testing.T) {
 	s := newScratch(t)
-	o := s.options
+	o := s.few()
 	o.Runner = hook{s.options.Runner, func(request ps.Request) error {
 		if request.Script == "Remove-GatewayScratch" {
 			return &ps.Error{Kind: ps.KindTimeout, Message: "too slow"}
@@ -191,7 +224,7 @@ func TestWhatRemainsIsTold(t *testing.T) {
 	assert.Equal(t, o.OU, report.Remains[0].DN)
 	assert.Equal(t, 2, report.ExitCode())
 	// The next run finds the OU marked as its own, uses it, and takes it away.
-	report = run(t, t.Context(), s.options)
+	report = run(t, t.Context(), s.few())
 	assert.Zero(t, report.ExitCode())
 	for _, dn := range s.contents(t) {
 		assert.NotContains(t, dn, "OU=Scratch,")
@@ -229,20 +262,45 @@ func TestOnlyScratchPlacesAreTaken(t *testing.T) {
 	assert.Equal(t, before, s.contents(t))
 }
 
-// A zone and an OU that were there, empty, are there afterwards, and empty. What
-// differs from what is expected is told with both.
+// A zone and an OU that were there, empty, are there afterwards, and empty.
 func TestPlacesThatWereThereStay(t *testing.T) {
 	s := newScratch(t)
-	create := func(script string, lane ps.Lane, args ps.Args) {
+	o := s.few()
+	o.OU, o.Zone = "OU=Kept,DC=corp,DC=example", "kept.corp.example"
+	do := func(script string, lane ps.Lane, args ps.Args) {
 		_, err := s.options.Runner.Run(t.Context(), ps.Request{Script: script, Lane: lane, Args: args, Write: true})
 		require.NoError(t, err)
 	}
-	create("New-GatewayOU", ps.Directory, ps.Args{"OUName": ps.Text("Scratch"), "OUDestinationPath": ps.Text("DC=corp,DC=example"), "IsProtected": ps.Bool(false)})
-	create("New-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(s.options.Zone)})
-	create("New-GatewayReverseZone", ps.DNS, ps.Args{"ZoneName": ps.Text("2.0.192.in-addr.arpa")})
 	before := s.contents(t)
-	report := run(t, t.Context(), s.options)
-	assert.Equal(t, before, s.contents(t))
+	do("New-GatewayOU", ps.Directory, ps.Args{"OUName": ps.Text("Kept"), "OUDestinationPath": ps.Text("DC=corp,DC=example"), "IsProtected": ps.Bool(false)})
+	do("New-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(o.Zone)})
+	do("New-GatewayReverseZone", ps.DNS, ps.Args{"ZoneName": ps.Text("2.0.192.in-addr.arpa")})
+	with := s.contents(t)
+	require.Len(t, with, len(before)+3)
+	report := run(t, t.Context(), o)
+	assert.Equal(t, with, s.contents(t))
 	assert.Equal(t, 1, report.Counts[live.Skipped], "the network has a zone already")
 	assert.Zero(t, report.ExitCode(), "%v", report.Counts)
+
+	do("Remove-GatewayOU", ps.Directory, ps.Args{"OUPath": ps.Text(o.OU), "BulkLimit": ps.Int(1)})
+	for _, zone := range []string{o.Zone, "2.0.192.in-addr.arpa"} {
+		do("Remove-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(zone), "Prefix": ps.Text(live.Prefix), "Zone": ps.List([]string{zone})})
+	}
+	assert.Equal(t, before, s.contents(t))
+}
+
+// What differs is told with what was expected beside what was found.
+func TestWhatDiffersIsShown(t *testing.T) {
+	o := newScratch(t).few()
+	o.Probes = []live.Probe{{ID: "targets", Script: "Test-GatewayDataLine", Lane: ps.Directory, Args: o.Probes[0].Args}}
+	report := run(t, t.Context(), o)
+	assert.Equal(t, 2, report.ExitCode(), "the script does not take these arguments: what was expected was not tried")
+
+	report = &live.Report{Findings: []live.Finding{{Probe: "targets", Observations: []live.Observation{
+		{Fact: "target without dot", Status: live.Differs, Expected: "target.", Found: "target.<zone>.", Message: "a\nb"},
+	}}}, Counts: map[live.Status]int{live.Differs: 1}}
+	assert.Equal(t, 1, report.ExitCode())
+	var text strings.Builder
+	require.NoError(t, report.Text(&text))
+	assert.Contains(t, text.String(), "differs  target without dot\n             expected target.\n             found    target.<zone>.\n             message  a b\n")
 }

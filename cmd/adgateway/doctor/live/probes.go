@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -41,6 +43,8 @@ func Probes() []Probe {
 			Script: "Test-GatewayJson", Lane: ps.Directory, figures: true,
 			Args: func(target) ps.Args { return ps.Args{"Count": ps.Int(10000), "Fact": ps.Text("10,000 records")} }},
 	}
+	all = append(all, Probe{ID: "tsuserex", Facts: []string{"F4", "#2"}, About: "whether this edition has the extension for Remote Desktop settings",
+		figures: true, measure: measureExtension})
 	all = append(all, lineProbes()...)
 	return append(append(all, directoryProbes()...), dnsProbes()...)
 }
@@ -114,6 +118,19 @@ func measureStart(ctx context.Context, r *run) ([]Observation, error) {
 			took.Milliseconds(), ready.PowerShell, ready.Edition, ready.Module, ready.ModuleVersion)})
 	}
 	return all, nil
+}
+
+// measureExtension looks for the library that shows userParameters to ADSI.
+func measureExtension(context.Context, *run) ([]Observation, error) {
+	const name = "tsuserex.dll"
+	root := os.Getenv("SystemRoot")
+	if root == "" {
+		return []Observation{{Fact: name, Found: "this is not Windows"}}, nil
+	}
+	if _, err := os.Stat(filepath.Join(root, "System32", name)); err != nil {
+		return []Observation{{Fact: name, Found: "not there: " + err.Error()}}, nil
+	}
+	return []Observation{{Fact: name, Found: "there"}}, nil
 }
 
 // measuredRequests is how many requests the growth of a session is measured over.

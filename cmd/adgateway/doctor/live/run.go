@@ -15,13 +15,15 @@ import (
 	"adgateway/ps/session"
 )
 
-// Options say where and with what a run works. All but Progress must be given.
+// Options say where and with what a run works. All but Probes and Progress must
+// be given.
 type Options struct {
 	OU, Zone string
 	Engine   string    // as the report tells it
 	Runner   ps.Runner // names the servers to the scripts
 	Open     func(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error)
 	Memory   func(lane ps.Lane) (int64, error)
+	Probes   []Probe           // nil: all
 	Progress func(text string) // told what is being done; nil: nobody is
 }
 
@@ -70,7 +72,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.report.CutShort = "the scratch OU and zone could not be made: " + err.Error()
 		return r.report, nil
 	}
-	for _, probe := range Probes() {
+	probes := o.Probes
+	if probes == nil {
+		probes = Probes()
+	}
+	for _, probe := range probes {
 		if ctx.Err() != nil {
 			r.report.CutShort = "it was told to stop"
 			break
