@@ -9,15 +9,16 @@ import (
 	"adgateway/ps"
 )
 
-// A circuit keeps a lane from starting processes as fast as they fail. A process
-// may die of a chance: that is tried again at once, a time or two, one attempt at
-// a time. After any other failure the circuit is open for a while, twice as long
+// A circuit keeps a lane from starting processes as fast as they fail. A start
+// may fail by a chance: that is tried again at once, a time or two, one attempt
+// at a time. After any other failure the circuit is open for a while, twice as long
 // after each further one; then one attempt is let through. The first that
 // succeeds closes it.
 type circuit struct {
 	min, max time.Duration
 
 	mu       sync.Mutex
+	ended    int       // attempts
 	failures int       // in a row
 	pauses   int       // after these
 	until    time.Time // no attempt before
@@ -25,22 +26,22 @@ type circuit struct {
 	reason   *ps.Error // of the last failure
 }
 
-// tolerated is how many processes may die in a row before there is a pause.
+// tolerated is how many starts may fail by a chance, in a row, before there is a pause.
 const tolerated = 2
 
-// allow tells whether a start may be tried now, and the failures before it. Who
-// is told yes calls succeeded, failed or abandoned.
+// allow tells whether a start may be tried now, and how many have ended before
+// it. Who is told yes calls succeeded, failed or abandoned.
 func (c *circuit) allow() (before int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failures == 0 {
-		return 0, true
+		return c.ended, true
 	}
 	if c.probing || time.Now().Before(c.until) {
 		return 0, false
 	}
 	c.probing = true
-	return c.failures, true
+	return c.ended, true
 }
 
 // open tells whether there is no point in waiting for a start.
@@ -53,20 +54,23 @@ func (c *circuit) open() bool {
 func (c *circuit) succeeded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ended++
 	c.failures, c.pauses, c.probing, c.reason = 0, 0, false, nil
 }
 
-// failed counts a failure and returns the pause until the next attempt. Attempts
-// that were under way together and fail together are one failure.
-func (c *circuit) failed(before int, reason *ps.Error) time.Duration {
+// failed counts a failure and returns the pause until the next attempt. When
+// another one has ended since it began, that one tells more of the next: what
+// was under way together and fails together is one failure.
+func (c *circuit) failed(before int, chance bool, reason *ps.Error) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before != c.failures {
+	if before != c.ended {
 		return max(time.Until(c.until), 0)
 	}
+	c.ended++
 	c.probing, c.reason = false, reason
 	c.failures++
-	if c.pauses == 0 && c.failures <= tolerated && died(reason) {
+	if c.pauses == 0 && c.failures <= tolerated && chance {
 		return 0
 	}
 	delay := c.min

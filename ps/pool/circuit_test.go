@@ -59,32 +59,60 @@ func TestAFailedStartIsTriedAgainAtOnce(t *testing.T) {
 	}
 }
 
-// A start that failed while other sessions lived is no reason to refuse anybody
-// when the last of these dies.
+// A start that fails while other sessions live, for whatever reason, is no reason
+// to refuse anybody when the last of these dies.
 func TestAFailedStartBesideALivingSessionOpensNothing(t *testing.T) {
+	for _, reason := range []error{diedAtStart, &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {
+		t.Run(reason.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMaker(t)
+				m.start = func(_ context.Context, n int64) error {
+					if n == 2 {
+						return reason
+					}
+					return nil
+				}
+				p := open(t, m, lane(func(l *pool.Lane) { l.Size = 2 }))
+				began := time.Now()
+				var calls sync.WaitGroup
+				for _, script := range []string{"Get-Slow", "Get-Quick"} { // the second one's start fails
+					calls.Go(func() {
+						_, err := p.Run(t.Context(), request(script))
+						assert.NoError(t, err)
+					})
+					synctest.Wait()
+				}
+				m.session(0).end()
+				_, err := p.Run(t.Context(), request("Get-Quick"))
+				require.NoError(t, err)
+				assert.Zero(t, time.Since(began))
+				calls.Wait()
+				require.NoError(t, p.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// A start that hung says nothing when others have gone well meanwhile.
+func TestAStartThatFailsAfterOthersWentWellIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(_ context.Context, n int64) error {
-			if n == 2 {
-				return diedAtStart
+			if n > 1 {
+				return nil
 			}
-			return nil
+			time.Sleep(time.Minute)
+			return &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}
 		}
-		p := open(t, m, lane(func(l *pool.Lane) { l.Size = 2 }))
-		began := time.Now()
-		var calls sync.WaitGroup
-		for _, script := range []string{"Get-Slow", "Get-Quick"} { // the second one's start fails
-			calls.Go(func() {
-				_, err := p.Run(t.Context(), request(script))
-				assert.NoError(t, err)
-			})
-			synctest.Wait()
+		p := open(t, m, lane(func(l *pool.Lane) { l.Size, l.Warm, l.MaxRequests = 2, 1, 1 }))
+		synctest.Wait() // the first one hangs
+		for range 3 {
+			_, err := p.Run(t.Context(), request("Get-Quick"))
+			require.NoError(t, err)
+			time.Sleep(30 * time.Second)
 		}
-		m.session(0).end()
-		_, err := p.Run(t.Context(), request("Get-Quick"))
-		require.NoError(t, err)
-		assert.Zero(t, time.Since(began))
-		calls.Wait()
+		assert.Empty(t, p.Stats()[ps.Directory].Reason)
+		assert.EqualValues(t, 1, p.Stats()[ps.Directory].Failed)
 		require.NoError(t, p.Close(t.Context()))
 	})
 }

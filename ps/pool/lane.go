@@ -188,7 +188,8 @@ func (l *lane) start() (*held, error) {
 			return nil, err
 		}
 		l.failed.Add(1)
-		pause := l.circuit.failed(before, ps.AsError(err))
+		reason := ps.AsError(err)
+		pause := l.circuit.failed(before, died(reason) || !l.none(), reason)
 		l.log("a session could not be started", map[string]any{"error": err.Error(), "pause": pause.String()})
 		l.notify()
 		return nil, err
