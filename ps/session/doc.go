@@ -53,7 +53,7 @@ type Config struct {
 
 	StartTimeout time.Duration // until ready and proven; zero: [DefaultStartTimeout]
 	Limit        time.Duration // of a request that names none; zero: [DefaultLimit]
-	MaxOutput    int64         // bytes of a frame, and of all a request may answer with; zero: [DefaultMaxOutput]
+	MaxOutput    int64         // bytes of a frame, of noise, and of all a request may answer with; zero: [DefaultMaxOutput]
 	MaxList      int64         // and of all a list may, which is handed on frame by frame; zero: [DefaultMaxList]
 
 	// Meter, when set, counts; sessions may share one.

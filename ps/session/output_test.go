@@ -48,3 +48,13 @@ func TestAListMayAnswerMoreThanARequest(t *testing.T) {
 		})
 	}
 }
+
+// Noise is no part of a list.
+func TestNoiseBesideAListIsBounded(t *testing.T) {
+	cfg := config(&sessiontest.Process{Scripts: sessiontest.Faults})
+	cfg.MaxOutput = 1 << 20
+	s := start(t, cfg)
+	_, err := s.Run(t.Context(), ps.Request{Script: "Send-GatewayNoiseFlood", List: true, Limit: patience})
+	require.Equal(t, ps.KindDied, ps.AsError(err).Kind, "%v", err)
+	assert.ErrorContains(t, err, "more output than allowed")
+}

@@ -46,11 +46,11 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	secrets := lineSecrets(line)
 	s.noise.guard(secrets)
 	s.stderr.guard(secrets)
-	budget := s.cfg.MaxOutput
 	if req.List {
-		budget = s.cfg.MaxList
+		s.allow(s.cfg.MaxList)
+	} else {
+		s.allow(s.cfg.MaxOutput)
 	}
-	s.budget.Store(budget)
 
 	timer := time.AfterFunc(limit, func() {
 		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", req.Script, limit)})

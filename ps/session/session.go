@@ -37,9 +37,10 @@ type Session struct {
 	errDone  chan struct{} // the same for stderr
 	gone     chan struct{} // closed when the process and all goroutines have ended
 
-	noise  capture // between frames
-	stderr capture
-	budget atomic.Int64 // bytes of output still allowed
+	noise   capture // between frames
+	stderr  capture
+	budget  atomic.Int64 // bytes of frames still allowed
+	clutter atomic.Int64 // bytes of noise still allowed
 
 	mu      sync.Mutex
 	state   state
@@ -87,7 +88,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		gone:     make(chan struct{}),
 		state:    busy,
 	}
-	s.budget.Store(cfg.MaxOutput)
+	s.allow(cfg.MaxOutput)
 	boot := newRun(bootID)
 	s.current = boot
 	go s.execute(line)
@@ -350,12 +351,19 @@ func causeOf(err error) Cause {
 func (s *Session) addNoise(b []byte) {
 	s.cfg.Meter.noise.Add(int64(len(b)))
 	s.noise.add(b)
-	if !s.spend(int64(len(b))) {
+	if s.clutter.Add(-int64(len(b))) < 0 {
 		s.tooMuch()
 	}
 }
 
-// spend takes n bytes from what may still be written. They may be a frame.
+// allow says how many bytes of frames may be written from now on; of noise never
+// more than of a request that is no list.
+func (s *Session) allow(frames int64) {
+	s.budget.Store(frames)
+	s.clutter.Store(s.cfg.MaxOutput)
+}
+
+// spend takes a frame of n bytes from what may still be written.
 func (s *Session) spend(n int64) bool { return n <= s.cfg.MaxOutput && s.budget.Add(-n) >= 0 }
 
 func (s *Session) tooMuch() {
