@@ -102,8 +102,10 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 	for {
 		select {
 		case <-ctx.Done():
-			return
 		case <-ticker.C:
+		}
+		if ctx.Err() != nil {
+			return
 		}
 		src, err := l.read()
 		switch {
@@ -111,7 +113,7 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 			settled := string(src.Text) == seen
 			failed, seen = 0, string(src.Text)
 			if settled && l.differs(seen) {
-				report(l.Reload())
+				report(l.takeSeen(src))
 			}
 		case failed == 1: // a file that is being replaced is away for a moment only
 			report(l.Reload())
@@ -120,6 +122,13 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 			failed++
 		}
 	}
+}
+
+// takeSeen takes what has been read: read once more it could be half of a text.
+func (l *Live) takeSeen(src Sources) (Change, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.take(src)
 }
 
 func (l *Live) differs(text string) bool {

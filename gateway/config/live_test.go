@@ -214,3 +214,24 @@ func TestWatchNoticesTheFile(t *testing.T) {
 	}
 	assert.Empty(t, reports, "every change is told once")
 }
+
+// What is taken is what was seen twice, whatever an editor writes meanwhile.
+func TestWatchTakesNoTextThatItHasSeenOnce(t *testing.T) {
+	reads := 0
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	live, err := config.NewLive(func() (config.Sources, error) {
+		texts := []string{"", "log:\n  level: debug\n", "log:\n  level: debug\n", "log: [\n"}
+		text := texts[min(reads, len(texts)-1)]
+		reads++
+		return config.Sources{Name: "f", Text: []byte(text)}, nil
+	})
+	require.NoError(t, err)
+	live.Watch(ctx, time.Millisecond, func(change config.Change, err error) {
+		assert.NoError(t, err)
+		assert.Equal(t, []string{"log.level"}, change.Applied)
+		cancel()
+	})
+	assert.Equal(t, "debug", live.Now().Log.Level)
+	assert.Equal(t, 3, reads)
+}
