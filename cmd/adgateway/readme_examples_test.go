@@ -79,6 +79,10 @@ func TestReadmeExamplesRun(t *testing.T) {
 		args = append(args, "--set", "auth.store="+store)
 	}
 	s := startSandbox(t, args...)
+	_, ready := s.get("/readyz", "Bearer "+token)
+	for _, check := range regexp.MustCompile(`"name":"(\w+)"`).FindAllStringSubmatch(ready, -1) {
+		assert.Regexp(t, "(?m)^\\| [`a-zA-Z, ]*`"+check[1]+"`", readme(t), "the check %s in the table of checks", check[1])
+	}
 	for _, e := range all {
 		if e.name == "variables" || e.name == first {
 			continue
