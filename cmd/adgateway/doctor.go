@@ -101,6 +101,9 @@ func (f *doctorFlags) examine(ctx context.Context, d *examination, stdout io.Wri
 		told = nil
 	}
 	report := doctor.Examine(ctx, d.probes(), told)
+	if ctx.Err() != nil {
+		return 2, errors.New("the examination was stopped before its end")
+	}
 	if f.json {
 		return report.ExitCode(), printJSON(stdout, report)
 	}

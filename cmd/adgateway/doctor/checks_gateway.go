@@ -118,7 +118,7 @@ func probePort(ctx context.Context, x *exam) verdict {
 	case err == nil:
 	case errors.Is(err, ErrPortTaken):
 		holder := x.PortHolder(ctx, address)
-		if x.service.Running || strings.Contains(holder, "(adgateway") {
+		if strings.Contains(holder, "(adgateway") || holder == "" && x.service.Running {
 			v.found = address + " is held by the gateway itself, which runs"
 			return v
 		}

@@ -96,7 +96,7 @@ func powerShellChecks() []Check {
 		},
 		{
 			Name: "data-channel", About: "sessions start, and what is sent to them arrives whole",
-			How: "starts a session for each lane and proves its data line as the gateway does", Needs: []string{"powershell"}, Limit: sessionWait,
+			How: "starts a session for each lane and proves its data line as the gateway does", Needs: []string{"powershell", "language-mode"}, Limit: sessionWait,
 			Faults: []Fault{
 				{"no-session", Failure, "A session for {lane} does not start: {error}", "Put right what it names. If it names the data line, set powershell.path to PowerShell 7 (pwsh.exe)."},
 				{"slow", Warning, "A session for {lane} took {took} to start; pool.startTimeout is {limit}.",

@@ -162,8 +162,7 @@ var broken = []struct {
 	{"PowerShell 6", func(c *computer) { c.survey.Version = "6.2.1" }, "powershell/unsupported", "7.2", 1},
 	{"AppLocker", func(c *computer) {
 		c.survey.LanguageMode = "ConstrainedLanguage"
-		c.session[ps.Directory], c.session[ps.DNS] = errors.New("language mode"), errors.New("language mode")
-	}, "language-mode/constrained data-channel/no-session data-channel/no-session", "AppLocker or App Control", 2},
+	}, "language-mode/constrained", "AppLocker or App Control", 2},
 	{"no language", func(c *computer) { c.survey.LanguageMode = "NoLanguage" }, "language-mode/restricted", "__PSLockdownPolicy", 2},
 	{"policy Restricted", func(c *computer) { c.policy = "Restricted" }, "execution-policy/restricted", "Turn on Script Execution", 2},
 	{"policy AllSigned", func(c *computer) { c.policy = "AllSigned" }, "execution-policy/signed", "signed", 1},
@@ -211,8 +210,11 @@ var broken = []struct {
 		c.probes.Certificate = func(*config.Settings) (doctor.Certificate, error) { return doctor.Certificate{}, errors.ErrUnsupported }
 	}, "certificate/none", "tls.storeThumbprint", 1},
 	{"port taken", func(c *computer) {
-		c.service.Running = false
 		c.probes.PortHolder = func(context.Context, string) string { return "process 4 (System)" }
+	}, "port/taken", "http.listen", 2},
+	{"port taken by nobody known", func(c *computer) {
+		c.service.Running = false
+		c.probes.PortHolder = func(context.Context, string) string { return "" }
 	}, "service/stopped port/taken", "adgateway service start", 2},
 	{"port reserved", func(c *computer) { c.probes.Listen = func(*config.Settings) error { return doctor.ErrPortForbidden } }, "port/reserved", "excludedportrange", 2},
 	{"unencrypted", func(c *computer) { c.probes.Listen = func(*config.Settings) error { return errors.New("without TLS") } }, "port/refused", "http.listen", 2},

@@ -17,8 +17,9 @@ foreach ($dn in $Container) {
     $creates = @()
     $writes = 0
     foreach ($object in $found) {
-        $creates = @(foreach ($class in @($object.allowedChildClassesEffective)) { [string]$class })
-        $writes = @($object.allowedAttributesEffective).Length
+        # Without any right the attributes are absent.
+        $creates = @(foreach ($class in @($object.allowedChildClassesEffective)) { if ($null -ne $class) { [string]$class } })
+        $writes = @(foreach ($attribute in @($object.allowedAttributesEffective)) { if ($null -ne $attribute) { 1 } }).Length
     }
     [ordered]@{ container = [string]$dn; exists = [bool]($found.Length -gt 0); creates = [string[]]$creates; writes = [int]$writes }
 }

@@ -35,8 +35,10 @@ type scratch struct {
 }
 
 // shared is one sandbox for all tests: each leaves it as it was.
-var shared = sync.OnceValues(func() (*scratch, error) {
-	world, err := sim.NewWorld(context.Background(), sim.Options{})
+var shared = sync.OnceValues(func() (*scratch, error) { return open("en-US") })
+
+func open(culture string) (*scratch, error) {
+	world, err := sim.NewWorld(context.Background(), sim.Options{Culture: culture})
 	if err != nil {
 		return nil, err
 	}
@@ -49,19 +51,37 @@ var shared = sync.OnceValues(func() (*scratch, error) {
 		OU: "OU=Scratch,DC=corp,DC=example", Zone: "scratch.corp.example", Engine: "sandbox",
 		Runner: pinned, Open: runner.Open, Memory: runner.Memory,
 	}}, err
-})
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if s, err := shared(); err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		if err := s.runner.Close(ctx); err != nil {
+		if err := s.close(); err != nil {
 			fmt.Fprintln(os.Stderr, "the sessions were not closed:", err)
 			code = 1
 		}
-		cancel()
 	}
 	os.Exit(code)
+}
+
+func (s *scratch) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return s.runner.Close(ctx)
+}
+
+// What is compared is the same in every language of Windows.
+func TestWhatIsFoundHasNoLanguage(t *testing.T) {
+	s, err := open("de-DE")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.close()) }()
+	report := run(t, t.Context(), s.options)
+	var text strings.Builder
+	require.NoError(t, report.Text(&text))
+	assert.Zero(t, report.ExitCode(), "%s", &text)
+	encoded, err := json.Marshal(report)
+	require.NoError(t, err)
+	assert.True(t, strings.Contains(string(encoded), "Zugriff verweigert"), "the messages are German")
 }
 
 func newScratch(t *testing.T) *scratch {
