@@ -129,6 +129,18 @@ func TestReadmeGrantsEveryAttributeThatIsWritten(t *testing.T) {
 	}
 }
 
+// Each right is written as dsacls takes it: ACCOUNT:BITS[;object or property[;inherited by]].
+func TestReadmeGrantsAreWrittenAsDsaclsTakesThem(t *testing.T) {
+	calls := regexp.MustCompile(`(?m)\bdsacls (\S+|'[^']+') (?:/I:(\w) )?/G (.*?)(?: }| +#.*)?$`).FindAllStringSubmatch(readme(t), -1)
+	require.Greater(t, len(calls), 12)
+	for _, call := range calls {
+		assert.Contains(t, []string{"", "T", "S"}, call[2], call[0])
+		for _, grant := range strings.Split(strings.Trim(call[3], `"`), `" "`) {
+			assert.Regexp(t, `^\$\{who\}:(GR|GW|CC|DC|RP|WP|CA|SD|DT|RC|WD)+(;[a-zA-Z $]*(;(user|group|computer|organizationalUnit))?)?$`, grant, call[0])
+		}
+	}
+}
+
 var quoted = regexp.MustCompile(`'[^']+'`)
 
 // Every heading is in the list of contents, and every link inside the page leads
