@@ -60,16 +60,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = buildVersion()
+	root.SetVersionTemplate("adgateway {{.Version}}\n")
 	root.SetFlagErrorFunc(knownFlag)
 	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), auditCommand(), doctorCommand(), versionCommand(), engineCommand())
-	if err := root.ExecuteContext(ctx); err != nil {
+	sayUsage(root)
+	if called, err := root.ExecuteContextC(ctx); err != nil {
 		var ended exitCode
 		if errors.As(err, &ended) {
 			return int(ended)
 		}
 		fmt.Fprintf(stderr, "adgateway: %v\n", err)
 		if !started {
-			fmt.Fprintln(stderr, "See 'adgateway --help'.")
+			fmt.Fprintf(stderr, "See '%s --help'.\n", called.CommandPath())
 			return 2
 		}
 		return 1
@@ -120,8 +123,40 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], "", names))
 }
 
-// knownFlag adds the nearest flag to the refusal of an unknown one.
+// sayUsage makes every command below c say how it is written when it is given
+// other arguments than it takes.
+func sayUsage(c *cobra.Command) {
+	for _, command := range c.Commands() {
+		sayUsage(command)
+	}
+	check := c.Args
+	if check == nil || c.HasSubCommands() {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if check(c, args) == nil {
+			return nil
+		}
+		problem := "an argument is missing"
+		if len(args) > 0 {
+			problem = fmt.Sprintf("there is no place for %q", args[len(args)-1])
+		}
+		return fmt.Errorf("%s; write: %s", problem, c.UseLine())
+	}
+}
+
+// kinds are the flags' types in words.
+var kinds = map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a time such as 30s or 5m"}
+
+// knownFlag adds the nearest flag to the refusal of an unknown one, and says
+// what a flag takes that was given something else.
 func knownFlag(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if kind, ok := kinds[invalid.GetFlag().Value.Type()]; ok {
+			return fmt.Errorf("--%s: %q is not allowed here: it takes %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		}
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,14 @@ var commonSpellings = []spelling{
 	{"log-level", "log.level", "LEVEL", "debug, info, warn or error"},
 }
 
+// spelled is the value of such a flag, which its setting checks; the help shows
+// its kind.
+type spelled struct{ text, kind string }
+
+func (s *spelled) String() string        { return s.text }
+func (s *spelled) Set(text string) error { s.text = text; return nil }
+func (s *spelled) Type() string          { return s.kind }
+
 // settingFlags are the flags of a command that reads settings.
 type settingFlags struct {
 	file      string
@@ -68,9 +77,8 @@ func (f *settingFlags) addTo(c *cobra.Command, spellings ...spelling) {
 	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE`")
 	flags.StringArrayVar(&f.set, "set", nil, "set one setting as `KEY=VALUE` (repeatable)")
 	for _, s := range spellings {
-		flags.String(s.flag, "", fmt.Sprintf("%s `%s` (setting %s)", s.doc, s.placeholder, s.key))
+		flags.Var(&spelled{kind: cmp.Or(s.placeholder, "bool")}, s.flag, fmt.Sprintf("%s (setting %s)", s.doc, s.key))
 		if s.placeholder == "" {
-			flags.Lookup(s.flag).Usage = fmt.Sprintf("%s (setting %s)", s.doc, s.key)
 			flags.Lookup(s.flag).NoOptDefVal = "true"
 		}
 	}
@@ -86,15 +94,15 @@ func (f *settingFlags) path() string {
 
 // source reads the file each time it is called. A file that was there must stay.
 func (f *settingFlags) source() func() (config.Sources, error) {
-	var flags []string
+	var given []config.Spelling
 	for _, s := range f.spellings {
 		if flag := f.command.Flags().Lookup(s.flag); flag.Changed {
-			flags = append(flags, s.key+"="+flag.Value.String())
+			given = append(given, config.Spelling{Flag: "--" + s.flag, Key: s.key, Value: flag.Value.String()})
 		}
 	}
 	needed := f.file != ""
 	return func() (config.Sources, error) {
-		src := config.Sources{Name: f.path(), Environment: os.Environ(), Flags: append(flags, f.set...), Amend: f.amend}
+		src := config.Sources{Name: f.path(), Environment: os.Environ(), Spelled: given, Flags: f.set, Amend: f.amend}
 		if src.Name == "" {
 			return src, nil
 		}
@@ -102,8 +110,10 @@ func (f *settingFlags) source() func() (config.Sources, error) {
 		switch {
 		case err == nil:
 			needed, src.Text = true, text
-		case needed || !errors.Is(err, fs.ErrNotExist):
-			return src, err
+		case needed && errors.Is(err, fs.ErrNotExist):
+			return src, fmt.Errorf("the settings file %s is not there; 'adgateway config init --config %s' writes one", src.Name, src.Name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return src, fmt.Errorf("the settings file cannot be read: %w", err)
 		}
 		return src, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,13 +17,17 @@ import (
 
 // Sources are where settings come from. What stands later wins.
 type Sources struct {
-	Name        string   // of the file, for messages
-	Text        []byte   // of the file; empty is allowed
-	Environment []string // NAME=VALUE; names without the prefix ADGATEWAY_ are skipped
-	Flags       []string // key=value
+	Name        string     // of the file, for messages
+	Text        []byte     // of the file; empty is allowed
+	Environment []string   // NAME=VALUE; names without the prefix ADGATEWAY_ are skipped
+	Spelled     []Spelling // flags of their own
+	Flags       []string   // key=value
 	// Amend adds what flags say that key=value cannot; nil: nothing.
 	Amend func(*Settings) error
 }
+
+// Spelling is a setting that has a flag of its own.
+type Spelling struct{ Flag, Key, Value string }
 
 // Origin says which source gave a setting.
 type Origin string
@@ -53,6 +58,9 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	}
 	r.file(src.Text)
 	r.environment(src.Environment)
+	for _, s := range src.Spelled {
+		r.setText(r.rows[s.Key], s.Value, FromFlag, fmt.Sprintf("%s (%s)", s.Flag, s.Key))
+	}
 	for _, flag := range src.Flags {
 		r.flag(flag)
 	}
@@ -85,7 +93,7 @@ func (r *reader) file(text []byte) {
 		return
 	}
 	if err != nil {
-		r.faults = append(r.faults, fmt.Errorf("%s: %w", r.name, err)) // names the line itself
+		r.faults = append(r.faults, unreadable(r.name, err))
 		return
 	}
 	if !errors.Is(decoder.Decode(&second), io.EOF) {
@@ -95,6 +103,17 @@ func (r *reader) file(text []byte) {
 		r.mapping("", document.Content[0])
 	}
 }
+
+// unreadable places what the parser says, which names the line in its own way.
+func unreadable(name string, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if match := placedText.FindStringSubmatch(text); match != nil {
+		name, text = name+":"+match[1], match[2]
+	}
+	return fmt.Errorf("%s: this is not YAML: %s. Write 'key: value' lines, indented by spaces, not tabs", name, text)
+}
+
+var placedText = regexp.MustCompile(`^line (\d+): (.*)$`)
 
 // mapping reads all keys below a prefix; every key must be a row or lead to one.
 func (r *reader) mapping(prefix string, node *yaml.Node) {
@@ -169,7 +188,7 @@ func (r *reader) flag(text string) {
 	row, known := r.rows[key]
 	switch {
 	case !ok:
-		r.faults = append(r.faults, fmt.Errorf("--set %s: write key=value", text))
+		r.faults = append(r.faults, fmt.Errorf("--set %s: write KEY=VALUE, such as http.listen=127.0.0.1:8080", text))
 	case !known:
 		r.faults = append(r.faults, fmt.Errorf("--set %s: unknown setting%s", key, r.meant(key)))
 	default:

@@ -47,9 +47,12 @@ const mask = "********"
 
 // setText reads a value as it would stand in the file.
 func (r Row) setText(s *Settings, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return r.value.set(s, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"})
+	}
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
-		return errors.New("is not a YAML value; allowed: " + r.Allowed())
+		return errors.New("this is not a YAML value; it takes " + r.Allowed()) // the text can hold a secret
 	}
 	return r.value.set(s, document.Content[0])
 }
