@@ -3,18 +3,12 @@ package test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +33,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"software.sslmate.com/src/go-pkcs12"
 )
 
 // guarded is a system with a secret in every place that takes one, and with
@@ -74,7 +67,9 @@ func newGuarded(t *testing.T, folder string) (*guarded, *processes) {
 	t.Setenv("ADGATEWAY_SECRET", canary.Plain("environment"))
 	g.write("audit.key", []byte(canary.Secret("audit")))
 	g.write("pfx.password", []byte(canary.Plain("pfx")))
-	g.write("server.pfx", pfx(t, canary.Plain("pfx")))
+	pfx, err := canary.PFX(canary.Plain("pfx"))
+	require.NoError(t, err)
+	g.write("server.pfx", pfx)
 	p := &processes{faults: func() string {
 		return "echo@ECHO,noise@NOISE,die-after@AFTER,die-at-step@STEP,hang-at-step@HANG,stderr-flood@FLOOD"
 	}}
@@ -147,21 +142,6 @@ func (p panicking) Authenticate(r *http.Request, client netip.Addr) (*auth.Princ
 		return nobody, fmt.Errorf("%s", nobody.Name)
 	}
 	return principal, err
-}
-
-// pfx makes a certificate with its key, under a password.
-func pfx(t *testing.T, password string) []byte {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "gw"}, DNSNames: []string{"gw"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	certificate, err := x509.ParseCertificate(raw)
-	require.NoError(t, err)
-	text, err := pkcs12.LegacyDES.Encode(key, certificate, nil, password)
-	require.NoError(t, err)
-	return text
 }
 
 // asText writes every entry of the log as text, too.
