@@ -100,7 +100,7 @@ func (f *storeFlags) file() (auth.File, error) {
 	settings.amend = settings.places
 	live, err := settings.load()
 	if err != nil {
-		return auth.File{}, err
+		return auth.File{}, fmt.Errorf("the settings do not say where the credentials are; put them right, or name the file by --store:\n%w", err)
 	}
 	return storeFile(live.Now().Auth, settings.path()), nil
 }

@@ -263,3 +263,15 @@ func TestRightsAreChangedByName(t *testing.T) {
 	assert.Nil(t, portal.Quota)
 	assert.Nil(t, portal.Expires)
 }
+
+func TestATokenIsRevokedThoughTheSettingsAreBroken(t *testing.T) {
+	folder := t.TempDir()
+	settings, store := filepath.Join(folder, "adgateway.yaml"), filepath.Join(folder, "credentials.json")
+	command(t, "token", "create", "portal", "--store", store, "--scope", "*")
+	require.NoError(t, os.WriteFile(settings, []byte("nonsense: 1\n"), 0o600))
+	code, _, stderr := runCommand(t, "token", "revoke", "portal", "--config", settings)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "--store")
+	assert.Contains(t, stderr, "nonsense")
+	command(t, "token", "revoke", "portal", "--store", store)
+}
