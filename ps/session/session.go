@@ -351,7 +351,7 @@ func causeOf(err error) Cause {
 func (s *Session) addNoise(b []byte) {
 	s.cfg.Meter.noise.Add(int64(len(b)))
 	s.noise.add(b)
-	if s.clutter.Add(-int64(len(b))) < 0 {
+	if !s.litter(int64(len(b))) {
 		s.tooMuch()
 	}
 }
@@ -366,6 +366,9 @@ func (s *Session) allow(frames int64) {
 // spend takes a frame of n bytes from what may still be written.
 func (s *Session) spend(n int64) bool { return n <= s.cfg.MaxOutput && s.budget.Add(-n) >= 0 }
 
+// litter takes n bytes of noise from what may still be written.
+func (s *Session) litter(n int64) bool { return s.clutter.Add(-n) >= 0 }
+
 func (s *Session) tooMuch() {
 	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
 }
@@ -379,7 +382,7 @@ func (s *Session) readErr() {
 		marker := s.link.errMarker()
 		if marker == "" || !bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte(marker)) {
 			s.stderr.add(line)
-			if !s.spend(int64(len(line))) {
+			if !s.litter(int64(len(line))) {
 				s.tooMuch()
 			}
 		}
