@@ -68,6 +68,7 @@ func auditVerifyCommand() *cobra.Command {
 		Long: "Reads the audit from its first line to its last, rotated files included, and tells\n" +
 			"every line that was altered, removed, inserted, put in another place, or cut off at\n" +
 			"the end. Exit code 0: all is as it was written. 1: it is not, or cannot be read.",
+		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
 		RunE: func(c *cobra.Command, files []string) error {
 			file, key, err := f.log(files)
 			if err != nil {
@@ -122,13 +123,21 @@ func printReport(w io.Writer, r *audit.Report) {
 	if r.Keyed {
 		keyed = "with a key"
 	}
-	fmt.Fprintf(w, "%d lines in %d files, %d to %d, chained %s\n", r.Lines, len(r.Files), r.First, r.Last, keyed)
+	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", counted(r.Lines, "line"), counted(len(r.Files), "file"), r.First, r.Last, keyed)
 	fmt.Fprintf(w, "end: %d:%s\n", r.Head.Seq, r.Head.Hash)
 	if len(r.Faults) == 0 {
 		fmt.Fprintln(w, "OK: every line is as it was written")
 	} else {
-		fmt.Fprintf(w, "NOT OK: %d faults\n", len(r.Faults))
+		fmt.Fprintf(w, "NOT OK: %s\n", counted(len(r.Faults), "fault"))
 	}
+}
+
+// counted says how many things there are.
+func counted[N int | uint64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
 
 func describe(line *audit.Line) string {
@@ -157,8 +166,9 @@ func auditShowCommand() *cobra.Command {
 	var since, until string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "show [FILES]",
-		Short: "Show what was done, by whom, and to what",
+		Use:     "show [FILES]",
+		Short:   "Show what was done, by whom, and to what",
+		Example: "  adgateway audit show --since 7d --who portal --operation 'user.*' --outcome refused",
 		RunE: func(c *cobra.Command, files []string) error {
 			file, _, err := f.log(files)
 			if err != nil {
@@ -168,7 +178,7 @@ func auditShowCommand() *cobra.Command {
 			if filter.Since, err = parseMoment(since, now); err == nil {
 				filter.Until, err = parseMoment(until, now)
 			}
-			if err != nil {
+			if err = errors.Join(err, filter.Check()); err != nil {
 				return err
 			}
 			if asJSON {
@@ -179,11 +189,11 @@ func auditShowCommand() *cobra.Command {
 	}
 	f.add(c)
 	flags := c.Flags()
-	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or 24h for a day ago")
-	flags.StringVar(&until, "until", "", "before this `TIME`")
+	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
+	flags.StringVar(&until, "until", "", "before this `TIME`, written in the same way")
 	flags.StringVar(&filter.Who, "who", "", "callers whose name holds this `TEXT`")
 	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name holds this `TEXT`")
-	flags.StringVar(&filter.Outcome, "outcome", "", "done, none, partial, unknown, refused, interrupted or running")
+	flags.StringVar(&filter.Outcome, "outcome", "", "calls of this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
 	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
 	flags.BoolVar(&asJSON, "json", false, "the lines themselves, as JSON")
 	return c
@@ -194,7 +204,7 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if ago, err := time.ParseDuration(text); err == nil {
+	if ago, err := parseSpan(text); err == nil {
 		return now.Add(-ago), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
@@ -202,7 +212,7 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2006-01-02, 2006-01-02T15:04:05Z, or 24h for a day ago", text)
+	return time.Time{}, fmt.Errorf("%q is no time: write 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d", text)
 }
 
 func showJSON(w io.Writer, file string, files []string, filter audit.Filter) error {

@@ -35,7 +35,7 @@ func TestAuditStory(t *testing.T) {
 	require.Zero(t, code, stdout+stderr)
 	assert.Contains(t, stdout, "OK: every line is as it was written")
 	assert.Contains(t, stdout, "chained with a key")
-	code, stdout, _ = runCommand(t, "audit", "show", "--config", settings, "--operation", "user.*", "--since", "1h")
+	code, stdout, _ = runCommand(t, "audit", "show", "--config", settings, "--operation", "user.*", "--since", "7d")
 	require.Zero(t, code)
 	assert.Regexp(t, `token 1 +127\.0\.0\.1 +user\.update +done +200 +CN=Anna Schmidt,`, stdout)
 	assert.Regexp(t, `token 2 +127\.0\.0\.1 +user\.update +refused +403 forbidden +Username=aschmidt`, stdout)
@@ -61,6 +61,8 @@ func TestAuditStory(t *testing.T) {
 		"short key":    {[]string{"verify", "--file", file, "--key-file", settings + "x"}, "the audit's key"},
 		"bad end":      {[]string{"verify", "--file", file, "--last", "x"}, "NUMBER:HASH"},
 		"bad time":     {[]string{"show", "--file", file, "--since", "yesterday"}, `"yesterday" is no time`},
+		"bad outcome":  {[]string{"show", "--file", file, "--outcome", "failed"}, `there is no outcome "failed"; it is one of done, none, partial, unknown, refused, interrupted, running`},
+		"bad pattern":  {[]string{"show", "--file", file, "--operation", "["}, `"[" is no pattern of operations`},
 	} {
 		code, _, stderr := runCommand(t, append([]string{"audit"}, c.args...)...)
 		assert.Equal(t, 1, code, name)

@@ -1,11 +1,15 @@
 package audit
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"adgateway/ps"
 )
 
 // The outcomes that a [Record] may have besides those of [ps.Outcome].
@@ -95,6 +99,26 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 		}
 	}
 	return left(OutcomeRunning)
+}
+
+// Outcomes are all that [Record.State] may tell of a call.
+func Outcomes() []string {
+	return []string{
+		string(ps.OutcomeDone), string(ps.OutcomeNone), string(ps.OutcomePartial), string(ps.OutcomeUnknown),
+		OutcomeRefused, OutcomeInterrupted, OutcomeRunning,
+	}
+}
+
+// Check tells what in a filter no record can match because it is mistyped.
+func (f Filter) Check() error {
+	var outcome, operation error
+	if f.Outcome != "" && !slices.Contains(Outcomes(), strings.ToLower(f.Outcome)) {
+		outcome = fmt.Errorf("there is no outcome %q; it is one of %s", f.Outcome, strings.Join(Outcomes(), ", "))
+	}
+	if _, err := path.Match(f.Operation, ""); err != nil {
+		operation = fmt.Errorf("%q is no pattern of operations: write such as user.delete or user.*", f.Operation)
+	}
+	return errors.Join(outcome, operation)
 }
 
 func (f Filter) takes(r *Record) bool {
