@@ -172,5 +172,6 @@ func (s *Server) noRoute(c *gin.Context) {
 
 // noMethod answers a path that is there for other methods; the header Allow is set.
 func (s *Server) noMethod(c *gin.Context) {
-	s.writeFailure(c, fail(schema.MethodNotAllowed, "The method %s is not allowed here.", printable(c.Request.Method)))
+	s.writeFailure(c, fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
+		printable(c.Request.Method), c.Writer.Header().Get("Allow")))
 }

@@ -106,7 +106,7 @@ func (rt *routes) find(method, escaped string) *route {
 			return &route{problem: "The path holds a percent sign that does not start an escape."}
 		}
 		if decoded == "" {
-			return &route{problem: "The path has an empty segment."}
+			return &route{problem: "The path has an empty segment: a value between two slashes is missing."}
 		}
 		segments[i] = decoded
 	}

@@ -102,10 +102,10 @@ func TestPaths(t *testing.T) {
 		{"DELETE", "/api/Computers/Remove", "computers.remove"},
 		{"DELETE", "/api/Computers/pc1/Remove", "computer.remove ADComputerName=pc1"},
 
-		{"DELETE", "/api/Computers//Remove", "! The path has an empty segment."},
-		{"GET", "/api//ADUser/jdoe/Details", "! The path has an empty segment."},
-		{"GET", "/api/ADUser/jdoe/Details//", "! The path has an empty segment."},
-		{"GET", "/api/DnsReverseLookupZone/10.0.0.0//8", "! The path has an empty segment."},
+		{"DELETE", "/api/Computers//Remove", "! The path has an empty segment: a value between two slashes is missing."},
+		{"GET", "/api//ADUser/jdoe/Details", "! The path has an empty segment: a value between two slashes is missing."},
+		{"GET", "/api/ADUser/jdoe/Details//", "! The path has an empty segment: a value between two slashes is missing."},
+		{"GET", "/api/DnsReverseLookupZone/10.0.0.0//8", "! The path has an empty segment: a value between two slashes is missing."},
 		{"GET", "/api/ADUser/%zz/Details", "! The path holds a percent sign that does not start an escape."},
 
 		{"PATCH", "/api/ADUser/jdoe", "POST PUT"},
@@ -163,9 +163,9 @@ func TestUnknownRoutes(t *testing.T) {
 		{"GET", "/api/" + strings.Repeat("x", 5000), schema.NotFound, "There is no such route."},
 		{"GET", "/nothing/like/it/at/all", schema.NotFound, "There is no such route."},
 		{"GET", "//api/ADUser/jdoe/Details", schema.NotFound, ""},
-		{"DELETE", "/api/OU/All", schema.MethodNotAllowed, "The method DELETE is not allowed here."},
-		{"HEAD", "/api/OU/All", schema.MethodNotAllowed, "The method HEAD is not allowed here."},
-		{"GET", "/api/OU//All", schema.InvalidRequest, "The path has an empty segment."},
+		{"DELETE", "/api/OU/All", schema.MethodNotAllowed, "The method DELETE is not allowed here; allowed: GET."},
+		{"HEAD", "/api/OU/All", schema.MethodNotAllowed, "The method HEAD is not allowed here; allowed: GET."},
+		{"GET", "/api/OU//All", schema.InvalidRequest, "The path has an empty segment: a value between two slashes is missing."},
 	} {
 		w := call(s, c.method, c.path, "")
 		got := read(t, w)
