@@ -139,7 +139,7 @@ func findPowerShell(path, system string, look func(string) (string, error)) (str
 	case path != "":
 		found, err := look(path)
 		if err != nil {
-			return "", fmt.Errorf("powershell.path: %s cannot be run: %w", path, err)
+			return "", fmt.Errorf("powershell.path: %s cannot be run; give the path of powershell.exe or pwsh: %w", path, innermost(err))
 		}
 		return found, nil
 	case system == "windows":
@@ -152,6 +152,17 @@ func findPowerShell(path, system string, look func(string) (string, error)) (str
 			"'adgateway sandbox' serves the whole API over a simulated domain, here and now")
 	}
 	return found, nil
+}
+
+// innermost is what the system says, without the names that are around it.
+func innermost(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		if _, ok := inner.(syscall.Errno); ok || errors.Unwrap(inner) == nil {
+			return inner
+		}
+		err = inner
+	}
+	return err
 }
 
 // open opens the listener and builds the stack. It closes what it opened when it fails.
@@ -285,6 +296,8 @@ func explainListen(ctx context.Context, address string, err error) error {
 	case portForbidden(err):
 		return fmt.Errorf("%s may not be used: the port is reserved or needs more rights "+
 			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ones); %s: %w", address, elsewhere, err)
+	case errors.As(err, new(*net.OpError)):
+		return fmt.Errorf("http.listen: %s cannot be listened on: take an address of this computer, such as 127.0.0.1, or 0.0.0.0 for all of them: %w", address, err)
 	default:
 		return err
 	}

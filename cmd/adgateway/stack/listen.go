@@ -33,7 +33,7 @@ func Listen(settings *config.Settings) (net.Listener, error) {
 	_ = listener.Close() // nobody has been answered
 	return nil, fmt.Errorf("http.listen: other machines reach %s, and without TLS tokens and passwords would cross the network readably; "+
 		"set a certificate (tls.certificateFile with tls.keyFile, tls.pfxFile, tls.storeThumbprint or tls.storeSubject), "+
-		"or listen on 127.0.0.1, or set http.allowUnencrypted to true where a proxy in front encrypts", address)
+		"or listen on 127.0.0.1, or set http.allowUnencrypted to true where a proxy in front encrypts", settings.HTTP.Listen)
 }
 
 // Scheme is that of the URLs under which the settings are served.

@@ -210,11 +210,16 @@ func one(text string) []string {
 	return []string{text}
 }
 
-// logTo gives packages that know no logger a function to log with.
+// logTo gives packages that know no logger a function to log with. What tells of
+// an error is a warning.
 func logTo(log *logrus.Logger) func(string, map[string]any) {
 	return func(message string, fields map[string]any) {
 		entry := log.WithFields(fields)
 		entry.Time = time.Now()
-		entry.Info(message)
+		if fields["error"] != nil {
+			entry.Warn(message)
+		} else {
+			entry.Info(message)
+		}
 	}
 }
