@@ -75,13 +75,21 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.live && (len(f.ous) != 1 || f.zone == "") {
 		return errors.New("--live needs one --ou and a --zone: a scratch OU and a scratch zone that are empty, or not there yet")
 	}
+	var out *os.File
+	if f.out != "" { // first: the run should not be for nothing. An older report stays until there is another
+		var err error
+		if out, err = os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		defer out.Close() // what matters is closed by tryLive
+	}
 	d, err := newExamination(ctx, f, stderr)
 	if err != nil {
 		return err
 	}
-	code, err := 0, error(nil)
+	code := 0
 	if f.live {
-		code, err = f.tryLive(ctx, d, stdout, stderr)
+		code, err = f.tryLive(ctx, d, out, stdout, stderr)
 	} else {
 		code, err = f.examine(ctx, d, stdout)
 	}
@@ -111,23 +119,13 @@ func (f *doctorFlags) examine(ctx context.Context, d *examination, stdout io.Wri
 	return report.ExitCode(), errors.Join(broken, err)
 }
 
-// tryLive runs the live probes and gives the exit code.
-func (f *doctorFlags) tryLive(ctx context.Context, d *examination, stdout, stderr io.Writer) (int, error) {
-	var out *os.File
-	if f.out != "" { // opened first: the run should not be for nothing
-		file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		if err != nil {
-			return 2, fmt.Errorf("--out: %w", err)
-		}
-		out = file
-	}
+// tryLive runs the live probes, writes the report, to out as well unless that is
+// nil, and gives the exit code.
+func (f *doctorFlags) tryLive(ctx context.Context, d *examination, out *os.File, stdout, stderr io.Writer) (int, error) {
 	report, err := d.live(ctx, live.Options{OU: f.ous[0], Zone: f.zone, Progress: func(text string) {
 		fmt.Fprintf(stderr, "%s %s\n", time.Now().Format(time.TimeOnly), text)
 	}})
 	if err != nil {
-		if out != nil {
-			err = errors.Join(err, out.Close())
-		}
 		return 2, err
 	}
 	if f.json {
@@ -136,7 +134,7 @@ func (f *doctorFlags) tryLive(ctx context.Context, d *examination, stdout, stder
 		err = report.Text(stdout)
 	}
 	if out != nil {
-		err = errors.Join(err, printJSON(out, report), out.Close())
+		err = errors.Join(err, out.Truncate(0), printJSON(out, report), out.Close())
 	}
 	return report.ExitCode(), err
 }

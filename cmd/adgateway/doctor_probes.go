@@ -49,6 +49,9 @@ func newExamination(ctx context.Context, f *doctorFlags, stderr io.Writer) (*exa
 	d := &examination{flags: f, engine: "powershell", dial: (&net.Dialer{}).DialContext, end: func() error { return nil }}
 	src, settings, _, err := f.read()
 	d.faults = err
+	if err != nil && f.live { // what changes something does not run with settings that nobody meant
+		return nil, err
+	}
 	if err != nil { // the other checks look all the same
 		settings = config.Default()
 		if err := f.places(settings); err != nil {
@@ -125,9 +128,6 @@ func (d *examination) close(ctx context.Context) error {
 
 // live tries what only a real domain can answer.
 func (d *examination) live(ctx context.Context, o live.Options) (*live.Report, error) {
-	if d.faults != nil {
-		return nil, d.faults
-	}
 	runner, err := d.open()
 	if err != nil {
 		return nil, err
