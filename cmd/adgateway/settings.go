@@ -131,7 +131,10 @@ func (f *settingFlags) load() (*config.Live, error) {
 // places puts what a gateway keeps beside its settings file, where the settings
 // name no other place.
 func (f *settingFlags) places(s *config.Settings) error {
-	dir := filepath.Dir(f.path())
+	dir, err := filepath.Abs(filepath.Dir(f.path()))
+	if err != nil {
+		return err
+	}
 	for setting, name := range map[*string]string{
 		&s.Auth.Store: "credentials.json",
 		&s.Audit.File: "audit.jsonl",

@@ -275,3 +275,13 @@ func TestATokenIsRevokedThoughTheSettingsAreBroken(t *testing.T) {
 	assert.Contains(t, stderr, "nonsense")
 	command(t, "token", "revoke", "portal", "--store", store)
 }
+
+func TestTheStoreLiesBesideASettingsFileThatIsNamedFromHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("conf", 0o700))
+	file := filepath.Join("conf", settingsName)
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	code, _, stderr := runCommand(t, "token", "create", "ci", "--config", file, "--scope", "user:read")
+	require.Zero(t, code, stderr)
+	assert.FileExists(t, filepath.Join("conf", "credentials.json"))
+}

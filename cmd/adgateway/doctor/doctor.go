@@ -96,11 +96,6 @@ func failed(err error) verdict {
 	return verdict{hits: []hit{{unknown, []string{"error", oneLine(err)}}}}
 }
 
-// failed tells whether the probe itself failed.
-func (v verdict) failed() bool {
-	return slices.ContainsFunc(v.hits, func(h hit) bool { return h.fault == unknown })
-}
-
 func skipped(format string, args ...any) verdict {
 	return verdict{skip: fmt.Sprintf(format, args...)}
 }
@@ -210,7 +205,7 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	defer grace.Stop()
 	select {
 	case v := <-answers:
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && v.failed() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && len(v.hits) > 0 { // what it says is that its time was over
 			return hanging
 		}
 		if v.keep != nil {
