@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"adgateway/gateway/config"
 )
 
 // Status says what came of a check, and how grave a fault is.
@@ -139,7 +141,7 @@ func (r Report) ExitCode() int {
 // is. When ctx ends, the checks that are left are skipped.
 func Examine(ctx context.Context, probes Probes, told func(Result)) Report {
 	report := Report{Results: []Result{}, Counts: map[Status]int{}}
-	x := &exam{Probes: probes, ended: map[string]Status{}}
+	x := &exam{Probes: probes, ended: map[string]Status{}, settings: config.Default()}
 	for _, check := range Checks() {
 		result := check.run(ctx, x)
 		x.ended[check.Name] = result.Status

@@ -321,6 +321,9 @@ func TestAHangingProbeIsTold(t *testing.T) {
 		"for ever": func(c *computer) {
 			c.probes.Free = func(string) (uint64, error) { <-never; return 0, nil }
 		},
+		"at once": func(c *computer) {
+			c.probes.Settings = func() (doctor.Settings, error) { <-never; return doctor.Settings{}, nil }
+		},
 		"until its time is over": func(c *computer) {
 			c.probes.Run = func(ctx context.Context, _ ps.Request) (*ps.Result, error) { <-ctx.Done(); return nil, ctx.Err() }
 			c.settings.Servers.Controllers = []string{"dc1"}
@@ -334,7 +337,7 @@ func TestAHangingProbeIsTold(t *testing.T) {
 			found, first := problems(report)
 			require.NotEmpty(t, found)
 			for _, one := range found {
-				assert.Regexp(t, "^(disk|clock|rights|dns-rights)/hangs$", one)
+				assert.Regexp(t, "^(settings|disk|clock|rights|dns-rights)/hangs$", one)
 			}
 			assert.Contains(t, first.Text, "20ms")
 			assert.Equal(t, 2, report.ExitCode())
