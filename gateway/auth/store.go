@@ -147,8 +147,11 @@ func (s *Store) follow() {
 		return
 	}
 	fields := map[string]any{"cause": err.Error()}
-	if before.err == nil || before.err.Error() != err.Error() {
+	switch {
+	case before.err == nil:
 		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; those from before stay in force for %s", grace), fields)
+	case before.err.Error() != err.Error():
+		s.options.Log(true, "the credentials still cannot be used", fields)
 	}
 	if shut, _ := s.State(); shut && !before.shut {
 		s.state.Store(&storeState{err, before.since, true})
