@@ -126,12 +126,8 @@ func convertToSecureString(inv *invocation, out sink) (stage, error) {
 
 const ticksPerSecond = 10_000_000
 
-// unixEpochTicks are the ticks of 1970-01-01.
-const unixEpochTicks = 621_355_968_000_000_000
-
 func (s *Session) now() dotnet.DateTime {
-	t := s.engine.opts.Now()
-	return dotnet.DateTime{Ticks: unixEpochTicks + t.UnixNano()/100, Kind: dotnet.Local}
+	return dotnet.DateTimeOf(s.engine.opts.Now(), dotnet.Local)
 }
 
 func getDate(inv *invocation, out sink) error {

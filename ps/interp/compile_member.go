@@ -61,7 +61,7 @@ func (f *frame) getStatic(v any, name string) (any, error) {
 	if t == nil {
 		return nil, nil
 	}
-	value, found, err := dotnet.GetStatic(t, name)
+	value, found, err := dotnet.GetStatic(t, name, f.s.engine.opts.Now)
 	if err != nil {
 		return nil, err
 	}

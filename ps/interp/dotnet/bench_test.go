@@ -72,7 +72,7 @@ func BenchmarkOrderedDictionaryOf40(b *testing.B) {
 func BenchmarkBase64AndUTF8OfOneMiB(b *testing.B) {
 	text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("é0123456789abcdef", 1<<20/18)))
 	convert := Lookup("Convert")
-	encoding, _, err := GetStatic(TEncoding, "UTF8")
+	encoding, _, err := GetStatic(TEncoding, "UTF8", nil)
 	require.NoError(b, err)
 	b.SetBytes(1 << 20)
 	b.ReportAllocs()
@@ -101,7 +101,7 @@ func BenchmarkCompareCultureASCII(b *testing.B) {
 }
 
 func BenchmarkArraySortOrdinal(b *testing.B) {
-	by, _, err := GetStatic(Lookup("StringComparer"), "Ordinal")
+	by, _, err := GetStatic(Lookup("StringComparer"), "Ordinal", nil)
 	require.NoError(b, err)
 	keys := make([]any, 10000)
 	for i := range keys {

@@ -6,12 +6,19 @@ import (
 	"time"
 )
 
-// LocalZone is what DateTimeKind.Local means; Now is the clock of
-// [DateTime]::Now. Set them before the first evaluation.
-var (
-	LocalZone = time.Local
-	Now       = time.Now
-)
+// LocalZone is what DateTimeKind.Local means. Set it before the first evaluation.
+var LocalZone = time.Local
+
+// Clock is where [DateTime]::Now, UtcNow and Today have the time from; nil: time.Now.
+type Clock func() time.Time
+
+// now is what a static property is told by the clock it is given.
+func now(clock any) time.Time {
+	if c, ok := clock.(Clock); ok && c != nil {
+		return c()
+	}
+	return time.Now()
+}
 
 // Ticks are units of 100 ns.
 const (
@@ -180,7 +187,7 @@ func readDate(s string) (d DateTime, zoned, ok bool) {
 	}
 	for _, layout := range []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM"} {
 		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
-			today := DateTimeOf(Now(), Local)
+			today := DateTimeOf(time.Now(), Local)
 			clock := int64(t.Hour()*3600+t.Minute()*60+t.Second()) * ticksPerSecond
 			return DateTime{today.Ticks - today.Ticks%ticksPerDay + clock, Unspecified}, false, true
 		}

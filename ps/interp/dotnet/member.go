@@ -232,7 +232,8 @@ func setFailure(err error, name string) error {
 }
 
 // GetStatic reads [T]::name: a static property or field, or an enumeration's value.
-func GetStatic(t *Type, name string) (value any, found bool, err error) {
+// clock is that of the session.
+func GetStatic(t *Type, name string, clock Clock) (value any, found bool, err error) {
 	if t.Kind == KindEnum {
 		if n, ok := t.valueOf(name); ok {
 			return Enum{t, n}, true, nil
@@ -243,7 +244,7 @@ func GetStatic(t *Type, name string) (value any, found bool, err error) {
 	if s == nil || s.property == nil {
 		return nil, false, nil
 	}
-	value, err = s.property.Get(nil)
+	value, err = s.property.Get(clock)
 	return value, true, getFailure(err, s.name)
 }
 

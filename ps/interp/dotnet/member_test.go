@@ -92,7 +92,7 @@ func TestCollections(t *testing.T) {
 	assert.Equal(t, `Int32 2, Int32 1, !InvalidOperationException: Exception calling "Pop" with "0" argument(s): "Stack empty."`, run(stack, []any{"Push", int32(1)}, []any{"Push", int32(2)}, []any{"Pop"}, []any{"Pop"}, []any{"Pop"}))
 	al, _ := New(TArrayList, nil)
 	assert.Equal(t, "Int32 0, Int32 1", run(al, []any{"Add", "x"}, []any{"Add", "y"}, []any{"RemoveAt", int32(0)}))
-	fold, _, _ := GetStatic(Lookup("StringComparer"), "OrdinalIgnoreCase")
+	fold, _, _ := GetStatic(Lookup("StringComparer"), "OrdinalIgnoreCase", nil)
 	set, err := New(Lookup("System.Collections.Generic.HashSet[string]"), []any{fold})
 	require.NoError(t, err)
 	assert.Equal(t, "Boolean True, Boolean False, Boolean True", run(set, []any{"Add", "a"}, []any{"Add", "A"}, []any{"Contains", "A"}))
@@ -108,7 +108,7 @@ func TestCollections(t *testing.T) {
 	assert.Equal(t, "Boolean True, Boolean False", run(d, []any{"TryGetValue", "A", ref}, []any{"ContainsKey", "b"}))
 	assert.Equal(t, int32(7), got)
 	keys, values := arr("b", "A"), arr(int32(1), int32(2))
-	by, _, _ := GetStatic(Lookup("StringComparer"), "Ordinal")
+	by, _, _ := GetStatic(Lookup("StringComparer"), "Ordinal", nil)
 	_, err = CallStatic(TArray, "Sort", []any{keys, values, by})
 	require.NoError(t, err)
 	assert.Equal(t, "A b 2 1", ToText(keys)+" "+ToText(values))
@@ -271,7 +271,7 @@ func (l lines) ReadLine() (string, error) {
 func TestConsole(t *testing.T) {
 	var out, errOut bytes.Buffer
 	console := NewConsole(lines{bufio.NewReader(strings.NewReader("one\ntwo\n"))}, &out, &errOut)
-	in, _, err := GetStatic(console, "In")
+	in, _, err := GetStatic(console, "In", nil)
 	require.NoError(t, err)
 	for _, want := range []any{"one", "two", nil, nil} {
 		v, err := CallMethod(in, "ReadLine", nil)
@@ -282,7 +282,7 @@ func TestConsole(t *testing.T) {
 	require.NoError(t, err)
 	_, err = CallMethod(stdout, "Write", []any{&Bytes{B: []byte("xabcx")}, int32(1), int32(3)})
 	require.NoError(t, err)
-	writer, _, _ := GetStatic(console, "Error")
+	writer, _, _ := GetStatic(console, "Error", nil)
 	_, err = CallMethod(writer, "WriteLine", []any{"oops {0}", int32(1)})
 	require.NoError(t, err)
 	_, err = CallStatic(console, "WriteLine", []any{"é"})

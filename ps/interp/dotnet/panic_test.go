@@ -18,7 +18,7 @@ func samples(t testing.TB) []any {
 		return v
 	}
 	static := func(name, member string) any {
-		v, found, err := GetStatic(Lookup(name), member)
+		v, found, err := GetStatic(Lookup(name), member, nil)
 		require.NoError(t, err, name)
 		require.True(t, found, name+member)
 		return v
@@ -28,7 +28,7 @@ func samples(t testing.TB) []any {
 	match, _ := CallStatic(TRegex, "Match", []any{"a1", `\d`})
 	groups, _, _ := GetMember(match, "Groups")
 	console := NewConsole(nil, &bytes.Buffer{}, nil)
-	out, _, _ := GetStatic(console, "Out")
+	out, _, _ := GetStatic(console, "Out", nil)
 	stream, _ := CallStatic(console, "OpenStandardOutput", nil)
 	return []any{
 		nil, AutomationNull, "", "abc", "😀é\xed\xa0\x80", "12", "0x", "-", true, Char('a'), Char(0xD800), int32(-1), int32(0), int32(1), int32(5), int32(100000), int64(-1 << 63), uint8(7),
@@ -91,7 +91,7 @@ func TestNoMemberPanics(t *testing.T) {
 				try(typ.Name+s.name+" nulls", func() (any, error) { return CallStatic(typ, s.name, make([]any, len(m.params))) })
 			}
 			if s.property != nil {
-				try(typ.Name+s.name, func() (any, error) { v, _, err := GetStatic(typ, s.name); return v, err })
+				try(typ.Name+s.name, func() (any, error) { v, _, err := GetStatic(typ, s.name, nil); return v, err })
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func TestEncodings(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, v.(*Bytes).B, "%v", c.page)
 	}
-	enc, _, _ := GetStatic(TEncoding, "Unicode")
+	enc, _, _ := GetStatic(TEncoding, "Unicode", nil)
 	v, err := CallMethod(enc, "GetString", []any{&Bytes{B: []byte{0x3D, 0xD8, 0, 0xDE, 0, 0xD8, 9}}})
 	require.NoError(t, err)
 	assert.Equal(t, "😀��", v)

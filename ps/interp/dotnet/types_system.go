@@ -25,8 +25,8 @@ func declareSystem() {
 		Constant("MachineName", "SANDBOX"), Constant("UserName", "sandbox"), Constant("UserDomainName", "SANDBOX"),
 		Constant("ProcessorCount", int32(1)), Constant("Is64BitProcess", true), Constant("Is64BitOperatingSystem", true),
 		Property("ProcessId", func(any) (any, error) { return int32(os.Getpid()), nil }),
-		Property("TickCount", func(any) (any, error) { return int32(Now().UnixMilli()), nil }),
-		Property("TickCount64", func(any) (any, error) { return Now().UnixMilli(), nil }),
+		Property("TickCount", func(any) (any, error) { return int32(time.Now().UnixMilli()), nil }),
+		Property("TickCount64", func(any) (any, error) { return time.Now().UnixMilli(), nil }),
 		Property("Version", func(any) (any, error) { return Version{10, 0, 0, -1}, nil }),
 	}})
 	Register(Class{Name: "System.GC", Static: []Member{

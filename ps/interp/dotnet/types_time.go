@@ -187,10 +187,10 @@ func fileTimeOf(d DateTime, _ []any) (any, error) {
 
 var dateStatics = []Member{
 	Constant("MinValue", DateTime{}), Constant("MaxValue", DateTime{Ticks: maxDateTicks}), Constant("UnixEpoch", DateTime{unixEpochTicks, UTC}),
-	Property("Now", func(any) (any, error) { return DateTimeOf(Now(), Local), nil }),
-	Property("UtcNow", func(any) (any, error) { return DateTimeOf(Now(), UTC), nil }),
-	Property("Today", func(any) (any, error) {
-		d := DateTimeOf(Now(), Local)
+	Property("Now", func(clock any) (any, error) { return DateTimeOf(now(clock), Local), nil }),
+	Property("UtcNow", func(clock any) (any, error) { return DateTimeOf(now(clock), UTC), nil }),
+	Property("Today", func(clock any) (any, error) {
+		d := DateTimeOf(now(clock), Local)
 		return DateTime{d.Ticks - d.Ticks%ticksPerDay, Local}, nil
 	}),
 	Method("FromFileTimeUtc", "long", func(_ any, a []any) (any, error) { return fromFileTime(a[0].(int64), UTC) }),
