@@ -100,7 +100,8 @@ func (h *handler) Start(service.Service) error {
 	return nil
 }
 
-// Stop is called once, after Start.
+// Stop is called once, after Start. It returns no error: of a stop that was asked
+// for, Windows would take one for a failure and start the service again.
 func (h *handler) Stop(service.Service) error {
 	h.cancel()
 	timer := time.NewTimer(StopWait)
@@ -112,7 +113,7 @@ func (h *handler) Stop(service.Service) error {
 	}
 	if h.err != nil {
 		_ = h.events.Warning("The service has stopped: ", h.err)
-		return h.err
+		return nil
 	}
 	_ = h.events.Info("The service has stopped.")
 	return nil
