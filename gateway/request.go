@@ -185,8 +185,13 @@ func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *f
 // twice is seen.
 func (c *collector) json(content []byte) *failure {
 	notJSON := fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
-	if !utf8.Valid(content) || !json.Valid(content) {
+	if !utf8.Valid(content) {
 		return notJSON
+	}
+	// Where, but not what: the character can be one of a password.
+	var mistake *json.SyntaxError
+	if errors.As(json.Unmarshal(content, new(json.RawMessage)), &mistake) {
+		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()

@@ -123,6 +123,14 @@ func arguments(req ps.Request) string {
 	return strings.Join(shown, " ")
 }
 
+// The character itself is not shown: it can be one of a password.
+func TestBodiesThatAreNoJSONAreToldTheByte(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	got := read(t, call(s, "POST", "/api/ADUser/jdoe", `{"Password":"a"#}`, "Content-Type: "+js))
+	require.NotNil(t, got.Error)
+	assert.Equal(t, "The body is not one JSON object in UTF-8: it is no JSON from byte 16 of 17 on.", got.Error.Message)
+}
+
 func TestCompressedBodiesAreRefused(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
 	got := read(t, call(s, "POST", "/api/ADUser/jdoe", "{}", "Content-Type: application/json", "Content-Encoding: gzip"))

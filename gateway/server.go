@@ -249,7 +249,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
 		_ = server.Close() // what is left is cut off; the error says so
-		fault = errors.Join(fault, fmt.Errorf("gateway: requests were still running after %s: %w", allowed, err))
+		fault = errors.Join(fault, fmt.Errorf("gateway: requests that still ran after %s (http.shutdownTimeout) were cut off", allowed))
 	}
 	<-failed // Serve has returned
 	return fault

@@ -342,7 +342,7 @@ func TestRunCutsOffWhatDoesNotFinish(t *testing.T) {
 	require.NoError(t, err)
 	<-started
 	stop()
-	require.ErrorContains(t, <-ended, "requests were still running")
+	require.ErrorContains(t, <-ended, "http.shutdownTimeout) were cut off")
 	close(release)
 }
 

@@ -49,10 +49,10 @@ func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
 
 func (k fieldListKind) sel(list string) (*Selection, *Problem) {
 	wanted := make([]bool, len(k.names))
-	for name := range strings.SplitSeq(list, ",") {
+	for i, name := range strings.Split(list, ",") {
 		place, known := k.index[strings.ToLower(strings.Trim(name, " "))]
 		if !known {
-			return nil, invalid("must be names of fields separated by commas; known are %s", strings.Join(k.names, ", "))
+			return nil, invalid("must be names of fields separated by commas; number %d is unknown; known are %s", i+1, strings.Join(k.names, ", "))
 		}
 		wanted[place] = true
 	}
