@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"adgateway/ps"
+	"adgateway/ps/session"
 )
 
 // Prefix begins the name of everything that the probes make.
@@ -73,17 +74,17 @@ type Remnant struct {
 
 // Report is what a run has found.
 type Report struct {
-	Engine     string          `json:"engine"`
-	Began      time.Time       `json:"began"`
-	OU         string          `json:"ou"`
-	Zone       string          `json:"zone"`
-	Controller string          `json:"controller"`
-	DNSServer  string          `json:"dnsServer"`
-	Sessions   map[ps.Lane]any `json:"sessions"` // what each said of itself
-	Findings   []Finding       `json:"findings"`
-	Remains    []Remnant       `json:"remains"` // not removed
-	CutShort   string          `json:"cutShort,omitempty"`
-	Counts     map[Status]int  `json:"counts"`
+	Engine     string                    `json:"engine"`
+	Began      time.Time                 `json:"began"`
+	OU         string                    `json:"ou"`
+	Zone       string                    `json:"zone"`
+	Controller string                    `json:"controller"`
+	DNSServer  string                    `json:"dnsServer"`
+	Sessions   map[ps.Lane]session.Ready `json:"sessions"` // what each said of itself
+	Findings   []Finding                 `json:"findings"`
+	Remains    []Remnant                 `json:"remains"` // not removed
+	CutShort   string                    `json:"cutShort,omitempty"`
+	Counts     map[Status]int            `json:"counts"`
 }
 
 // count brings Counts up to date.

@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	r := &run{o: o, expected: expected, report: &Report{
 		Engine: o.Engine, Began: time.Now().UTC().Truncate(time.Second), OU: o.OU, Zone: o.Zone,
-		Sessions: map[ps.Lane]any{}, Findings: []Finding{}, Remains: []Remnant{},
+		Sessions: map[ps.Lane]session.Ready{}, Findings: []Finding{}, Remains: []Remnant{},
 	}}
 	if err := r.check(ctx); err != nil {
 		return nil, fmt.Errorf("%w; %w", err, ErrRefused)
