@@ -80,7 +80,8 @@ func tokenRotateCommand(f *storeFlags) *cobra.Command {
 		Short: "Make a new token in place of one, with the same rights, and print it",
 		Long: "Makes a new token in place of one, with the same rights and counters, and\n" +
 			"prints it, this one time. The old one ends at once, or after --grace.",
-		Args: cobra.ExactArgs(1),
+		Example: "  adgateway token rotate portal --grace 24h --expires 90d",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			overlap, err := parseSpan(grace)
@@ -105,6 +106,10 @@ func tokenRotateCommand(f *storeFlags) *cobra.Command {
 				}
 				if a = found; expires != "" {
 					a.Expires = end
+				}
+				if a.Expires != nil && !a.Expires.After(now) {
+					return fmt.Errorf("'%s' expired at %s, and so would the new token: give it an end with --expires, such as 90d",
+						a.Name, a.Expires.Format(time.RFC3339))
 				}
 				token = a.AddToken(now, now.Add(overlap))
 				return nil

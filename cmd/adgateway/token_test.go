@@ -196,6 +196,9 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 	exposed := filepath.Join(folder, "exposed.json")
 	require.NoError(t, os.WriteFile(exposed, []byte("{\"version\":1}"), 0o600))
 	require.NoError(t, os.Chmod(exposed, 0o666))
+	past := filepath.Join(folder, "past.json")
+	require.NoError(t, os.WriteFile(past, []byte(`{"version":1,"tokens":[{"id":"F5uhnEAoo8m","name":"old","created":"2020-01-01T00:00:00Z",`+
+		`"secrets":[{"sha256":"`+strings.Repeat("ab", 32)+`","created":"2020-01-01T00:00:00Z"}],"scopes":["*"],"expires":"2020-02-01T00:00:00Z"}]}`), 0o600))
 	for name, c := range map[string]struct {
 		args []string
 		says []string
@@ -211,6 +214,7 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 		"unknown":        {[]string{"token", "show", "portl", store}, []string{"did you mean 'portal'?"}},
 		"unknown rotate": {[]string{"token", "rotate", "x", store}, []string{"there is no token 'x'"}},
 		"no grace":       {[]string{"token", "rotate", "portal", "--grace", "-1d", store}, []string{"--grace", "90d, 12h or 30m"}},
+		"expired rotate": {[]string{"token", "rotate", "old", "--store", past}, []string{"'old' expired at 2020-02-01T00:00:00Z, and so would the new token: give it an end with --expires, such as 90d"}},
 		"no terminal":    {[]string{"user", "passwd", "portal", store}, []string{"--password-stdin"}},
 		"no store":       {[]string{"token", "list", "--store", filepath.Join(folder, "none.json")}, []string{"none.json", "adgateway token create"}},
 		"broken store":   {[]string{"token", "create", "a", "--store", broken, "--scope", "*"}, []string{broken + ":3:", `"nme"`}},
