@@ -68,7 +68,9 @@ func (s *Server) logAccess(c *gin.Context) {
 			"duration_ms": float64(time.Since(start).Microseconds()) / 1000,
 			"bytes":       max(c.Writer.Size(), 0),
 			"client":      auth.Client(c.Request).String(),
-			"principal":   n.principal,
+		}
+		if n.principal != "" {
+			fields["principal"] = n.principal
 		}
 		if n.op != nil {
 			fields["route"], fields["operation"], fields["records"] = n.op.Path, n.op.ID, n.records

@@ -25,7 +25,7 @@ type rightsFlags struct {
 
 func (f *rightsFlags) addTo(c *cobra.Command, expires string) {
 	flags := c.Flags()
-	flags.StringSliceVar(&f.scopes, "scope", nil, "what it may do, such as `user:read,user:write`; * is everything (repeatable)")
+	flags.StringSliceVar(&f.scopes, "scope", nil, "`SCOPE,...` it has: what it may do, such as user:read,user:write; * is everything (repeatable)")
 	flags.StringVar(&f.expires, "expires", expires, "when it ends: 90d, 12h, 2027-01-31 or never")
 	flags.StringSliceVar(&f.networks, "network", nil, "`ADDRESS` or network it may be used from (repeatable; default: any)")
 	flags.StringArrayVar(&f.ous, "ou", nil, "`DN` of an OU it is limited to, with all below (repeatable)")
@@ -160,7 +160,7 @@ func setCommand(f *storeFlags, kind string, of func(*auth.Document) []*auth.Acco
 	}
 	rights.addTo(c, "never")
 	c.Flags().Lookup("expires").DefValue = ""
-	c.Flags().StringSliceVar(&clear, "clear", nil, "limits to take away, by the names of their flags, such as `ou,rate`")
+	c.Flags().StringSliceVar(&clear, "clear", nil, "`LIMIT,...` to take away, by the names of their flags, such as ou,rate")
 	return c
 }
 

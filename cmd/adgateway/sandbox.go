@@ -29,6 +29,8 @@ func sandboxCommand() *cobra.Command {
 		Short: "Serve the whole API over a simulated domain",
 		Long: "Serves the whole API over a simulated domain and DNS server, with the same\n" +
 			"scripts as in production. Nothing outside this process is read or changed.",
+		Example: "  adgateway sandbox\n" +
+			"  adgateway sandbox --listen 127.0.0.1:9000 --token reader=user:read,group:read --users 10000",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runSandbox(c.Context(), &f, c.OutOrStdout(), c.ErrOrStderr())

@@ -45,7 +45,8 @@ func serveCommand() *cobra.Command {
 		Short: "Serve the API with the PowerShell of this computer",
 		Long: "Serves the API with the PowerShell of this computer and its modules\n" +
 			"ActiveDirectory and DnsServer. Settings are read from --config, by default\n" + f.fallback + ".",
-		Args: cobra.NoArgs,
+		Example: "  adgateway serve\n  adgateway serve --config adgateway.yaml --log-level debug",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := prepareServe(c.Context(), &f, c.ErrOrStderr(), nil)
 			if err != nil {

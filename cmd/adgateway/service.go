@@ -59,7 +59,8 @@ func serviceInstallCommand() *cobra.Command {
 			"  DOMAIN\\name$           a group managed service account, no password\n" +
 			"  DOMAIN\\user            a user; the password is asked for, or read from standard\n" +
 			"                         input with --password-stdin",
-		Args: cobra.NoArgs,
+		Example: "  adgateway service install --account 'CORP\\adgateway$'",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, kind, err := winsvc.ParseAccount(r.Account)
 			if err != nil {

@@ -28,7 +28,10 @@ func userAddCommand(f *storeFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME --scope SCOPE,...",
 		Short: "Add a user",
-		Args:  cobra.ExactArgs(1),
+		Long: "Adds a user who sends name and password (Basic). The password is asked for, or\n" +
+			"read from standard input with --password-stdin.",
+		Example: "  adgateway user add anna --scope user:read --network 10.20.0.0/16",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			allowed, wrong := rights.rights(now)

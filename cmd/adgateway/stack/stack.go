@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"adgateway/gateway"
@@ -211,9 +212,10 @@ func one(text string) []string {
 }
 
 // logTo gives packages that know no logger a function to log with. What tells of
-// an error is a warning.
+// an error is a warning; what is empty is left out.
 func logTo(log *logrus.Logger) func(string, map[string]any) {
 	return func(message string, fields map[string]any) {
+		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" })
 		entry := log.WithFields(fields)
 		entry.Time = time.Now()
 		if fields["error"] != nil {
