@@ -144,6 +144,8 @@ func serverRows() []Row {
 			number(func(s *Settings) *int { return &s.Pool.MaxRequests }, 1, 10000000)},
 		{"pool.maxAge", "4h", "A session is replaced when it is about so old.",
 			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxAge })},
+		{"pool.maxMemory", "1024", "A session is replaced after a request that leaves its process with more private memory than so many MiB.",
+			number(func(s *Settings) *int { return &s.Pool.MaxMemory }, 64, 1<<20)},
 		{"pool.startTimeout", "60s", "How long a session may take until it is ready.",
 			duration(func(s *Settings) *time.Duration { return &s.Pool.StartTimeout })},
 		{"pool.maxList", "4096", "A list is cut off when it has so many MiB (1.5 KB a user); lists are handed on as they come and fill no memory.",

@@ -90,6 +90,7 @@ type Pool struct {
 	MaxQueue          int
 	MaxRequests       int
 	MaxAge            time.Duration
+	MaxMemory         int // MiB
 	StartTimeout      time.Duration
 	MaxList           int // MiB
 }

@@ -121,7 +121,7 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 		cfg.StartTimeout, cfg.MaxList = c.StartTimeout, int64(c.MaxList)<<20
 		cfg.Log, cfg.Meter = log, s.meters[name]
 		return pool.Lane{
-			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge,
+			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge, MaxMemory: int64(c.MaxMemory) << 20,
 			Start: func(ctx context.Context) (pool.Session, error) { return started(session.Start(ctx, cfg)) },
 		}
 	}
