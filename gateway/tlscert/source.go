@@ -150,6 +150,9 @@ func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls.pfxPasswordFile %s: %w", p.passwordFile, err)
 	}
+	if block, _ := pem.Decode(parts[0]); block != nil {
+		return nil, fmt.Errorf("tls.pfxFile %s is PEM, not a PFX: set tls.certificateFile to it, and tls.keyFile to its key", p.file)
+	}
 	key, leaf, others, err := pkcs12.DecodeChain(parts[0], password)
 	switch {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword) && p.passwordFile == "":
