@@ -261,7 +261,11 @@ func (s *server) reloaded(change config.Change, err error) {
 		s.log.WithError(err).Error("the new settings cannot be put in force")
 		return
 	}
-	s.log.WithField("keys", strings.Join(change.Applied, ", ")).Info("the settings were read again; these are in force now")
+	if len(change.Applied) > 0 {
+		s.log.WithField("keys", strings.Join(change.Applied, ", ")).Info("the settings were read again; these are in force now")
+	} else {
+		s.log.Info("the settings were read again; nothing that takes effect at once has changed")
+	}
 	tuneLog(s.log, now.Log)
 	if len(change.Waiting) > 0 {
 		s.log.WithField("keys", strings.Join(change.Waiting, ", ")).Warn("these changed settings take effect at the next start: restart needed")

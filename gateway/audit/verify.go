@@ -73,7 +73,7 @@ func Verify(c Check) (*Report, error) {
 		}
 		// Lines that came while this one was read are in the head by now.
 		if now, err := readHead(c.File); err == nil && now.Seq < v.last {
-			v.note(c.File, 0, "%s behind the head record's last: the host lost power, or somebody added them", span(now.Seq+1, v.last))
+			v.note(c.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, or somebody added them", span(now.Seq+1, v.last))
 		}
 	}
 	if len(c.Key) > 0 && !v.report.Keyed && v.report.Lines > 0 {
