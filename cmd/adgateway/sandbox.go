@@ -58,11 +58,17 @@ func (f *sandboxFlags) add(settings *config.Settings) error {
 	settings.Sandbox.LDIF = append(settings.Sandbox.LDIF, f.ldif...)
 	settings.Sandbox.Zones = append(settings.Sandbox.Zones, f.zones...)
 	for _, token := range f.tokens {
-		value, scopes := splitScopes(token)
+		value, scopes, err := splitScopes("token", token)
+		if err != nil {
+			return err
+		}
 		settings.Sandbox.Tokens = append(settings.Sandbox.Tokens, config.Token{Value: value, Scopes: scopes})
 	}
 	for _, user := range f.users {
-		credential, scopes := splitScopes(user)
+		credential, scopes, err := splitScopes("user", user)
+		if err != nil {
+			return err
+		}
 		name, password, ok := strings.Cut(credential, ":")
 		if !ok {
 			return errors.New("--user takes NAME:PASSWORD[=scope,...]")
@@ -72,18 +78,28 @@ func (f *sandboxFlags) add(settings *config.Settings) error {
 	return nil
 }
 
-// splitScopes takes "VALUE=scope,scope" apart at the last '=' that scopes
-// follow, so that base64 tokens and passwords may hold '='.
-func splitScopes(text string) (value string, scopes []string) {
+// splitScopes takes "VALUE=scope,scope" apart at the last '='. A value may end
+// in '=', as base64 does; anything else behind it must be scopes, so that a
+// mistyped one gives no rights.
+func splitScopes(flag, text string) (value string, scopes []string, err error) {
 	at := strings.LastIndexByte(text, '=')
-	if at < 0 {
-		return text, nil
+	if at < 0 || at == len(text)-1 {
+		return text, nil, nil
 	}
-	names := strings.Split(text[at+1:], ",")
-	if _, err := auth.ParseScopes(names); err != nil && !strings.ContainsAny(text[at+1:], ":*") {
-		return text, nil // an ending such as '==' of base64, not scopes
+	scopes = strings.Split(text[at+1:], ",")
+	if _, err := auth.ParseScopes(scopes); err != nil { // err shows what may be a secret
+		return "", nil, fmt.Errorf("--%s: what follows the last '=' is not all scopes%s; a value that holds '=' itself needs them behind it, such as VALUE=*",
+			flag, didYouMean(scopes[len(scopes)-1], scopeNames()))
 	}
-	return text[:at], names
+	return text[:at], scopes, nil
+}
+
+func scopeNames() []string {
+	var names []string
+	for _, scope := range auth.Scopes() {
+		names = append(names, string(scope))
+	}
+	return names
 }
 
 // credentials makes the authenticator; generated is the token it had to make
