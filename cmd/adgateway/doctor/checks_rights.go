@@ -31,7 +31,7 @@ func rightsChecks() []Check {
 			How: "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
 			Faults: []Fault{
 				{"denied", Failure, "{account} may not manage DNS on {server}: {error}",
-					"Make the account a member of DnsAdmins: 'Add-ADGroupMember -Identity DnsAdmins -Members name$', then restart the gateway."},
+					"For CNAME records, delegate the zones to the account ('Accounts and rights' in the README has the commands). For reverse zones, make it a member of DnsAdmins, which is nearly a domain administrator: 'Add-ADGroupMember -Identity DnsAdmins -Members name$'. Then restart the gateway."},
 			},
 			probe: probeDNSRights,
 		},
