@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"hash/crc32"
 	"net/http"
 	"net/url"
 	"slices"
@@ -66,8 +67,7 @@ var hostile = map[string]string{
 	"invalid UTF-8":     "a\xff\xfeb",
 }
 
-// TestHostileValues gives every parameter of every operation every hostile
-// value. What its kind forbids is refused with the field's name; what its kind
+// TestHostileValues gives every parameter of every script every hostile value. What its kind forbids is refused with the field's name; what its kind
 // allows is stored and read back character for character; a look-up finds
 // nothing else. Nothing changes but what was asked for, and nothing fails inside.
 func TestHostileValues(t *testing.T) {
@@ -100,9 +100,28 @@ func (s *system) attackAll(g *guard, op *ops.Operation, p *ops.Param) {
 			g.base = s.snapshot()
 		}()
 	}
+	again := hasTwin(op, p)
 	for name, value := range hostile {
+		if again && crc32.ChecksumIEEE([]byte(op.ID+p.Name+name))%8 != 0 {
+			continue
+		}
 		s.attack(g, op, p, name, value)
 	}
+}
+
+// hasTwin tells whether an operation before this one hands the same parameter to
+// the same script: then each eighth value shows that this one does, too.
+func hasTwin(op *ops.Operation, p *ops.Param) bool {
+	for _, other := range ops.Table() {
+		if other == op {
+			return false
+		}
+		twin := other.Param(p.Name)
+		if other.Script == op.Script && other.Effect == op.Effect && twin != nil && twin.Kind == p.Kind && twin.Path == p.Path && p.Path == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // guard holds that nothing stays changed. Most requests write nothing at all,
