@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 			return false
 		}
 		twin := other.Param(p.Name)
-		if other.Script == op.Script && other.Effect == op.Effect && twin != nil && twin.Kind == p.Kind && twin.Path == p.Path && p.Path == "" {
+		if other.Script == op.Script && other.Effect == op.Effect && twin != nil && reflect.DeepEqual(twin.Kind, p.Kind) && twin.Path == p.Path && p.Path == "" {
 			return true
 		}
 	}
