@@ -197,23 +197,14 @@ var madeForm = regexp.MustCompile(`"password":("(?:[^"\\]|\\.)*")`)
 // type it is in its header Content-Type.
 func (g *guarded) send(c call, credential string) int {
 	g.t.Helper()
-	target, body := g.url+c.path, c.raw
+	query, body, contentType := c.encoded(g.t)
+	target := g.url + c.path + query
 	headers := maps.Clone(c.headers)
 	if headers == nil {
 		headers = map[string]string{}
 	}
-	switch {
-	case body != nil || len(c.params) == 0:
-	case c.method == http.MethodGet || c.method == http.MethodDelete:
-		query := url.Values{}
-		for name, value := range c.params {
-			query.Set(name, text(value))
-		}
-		target += "?" + query.Encode()
-	default:
-		encoded, err := json.Marshal(c.params)
-		require.NoError(g.t, err)
-		body, headers["Content-Type"] = bytes.NewReader(encoded), "application/json"
+	if contentType != "" {
+		headers["Content-Type"] = contentType
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

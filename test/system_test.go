@@ -180,22 +180,8 @@ func (s *system) do(c call) answer {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	target := s.url + c.path
-	body := c.raw
-	contentType := ""
-	switch {
-	case body != nil || len(c.params) == 0:
-	case c.method == http.MethodGet || c.method == http.MethodDelete:
-		query := url.Values{}
-		for name, value := range c.params {
-			query.Set(name, text(value))
-		}
-		target += "?" + query.Encode()
-	default:
-		encoded, err := json.Marshal(c.params)
-		require.NoError(s.t, err)
-		body, contentType = bytes.NewReader(encoded), "application/json"
-	}
+	query, body, contentType := c.encoded(s.t)
+	target := s.url + c.path + query
 	request, err := http.NewRequestWithContext(ctx, c.method, target, body)
 	require.NoError(s.t, err)
 	if c.token == "" {
@@ -251,4 +237,23 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+// encoded puts the parameters where clients put them: the query of reads and
+// removals, a JSON body of the others. A raw body is left as it is.
+func (c call) encoded(t require.TestingT) (query string, body io.Reader, contentType string) {
+	switch {
+	case c.raw != nil || len(c.params) == 0:
+		return "", c.raw, ""
+	case c.method == http.MethodGet || c.method == http.MethodDelete:
+		values := url.Values{}
+		for name, value := range c.params {
+			values.Set(name, text(value))
+		}
+		return "?" + values.Encode(), nil, ""
+	default:
+		encoded, err := json.Marshal(c.params)
+		require.NoError(t, err)
+		return "", bytes.NewReader(encoded), "application/json"
+	}
 }
