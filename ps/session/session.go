@@ -315,6 +315,8 @@ func (s *Session) endOfOutput() {
 }
 
 // deliver hands a frame to the run that waits for it; any other is a surprise.
+// What comes after such a one is no answer; only what tells of changes still
+// counts, because the run must be settled.
 func (s *Session) deliver(f frame) {
 	s.cfg.Meter.frames.Add(1)
 	s.cfg.Meter.bytes.Add(int64(len(f.payload)))
@@ -325,6 +327,9 @@ func (s *Session) deliver(f frame) {
 		s.foreign = true
 		s.failLocked(CauseProtocol, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
 			Cause: fmt.Errorf("%s frame with id %q", f.kind, f.id)})
+		s.mu.Unlock()
+		return
+	case s.foreign && f.kind != frameIntent && f.kind != frameStep:
 		s.mu.Unlock()
 		return
 	case f.kind.last():

@@ -155,6 +155,8 @@ var faultCases = []faultCase{
 	{script: "Wait-GatewayInsideFrame", limit: 50 * time.Millisecond, kind: ps.KindTimeout, outcome: ps.OutcomeNone},
 
 	{script: "Send-GatewayWrongId", kind: ps.KindDied, outcome: ps.OutcomeNone, message: `end frame with id "999"`},
+	{script: "Send-GatewayWrongIdFirst", kind: ps.KindDied, outcome: ps.OutcomeNone, steps: 1, message: `records frame with id "999"`},
+	{script: "Send-GatewayWrongIdFirst", write: true, kind: ps.KindDied, outcome: ps.OutcomeUnknown, steps: 1, message: `id "999"`},
 	{script: "Send-GatewayQuestion", kind: ps.KindDied, outcome: ps.OutcomeNone, message: `id "?"`},
 	{script: "Send-GatewayWrongKind", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "kind"},
 	{script: "Send-GatewayReady", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "out of place"},
@@ -201,7 +203,12 @@ func (c faultCase) run(t *testing.T, starter session.Starter) {
 	if limit == 0 {
 		limit = patience
 	}
-	result, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: c.write, Limit: limit})
+	batches := 0
+	result, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: c.write, Limit: limit,
+		Records: func(json.RawMessage) error { batches++; return nil }})
+	if strings.Contains(c.message, `id "`) {
+		assert.Zero(t, batches, "nothing after a frame of another request is handed on")
+	}
 	if c.kind == "" {
 		require.NoError(t, err)
 		require.NotNil(t, result)

@@ -98,7 +98,15 @@ var Faults = map[string]func(*Call){
 	},
 
 	// Frames that are not right.
-	"Send-GatewayWrongId":     func(c *Call) { WriteFrame(c.Stdout, "999", "end", `{"effect":"none"}`) },
+	"Send-GatewayWrongId": func(c *Call) { WriteFrame(c.Stdout, "999", "end", `{"effect":"none"}`) },
+	"Send-GatewayWrongIdFirst": func(c *Call) { // then a good answer, in the same write
+		var all strings.Builder
+		WriteFrame(&all, "999", "records", `[{"of":"another request"}]`)
+		WriteFrame(&all, c.ID, "step", `{"label":"create user","guid":"g-5","dn":"CN=v"}`)
+		WriteFrame(&all, c.ID, "records", `[{"a":1}]`)
+		WriteFrame(&all, c.ID, "end", `{"effect":"none"}`)
+		_, _ = io.WriteString(c.Stdout, all.String())
+	},
 	"Send-GatewayQuestion":    func(c *Call) { WriteFrame(c.Stdout, "?", "error", `{"step":"decode"}`) },
 	"Send-GatewayWrongKind":   func(c *Call) { c.Frame("finish", `{}`) },
 	"Send-GatewayReady":       func(c *Call) { c.Frame("ready", ReadyPayload) },
