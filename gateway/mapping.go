@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -226,6 +227,9 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.code, f.message = schema.Overloaded, "The gateway is busy. Try again later."
 	case ps.KindUnavailable:
 		f.code, f.message = schema.Unavailable, "No server that could answer can be reached. Try again later."
+		if errors.Is(e, ps.ErrClosing) {
+			f.message = "The gateway is shutting down. Try again later."
+		}
 	case ps.KindDied:
 		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {

@@ -62,6 +62,10 @@ type Options struct {
 
 	Connections Connections
 
+	// Stopping is called when the server begins to stop and lets what runs end, so
+	// that the Runner can refuse what has not begun. Nil: nothing is.
+	Stopping func()
+
 	streamAbove int // of tests, which would take long with the usual
 }
 
@@ -242,6 +246,9 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		fault = fmt.Errorf("gateway: serve: %w", err)
 		failed <- nil
 	case <-ctx.Done():
+	}
+	if s.Stopping != nil {
+		s.Stopping()
 	}
 	// Also when no new connection can be taken, what runs is let end.
 	allowed := s.now.Load().policy.Grace

@@ -272,12 +272,12 @@ func TestRunLetsRequestsFinish(t *testing.T) {
 
 func runLetsRequestsFinish(t *testing.T, fails bool) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	started, release := make(chan struct{}), make(chan struct{})
+	started, release, stopping := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s := newTestServer(t, &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		close(started)
 		<-release
 		return &okResult, req.Records(json.RawMessage("[]"))
-	}}, nil)
+	}}, func(o *Options) { o.Stopping = func() { close(stopping) } })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -313,6 +313,11 @@ func runLetsRequestsFinish(t *testing.T, fails bool) {
 		}
 		return err != nil
 	}, patience, time.Millisecond, "no new requests are taken")
+	select {
+	case <-stopping:
+	case <-time.After(patience):
+		t.Error("nobody is told while a request runs")
+	}
 	close(release)
 	assert.JSONEq(t, `{"output":"0 records found","result":[]}`, <-answered)
 	if err := <-ended; fails {

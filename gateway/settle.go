@@ -145,7 +145,7 @@ func (t *settler) run(ctx context.Context, name string, write bool, records func
 	}
 	deadline, _ := ctx.Deadline()
 	_, err := t.Runner.Run(ctx, ps.Request{
-		ID: t.req.ID, Script: name, Lane: t.op.Lane, Args: args, Write: write, Limit: max(time.Until(deadline), time.Millisecond), Records: records,
+		ID: t.req.ID, Script: name, Lane: t.op.Lane, Args: args, Write: write, Settles: true, Limit: max(time.Until(deadline), time.Millisecond), Records: records,
 	})
 	return err
 }

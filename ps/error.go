@@ -31,6 +31,10 @@ const (
 	OutcomeUnknown Outcome = "unknown" // could not be settled
 )
 
+// ErrClosing is the cause of the error of a request that a runner did not begin
+// with because the gateway is being stopped.
+var ErrClosing = errors.New("the gateway is shutting down")
+
 // Error is the only error a [Runner] returns. Callers decide by Kind, then
 // Gateway, Code, Type and Category, in this order; Message is localised by
 // Windows and only for people and logs (facts D3, D7).

@@ -27,13 +27,14 @@ const (
 
 // Request asks for one run of a script.
 type Request struct {
-	ID     string // request id of the caller, for logs; never sent to PowerShell
-	Script string // name of a [Script], "Get-GatewayUser"
-	Lane   Lane
-	Args   Args
-	Write  bool          // may change something: never run twice, not cancelled by the caller's leaving
-	List   bool          // may take long and answer much: kept from a lane's last free session
-	Limit  time.Duration // longest run once a session is there; zero: the runner's default
+	ID      string // request id of the caller, for logs; never sent to PowerShell
+	Script  string // name of a [Script], "Get-GatewayUser"
+	Lane    Lane
+	Args    Args
+	Write   bool          // may change something: never run twice, not cancelled by the caller's leaving
+	Settles bool          // finds out what another one has done, or undoes it: served while the gateway stops
+	List    bool          // may take long and answer much: kept from a lane's last free session
+	Limit   time.Duration // longest run once a session is there; zero: the runner's default
 
 	// Records gets each batch of records as it arrives, a JSON array of objects
 	// (at most 500). It is called from one goroutine, before Run returns; the

@@ -15,7 +15,7 @@ import (
 )
 
 // Told to stop, the gateway answers what runs, as far as that ends in time;
-// what does not is cut off, and no process is left.
+// what does not is cut off, what waits is refused, and no process is left.
 func TestStoppingWhileARequestRuns(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	for name, c := range map[string]struct {
@@ -28,7 +28,7 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &processes{faults: func() string { return c.fault + "@slowly" }}
-			s := p.system(t, "http.shutdownTimeout=1s")
+			s := p.system(t, "http.shutdownTimeout=1s", "pool.directorySessions=1")
 			require.Equal(t, http.StatusOK, s.get("/api/ADUser/aschmidt/Details").status)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -39,6 +39,11 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 			answered := make(chan int, 1)
 			go func() { answered <- statusOf(c.call, "http://"+listener.Addr().String()) }()
 			require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Busy > 0 }, patience, time.Millisecond)
+			refused := make(chan int, 1)
+			go func() {
+				refused <- statusOf(call{method: http.MethodGet, path: "/api/OU/All"}, "http://"+listener.Addr().String())
+			}()
+			require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Waiting > 0 }, patience, time.Millisecond)
 
 			start := time.Now()
 			stop()
@@ -49,6 +54,7 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 				require.NoError(t, err)
 			}
 			assert.Equal(t, c.status, <-answered)
+			assert.Equal(t, http.StatusServiceUnavailable, <-refused)
 			closing, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			err = s.stack.Close(closing)

@@ -13,17 +13,21 @@ import (
 )
 
 // acquire takes a session, and for a list a place among the lists before.
-func (l *lane) acquire(ctx context.Context, list bool) (*puddle.Resource[*held], error) {
+func (l *lane) acquire(ctx context.Context, req ps.Request) (*puddle.Resource[*held], error) {
 	began := time.Now()
 	defer func() { l.waits.add(time.Since(began)) }()
 	waiting, cancel := context.WithTimeoutCause(ctx, l.pool.cfg.MaxWait, errWaited)
 	defer cancel()
-	// A pool that is closing does not let anyone wait.
+	// A pool that is being drained does not let anyone wait.
+	allowed := l.pool.waiting
+	if req.Settles {
+		allowed = l.pool.starting
+	}
 	waiting, stop := context.WithCancelCause(waiting)
 	defer stop(nil)
-	defer context.AfterFunc(l.pool.starting, func() { stop(errClosing) })()
+	defer context.AfterFunc(allowed, func() { stop(ps.ErrClosing) })()
 
-	if list {
+	if req.List {
 		if err := l.lists.Acquire(waiting, 1); err != nil {
 			return nil, l.refused(ctx, waiting)
 		}
@@ -32,7 +36,7 @@ func (l *lane) acquire(ctx context.Context, list bool) (*puddle.Resource[*held],
 	if err == nil {
 		return res, nil
 	}
-	if list {
+	if req.List {
 		l.lists.Release(1)
 	}
 	if waiting.Err() != nil || errors.Is(err, puddle.ErrClosedPool) {
@@ -192,8 +196,8 @@ func (l *lane) refused(ctx, waiting context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return left(ctx)
-	case l.pool.starting.Err() != nil:
-		return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: errClosing.Error(), RetryAfter: l.pool.cfg.MaxWait}
+	case l.pool.waiting.Err() != nil:
+		return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, RetryAfter: l.pool.cfg.MaxWait, Cause: ps.ErrClosing}
 	}
 	if reason, _ := l.circuit.state(); reason != nil && l.none() {
 		return l.unavailable(reason)

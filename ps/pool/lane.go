@@ -73,7 +73,7 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 		l.inside.Add(-1)
 		return nil, false, l.overload("too many requests wait for a session")
 	}
-	res, err := l.acquire(ctx, req.List)
+	res, err := l.acquire(ctx, req)
 	if err != nil {
 		l.inside.Add(-1)
 		return nil, false, err

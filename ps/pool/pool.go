@@ -17,11 +17,11 @@ type Pool struct {
 
 	starting context.Context // ends when sessions need not be started any more
 	stop     context.CancelCauseFunc
+	waiting  context.Context // ends, before that, when nobody may wait for one any more
+	drain    context.CancelCauseFunc
 	once     sync.Once
 	closed   chan struct{} // closed when everything has ended
 }
-
-var errClosing = errors.New("the gateway is shutting down")
 
 // New makes a pool and begins to start the sessions that are kept warm.
 func New(cfg Config) (*Pool, error) {
@@ -36,6 +36,7 @@ func New(cfg Config) (*Pool, error) {
 	}
 	p := &Pool{cfg: cfg, lanes: map[ps.Lane]*lane{}, closed: make(chan struct{})}
 	p.starting, p.stop = context.WithCancelCause(context.Background())
+	p.waiting, p.drain = context.WithCancelCause(p.starting)
 	for name, lc := range cfg.Lanes {
 		l, err := newLane(p, name, lc)
 		if err != nil {
@@ -118,13 +119,18 @@ func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return result, nil
 }
 
+// Drain is called when the gateway begins to stop: requests that wait for a
+// session, and those that would have to from now on, are refused at once, for
+// they have done nothing. What runs goes on, and what settles it may still wait.
+func (p *Pool) Drain() { p.drain(ps.ErrClosing) }
+
 // Close refuses new requests and those that wait, lets running ones end and
 // ends the sessions. When ctx is done before, what runs is cut off. Close
 // returns when nothing of the pool is left; the error is ctx's when something
 // had to be cut off. It may be called more than once.
 func (p *Pool) Close(ctx context.Context) error {
 	p.once.Do(func() {
-		p.stop(errClosing)
+		p.stop(ps.ErrClosing)
 		go func() {
 			defer close(p.closed)
 			var lanes sync.WaitGroup

@@ -499,6 +499,42 @@ func TestClosingLetsWhatRunsEndAndRefusesWhatWaits(t *testing.T) {
 	})
 }
 
+func TestDrainingRefusesWhatWaitsAndLetsTheRestGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMaker(t)
+		p := open(t, m, func(c *pool.Config) { c.MaxWait = time.Minute })
+		began := time.Now()
+		var calls sync.WaitGroup
+		run := func(name string, req ps.Request, kind_ ps.Kind, after time.Duration) {
+			calls.Go(func() {
+				_, err := p.Run(t.Context(), req)
+				assert.Equal(t, kind_, kind(err), "%s: %v", name, err)
+				assert.Equal(t, after, time.Since(began), name)
+				assert.Equal(t, kind_ != "", errors.Is(err, ps.ErrClosing), name)
+			})
+			synctest.Wait()
+		}
+		list, settle := request("Get-Slow"), request("Get-Quick")
+		list.List, settle.Settles = true, true
+		run("a list that runs", list, "", 5*time.Second)
+		run("another", list, "", 5*time.Second)
+		run("a list that waits", list, ps.KindUnavailable, time.Second)
+		run("a read that runs", request("Get-Slow"), "", 5*time.Second)
+		run("a read that waits", request("Get-Quick"), ps.KindUnavailable, time.Second)
+		run("what settles another", settle, "", 5*time.Second)
+		time.Sleep(time.Second)
+		p.Drain()
+		synctest.Wait()
+		run("one that comes late", request("Get-Quick"), ps.KindUnavailable, time.Second)
+		run("what settles late", settle, "", 5*time.Second)
+		calls.Wait()
+		run("one that need not wait", request("Get-Quick"), "", 5*time.Second)
+		calls.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Zero(t, m.live.Load())
+	})
+}
+
 func TestClosingInAHurryCutsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)

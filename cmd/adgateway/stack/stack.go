@@ -147,7 +147,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth, Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
-		Ready:   s.ready,
+		Ready: s.ready, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
