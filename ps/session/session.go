@@ -48,6 +48,7 @@ type Session struct {
 	cause   *ps.Error // why it broke; nil: it was closed
 	last    int       // number of the last request
 	ready   Ready
+	begun   bool // Start has returned it
 	ended   bool // the end marker has come on stdout
 	whole   bool // stdout was read to its end
 	foreign bool // a frame on it was no answer to the request that ran
@@ -96,11 +97,24 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	go s.readOut()
 	go s.readErr()
 	go s.supervise()
-	if err := s.handshake(ctx, boot); err != nil {
+	err = s.handshake(ctx, boot)
+	if err == nil && !s.begin() {
+		<-s.gone
+		err = s.startError("ready")
+	}
+	if err != nil {
 		s.killFor(CauseStart)
 		return nil, err
 	}
 	return s, nil
+}
+
+// begin notes that the session is handed over; false: it has ended by now.
+func (s *Session) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = s.state == idle
+	return s.begun
 }
 
 func (c Config) withDefaults() Config {
@@ -334,6 +348,9 @@ func (s *Session) deliver(f frame) {
 		return
 	case f.kind.last():
 		s.current = nil
+		if r.id == bootID && f.kind == frameError { // what follows of it, its end, tells less
+			s.failLocked(CauseStart, &ps.Error{Kind: ps.KindUnavailable, Message: notReady})
+		}
 	}
 	s.mu.Unlock()
 	select {
@@ -437,7 +454,8 @@ func (s *Session) supervise() {
 	s.lastWords = s.flush("")
 }
 
-// markClosed closes broken for a session that ended in good order.
+// markClosed closes broken for a session that ended in good order, and tells
+// why another one has ended; of one that did not start, the error tells it.
 func (s *Session) markClosed() {
 	s.mu.Lock()
 	s.state = broken
@@ -446,9 +464,9 @@ func (s *Session) markClosed() {
 	default:
 		close(s.broken)
 	}
-	cause, pid := s.cause, s.ready.PID
+	cause, pid, begun := s.cause, s.ready.PID, s.begun
 	s.mu.Unlock()
-	if cause != nil {
+	if cause != nil && begun {
 		s.cfg.Log("session ended", map[string]any{"reason": cause.Error(), "pid": pid})
 	}
 }

@@ -68,6 +68,8 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := config(c.process)
+				logged := &journal{}
+				cfg.Log, cfg.Meter = logged.log, &session.Meter{}
 				if c.timeout > 0 {
 					cfg.StartTimeout = c.timeout
 				}
@@ -79,6 +81,10 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 				assert.Contains(t, err.Error(), c.message)
 				assert.NotContains(t, err.Error(), "FromBase64String", "the boot line must not be quoted")
 				assert.Less(t, len(err.Error()), 1000)
+				assert.NotContains(t, logged.text(), "session ended", "the error tells it, once")
+				if strings.Contains(err.Error(), "ImportModuleCommand") {
+					assert.Equal(t, map[session.Cause]int64{session.CauseStart: 1}, cfg.Meter.Stats().Killed)
+				}
 			})
 		})
 	}
