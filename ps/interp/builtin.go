@@ -192,16 +192,17 @@ func (f *frame) memberOrMethod(v any, name string, args []any) (any, error) {
 	if isNull(v) {
 		return nil, nil
 	}
+	member := dotnet.NewName(name)
 	if len(args) == 0 {
-		value, found, err := dotnet.GetMember(v, name)
+		value, found, err := member.Get(v)
 		if err != nil || found {
 			return value, err
 		}
 	}
-	if dotnet.HasMethod(v, name) {
-		return f.callMethod(v, name, args)
+	if member.HasMethod(v) {
+		return f.callMethod(v, member, args)
 	}
-	return f.getMember(v, name)
+	return f.getMember(v, member)
 }
 
 // comparisons are the switches of Where-Object and the operators they stand for.
@@ -239,7 +240,7 @@ func whereObject(inv *invocation, out sink) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := dotnet.ToText(inv.get("Property"))
+	name := dotnet.NewName(dotnet.ToText(inv.get("Property")))
 	st.each = func(v any) error {
 		value, err := f.getMember(v, name)
 		if err == nil {

@@ -206,14 +206,9 @@ func (c *compiler) paren(e *syntax.Paren) exprFn {
 }
 
 func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
-	type entry struct {
-		key   exprFn
-		value exprFn
-		at    *place
-	}
-	entries := make([]entry, len(e.Entries))
+	entries := make([]hashEntry, len(e.Entries))
 	for i, x := range e.Entries {
-		entries[i] = entry{c.expr(x.Key), c.value(x.Value), c.place(x.Key)}
+		entries[i] = hashEntry{constantName(x.Key), c.expr(x.Key), c.value(x.Value), c.place(x.Key)}
 	}
 	return func(f *frame) (any, error) {
 		table := dotnet.NewHashtable()
@@ -225,26 +220,48 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 		}
 		table.Grow(len(entries))
 		for i := range entries {
-			key, err := entries[i].key(f)
-			if err != nil {
+			if err := entries[i].put(f, table); err != nil {
 				return nil, err
 			}
-			v, err := entries[i].value(f)
-			if err != nil {
-				return nil, err
-			}
-			if isNull(key) {
-				return nil, fail(runtimeError("InvalidNullKey", dotnet.InvalidOperation, nil, "A null key is not allowed in a hash literal."), entries[i].at)
-			}
-			if _, text := key.(string); !text {
-				if _, twice := table.Get(key); twice {
-					return nil, fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), entries[i].at)
-				}
-			}
-			table.Set(key, plain(v))
 		}
 		return table, nil
 	}
+}
+
+// hashEntry is one pair of a hash literal.
+type hashEntry struct {
+	name  *dotnet.Name // the key, when it is a constant text
+	key   exprFn
+	value exprFn
+	at    *place
+}
+
+func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
+	if e.name != nil {
+		v, err := e.value(f)
+		if err != nil {
+			return err
+		}
+		return e.name.SetKey(table, plain(v))
+	}
+	key, err := e.key(f)
+	if err != nil {
+		return err
+	}
+	v, err := e.value(f)
+	if err != nil {
+		return err
+	}
+	if isNull(key) {
+		return fail(runtimeError("InvalidNullKey", dotnet.InvalidOperation, nil, "A null key is not allowed in a hash literal."), e.at)
+	}
+	if _, text := key.(string); !text {
+		if _, twice := table.Get(key); twice {
+			return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
+		}
+	}
+	table.Set(key, plain(v))
+	return nil
 }
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {

@@ -5,47 +5,49 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// memberName compiles the name after a dot: constant, or computed.
-func (c *compiler) memberName(e syntax.Expr) (name string, run exprFn) {
-	if s, ok := e.(*syntax.String); ok {
-		return s.Value, nil
-	}
-	return "", c.expr(e)
+// memberName is the name after a dot: a constant, or computed.
+type memberName struct {
+	fixed *dotnet.Name
+	run   exprFn
 }
 
-func evalName(f *frame, name string, run exprFn) (string, error) {
-	if run == nil {
-		return name, nil
+func (c *compiler) memberName(e syntax.Expr) memberName {
+	if name := constantName(e); name != nil {
+		return memberName{fixed: name}
 	}
-	v, err := run(f)
+	return memberName{run: c.expr(e)}
+}
+
+// constantName is the text of a string without variables, else nil.
+func constantName(e syntax.Expr) *dotnet.Name {
+	if s, ok := e.(*syntax.String); ok {
+		return dotnet.NewName(s.Value)
+	}
+	return nil
+}
+
+func (m *memberName) eval(f *frame) (*dotnet.Name, error) {
+	if m.fixed != nil {
+		return m.fixed, nil
+	}
+	v, err := m.run(f)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return dotnet.ToText(v), nil
+	return dotnet.NewName(dotnet.ToText(v)), nil
 }
 
 func (c *compiler) member(e *syntax.Member) exprFn {
-	name, dynamic := c.memberName(e.Name)
-	target := c.expr(e.Target)
 	if e.Static {
-		return func(f *frame) (any, error) {
-			v, err := target(f)
-			if err != nil {
-				return nil, err
-			}
-			name, err := evalName(f, name, dynamic)
-			if err != nil {
-				return nil, err
-			}
-			return f.getStatic(v, name)
-		}
+		return c.staticMember(e)
 	}
+	member, target := c.memberName(e.Name), c.expr(e.Target)
 	return func(f *frame) (any, error) {
 		v, err := target(f)
 		if err != nil {
 			return nil, err
 		}
-		name, err := evalName(f, name, dynamic)
+		name, err := member.eval(f)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +55,30 @@ func (c *compiler) member(e *syntax.Member) exprFn {
 	}
 }
 
-func (f *frame) getStatic(v any, name string) (any, error) {
+// staticMember compiles [T]::name; a name of an enumeration is a constant.
+func (c *compiler) staticMember(e *syntax.Member) exprFn {
+	member, target := c.memberName(e.Name), c.expr(e.Target)
+	if x, ok := e.Target.(*syntax.TypeExpr); ok && member.fixed != nil {
+		if t := staticType(typeText(x.Type)); t != nil && t.Kind == dotnet.KindEnum {
+			if v, found, err := member.fixed.GetStatic(t, nil); found && err == nil {
+				return constant(v)
+			}
+		}
+	}
+	return func(f *frame) (any, error) {
+		v, err := target(f)
+		if err != nil {
+			return nil, err
+		}
+		name, err := member.eval(f)
+		if err != nil {
+			return nil, err
+		}
+		return f.getStatic(v, name)
+	}
+}
+
+func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
 	t, ok := v.(*dotnet.Type)
 	if !ok {
 		t = dotnet.TypeOf(v)
@@ -61,7 +86,7 @@ func (f *frame) getStatic(v any, name string) (any, error) {
 	if t == nil {
 		return nil, nil
 	}
-	value, found, err := dotnet.GetStatic(t, name, f.s.engine.opts.Now)
+	value, found, err := name.GetStatic(t, f.s.engine.opts.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -71,29 +96,29 @@ func (f *frame) getStatic(v any, name string) (any, error) {
 	return value, nil
 }
 
-func propertyNotFound(name string) *dotnet.ErrorRecord {
-	text := "The property '" + name + "' cannot be found on this object. Verify that the property exists."
+func propertyNotFound(name *dotnet.Name) *dotnet.ErrorRecord {
+	text := "The property '" + name.String() + "' cannot be found on this object. Verify that the property exists."
 	return dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.PropertyNotFoundException"), text),
 		"PropertyNotFoundStrict", dotnet.NotSpecified, nil)
 }
 
 // getMember is $v.name: a member, or of a collection the members of its items.
-func (f *frame) getMember(v any, name string) (any, error) {
+func (f *frame) getMember(v any, name *dotnet.Name) (any, error) {
 	if isNull(v) {
-		if f.scope.strictMode() >= 2 && !isCount(name) {
+		if f.scope.strictMode() >= 2 && !name.IsCount() {
 			return nil, propertyNotFound(name)
 		}
-		if isCount(name) {
+		if name.IsCount() {
 			return int32(0), nil
 		}
 		return nil, nil
 	}
-	value, found, err := dotnet.GetMember(v, name)
+	value, found, err := name.Get(v)
 	if err != nil || found {
 		return value, err
 	}
 	if items, ok := dotnet.Enumerate(v); ok {
-		values, found, err := dotnet.EnumMember(items, name)
+		values, found, err := name.Enum(items)
 		if err != nil {
 			return nil, err
 		}
@@ -107,20 +132,11 @@ func (f *frame) getMember(v any, name string) (any, error) {
 	return nil, nil
 }
 
-func isCount(name string) bool {
-	switch lower(name) {
-	case "count", "length":
-		return true
-	}
-	return false
-}
-
 func (c *compiler) invoke(e *syntax.Invoke) exprFn {
-	name, dynamic := c.memberName(e.Name)
-	args := c.exprs(e.Args)
 	if e.Static {
-		return c.invokeStatic(e, name, dynamic, args)
+		return c.invokeStatic(e)
 	}
+	member, args := c.memberName(e.Name), c.exprs(e.Args)
 	target := c.expr(e.Target)
 	at := c.place(e)
 	return func(f *frame) (any, error) {
@@ -128,7 +144,7 @@ func (c *compiler) invoke(e *syntax.Invoke) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		name, err := evalName(f, name, dynamic)
+		name, err := member.eval(f)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +183,7 @@ func evalArgs(f *frame, args []exprFn) ([]any, error) {
 
 // callMethod is $v.name(args): a method, of a collection the methods of its
 // items, or the ForEach and Where every collection has.
-func (f *frame) callMethod(v any, name string, args []any) (any, error) {
+func (f *frame) callMethod(v any, name *dotnet.Name, args []any) (any, error) {
 	if isNull(v) {
 		return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
 	}
@@ -178,12 +194,12 @@ func (f *frame) callMethod(v any, name string, args []any) (any, error) {
 	return result, err
 }
 
-func (f *frame) dispatch(v any, name string, args []any) (any, error) {
+func (f *frame) dispatch(v any, name *dotnet.Name, args []any) (any, error) {
 	if o, ok := v.(*dotnet.Instance); ok && o.Type == dotnet.TRegex && len(args) > 0 {
 		if err := f.guardRegex(args[0]); err != nil {
 			return nil, err
 		}
-		if len(args) >= 2 && lower(name) == "replace" {
+		if len(args) >= 2 && name.Is("replace") {
 			with, err := f.guardText(args[0], args[1])
 			if err != nil {
 				return nil, err
@@ -192,42 +208,44 @@ func (f *frame) dispatch(v any, name string, args []any) (any, error) {
 		}
 	}
 	if block, ok := v.(*ScriptBlock); ok {
-		return block.Invoke(name, args)
+		return block.Invoke(name.String(), args)
 	}
-	if !dotnet.HasMethod(v, name) {
-		switch lower(name) {
-		case "foreach":
-			return f.forEachMethod(v, args)
-		case "where":
-			return f.whereMethod(v, args)
-		}
-		if items, ok := dotnet.Enumerate(v); ok && len(items) > 0 && anyHasMethod(items, name) {
-			out := collector{f: f}
-			for _, item := range items {
-				result, err := f.callMethod(item, name, args)
-				if err != nil {
-					return nil, err
-				}
-				if result != dotnet.AutomationNull {
-					out.items = append(out.items, result)
-				}
+	if result, found, err := name.CallOwn(v, args); found {
+		return result, err
+	}
+	switch {
+	case name.Is("foreach"):
+		return f.forEachMethod(v, args)
+	case name.Is("where"):
+		return f.whereMethod(v, args)
+	}
+	if items, ok := dotnet.Enumerate(v); ok && len(items) > 0 && anyHasMethod(items, name) {
+		out := collector{f: f}
+		for _, item := range items {
+			result, err := f.callMethod(item, name, args)
+			if err != nil {
+				return nil, err
 			}
-			return out.value(), nil
+			if result != dotnet.AutomationNull {
+				out.items = append(out.items, result)
+			}
 		}
+		return out.value(), nil
 	}
-	return dotnet.CallMethod(v, name, args)
+	return name.Call(v, args)
 }
 
-func anyHasMethod(items []any, name string) bool {
+func anyHasMethod(items []any, name *dotnet.Name) bool {
 	for _, item := range items {
-		if !isNull(item) && dotnet.HasMethod(item, name) {
+		if !isNull(item) && name.HasMethod(item) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *compiler) invokeStatic(e *syntax.Invoke, name string, dynamic exprFn, args []exprFn) exprFn {
+func (c *compiler) invokeStatic(e *syntax.Invoke) exprFn {
+	member, args := c.memberName(e.Name), c.exprs(e.Args)
 	target := c.expr(e.Target)
 	at := c.place(e)
 	return func(f *frame) (any, error) {
@@ -235,7 +253,7 @@ func (c *compiler) invokeStatic(e *syntax.Invoke, name string, dynamic exprFn, a
 		if err != nil {
 			return nil, err
 		}
-		name, err := evalName(f, name, dynamic)
+		name, err := member.eval(f)
 		if err != nil {
 			return nil, err
 		}
@@ -260,14 +278,14 @@ func (c *compiler) invokeStatic(e *syntax.Invoke, name string, dynamic exprFn, a
 	}
 }
 
-func (f *frame) callStatic(t *dotnet.Type, name string, args []any) (any, error) {
-	if t == dotnet.TScriptBlock && lower(name) == "create" && len(args) == 1 {
+func (f *frame) callStatic(t *dotnet.Type, name *dotnet.Name, args []any) (any, error) {
+	if t == dotnet.TScriptBlock && name.Is("create") && len(args) == 1 {
 		return f.s.newScriptBlock(dotnet.ToText(args[0]))
 	}
 	old := f.s.current
 	f.s.current = f
 	defer func() { f.s.current = old }()
-	if lower(name) == "new" {
+	if name.Is("new") {
 		return dotnet.New(t, args)
 	}
 	if t == dotnet.TRegex && len(args) > 0 {
@@ -275,18 +293,28 @@ func (f *frame) callStatic(t *dotnet.Type, name string, args []any) (any, error)
 			return nil, err
 		}
 	}
-	if t == dotnet.TRegex && len(args) >= 3 && lower(name) == "replace" {
+	if t == dotnet.TRegex && len(args) >= 3 && name.Is("replace") {
 		with, err := f.guardText(args[0], args[2])
 		if err != nil {
 			return nil, err
 		}
 		args[2] = with
 	}
-	return dotnet.CallStatic(t, name, args)
+	return name.CallStatic(t, args)
 }
 
 func (c *compiler) index(e *syntax.Index) exprFn {
-	target, at := c.expr(e.Target), c.expr(e.Index)
+	target := c.expr(e.Target)
+	if name := constantName(e.Index); name != nil {
+		return func(f *frame) (any, error) {
+			v, err := target(f)
+			if err != nil {
+				return nil, err
+			}
+			return f.getKey(v, name)
+		}
+	}
+	at := c.expr(e.Index)
 	return func(f *frame) (any, error) {
 		v, err := target(f)
 		if err != nil {
@@ -313,6 +341,20 @@ func (f *frame) getIndex(v, index any) (any, error) {
 		}
 	}
 	value, found, err := dotnet.GetIndex(v, index)
+	return f.indexed(v, value, found, err)
+}
+
+// getKey is $v['name'].
+func (f *frame) getKey(v any, name *dotnet.Name) (any, error) {
+	if isNull(v) {
+		return f.getIndex(v, nil)
+	}
+	value, found, err := name.GetKey(v)
+	return f.indexed(v, value, found, err)
+}
+
+// indexed is what an index has found; beyond the bounds is an error in the strictest mode only.
+func (f *frame) indexed(v, value any, found bool, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -287,7 +287,7 @@ func validateSet(name string, err error) error {
 }
 
 func (c *compiler) assignMember(t *syntax.Member) func(f *frame, v any) error {
-	name, dynamic := c.memberName(t.Name)
+	member := c.memberName(t.Name)
 	target := c.expr(t.Target)
 	static := t.Static
 	return func(f *frame, value any) error {
@@ -295,7 +295,7 @@ func (c *compiler) assignMember(t *syntax.Member) func(f *frame, v any) error {
 		if err != nil {
 			return err
 		}
-		name, err := evalName(f, name, dynamic)
+		name, err := member.eval(f)
 		if err != nil {
 			return err
 		}
@@ -305,17 +305,17 @@ func (c *compiler) assignMember(t *syntax.Member) func(f *frame, v any) error {
 			if typ == nil {
 				return propertyNotFound(name)
 			}
-			return dotnet.SetStatic(typ, name, value)
+			return name.SetStatic(typ, value)
 		}
 		if isNull(object) {
 			return runtimeError("PropertyNotFound", dotnet.InvalidOperation, nil, "The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name)
 		}
-		return dotnet.SetMember(object, name, value)
+		return name.Set(object, value)
 	}
 }
 
 func (c *compiler) assignIndex(t *syntax.Index) func(f *frame, v any) error {
-	target, index := c.expr(t.Target), c.expr(t.Index)
+	target, index, name := c.expr(t.Target), c.expr(t.Index), constantName(t.Index)
 	return func(f *frame, value any) error {
 		object, err := target(f)
 		if err != nil {
@@ -330,6 +330,9 @@ func (c *compiler) assignIndex(t *syntax.Index) func(f *frame, v any) error {
 		}
 		if err := f.charge(32); err != nil {
 			return err
+		}
+		if name != nil {
+			return name.SetKey(object, plain(value))
 		}
 		return dotnet.SetIndex(object, plain(i), plain(value))
 	}

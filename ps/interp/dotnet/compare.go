@@ -330,7 +330,7 @@ func compareSame(l, r any) (int, bool) {
 			return x.compare(y), true
 		}
 	}
-	if m := TypeOf(l).find("CompareTo", false); m != nil && len(m.methods) > 0 {
+	if m := TypeOf(l).find(nameCompareTo); m != nil && len(m.methods) > 0 {
 		if c, err := m.methods[0].Call(l, []any{r}); err == nil {
 			if n, ok := c.(int32); ok {
 				return int(n), true

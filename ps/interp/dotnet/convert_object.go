@@ -82,7 +82,7 @@ func convertBytes(v any) (any, error) {
 func convertObject(v any, t *Type) (any, error) {
 	t.ready()
 	if s, ok := v.(string); ok {
-		if parse := t.static.byName["parse"]; parse != nil {
+		if parse := t.static.find(nameParse); parse != nil {
 			return convertByParse(s, t, parse)
 		}
 	}

@@ -20,8 +20,8 @@ func getIndex(v, index any, depth int) (value any, found bool, err error) {
 	}
 	length, at, ok := indexer(v)
 	if !ok {
-		if s := TypeOf(v).find("Item", false); s != nil && len(s.methods) > 0 {
-			r, err := s.call(v, []any{index}, "")
+		if s := TypeOf(v).find(nameItem); s != nil && len(s.methods) > 0 {
+			r, err := s.call(v, []any{index})
 			return r, err == nil && r != nil, err
 		}
 		if o, isObject := v.(Object); isObject {
@@ -112,7 +112,7 @@ func (h *Hashtable) index(key any, depth int) (any, bool, error) {
 	if h.Ordered() {
 		if i, ok := key.(int32); ok {
 			if i >= 0 && int(i) < h.Len() {
-				return h.t.values[i], true, nil
+				return h.t.entries[i].value, true, nil
 			}
 			return nil, false, nil
 		}
@@ -125,9 +125,12 @@ func (h *Hashtable) index(key any, depth int) (any, bool, error) {
 	return value, ok, nil
 }
 
+// typed tells whether keys and values have to be of a type: a generic dictionary.
+func (h *Hashtable) typed() bool { return h.Type != nil && len(h.Type.Args) == 2 }
+
 // key converts a key to the key type of a generic dictionary.
 func (h *Hashtable) key(key any) (any, error) {
-	if h.Type != nil && len(h.Type.Args) == 2 {
+	if h.typed() {
 		return Convert(key, h.Type.Args[0])
 	}
 	return key, nil
@@ -164,8 +167,8 @@ func SetIndex(v, index, value any) error {
 		x.B[i] = value.(uint8)
 		return nil
 	}
-	if s := TypeOf(v).find("set_Item", false); s != nil && len(s.methods) > 0 {
-		_, err := s.call(v, []any{index, value}, "")
+	if s := TypeOf(v).find(nameSetItem); s != nil && len(s.methods) > 0 {
+		_, err := s.call(v, []any{index, value})
 		return err
 	}
 	return RuntimeError("CannotIndex", InvalidOperation, v, "Unable to index into an object of type \"%s\".", TypeOf(v).Text())
@@ -225,7 +228,7 @@ func (h *Hashtable) setIndex(key, value any) error {
 			return outcome(argumentRange("index", "Index was out of range. Must be non-negative and less than the size of the collection."))
 		}
 		h.version++
-		h.t.values[i] = value
+		h.t.entries[i].value = value
 		return nil
 	}
 	if h.Len() >= MaxArrayLength {
@@ -235,7 +238,7 @@ func (h *Hashtable) setIndex(key, value any) error {
 	if err != nil {
 		return err
 	}
-	if h.Type != nil && len(h.Type.Args) == 2 {
+	if h.typed() {
 		if value, err = element(value, h.Type.Args[1]); err != nil {
 			return err
 		}

@@ -276,16 +276,16 @@ func (r *jsonReader) put(o *PSObject, name string, v any) {
 		return
 	}
 	hash := foldHash(name)
-	i := o.Props.t.find(name, hash, EqualFold)
+	i := o.Props.find(name, hash)
 	switch {
 	case i < 0:
 		o.Props.t.add(name, hash, v)
-	case o.Props.t.keys[i] == name:
-		o.Props.t.values[i] = v
+	case o.Props.t.entries[i].key == name:
+		o.Props.t.entries[i].value = v
 	default:
 		r.refuse("KeysWithDifferentCasingInJsonString",
 			"Cannot convert the JSON string because it contains keys with different casing. Please use the -AsHashTable switch instead. The key that was attempted to be added to the existing key '%s' was '%s'.",
-			o.Props.t.keys[i], name)
+			o.Props.t.entries[i].key, name)
 	}
 }
 

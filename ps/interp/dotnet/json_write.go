@@ -222,22 +222,24 @@ func (w *jsonWriter) close(count, depth int, c byte) {
 
 func (w *jsonWriter) table(h *Hashtable, depth int) {
 	w.out = append(w.out, '{')
-	for i, key := range h.t.keys {
-		name, ok := key.(string)
+	for i := range h.t.entries {
+		e := &h.t.entries[i]
+		name, ok := e.key.(string)
 		if !ok {
-			name = ToText(key)
+			name = ToText(e.key)
 		}
 		w.name(name, i, depth)
-		w.value(h.t.values[i], depth+1)
+		w.value(e.value, depth+1)
 	}
-	w.close(len(h.t.keys), depth, '}')
+	w.close(h.Len(), depth, '}')
 }
 
 func (w *jsonWriter) props(p *Props, depth int) {
 	w.out = append(w.out, '{')
-	for i, name := range p.t.keys {
-		w.name(name, i, depth)
-		w.value(p.t.values[i], depth+1)
+	for i := range p.t.entries {
+		e := &p.t.entries[i]
+		w.name(e.key, i, depth)
+		w.value(e.value, depth+1)
 	}
 	w.close(p.Len(), depth, '}')
 }

@@ -9,19 +9,25 @@ import (
 type Props struct{ t table[string] }
 
 // Get reads a property.
-func (p *Props) Get(name string) (any, bool) {
-	if i := p.t.find(name, foldHash(name), EqualFold); i >= 0 {
-		return p.t.values[i], true
+func (p *Props) Get(name string) (any, bool) { return p.get(name, foldHash(name)) }
+
+func (p *Props) get(name string, hash uint32) (any, bool) {
+	if i := p.find(name, hash); i >= 0 {
+		return p.t.entries[i].value, true
 	}
 	return nil, false
+}
+
+func (p *Props) find(name string, hash uint32) int {
+	return p.t.find(hash, func(known string) bool { return EqualFold(known, name) })
 }
 
 // Set writes a property, adding it at the end if it is new. The first spelling
 // of a name stays.
 func (p *Props) Set(name string, value any) {
 	hash := foldHash(name)
-	if i := p.t.find(name, hash, EqualFold); i >= 0 {
-		p.t.values[i] = value
+	if i := p.find(name, hash); i >= 0 {
+		p.t.entries[i].value = value
 		return
 	}
 	p.t.add(name, hash, value)
@@ -29,7 +35,7 @@ func (p *Props) Set(name string, value any) {
 
 // Delete removes a property and tells whether it was there.
 func (p *Props) Delete(name string) bool {
-	i := p.t.find(name, foldHash(name), EqualFold)
+	i := p.find(name, foldHash(name))
 	if i >= 0 {
 		p.t.remove(i)
 	}
@@ -37,10 +43,13 @@ func (p *Props) Delete(name string) bool {
 }
 
 // Len counts the properties.
-func (p *Props) Len() int { return len(p.t.keys) }
+func (p *Props) Len() int { return len(p.t.entries) }
 
 // At gives the i-th property.
-func (p *Props) At(i int) (name string, value any) { return p.t.keys[i], p.t.values[i] }
+func (p *Props) At(i int) (name string, value any) {
+	e := &p.t.entries[i]
+	return e.key, e.value
+}
 
 // Clone copies the map, not its values.
 func (p *Props) Clone() Props { return Props{t: p.t.clone()} }
@@ -145,21 +154,24 @@ func NewOrdered() *Hashtable {
 // Get reads a key.
 func (h *Hashtable) Get(key any) (any, bool) {
 	if i := h.find(key); i >= 0 {
-		return h.t.values[i], true
+		return h.t.entries[i].value, true
 	}
 	return nil, false
 }
 
-func (h *Hashtable) find(key any) int {
-	return h.t.find(key, h.Comparer.hash(key), h.Comparer.equal)
+func (h *Hashtable) find(key any) int { return h.findHashed(key, h.Comparer.hash(key)) }
+
+func (h *Hashtable) findHashed(key any, hash uint32) int {
+	return h.t.find(hash, func(known any) bool { return h.Comparer.equal(known, key) })
 }
 
 // Set writes a key. A key must not be nil.
-func (h *Hashtable) Set(key, value any) {
+func (h *Hashtable) Set(key, value any) { h.setHashed(key, h.Comparer.hash(key), value) }
+
+func (h *Hashtable) setHashed(key any, hash uint32, value any) {
 	h.version++
-	hash := h.Comparer.hash(key)
-	if i := h.t.find(key, hash, h.Comparer.equal); i >= 0 {
-		h.t.values[i] = value
+	if i := h.findHashed(key, hash); i >= 0 {
+		h.t.entries[i].value = value
 		return
 	}
 	h.t.add(key, hash, value)
@@ -168,7 +180,7 @@ func (h *Hashtable) Set(key, value any) {
 // Add writes a key that must be new and tells whether it was.
 func (h *Hashtable) Add(key, value any) bool {
 	hash := h.Comparer.hash(key)
-	if h.t.find(key, hash, h.Comparer.equal) >= 0 {
+	if h.findHashed(key, hash) >= 0 {
 		return false
 	}
 	h.version++
@@ -187,16 +199,31 @@ func (h *Hashtable) Delete(key any) bool {
 }
 
 // Len counts the keys.
-func (h *Hashtable) Len() int { return len(h.t.keys) }
+func (h *Hashtable) Len() int { return len(h.t.entries) }
 
 // At gives the i-th pair.
-func (h *Hashtable) At(i int) (key, value any) { return h.t.keys[i], h.t.values[i] }
+func (h *Hashtable) At(i int) (key, value any) {
+	e := &h.t.entries[i]
+	return e.key, e.value
+}
 
 // Keys are the keys in order; the slice is the caller's.
-func (h *Hashtable) Keys() []any { return append(make([]any, 0, len(h.t.keys)), h.t.keys...) }
+func (h *Hashtable) Keys() []any {
+	keys := make([]any, h.Len())
+	for i := range keys {
+		keys[i] = h.t.entries[i].key
+	}
+	return keys
+}
 
 // Values are the values in order of the keys; the slice is the caller's.
-func (h *Hashtable) Values() []any { return append(make([]any, 0, len(h.t.keys)), h.t.values...) }
+func (h *Hashtable) Values() []any {
+	values := make([]any, h.Len())
+	for i := range values {
+		values[i] = h.t.entries[i].value
+	}
+	return values
+}
 
 // Clear removes all keys.
 func (h *Hashtable) Clear() {

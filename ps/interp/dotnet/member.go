@@ -10,63 +10,9 @@ var ErrNoMethod = errors.New("no such method")
 // found is false when there is none; the evaluator then tries EnumMember over
 // Enumerate(v). A getter that fails gives an *ErrorRecord.
 func GetMember(v any, name string) (value any, found bool, err error) {
-	switch x := v.(type) {
-	case nil, Nothing:
-		if isCount(name) {
-			return int32(0), true, nil
-		}
-		return nil, false, nil
-	case *Hashtable:
-		if value, ok := x.memberKey(name); ok {
-			return value, true, nil
-		}
-	case *PSObject:
-		if value, ok := x.Props.Get(name); ok {
-			return value, true, nil
-		}
-	case *Instance:
-		if value, ok := x.Props.Get(name); ok {
-			return value, true, nil
-		}
-	case *Exception:
-		if value, ok := x.Props.Get(name); ok {
-			return value, true, nil
-		}
-	case Object:
-		if value, ok := x.Member(name); ok {
-			return value, true, nil
-		}
-	}
-	t := TypeOf(v)
-	if s := t.find(name, false); s != nil && s.property != nil {
-		value, err := s.property.Get(v)
-		return value, true, getFailure(err, s.name)
-	}
-	if EqualFold(name, "PSObject") {
-		return &objectView{v}, true, nil
-	}
-	if isCount(name) && !isCollection(v) {
-		return int32(1), true, nil
-	}
-	return nil, false, nil
+	n := MakeName(name)
+	return n.Get(v)
 }
-
-// memberKey finds a key by a member name: the key itself, or one whose text it is.
-func (h *Hashtable) memberKey(name string) (any, bool) {
-	if value, ok := h.Get(name); ok {
-		return value, true
-	}
-	if h.Comparer == CompareExact {
-		for i := range h.Len() {
-			if key, value := h.At(i); key == name {
-				return value, true
-			}
-		}
-	}
-	return nil, false
-}
-
-func isCount(name string) bool { return EqualFold(name, "Count") || EqualFold(name, "Length") }
 
 func getFailure(err error, name string) error {
 	e, ok := err.(*Exception)
@@ -81,14 +27,20 @@ func getFailure(err error, name string) error {
 // EnumMember is member enumeration: the values of name over the items that have
 // it, collections among the values unrolled. found is false when no item has it.
 func EnumMember(items []any, name string) (values []any, found bool, err error) {
-	return enumMember(items, name, 0)
+	n := MakeName(name)
+	return n.Enum(items)
+}
+
+// Enum is EnumMember.
+func (n *Name) Enum(items []any) (values []any, found bool, err error) {
+	return n.enum(items, 0)
 }
 
 // maxNesting bounds how deep collections inside collections are followed: one
 // that holds itself has no end.
 const maxNesting = 100
 
-func enumMember(items []any, name string, depth int) (values []any, found bool, err error) {
+func (n *Name) enum(items []any, depth int) (values []any, found bool, err error) {
 	if depth > maxNesting {
 		return nil, false, &LimitError{"nesting of collections", maxNesting}
 	}
@@ -97,7 +49,7 @@ func enumMember(items []any, name string, depth int) (values []any, found bool, 
 		var ok bool
 		if isCollection(item) {
 			inner, _ := Enumerate(item)
-			nested, has, err := enumMember(inner, name, depth+1)
+			nested, has, err := n.enum(inner, depth+1)
 			if err != nil {
 				return nil, false, err
 			}
@@ -106,7 +58,7 @@ func enumMember(items []any, name string, depth int) (values []any, found bool, 
 			}
 			continue
 		}
-		value, ok, err = itemMember(item, name)
+		value, ok, err = itemMember(item, n)
 		if err != nil {
 			return nil, false, err
 		}
@@ -124,31 +76,29 @@ func enumMember(items []any, name string, depth int) (values []any, found bool, 
 }
 
 // itemMember is GetMember without the Count and Length that every scalar has.
-func itemMember(item any, name string) (any, bool, error) {
-	value, ok, err := GetMember(item, name)
-	if ok && isCount(name) {
+func itemMember(item any, name *Name) (any, bool, error) {
+	value, ok, err := name.Get(item)
+	if ok && name.IsCount() {
 		t := TypeOf(item)
 		if t == nil {
 			return nil, false, nil
 		}
 		_, isTable := item.(*Hashtable)
-		if s := t.find(name, false); s == nil && !isTable && !hasNote(item, name) {
+		if s := t.find(name); s == nil && !isTable && !hasNote(item, name) {
 			return nil, false, nil
 		}
 	}
 	return value, ok, err
 }
 
-func hasNote(v any, name string) bool {
+func hasNote(v any, name *Name) bool {
 	switch x := v.(type) {
 	case *PSObject:
-		_, ok := x.Props.Get(name)
-		return ok
+		return x.Props.find(name.text, name.hash) >= 0
 	case *Instance:
-		_, ok := x.Props.Get(name)
-		return ok
+		return x.Props.find(name.text, name.hash) >= 0
 	case Object:
-		_, ok := x.Member(name)
+		_, ok := x.Member(name.text)
 		return ok
 	default:
 		return false
@@ -157,51 +107,8 @@ func hasNote(v any, name string) bool {
 
 // SetMember writes a property: of a dictionary the key.
 func SetMember(v any, name string, value any) error {
-	value = base(value)
-	switch x := v.(type) {
-	case nil, Nothing:
-		return missingProperty(name)
-	case *Hashtable:
-		if _, ok := x.Get(name); !ok && x.Type != nil {
-			if s := x.Type.find(name, false); s != nil && s.property != nil && s.property.Set != nil {
-				return s.property.Set(x, value)
-			}
-		}
-		return SetIndex(x, name, value)
-	case *PSObject:
-		if _, ok := x.Props.Get(name); ok {
-			x.Props.Set(name, value)
-			return nil
-		}
-	case *Instance:
-		if _, ok := x.Props.Get(name); ok {
-			x.Props.Set(name, value)
-			return nil
-		}
-	case *Exception:
-		if _, ok := x.Props.Get(name); ok {
-			x.Props.Set(name, value)
-			return nil
-		}
-	case Setter:
-		return setFailure(x.SetMember(name, value), name)
-	}
-	s := TypeOf(v).find(name, false)
-	if s == nil || s.property == nil {
-		return missingProperty(name)
-	}
-	if s.property.Set == nil {
-		return NewError(setException(name, RuntimeError("PropertyAssignmentException", NotSpecified, nil, "'%s' is a ReadOnly property.", s.name).Exception, false),
-			"PropertyAssignmentException", InvalidOperation, nil)
-	}
-	if t := s.property.Type; t != nil {
-		converted, err := Convert(value, t)
-		if err != nil {
-			return setFailure(err, name)
-		}
-		value = converted
-	}
-	return setFailure(s.property.Set(v, value), name)
+	n := MakeName(name)
+	return n.Set(v, value)
 }
 
 func missingProperty(name string) error {
@@ -234,66 +141,77 @@ func setFailure(err error, name string) error {
 // GetStatic reads [T]::name: a static property or field, or an enumeration's value.
 // clock is that of the session.
 func GetStatic(t *Type, name string, clock Clock) (value any, found bool, err error) {
-	if t.Kind == KindEnum {
-		if n, ok := t.valueOf(name); ok {
-			return Enum{t, n}, true, nil
-		}
-		return nil, false, nil
-	}
-	s := t.find(name, true)
-	if s == nil || s.property == nil {
-		return nil, false, nil
-	}
-	value, err = s.property.Get(clock)
-	return value, true, getFailure(err, s.name)
+	n := MakeName(name)
+	return n.GetStatic(t, clock)
 }
 
 // SetStatic writes [T]::name.
 func SetStatic(t *Type, name string, value any) error {
-	s := t.find(name, true)
-	if s == nil || s.property == nil || s.property.Set == nil {
-		return missingProperty(name)
-	}
-	return setFailure(s.property.Set(nil, base(value)), name)
+	n := MakeName(name)
+	return n.SetStatic(t, value)
 }
 
 // HasMethod tells whether the value has a method of that name.
 func HasMethod(v any, name string) bool {
-	t := TypeOf(v)
-	if t == nil {
-		return false
+	n := MakeName(name)
+	return n.HasMethod(v)
+}
+
+// HasMethod is HasMethod of the value.
+func (n *Name) HasMethod(v any) bool { return n.method(v) != nil }
+
+// method is the value's own method of the name, or nil.
+func (n *Name) method(v any) *slot {
+	if s := TypeOf(v).find(n); s != nil && len(s.methods) > 0 {
+		return s
 	}
-	s := t.find(name, false)
-	return s != nil && len(s.methods) > 0
+	return nil
 }
 
 // CallMethod is $v.name(args). A collection without such a method is called
 // item by item. Exceptions of the method come wrapped, as PowerShell has them.
+// The method may keep the arguments, not the slice.
 func CallMethod(v any, name string, args []any) (any, error) {
+	n := MakeName(name)
+	return n.Call(v, args)
+}
+
+// CallOwn is Call of a method that the value's type has; found is false when it
+// has none of the name.
+func (n *Name) CallOwn(v any, args []any) (result any, found bool, err error) {
+	s := n.method(v)
+	if s == nil {
+		return nil, false, nil
+	}
+	result, err = s.call(v, args)
+	return result, true, err
+}
+
+// Call is CallMethod.
+func (n *Name) Call(v any, args []any) (any, error) {
 	if base(v) == nil {
 		return nil, RuntimeError("InvokeMethodOnNull", InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
 	}
-	t := TypeOf(v)
-	if s := t.find(name, false); s != nil && len(s.methods) > 0 {
-		return s.call(v, args, "MethodNotFound")
+	if r, found, err := n.CallOwn(v, args); found {
+		return r, err
 	}
 	if o, ok := v.(Object); ok {
-		r, err := o.Invoke(name, args)
+		r, err := o.Invoke(n.text, args)
 		if !errors.Is(err, ErrNoMethod) {
-			return r, methodFailure(err, name, len(args))
+			return r, methodFailure(err, n.text, len(args))
 		}
 	}
-	if block, ok, _ := GetMember(v, name); ok {
-		if o, isBlock := block.(Object); isBlock && !isCount(name) {
+	if block, ok, _ := n.Get(v); ok {
+		if o, isBlock := block.(Object); isBlock && !n.IsCount() {
 			if r, err := o.Invoke("Invoke", args); !errors.Is(err, ErrNoMethod) {
 				return r, err
 			}
 		}
 	}
 	if isCollection(v) {
-		return callEach(v, name, args, 0)
+		return n.callEach(v, args, 0)
 	}
-	return nil, methodNotFound(t, name)
+	return nil, methodNotFound(TypeOf(v), n.text)
 }
 
 func methodNotFound(t *Type, name string) error {
@@ -302,7 +220,7 @@ func methodNotFound(t *Type, name string) error {
 }
 
 // callEach calls the method of every item; without items there is no method.
-func callEach(v any, name string, args []any, depth int) (any, error) {
+func (n *Name) callEach(v any, args []any, depth int) (any, error) {
 	if depth > maxNesting {
 		return nil, &LimitError{"nesting of collections", maxNesting}
 	}
@@ -312,15 +230,15 @@ func callEach(v any, name string, args []any, depth int) (any, error) {
 		if item == nil {
 			continue
 		}
-		if !isCollection(item) && !callable(item, name) {
-			return nil, methodNotFound(TypeOf(item), name)
+		if !isCollection(item) && !n.callable(item) {
+			return nil, methodNotFound(TypeOf(item), n.text)
 		}
 		var r any
 		var err error
-		if isCollection(item) && !HasMethod(item, name) {
-			r, err = callEach(item, name, args, depth+1)
+		if isCollection(item) && n.method(item) == nil {
+			r, err = n.callEach(item, args, depth+1)
 		} else {
-			r, err = CallMethod(item, name, args)
+			r, err = n.Call(item, args)
 		}
 		if err != nil {
 			return nil, err
@@ -330,7 +248,7 @@ func callEach(v any, name string, args []any, depth int) (any, error) {
 		}
 	}
 	if len(items) == 0 {
-		return nil, methodNotFound(TypeOf(v), name)
+		return nil, methodNotFound(TypeOf(v), n.text)
 	}
 	switch len(out) {
 	case 0:
@@ -342,23 +260,27 @@ func callEach(v any, name string, args []any, depth int) (any, error) {
 	}
 }
 
-func callable(v any, name string) bool {
-	if _, ok := v.(Object); ok {
-		return true
-	}
-	return HasMethod(v, name)
+func (n *Name) callable(v any) bool {
+	_, ok := v.(Object)
+	return ok || n.method(v) != nil
 }
 
 // CallStatic is [T]::name(args).
 func CallStatic(t *Type, name string, args []any) (any, error) {
-	if EqualFold(name, "new") {
+	n := MakeName(name)
+	return n.CallStatic(t, args)
+}
+
+// CallStatic is CallStatic of the type.
+func (n *Name) CallStatic(t *Type, args []any) (any, error) {
+	if n.Is("new") {
 		return New(t, args)
 	}
-	s := t.find(name, true)
+	s := t.findStatic(n)
 	if s == nil || len(s.methods) == 0 {
-		return nil, methodNotFound(t, name)
+		return nil, methodNotFound(t, n.text)
 	}
-	return s.call(nil, args, "MethodNotFound")
+	return s.call(nil, args)
 }
 
 // New is [T]::new(args) and New-Object.
@@ -371,7 +293,7 @@ func New(t *Type, args []any) (any, error) {
 		return nil, RuntimeError("MethodNotFound", InvalidOperation, nil,
 			"Cannot find a constructor. Cannot find an appropriate constructor for type %s.", t.Text())
 	}
-	return t.constructor.call(nil, args, "ConstructorInvokedThrowException")
+	return t.constructor.call(nil, args)
 }
 
 // newArray is [T[]]::new(n).

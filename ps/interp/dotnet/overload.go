@@ -3,7 +3,7 @@ package dotnet
 import "strconv"
 
 // call picks the overload that fits the arguments best and calls it.
-func (s *slot) call(self any, args []any, _ string) (any, error) {
+func (s *slot) call(self any, args []any) (any, error) {
 	if len(s.methods) == 1 && s.methods[0].params == nil && len(args) == 0 {
 		r, err := s.methods[0].Call(self, nil)
 		return r, methodFailure(err, s.callName(), 0)

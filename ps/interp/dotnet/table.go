@@ -1,33 +1,42 @@
 package dotnet
 
-// table is an insertion-ordered hash table: the store behind Props, Hashtable
-// and Set. Hashes and equality come from the caller, so that one table serves
-// every comparer. Up to smallTable entries there is no index: a scan is faster.
+import "math"
+
+// table is an insertion-ordered hash table: the store behind Props, Hashtable,
+// Set and the members of a Type. Hashes and equality come from the caller, so
+// that one table serves every comparer. Up to smallTable entries there is no
+// index: a scan is faster.
 type table[K any] struct {
-	keys   []K
-	values []any
-	hashes []uint32
-	index  []int32 // position+1 by hash, open addressing; nil while small
+	entries []entry[K]
+	index   tableIndex
+}
+
+type entry[K any] struct {
+	key   K
+	value any
+	hash  uint32
 }
 
 const smallTable = 8
 
-func (t *table[K]) find(key K, hash uint32, equal func(a, b K) bool) int {
-	if t.index == nil {
-		for i, h := range t.hashes {
-			if h == hash && equal(t.keys[i], key) {
+// find gives the position of the entry with this hash whose key matches, or -1.
+func (t *table[K]) find(hash uint32, matches func(K) bool) int {
+	slots := t.index.slots()
+	if slots == 0 {
+		for i := range t.entries {
+			if e := &t.entries[i]; e.hash == hash && matches(e.key) {
 				return i
 			}
 		}
 		return -1
 	}
-	mask := uint32(len(t.index) - 1)
+	mask := uint32(slots - 1)
 	for slot := hash & mask; ; slot = (slot + 1) & mask {
-		at := t.index[slot]
+		at := t.index.at(slot)
 		if at == 0 {
 			return -1
 		}
-		if t.hashes[at-1] == hash && equal(t.keys[at-1], key) {
+		if e := &t.entries[at-1]; e.hash == hash && matches(e.key) {
 			return int(at - 1)
 		}
 	}
@@ -35,84 +44,110 @@ func (t *table[K]) find(key K, hash uint32, equal func(a, b K) bool) int {
 
 // add appends an entry whose key is not in the table.
 func (t *table[K]) add(key K, hash uint32, value any) {
-	if len(t.keys) == 0 {
-		t.grow(4)
+	if n := len(t.entries); n == cap(t.entries) && n <= 4*smallTable {
+		t.grow(max(smallTable/2, 4*n)) // most tables that outgrow their first room do so again at once
 	}
-	t.keys = append(t.keys, key)
-	t.values = append(t.values, value)
-	t.hashes = append(t.hashes, hash)
-	switch {
-	case len(t.keys) <= smallTable:
-	case t.index == nil || len(t.keys)*2 > len(t.index):
-		t.reindex()
+	t.entries = append(t.entries, entry[K]{key, value, hash})
+	switch n := len(t.entries); {
+	case n <= smallTable:
+	case t.index.holds(n):
+		t.place(n - 1)
 	default:
-		t.place(len(t.keys) - 1)
+		t.reindex()
 	}
 }
 
 func (t *table[K]) place(i int) {
-	mask := uint32(len(t.index) - 1)
-	slot := t.hashes[i] & mask
-	for t.index[slot] != 0 {
+	mask := uint32(t.index.slots() - 1)
+	slot := t.entries[i].hash & mask
+	for t.index.at(slot) != 0 {
 		slot = (slot + 1) & mask
 	}
-	t.index[slot] = int32(i + 1)
+	t.index.put(slot, uint32(i+1))
 }
 
 func (t *table[K]) reindex() {
-	t.index = nil
-	if len(t.keys) <= smallTable {
+	t.index = tableIndex{}
+	if len(t.entries) <= smallTable {
 		return
 	}
-	size := 4 * smallTable
-	for size < 4*len(t.keys) {
-		size *= 2
-	}
-	t.index = make([]int32, size)
-	for i := range t.keys {
+	t.index.make(len(t.entries))
+	for i := range t.entries {
 		t.place(i)
 	}
 }
 
 // remove takes out the entry at i; what follows moves up.
 func (t *table[K]) remove(i int) {
-	last := len(t.keys) - 1
-	copy(t.keys[i:], t.keys[i+1:])
-	copy(t.values[i:], t.values[i+1:])
-	copy(t.hashes[i:], t.hashes[i+1:])
-	var zero K
-	t.keys[last], t.values[last] = zero, nil
-	t.keys, t.values, t.hashes = t.keys[:last], t.values[:last], t.hashes[:last]
+	last := len(t.entries) - 1
+	copy(t.entries[i:], t.entries[i+1:])
+	t.entries[last] = entry[K]{}
+	t.entries = t.entries[:last]
 	t.reindex()
 }
 
 // insert puts an entry, whose key is not in the table, at i.
 func (t *table[K]) insert(i int, key K, hash uint32, value any) {
-	t.keys = append(t.keys, key)
-	t.values = append(t.values, nil)
-	t.hashes = append(t.hashes, 0)
-	copy(t.keys[i+1:], t.keys[i:])
-	copy(t.values[i+1:], t.values[i:])
-	copy(t.hashes[i+1:], t.hashes[i:])
-	t.keys[i], t.values[i], t.hashes[i] = key, value, hash
+	t.entries = append(t.entries, entry[K]{})
+	copy(t.entries[i+1:], t.entries[i:])
+	t.entries[i] = entry[K]{key, value, hash}
 	t.reindex()
 }
 
 func (t *table[K]) clear() { *t = table[K]{} }
 
 func (t *table[K]) clone() table[K] {
-	return table[K]{
-		keys:   append([]K(nil), t.keys...),
-		values: append([]any(nil), t.values...),
-		hashes: append([]uint32(nil), t.hashes...),
-		index:  append([]int32(nil), t.index...),
-	}
+	return table[K]{entries: append([]entry[K](nil), t.entries...), index: t.index.clone()}
 }
 
 func (t *table[K]) grow(n int) {
-	if n > cap(t.keys) {
-		t.keys = append(make([]K, 0, n), t.keys...)
-		t.values = append(make([]any, 0, n), t.values...)
-		t.hashes = append(make([]uint32, 0, n), t.hashes...)
+	if n > cap(t.entries) {
+		t.entries = append(make([]entry[K], 0, n), t.entries...)
 	}
+}
+
+// tableIndex holds the positions of entries, plus one, by hash: open addressing.
+// One byte a position is enough for most tables; only one of the two is used.
+type tableIndex struct {
+	short []uint8
+	long  []uint32
+}
+
+func (x *tableIndex) slots() int { return max(len(x.short), len(x.long)) }
+
+// holds tells whether the index has room for n entries.
+func (x *tableIndex) holds(n int) bool {
+	return 2*n <= len(x.long) || 2*n <= len(x.short) && n <= math.MaxUint8
+}
+
+func (x *tableIndex) at(slot uint32) uint32 {
+	if x.long != nil {
+		return x.long[slot]
+	}
+	return uint32(x.short[slot])
+}
+
+func (x *tableIndex) put(slot, position uint32) {
+	if x.long != nil {
+		x.long[slot] = position
+		return
+	}
+	x.short[slot] = uint8(position)
+}
+
+// make empties the index and gives it room for n entries and more to come.
+func (x *tableIndex) make(n int) {
+	slots := 8 * smallTable
+	for slots < 4*n {
+		slots *= 2
+	}
+	if n <= math.MaxUint8/2 {
+		*x = tableIndex{short: make([]uint8, slots)}
+		return
+	}
+	*x = tableIndex{long: make([]uint32, slots)}
+}
+
+func (x *tableIndex) clone() tableIndex {
+	return tableIndex{short: append([]uint8(nil), x.short...), long: append([]uint32(nil), x.long...)}
 }

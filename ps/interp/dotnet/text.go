@@ -325,6 +325,9 @@ func mapRunes(s string, f func(rune) rune, from, to byte) string {
 
 // EqualFold compares as StringComparison.OrdinalIgnoreCase does.
 func EqualFold(a, b string) bool {
+	if a == b {
+		return true
+	}
 	for len(a) > 0 && len(b) > 0 {
 		x, y := a[0], b[0]
 		if x < utf8.RuneSelf && y < utf8.RuneSelf {

@@ -136,7 +136,7 @@ func (o *Instance) text() string {
 	}
 	for t := o.Type; t != nil && t != TObject; t = t.Base { // Object's own would ask here again
 		t.ready()
-		if s := t.instance.byName["tostring"]; s != nil && len(s.methods) > 0 && len(s.methods[0].params) == 0 {
+		if s := t.instance.find(nameToString); s != nil && len(s.methods) > 0 && len(s.methods[0].params) == 0 {
 			if r, err := s.methods[0].Call(o, nil); err == nil {
 				text, _ := r.(string)
 				return text

@@ -131,16 +131,24 @@ type slot struct {
 }
 
 type memberTable struct {
-	byName map[string]*slot // by folded name
+	byName table[*slot]
 	order  []*slot
 }
 
+func (m *memberTable) find(n *Name) *slot {
+	i := m.byName.find(n.hash, func(s *slot) bool { return n.Is(s.name) })
+	if i < 0 {
+		return nil
+	}
+	return m.byName.entries[i].key
+}
+
 func (m *memberTable) add(row *Member) {
-	key := ToLower(row.Name)
-	s := m.byName[key]
+	name := MakeName(row.Name)
+	s := m.find(&name)
 	if s == nil {
 		s = &slot{name: row.Name}
-		m.byName[key] = s
+		m.byName.add(s, name.hash, nil)
 		m.order = append(m.order, s)
 	}
 	if row.Get != nil || row.Set != nil {
@@ -151,14 +159,21 @@ func (m *memberTable) add(row *Member) {
 }
 
 // find looks in the type and its bases; a derived row hides a base's.
-func (t *Type) find(name string, static bool) *slot {
+func (t *Type) find(n *Name) *slot {
 	for ; t != nil; t = t.Base {
 		t.ready()
-		m := &t.instance
-		if static {
-			m = &t.static
+		if s := t.instance.find(n); s != nil {
+			return s
 		}
-		if s, ok := Folded(m.byName, name); ok {
+	}
+	return nil
+}
+
+// findStatic is find for what belongs to the type itself.
+func (t *Type) findStatic(n *Name) *slot {
+	for ; t != nil; t = t.Base {
+		t.ready()
+		if s := t.static.find(n); s != nil {
 			return s
 		}
 	}
@@ -169,8 +184,6 @@ func (t *Type) find(name string, static bool) *slot {
 func (t *Type) ready() { t.prepare.Do(t.build) }
 
 func (t *Type) build() {
-	t.instance.byName = map[string]*slot{}
-	t.static.byName = map[string]*slot{}
 	if t.class == nil {
 		return
 	}

@@ -37,7 +37,7 @@ func tableConstructors(t **Type) []Member {
 }
 
 func duplicateKey(h *Hashtable, key any) *Exception {
-	if h.Type != nil && len(h.Type.Args) == 2 {
+	if h.typed() {
 		return ExceptionNamed("System.ArgumentException", "An item with the same key has already been added. Key: %s", Text(key))
 	}
 	at := h.find(key)
@@ -58,7 +58,7 @@ func (h *Hashtable) view(keys bool) *List {
 	switch {
 	case h.Ordered():
 		name = "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection"
-	case h.Type != nil && len(h.Type.Args) == 2:
+	case h.typed():
 		name = "System.Collections.Generic.Dictionary+"
 	}
 	suffix := "ValueCollection"
@@ -76,7 +76,7 @@ func (h *Hashtable) view(keys bool) *List {
 // Entries are the pairs as DictionaryEntry or KeyValuePair objects.
 func (h *Hashtable) Entries() []any {
 	t := TDictionaryEntry
-	if h.Type != nil && len(h.Type.Args) == 2 {
+	if h.typed() {
 		t = closed("System.Collections.Generic.KeyValuePair", h.Type.Args...)
 	}
 	out := make([]any, h.Len())
@@ -105,7 +105,7 @@ var tableMembers = []Member{
 	}),
 	tableMethod("Contains", "object", hasKey),
 	tableMethod("ContainsKey", "object", hasKey),
-	tableMethod("ContainsValue", "object", func(h *Hashtable, a []any) (any, error) { return indexOfItem(h.t.values, a[0]) >= 0, nil }),
+	tableMethod("ContainsValue", "object", func(h *Hashtable, a []any) (any, error) { return indexOfItem(h.Values(), a[0]) >= 0, nil }),
 	tableMethod("Clear", "", func(h *Hashtable, _ []any) (any, error) { h.Clear(); return Void, nil }),
 	tableMethod("Clone", "", func(h *Hashtable, _ []any) (any, error) { return h.Clone(), nil }),
 	tableMethod("GetEnumerator", "", func(h *Hashtable, _ []any) (any, error) { return &Enumerator{items: h.Entries(), owner: h}, nil }),

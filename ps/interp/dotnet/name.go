@@ -1,0 +1,200 @@
+package dotnet
+
+// Name is the name of a member, or the text of a key, that is looked up: its
+// hash is worked out once. It is never changed and safe for concurrent use.
+type Name struct {
+	text string
+	key  any    // the text as a value; nil: it is made when needed
+	hash uint32 // ignoring case
+}
+
+// MakeName prepares a name for a few look-ups.
+func MakeName(text string) Name { return Name{text: text, hash: foldHash(text)} }
+
+// NewName prepares a name for many look-ups: a constant of a script.
+func NewName(text string) *Name { return &Name{text: text, key: text, hash: foldHash(text)} }
+
+// Names that this package looks up itself.
+var (
+	nameCompareTo = NewName("CompareTo")
+	nameItem      = NewName("Item")
+	nameSetItem   = NewName("set_Item")
+	nameParse     = NewName("Parse")
+	nameToString  = NewName("ToString")
+)
+
+// String is the text.
+func (n *Name) String() string { return n.text }
+
+// Is tells whether the name is this one, ignoring case.
+func (n *Name) Is(other string) bool { return EqualFold(n.text, other) }
+
+// IsCount tells whether the name is Count or Length, which every value has.
+func (n *Name) IsCount() bool { return n.Is("Count") || n.Is("Length") }
+
+// value is the name as a key.
+func (n *Name) value() any {
+	if n.key == nil {
+		return n.text
+	}
+	return n.key
+}
+
+// hashFor is the hash of the name as a key of the dictionary.
+func (n *Name) hashFor(h *Hashtable) uint32 {
+	if h.Comparer == CompareExact {
+		return exactHash(n.text)
+	}
+	return n.hash
+}
+
+// Get is GetMember.
+func (n *Name) Get(v any) (value any, found bool, err error) {
+	switch x := v.(type) {
+	case nil, Nothing:
+		if n.IsCount() {
+			return int32(0), true, nil
+		}
+		return nil, false, nil
+	case *Hashtable:
+		if value, ok := x.memberKey(n); ok {
+			return value, true, nil
+		}
+	case *PSObject:
+		if value, ok := x.Props.get(n.text, n.hash); ok {
+			return value, true, nil
+		}
+	case *Instance:
+		if value, ok := x.Props.get(n.text, n.hash); ok {
+			return value, true, nil
+		}
+	case *Exception:
+		if value, ok := x.Props.get(n.text, n.hash); ok {
+			return value, true, nil
+		}
+	case Object:
+		if value, ok := x.Member(n.text); ok {
+			return value, true, nil
+		}
+	}
+	if s := TypeOf(v).find(n); s != nil && s.property != nil {
+		value, err := s.property.Get(v)
+		return value, true, getFailure(err, s.name)
+	}
+	if n.Is("PSObject") {
+		return &objectView{v}, true, nil
+	}
+	if n.IsCount() && !isCollection(v) {
+		return int32(1), true, nil
+	}
+	return nil, false, nil
+}
+
+// memberKey finds a key by a member name: the key itself, or one whose text it is.
+func (h *Hashtable) memberKey(n *Name) (any, bool) {
+	if i := h.findName(n); i >= 0 {
+		return h.t.entries[i].value, true
+	}
+	if h.Comparer == CompareExact {
+		for i := range h.Len() {
+			if key, value := h.At(i); key == n.text {
+				return value, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func (h *Hashtable) findName(n *Name) int { return h.findHashed(n.text, n.hashFor(h)) }
+
+// GetKey is $v['name'], as GetIndex.
+func (n *Name) GetKey(v any) (value any, found bool, err error) {
+	if h, ok := v.(*Hashtable); ok && !h.typed() {
+		if i := h.findName(n); i >= 0 {
+			return h.t.entries[i].value, true, nil
+		}
+		return nil, false, nil
+	}
+	return GetIndex(v, n.value())
+}
+
+// SetKey is $v['name'] = value, as SetIndex.
+func (n *Name) SetKey(v, value any) error {
+	if h, ok := v.(*Hashtable); ok && !h.typed() && h.Len() < MaxArrayLength {
+		h.setHashed(n.value(), n.hashFor(h), base(value))
+		return nil
+	}
+	return SetIndex(v, n.value(), value)
+}
+
+// Set is SetMember.
+func (n *Name) Set(v, value any) error {
+	value = base(value)
+	switch x := v.(type) {
+	case nil, Nothing:
+		return missingProperty(n.text)
+	case *Hashtable:
+		if x.findName(n) < 0 && x.Type != nil {
+			if s := x.Type.find(n); s != nil && s.property != nil && s.property.Set != nil {
+				return s.property.Set(x, value)
+			}
+		}
+		return n.SetKey(x, value)
+	case *PSObject, *Instance, *Exception:
+		if props := notes(x); props.replace(n, value) {
+			return nil
+		}
+	case Setter:
+		return setFailure(x.SetMember(n.text, value), n.text)
+	}
+	s := TypeOf(v).find(n)
+	if s == nil || s.property == nil {
+		return missingProperty(n.text)
+	}
+	if s.property.Set == nil {
+		return NewError(setException(n.text, RuntimeError("PropertyAssignmentException", NotSpecified, nil, "'%s' is a ReadOnly property.", s.name).Exception, false),
+			"PropertyAssignmentException", InvalidOperation, nil)
+	}
+	if t := s.property.Type; t != nil {
+		converted, err := Convert(value, t)
+		if err != nil {
+			return setFailure(err, n.text)
+		}
+		value = converted
+	}
+	return setFailure(s.property.Set(v, value), n.text)
+}
+
+// replace writes a property that is there and tells whether it was.
+func (p *Props) replace(n *Name, value any) bool {
+	i := p.find(n.text, n.hash)
+	if i >= 0 {
+		p.t.entries[i].value = value
+	}
+	return i >= 0
+}
+
+// GetStatic is GetStatic of the type.
+func (n *Name) GetStatic(t *Type, clock Clock) (value any, found bool, err error) {
+	if t.Kind == KindEnum {
+		if x, ok := t.valueOf(n.text); ok {
+			return Enum{t, x}, true, nil
+		}
+		return nil, false, nil
+	}
+	s := t.findStatic(n)
+	if s == nil || s.property == nil {
+		return nil, false, nil
+	}
+	value, err = s.property.Get(clock)
+	return value, true, getFailure(err, s.name)
+}
+
+// SetStatic is SetStatic of the type.
+func (n *Name) SetStatic(t *Type, value any) error {
+	s := t.findStatic(n)
+	if s == nil || s.property == nil || s.property.Set == nil {
+		return missingProperty(n.text)
+	}
+	return setFailure(s.property.Set(nil, base(value)), n.text)
+}
