@@ -14,7 +14,7 @@ $ConfirmPreference = 'None'
 
 $GatewayUtf8 = New-Object -TypeName System.Text.UTF8Encoding -ArgumentList $false
 $GatewayStdout = [Console]::OpenStandardOutput()
-$GatewayLineFeed = [byte[]](, 10)
+$GatewayLineFeed = [string][char]10
 $GatewayBatchSize = 500
 $GatewayInvariant = [System.Globalization.CultureInfo]::InvariantCulture
 $GatewayDateFormat = 'yyyy-MM-ddTHH:mm:ssZ'
@@ -35,7 +35,8 @@ $script:GatewayFailures = New-Object -TypeName 'System.Collections.Generic.List[
 
 #region Frames and the request loop
 
-# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF.
+# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. It goes out in one
+# piece: each write is a call of the system, and one that wakes the reader.
 function Write-GatewayFrame {
     [CmdletBinding()]
     param(
@@ -43,11 +44,9 @@ function Write-GatewayFrame {
         [Parameter(Mandatory)] [string] $Kind,
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Payload
     )
-    $body = $GatewayUtf8.GetBytes($Payload)
-    $head = $GatewayUtf8.GetBytes([string][char]30 + $Id + ' ' + $Kind + ' ' + $body.Length + [string][char]10)
-    $GatewayStdout.Write($head, 0, $head.Length)
-    $GatewayStdout.Write($body, 0, $body.Length)
-    $GatewayStdout.Write($GatewayLineFeed, 0, 1)
+    $head = [string][char]30 + $Id + ' ' + $Kind + ' ' + $GatewayUtf8.GetByteCount($Payload) + $GatewayLineFeed
+    $frame = $GatewayUtf8.GetBytes($head + $Payload + $GatewayLineFeed)
+    $GatewayStdout.Write($frame, 0, $frame.Length)
     $GatewayStdout.Flush()
 }
 

@@ -2,9 +2,9 @@ package interp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
-	"strings"
 
 	"adgateway/ps/interp/dotnet"
 )
@@ -49,7 +49,7 @@ func (r *lineReader) read() (string, error) {
 				continue
 			}
 		}
-		at := strings.IndexAny(string(chunk), "\r\n")
+		at := bytes.IndexAny(chunk, "\r\n")
 		if at < 0 {
 			line = append(line, chunk...)
 			r.in.Discard(len(chunk))
@@ -58,10 +58,13 @@ func (r *lineReader) read() (string, error) {
 			}
 			continue
 		}
-		line = append(line, chunk[:at]...)
+		text := string(chunk[:at])
+		if len(line) > 0 {
+			text = string(line) + text
+		}
 		r.skipLF = chunk[at] == '\r'
 		r.in.Discard(at + 1)
-		return string(line), nil
+		return text, nil
 	}
 }
 

@@ -236,8 +236,11 @@ type collector struct {
 }
 
 func (c *collector) write(v any) error {
-	if c.items == nil {
+	switch {
+	case c.items == nil:
 		c.items = c.room[:0]
+	case len(c.items) == len(c.room): // a second one: there will be more
+		c.items = append(make([]any, 0, 16), c.items...)
 	}
 	c.items = append(c.items, v)
 	if len(c.items)%collectEvery == 0 {

@@ -14,7 +14,8 @@ const pipeSize = 64 << 10
 type pipe struct {
 	mu         sync.Mutex
 	changed    sync.Cond
-	buf        []byte
+	buf        []byte // written and not read yet
+	room       []byte // the largest array buf has had, used again once all is read
 	readGone   bool // writes fail
 	writerGone bool // reads end when buf is empty
 }
@@ -36,7 +37,9 @@ func (p *pipe) Read(b []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	n := copy(b, p.buf)
-	p.buf = p.buf[n:]
+	if p.buf = p.buf[n:]; len(p.buf) == 0 {
+		p.buf = p.room[:0]
+	}
 	if n == 0 && len(b) > 0 {
 		return 0, io.EOF
 	}
@@ -57,7 +60,9 @@ func (p *pipe) Write(b []byte) (int, error) {
 			return written, io.ErrClosedPipe
 		}
 		n := min(len(b), pipeSize-len(p.buf))
-		p.buf = append(p.buf, b[:n]...)
+		if p.buf = append(p.buf, b[:n]...); cap(p.buf) > cap(p.room) {
+			p.room = p.buf
+		}
 		b = b[n:]
 		written += n
 		p.changed.Broadcast()
@@ -76,7 +81,7 @@ func (p *pipe) closeWrite() {
 // closeRead is the reader's end: nothing more can be written.
 func (p *pipe) closeRead() {
 	p.mu.Lock()
-	p.readGone, p.buf = true, nil
+	p.readGone, p.buf, p.room = true, nil, nil
 	p.mu.Unlock()
 	p.changed.Broadcast()
 }

@@ -253,7 +253,11 @@ var encodingMembers = []Member{
 		return &Bytes{B: encodingOf(self).encode(charsText(a[0]))}, nil
 	}),
 	Method("GetByteCount", "string", func(self any, a []any) (any, error) {
-		return int32(len(encodingOf(self).encode(Text(a[0])))), nil
+		e, text := encodingOf(self), Text(a[0])
+		if e.codePage == 65001 && utf8.ValidString(text) {
+			return int32(len(text)), nil // as it is
+		}
+		return int32(len(e.encode(text))), nil
 	}),
 	Method("GetString", "byte[]", func(self any, a []any) (any, error) {
 		if a[0] == nil {
