@@ -10,7 +10,6 @@ import (
 // argument is one argument of a call as written: a name, a value, or both.
 type argument struct {
 	name     string // of -Name
-	text     string // -Name as written, for $args of simple functions
 	hasName  bool
 	hasValue bool
 	splat    bool // from a splatted dictionary
@@ -18,6 +17,14 @@ type argument struct {
 	at       *place // of the name, or of the value
 	valueAt  *place
 	param    *param // that the name means, once it is looked up
+}
+
+// text is -Name as written, for $args of simple functions.
+func (a *argument) text() string {
+	if a.hasValue {
+		return "-" + a.name + ":"
+	}
+	return "-" + a.name
 }
 
 // indexSet is a set of small numbers: of the parameters that are bound.
@@ -57,14 +64,16 @@ type invocation struct {
 	called  string // the name as written
 	hasPipe bool   // pipeline input is expected
 
-	values  []any    // by parameter index
-	bound   indexSet // of parameters
-	flags   uint64   // sets that are still possible
-	pre     uint64   // flags before pipeline input
-	prePipe indexSet // bound before pipeline input
-	piped   bool     // pipeline input can bind parameters
-	commons bool     // a common parameter is bound
-	rest    []any    // of a simple function: $args
+	values  []any      // by parameter index; the common ones have room once one is bound
+	few     [4]any     // room for them
+	room    []argument // of the session: the list of args goes back there
+	bound   indexSet   // of parameters
+	flags   uint64     // sets that are still possible
+	pre     uint64     // flags before pipeline input
+	prePipe indexSet   // bound before pipeline input
+	piped   bool       // pipeline input can bind parameters
+	commons bool       // a common parameter is bound
+	rest    []any      // of a simple function: $args
 
 	hadError bool
 	errorsTo *dotnet.List            // -ErrorVariable
@@ -105,8 +114,8 @@ func (inv *invocation) setName() string { return inv.sig.setName(inv.flags) }
 
 func (inv *invocation) boundNames() []string {
 	var names []string
-	for _, p := range inv.sig.params {
-		if !p.common && inv.bound.has(p.index) {
+	for _, p := range inv.sig.params[:inv.sig.own] {
+		if inv.bound.has(p.index) {
 			names = append(names, p.name)
 		}
 	}
@@ -129,6 +138,14 @@ func (inv *invocation) bindingError(exception, id string, category dotnet.Catego
 
 func (inv *invocation) cannotBind(id string, at *place, text string) error {
 	return inv.bindingError("ParameterBindingException", id, dotnet.InvalidArgument, at, nil, text, nil)
+}
+
+// named is the parameter that the name of an argument means, nil if there is none.
+func (inv *invocation) named(arg *argument) (*param, error) {
+	if arg.param != nil {
+		return arg.param, nil
+	}
+	return inv.find(arg.name, arg.at)
 }
 
 // find looks a parameter up by the name written: exactly, else by an
@@ -185,7 +202,9 @@ func (inv *invocation) bind() error {
 	if sig.attrError != nil {
 		return sig.attrError
 	}
-	inv.values = make([]any, len(sig.params))
+	if inv.values = inv.few[:]; sig.own > len(inv.few) {
+		inv.values = make([]any, sig.own)
+	}
 	inv.bound = indexSet{}
 	inv.flags = allSets
 	if len(inv.args) > 0 {
@@ -197,7 +216,9 @@ func (inv *invocation) bind() error {
 		}
 	}
 	if !sig.advanced {
-		return inv.bindSimple()
+		err := inv.bindSimple()
+		inv.releaseArguments()
+		return err
 	}
 	late, err := inv.bindPositional()
 	if err != nil {
@@ -221,7 +242,16 @@ func (inv *invocation) bind() error {
 	if inv.hasPipe && sig.byPipeline {
 		inv.piped, inv.prePipe = true, inv.bound.clone()
 	}
+	inv.releaseArguments()
 	return nil
+}
+
+// releaseArguments gives the list of arguments back: all of them are bound.
+func (inv *invocation) releaseArguments() {
+	if inv.room != nil {
+		inv.f.s.keepArguments(inv.room)
+	}
+	inv.args, inv.room = nil, nil
 }
 
 // pairNames joins each -Name with the value that follows it.
@@ -241,7 +271,7 @@ func (inv *invocation) pairNames() error {
 			out = append(out, arg)
 			continue
 		}
-		p, err := inv.find(arg.name, arg.at)
+		p, err := inv.named(&arg)
 		if err != nil {
 			return err
 		}
@@ -253,14 +283,14 @@ func (inv *invocation) pairNames() error {
 		case i+1 < len(args):
 			next := args[i+1]
 			if next.hasName {
-				other, err := inv.find(next.name, next.at)
+				other, err := inv.named(&next)
 				if err != nil {
 					return err
 				}
 				if other != nil || next.hasValue {
 					return inv.missingArgument(p, arg.at)
 				}
-				next.value = next.text
+				next.value = next.text()
 			}
 			arg.hasValue, arg.value, arg.valueAt = true, next.value, next.at
 			i++
@@ -292,13 +322,9 @@ func (inv *invocation) bindNamed() error {
 			left = append(left, *arg)
 			continue
 		}
-		p := arg.param
-		if p == nil {
-			found, err := inv.find(arg.name, arg.at)
-			if err != nil {
-				return err
-			}
-			p = found
+		p, err := inv.named(arg)
+		if err != nil {
+			return err
 		}
 		if p == nil {
 			left = append(left, *arg)
@@ -327,7 +353,7 @@ func (inv *invocation) bindSimple() error {
 	for i := 0; i < len(inv.args); i++ {
 		arg := &inv.args[i]
 		if arg.hasName {
-			inv.rest = append(inv.rest, arg.text)
+			inv.rest = append(inv.rest, arg.text())
 			if arg.hasValue {
 				inv.rest = append(inv.rest, arg.value)
 			} else if i+1 < len(inv.args) && !inv.args[i+1].hasName {
@@ -347,21 +373,20 @@ func (inv *invocation) bindSimple() error {
 			return err
 		}
 	}
-	inv.args = nil
 	return nil
 }
 
 // bindRemaining gives what is left to the parameter that takes the rest.
 func (inv *invocation) bindRemaining() error {
 	p := inv.sig.remaining
-	if p == nil || inv.bound.has(p.index) || len(inv.args) == 0 || len(p.in(inv.flags)) == 0 {
+	if p == nil || inv.bound.has(p.index) || len(inv.args) == 0 || !slices.ContainsFunc(p.sets, func(s inSet) bool { return s.of(inv.flags) }) {
 		return nil
 	}
 	var items []any
 	for i := range inv.args {
 		arg := &inv.args[i]
 		if arg.hasName {
-			items = append(items, arg.text)
+			items = append(items, arg.text())
 		}
 		if arg.hasValue {
 			items = append(items, arg.value)

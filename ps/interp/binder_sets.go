@@ -67,8 +67,8 @@ func (inv *invocation) pipelineCouldDecide() bool {
 		if inv.bound.has(p.index) {
 			continue
 		}
-		for _, s := range p.in(inv.flags) {
-			if s.byValue || s.byName {
+		for _, s := range p.sets {
+			if s.of(inv.flags) && (s.byValue || s.byName) {
 				return true
 			}
 		}
@@ -178,13 +178,13 @@ func (inv *invocation) missingMandatory(count int, pipe bool) ([]*param, error) 
 	var sets []*missingInSet
 	var wanted uint64
 	inAll := false
-	for _, p := range inv.sig.params {
-		if inv.bound.has(p.index) || !p.mandatorySomewhere() {
+	for _, p := range inv.sig.mandatory {
+		if inv.bound.has(p.index) {
 			continue
 		}
 		found := false
-		for _, s := range p.in(inv.flags) {
-			if !s.mandatory {
+		for _, s := range p.sets {
+			if !s.of(inv.flags) || !s.mandatory {
 				continue
 			}
 			found = true
@@ -310,13 +310,13 @@ func (inv *invocation) bindPositional() (late error, err error) {
 		}
 		var arg *argument
 		for next < len(inv.args) && arg == nil {
-			a := inv.args[next]
+			a := &inv.args[next]
 			next++
 			if !a.hasName {
-				arg = &a
+				arg = a
 				break
 			}
-			left = append(left, a)
+			left = append(left, *a)
 			if next < len(inv.args) && !inv.args[next].hasName && !a.hasValue {
 				left = append(left, inv.args[next])
 				next++
@@ -392,8 +392,8 @@ func (inv *invocation) positions() []atPosition {
 		if inv.bound.has(p.index) {
 			continue
 		}
-		for _, s := range p.in(inv.flags) {
-			if s.position == noPosition || s.remaining {
+		for _, s := range p.sets {
+			if !s.of(inv.flags) || s.position == noPosition || s.remaining {
 				continue
 			}
 			i := slices.IndexFunc(out, func(a atPosition) bool { return a.position == s.position })
@@ -467,8 +467,8 @@ func (inv *invocation) bindFromObject(v any, byName, coerce bool) (bool, error) 
 			continue
 		}
 		takes := false
-		for _, s := range p.in(inv.flags) {
-			takes = takes || byName && s.byName || !byName && s.byValue
+		for _, s := range p.sets {
+			takes = takes || s.of(inv.flags) && (byName && s.byName || !byName && s.byValue)
 		}
 		if !takes {
 			continue

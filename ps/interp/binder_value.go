@@ -122,6 +122,9 @@ func (p *param) takesBlocks() bool {
 }
 
 func (inv *invocation) store(p *param, v any) {
+	if p.index >= len(inv.values) {
+		inv.values = append(make([]any, 0, len(inv.sig.params)), inv.values...)[:len(inv.sig.params)]
+	}
 	inv.values[p.index] = v
 	inv.bound.add(p.index)
 	if p.flags != 0 {
@@ -303,7 +306,7 @@ func (inv *invocation) enumError(p *param, v any, at *place) error {
 
 // checkNull refuses null and empty values of mandatory parameters.
 func (inv *invocation) checkNull(p *param, v any, at *place) error {
-	if !p.mandatorySomewhere() {
+	if !p.mandatory {
 		return nil
 	}
 	refuse := func(id, what string) error {

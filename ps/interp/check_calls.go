@@ -202,7 +202,7 @@ func (ch *checker) call(cmd *syntax.Command, sig *signature, piped bool, vars *a
 			if a.Name == "-" {
 				continue
 			}
-			arg := argument{name: a.Name, text: "-" + a.Name, hasName: true, at: ch.c.place(a)}
+			arg := argument{name: a.Name, hasName: true, at: ch.c.place(a)}
 			if a.Value != nil {
 				arg.hasValue, arg.value = true, ch.known(a.Value)
 			}

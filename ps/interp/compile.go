@@ -16,6 +16,14 @@ type compiler struct {
 	src     *syntax.Source
 	aliases map[string]string // that the text may use
 	faults  []*syntax.Error   // found on the way
+	vars    map[symbol]bool   // that the block at hand assigns
+}
+
+// assigns notes that the block at hand assigns a variable.
+func (c *compiler) assigns(sym symbol) {
+	if c.vars != nil {
+		c.vars[sym] = true
+	}
 }
 
 func (c *compiler) place(n syntax.Node) *place { return &place{src: c.src, at: n.Extent()} }
@@ -31,6 +39,8 @@ type blockCode struct {
 	sig    *signature
 
 	begin, process, end stmtFn
+
+	vars int // so many variables its scope may get: parameters, and what it assigns
 }
 
 // text is what the ToString method of the block gives.
@@ -39,6 +49,9 @@ func (b *blockCode) text() string { return b.src.Slice(b.at) }
 // scriptBlock compiles a script block. params are those of `function f(...)`.
 func (c *compiler) scriptBlock(b *syntax.ScriptBlock, params []*syntax.Param, name string) *blockCode {
 	code := &blockCode{src: c.src, at: b.Span, place: c.place(b), params: params}
+	around := c.vars
+	c.vars = map[symbol]bool{}
+	defer func() { c.vars = around }()
 	if b.Param != nil {
 		code.params, code.attrs = b.Param.Params, b.Param.Attributes
 	}
@@ -52,6 +65,7 @@ func (c *compiler) scriptBlock(b *syntax.ScriptBlock, params []*syntax.Param, na
 		code.end = c.block(b.End)
 	}
 	code.sig = c.signature(code, name)
+	code.vars = code.sig.own + len(c.vars)
 	return code
 }
 

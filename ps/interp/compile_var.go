@@ -174,6 +174,7 @@ func (c *compiler) assignVariable(v *syntax.Variable, ref typeRef) func(f *frame
 	if scopeName == "function" {
 		return func(f *frame, v any) error { return f.s.setFunctionItem(f.scope, name, v) }
 	}
+	c.assigns(sym)
 	return func(f *frame, value any) error {
 		sc := f.scope
 		if scopeName == "global" || scopeName == "script" {

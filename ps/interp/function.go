@@ -70,11 +70,9 @@ func (b *blockCode) underName(name string) *blockCode {
 }
 
 func (sig *signature) renamed(name string) *signature {
-	return &signature{
-		name: name, class: name, params: sig.params, byKey: sig.byKey, sets: sig.sets, defaultSet: sig.defaultSet,
-		advanced: sig.advanced, function: sig.function, should: sig.should, high: sig.high,
-		byPipeline: sig.byPipeline, remaining: sig.remaining, own: sig.own, attrError: sig.attrError,
-	}
+	copied := *sig
+	copied.name, copied.class = name, name
+	return &copied
 }
 
 // callInfo is what $args, $PSBoundParameters, $MyInvocation and $PSCmdlet tell
@@ -136,7 +134,7 @@ type blockStage struct {
 	frame   frame
 	call    callInfo
 	own     scope // unless the block runs in the caller's
-	room    [8]variable
+	room    [4]variable
 	out     sink
 	hasPipe bool
 	dot     bool
@@ -154,8 +152,8 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, hasPipe, dot bool
 	if !dot {
 		sc = &st.own
 		sc.parent, sc.vars, sc.call = f.scope, st.room[:0], &st.call
-		if own := inv.sig.own; own > len(st.room) {
-			sc.vars = make([]variable, 0, own+4) // some for the block's own variables
+		if code.vars > len(st.room) {
+			sc.vars = make([]variable, 0, code.vars)
 		}
 	}
 	frame, err := f.child(sc, inv.sig.name, inv.at)
@@ -171,10 +169,8 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, hasPipe, dot bool
 // setParams makes the variables of the parameters, defaults included.
 func (st *blockStage) setParams() error {
 	inv, sc := st.inv, st.frame.scope
-	for _, p := range inv.sig.params {
-		if p.common {
-			continue
-		}
+	own := inv.sig.params[:inv.sig.own]
+	for _, p := range own {
 		if inv.bound.has(p.index) {
 			if err := st.setParam(p, inv.values[p.index]); err != nil {
 				return err
@@ -190,7 +186,7 @@ func (st *blockStage) setParams() error {
 		}
 		sc.add(p.sym, p.name, v)
 	}
-	for _, p := range inv.sig.params {
+	for _, p := range own {
 		if p.def == nil || inv.bound.has(p.index) {
 			continue
 		}
@@ -268,8 +264,8 @@ func (st *blockStage) setCommon() error {
 	if !inv.commons {
 		return nil
 	}
-	for _, p := range inv.sig.params {
-		if !p.common || !inv.bound.has(p.index) {
+	for _, p := range inv.sig.params[inv.sig.own:] {
+		if !inv.bound.has(p.index) {
 			continue
 		}
 		v := inv.values[p.index]
@@ -378,8 +374,8 @@ func (st *blockStage) bindInput(v any) (bool, error) {
 		return false, inv.writeError(pe.rec)
 	}
 	st.call.table = nil
-	for _, p := range inv.sig.params {
-		if p.common || !inv.bound.has(p.index) || inv.prePipe.has(p.index) && inv.delayed[p] == nil {
+	for _, p := range inv.sig.params[:inv.sig.own] {
+		if !inv.bound.has(p.index) || inv.prePipe.has(p.index) && inv.delayed[p] == nil {
 			continue
 		}
 		if err := st.setParam(p, inv.values[p.index]); err != nil {

@@ -1,6 +1,9 @@
 package interp
 
 import (
+	"slices"
+	"sync/atomic"
+
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
 )
@@ -301,12 +304,32 @@ func (e *element) input(f *frame) (any, error) {
 // argCode is one compiled argument.
 type argCode struct {
 	name    string
-	text    string
 	hasName bool
 	value   exprFn // nil: a name alone
 	splat   bool
 	at      *place
 	valueAt *place
+	meant   *atomic.Pointer[meaning] // of the name, nil without one
+}
+
+// meaning is the parameter that a name meant when it was looked up last, and of
+// which command: most calls call the same one each time.
+type meaning struct {
+	sig   *signature
+	param *param
+}
+
+// lookUp is the parameter of a signature that the argument names by its full
+// name or an alias; nil: none.
+func (a *argCode) lookUp(sig *signature) *param {
+	if last := a.meant.Load(); last != nil && last.sig == sig {
+		return last.param
+	}
+	p := sig.param(a.name)
+	if p != nil {
+		a.meant.Store(&meaning{sig, p})
+	}
+	return p
 }
 
 // commandCode is a compiled call.
@@ -336,10 +359,9 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 			if a.Name == "-" { // "--": what follows are values
 				continue
 			}
-			x := argCode{name: a.Name, text: "-" + a.Name, hasName: true, at: c.place(a)}
+			x := argCode{name: a.Name, hasName: true, at: c.place(a), meant: new(atomic.Pointer[meaning])}
 			if a.Value != nil {
 				x.value, x.valueAt = c.expr(a.Value), c.place(a.Value)
-				x.text += ":"
 			}
 			code.args = append(code.args, x)
 		case *syntax.Variable:
@@ -405,13 +427,16 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 	if len(code.args) == 0 {
 		return nil
 	}
-	inv.args = make([]argument, 0, len(code.args))
+	args := f.s.roomForArguments(len(code.args))
 	var late []argument
 	for i := range code.args {
 		a := &code.args[i]
-		arg := argument{name: a.name, text: a.text, hasName: a.hasName, at: a.at, valueAt: a.valueAt}
+		args = append(args, argument{name: a.name, hasName: a.hasName, at: a.at, valueAt: a.valueAt})
+		arg := &args[len(args)-1]
+		if a.hasName {
+			arg.param = a.lookUp(inv.sig)
+		}
 		if a.value == nil {
-			inv.args = append(inv.args, arg)
 			continue
 		}
 		v, err := a.value(f)
@@ -420,21 +445,52 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 		}
 		if !a.splat {
 			arg.hasValue, arg.value = true, plain(v)
-			inv.args = append(inv.args, arg)
 			continue
 		}
+		args = args[:len(args)-1]
 		if table, ok := v.(*dotnet.Hashtable); ok {
-			for j := range table.Len() {
-				key, value := table.At(j)
-				name := dotnet.ToText(key)
-				late = append(late, argument{name: name, text: "-" + name + ":", hasName: true, hasValue: true, splat: true, value: plain(value), at: a.at})
-			}
+			late = appendSplat(late, table, a.at)
 			continue
 		}
 		for _, item := range dotnet.EnumerateAny(v) {
-			inv.args = append(inv.args, argument{hasValue: true, value: item, at: a.at})
+			args = append(args, argument{hasValue: true, value: item, at: a.at})
 		}
 	}
-	inv.args = append(inv.args, late...)
+	if late != nil {
+		args = append(args, late...)
+	}
+	inv.args, inv.room = args, args
 	return nil
+}
+
+// appendSplat adds the entries of a splatted dictionary.
+func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument {
+	args = slices.Grow(args, table.Len())
+	for i := range table.Len() {
+		key, value := table.At(i)
+		args = append(args, argument{name: dotnet.ToText(key), hasName: true, hasValue: true, splat: true, value: plain(value), at: at})
+	}
+	return args
+}
+
+// roomForArguments is an empty list with room for n arguments at least.
+func (s *Session) roomForArguments(n int) []argument {
+	if last := len(s.argRooms) - 1; last >= 0 {
+		room := s.argRooms[last]
+		s.argRooms = s.argRooms[:last]
+		if cap(room) >= n {
+			return room
+		}
+	}
+	return make([]argument, 0, max(n, 8))
+}
+
+// keepArguments takes a list that nobody looks at any more, for the next call.
+func (s *Session) keepArguments(list []argument) {
+	const most = 64 // arguments of a list that is kept
+	if cap(list) > most {
+		return
+	}
+	clear(list)
+	s.argRooms = append(s.argRooms, list[:0])
 }

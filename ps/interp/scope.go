@@ -66,7 +66,9 @@ type scope struct {
 // strictness is the version given to Set-StrictMode.
 type strictness uint8
 
-const indexFrom = 12
+// indexFrom is how many variables make a scope worth an index: it costs as much
+// as many walks along a few.
+const indexFrom = 24
 
 // own finds a variable of this very scope. The pointer is valid until the next
 // variable is added.

@@ -82,6 +82,7 @@ type Session struct {
 	inTry     int
 	nested    int // blocks inside each other, those of ForEach-Object included
 	catching  []*dotnet.ErrorRecord
+	argRooms  [][]argument // lists of arguments that are not in use
 
 	stdin  *lineReader
 	stdout io.Writer

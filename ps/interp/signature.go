@@ -19,8 +19,9 @@ const allSetsName = "__AllParameterSets"
 // signature is what the binder knows of a command.
 type signature struct {
 	name       string
-	class      string // after the comma of an error id
-	params     []*param
+	class      string            // after the comma of an error id
+	params     []*param          // the common ones last
+	mandatory  []*param          // those that are so in a set
 	byKey      map[string]*param // names and aliases in lower case
 	sets       []string
 	defaultSet uint64
@@ -31,7 +32,7 @@ type signature struct {
 	force      bool // -Force goes on without the prompt
 	byPipeline bool // a parameter takes pipeline input
 	remaining  *param
-	own        int   // parameters that are not common
+	own        int   // how many parameters are not common
 	attrError  error // an attribute that is not known
 }
 
@@ -56,6 +57,8 @@ type param struct {
 	inAll   bool
 	common  bool
 
+	mandatory bool // in a set
+
 	validators []validator
 	allowNull  bool
 	allowEmpty bool // AllowEmptyString
@@ -77,34 +80,12 @@ type inSet struct {
 	remaining bool
 }
 
-func (p *param) in(flags uint64) []inSet {
-	if len(p.sets) == 1 {
-		if p.sets[0].flag == 0 || p.sets[0].flag&flags != 0 {
-			return p.sets
-		}
-		return nil
-	}
-	var out []inSet
-	for _, s := range p.sets {
-		if s.flag == 0 || s.flag&flags != 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
+// of tells whether the set is among these.
+func (s *inSet) of(flags uint64) bool { return s.flag == 0 || s.flag&flags != 0 }
 
 func (p *param) takesPipeline() bool {
 	for _, s := range p.sets {
 		if s.byValue || s.byName {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *param) mandatorySomewhere() bool {
-	for _, s := range p.sets {
-		if s.mandatory {
 			return true
 		}
 	}
@@ -163,11 +144,15 @@ func (sig *signature) add(p *param) {
 		if s.remaining {
 			sig.remaining = p
 		}
+		p.mandatory = p.mandatory || s.mandatory
 		if s.byValue || s.byName {
 			sig.byPipeline = true
 		}
 	}
 	sig.params = append(sig.params, p)
+	if p.mandatory {
+		sig.mandatory = append(sig.mandatory, p)
+	}
 	if !p.common {
 		sig.own++
 	}
