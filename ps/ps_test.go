@@ -43,10 +43,37 @@ func TestEncodeRequest(t *testing.T) {
 		"id": "=7", "script": "=New-GatewayUser",
 		"arguments": map[string]any{
 			"Text": "=2024-01-02T03:04:05Z", "Yes": true, "No": false, "Number": -5.0,
-			"List": []any{"=a", "="}, "Nothing": nil, "Another": "!0", "Password": "!1",
+			"List": ",\x1fa\x1f", "Nothing": nil, "Another": "!0", "Password": "!1",
 		},
 	}, request)
 	assert.Equal(t, []string{"", "p w"}, secrets, "secrets are numbered in the order of names")
+}
+
+func TestEncodeList(t *testing.T) {
+	var controls, all strings.Builder
+	for r := rune(0x10); r <= 0x1F; r++ {
+		controls.WriteRune(r)
+	}
+	all.WriteString(controls.String())
+	for r := rune(0xE000); r <= 0xF8FF; r++ {
+		all.WriteRune(r)
+	}
+	for name, c := range map[string]struct {
+		items []string
+		want  any
+	}{
+		"none":                    {nil, []any{}},
+		"one that is empty":       {[]string{""}, ",\x1f"},
+		"several":                 {[]string{"a", "", "=b", "!0"}, ",\x1fa\x1f\x1f=b\x1f!0"},
+		"with the separator":      {[]string{"a\x1fb", "c"}, ",\x1ea\x1fb\x1ec"},
+		"with all control codes":  {[]string{controls.String(), "c"}, ",\uf8ff" + controls.String() + "\uf8ffc"},
+		"that nothing could part": {[]string{all.String(), "c"}, []any{"=" + all.String(), "=c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, _ := decoded(t, ps.EncodeRequest("1", "S", ps.Args{"L": ps.List(c.items)}))
+			assert.Equal(t, c.want, request["arguments"].(map[string]any)["L"])
+		})
+	}
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
@@ -115,14 +142,16 @@ func FuzzEncodeRequest(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return // kinds let only valid UTF-8 pass
 		}
-		line := ps.EncodeRequest("1", "S", ps.Args{"T": ps.Text(text), "L": ps.List([]string{text}), "P": ps.Secret(secret)})
+		line := ps.EncodeRequest("1", "S", ps.Args{"T": ps.Text(text), "L": ps.List([]string{text, text}), "P": ps.Secret(secret)})
 		if strings.ContainsAny(line, "\r\n\x00") {
 			t.Fatalf("more than one line: %q", line)
 		}
 		request, secrets := decoded(t, line)
 		arguments := request["arguments"].(map[string]any)
 		assert.Equal(t, "="+text, arguments["T"])
-		assert.Equal(t, []any{"=" + text}, arguments["L"])
+		list := arguments["L"].(string)
+		_, size := utf8.DecodeRuneInString(list[1:])
+		assert.Equal(t, []string{text, text}, strings.Split(list[1+size:], list[1:1+size]))
 		assert.Equal(t, "!0", arguments["P"])
 		assert.Equal(t, []string{secret}, secrets)
 	})

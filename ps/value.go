@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -109,7 +110,9 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // '#', base64 of the JSON {"id","script","arguments"}, then a blank and base64
 // for each secret (design 5). Strings inside carry a prefix, so that no text is
 // ever taken for a date (facts B31): '=' before text, '!' before the number of
-// a secret. A list travels as an array of prefixed strings.
+// a secret, ',' and a separator before the items of a list. A list without
+// items is an empty array, and an array of prefixed strings is one that has all
+// the characters that could separate it.
 func EncodeRequest(id, script string, args Args) string {
 	var secrets []string
 	arguments := make(map[string]any, len(args))
@@ -144,15 +147,45 @@ func (v Value) wire(secrets *[]string) any {
 	case kindInt:
 		return v.num
 	case kindList:
-		items := make([]string, len(v.list))
-		for i, item := range v.list {
-			items[i] = "=" + item
-		}
-		return items
+		return wireList(v.list)
 	case kindSecret:
 		*secrets = append(*secrets, v.text)
 		return "!" + strconv.Itoa(len(*secrets)-1)
 	default:
 		return nil
 	}
+}
+
+// wireList puts the items into one text where it can: to take that apart is one
+// call for PowerShell, and a round of a loop for each item costs more than all
+// the rest of a request.
+func wireList(items []string) any {
+	if separator := separatorFor(items); separator != 0 {
+		return "," + string(separator) + strings.Join(items, string(separator))
+	}
+	prefixed := make([]string, len(items))
+	for i, item := range items {
+		prefixed[i] = "=" + item
+	}
+	return prefixed
+}
+
+// separatorFor is a character that no item has: a control character, which
+// hardly any text has, else one of those left to private use. 0: there is none,
+// or there are no items.
+func separatorFor(items []string) rune {
+	if len(items) == 0 {
+		return 0
+	}
+	free := func(r rune) bool {
+		return !slices.ContainsFunc(items, func(item string) bool { return strings.ContainsRune(item, r) })
+	}
+	for _, candidates := range [][2]rune{{0x10, 0x1F}, {0xE000, 0xF8FF}} {
+		for r := candidates[1]; r >= candidates[0]; r-- {
+			if free(r) {
+				return r
+			}
+		}
+	}
+	return 0
 }

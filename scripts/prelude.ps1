@@ -50,19 +50,17 @@ function Write-GatewayFrame {
     $GatewayStdout.Flush()
 }
 
-# Turns a decoded JSON value, or each of a list, into the argument a script takes. Strings carry a
-# prefix, so that no text is taken for a date (facts B31): '=' text, '!' the number of a secret.
-# The items of a list are no calls of their own: those cost more than all the rest of a request.
+# Turns a decoded JSON value into the argument a script takes. Strings carry a prefix, so that no
+# text is taken for a date (facts B31): '=' text, '!' the number of a secret, ',' a list: what parts
+# its items, and these. An array is a list without items, or one that nothing could part.
 function ConvertFrom-GatewayValue {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
-    $list = @(foreach ($item in @($Value)) {
-            if ($item -isnot [string]) { $item }
-            elseif ($item[0] -eq '!') { $script:GatewaySecrets[[int]$item.Substring(1)] }
-            else { $item.Substring(1) }
-        })
-    if ($Value -is [System.Array]) { return , $list }
-    return $list[0]
+    if ($Value -is [System.Array]) { return , [string[]]@(foreach ($item in $Value) { $item.Substring(1) }) }
+    if ($Value -isnot [string]) { return $Value }
+    if ($Value[0] -eq ',') { return , $Value.Substring(2).Split([char]$Value[1]) }
+    if ($Value[0] -eq '!') { return $script:GatewaySecrets[[int]$Value.Substring(1)] }
+    return $Value.Substring(1)
 }
 
 # The number of an error, as text: a Win32 code of the directory ('8333') or of DNS ('9601'), else ''.

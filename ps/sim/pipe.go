@@ -16,8 +16,8 @@ type pipe struct {
 	changed    sync.Cond
 	buf        []byte // written and not read yet
 	room       []byte // the largest array buf has had, used again once all is read
-	readGone   bool // writes fail
-	writerGone bool // reads end when buf is empty
+	readGone   bool   // writes fail
+	writerGone bool   // reads end when buf is empty
 }
 
 func newPipe() *pipe {

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"adgateway/ps/session"
 )
@@ -260,6 +261,14 @@ func plain(value any, secrets []string) any {
 			var n int
 			_, _ = fmt.Sscan(rest, &n)
 			return secrets[n]
+		}
+		if rest, ok := strings.CutPrefix(v, ","); ok {
+			_, size := utf8.DecodeRuneInString(rest)
+			var items []any
+			for item := range strings.SplitSeq(rest[size:], rest[:size]) {
+				items = append(items, item)
+			}
+			return items
 		}
 		return strings.TrimPrefix(v, "=")
 	case []any:
