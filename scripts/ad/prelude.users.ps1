@@ -48,9 +48,7 @@ function Get-GatewayUserProperty {
     param([Parameter(Mandatory)] [string[]] $Field)
     $needed = @{}
     foreach ($name in $Field) {
-        foreach ($property in @($GatewayUserProperties[$name])) {
-            if ($null -ne $property) { $needed[$property] = $true }
-        }
+        foreach ($property in $GatewayUserProperties[$name]) { $needed[$property] = $true } # none for $null
     }
     , [string[]]@($needed.Keys)
 }
