@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"adgateway/cmd/adgateway/stack"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
 
 	"github.com/spf13/cobra"
 )
@@ -47,12 +47,12 @@ func (f *auditFlags) log(files []string) (file string, key []byte, err error) {
 	return settings.File, key, err
 }
 
-// unread says what to do about an audit that cannot be read.
-func unread(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; say which audit is meant with --config or --file", err)
+// unread says what is wrong with an audit that cannot be read.
+func unread(files []string, err error) error {
+	if len(files) > 0 {
+		return filefault.Explain("FILES", err)
 	}
-	return err
+	return filefault.Explain("audit.file (--file)", err)
 }
 
 func auditCommand() *cobra.Command {
@@ -80,7 +80,7 @@ func auditVerifyCommand() *cobra.Command {
 			}
 			report, err := audit.Verify(audit.Check{File: file, Files: files, Key: key, Least: least})
 			if err != nil {
-				return unread(err)
+				return unread(files, err)
 			}
 			printReport(c.OutOrStdout(), report)
 			if len(report.Faults) > 0 {
@@ -182,9 +182,9 @@ func auditShowCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return unread(showJSON(c.OutOrStdout(), file, files, filter))
+				return unread(files, showJSON(c.OutOrStdout(), file, files, filter))
 			}
-			return unread(showTable(c.OutOrStdout(), file, files, filter))
+			return unread(files, showTable(c.OutOrStdout(), file, files, filter))
 		},
 	}
 	f.add(c)

@@ -56,9 +56,9 @@ func TestAuditStory(t *testing.T) {
 		says string
 	}{
 		"switched off": {[]string{"verify", "--set", "audit.file=off"}, "--file"},
-		"missing file": {[]string{"verify", "--file", filepath.Join(folder, "no", "such")}, "no such"},
+		"missing file": {[]string{"verify", "--file", filepath.Join(folder, "no", "such")}, "audit.file (--file): "},
 		"without key":  {[]string{"verify", "--file", file}, "made with a key"},
-		"short key":    {[]string{"verify", "--file", file, "--key-file", settings + "x"}, "the audit's key"},
+		"short key":    {[]string{"verify", "--file", file, "--key-file", settings + "x"}, "audit.keyFile: "},
 		"bad end":      {[]string{"verify", "--file", file, "--last", "x"}, "NUMBER:HASH"},
 		"bad time":     {[]string{"show", "--file", file, "--since", "yesterday"}, `"yesterday" is no time`},
 		"bad outcome":  {[]string{"show", "--file", file, "--outcome", "failed"}, `there is no outcome "failed"; it is one of done, none, partial, unknown, refused, interrupted, running`},

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
 
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ func configInitCommand() *cobra.Command {
 
 func writeTemplate(file string, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-		return err
+		return filefault.Explain("--config", err)
 	}
 	newline, mode := "\n", os.O_WRONLY|os.O_CREATE|os.O_EXCL
 	if runtime.GOOS == "windows" {
@@ -54,7 +55,7 @@ func writeTemplate(file string, force bool) error {
 		return fmt.Errorf("%s is there already; --force overwrites it", file)
 	}
 	if err != nil {
-		return err
+		return filefault.Explain("--config", err)
 	}
 	_, err = f.Write(config.Template(newline))
 	return errors.Join(err, f.Close())

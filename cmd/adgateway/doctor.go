@@ -12,6 +12,7 @@ import (
 
 	"adgateway/cmd/adgateway/doctor"
 	"adgateway/cmd/adgateway/doctor/live"
+	"adgateway/gateway/filefault"
 
 	"github.com/spf13/cobra"
 )
@@ -79,7 +80,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.out != "" { // first: the run should not be for nothing. An older report stays until there is another
 		var err error
 		if out, err = os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
-			return fmt.Errorf("--out: %w", err)
+			return filefault.Explain("--out", err)
 		}
 		defer out.Close() // what matters is closed by tryLive
 	}

@@ -21,7 +21,6 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
 	"adgateway/scripts"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
@@ -85,10 +84,10 @@ func (d *examination) useSandbox(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log, _ := openLog(config.Log{Level: "warn", Format: "text"}, stderr)
-	world, err := sim.NewWorld(ctx, worldOptions(d.settings.Values, log))
+	log := newLog(config.Log{Level: "warn", Format: "text"}, stderr)
+	world, err := newWorld(ctx, d.settings.Values, log)
 	if err != nil {
-		return fmt.Errorf("the sandbox's data:\n%w", err)
+		return err
 	}
 	starter, end, err := engine.starter(world)
 	if err != nil {

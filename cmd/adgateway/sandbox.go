@@ -10,6 +10,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
 	"adgateway/ps/sim"
 
 	"github.com/sirupsen/logrus"
@@ -170,11 +171,14 @@ func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	log, closeLog := openLog(settings.Log, stderr)
-	log.WithField("engine", engine.name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
-	world, err := sim.NewWorld(ctx, worldOptions(settings, log))
+	log, closeLog, err := openLog(settings.Log, stderr)
 	if err != nil {
-		return errors.Join(fmt.Errorf("the sandbox's data:\n%w", err), closeLog.Close())
+		return err
+	}
+	log.WithField("engine", engine.name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
+	world, err := newWorld(ctx, settings, log)
+	if err != nil {
+		return errors.Join(err, closeLog.Close())
 	}
 	starter, end, err := engine.starter(world)
 	if err != nil {
@@ -194,13 +198,28 @@ func runSandbox(ctx context.Context, f *sandboxFlags, stdout, stderr io.Writer) 
 	return s.serve(ctx)
 }
 
-func worldOptions(settings *config.Settings, log *logrus.Logger) sim.Options {
+// newWorld makes the simulated domain. The error tells every fault of its files.
+func newWorld(ctx context.Context, settings *config.Settings, log *logrus.Logger) (*sim.World, error) {
 	s := settings.Sandbox
-	return sim.Options{
+	var faults []error
+	for _, file := range s.LDIF {
+		faults = append(faults, filefault.Readable("--ldif (sandbox.ldif)", file))
+	}
+	for _, file := range s.Zones {
+		faults = append(faults, filefault.Readable("--zone (sandbox.zones)", file))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	world, err := sim.NewWorld(ctx, sim.Options{
 		LDIF: s.LDIF, Zones: s.Zones, Users: s.GeneratedUsers, Empty: s.Empty, Seed: int64(s.Seed),
 		Culture: s.Culture, ReplicationLag: s.ReplicationLag,
 		Progress: func(text string) { log.Info(text) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox's data:\n%w", err)
 	}
+	return world, nil
 }
 
 // printTry prints where the sandbox listens and three calls to try.

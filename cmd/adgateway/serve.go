@@ -93,7 +93,9 @@ func prepareServe(ctx context.Context, f *settingFlags, stderr io.Writer, dial s
 		return nil, err
 	}
 	s := &server{live: live, backend: backend{name: "powershell", starter: starter, dial: dial}}
-	s.log, s.closeLog = openLog(settings.Log, stderr)
+	if s.log, s.closeLog, err = openLog(settings.Log, stderr); err != nil {
+		return nil, err
+	}
 	if err := s.credentials(ctx, storeFile(settings.Auth, f.path())); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -113,7 +115,7 @@ func (f *settingFlags) source() func() (config.Sources, error) {
 		case needed && errors.Is(err, fs.ErrNotExist):
 			return src, fmt.Errorf("the settings file %s is not there; 'adgateway config init --config %s' writes one", src.Name, src.Name)
 		case !errors.Is(err, fs.ErrNotExist):
-			return src, fmt.Errorf("the settings file cannot be read: %w", err)
+			return src, filefault.Explain("--config", err)
 		}
 		return src, nil
 	}
@@ -149,18 +151,30 @@ func (f *settingFlags) places(s *config.Settings) error {
 	return nil
 }
 
-// openLog makes a log that writes to log.file, or to w where that is empty. The
-// closer closes the file.
-func openLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer) {
+// newLog makes a log that writes to w.
+func newLog(c config.Log, w io.Writer) *logrus.Logger {
 	log := logrus.New()
 	tuneLog(log, c)
+	log.SetOutput(w)
+	return log
+}
+
+// openLog makes a log that writes to log.file, or to w where that is empty. The
+// closer closes the file.
+func openLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	if c.File == "" {
-		log.SetOutput(w)
-		return log, io.NopCloser(nil)
+		return newLog(c, w), io.NopCloser(nil), nil
+	}
+	// lumberjack opens the file at the first entry, and tells nobody when it cannot.
+	err := os.MkdirAll(filepath.Dir(c.File), 0o755)
+	if err == nil {
+		err = host.Writable(c.File)
+	}
+	if err != nil {
+		return nil, nil, filefault.Explain("log.file", err)
 	}
 	rotating := &lumberjack.Logger{Filename: c.File, MaxSize: c.MaxSize, MaxBackups: c.MaxFiles}
-	log.SetOutput(rotating)
-	return log, rotating
+	return newLog(c, rotating), rotating, nil
 }
 
 // tuneLog sets what may change while the gateway runs.

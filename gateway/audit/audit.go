@@ -45,6 +45,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"adgateway/gateway/filefault"
 	"adgateway/ps"
 )
 
@@ -135,20 +136,20 @@ func Open(o Options) (*Log, error) {
 		o.open = openFile
 	}
 	if err := os.MkdirAll(filepath.Dir(o.File), 0o700); err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
+		return nil, filefault.Explain("audit.file", err)
 	}
 	lock := flock.New(o.File + ".lock")
 	if held, err := lock.TryLock(); err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
+		return nil, filefault.Explain("audit.file", err)
 	} else if !held {
-		return nil, fmt.Errorf("audit: %s is in use by another process", o.File)
+		return nil, fmt.Errorf("audit.file: %s is in use by another process", o.File)
 	}
 	l := &Log{o: o, lock: lock, out: &chain{o: &o}}
 	l.flood.write, l.flood.now = l.append, o.now
 	if err := l.out.recover(); err != nil {
 		_ = l.out.close() // err says what is wrong
 		_ = l.lock.Unlock()
-		return nil, fmt.Errorf("audit: %w", err)
+		return nil, filefault.Explain("audit.file", err)
 	}
 	host, _ := os.Hostname() // without one the line has none
 	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm()}) == nil {

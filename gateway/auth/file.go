@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/filefault"
+
 	"github.com/gofrs/flock"
 )
 
@@ -55,28 +57,31 @@ func (f File) Read() (document *Document, warning string, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // told below
 		case err != nil:
-			return nil, "", fmt.Errorf("the credentials in %s are not used: %w", f.Path, err)
+			return nil, "", f.explain(fmt.Errorf("the credentials in %s are not used: %w", f.Path, err))
 		case readers != "":
 			warning = fmt.Sprintf("%s can be read by %s", f.Path, readers)
 		}
 	}
 	text, err := os.ReadFile(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' makes the file", err)
+		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' makes the file", f.explain(err))
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("the credentials cannot be read: %w", err)
+		return nil, "", fmt.Errorf("the credentials cannot be read: %w", f.explain(err))
 	}
 	document, err = parseDocument(f.Path, text)
 	return document, warning, err
 }
+
+// explain says which setting names the file, and what is wrong with it.
+func (f File) explain(err error) error { return filefault.Explain("auth.store (--store)", err) }
 
 // Edit changes the file by a function that gets what it holds, nothing when
 // there is no file. What the function leaves behind is checked before it is
 // written. An error of the function is returned as it is; nothing is written.
 func (f File) Edit(ctx context.Context, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-		return err
+		return f.explain(err)
 	}
 	unlock, err := f.lock(ctx)
 	if err != nil {
@@ -115,7 +120,7 @@ func (f File) lock(ctx context.Context) (unlock func(), err error) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("another process has been changing it for %s", lockWait)
 		}
-		return nil, fmt.Errorf("%s cannot be locked: %w", f.Path, err)
+		return nil, fmt.Errorf("%s cannot be locked: %w", f.Path, f.explain(err))
 	}
 	return func() { _ = lock.Close() }, nil
 }
@@ -125,7 +130,7 @@ func (f File) lock(ctx context.Context) (unlock func(), err error) {
 func (f File) replace(text []byte) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".new-*") // with rights for the owner only
 	if err != nil {
-		return err
+		return f.explain(err)
 	}
 	name := temporary.Name()
 	defer func() {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/filefault"
+
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 	"software.sslmate.com/src/go-pkcs12"
@@ -62,7 +64,7 @@ func (s Settings) source(store Store) (source, error) {
 func readFile(key, file string) ([]byte, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err) // names the file itself
+		return nil, filefault.Explain(key, err)
 	}
 	return content, nil
 }

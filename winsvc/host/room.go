@@ -20,7 +20,7 @@ func Writable(path string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	trial, err := os.CreateTemp(nearest(filepath.Dir(path)), ".adgateway-doctor-*")
+	trial, err := os.CreateTemp(nearest(filepath.Dir(path)), ".adgateway-trial-*")
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
 
 	"github.com/sirupsen/logrus"
 )
@@ -42,10 +43,10 @@ func AuditKey(file string) ([]byte, error) {
 	const shortest = 32
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the audit's key: %w", err)
+		return nil, filefault.Explain("audit.keyFile", err)
 	}
 	if text = bytes.TrimSpace(text); len(text) < shortest {
-		return nil, fmt.Errorf("the audit's key: %s holds %d bytes; write at least %d random ones", file, len(text), shortest)
+		return nil, fmt.Errorf("audit.keyFile: %s holds %d bytes; write at least %d random ones", file, len(text), shortest)
 	}
 	return text, nil
 }
