@@ -116,7 +116,7 @@ func typeName(t string) (string, bool) {
 	if n, ok := typeOIDs[u]; ok {
 		return n, true
 	}
-	if u[0] < 'A' || u[0] > 'Z' || strings.ContainsRune(u, '.') {
+	if u == "" || u[0] < 'A' || u[0] > 'Z' || strings.ContainsRune(u, '.') {
 		return "", false
 	}
 	return u, true

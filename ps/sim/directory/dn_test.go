@@ -47,7 +47,7 @@ func TestParseDNRefuses(t *testing.T) {
 	for _, in := range []string{
 		"a", "CN", "=a", "CN=", "CN=,DC=c", "CN=a,", "CN=a,,DC=c", ",CN=a", `CN=a\`, `CN=a\q`, `CN=a\4`, "CN=a+OU=b",
 		`CN=a"b`, "CN=a<b", "CN=a>b", `CN="a`, `CN="a"b`, "CN=#", "CN=#1", "CN=#zz", "CN=#0cff61", "1CN=a", "1.2.3.4=a",
-		"CN=\xff", `CN=\FF`, "CN=a\x00", "C N=a", "CN=a,DC=", "Käse=a",
+		"CN=\xff", `CN=\FF`, "CN=a\x00", "C N=a", "CN=a,DC=", "Käse=a", "OID.=a", "oid.=a,DC=b",
 	} {
 		_, err := ParseDN(in)
 		requireCode(t, CodeInvalidDN, KindSyntax, err)
