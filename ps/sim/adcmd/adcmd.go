@@ -121,10 +121,10 @@ func (row command) command(h *host) *interp.Command {
 	if row.sets {
 		row.attrs = attributeParams(decl)
 	}
-	known := map[string]bool{}
+	known := map[string]bool{} // as they are declared, and in lower case
 	for _, list := range [][]string{commonParams, row.params, row.attrs} {
 		for _, p := range list {
-			known[strings.ToLower(p)] = true
+			known[p], known[strings.ToLower(p)] = true, true
 		}
 	}
 	return &interp.Command{
@@ -133,7 +133,7 @@ func (row command) command(h *host) *interp.Command {
 		Process: func(ic *interp.Call) error {
 			c := &call{Call: ic, h: h, row: &row, writes: decl.Writes(), class: h.classes[row.class]}
 			for _, name := range ic.BoundNames() {
-				if !known[strings.ToLower(name)] {
+				if !known[name] && !known[strings.ToLower(name)] {
 					return c.notSupported("the sandbox does not know -" + name + " of " + row.name)
 				}
 			}

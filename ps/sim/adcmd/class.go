@@ -20,9 +20,10 @@ type class struct {
 	sid, sam bool
 	dollar   bool // a computer is also found without its "$"
 
-	props  map[string]*property // by lower-case friendly name
-	schema *directory.Schema
-	plan   plan // of the defaults
+	props    map[string]*property // by lower-case friendly name
+	schema   *directory.Schema
+	compiled *directory.Filter // filter; nil when there is none
+	plan     plan              // of the defaults
 
 	// plans are those of lists of properties that were asked for before:
 	// scripts ask for the same ones again and again.
@@ -64,6 +65,12 @@ func newClasses(schema *directory.Schema) map[string]*class {
 	for _, row := range classRows {
 		c := row
 		c.schema = schema
+		if c.filter != "" {
+			var err error
+			if c.compiled, err = directory.CompileFilter(c.filter); err != nil {
+				panic("adcmd: " + err.Error()) // the rows are fixed
+			}
+		}
 		c.plans = &planCache{plans: map[string]plan{}}
 		c.props = map[string]*property{}
 		model, ok := cmdlets.LookupClass(c.name)
@@ -108,7 +115,7 @@ func firstOf(schema *directory.Schema, name string) func(*reader, *directory.Obj
 		return func(*reader, *directory.Object) any { return nil }
 	}
 	return func(r *reader, o *directory.Object) any {
-		if v := o.Value(name); v != nil {
+		if v := o.ValueOf(a); v != nil {
 			return r.h.raw(a, v)
 		}
 		return nil
@@ -127,21 +134,21 @@ func listOf(schema *directory.Schema, name string) func(*reader, *directory.Obje
 // lets it have several values, nil when it has none (facts B21).
 func rawProperty(a *directory.Attribute) *property {
 	return &property{name: a.Name, attrs: []string{a.Name}, get: func(r *reader, o *directory.Object) any {
-		values := r.h.raws(o, a)
-		switch {
-		case len(values) == 0:
-			return nil
-		case a.SingleValued:
-			return values[0]
+		if a.SingleValued {
+			return r.h.raw(a, o.ValueOf(a))
 		}
-		return collection(values)
+		if values := r.h.raws(o, a); len(values) > 0 {
+			return collection(values)
+		}
+		return nil
 	}}
 }
 
 // plan is what a read asks the directory for and how it makes objects of it.
 type plan struct {
-	attrs []string
-	props []*property
+	attrs    []string
+	selected *directory.Selection // attrs, looked up
+	props    []*property
 	// all: every attribute the first object has joins in (facts B23).
 	all bool
 }
@@ -209,6 +216,7 @@ func (c *class) read(names []string) (p plan, bad string) {
 	if p.all {
 		p.attrs = append(p.attrs, "*")
 	}
+	p.selected = c.schema.Select(p.attrs...)
 	return p, ""
 }
 

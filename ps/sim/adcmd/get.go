@@ -16,7 +16,7 @@ func getObjects(c *call) error {
 		return c.argument("properties", bad)
 	}
 	if c.Has("Identity") {
-		o, err := c.identity(p.attrs...)
+		o, err := c.find(p.selected)
 		if err != nil {
 			return err
 		}
@@ -68,16 +68,16 @@ var scopes = map[string]directory.Scope{
 // request is the search the parameters ask for. Without -SearchBase it is the
 // whole domain, without -ResultSetSize all there is (facts C15).
 func (c *call) request(p plan) (req directory.SearchRequest, err error) {
-	filter := c.String("LDAPFilter")
+	var filter string
 	if c.Has("LDAPFilter") {
-		if filter, err = c.ldapFilter(filter); err != nil {
-			return req, err
-		}
+		filter = bracketed(c.String("LDAPFilter"))
 	} else if filter, err = c.translate(c.String("Filter")); err != nil {
 		return req, err
 	}
-	req = directory.SearchRequest{Base: c.String("SearchBase"), Filter: and(c.class.filter, filter), Attributes: p.attrs,
-		Deleted: c.Bool("IncludeDeletedObjects")}
+	req = directory.SearchRequest{Base: c.String("SearchBase"), Selected: p.selected, Deleted: c.Bool("IncludeDeletedObjects")}
+	if req.Compiled, err = c.class.only(filter); err != nil {
+		return req, c.fail(err)
+	}
 	if c.Has("SearchScope") {
 		scope, ok := scopes[fold(c.String("SearchScope"))]
 		if !ok {
@@ -102,15 +102,25 @@ func (c *call) request(p plan) (req directory.SearchRequest, err error) {
 	return req, nil
 }
 
-// ldapFilter takes the filter as it is, bracketed if it is not (facts C13). It
-// is compiled alone first: what is wrong with it must not be hidden by the
-// brackets that the class's own filter adds.
-func (c *call) ldapFilter(filter string) (string, error) {
+// bracketed is a filter as the module sends it: with brackets when it has none
+// (facts C13).
+func bracketed(filter string) string {
 	if !strings.HasPrefix(strings.TrimLeft(filter, " "), "(") {
-		filter = "(" + filter + ")"
+		return "(" + filter + ")"
 	}
-	if _, err := directory.CompileFilter(filter); err != nil {
-		return "", c.fail(err)
+	return filter
+}
+
+// only compiles a filter for the objects of the class; "" is all of them. It is
+// compiled alone: what is wrong with it must not be hidden by brackets around it
+// and the class's own filter.
+func (cl *class) only(filter string) (*directory.Filter, error) {
+	if filter == "" {
+		return cl.compiled, nil
 	}
-	return filter, nil
+	f, err := directory.CompileFilter(filter)
+	if err != nil {
+		return nil, err
+	}
+	return directory.AllOf(cl.compiled, f), nil
 }

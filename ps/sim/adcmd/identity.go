@@ -105,11 +105,24 @@ var errSkip = errors.New("the object has been reported")
 // terminating error, whatever -ErrorAction says. For an object of the pipeline
 // the error does not end the command: the next object follows (facts C19, D4).
 func (c *call) identity(attributes ...string) (*directory.Object, error) {
-	return c.resolve(c.class, c.bound("Identity"), "Identity", attributes...)
+	return c.find(c.selection(attributes...))
+}
+
+// find is identity for attributes that have been looked up.
+func (c *call) find(want *directory.Selection) (*directory.Object, error) {
+	return c.resolve(c.class, c.bound("Identity"), "Identity", want)
+}
+
+// selection are the attributes of these names; none without a name.
+func (c *call) selection(names ...string) *directory.Selection {
+	if len(names) == 0 {
+		return &directory.Selection{}
+	}
+	return c.h.Domain.Schema().Select(names...)
 }
 
 // resolve finds one object of a class by what a caller gave for it.
-func (c *call) resolve(cl *class, v any, param string, attributes ...string) (*directory.Object, error) {
+func (c *call) resolve(cl *class, v any, param string, want *directory.Selection) (*directory.Object, error) {
 	given := identityText(v)
 	if given == "" {
 		return nil, c.invalidArgument(param, "The "+param+" property on the argument is null or empty.")
@@ -118,7 +131,7 @@ func (c *call) resolve(cl *class, v any, param string, attributes ...string) (*d
 	if c.target == nil {
 		c.target = target
 	}
-	o, f, err := c.lookup(cl, v, given, attributes)
+	o, f, err := c.lookup(cl, v, given, want)
 	if err != nil {
 		return nil, c.fail(err)
 	}
@@ -137,16 +150,17 @@ func (c *call) resolve(cl *class, v any, param string, attributes ...string) (*d
 
 // lookup is resolve without the throwing: neither an object nor an error means
 // the failure.
-func (c *call) lookup(cl *class, v any, given string, attributes []string) (*directory.Object, *failure, error) {
-	if len(attributes) == 0 {
-		attributes = []string{"distinguishedName"}
-	}
+func (c *call) lookup(cl *class, v any, given string, want *directory.Selection) (*directory.Object, *failure, error) {
 	filter := cl.identityFilter(v, given)
 	if filter == "" {
 		f := c.notFound(given)
 		return nil, &f, nil
 	}
-	found, err := c.dc.Search(c.ctx(), directory.SearchRequest{Filter: and(cl.filter, filter), Attributes: attributes, Limit: 2})
+	compiled, err := cl.only(filter)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := c.dc.Search(c.ctx(), directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2})
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -251,7 +265,7 @@ func (c *call) reference(cl *class, v any, param string) (string, error) {
 			return s, nil
 		}
 	}
-	o, err := c.resolve(cl, v, param)
+	o, err := c.resolve(cl, v, param, c.selection())
 	if err != nil {
 		return "", err
 	}

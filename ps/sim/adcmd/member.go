@@ -44,14 +44,14 @@ func changeMembers(op directory.ChangeOp) func(*call) error {
 func (c *call) member(v any) (*directory.Object, error) {
 	const id = "SetADGroupMember.ValidateMembersParameter"
 	given := identityText(v)
-	o, f, err := c.lookup(c.h.classes["ADPrincipal"], v, given, nil)
+	o, f, err := c.lookup(c.h.classes["ADPrincipal"], v, given, c.selection())
 	if err != nil {
 		return nil, c.fail(err)
 	}
 	if f == nil {
 		return o, nil
 	}
-	if other, missing, err := c.lookup(c.h.classes["ADObject"], v, given, nil); err == nil && missing == nil {
+	if other, missing, err := c.lookup(c.h.classes["ADObject"], v, given, c.selection()); err == nil && missing == nil {
 		category := dotnet.ReadError
 		f = &failure{typ: "System.ArgumentException", message: c.say("noSID", other.DN), category: &category}
 	}

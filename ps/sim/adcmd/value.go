@@ -95,7 +95,7 @@ func (h *host) raw(a *directory.Attribute, v any) any {
 var tSecurity = dotnet.Define(dotnet.Class{Name: "System.DirectoryServices.ActiveDirectorySecurity"})
 
 func (h *host) raws(o *directory.Object, a *directory.Attribute) []any {
-	values := o.Values(a.Name)
+	values := o.ValuesOf(a)
 	for i, v := range values {
 		values[i] = h.raw(a, v)
 	}

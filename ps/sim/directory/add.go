@@ -37,7 +37,7 @@ func (c *DC) Add(ctx context.Context, dn string, attrs ...Values) (*Object, erro
 	if e == nil {
 		t.stamp()
 		v := view{rep: t.rep, dc: c.index, now: t.now}
-		o = v.object(n, projection{all: true})
+		o = v.object(n, &Selection{all: true})
 		t.unstamp()
 	}
 	if err := t.end(e); err != nil {
@@ -80,7 +80,7 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 	if err := t.checkName(n, rdn); err != nil {
 		return nil, err
 	}
-	if parent.child(n.key) != nil {
+	if parent.names[n.key] != nil {
 		if class.is("user") || class.is("group") {
 			return nil, fail(CodeAccountExists, KindExists, dn, "the name is in use in the container")
 		}

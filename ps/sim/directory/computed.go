@@ -95,7 +95,21 @@ func getCategory(v *view, n *node, b []string) []string {
 	if s := n.first(v.rep.sch.category); s != "" {
 		return append(b, s)
 	}
-	return append(b, "CN="+n.class.Category+",CN=Schema,"+v.rep.dom.configNC)
+	return append(b, v.rep.dom.categoryDN(n.class))
+}
+
+// categoryDN is the default category of a class.
+func (d *Domain) categoryDN(c *Class) string {
+	return "CN=" + c.Category + ",CN=Schema," + d.configNC
+}
+
+// categoryKey is its key; "" when the class has a name that no DN can have.
+func (d *Domain) categoryKey(c *Class) string {
+	dn, err := ParseDN(d.categoryDN(c))
+	if err != nil {
+		return ""
+	}
+	return dn.Key()
 }
 
 func getInstanceType(_ *view, n *node, b []string) []string {
@@ -223,7 +237,7 @@ func (r *replica) pso(n *node) *node {
 }
 
 func (r *replica) lowestPSO(best, n *node) *node {
-	prec := r.dom.schema.must("msds-passwordsettingsprecedence")
+	prec := r.sch.psoPrecedence
 	for _, l := range n.linkVals(r.sch.psoApplied) {
 		p := l.n
 		if p == nil {
@@ -240,26 +254,25 @@ func (r *replica) lowestPSO(best, n *node) *node {
 // groupsOf are all groups a principal is in: nested ones, and the primary
 // group with what it is nested in (facts E19, E21). Rings are harmless.
 func (r *replica) groupsOf(n *node) []*node {
-	seen := map[*node]bool{n: true}
-	var out []*node
-	var visit func(m *node)
-	enter := func(g *node) {
-		if g != nil && !seen[g] && !g.deleted {
-			seen[g] = true
-			out = append(out, g)
-			visit(g)
-		}
-	}
-	visit = func(m *node) {
-		for _, l := range m.linkVals(r.sch.memberOf) {
-			enter(l.n)
-		}
-	}
+	var groups nodeSet
 	if rid := n.int(r.sch.primaryGroup, 0); rid != 0 {
-		enter(r.bySID[r.dom.sid.WithRID(uint32(rid))])
+		r.addGroup(&groups, n, r.bySID[r.dom.sid.WithRID(uint32(rid))])
 	}
-	visit(n)
-	return out
+	for _, l := range n.linkVals(r.sch.memberOf) {
+		r.addGroup(&groups, n, l.n)
+	}
+	return groups.list
+}
+
+// addGroup adds a group of n and the groups it is in.
+func (r *replica) addGroup(groups *nodeSet, n, g *node) {
+	if g == nil || g == n || g.deleted || groups.index(g) >= 0 {
+		return
+	}
+	groups.add(g)
+	for _, l := range g.linkVals(r.sch.memberOf) {
+		r.addGroup(groups, n, l.n)
+	}
 }
 
 // tokenGroups gives SIDs of security groups, and only in searches of ScopeBase.

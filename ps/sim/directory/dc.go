@@ -23,7 +23,7 @@ type SearchRequest struct {
 	Base  string
 	Scope Scope
 	// Filter is an RFC 4515 filter; "" matches everything. Compiled wins over
-	// it when both are given.
+	// it when both are given (see CompileFilter and AllOf).
 	Filter   string
 	Compiled *Filter
 	// Attributes are the names wanted in the copies. nil or "*" means all
@@ -34,6 +34,9 @@ type SearchRequest struct {
 	// its attributes only when asked for. tokenGroups is computed only in
 	// searches of ScopeBase.
 	Attributes []string
+	// Selected are attributes looked up before, see Schema.Select. It wins over
+	// Attributes when both are given.
+	Selected *Selection
 	// Limit ends the search after that many hits; 0 means no limit. More hits
 	// than that are not an error.
 	Limit int
@@ -86,6 +89,7 @@ type ModifyOptions struct {
 type DC struct {
 	domain *Domain
 	name   string
+	host   string // with the domain's name
 	index  int
 	rep    *replica
 
@@ -100,7 +104,7 @@ type DC struct {
 func (c *DC) Name() string { return c.name }
 
 // HostName is the full DNS name, e.g. "dc1.corp.example".
-func (c *DC) HostName() string { return c.name + "." + c.domain.dnsName }
+func (c *DC) HostName() string { return c.host }
 
 // Domain is the domain the controller belongs to.
 func (c *DC) Domain() *Domain { return c.domain }
@@ -219,7 +223,7 @@ func (c *DC) read(ctx context.Context, attributes []string, find func(*replica) 
 		e.Op = "search"
 		return nil, e
 	}
-	return v.object(n, v.rep.projection(attributes)), nil
+	return v.object(n, c.domain.schema.Select(attributes...)), nil
 }
 
 // write runs one change of the object a reference names.

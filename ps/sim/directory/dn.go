@@ -15,7 +15,23 @@ type RDN struct{ Type, Value string }
 // String is the RDN escaped: CN=a\,b.
 func (r RDN) String() string { return r.Type + "=" + EscapeRDN(r.Value) }
 
-func (r RDN) key() string { return fold(r.Type) + "=" + fold(r.Value) }
+// key is the text that tells it among its siblings.
+func (r RDN) key() string {
+	var buf [shortName]byte
+	return string(r.appendKey(buf[:0]))
+}
+
+// shortName is how long names nearly always are at most: room for their keys.
+const shortName = 64
+
+func (r RDN) appendKey(b []byte) []byte {
+	return appendFold(append(appendFold(b, r.Type), '='), r.Value)
+}
+
+// equal tells whether two have the same key.
+func (r RDN) equal(other RDN) bool {
+	return strings.EqualFold(r.Type, other.Type) && strings.EqualFold(r.Value, other.Value)
+}
 
 // ParseDN reads a DN in any legal escaping (RFC 4514, and the older forms the
 // directory still takes: quoted values, ";" between names, blanks around
@@ -38,11 +54,11 @@ type dnParser struct {
 }
 
 func (p *dnParser) parse() (DN, bool) {
-	var d DN
 	p.blanks()
 	if p.pos == len(p.text) {
-		return d, true
+		return DN{}, true
 	}
+	d := DN{make([]RDN, 0, min(1+strings.Count(p.text, ","), shortList))}
 	for {
 		r, ok := p.rdn()
 		if !ok {
@@ -131,7 +147,17 @@ func (p *dnParser) value() (string, bool) {
 			return p.hexValue()
 		}
 	}
+	rest := p.text[p.pos:]
+	plain := strings.IndexAny(rest, ",;+\"<>\\\x00")
+	if plain < 0 {
+		plain = len(rest)
+	}
+	p.pos += plain
+	if plain == len(rest) || rest[plain] == ',' {
+		return trimTo(rest[:plain], 0), true
+	}
 	var b strings.Builder
+	b.WriteString(rest[:plain])
 	keep := 0 // length of b that trailing blanks may not be cut below
 	for p.pos < len(p.text) {
 		c := p.text[p.pos]
@@ -280,7 +306,7 @@ func (d DN) endsWith(tail DN) bool {
 		return false
 	}
 	for i, r := range tail.rdns {
-		if d.rdns[off+i].key() != r.key() {
+		if !d.rdns[off+i].equal(r) {
 			return false
 		}
 	}
@@ -289,11 +315,20 @@ func (d DN) endsWith(tail DN) bool {
 
 // Key is a text that is equal for equal DNs and no others.
 func (d DN) Key() string {
-	keys := make([]string, len(d.rdns))
+	var buf [4 * shortName]byte
+	b := buf[:0]
 	for i, r := range d.rdns {
-		keys[i] = fold(r.Type) + "=" + EscapeRDN(fold(r.Value))
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendFold(b, r.Type), '=')
+		if needsEscape(r.Value) {
+			b = append(b, EscapeRDN(fold(r.Value))...)
+		} else {
+			b = appendFold(b, r.Value)
+		}
 	}
-	return strings.Join(keys, ",")
+	return string(b)
 }
 
 // Len is the number of names.

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -65,6 +66,25 @@ func CompileFilter(text string) (*Filter, error) {
 		return nil, p.err()
 	}
 	return &Filter{c}, nil
+}
+
+// AllOf is the filter for what matches all of these; nil is a filter that
+// everything matches.
+func AllOf(filters ...*Filter) *Filter {
+	and := &clause{kind: clauseAnd}
+	for _, f := range filters {
+		switch {
+		case f == nil:
+		case f.root.kind == clauseAnd:
+			and.subs = append(and.subs, f.root.subs...)
+		default:
+			and.subs = append(and.subs, f.root)
+		}
+	}
+	if len(and.subs) == 0 {
+		return nil
+	}
+	return &Filter{and}
 }
 
 type filterParser struct {
@@ -149,7 +169,8 @@ func (p *filterParser) component(depth int) *clause {
 
 func (p *filterParser) list(kind clauseKind, depth int) *clause {
 	p.pos++
-	c := &clause{kind: kind}
+	var few [4]*clause // short lists are made only when they are complete
+	subs := few[:0]
 	for {
 		p.blanks()
 		if p.peek() != '(' {
@@ -159,12 +180,12 @@ func (p *filterParser) list(kind clauseKind, depth int) *clause {
 		if sub == nil {
 			return nil
 		}
-		c.subs = append(c.subs, sub)
+		subs = append(subs, sub)
 	}
-	if len(c.subs) == 0 {
+	if len(subs) == 0 {
 		return p.fault("an empty list of filters")
 	}
-	return c
+	return &clause{kind: kind, subs: slices.Clone(subs)}
 }
 
 // item reads attribute, operator and value.
@@ -230,7 +251,8 @@ func (p *filterParser) rule(c *clause) *clause {
 }
 
 func (p *filterParser) plainValue(c *clause) *clause {
-	parts, ok := p.value()
+	var few [4]string
+	parts, ok := p.value(few[:0])
 	if !ok {
 		return nil
 	}
@@ -242,7 +264,8 @@ func (p *filterParser) plainValue(c *clause) *clause {
 }
 
 func (p *filterParser) equality(c *clause) *clause {
-	parts, ok := p.value()
+	var few [4]string
+	parts, ok := p.value(few[:0])
 	switch {
 	case !ok:
 		return nil
@@ -256,46 +279,62 @@ func (p *filterParser) equality(c *clause) *clause {
 				return p.fault("** in a value")
 			}
 		}
-		c.kind, c.parts = clauseSubstring, parts
+		c.kind, c.parts = clauseSubstring, slices.Clone(parts)
 	}
 	return c
 }
 
-// value reads up to the closing parenthesis, split at unescaped stars.
-func (p *filterParser) value() ([]string, bool) {
-	var parts []string
-	var b strings.Builder
+// value reads up to the closing parenthesis, split at unescaped stars; it
+// appends to parts.
+func (p *filterParser) value(parts []string) ([]string, bool) {
+	for {
+		part, ok := p.part()
+		if !ok {
+			return nil, false
+		}
+		parts = append(parts, part)
+		if p.text[p.pos] == ')' {
+			return parts, true
+		}
+		p.pos++
+	}
+}
+
+// part reads up to a closing parenthesis or a star.
+func (p *filterParser) part() (string, bool) {
+	start := p.pos
+	var unescaped []byte // what precedes start, once there was an escape
 	for p.pos < len(p.text) {
-		switch ch := p.text[p.pos]; ch {
-		case ')':
-			return append(parts, b.String()), true
+		switch p.text[p.pos] {
+		case ')', '*':
+			text := p.text[start:p.pos]
+			if unescaped != nil {
+				text = string(append(unescaped, text...))
+			}
+			return text, true
 		case '(', 0:
 			p.fault("an unescaped special character")
-			return nil, false
-		case '*':
-			parts = append(parts, b.String())
-			b.Reset()
-			p.pos++
+			return "", false
 		case '\\':
 			if p.pos+2 >= len(p.text) {
 				p.fault("a cut escape")
-				return nil, false
+				return "", false
 			}
 			hi, ok1 := hexDigit(p.text[p.pos+1])
 			lo, ok2 := hexDigit(p.text[p.pos+2])
 			if !ok1 || !ok2 {
 				p.fault("a malformed escape")
-				return nil, false
+				return "", false
 			}
-			b.WriteByte(hi<<4 | lo)
+			unescaped = append(append(unescaped, p.text[start:p.pos]...), hi<<4|lo)
 			p.pos += 3
+			start = p.pos
 		default:
-			b.WriteByte(ch)
 			p.pos++
 		}
 	}
 	p.fault(") expected")
-	return nil, false
+	return "", false
 }
 
 func hexDigit(c byte) (byte, bool) {

@@ -51,6 +51,20 @@ func TestCompileFilterRefuses(t *testing.T) {
 	}
 }
 
+func TestAllOf(t *testing.T) {
+	compile := func(text string) *Filter {
+		f, err := CompileFilter(text)
+		require.NoError(t, err)
+		return f
+	}
+	both, or := compile("(&(a=1)(b=2))"), compile("(|(c=3)(d=4))")
+	assert.Equal(t, "(&(a=1)(b=2)(|(c=3)(d=4)))", AllOf(nil, both, or).String())
+	assert.Equal(t, "(&(|(c=3)(d=4))(a=1)(b=2))", AllOf(or, both).String())
+	assert.Equal(t, "(&(a=1)(b=2))", both.String(), "the parts stay as they are")
+	assert.Nil(t, AllOf())
+	assert.Nil(t, AllOf(nil, nil))
+}
+
 func TestEscapeFilter(t *testing.T) {
 	assert.Equal(t, `\2a\28\29\5c\00/ü'`, EscapeFilter("*()\\\x00/ü'"))
 	assert.Equal(t, "plain", EscapeFilter("plain"))

@@ -13,29 +13,37 @@ import (
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c >= utf8.RuneSelf {
-			return strings.Map(foldRune, s)
-		}
-		if 'A' <= c && c <= 'Z' {
+		if c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
 			return foldASCII(s)
 		}
 	}
 	return s
 }
 
+// foldASCII is fold for texts that are not folded yet, most of them ASCII.
 func foldASCII(s string) string {
-	b := make([]byte, len(s))
+	var buf [shortName]byte
+	return string(appendFold(buf[:0], s))
+}
+
+// appendFold is fold of s after what b has.
+func appendFold(b []byte, s string) []byte {
+	start := len(b)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			return strings.Map(foldRune, s)
+			return append(b[:start], strings.Map(foldRune, s)...)
 		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		b[i] = c
+		b = append(b, lowerASCII(c))
 	}
-	return string(b)
+	return b
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 // foldRune gives one representative of the runes that differ in case only.

@@ -105,7 +105,7 @@ func (g *generator) object(parent *node, class, name string, attrs map[string]st
 	c, _ := g.d.schema.Class(class)
 	n := &node{guid: g.d.freshGUID(), class: c, created: g.t.now.Unix(), changed: g.t.now.Unix()}
 	n.setName(RDN{strings.ToUpper(c.RDN), name})
-	if parent.child(n.key) != nil {
+	if parent.names[n.key] != nil {
 		return nil, &Error{Code: CodeNameExists, Kind: KindExists, Op: "generate", DN: parent.dn(), Detail: name + " exists already"}
 	}
 	if n.isPrincipal() {

@@ -538,7 +538,7 @@ func (l *loader) local(e *entry, def *Attribute, a *ldif.Attribute) {
 
 func (l *loader) category(e *entry, v string) {
 	key := l.t.rep.sch.category.matchKey
-	if name := "CN=" + e.node.class.Category + ",CN=Schema," + l.d.configNC; key(v) != key(name) {
+	if name := l.d.categoryDN(e.node.class); key(v) != key(name) {
 		e.node.put(l.t.rep.sch.category, []string{v})
 	}
 }

@@ -27,7 +27,7 @@ func (l *loader) standard() {
 		{"LostAndFound", "lostAndFound", "Default container for orphaned objects"},
 	} {
 		rdn := RDN{"CN", c.name}
-		n := r.root.child(rdn.key())
+		n := r.root.child(rdn)
 		if n == nil {
 			n = &node{created: l.now.Unix(), changed: l.now.Unix()}
 			n.class, _ = l.d.schema.Class(c.class)
@@ -205,7 +205,8 @@ func (l *loader) controllers() {
 	}
 	sort.Slice(hosts, func(i, j int) bool { return fold(hosts[i].rdn) < fold(hosts[j].rdn) })
 	add := func(name string, readOnly bool) {
-		c := &DC{domain: l.d, name: strings.ToLower(name), index: len(l.d.dcs), rep: r}
+		name = strings.ToLower(name)
+		c := &DC{domain: l.d, name: name, host: name + "." + l.d.dnsName, index: len(l.d.dcs), rep: r}
 		c.readOnly.Store(readOnly)
 		l.d.dcs = append(l.d.dcs, c)
 	}

@@ -27,7 +27,7 @@ func truthOf(b bool) truth {
 // references resolved. It is valid while the replica's lock is held.
 type matcher struct {
 	kind  clauseKind
-	subs  []*matcher
+	subs  []matcher
 	def   *Attribute
 	value string   // folded for equality, canonical for comparing
 	num   int64    // the value as a number
@@ -42,28 +42,35 @@ type matcher struct {
 
 // bind prepares a clause. Constructed attributes cannot be filtered by: 8238.
 func (v *view) bind(c *clause) (*matcher, *Error) {
-	m := &matcher{kind: c.kind, rule: c.rule}
+	m := &matcher{}
+	if err := v.bindTo(m, c); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (v *view) bindTo(m *matcher, c *clause) *Error {
+	m.kind, m.rule = c.kind, c.rule
 	if c.kind <= clauseNot {
-		for _, s := range c.subs {
-			b, err := v.bind(s)
-			if err != nil {
-				return nil, err
+		m.subs = make([]matcher, len(c.subs))
+		for i, s := range c.subs {
+			if err := v.bindTo(&m.subs[i], s); err != nil {
+				return err
 			}
-			m.subs = append(m.subs, b)
 		}
-		return m, nil
+		return nil
 	}
 	if strings.EqualFold(c.attr, "anr") {
-		return v.bindANR(c)
+		return v.bindANR(m, c)
 	}
 	name, _, _ := strings.Cut(c.attr, ";")
 	def, ok := v.rep.dom.schema.Attribute(name)
 	if !ok || def.hidden() {
 		m.never = true
-		return m, nil
+		return nil
 	}
 	if def.Constructed {
-		return nil, failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name, "a constructed attribute cannot stand in a filter")
+		return failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name, "a constructed attribute cannot stand in a filter")
 	}
 	m.def = def
 	switch c.kind {
@@ -75,7 +82,7 @@ func (v *view) bind(c *clause) (*matcher, *Error) {
 	default:
 		v.bindValue(m, c.value)
 	}
-	return m, nil
+	return nil
 }
 
 func (v *view) bindSubstring(m *matcher, c *clause) {
@@ -130,18 +137,15 @@ func (v *view) bindValue(m *matcher, value string) {
 
 // categoryKey resolves a class name to its category, as the directory does.
 func (v *view) categoryKey(value string) string {
-	if d, err := ParseDN(value); err == nil && strings.ContainsRune(value, '=') {
-		return d.Key()
+	if strings.Contains(value, "=") {
+		if d, err := ParseDN(value); err == nil {
+			return d.Key()
+		}
 	}
-	c, ok := v.rep.dom.schema.Class(value)
-	if !ok {
-		return ""
+	if c, ok := v.rep.dom.schema.Class(value); ok {
+		return v.rep.categoryKey(c)
 	}
-	d, err := ParseDN("CN=" + c.Category + ",CN=Schema," + v.rep.dom.configNC)
-	if err != nil {
-		return ""
-	}
-	return d.Key()
+	return ""
 }
 
 func (v *view) bindDN(m *matcher, value string) {
@@ -194,7 +198,7 @@ func reach(n *node, back *Attribute) map[*node]bool {
 
 // bindANR spells ambiguous name resolution out: a prefix of any of the anr
 // attributes, or first and last name in either order.
-func (v *view) bindANR(c *clause) (*matcher, *Error) {
+func (v *view) bindANR(m *matcher, c *clause) *Error {
 	text := c.value
 	if c.kind == clauseSubstring {
 		text = strings.Join(c.parts, "")
@@ -219,9 +223,10 @@ func (v *view) bindANR(c *clause) (*matcher, *Error) {
 		}
 	}
 	if text == "" {
-		return &matcher{kind: clausePresent, never: true}, nil
+		*m = matcher{kind: clausePresent, never: true}
+		return nil
 	}
-	return v.bind(or)
+	return v.bindTo(m, or)
 }
 
 // match evaluates the filter for a node.
@@ -229,8 +234,8 @@ func (v *view) match(m *matcher, n *node) truth {
 	switch m.kind {
 	case clauseAnd:
 		result := yes
-		for _, s := range m.subs {
-			switch v.match(s, n) {
+		for i := range m.subs {
+			switch v.match(&m.subs[i], n) {
 			case no:
 				return no
 			case unknown:
@@ -240,8 +245,8 @@ func (v *view) match(m *matcher, n *node) truth {
 		return result
 	case clauseOr:
 		result := no
-		for _, s := range m.subs {
-			switch v.match(s, n) {
+		for i := range m.subs {
+			switch v.match(&m.subs[i], n) {
 			case yes:
 				return yes
 			case unknown:
@@ -250,7 +255,7 @@ func (v *view) match(m *matcher, n *node) truth {
 		}
 		return result
 	case clauseNot:
-		switch v.match(m.subs[0], n) {
+		switch v.match(&m.subs[0], n) {
 		case yes:
 			return no
 		case no:

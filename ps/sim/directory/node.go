@@ -202,8 +202,11 @@ func (n *node) under(a *node) bool {
 	return false
 }
 
-// child finds a child by key.
-func (n *node) child(key string) *node { return n.names[key] }
+// child finds a child by name.
+func (n *node) child(name RDN) *node {
+	var buf [shortName]byte
+	return n.names[string(name.appendKey(buf[:0]))]
+}
 
 func (n *node) attach(kid *node) {
 	kid.parent = n

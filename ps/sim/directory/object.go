@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -39,6 +40,15 @@ func (o *Object) find(name string) *objectAttr {
 	return nil
 }
 
+func (o *Object) of(a *Attribute) *objectAttr {
+	for i := range o.attrs {
+		if o.attrs[i].def == a {
+			return &o.attrs[i]
+		}
+	}
+	return nil
+}
+
 // Has tells whether the attribute has a value in this copy.
 func (o *Object) Has(name string) bool { return o.find(name) != nil }
 
@@ -56,7 +66,13 @@ func (o *Object) Names() []string {
 // (LargeInteger), bool, time.Time in UTC (times), or []byte (octets, SIDs,
 // GUIDs). nil when the attribute is absent. The slice is the caller's.
 func (o *Object) Values(name string) []any {
-	a := o.find(name)
+	return o.find(name).values()
+}
+
+// ValuesOf is Values of an attribute of the schema.
+func (o *Object) ValuesOf(a *Attribute) []any { return o.of(a).values() }
+
+func (a *objectAttr) values() []any {
 	if a == nil {
 		return nil
 	}
@@ -69,7 +85,13 @@ func (o *Object) Values(name string) []any {
 
 // Value is the first of Values, or nil.
 func (o *Object) Value(name string) any {
-	a := o.find(name)
+	return o.find(name).value()
+}
+
+// ValueOf is Value of an attribute of the schema.
+func (o *Object) ValueOf(a *Attribute) any { return o.of(a).value() }
+
+func (a *objectAttr) value() any {
 	if a == nil || len(a.vals) == 0 {
 		return nil
 	}
@@ -156,6 +178,28 @@ func (o *Object) Is(class string) bool {
 		}
 	}
 	return false
+}
+
+// A Selection is a list of attributes that reads want, looked up in a schema: for
+// lists that are used again. It may be used concurrently, with all domains of
+// the schema; attributes the schema learns later are not in it. The zero
+// Selection has no attribute.
+type Selection struct {
+	all  bool
+	defs []*Attribute // by key; with all only what is not in all
+}
+
+// Select makes a Selection of names, as SearchRequest.Attributes has them.
+func (s *Schema) Select(names ...string) *Selection {
+	sel := &Selection{all: len(names) == 0 || slices.Contains(names, "*")}
+	for _, name := range names {
+		def, ok := s.Attribute(name)
+		if ok && !def.hidden() && (!sel.all || def.Constructed) && !slices.Contains(sel.defs, def) {
+			sel.defs = append(sel.defs, def)
+		}
+	}
+	slices.SortFunc(sel.defs, func(a, b *Attribute) int { return strings.Compare(a.key, b.key) })
+	return sel
 }
 
 // set replaces an attribute's values; for building copies only.

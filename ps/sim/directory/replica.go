@@ -27,8 +27,16 @@ type replica struct {
 	stamps     map[stampKey]stamp // who wrote what last; nil with one replica
 	always     []*Attribute       // see the list of that name
 	anr        []*Attribute       // what ambiguous name resolution looks at
-	catKeys    map[*Class]string  // folded default category of the classes in use
+	catKeys    map[*Class]string  // folded default category of the classes
 	mixed      map[*Class]bool    // classes with objects of another category
+}
+
+// categoryKey is the folded default category of a class.
+func (r *replica) categoryKey(c *Class) string {
+	if key, ok := r.catKeys[c]; ok {
+		return key
+	}
+	return r.dom.categoryKey(c)
 }
 
 // posting are the nodes with one value; nearly always it is one.
@@ -55,7 +63,8 @@ type known struct {
 	minPwdLength, pwdHistory, pwdProperties, minPwdAge, maxPwdAge          *Attribute
 	lockoutThreshold, lockoutDuration, lockoutWindow, dnsHost, description *Attribute
 	lastLogonStamp, logonSync, name, cn, displayName, givenName, sn, mail  *Attribute
-	psoApplied, systemFlags, info, networkBIOS, hours, workstations        *Attribute
+	psoApplied, psoPrecedence, systemFlags, info, networkBIOS              *Attribute
+	hours, workstations                                                    *Attribute
 }
 
 func newKnown(s *Schema) *known {
@@ -73,7 +82,7 @@ func newKnown(s *Schema) *known {
 		dnsHost: s.must("dnshostname"), description: s.must("description"), lastLogonStamp: s.must("lastlogontimestamp"),
 		logonSync: s.must("msds-logontimesyncinterval"), name: s.must("name"), cn: s.must("cn"),
 		displayName: s.must("displayname"), givenName: s.must("givenname"), sn: s.must("sn"), mail: s.must("mail"),
-		psoApplied: s.must("msds-psoapplied"), systemFlags: s.must("systemflags"), info: s.must("info"),
+		psoApplied: s.must("msds-psoapplied"), psoPrecedence: s.must("msds-passwordsettingsprecedence"), systemFlags: s.must("systemflags"), info: s.must("info"),
 		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"),
 	}
 }
@@ -90,6 +99,9 @@ func newReplica(d *Domain) *replica {
 		byGUID: map[GUID]*node{}, bySID: map[SID]*node{}, byClass: map[*Class]*nodeSet{},
 		index:   map[*Attribute]map[string]*posting{},
 		catKeys: map[*Class]string{}, mixed: map[*Class]bool{},
+	}
+	for _, c := range d.schema.allClasses() {
+		r.catKeys[c] = d.categoryKey(c)
 	}
 	for _, a := range d.schema.Attributes() {
 		if a.ANR {
@@ -165,7 +177,7 @@ func (r *replica) enter(n *node) {
 	if set == nil {
 		set = &nodeSet{}
 		r.byClass[n.class] = set
-		r.catKeys[n.class] = r.sch.category.matchKey("CN=" + n.class.Category + ",CN=Schema," + r.dom.configNC)
+		r.catKeys[n.class] = r.dom.categoryKey(n.class)
 	}
 	if n.first(r.sch.category) != "" {
 		r.mixed[n.class] = true
@@ -200,7 +212,7 @@ func (r *replica) find(d DN) (n, best *node) {
 		return nil, nil
 	}
 	for i := d.Len() - rootLen - 1; i >= 0; i-- {
-		kid := n.child(d.rdns[i].key())
+		kid := n.child(d.rdns[i])
 		if kid == nil || kid.deleted {
 			return nil, n
 		}

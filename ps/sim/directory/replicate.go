@@ -267,7 +267,7 @@ func (c *change) rescue(solved *tx, n *node) {
 }
 
 func (c *change) lost() *node {
-	if p := c.to.root.child("cn=lostandfound"); p != nil && !p.deleted {
+	if p := c.to.root.child(RDN{"CN", "LostAndFound"}); p != nil && !p.deleted {
 		return p
 	}
 	return c.to.root
@@ -285,7 +285,7 @@ func (c *change) parent(g GUID) *node {
 // free gives the name n gets under parent: the wanted one, or a conflict name
 // when another object has it by a later write. An earlier holder is renamed.
 func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
-	other := parent.child(name.key())
+	other := parent.child(name)
 	if other == nil || other == n {
 		return name
 	}

@@ -3,10 +3,13 @@ package directory
 import (
 	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Syntax is how an attribute's values are typed and compared.
@@ -347,11 +350,23 @@ func (s *Schema) complete(c *Class) {
 func (s *Schema) Attribute(name string) (*Attribute, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if a, ok := s.attrs[name]; ok {
-		return a, true
+	return byName(s.attrs, name)
+}
+
+// byName finds an entry by a name whose case does not matter.
+func byName[T any](entries map[string]T, name string) (T, bool) {
+	var buf [shortName]byte
+	lower := buf[:0]
+	for i := range len(name) {
+		c := name[i]
+		if c >= utf8.RuneSelf {
+			e, ok := entries[strings.ToLower(name)]
+			return e, ok
+		}
+		lower = append(lower, lowerASCII(c))
 	}
-	a, ok := s.attrs[strings.ToLower(name)]
-	return a, ok
+	e, ok := entries[string(lower)]
+	return e, ok
 }
 
 // must finds an attribute of the built-in table.
@@ -367,8 +382,13 @@ func (s *Schema) must(key string) *Attribute {
 func (s *Schema) Class(name string) (*Class, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	c, ok := s.classes[strings.ToLower(name)]
-	return c, ok
+	return byName(s.classes, name)
+}
+
+func (s *Schema) allClasses() []*Class {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Collect(maps.Values(s.classes))
 }
 
 // Attributes are all, sorted by name.

@@ -38,7 +38,11 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 			return err
 		}
 	}
-	hits, chunk, proj, err := c.findHits(ctx, req, filter)
+	want := req.Selected
+	if want == nil {
+		want = c.domain.schema.Select(req.Attributes...)
+	}
+	hits, chunk, err := c.findHits(ctx, req, filter, want)
 	if err != nil {
 		return err
 	}
@@ -55,7 +59,7 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 			return err
 		}
 		n := min(batch, len(hits))
-		if chunk, err = c.copies(hits[:n], proj, req); err != nil {
+		if chunk, err = c.copies(hits[:n], want, req); err != nil {
 			return err
 		}
 		hits = hits[n:]
@@ -64,10 +68,10 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 
 // findHits runs the search and makes the first copies under the same lock, so
 // that a short search sees one state.
-func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter) ([]*node, []*Object, projection, error) {
+func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter, want *Selection) ([]*node, []*Object, error) {
 	v, release, err := c.view("search")
 	if err != nil {
-		return nil, nil, projection{}, err
+		return nil, nil, err
 	}
 	defer release()
 	v.base = req.Scope == ScopeBase
@@ -79,7 +83,7 @@ func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter) ([
 			if e.Kind == KindNotFound {
 				e.Code = CodeNotFound
 			}
-			return nil, nil, projection{}, e
+			return nil, nil, e
 		}
 		base = n
 	}
@@ -88,23 +92,22 @@ func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter) ([
 		var e *Error
 		if m, e = v.bind(filter.root); e != nil {
 			e.Op = "search"
-			return nil, nil, projection{}, e
+			return nil, nil, e
 		}
 	}
 	hits, err := v.collect(ctx, base, req, m)
 	if err != nil {
-		return nil, nil, projection{}, err
+		return nil, nil, err
 	}
-	proj := v.rep.projection(req.Attributes)
 	n := min(batch, len(hits))
 	chunk := make([]*Object, n)
 	for i, h := range hits[:n] {
-		chunk[i] = v.object(h, proj)
+		chunk[i] = v.object(h, want)
 	}
-	return hits[n:], chunk, proj, nil
+	return hits[n:], chunk, nil
 }
 
-func (c *DC) copies(hits []*node, proj projection, req SearchRequest) ([]*Object, error) {
+func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object, error) {
 	v, release, err := c.view("search")
 	if err != nil {
 		return nil, err
@@ -114,7 +117,7 @@ func (c *DC) copies(hits []*node, proj projection, req SearchRequest) ([]*Object
 	out := make([]*Object, 0, len(hits))
 	for _, n := range hits {
 		if !n.deleted || req.Deleted {
-			out = append(out, v.object(n, proj))
+			out = append(out, v.object(n, want))
 		}
 	}
 	return out, nil
@@ -216,29 +219,14 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	}
 	switch m.kind {
 	case clauseAnd:
-		var wide []func(*Class) bool // lists of whole classes are long: made only when nothing else is shorter
-		var narrow func(subs []*matcher)
-		narrow = func(subs []*matcher) {
-			for _, s := range subs {
-				if s.kind == clauseAnd {
-					narrow(s.subs)
-				} else if pass := v.rep.classes(s); pass != nil {
-					wide = append(wide, pass)
-				} else if c, found := v.candidates(s); found && (!ok || len(c) < len(cand)) {
-					cand, ok = c, true
-				}
-			}
+		cand, ok = v.narrowest(m.subs, nil, false)
+		if ok && len(cand) <= shortList {
+			return cand, true
 		}
-		narrow(m.subs)
-		for _, pass := range wide {
-			if !ok || v.rep.countOf(pass) < len(cand) {
-				cand, ok = v.rep.ofClass(pass), true
-			}
-		}
-		return cand, ok
+		return v.narrowestClasses(m.subs, cand, ok)
 	case clauseOr:
-		for _, s := range m.subs {
-			c, found := v.candidates(s)
+		for i := range m.subs {
+			c, found := v.candidates(&m.subs[i])
 			if !found {
 				return nil, false
 			}
@@ -265,10 +253,42 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	return nil, false
 }
 
+// narrowest gives the shortest list that an index has for one of the clauses, all
+// of which must hold. cand is the shortest so far, ok whether there is one.
+func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
+	for i := range subs {
+		m := &subs[i]
+		switch {
+		case m.kind == clauseAnd:
+			cand, ok = v.narrowest(m.subs, cand, ok)
+		case !m.ofClasses():
+			if c, found := v.candidates(m); found && (!ok || len(c) < len(cand)) {
+				cand, ok = c, true
+			}
+		}
+	}
+	return cand, ok
+}
+
+// narrowestClasses is narrowest for the clauses that let whole classes pass, the
+// lists of which are long: they are made only when nothing else is shorter.
+func (v *view) narrowestClasses(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
+	for i := range subs {
+		m := &subs[i]
+		switch {
+		case m.kind == clauseAnd:
+			cand, ok = v.narrowestClasses(m.subs, cand, ok)
+		case m.ofClasses() && (!ok || v.rep.countOf(m) < len(cand)):
+			cand, ok = v.rep.ofClass(m), true
+		}
+	}
+	return cand, ok
+}
+
 func (v *view) equalCandidates(m *matcher) ([]*node, bool) {
 	r := v.rep
-	if pass := r.classes(m); pass != nil {
-		return r.ofClass(pass), true
+	if m.ofClasses() {
+		return r.ofClass(m), true
 	}
 	switch m.def.key {
 	case "objectguid":
@@ -307,26 +327,25 @@ func (v *view) equalCandidates(m *matcher) ([]*node, bool) {
 	return nil, false
 }
 
-// classes tells which classes a clause about objectClass or objectCategory lets
-// pass; of any other clause it is nil.
-func (r *replica) classes(m *matcher) func(*Class) bool {
-	if m.kind != clauseEqual && m.kind != clauseApprox || m.never {
-		return nil
+// ofClasses tells whether the clause is about objectClass or objectCategory, and
+// so lets whole classes pass.
+func (m *matcher) ofClasses() bool {
+	return (m.kind == clauseEqual || m.kind == clauseApprox) && (m.class != nil || m.cat != "")
+}
+
+// passes tells whether objects of the class may pass such a clause.
+func (r *replica) passes(m *matcher, c *Class) bool {
+	if m.class != nil {
+		return c.is(m.class.Name)
 	}
-	switch m.def.key {
-	case "objectclass":
-		return func(c *Class) bool { return c.is(m.class.Name) }
-	case "objectcategory":
-		return func(c *Class) bool { return r.catKeys[c] == m.cat || r.mixed[c] }
-	}
-	return nil
+	return r.catKeys[c] == m.cat || r.mixed[c]
 }
 
 // countOf is how many nodes ofClass gives.
-func (r *replica) countOf(pass func(*Class) bool) int {
+func (r *replica) countOf(m *matcher) int {
 	count := 0
 	for c, set := range r.byClass {
-		if pass(c) {
+		if r.passes(m, c) {
 			count += len(set.list)
 		}
 	}
@@ -334,10 +353,10 @@ func (r *replica) countOf(pass func(*Class) bool) int {
 }
 
 // ofClass are the live nodes of the classes that pass.
-func (r *replica) ofClass(pass func(*Class) bool) []*node {
+func (r *replica) ofClass(m *matcher) []*node {
 	var out []*node
 	for c, set := range r.byClass {
-		if !pass(c) {
+		if !r.passes(m, c) {
 			continue
 		}
 		if out == nil {

@@ -1,7 +1,7 @@
 package directory
 
 import (
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +37,9 @@ func (v *view) raw(n *node, def *Attribute, buf []string) []string {
 		return def.get(v, n, buf)
 	}
 	if def.Syntax == SyntaxDN {
-		for _, l := range n.linkVals(def) {
+		links := n.linkVals(def)
+		buf = slices.Grow(buf, len(links))
+		for _, l := range links {
 			buf = append(buf, l.dn())
 		}
 		return buf
@@ -60,38 +62,6 @@ func (v *view) has(n *node, def *Attribute) bool {
 	return len(n.get(def)) > 0
 }
 
-// projection says which attributes a copy holds.
-type projection struct {
-	all  bool
-	defs []*Attribute
-}
-
-func (r *replica) projection(names []string) projection {
-	p := projection{all: len(names) == 0}
-	for _, name := range names {
-		if name == "*" {
-			p.all = true
-			continue
-		}
-		def, ok := r.dom.schema.Attribute(name)
-		if !ok || p.contains(def) {
-			continue
-		}
-		p.defs = append(p.defs, def)
-	}
-	sort.Slice(p.defs, func(i, j int) bool { return p.defs[i].key < p.defs[j].key })
-	return p
-}
-
-func (p *projection) contains(def *Attribute) bool {
-	for _, d := range p.defs {
-		if d == def {
-			return true
-		}
-	}
-	return false
-}
-
 // secrets never leave the store.
 func (a *Attribute) hidden() bool {
 	switch a.key {
@@ -103,26 +73,23 @@ func (a *Attribute) hidden() bool {
 }
 
 // object makes the copy of a node.
-func (v *view) object(n *node, p projection) *Object {
+func (v *view) object(n *node, want *Selection) *Object {
 	o := &Object{
 		DN: n.dn(), GUID: n.guid, SID: n.sid, Class: n.class.Name, Classes: n.class.chain,
 	}
-	if !p.all {
-		o.attrs = make([]objectAttr, 0, len(p.defs))
-		for _, def := range p.defs {
-			if !def.hidden() {
-				o.set(def, v.raw(n, def, nil))
-			}
-		}
-		return o
+	if want.all {
+		o.attrs = v.stored(n)
 	}
-	o.attrs = v.stored(n)
-	for _, def := range p.defs {
-		if def.Constructed {
-			o.set(def, v.raw(n, def, nil))
-		}
+	o.attrs = slices.Grow(o.attrs, len(want.defs))
+	vals := make([]string, 0, len(want.defs)) // of all attributes together
+	for _, def := range want.defs {
+		from := len(vals)
+		vals = v.raw(n, def, vals)
+		o.set(def, vals[from:len(vals):len(vals)])
 	}
-	o.sortAttrs()
+	if want.all {
+		o.sortAttrs()
+	}
 	return o
 }
 
