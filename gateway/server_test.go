@@ -121,6 +121,10 @@ func TestAccessLog(t *testing.T) {
 	assert.Equal(t, "none", fields["outcome"])
 	assert.Contains(t, line, "what went wrong", "the log has what the answer does not tell")
 
+	fields, _ = logged(t, answering(okResult), nil, "GET", "/api/OU/All", "", "Auth-Token: Digest secret")
+	assert.Equal(t, 401.0, fields["status"])
+	assert.Equal(t, "the credential's scheme is neither Bearer nor Basic", fields["cause"])
+
 	fields, _ = logged(t, answering(okResult), nil, "GET", "/api/nothing?Password=geheim", "")
 	assert.Equal(t, 404.0, fields["status"])
 	assert.Equal(t, "", fields["route"])

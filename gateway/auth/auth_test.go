@@ -32,6 +32,7 @@ func TestAuthenticate(t *testing.T) {
 		allow   bool
 		want    string
 		status  int
+		reason  string // of a 401, a part of it
 	}{
 		"bearer":                        {headers: headers{"Auth-Token": {"Bearer tok-1"}}, want: "one"},
 		"bearer in Authorization":       {headers: headers{"Authorization": {"Bearer tok-1"}}, want: "one"},
@@ -40,17 +41,17 @@ func TestAuthenticate(t *testing.T) {
 		"basic":                         {headers: headers{"Auth-Token": {basic("anna:p:ä w")}}, want: "Anna"},
 		"different values":              {headers: headers{"Auth-Token": {"Bearer tok-1"}, "Authorization": {"Bearer x"}}, status: 400},
 		"header twice":                  {headers: headers{"Auth-Token": {"Bearer tok-1", "Bearer tok-1"}}, status: 400},
-		"nothing":                       {status: 401},
-		"unknown token":                 {headers: headers{"Auth-Token": {"Bearer tok-2"}}, status: 401},
+		"nothing":                       {status: 401, reason: "no credential"},
+		"unknown token":                 {headers: headers{"Auth-Token": {"Bearer tok-2"}}, status: 401, reason: "token is unknown"},
 		"token in other case":           {headers: headers{"Auth-Token": {"Bearer TOK-1"}}, status: 401},
-		"no scheme":                     {headers: headers{"Auth-Token": {"tok-1"}}, status: 401},
-		"empty token":                   {headers: headers{"Auth-Token": {"Bearer "}}, status: 401},
-		"other scheme":                  {headers: headers{"Auth-Token": {"Digest tok-1"}}, status: 401},
-		"basic not base64":              {headers: headers{"Auth-Token": {"Basic ***"}}, status: 401},
-		"basic without colon":           {headers: headers{"Auth-Token": {basic("anna")}}, status: 401},
+		"no scheme":                     {headers: headers{"Auth-Token": {"tok-1"}}, status: 401, reason: "scheme"},
+		"empty token":                   {headers: headers{"Auth-Token": {"Bearer "}}, status: 401, reason: "nothing follows"},
+		"other scheme":                  {headers: headers{"Auth-Token": {"Digest tok-1"}}, status: 401, reason: "neither Bearer nor Basic"},
+		"basic not base64":              {headers: headers{"Auth-Token": {"Basic ***"}}, status: 401, reason: "base64"},
+		"basic without colon":           {headers: headers{"Auth-Token": {basic("anna")}}, status: 401, reason: "colon"},
 		"basic without name":            {headers: headers{"Auth-Token": {basic(":p:ä w")}}, status: 401},
 		"basic unknown user":            {headers: headers{"Auth-Token": {basic("berta:p:ä w")}}, status: 401},
-		"basic wrong password":          {headers: headers{"Auth-Token": {basic("anna:")}}, status: 401},
+		"basic wrong password":          {headers: headers{"Auth-Token": {basic("anna:")}}, status: 401, reason: "password is wrong"},
 		"query refused":                 {query: "auth-token=Bearer+tok-1", status: 400},
 		"query refused beside a header": {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: "AUTH-TOKEN=Bearer+tok-1", status: 400},
 		"query with a semicolon":        {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: "Auth-Token=Bearer+x;y", status: 400},
@@ -69,7 +70,9 @@ func TestAuthenticate(t *testing.T) {
 				var refusal *auth.Refusal
 				require.True(t, errors.As(err, &refusal), "%v", err)
 				assert.Equal(t, c.status, refusal.Status)
-				assert.NotContains(t, refusal.Message, "tok-")
+				assert.NotContains(t, refusal.Message+refusal.Reason, "tok-")
+				assert.Equal(t, c.status == 401, refusal.Reason != "", "the log has it")
+				assert.Contains(t, refusal.Reason, c.reason)
 				return
 			}
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -32,11 +33,20 @@ func (r *Refusal) Error() string { return r.Message }
 // that browsers neither ask for nor keep a password.
 const Challenge = `Bearer realm="adgateway"`
 
-// errUnauthenticated is the one answer to a credential that is missing,
-// malformed, unknown, expired or revoked.
-var errUnauthenticated = &Refusal{
-	Status:  http.StatusUnauthorized,
-	Message: "A valid credential is required: send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'.",
+// needed is the one answer to a credential that is missing, malformed, unknown,
+// expired or revoked.
+const needed = "A valid credential is required: send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
+
+// unauthenticated is a 401 with its reason for the log, which holds nothing of
+// what was sent.
+func unauthenticated(reason string) *Refusal {
+	return &Refusal{Status: http.StatusUnauthorized, Message: needed, Reason: reason}
+}
+
+const wrongPassword = "the user is unknown or the password is wrong"
+
+func noSubject(subject string) string {
+	return fmt.Sprintf("no token stands for the certificate of %q", subject)
 }
 
 // QueryParameter is the name, in any case, under which a token may stand in
@@ -88,7 +98,7 @@ func (h Header) Read(r *http.Request) (Credential, error) {
 	case different:
 		return Credential{}, badRequest("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
 	case count == 0:
-		return Credential{}, errUnauthenticated
+		return Credential{}, unauthenticated("the request carries no credential")
 	}
 	return parse(found)
 }
@@ -120,25 +130,24 @@ func queryValues(raw string) []string {
 
 // parse reads "Bearer <token>" or "Basic <base64>" (RFC 6750, RFC 7617).
 func parse(value string) (Credential, error) {
-	scheme, rest, ok := strings.Cut(value, " ")
+	scheme, rest, _ := strings.Cut(value, " ")
 	rest = strings.TrimSpace(rest)
-	if !ok || rest == "" {
-		return Credential{}, errUnauthenticated
-	}
+	bearer, basic := strings.EqualFold(scheme, "Bearer"), strings.EqualFold(scheme, "Basic")
 	switch {
-	case strings.EqualFold(scheme, "Bearer"):
+	case !bearer && !basic:
+		return Credential{}, unauthenticated("the credential's scheme is neither Bearer nor Basic")
+	case rest == "":
+		return Credential{}, unauthenticated("nothing follows the credential's scheme")
+	case bearer:
 		return Credential{Token: rest}, nil
-	case strings.EqualFold(scheme, "Basic"):
-		decoded, err := base64.StdEncoding.DecodeString(rest)
-		if err != nil {
-			return Credential{}, errUnauthenticated
-		}
-		user, password, ok := strings.Cut(string(decoded), ":")
-		if !ok || user == "" {
-			return Credential{}, errUnauthenticated
-		}
-		return Credential{User: user, Password: password, Basic: true}, nil
-	default:
-		return Credential{}, errUnauthenticated
 	}
+	decoded, err := base64.StdEncoding.DecodeString(rest)
+	if err != nil {
+		return Credential{}, unauthenticated("the Basic credential is not base64")
+	}
+	user, password, ok := strings.Cut(string(decoded), ":")
+	if !ok || user == "" {
+		return Credential{}, unauthenticated("the Basic credential has no name and colon before the password")
+	}
+	return Credential{User: user, Password: password, Basic: true}, nil
 }

@@ -53,7 +53,7 @@ func TestUsersAreFoundByNameAndPassword(t *testing.T) {
 		}
 		require.NotNil(t, refused, "%.40q", c.user)
 		assert.Equal(t, c.status, refused.Status, "%.40q", c.user)
-		assert.Equal(t, errUnauthenticated.Message, refused.Message)
+		assert.Equal(t, needed, refused.Message)
 	}
 }
 

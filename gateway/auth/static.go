@@ -74,12 +74,12 @@ func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error)
 		if p, ok := s.tokens[s.digest(credential.Token)]; ok {
 			return p, nil
 		}
-		return nil, errUnauthenticated
+		return nil, unauthenticated("the token is unknown")
 	}
 	user, known := s.users[strings.ToLower(credential.User)]
 	digest := s.digest(credential.Password)
 	if !hmac.Equal(digest[:], user.digest[:]) || !known {
-		return nil, errUnauthenticated
+		return nil, unauthenticated(wrongPassword)
 	}
 	return user.principal, nil
 }
@@ -104,7 +104,7 @@ func (s *Static) BySubject(subject string, _ netip.Addr) (*Principal, error) {
 	if p, ok := s.subjects[foldSubject(subject)]; ok {
 		return p, nil
 	}
-	return nil, errUnauthenticated
+	return nil, unauthenticated(noSubject(subject))
 }
 
 func (s *Static) digest(secret string) (sum [32]byte) {

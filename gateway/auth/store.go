@@ -291,7 +291,7 @@ func (s *Store) BySubject(subject string, client netip.Addr) (*Principal, error)
 	}
 	c := s.accounts.Load().subjects[foldSubject(subject)]
 	if c == nil {
-		return nil, unauthenticated(fmt.Sprintf("no token stands for the certificate of %q", subject))
+		return nil, unauthenticated(noSubject(subject))
 	}
 	return s.admit(c, client)
 }
@@ -338,7 +338,7 @@ func (s *Store) verify(ctx context.Context, c *compiled, name, password string, 
 		return err
 	case !right:
 		attempt.failed()
-		return unauthenticated("the user is unknown or the password is wrong")
+		return unauthenticated(wrongPassword)
 	}
 	attempt.succeeded()
 	s.verifier.remember(key, c.Password)
@@ -364,13 +364,6 @@ func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 	if err != nil {
 		s.options.Log(true, "a password's hash could not be renewed", map[string]any{"cause": err.Error()})
 	}
-}
-
-// unauthenticated is a 401 with its reason for the log.
-func unauthenticated(reason string) *Refusal {
-	refusal := *errUnauthenticated
-	refusal.Reason = reason
-	return &refusal
 }
 
 // unreadable is the answer to everybody while the file cannot be used. Why is
@@ -406,7 +399,7 @@ func (c Chain) BySubject(subject string, client netip.Addr) (*Principal, error) 
 }
 
 func (c Chain) ask(source func(Source) (*Principal, error)) (*Principal, error) {
-	var last error = errUnauthenticated
+	var last error = unauthenticated("nobody is known")
 	for _, s := range c {
 		p, err := source(s)
 		if err == nil {

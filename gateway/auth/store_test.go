@@ -182,7 +182,7 @@ func TestStoreKnowsItsTokens(t *testing.T) {
 		_, refused := s.bearer(wrong)
 		require.NotNil(t, refused, name)
 		assert.Equal(t, 401, refused.Status, name)
-		assert.Equal(t, errUnauthenticated.Message, refused.Message, "one answer to all")
+		assert.Equal(t, needed, refused.Message, "one answer to all")
 		assert.NotEmpty(t, refused.Reason)
 		assert.NotContains(t, refused.Reason, wrong, name)
 	}
