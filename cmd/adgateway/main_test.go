@@ -201,6 +201,20 @@ func TestSandboxPrintsCallsThatWork(t *testing.T) {
 	assert.Contains(t, s.log.String(), "this is the sandbox")
 }
 
+// A log file takes nothing from the console but the log.
+func TestSandboxWithALogFilePrintsItsCallsAndWhereTheLogIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "a.log")
+	s := startSandbox(t, "--set", "log.file="+file)
+	require.Len(t, s.try, 3)
+	assert.Contains(t, s.try[0], "Auth-Token: Bearer adgw_")
+	assert.Equal(t, "logging to "+file+"\n", s.log.String())
+	require.Zero(t, s.stop())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "this is the sandbox")
+	assert.NotContains(t, string(text), "adgw_")
+}
+
 func TestSandboxTakesTokensAndUsers(t *testing.T) {
 	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user", "anna:pa:ss=ou:read")
 	for _, c := range []struct {

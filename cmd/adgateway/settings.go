@@ -159,8 +159,8 @@ func newLog(c config.Log, w io.Writer) *logrus.Logger {
 	return log
 }
 
-// openLog makes a log that writes to log.file, or to w where that is empty. The
-// closer closes the file.
+// openLog makes a log that writes to log.file, and tells w so, or to w where that
+// is empty. The closer closes the file.
 func openLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	if c.File == "" {
 		return newLog(c, w), io.NopCloser(nil), nil
@@ -173,6 +173,7 @@ func openLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	if err != nil {
 		return nil, nil, filefault.Explain("log.file", err)
 	}
+	fmt.Fprintf(w, "logging to %s\n", c.File)
 	rotating := &lumberjack.Logger{Filename: c.File, MaxSize: c.MaxSize, MaxBackups: c.MaxFiles}
 	return newLog(c, rotating), rotating, nil
 }
