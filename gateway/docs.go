@@ -13,7 +13,10 @@ import (
 	"adgateway/gateway/openapi"
 )
 
-const docsPath = "/docs"
+const (
+	docsPath     = "/docs"
+	documentPath = "/openapi.json"
+)
 
 // addDocs serves the description of the API and the page that shows it. Both
 // are open to everybody: they hold nothing but what the program's source does.
@@ -27,7 +30,7 @@ func (s *Server) addDocs(engine *gin.Engine) {
 		sum := sha256.Sum256(text)
 		return &described{text, `"` + hex.EncodeToString(sum[:16]) + `"`}, err
 	})
-	engine.GET("/openapi.json", func(c *gin.Context) {
+	engine.GET(documentPath, func(c *gin.Context) {
 		d, err := document()
 		if err != nil {
 			failed := fail(ourFault.code, "%s", ourFault.sentence)

@@ -63,4 +63,5 @@ func TestTheDocumentCanBeHidden(t *testing.T) {
 	for _, path := range []string{"/openapi.json", "/docs", "/docs/", "/docs/page.js"} {
 		assert.Equal(t, http.StatusNotFound, call(s, http.MethodGet, path, "").Code, path)
 	}
+	assert.Equal(t, "There is no such route.", read(t, call(s, http.MethodGet, "/", "")).Output, "nobody is sent to what is hidden")
 }

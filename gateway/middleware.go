@@ -165,8 +165,11 @@ func (s *Server) noRoute(c *gin.Context) {
 		s.noMethod(c)
 	default:
 		failed := fail(schema.NotFound, "There is no such route.")
-		if near := s.routes.nearest(found.path); near != "" {
+		switch near := s.routes.nearest(found.path); {
+		case near != "":
 			failed.message += " Did you mean " + near + "?"
+		case !s.HideDocs:
+			failed.message += " All are described at " + docsPath + ", and for programs at " + documentPath + "."
 		}
 		s.writeFailure(c, failed)
 	}
