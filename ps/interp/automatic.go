@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"sort"
 	"strings"
 	"sync"
@@ -22,12 +23,8 @@ func (s *Session) defineAutomatic() {
 	set("ConfirmPreference", enumOr("System.Management.Automation.ConfirmImpact", "High"))
 	set("WhatIfPreference", false)
 	set("MaximumErrorCount", int32(maxErrors))
-	culture := o.Culture
-	if culture == "" {
-		culture = "en-US"
-	}
-	set("PSCulture", culture)
-	set("PSUICulture", culture)
+	set("PSCulture", s.engine.culture())
+	set("PSUICulture", s.engine.culture())
 	set("PID", int32(o.PID)).options = varConstant
 	set("LASTEXITCODE", int32(0))
 	set("PSEdition", "Core").options = varConstant
@@ -42,6 +39,9 @@ func (s *Session) defineAutomatic() {
 	set("Host", dotnet.NewInstance(typeHost(), "Name", "ConsoleHost", "Version", versionOr(o.Version))).options = varConstant
 	set("ExecutionContext", dotnet.NewInstance(typeEngine(), "SessionState", sessionState())).options = varConstant
 }
+
+// culture is the name of the current culture.
+func (e *Engine) culture() string { return cmp.Or(e.opts.Culture, "en-US") }
 
 func enumOr(typeName, value string) any {
 	if t := dotnet.Lookup(typeName); t != nil {

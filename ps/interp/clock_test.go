@@ -21,3 +21,14 @@ func TestEveryTimeIsTheEnginesOwn(t *testing.T) {
 		assert.Equal(t, want, evaluate(t, s, text), text)
 	}
 }
+
+func TestTheCultureIsTheEnginesOwn(t *testing.T) {
+	for given, want := range map[string]string{"": "en-US", "de-DE": "de-DE"} {
+		s := NewEngine(Options{Culture: given}).NewSession(Console{})
+		for _, text := range []string{
+			"$PSUICulture", "$PSCulture", "[Globalization.CultureInfo]::CurrentUICulture.Name", "[cultureinfo]::CurrentCulture.Name",
+		} {
+			assert.Equal(t, want, evaluate(t, s, text), text)
+		}
+	}
+}

@@ -86,6 +86,9 @@ func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
 	if t == nil {
 		return nil, nil
 	}
+	if t == dotnet.TCulture && (name.Is("currentuiculture") || name.Is("currentculture")) {
+		return dotnet.NewCulture(f.s.engine.culture()), nil
+	}
 	value, found, err := name.GetStatic(t, f.s.engine.opts.Now)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ var regexClock = goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")
 func sandbox(t testing.TB) *session.Session {
 	t.Helper()
 	engine := interp.NewEngine(interp.Options{
-		Aliases: sim.Aliases,
+		Aliases: sim.Aliases, Culture: "de-DE",
 		Modules: []*interp.Module{{Name: "ActiveDirectory", Version: "1.0.1.0"}},
 	})
 	s, err := session.Start(t.Context(), session.Config{
@@ -72,6 +72,7 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	s := sandbox(t)
 	assert.Equal(t, "ActiveDirectory", s.Ready().Module)
 	assert.Equal(t, "FullLanguage", s.Ready().LanguageMode)
+	assert.Equal(t, "de-DE", s.Ready().Culture)
 
 	hostile := "O'Brien’s $(1) `x\" 日本 😀\r\n\x1e1 end 2\n{}\n'; exit; '"
 	got := records(t, s, ps.Request{Script: "Get-TestEcho", Args: ps.Args{

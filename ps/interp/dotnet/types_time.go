@@ -10,9 +10,10 @@ func declareTime() {
 		Name: "System.Globalization.CultureInfo", Aliases: []string{"cultureinfo"}, Implements: []string{"System.IFormatProvider"},
 		New: []Member{Constructor("string", culture)},
 		Static: []Member{
-			Property("InvariantCulture", func(any) (any, error) { return newCulture(""), nil }),
-			Property("CurrentCulture", func(any) (any, error) { return newCulture(CultureName), nil }),
-			Property("CurrentUICulture", func(any) (any, error) { return newCulture(CultureName), nil }),
+			Property("InvariantCulture", func(any) (any, error) { return NewCulture(""), nil }),
+			// The evaluator answers for its current ones itself.
+			Property("CurrentCulture", func(any) (any, error) { return NewCulture(english), nil }),
+			Property("CurrentUICulture", func(any) (any, error) { return NewCulture(english), nil }),
 			Method("GetCultureInfo", "string", culture),
 		},
 	})
@@ -26,23 +27,23 @@ func declareTime() {
 	})
 }
 
-// CultureName is the name of the current culture; values are always written as
-// the invariant culture has them.
-var CultureName = "en-US"
+const english = "en-US"
 
 // culture makes one by name: the invariant one and English, whose formats scripts
 // may rely on. Others are refused, for their formats are not here.
 func culture(_ any, a []any) (any, error) {
-	for _, known := range []string{"", "en-US", "en", CultureName} {
+	for _, known := range []string{"", english, "en"} {
 		if EqualFold(Text(a[0]), known) {
-			return newCulture(known), nil
+			return NewCulture(known), nil
 		}
 	}
 	return nil, ExceptionNamed("System.Globalization.CultureNotFoundException",
 		"Culture is not supported. (Parameter 'name')%s%s is an invalid culture identifier.", NewLine, Text(a[0]))
 }
 
-func newCulture(name string) any {
+// NewCulture makes a culture of that name. Values are always written as the
+// invariant culture has them.
+func NewCulture(name string) any {
 	display := name
 	if name == "" {
 		display = "Invariant Language (Invariant Country)"
