@@ -46,7 +46,7 @@ func (s *Server) recordIntent(c *gin.Context, op *ops.Operation, bound *ops.Boun
 		return bound.Text(p.Name), bound.Has(p.Name)
 	}))
 	if err != nil {
-		failed := fail(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later.")
+		failed := fail(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
 		failed.retryAfter, failed.cause = auditRetry, err
 		return failed
 	}

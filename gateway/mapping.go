@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -214,6 +215,9 @@ var scriptCodes = map[string]bool{
 	string(schema.Ambiguous): true, string(schema.TooMany): true, string(schema.Policy): true, string(schema.Unprocessable): true,
 }
 
+// askWhy ends a sentence that points to /readyz.
+const askWhy = "with the scope " + string(auth.OpsRead) + " also why."
+
 // failureOf makes the answer to an error of a run.
 func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	e := ps.AsError(err)
@@ -226,7 +230,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	case ps.KindOverloaded:
 		f.code, f.message = schema.Overloaded, "The gateway is busy. Try again later."
 	case ps.KindUnavailable:
-		f.code, f.message = schema.Unavailable, "No server that could answer can be reached. Try again later."
+		f.code, f.message = schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; "+askWhy
 		if errors.Is(e, ps.ErrClosing) {
 			f.message = "The gateway is shutting down. Try again later."
 		}

@@ -143,7 +143,7 @@ func TestFailuresOfRuns(t *testing.T) {
 		"session died in a read":     {"user.get", &ps.Error{Kind: ps.KindDied}, schema.Backend, "The PowerShell session ended before it answered.", "", nil, 0},
 		"session died in a write":    {"user.create", &ps.Error{Kind: ps.KindDied}, schema.Timeout, "The PowerShell session ended before it answered. Whether it was done could not be found out.", "unknown", nil, 0},
 		"overloaded":                 {"user.create", &ps.Error{Kind: ps.KindOverloaded, RetryAfter: 2 * time.Second}, schema.Overloaded, "The gateway is busy. Try again later.", "none", nil, 2 * time.Second},
-		"unavailable":                {"user.get", &ps.Error{Kind: ps.KindUnavailable}, schema.Unavailable, "No server that could answer can be reached. Try again later.", "", nil, 5 * time.Second},
+		"unavailable":                {"user.get", &ps.Error{Kind: ps.KindUnavailable}, schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; with the scope ops:read also why.", "", nil, 5 * time.Second},
 		"stopping":                   {"user.create", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Cause: ps.ErrClosing}, schema.Unavailable, "The gateway is shutting down. Try again later.", "none", nil, 5 * time.Second},
 		"our own defect":             {"user.get", &ps.Error{Kind: ps.KindInternal, Message: "secret path"}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"no ps.Error at all":         {"user.get", errors.New("secret path"), schema.Internal, ourFault.sentence, "", nil, 0},

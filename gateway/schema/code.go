@@ -59,7 +59,7 @@ var codes = []struct {
 	{Internal, http.StatusInternalServerError, "The gateway failed; its log has the details under the request id."},
 	{Backend, http.StatusBadGateway, "The directory or the DNS server failed."},
 	{Overloaded, http.StatusServiceUnavailable, "The gateway is busy; see Retry-After."},
-	{Unavailable, http.StatusServiceUnavailable, "No server that could answer can be reached; see Retry-After."},
+	{Unavailable, http.StatusServiceUnavailable, "No PowerShell session can be started, or no server that could answer be reached; see Retry-After and GET /readyz."},
 	{Timeout, http.StatusGatewayTimeout, "The work was not finished in time."},
 }
 
