@@ -156,10 +156,8 @@ func (c *compiler) refuseExpr(n syntax.Node) exprFn {
 // value compiles a statement whose output is wanted as one value. A lone
 // expression gives its value as it is; all else is collected.
 func (c *compiler) value(s syntax.Statement) exprFn {
-	if p, ok := s.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
-		if e, ok := p.Elements[0].(*syntax.ExprElement); ok && len(e.Redirections) == 0 {
-			return c.located(c.expr(e.Expr), e)
-		}
+	if e := loneExpr(s); e != nil {
+		return c.located(c.expr(e.Expr), e)
 	}
 	if a, ok := s.(*syntax.Assignment); ok {
 		return c.assignment(a)
@@ -172,6 +170,16 @@ func (c *compiler) value(s syntax.Statement) exprFn {
 		}
 		return out.value(), nil
 	}
+}
+
+// loneExpr is the expression that a statement consists of, else nil.
+func loneExpr(s syntax.Statement) *syntax.ExprElement {
+	if p, ok := s.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
+		if e, ok := p.Elements[0].(*syntax.ExprElement); ok && len(e.Redirections) == 0 {
+			return e
+		}
+	}
+	return nil
 }
 
 // items compiles a block whose output is wanted as a list: @(...).
@@ -200,30 +208,45 @@ func (c *compiler) located(run exprFn, n syntax.Node) exprFn {
 
 // condition compiles a statement whose truth is wanted.
 func (c *compiler) condition(s syntax.Statement) func(f *frame) (bool, error) {
+	if e := loneExpr(s); e != nil {
+		run, at := c.expr(e.Expr), c.place(e)
+		return func(f *frame) (bool, error) {
+			v, err := run(f)
+			if err != nil {
+				return false, fail(err, at)
+			}
+			return dotnet.Truthy(v), nil
+		}
+	}
 	run := c.value(s)
 	return func(f *frame) (bool, error) {
 		v, err := run(f)
 		if err != nil {
 			return false, err
 		}
-		if b, ok := v.(bool); ok {
-			return b, nil
-		}
 		return dotnet.Truthy(v), nil
 	}
+}
+
+// isStep tells whether an expression is a ++ or --, which emits nothing.
+func isStep(e syntax.Expr) bool {
+	if u, ok := e.(*syntax.Unary); ok {
+		switch u.Op {
+		case syntax.PreInc, syntax.PreDec, syntax.PostInc, syntax.PostDec:
+			return true
+		}
+	}
+	return false
 }
 
 // expressionStatement compiles an expression that stands alone: its value is
 // emitted, except that of ++ and --.
 func (c *compiler) expressionStatement(e syntax.Expr) stmtFn {
 	run := c.expr(e)
-	if u, ok := e.(*syntax.Unary); ok {
-		switch u.Op {
-		case syntax.PreInc, syntax.PreDec, syntax.PostInc, syntax.PostDec:
-			return func(f *frame, _ sink) error {
-				_, err := run(f)
-				return err
-			}
+	if isStep(e) {
+		return func(f *frame, _ sink) error {
+			_, err := run(f)
+			return err
 		}
 	}
 	return func(f *frame, out sink) error {

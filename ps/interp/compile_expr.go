@@ -155,25 +155,77 @@ func plain(v any) any {
 	return v
 }
 
-// arrayExpr is @(...): the output as an array. @(1, 2) of a lone array literal
-// is that array.
+// arrayExpr is @(...): the output as an array.
 func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
+	if value := c.blockValue(e.Body); value != nil {
+		return func(f *frame) (any, error) {
+			v, err := value(f)
+			if err != nil {
+				return nil, err
+			}
+			if _, many := dotnet.Enumerate(v); !many {
+				return dotnet.OneItem(v), nil
+			}
+			items, err := f.unrolled(v, nil)
+			return dotnet.NewArray(items...), err
+		}
+	}
 	items := c.items(e.Body)
 	return func(f *frame) (any, error) {
 		list, err := items(f)
 		if err != nil {
 			return nil, err
 		}
+		if len(list) == 1 {
+			return dotnet.OneItem(list[0]), nil
+		}
 		return dotnet.NewArray(list...), nil
 	}
 }
 
+// blockValue compiles a block that is one expression: what it evaluates to before
+// it is unrolled, no output when the statement fails and the block goes on. It is
+// nil for other blocks.
+func (c *compiler) blockValue(b *syntax.Block) exprFn {
+	if b == nil || len(b.Statements) != 1 {
+		return nil
+	}
+	x := loneExpr(b.Statements[0])
+	if x == nil || isStep(x.Expr) {
+		return nil
+	}
+	run, at := c.expr(x.Expr), c.place(b.Statements[0])
+	return func(f *frame) (any, error) {
+		if err := f.step(at); err != nil {
+			return nil, err
+		}
+		v, err := run(f)
+		if err != nil {
+			return dotnet.AutomationNull, f.statementError(err, at)
+		}
+		f.s.ok = true
+		return v, nil
+	}
+}
+
+// unrolled are the items a pipeline makes of a value: a copy, in room if they fit.
+func (f *frame) unrolled(v any, room []any) ([]any, error) {
+	items, many := dotnet.Enumerate(v)
+	if !many {
+		return append(room, v), nil
+	}
+	if n := len(items); n >= collectEvery {
+		if err := f.charge(16 * (n - n%collectEvery)); err != nil {
+			return nil, err
+		}
+	}
+	return append(room, items...), nil
+}
+
 func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
 	if len(e.Body.Statements) == 1 {
-		if p, ok := e.Body.Statements[0].(*syntax.Pipeline); ok && len(p.Elements) == 1 {
-			if x, ok := p.Elements[0].(*syntax.ExprElement); ok && len(x.Redirections) == 0 && simpleScalar(x.Expr) {
-				return c.expr(x.Expr)
-			}
+		if x := loneExpr(e.Body.Statements[0]); x != nil && simpleScalar(x.Expr) {
+			return c.expr(x.Expr)
 		}
 	}
 	items := c.items(e.Body)
@@ -197,10 +249,8 @@ func simpleScalar(e syntax.Expr) bool {
 }
 
 func (c *compiler) paren(e *syntax.Paren) exprFn {
-	if p, ok := e.Inner.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
-		if x, ok := p.Elements[0].(*syntax.ExprElement); ok && len(x.Redirections) == 0 {
-			return c.expr(x.Expr)
-		}
+	if x := loneExpr(e.Inner); x != nil {
+		return c.expr(x.Expr)
 	}
 	return c.value(e.Inner)
 }
@@ -286,7 +336,17 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 			return c.reference(e.Operand)
 		}
 	}
-	operand, ref := c.expr(e.Operand), c.typeRef(e.Type)
+	operand := c.expr(e.Operand)
+	if known := staticType(typeText(e.Type)); known != nil {
+		return func(f *frame) (any, error) {
+			v, err := operand(f)
+			if err != nil {
+				return nil, err
+			}
+			return f.convert(v, known)
+		}
+	}
+	ref := c.typeRef(e.Type)
 	return func(f *frame) (any, error) {
 		t, err := ref(f)
 		if err != nil {
@@ -308,7 +368,7 @@ func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 	case dotnet.TString:
 		switch x := v.(type) {
 		case string:
-			return x, nil
+			return v, nil
 		case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
 			return f.text(x), nil
 		}

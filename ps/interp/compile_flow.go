@@ -64,12 +64,28 @@ func loopControl(err error, label string) (stop bool, out error) {
 	return true, err
 }
 
+// forEachLoop is what a foreach statement does with each item.
+type forEachLoop struct {
+	assign    func(f *frame, v any) error
+	body      stmtFn
+	at, varAt *place
+	label     string
+}
+
 func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
-	in := c.value(s.In)
-	assign := c.assignTo(s.Var)
-	body := c.block(s.Body)
-	at, varAt := c.place(s), c.place(s.Var)
-	label := lower(s.Label)
+	var in, copied exprFn
+	if x := loneExpr(s.In); x != nil {
+		if array, ok := x.Expr.(*syntax.ArrayExpr); ok {
+			copied = c.blockValue(array.Body)
+		}
+	}
+	if copied == nil {
+		in = c.value(s.In)
+	}
+	loop := &forEachLoop{assign: c.assignTo(s.Var), body: c.block(s.Body), at: c.place(s), varAt: c.place(s.Var), label: lower(s.Label)}
+	if copied != nil {
+		return loop.overCopy(copied, c.place(loneExpr(s.In)))
+	}
 	return func(f *frame, out sink) error {
 		v, err := in(f)
 		if err != nil {
@@ -78,26 +94,47 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 		if isNull(v) {
 			return nil
 		}
-		changed := dotnet.Watch(v)
-		for _, item := range dotnet.EnumerateAny(v) {
-			if changed() {
-				break
-			}
-			if err := f.step(at); err != nil {
-				return err
-			}
-			if err := assign(f, item); err != nil {
-				return err
-			}
-			if stop, err := loopControl(body(f, out), label); stop || err != nil {
-				return err
-			}
-		}
-		if changed() {
-			return fail(dotnet.CollectionModified(), varAt)
-		}
-		return nil
+		return loop.run(f, out, dotnet.EnumerateAny(v), dotnet.Watch(v))
 	}
+}
+
+// overCopy is foreach ($x in @(value)): the array itself is never made.
+func (l *forEachLoop) overCopy(value exprFn, at *place) stmtFn {
+	return func(f *frame, out sink) error {
+		v, err := value(f)
+		if err != nil {
+			return fail(err, at)
+		}
+		var room [8]any
+		items, err := f.unrolled(v, room[:0])
+		if err != nil {
+			return fail(err, at)
+		}
+		return l.run(f, out, items, unchanged)
+	}
+}
+
+func unchanged() bool { return false }
+
+func (l *forEachLoop) run(f *frame, out sink, items []any, changed func() bool) error {
+	for _, item := range items {
+		if changed() {
+			break
+		}
+		if err := f.step(l.at); err != nil {
+			return err
+		}
+		if err := l.assign(f, item); err != nil {
+			return err
+		}
+		if stop, err := loopControl(l.body(f, out), l.label); stop || err != nil {
+			return err
+		}
+	}
+	if changed() {
+		return fail(dotnet.CollectionModified(), l.varAt)
+	}
+	return nil
 }
 
 func (c *compiler) forLoop(s *syntax.For) stmtFn {

@@ -18,7 +18,12 @@ func getIndex(v, index any, depth int) (value any, found bool, err error) {
 	if many, ok := index.(*Array); ok {
 		return indexMany(v, many.Items, depth)
 	}
-	length, at, ok := indexer(v)
+	if i, ok := index.(int32); ok && i >= 0 {
+		if s, ok := v.(string); ok && int(i) < len(s) && isASCII(s[:i+1]) {
+			return Char(s[i]), true, nil
+		}
+	}
+	seq, ok := sequenceOf(v)
 	if !ok {
 		if s := TypeOf(v).find(nameItem); s != nil && len(s.methods) > 0 {
 			r, err := s.call(v, []any{index})
@@ -37,12 +42,12 @@ func getIndex(v, index any, depth int) (value any, found bool, err error) {
 	}
 	i := int(n.(int32))
 	if i < 0 {
-		i += length
+		i += seq.length
 	}
-	if i < 0 || i >= length {
+	if i < 0 || i >= seq.length {
 		return nil, false, nil
 	}
-	return at(i), true, nil
+	return seq.at(i), true, nil
 }
 
 func indexMany(v any, indices []any, depth int) (any, bool, error) {
@@ -59,34 +64,52 @@ func indexMany(v any, indices []any, depth int) (any, bool, error) {
 	return &Array{Items: out}, true, nil
 }
 
-// indexer gives the length and a reader of values with positions.
-func indexer(v any) (length int, at func(int) any, ok bool) {
+// sequence is a value with positions: items, bytes or the units of a text.
+type sequence struct {
+	length int
+	items  []any
+	bytes  []byte
+	text   string
+}
+
+func sequenceOf(v any) (seq sequence, ok bool) {
 	switch x := v.(type) {
 	case *Array:
-		return len(x.Items), func(i int) any { return x.Items[i] }, true
+		return sequence{length: len(x.Items), items: x.Items}, true
 	case *List:
 		if x.Type != nil && x.isStack() {
-			return 0, nil, false
+			return seq, false
 		}
 		items := x.current()
-		return len(items), func(i int) any { return items[i] }, true
+		return sequence{length: len(items), items: items}, true
 	case *Bytes:
-		return len(x.B), func(i int) any { return x.B[i] }, true
+		return sequence{length: len(x.B), bytes: x.B}, true
 	case string:
-		return Length(x), func(i int) any { return UnitAt(x, i) }, true
+		return sequence{length: Length(x), text: x}, true
 	case *Instance:
 		if b, ok := x.Data.(*builder); ok {
 			s := b.String()
-			return Length(s), func(i int) any { return UnitAt(s, i) }, true
+			return sequence{length: Length(s), text: s}, true
 		}
 	case Enumerable:
 		items := x.Enumerate()
 		if indexable, ok := v.(interface{ ByIndex() bool }); ok && !indexable.ByIndex() {
-			return 0, nil, false
+			return seq, false
 		}
-		return len(items), func(i int) any { return items[i] }, true
+		return sequence{length: len(items), items: items}, true
 	}
-	return 0, nil, false
+	return seq, false
+}
+
+func (s *sequence) at(i int) any {
+	switch {
+	case s.items != nil:
+		return s.items[i]
+	case s.bytes != nil:
+		return s.bytes[i]
+	default:
+		return UnitAt(s.text, i)
+	}
 }
 
 // index looks a key up; in an ordered dictionary a whole number is a position.

@@ -12,6 +12,11 @@ import (
 // byte is a unit.
 
 func isASCII(s string) bool {
+	for ; len(s) >= 8; s = s[8:] { // a word at a time
+		if (s[0] | s[1] | s[2] | s[3] | s[4] | s[5] | s[6] | s[7]) >= utf8.RuneSelf {
+			return false
+		}
+	}
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -48,6 +53,9 @@ func appendUnit(b []byte, r rune) []byte {
 
 // Length counts the UTF-16 units of s.
 func Length(s string) int {
+	if isASCII(s) {
+		return len(s)
+	}
 	n := 0
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -85,10 +93,19 @@ func FromUnits(units []uint16) string {
 	return string(b)
 }
 
+// asciiText is each ASCII character in its place.
+var asciiText = func() string {
+	var text [utf8.RuneSelf]byte
+	for i := range text {
+		text[i] = byte(i)
+	}
+	return string(text[:])
+}()
+
 // CharString is the string of one unit.
 func CharString(c Char) string {
 	if c < utf8.RuneSelf {
-		return string(rune(c))
+		return asciiText[c : c+1]
 	}
 	return string(appendUnit(nil, rune(c)))
 }

@@ -142,6 +142,16 @@ func base(v any) any {
 // NewArray makes object[]; the slice is kept.
 func NewArray(items ...any) *Array { return &Array{Items: items} }
 
+// OneItem makes object[] of one item.
+func OneItem(item any) *Array {
+	a := &struct {
+		Array
+		room [1]any
+	}{room: [1]any{item}}
+	a.Items = a.room[:]
+	return &a.Array
+}
+
 // StringArray makes string[].
 func StringArray(items []string) *Array {
 	a := &Array{Elem: TString, Items: make([]any, len(items))}
