@@ -336,6 +336,9 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 			return c.reference(e.Operand)
 		}
 	}
+	if v, ok := constantValue(e); ok {
+		return constant(v)
+	}
 	operand := c.expr(e.Operand)
 	if known := staticType(typeText(e.Type)); known != nil {
 		return func(f *frame) (any, error) {
@@ -358,6 +361,27 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 		}
 		return f.convert(v, t)
 	}
+}
+
+// constantValue evaluates what is the same in every run: numbers, texts and casts
+// between these.
+func constantValue(e syntax.Expr) (v any, ok bool) {
+	switch e := e.(type) {
+	case *syntax.Number:
+		return numberValue(e), true
+	case *syntax.String:
+		return e.Value, true
+	case *syntax.Cast:
+		if v, ok = constantValue(e.Operand); !ok {
+			return nil, false
+		}
+		switch t := staticType(typeText(e.Type)); t {
+		case dotnet.TString, dotnet.TChar, dotnet.TBool, dotnet.TInt32, dotnet.TInt64:
+			v, err := dotnet.Convert(v, t)
+			return v, err == nil
+		}
+	}
+	return nil, false
 }
 
 // convert is [t]v.

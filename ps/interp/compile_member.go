@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"slices"
+
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
 )
@@ -139,49 +141,76 @@ func (c *compiler) invoke(e *syntax.Invoke) exprFn {
 	if e.Static {
 		return c.invokeStatic(e)
 	}
-	member, args := c.memberName(e.Name), c.exprs(e.Args)
+	call := &methodCall{member: c.memberName(e.Name), args: c.exprs(e.Args), at: c.place(e)}
 	target := c.expr(e.Target)
-	at := c.place(e)
 	return func(f *frame) (any, error) {
 		v, err := target(f)
 		if err != nil {
 			return nil, err
 		}
-		name, err := member.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		values, err := evalArgs(f, args)
-		if err != nil {
-			return nil, err
-		}
-		if err := f.step(at); err != nil {
-			return nil, err
-		}
-		result, err := f.callMethod(v, name, values)
-		if err != nil {
-			return nil, limitOf(err, at)
-		}
-		if err := f.charge(16 * len(values)); err != nil {
-			return nil, err
-		}
-		return result, f.chargeValue(result)
+		values := f.s.args.push(len(call.args))
+		result, err := call.run(f, v, values)
+		f.s.args.pop(len(values))
+		return result, err
 	}
 }
 
-func evalArgs(f *frame, args []exprFn) ([]any, error) {
-	if len(args) == 0 {
-		return nil, nil
+// methodCall is $v.name(args) without $v.
+type methodCall struct {
+	member memberName
+	args   []exprFn
+	at     *place
+}
+
+// run calls the method of v; the values of the arguments come into values.
+func (c *methodCall) run(f *frame, v any, values []any) (any, error) {
+	name, err := c.prepare(f, values)
+	if err != nil {
+		return nil, err
 	}
-	values := make([]any, len(args))
-	for i, arg := range args {
+	result, err := f.callMethod(v, name, values)
+	if err != nil {
+		return nil, limitOf(err, c.at)
+	}
+	if err := f.charge(16 * len(values)); err != nil {
+		return nil, err
+	}
+	return result, f.chargeValue(result)
+}
+
+// prepare evaluates the name and the arguments.
+func (c *methodCall) prepare(f *frame, values []any) (*dotnet.Name, error) {
+	name, err := c.member.eval(f)
+	if err != nil {
+		return nil, err
+	}
+	for i, arg := range c.args {
 		v, err := arg(f)
 		if err != nil {
 			return nil, err
 		}
 		values[i] = plain(v)
 	}
-	return values, nil
+	return name, f.step(c.at)
+}
+
+// argumentStack is the room for the arguments of the method calls that run, the
+// innermost last: methods do not keep the slice.
+type argumentStack struct{ room []any }
+
+func (s *argumentStack) push(n int) []any {
+	from := len(s.room)
+	if from+n > cap(s.room) { // who pushed before goes on with the old room
+		s.room = make([]any, from, 2*(from+n)+16)
+	}
+	s.room = s.room[:from+n]
+	return s.room[from : from+n : from+n]
+}
+
+func (s *argumentStack) pop(n int) {
+	from := len(s.room) - n
+	clear(s.room[from:])
+	s.room = s.room[:from]
 }
 
 // callMethod is $v.name(args): a method, of a collection the methods of its
@@ -211,7 +240,7 @@ func (f *frame) dispatch(v any, name *dotnet.Name, args []any) (any, error) {
 		}
 	}
 	if block, ok := v.(*ScriptBlock); ok {
-		return block.Invoke(name.String(), args)
+		return block.Invoke(name.String(), slices.Clone(args))
 	}
 	if result, found, err := name.CallOwn(v, args); found {
 		return result, err
@@ -235,7 +264,7 @@ func (f *frame) dispatch(v any, name *dotnet.Name, args []any) (any, error) {
 		}
 		return out.value(), nil
 	}
-	return name.Call(v, args)
+	return name.Call(v, slices.Clone(args))
 }
 
 func anyHasMethod(items []any, name *dotnet.Name) bool {
@@ -248,37 +277,37 @@ func anyHasMethod(items []any, name *dotnet.Name) bool {
 }
 
 func (c *compiler) invokeStatic(e *syntax.Invoke) exprFn {
-	member, args := c.memberName(e.Name), c.exprs(e.Args)
+	call := &methodCall{member: c.memberName(e.Name), args: c.exprs(e.Args), at: c.place(e)}
 	target := c.expr(e.Target)
-	at := c.place(e)
 	return func(f *frame) (any, error) {
 		v, err := target(f)
 		if err != nil {
 			return nil, err
 		}
-		name, err := member.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		values, err := evalArgs(f, args)
-		if err != nil {
-			return nil, err
-		}
-		if err := f.step(at); err != nil {
-			return nil, err
-		}
-		t, ok := v.(*dotnet.Type)
-		if !ok {
-			if t = dotnet.TypeOf(v); t == nil {
-				return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
-			}
-		}
-		result, err := f.callStatic(t, name, values)
-		if err != nil {
-			return nil, err
-		}
-		return result, f.chargeValue(result)
+		values := f.s.args.push(len(call.args))
+		result, err := call.runStatic(f, v, values)
+		f.s.args.pop(len(values))
+		return result, err
 	}
+}
+
+// runStatic is run of [T]::name(args).
+func (c *methodCall) runStatic(f *frame, v any, values []any) (any, error) {
+	name, err := c.prepare(f, values)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := v.(*dotnet.Type)
+	if !ok {
+		if t = dotnet.TypeOf(v); t == nil {
+			return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
+		}
+	}
+	result, err := f.callStatic(t, name, values)
+	if err != nil {
+		return nil, err
+	}
+	return result, f.chargeValue(result)
 }
 
 func (f *frame) callStatic(t *dotnet.Type, name *dotnet.Name, args []any) (any, error) {
@@ -287,7 +316,12 @@ func (f *frame) callStatic(t *dotnet.Type, name *dotnet.Name, args []any) (any, 
 	}
 	old := f.s.current
 	f.s.current = f
-	defer func() { f.s.current = old }()
+	result, err := f.dispatchStatic(t, name, args)
+	f.s.current = old
+	return result, err
+}
+
+func (f *frame) dispatchStatic(t *dotnet.Type, name *dotnet.Name, args []any) (any, error) {
 	if name.Is("new") {
 		return dotnet.New(t, args)
 	}

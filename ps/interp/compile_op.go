@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/interp/dotnet"
@@ -40,6 +41,10 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 		return c.match(e)
 	case syntax.Is, syntax.IsNot, syntax.As:
 		return c.typeOperator(e)
+	case syntax.Add:
+		if left, ok := e.Left.(*syntax.Binary); ok && left.Op == syntax.Add {
+			return c.sum(e)
+		}
 	}
 	apply, ok := dotnet.Operator(operatorName(e.Op, e.Case))
 	if !ok {
@@ -83,6 +88,70 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 		}
 		return v, f.chargeValue(v)
 	}
+}
+
+// sum compiles a row of +. From where what is summed up is a text on, the pieces
+// are put together once, at the end.
+func (c *compiler) sum(e *syntax.Binary) exprFn {
+	type term struct {
+		run exprFn
+		at  *place
+	}
+	var row []*syntax.Binary
+	for b, ok := e, true; ok && b.Op == syntax.Add; b, ok = b.Left.(*syntax.Binary) {
+		row = append(row, b)
+	}
+	slices.Reverse(row)
+	first, terms := c.expr(row[0].Left), make([]term, len(row))
+	for i, b := range row {
+		terms[i] = term{c.expr(b.Right), c.place(b)}
+	}
+	return func(f *frame) (any, error) {
+		total, err := first(f)
+		if err != nil {
+			return nil, err
+		}
+		var room [8]string
+		pieces, length := room[:0], 0
+		for i := range terms {
+			v, err := terms[i].run(f)
+			if err != nil {
+				return nil, err
+			}
+			text, ok := total.(string)
+			if !ok {
+				if total, err = f.add(total, v, terms[i].at); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			if len(pieces) == 0 {
+				pieces, length = append(pieces, text), len(text)
+			}
+			piece := dotnet.ToText(v)
+			pieces = append(pieces, piece)
+			if length += len(piece); length > dotnet.MaxStringLength {
+				_, err := dotnet.AddTexts(pieces...)
+				return nil, limitOf(err, terms[i].at)
+			}
+		}
+		if len(pieces) == 0 {
+			return total, nil
+		}
+		if total, err = dotnet.AddTexts(pieces...); err != nil {
+			return nil, err
+		}
+		return total, f.chargeValue(total)
+	}
+}
+
+// add is l + r.
+func (f *frame) add(l, r any, at *place) (any, error) {
+	v, err := dotnet.Add(plain(l), plain(r))
+	if err != nil {
+		return nil, limitOf(err, at)
+	}
+	return v, f.chargeValue(v)
 }
 
 // intOperators are shortcuts for two Int32; ok is false where the result is no Int32.
@@ -161,6 +230,14 @@ func (c *compiler) match(e *syntax.Binary) exprFn {
 func (c *compiler) typeOperator(e *syntax.Binary) exprFn {
 	left, right := c.expr(e.Left), c.expr(e.Right)
 	op := e.Op
+	if x, ok := e.Right.(*syntax.TypeExpr); ok && op != syntax.As {
+		if t := staticType(typeText(x.Type)); t != nil {
+			return func(f *frame) (any, error) {
+				l, err := left(f)
+				return err == nil && dotnet.Is(plain(l), t) == (op == syntax.Is), err
+			}
+		}
+	}
 	return func(f *frame) (any, error) {
 		l, err := left(f)
 		if err != nil {

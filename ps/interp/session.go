@@ -71,6 +71,7 @@ type Session struct {
 	global   *scope
 	top      *frame
 	current  *frame // the innermost frame, for Go code that calls back
+	args     argumentStack
 	imported map[string]*Module
 	commands map[string]*command
 	types    map[string]*dotnet.Type // of the modules

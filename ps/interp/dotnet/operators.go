@@ -115,6 +115,17 @@ func addText(a, b string) (any, error) {
 	return Concat(a, b), nil
 }
 
+// AddTexts is the operator + from a text to the next, the first one to the last.
+func AddTexts(texts ...string) (any, error) {
+	length := 0
+	for _, text := range texts {
+		if length += len(text); length > MaxStringLength {
+			return nil, &LimitError{"string length", MaxStringLength}
+		}
+	}
+	return Concat(texts...), nil
+}
+
 func addItems(l, r any) (any, error) {
 	left, _ := Enumerate(l)
 	right, ok := Enumerate(r)

@@ -1,5 +1,7 @@
 package dotnet
 
+import "slices"
+
 // objectView is $v.PSObject: the properties, names of types and the value itself.
 type objectView struct{ value any }
 
@@ -8,14 +10,14 @@ func (o *objectView) Type() *Type { return TPSObject }
 
 // Member reads Properties, Members, Methods, TypeNames, BaseObject, ImmediateBaseObject.
 func (o *objectView) Member(name string) (any, bool) {
-	switch ToLower(name) {
-	case "properties", "members":
+	switch {
+	case EqualFold(name, "Properties"), EqualFold(name, "Members"):
 		return &propertySet{o.value}, true
-	case "typenames":
+	case EqualFold(name, "TypeNames"):
 		return &List{Type: closed("System.Collections.ObjectModel.Collection", TString), Items: typeNames(o.value)}, true
-	case "baseobject", "immediatebaseobject":
+	case EqualFold(name, "BaseObject"), EqualFold(name, "ImmediateBaseObject"):
 		return o.value, true
-	case "methods":
+	case EqualFold(name, "Methods"):
 		out := &Array{}
 		for t := TypeOf(o.value); t != nil; t = t.Base {
 			t.ready()
@@ -173,27 +175,26 @@ type PropertyInfo struct {
 func Properties(v any) []*PropertyInfo {
 	var out []*PropertyInfo
 	v = base(v)
-	seen := map[string]bool{}
 	if props := notes(v); props != nil {
 		_, custom := v.(*PSObject)
-		for i := range props.Len() {
+		infos := make([]PropertyInfo, props.Len())
+		out = make([]*PropertyInfo, len(infos))
+		for i := range infos {
 			name, _ := props.At(i)
-			out = append(out, &PropertyInfo{name, custom, v})
-			seen[ToLower(name)] = true
+			infos[i] = PropertyInfo{name, custom, v}
+			out[i] = &infos[i]
 		}
 	}
 	if lister, ok := v.(interface{ PropertyNames() []string }); ok {
 		for _, name := range lister.PropertyNames() {
 			out = append(out, &PropertyInfo{name, false, v})
-			seen[ToLower(name)] = true
 		}
 	}
 	for t := TypeOf(v); t != nil; t = t.Base {
 		t.ready()
 		for _, s := range t.instance.order {
-			if s.property != nil && !seen[ToLower(s.name)] {
+			if s.property != nil && !slices.ContainsFunc(out, func(p *PropertyInfo) bool { return EqualFold(p.Name, s.name) }) {
 				out = append(out, &PropertyInfo{s.name, false, v})
-				seen[ToLower(s.name)] = true
 			}
 		}
 	}
@@ -219,26 +220,26 @@ func (p *PropertyInfo) Type() *Type {
 
 // Member reads Name, Value, MemberType, TypeNameOfValue, IsSettable, IsGettable, IsInstance.
 func (p *PropertyInfo) Member(name string) (any, bool) {
-	switch ToLower(name) {
-	case "name":
+	switch {
+	case EqualFold(name, "Name"):
 		return p.Name, true
-	case "value":
+	case EqualFold(name, "Value"):
 		return p.Value(), true
-	case "membertype":
+	case EqualFold(name, "MemberType"):
 		if p.Note {
 			return enumNamed(automation+"PSMemberTypes", "NoteProperty"), true
 		}
 		return enumNamed(automation+"PSMemberTypes", "Property"), true
-	case "typenameofvalue":
+	case EqualFold(name, "TypeNameOfValue"):
 		if t := TypeOf(p.Value()); t != nil {
 			return t.Name, true
 		}
 		return "System.Object", true
-	case "issettable":
+	case EqualFold(name, "IsSettable"):
 		return p.Note, true
-	case "isgettable":
+	case EqualFold(name, "IsGettable"):
 		return true, true
-	case "isinstance":
+	case EqualFold(name, "IsInstance"):
 		return p.Note, true
 	}
 	return nil, false

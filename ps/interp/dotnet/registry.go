@@ -11,8 +11,15 @@ var registry = struct {
 	sync.RWMutex
 	byName  map[string]*Type
 	generic map[string]*generic // by folded full name without arity
+	closed  map[closedName]*Type
 	all     []*Type
-}{byName: map[string]*Type{}, generic: map[string]*generic{}}
+}{byName: map[string]*Type{}, generic: map[string]*generic{}, closed: map[closedName]*Type{}}
+
+// closedName is a closed generic type as Go code names it.
+type closedName struct {
+	name string
+	args [2]*Type // no generic type has more
+}
 
 // generic is an open generic type: it makes the declaration for given arguments.
 type generic struct {
@@ -132,7 +139,18 @@ func lookupGeneric(name, arguments string) *Type {
 
 // closed makes a closed generic type, for Go code: closed("System.Nullable", TInt32).
 func closed(name string, args ...*Type) *Type {
-	return closeGeneric(registry.generic[ToLower(name)], args)
+	key := closedName{name: name}
+	copy(key.args[:], args)
+	registry.RLock()
+	t := registry.closed[key]
+	registry.RUnlock()
+	if t == nil {
+		t = closeGeneric(registry.generic[ToLower(name)], args)
+		registry.Lock()
+		registry.closed[key] = t
+		registry.Unlock()
+	}
+	return t
 }
 
 func closeGeneric(g *generic, args []*Type) *Type {

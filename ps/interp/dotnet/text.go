@@ -184,6 +184,9 @@ func Concat(parts ...string) string {
 		}
 	}
 	if !split {
+		if len(parts) == 2 {
+			return parts[0] + parts[1]
+		}
 		return strings.Join(parts, "")
 	}
 	var b []byte

@@ -20,7 +20,8 @@ const (
 
 // Func is the body of a method or constructor. The arguments have been
 // converted to the types of the signature; an argument for a "params T[]" is an
-// *Array or *Bytes. self is nil for statics. An error is an *Exception (a .NET
+// *Array or *Bytes. The slice is the caller's: what is in it may be kept, the
+// slice not. self is nil for statics. An error is an *Exception (a .NET
 // exception; the caller wraps it), an *ErrorRecord or a *LimitError. A method
 // without result returns Void.
 type Func func(self any, args []any) (any, error)
