@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) httpServer() *http.Server {
 		IdleTimeout:       c.IdleTimeout,
 		MaxHeaderBytes:    headerLimit,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: c.SendTimeout},
-		ErrorLog:          log.New(serverLog{s.Log}, "", 0),
+		ErrorLog:          log.New(serverLog{s.Log, s.meters.handshakes}, "", 0),
 
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" is answered like the rest
 	}
@@ -169,16 +170,20 @@ func (c *limitedConn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// serverLog takes what net/http has to say. A connection that is closed before
-// the TLS handshake is how load balancers and port scanners look in.
-type serverLog struct{ log *logrus.Logger }
+// serverLog takes what net/http has to say. A TLS handshake that fails is the
+// matter of one client, which learns of it; they are counted. A connection that
+// is closed before one is how load balancers and port scanners look in.
+type serverLog struct {
+	log        *logrus.Logger
+	handshakes prometheus.Counter // that failed
+}
 
 func (l serverLog) Write(line []byte) (int, error) {
 	text, level := string(bytes.TrimSpace(line)), logrus.WarnLevel
 	if strings.HasPrefix(text, "http: TLS handshake error") {
-		level = logrus.InfoLevel
-		if strings.HasSuffix(text, ": EOF") {
-			level = logrus.DebugLevel
+		level = logrus.DebugLevel
+		if !strings.HasSuffix(text, ": EOF") {
+			l.handshakes.Inc()
 		}
 	}
 	l.log.Log(level, text)

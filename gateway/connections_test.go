@@ -110,6 +110,35 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	said, err := io.ReadAll(plain)
 	require.NoError(t, err)
 	assert.Contains(t, string(said), "HTTP request to an HTTPS server")
+	require.NoError(t, dial(t, address).Close()) // as port scanners do
+
+	request.URL.Path = "/metrics"
+	assert.Eventually(t, func() bool {
+		answer, err := client.Do(request)
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		metrics, err := io.ReadAll(answer.Body)
+		return err == nil && strings.Contains(string(metrics), "\nadgateway_tls_handshake_failures_total 1\n")
+	}, patience, 10*time.Millisecond)
+}
+
+func TestLevelsOfWhatTheServerSays(t *testing.T) {
+	for line, want := range map[string]logrus.Level{
+		"http: TLS handshake error from 10.0.0.1:4711: EOF":                                         logrus.DebugLevel,
+		"http: TLS handshake error from 10.0.0.1:4711: remote error: tls: bad certificate":          logrus.DebugLevel,
+		"http: Accept error: accept tcp 127.0.0.1:0: accept4: too many open files; retrying in 5ms": logrus.WarnLevel,
+		"http: superfluous response.WriteHeader call from x (y.go:1)":                               logrus.WarnLevel,
+	} {
+		var entries bytes.Buffer
+		s := newTestServer(t, answering(okResult), func(o *Options) {
+			o.Log.SetOutput(&entries)
+			o.Log.SetLevel(logrus.DebugLevel)
+		})
+		s.httpServer().ErrorLog.Print(line)
+		assert.Contains(t, entries.String(), "level="+want.String(), line)
+	}
 }
 
 func TestSlowClientsAreCutOff(t *testing.T) {

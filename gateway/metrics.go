@@ -21,6 +21,8 @@ type meters struct {
 	duration *prometheus.HistogramVec
 	running  prometheus.Gauge
 	refused  *prometheus.CounterVec
+
+	handshakes prometheus.Counter
 }
 
 // Labels of requests that have no operation, or no error.
@@ -49,6 +51,10 @@ func newMeters() *meters {
 			Name: "adgateway_http_refusals_total",
 			Help: "Requests that were refused for who sent them, by reason.",
 		}, []string{"reason"}),
+		handshakes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adgateway_tls_handshake_failures_total",
+			Help: "TLS handshakes that clients began and that failed; the log has each at the level debug.",
+		}),
 	}
 }
 
@@ -67,7 +73,7 @@ const (
 )
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
