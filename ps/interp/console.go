@@ -49,7 +49,7 @@ func (r *lineReader) read() (string, error) {
 				continue
 			}
 		}
-		at := bytes.IndexAny(chunk, "\r\n")
+		at := lineEnd(chunk)
 		if at < 0 {
 			line = append(line, chunk...)
 			r.in.Discard(len(chunk))
@@ -66,6 +66,18 @@ func (r *lineReader) read() (string, error) {
 		r.in.Discard(at + 1)
 		return text, nil
 	}
+}
+
+// lineEnd is where the first line of a text ends, -1: not in it.
+func lineEnd(text []byte) int {
+	at := bytes.IndexByte(text, '\n')
+	if at >= 0 {
+		text = text[:at]
+	}
+	if cr := bytes.IndexByte(text, '\r'); cr >= 0 {
+		return cr
+	}
+	return at
 }
 
 // ReadLine reads the next line of the session's standard input, for the host.
