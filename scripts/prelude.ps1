@@ -14,6 +14,7 @@ $ConfirmPreference = 'None'
 
 $GatewayUtf8 = New-Object -TypeName System.Text.UTF8Encoding -ArgumentList $false
 $GatewayStdout = [Console]::OpenStandardOutput()
+$GatewayFrameStart = [string][char]30
 $GatewayLineFeed = [string][char]10
 $GatewayBatchSize = 500
 $GatewayInvariant = [System.Globalization.CultureInfo]::InvariantCulture
@@ -23,6 +24,7 @@ $GatewayDomains = @{}
 $script:GatewayLine = ''
 $script:GatewaySecrets = @()
 $script:GatewayId = '?'
+$script:GatewayHeld = ''
 $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayEffect = 'none'
@@ -35,18 +37,23 @@ $script:GatewayFailures = New-Object -TypeName 'System.Collections.Generic.List[
 
 #region Frames and the request loop
 
-# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. It goes out in one
-# piece: each write is a call of the system, and one that wakes the reader.
+# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. With Hold it waits for
+# the next one: each write is a call of the system, and wakes the reader.
 function Write-GatewayFrame {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Id,
         [Parameter(Mandatory)] [string] $Kind,
-        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Payload
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Payload,
+        [switch] $Hold
     )
-    $head = [string][char]30 + $Id + ' ' + $Kind + ' ' + $GatewayUtf8.GetByteCount($Payload) + $GatewayLineFeed
-    $frame = $GatewayUtf8.GetBytes($head + $Payload + $GatewayLineFeed)
-    $GatewayStdout.Write($frame, 0, $frame.Length)
+    $size = $GatewayUtf8.GetByteCount($Payload)
+    $head = "$GatewayFrameStart$Id $Kind $size$GatewayLineFeed"
+    $script:GatewayHeld = [string]::Concat($script:GatewayHeld, $head, $Payload, $GatewayLineFeed)
+    if ($Hold) { return }
+    $frames = $GatewayUtf8.GetBytes($script:GatewayHeld)
+    $script:GatewayHeld = ''
+    $GatewayStdout.Write($frames, 0, $frames.Length)
     $GatewayStdout.Flush()
 }
 
@@ -194,7 +201,7 @@ function Invoke-GatewayRequest {
             }
         }
         if ($batch.Count -gt 0) {
-            Write-GatewayFrame -Id $id -Kind 'records' -Payload (ConvertTo-Json -InputObject $batch.ToArray() -Compress -Depth 4)
+            Write-GatewayFrame -Id $id -Kind 'records' -Payload (ConvertTo-Json -InputObject $batch.ToArray() -Compress -Depth 4) -Hold
         }
         $end = [ordered]@{
             effect   = $script:GatewayEffect

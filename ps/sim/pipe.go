@@ -28,6 +28,12 @@ func newPipe() *pipe {
 
 // Read reads what is there, and waits when there is nothing.
 func (p *pipe) Read(b []byte) (int, error) {
+	n, err := p.take(b)
+	p.changed.Broadcast()
+	return n, err
+}
+
+func (p *pipe) take(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.buf) == 0 && !p.writerGone && !p.readGone && len(b) > 0 {
@@ -43,31 +49,38 @@ func (p *pipe) Read(b []byte) (int, error) {
 	if n == 0 && len(b) > 0 {
 		return 0, io.EOF
 	}
-	p.changed.Broadcast()
 	return n, nil
 }
 
 // Write writes all of b, and waits for the reader when the pipe is full.
 func (p *pipe) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	written := 0
-	for len(b) > 0 {
-		for len(p.buf) >= pipeSize && !p.readGone && !p.writerGone {
-			p.changed.Wait()
+	for written < len(b) {
+		n, err := p.put(b[written:])
+		if err != nil {
+			return written, err
 		}
-		if p.readGone || p.writerGone {
-			return written, io.ErrClosedPipe
-		}
-		n := min(len(b), pipeSize-len(p.buf))
-		if p.buf = append(p.buf, b[:n]...); cap(p.buf) > cap(p.room) {
-			p.room = p.buf
-		}
-		b = b[n:]
 		written += n
-		p.changed.Broadcast()
+		p.changed.Broadcast() // not under the lock, which the reader takes first
 	}
 	return written, nil
+}
+
+// put takes as much of b as there is room for, at least one byte.
+func (p *pipe) put(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.buf) >= pipeSize && !p.readGone && !p.writerGone {
+		p.changed.Wait()
+	}
+	if p.readGone || p.writerGone {
+		return 0, io.ErrClosedPipe
+	}
+	n := min(len(b), pipeSize-len(p.buf))
+	if p.buf = append(p.buf, b[:n]...); cap(p.buf) > cap(p.room) {
+		p.room = p.buf
+	}
+	return n, nil
 }
 
 // closeWrite is the writer's end: what has been written can still be read.
