@@ -51,6 +51,9 @@ func (p *Props) At(i int) (name string, value any) {
 	return e.key, e.value
 }
 
+// SetAt writes the i-th property.
+func (p *Props) SetAt(i int, value any) { p.t.entries[i].value = value }
+
 // Clone copies the map, not its values.
 func (p *Props) Clone() Props { return Props{t: p.t.clone()} }
 

@@ -149,6 +149,7 @@ type plan struct {
 	attrs    []string
 	selected *directory.Selection // attrs, looked up
 	props    []*property
+	blank    dotnet.Props // the names of props, as an object has them
 	// all: every attribute the first object has joins in (facts B23).
 	all bool
 }
@@ -217,6 +218,7 @@ func (c *class) read(names []string) (p plan, bad string) {
 		p.attrs = append(p.attrs, "*")
 	}
 	p.selected = c.schema.Select(p.attrs...)
+	p.blank = blank(p.props)
 	return p, ""
 }
 
@@ -266,7 +268,16 @@ func (c *class) extend(p plan, first *directory.Object) plan {
 			p.props = append(p.props, prop)
 		}
 	}
+	p.blank = blank(p.props)
 	return p
+}
+
+func blank(props []*property) (names dotnet.Props) {
+	names.Grow(len(props))
+	for _, prop := range props {
+		names.Set(prop.name, nil)
+	}
+	return names
 }
 
 func fold(s string) string { return strings.ToLower(s) }
@@ -286,10 +297,9 @@ type origin struct {
 
 // object is one object of a class.
 func (r *reader) object(c *class, p plan, o *directory.Object) *dotnet.Instance {
-	inst := &dotnet.Instance{Type: c.typ, Text: o.DN, Data: origin{r.dc, o.GUID}}
-	inst.Props.Grow(len(p.props))
-	for _, prop := range p.props {
-		inst.Props.Set(prop.name, prop.get(r, o))
+	inst := &dotnet.Instance{Type: c.typ, Text: o.DN, Data: origin{r.dc, o.GUID}, Props: p.blank.Clone()}
+	for i, prop := range p.props {
+		inst.Props.SetAt(i, prop.get(r, o))
 	}
 	return inst
 }
