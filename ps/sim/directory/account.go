@@ -42,15 +42,6 @@ func (n *node) hash(password string) [32]byte {
 	return sha256.Sum256(append(n.guid[:], password...))
 }
 
-// policy are the password and lockout rules in force for an account.
-type policy struct {
-	minLength, history       int
-	complexity               bool
-	minAge, maxAge           time.Duration // 0: none
-	lockThreshold            int           // 0: never
-	lockDuration, lockWindow time.Duration // duration 0: until unlocked
-}
-
 // interval reads a negative LargeInteger of 100 ns; the lowest one means never.
 func interval(n int64) time.Duration {
 	if n >= 0 || n == -1<<63 {
@@ -62,34 +53,61 @@ func interval(n int64) time.Duration {
 	return time.Duration(-n) * 100
 }
 
-// policyFor gives the domain's rules, or those of a password settings object.
-func (r *replica) policyFor(n *node) policy {
-	k, root := r.sch, r.root
-	p := policy{
-		minLength:     int(root.int(k.minPwdLength, 7)),
-		history:       int(root.int(k.pwdHistory, 24)),
-		complexity:    root.int(k.pwdProperties, 1)&1 != 0,
-		minAge:        interval(root.int(k.minPwdAge, 0)),
-		maxAge:        interval(root.int(k.maxPwdAge, 0)),
-		lockThreshold: int(root.int(k.lockoutThreshold, 0)),
-		lockDuration:  interval(root.int(k.lockoutDuration, 0)),
-		lockWindow:    interval(root.int(k.lockoutWindow, 0)),
+// policy are the password and lockout rules in force for an account: the
+// domain's, or those of a password settings object. Each is read when it is
+// asked for.
+type policy struct {
+	r   *replica
+	own *node // the password settings object; nil means the domain's rules
+}
+
+func (r *replica) policyFor(n *node) policy { return policy{r, r.pso(n)} }
+
+// number is a rule: an attribute of the domain's root, or the one named own of
+// the password settings object.
+func (p policy) number(domain *Attribute, otherwise int64, own string) int64 {
+	if p.own != nil {
+		return p.own.int(p.r.dom.schema.must(own), 0)
 	}
-	o := r.pso(n)
-	if o == nil {
-		return p
+	return p.r.root.int(domain, otherwise)
+}
+
+func (p policy) minLength() int {
+	return int(p.number(p.r.sch.minPwdLength, 7, "msds-minimumpasswordlength"))
+}
+
+func (p policy) history() int {
+	return int(p.number(p.r.sch.pwdHistory, 24, "msds-passwordhistorylength"))
+}
+
+func (p policy) complexity() bool {
+	if p.own != nil {
+		return p.own.first(p.r.dom.schema.must("msds-passwordcomplexityenabled")) == "TRUE"
 	}
-	num := func(name string) int64 { return o.int(r.dom.schema.must(name), 0) }
-	return policy{
-		minLength:     int(num("msds-minimumpasswordlength")),
-		history:       int(num("msds-passwordhistorylength")),
-		complexity:    o.first(r.dom.schema.must("msds-passwordcomplexityenabled")) == "TRUE",
-		minAge:        interval(num("msds-minimumpasswordage")),
-		maxAge:        interval(num("msds-maximumpasswordage")),
-		lockThreshold: int(num("msds-lockoutthreshold")),
-		lockDuration:  interval(num("msds-lockoutduration")),
-		lockWindow:    interval(num("msds-lockoutobservationwindow")),
-	}
+	return p.r.root.int(p.r.sch.pwdProperties, 1)&1 != 0
+}
+
+// minAge and maxAge of a password; 0 is none.
+func (p policy) minAge() time.Duration {
+	return interval(p.number(p.r.sch.minPwdAge, 0, "msds-minimumpasswordage"))
+}
+
+func (p policy) maxAge() time.Duration {
+	return interval(p.number(p.r.sch.maxPwdAge, 0, "msds-maximumpasswordage"))
+}
+
+// lockThreshold is how many wrong passwords lock an account; 0 is any number.
+func (p policy) lockThreshold() int {
+	return int(p.number(p.r.sch.lockoutThreshold, 0, "msds-lockoutthreshold"))
+}
+
+// lockDuration is how long it stays locked; 0 is until it is unlocked.
+func (p policy) lockDuration() time.Duration {
+	return interval(p.number(p.r.sch.lockoutDuration, 0, "msds-lockoutduration"))
+}
+
+func (p policy) lockWindow() time.Duration {
+	return interval(p.number(p.r.sch.lockoutWindow, 0, "msds-lockoutobservationwindow"))
 }
 
 // lockedOut tells whether the lockout is still in force (facts H12).
@@ -98,7 +116,7 @@ func (r *replica) lockedOut(n *node, now time.Time) bool {
 	if !ok {
 		return false
 	}
-	d := r.policyFor(n).lockDuration
+	d := r.policyFor(n).lockDuration()
 	return d == 0 || now.Before(at.Add(d))
 }
 
@@ -111,8 +129,8 @@ func (r *replica) passwordExpired(n *node, now time.Time) bool {
 	if !ok {
 		return true
 	}
-	p := r.policyFor(n)
-	return p.maxAge != 0 && !now.Before(set.Add(p.maxAge))
+	age := r.policyFor(n).maxAge()
+	return age != 0 && !now.Before(set.Add(age))
 }
 
 // acceptable holds a new password against length and complexity.
@@ -123,10 +141,10 @@ func (r *replica) acceptable(n *node, password string, p policy) *Error {
 	if password == "" && n.int(r.sch.uac, 0)&uacNotRequired != 0 {
 		return nil
 	}
-	if utf16Len(password) < p.minLength {
+	if utf16Len(password) < p.minLength() {
 		return bad("shorter than the policy demands")
 	}
-	if !p.complexity {
+	if !p.complexity() {
 		return nil
 	}
 	if classesOf(password) < 3 {
@@ -189,11 +207,11 @@ func (t *tx) setPassword(n *node, password string) *Error {
 
 func (t *tx) storePassword(n *node, password string, p policy) {
 	next := &secret{known: true, hash: n.hash(password), blank: password == ""}
-	if old := n.secret; old != nil && old.known && p.history > 0 {
+	if old := n.secret; old != nil && old.known && p.history() > 0 {
 		next.history = append(next.history, old.hash)
 		next.history = append(next.history, old.history...)
-		if len(next.history) > p.history {
-			next.history = next.history[:p.history]
+		if len(next.history) > p.history() {
+			next.history = next.history[:p.history()]
 		}
 	}
 	t.setSecret(n, next)
@@ -218,15 +236,15 @@ func (t *tx) changePassword(n *node, old, password string) *Error {
 	bad := func(why string) *Error {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
 	}
-	if set, ok := FromFileTime(n.int(t.rep.sch.pwdLastSet, 0)); ok && t.now.Before(set.Add(p.minAge)) {
+	if set, ok := FromFileTime(n.int(t.rep.sch.pwdLastSet, 0)); ok && t.now.Before(set.Add(p.minAge())) {
 		return bad("the password is too young to be changed")
 	}
 	want := n.hash(password)
-	if p.history > 0 && want == n.secret.hash {
+	if p.history() > 0 && want == n.secret.hash {
 		return bad("the password is the present one")
 	}
 	for i, h := range n.secret.history {
-		if i+1 < p.history && h == want {
+		if i+1 < p.history() && h == want {
 			return bad("the password was used before")
 		}
 	}

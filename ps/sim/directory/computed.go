@@ -254,11 +254,12 @@ func (r *replica) lowestPSO(best, n *node) *node {
 // groupsOf are all groups a principal is in: nested ones, and the primary
 // group with what it is nested in (facts E19, E21). Rings are harmless.
 func (r *replica) groupsOf(n *node) []*node {
-	var groups nodeSet
+	links := n.linkVals(r.sch.memberOf)
+	groups := nodeSet{list: make([]*node, 0, 1+len(links))}
 	if rid := n.int(r.sch.primaryGroup, 0); rid != 0 {
 		r.addGroup(&groups, n, r.bySID[r.dom.sid.WithRID(uint32(rid))])
 	}
-	for _, l := range n.linkVals(r.sch.memberOf) {
+	for _, l := range links {
 		r.addGroup(&groups, n, l.n)
 	}
 	return groups.list
@@ -355,10 +356,10 @@ func getPasswordExpiry(v *view, n *node, b []string) []string {
 	p := v.rep.policyFor(n)
 	set := n.int(v.rep.sch.pwdLastSet, 0)
 	switch {
-	case n.int(v.rep.sch.uac, 0)&(uacNeverExpires|uacSmartcard|uacWorkstation|uacServer) != 0 || p.maxAge == 0:
+	case n.int(v.rep.sch.uac, 0)&(uacNeverExpires|uacSmartcard|uacWorkstation|uacServer) != 0 || p.maxAge() == 0:
 		return append(b, itoa(Never))
 	case set == 0:
 		return append(b, "0")
 	}
-	return append(b, itoa(set+int64(p.maxAge/(100*time.Nanosecond))))
+	return append(b, itoa(set+int64(p.maxAge()/(100*time.Nanosecond))))
 }

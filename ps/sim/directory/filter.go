@@ -69,22 +69,33 @@ func CompileFilter(text string) (*Filter, error) {
 }
 
 // AllOf is the filter for what matches all of these; nil is a filter that
-// everything matches.
+// everything matches. What several ask for is asked once.
 func AllOf(filters ...*Filter) *Filter {
 	and := &clause{kind: clauseAnd}
 	for _, f := range filters {
-		switch {
-		case f == nil:
-		case f.root.kind == clauseAnd:
-			and.subs = append(and.subs, f.root.subs...)
-		default:
-			and.subs = append(and.subs, f.root)
+		if f == nil {
+			continue
+		}
+		subs := []*clause{f.root}
+		if f.root.kind == clauseAnd {
+			subs = f.root.subs
+		}
+		before := and.subs
+		for _, s := range subs {
+			if !slices.ContainsFunc(before, s.repeats) {
+				and.subs = append(and.subs, s)
+			}
 		}
 	}
 	if len(and.subs) == 0 {
 		return nil
 	}
 	return &Filter{and}
+}
+
+// repeats tells whether both are the same attribute=value.
+func (c *clause) repeats(other *clause) bool {
+	return c.kind == clauseEqual && other.kind == clauseEqual && c.attr == other.attr && c.value == other.value
 }
 
 type filterParser struct {

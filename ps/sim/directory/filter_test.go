@@ -60,6 +60,7 @@ func TestAllOf(t *testing.T) {
 	both, or := compile("(&(a=1)(b=2))"), compile("(|(c=3)(d=4))")
 	assert.Equal(t, "(&(a=1)(b=2)(|(c=3)(d=4)))", AllOf(nil, both, or).String())
 	assert.Equal(t, "(&(|(c=3)(d=4))(a=1)(b=2))", AllOf(or, both).String())
+	assert.Equal(t, "(&(a=1)(b=2)(b=3)(a>=1)(b=4))", AllOf(both, compile("(&(b=2)(b=3)(a>=1)(b=4)(a=1))")).String())
 	assert.Equal(t, "(&(a=1)(b=2))", both.String(), "the parts stay as they are")
 	assert.Nil(t, AllOf())
 	assert.Nil(t, AllOf(nil, nil))

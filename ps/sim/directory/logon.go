@@ -77,12 +77,12 @@ func expired(fileTime int64, now time.Time) bool {
 }
 
 func (t *tx) badPassword(n *node, local *localState, p policy) {
-	if last, ok := FromFileTime(local.badPasswordTime); ok && p.lockWindow != 0 && t.now.Sub(last) > p.lockWindow {
+	if last, ok := FromFileTime(local.badPasswordTime); ok && p.lockWindow() != 0 && t.now.Sub(last) > p.lockWindow() {
 		local.badPwdCount = 0
 	}
 	local.badPwdCount++
 	local.badPasswordTime = ToFileTime(t.now)
-	if p.lockThreshold > 0 && int(local.badPwdCount) >= p.lockThreshold && n.sid.RID() != 500 {
+	if p.lockThreshold() > 0 && int(local.badPwdCount) >= p.lockThreshold() && n.sid.RID() != 500 {
 		t.set(n, t.rep.sch.lockoutTime, itoa(ToFileTime(t.now)))
 	}
 }
