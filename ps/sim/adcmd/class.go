@@ -165,9 +165,13 @@ const maxPlans = 256
 
 // cached is [class.read] with a memory. Plans are shared and not changed.
 func (c *class) cached(names []string) (plan, string) {
-	key := strings.Join(names, "\x00")
+	var buf [1024]byte // room for the names of nearly all lists
+	key := buf[:0]
+	for _, name := range names {
+		key = append(append(key, name...), 0)
+	}
 	c.plans.mu.RLock()
-	p, ok := c.plans.plans[key]
+	p, ok := c.plans.plans[string(key)]
 	c.plans.mu.RUnlock()
 	if ok {
 		return p, ""
@@ -181,7 +185,7 @@ func (c *class) cached(names []string) (plan, string) {
 	if len(c.plans.plans) >= maxPlans {
 		clear(c.plans.plans)
 	}
-	c.plans.plans[key] = p
+	c.plans.plans[string(key)] = p
 	return p, ""
 }
 

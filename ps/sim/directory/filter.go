@@ -71,31 +71,37 @@ func CompileFilter(text string) (*Filter, error) {
 // AllOf is the filter for what matches all of these; nil is a filter that
 // everything matches. What several ask for is asked once.
 func AllOf(filters ...*Filter) *Filter {
-	and := &clause{kind: clauseAnd}
+	var few [8]*clause
+	subs := few[:0]
 	for _, f := range filters {
 		if f == nil {
 			continue
 		}
-		subs := []*clause{f.root}
+		parts := []*clause{f.root}
 		if f.root.kind == clauseAnd {
-			subs = f.root.subs
+			parts = f.root.subs
 		}
-		before := and.subs
-		for _, s := range subs {
-			if !slices.ContainsFunc(before, s.repeats) {
-				and.subs = append(and.subs, s)
+		before := subs
+		for _, part := range parts {
+			if !part.among(before) {
+				subs = append(subs, part)
 			}
 		}
 	}
-	if len(and.subs) == 0 {
+	if len(subs) == 0 {
 		return nil
 	}
-	return &Filter{and}
+	return &Filter{&clause{kind: clauseAnd, subs: slices.Clone(subs)}}
 }
 
-// repeats tells whether both are the same attribute=value.
-func (c *clause) repeats(other *clause) bool {
-	return c.kind == clauseEqual && other.kind == clauseEqual && c.attr == other.attr && c.value == other.value
+// among tells whether one of the clauses is the same attribute=value.
+func (c *clause) among(clauses []*clause) bool {
+	for _, other := range clauses {
+		if c.kind == clauseEqual && other.kind == clauseEqual && c.attr == other.attr && c.value == other.value {
+			return true
+		}
+	}
+	return false
 }
 
 type filterParser struct {

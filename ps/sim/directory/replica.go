@@ -224,7 +224,10 @@ func (r *replica) find(d DN) (n, best *node) {
 // resolve finds the live node a reference names. Errors: 8242 malformed, 8235
 // another domain, 8240 no such DN, 8333 no such GUID or SID.
 func (r *replica) resolve(ref string) (*node, *Error) {
-	if strings.HasPrefix(ref, "<") {
+	switch {
+	case ref == r.dom.rootText: // the base of most searches
+		return r.root, nil
+	case strings.HasPrefix(ref, "<"):
 		return r.resolveExtended(ref)
 	}
 	d, err := ParseDN(ref)
