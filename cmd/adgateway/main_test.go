@@ -215,6 +215,18 @@ func TestSandboxWithALogFilePrintsItsCallsAndWhereTheLogIs(t *testing.T) {
 	assert.NotContains(t, string(text), "adgw_")
 }
 
+func TestTheLevelDebugTellsOfEveryRun(t *testing.T) {
+	for level, want := range map[string]bool{"debug": true, "info": false} {
+		s := startSandbox(t, "--log-level", level, "--token", "t")
+		status, body := s.get("/api/OU/All", "Bearer t")
+		require.Equal(t, http.StatusOK, status, body)
+		require.Zero(t, s.stop())
+		for _, text := range []string{"a script was run", "script=Get-GatewayOUList", " waited=", "the domain controllers were discovered"} {
+			assert.Equal(t, want, strings.Contains(s.log.String(), text), "%s: %s", text, s.log)
+		}
+	}
+}
+
 func TestSandboxTakesTokensAndUsers(t *testing.T) {
 	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user", "anna:pa:ss=ou:read")
 	for _, c := range []struct {

@@ -14,8 +14,6 @@ import (
 
 // acquire takes a session, and for a list a place among the lists before.
 func (l *lane) acquire(ctx context.Context, req ps.Request) (*puddle.Resource[*held], error) {
-	began := time.Now()
-	defer func() { l.waits.add(time.Since(began)) }()
 	waiting, cancel := context.WithTimeoutCause(ctx, l.pool.cfg.MaxWait, errWaited)
 	defer cancel()
 	// A pool that is being drained does not let anyone wait.

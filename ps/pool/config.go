@@ -51,6 +51,8 @@ type Config struct {
 
 	// Log, when set, is told of starts, ends and their reasons.
 	Log func(message string, fields map[string]any)
+	// Debug, when set, is told of every run. It asks for the fields if it wants them.
+	Debug func(message string, fields func() map[string]any)
 }
 
 // Lane says how the sessions of one lane are kept.

@@ -35,6 +35,7 @@ type lane struct {
 // held is a session with what the lane knows of it.
 type held struct {
 	session  Session
+	began    time.Time // its life
 	retireAt time.Time // zero: never
 	requests int       // only touched by who holds the session
 	why      string    // why it was ended; set before it is destroyed
@@ -73,7 +74,10 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 		l.inside.Add(-1)
 		return nil, false, l.overload("too many requests wait for a session")
 	}
+	began := time.Now()
 	res, err := l.acquire(ctx, req)
+	waited := time.Since(began)
+	l.waits.add(waited)
 	if err != nil {
 		l.inside.Add(-1)
 		return nil, false, err
@@ -89,25 +93,31 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 	}
 	if req.Write {
 		defer done()
-		result, err = l.run(context.WithoutCancel(ctx), res.Value().session, req)
+		result, err = l.run(context.WithoutCancel(ctx), res.Value().session, req, waited)
 		return result, true, err
 	}
-	return l.read(ctx, req, res.Value().session, done)
+	return l.read(ctx, req, func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		defer done()
+		return l.run(ctx, res.Value().session, req, waited)
+	})
 }
 
-// run runs a request on a session that the caller holds.
-func (l *lane) run(ctx context.Context, s Session, req ps.Request) (*ps.Result, error) {
+// run runs a request on a session that the caller holds, and has waited for.
+func (l *lane) run(ctx context.Context, s Session, req ps.Request, waited time.Duration) (*ps.Result, error) {
 	began := time.Now()
 	if records := req.Records; records != nil {
 		req.Records = func(batch json.RawMessage) error { l.answered(); return records(batch) }
 	}
 	result, err := s.Run(ctx, req)
-	l.runs.add(time.Since(began))
-	if err == nil {
-		l.results.add(ranWell)
-	} else {
-		l.results.add(string(ps.AsError(err).Kind))
+	took, ended := time.Since(began), ranWell
+	if err != nil {
+		ended = string(ps.AsError(err).Kind)
 	}
+	l.runs.add(took)
+	l.results.add(ended)
+	l.pool.cfg.Debug("a script was run", func() map[string]any {
+		return map[string]any{"request": req.ID, "script": req.Script, "lane": string(l.name), "waited": waited.String(), "took": took.String(), "result": ended}
+	})
 	if err == nil || ps.AsError(err).Kind == ps.KindScript {
 		l.answered()
 	}
@@ -197,7 +207,7 @@ func (l *lane) start() (*held, error) {
 	l.circuit.succeeded()
 	l.started.Add(1)
 	l.answered()
-	h := &held{session: session}
+	h := &held{session: session, began: time.Now()}
 	if l.cfg.MaxAge > 0 {
 		h.retireAt = time.Now().Add(l.cfg.MaxAge - time.Duration(rand.Int64N(int64(l.cfg.MaxAge)/10+1)))
 	}
@@ -237,7 +247,7 @@ func (l *lane) end(h *held) {
 	delete(l.live, h)
 	l.mu.Unlock()
 	l.ended.add(h.why)
-	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests})
+	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age": time.Since(h.began).String()})
 	l.notify()
 }
 

@@ -61,6 +61,9 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = func(string, map[string]any) {}
 	}
+	if c.Debug == nil {
+		c.Debug = func(string, func() map[string]any) {}
+	}
 	lanes := make(map[ps.Lane]Lane, len(c.Lanes))
 	for name, l := range c.Lanes {
 		size := 2

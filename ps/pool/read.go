@@ -11,7 +11,7 @@ import (
 
 // read runs a request that its caller may leave: then it has a moment to end by
 // itself, because ending a session to stop a read is the more expensive way.
-func (l *lane) read(ctx context.Context, req ps.Request, s Session, done func()) (*ps.Result, bool, error) {
+func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Context, ps.Request) (*ps.Result, error)) (*ps.Result, bool, error) {
 	gate := &gate{records: req.Records}
 	req.Records = gate.pass
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -21,9 +21,8 @@ func (l *lane) read(ctx context.Context, req ps.Request, s Session, done func())
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		result, err := l.run(running, s, req)
+		result, err := run(running, req)
 		stop(nil)
-		done()
 		answers <- answer{result, err}
 	}()
 	select {

@@ -49,6 +49,29 @@ func TestALaneIsReadyAsLongAsItAnswers(t *testing.T) {
 	})
 }
 
+func TestTheLogTellsOfEveryRunAndOfTheAgeOfSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		told := map[string]map[string]any{}
+		p := open(t, newMaker(t), func(c *pool.Config) {
+			lane(func(l *pool.Lane) { l.Size = 1 })(c)
+			c.Log = func(message string, fields map[string]any) { mu.Lock(); defer mu.Unlock(); told[message] = fields }
+			c.Debug = func(message string, fields func() map[string]any) { c.Log(message, fields()) }
+		})
+		var calls sync.WaitGroup
+		calls.Go(func() { _, _ = p.Run(t.Context(), request("Get-Slow")) })
+		synctest.Wait()
+		failing := request("Get-Failing")
+		failing.ID = "r-1"
+		_, err := p.Run(t.Context(), failing)
+		require.Error(t, err)
+		calls.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory", "waited": "5s", "took": "0s", "result": "script"}, told["a script was run"])
+		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age": "5s"}, told["a session was ended"])
+	})
+}
+
 func TestAnIdleSessionThatDoesNotAnswerIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)

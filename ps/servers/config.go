@@ -41,6 +41,9 @@ type Config struct {
 
 	// Log, when set, is told of every change of server and why.
 	Log func(message string, fields map[string]any)
+	// Debug, when set, is told of every discovery, and of every connection that
+	// cannot be made. It asks for the fields if it wants them.
+	Debug func(message string, fields func() map[string]any)
 }
 
 // Candidate is a server that could be asked, as the discovery tells it. What it

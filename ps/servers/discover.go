@@ -98,6 +98,7 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 		}
 		return
 	}
+	s.cfg.Debug("the domain controllers were discovered", func() map[string]any { return map[string]any{"found": described(found)} })
 	s.setPause(s.cfg.Retry)
 	if !s.directory.fixed {
 		s.directory.setOthers(hostNames(found, func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }))
@@ -110,6 +111,12 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 			g.setCandidates(hosts)
 		}
 	}
+}
+
+// described are the candidates with all that is known of them.
+func described(found []Candidate) string {
+	text, _ := json.Marshal(found) // of texts and booleans
+	return string(text)
 }
 
 // undiscovered notes why a discovery failed, and when to try again. For want of

@@ -2,6 +2,8 @@ package servers_test
 
 import (
 	"context"
+	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -60,6 +62,30 @@ func TestADiscoveryWhoseSessionDiedIsTriedAgainAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(began))
 		assert.Equal(t, 3, asked)
+	})
+}
+
+func TestTheLogTellsWhatWasFoundAndWhatCannotBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		s := newWorld(t, dc1+":9389", dc2).open(func(c *servers.Config) {
+			c.Debug = func(message string, fields func() map[string]any) {
+				text, err := json.Marshal(fields())
+				mu.Lock()
+				defer mu.Unlock()
+				assert.NoError(t, err)
+				told = append(told, message+" "+string(text))
+			}
+		})
+		defer closed(t, s)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		require.NotEmpty(t, told)
+		assert.Contains(t, told[0], "the domain controllers were discovered")
+		assert.Contains(t, told[0], dc2)
+		assert.Contains(t, told, `a server accepts no connection {"cause":"refused","kind":"DNS server","port":"53","server":"`+dc1+`"}`)
 	})
 }
 

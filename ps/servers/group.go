@@ -260,6 +260,9 @@ func (g *group) probe(ctx context.Context, host string) bool {
 	for _, port := range g.ports {
 		conn, err := g.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, port))
 		if err != nil {
+			g.cfg.Debug("a server accepts no connection", func() map[string]any {
+				return map[string]any{"kind": g.kind, "server": host, "port": port, "cause": err.Error()}
+			})
 			return false
 		}
 		_ = conn.Close()

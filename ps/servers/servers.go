@@ -69,6 +69,9 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = func(string, map[string]any) {}
 	}
+	if c.Debug == nil {
+		c.Debug = func(string, func() map[string]any) {}
+	}
 	return c
 }
 

@@ -83,7 +83,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		Directory: o.Settings.Servers.Controllers,
 		DNS:       one(o.Settings.Servers.DNSServer),
 		Return:    o.Settings.Servers.ReturnAfter,
-		Log:       log,
+		Log:       log, Debug: debugTo(o.Log),
 	})
 	var registry *prometheus.Registry
 	if err == nil {
@@ -130,7 +130,7 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 			ps.Directory: lane(ps.Directory, c.DirectorySessions),
 			ps.DNS:       lane(ps.DNS, c.DNSSessions),
 		},
-		MaxWait: c.MaxWait, Queue: c.MaxQueue, Log: log,
+		MaxWait: c.MaxWait, Queue: c.MaxQueue, Log: log, Debug: debugTo(o.Log),
 	}
 }
 
@@ -222,6 +222,15 @@ func logTo(log *logrus.Logger) func(string, map[string]any) {
 			entry.Warn(message)
 		} else {
 			entry.Info(message)
+		}
+	}
+}
+
+// debugTo gives them one for the level debug.
+func debugTo(log *logrus.Logger) func(string, func() map[string]any) {
+	return func(message string, fields func() map[string]any) {
+		if log.IsLevelEnabled(logrus.DebugLevel) {
+			log.WithFields(fields()).Debug(message)
 		}
 	}
 }
