@@ -1,6 +1,7 @@
 package interp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,28 +23,14 @@ import (
 // benchUsers is how many users the domain of a benchmark has beside the built-in ones.
 const benchUsers = 10_000
 
-// directorySession is a session of the directory lane as the gateway starts it,
-// on a sandbox with 10,000 users, the name of its domain controller and the
-// account names of the users.
-func directorySession(b *testing.B) (s *session.Session, busy *busyTime, server string, users []string) {
+// benchWorld is a sandbox with 10,000 users, the name of its domain controller
+// and the account names of the users.
+func benchWorld(b *testing.B) (world *sim.World, server string, users []string) {
 	world, err := sim.NewWorld(b.Context(), sim.Options{Seed: 1, Users: benchUsers})
 	require.NoError(b, err)
 	dc, err := world.Directory.DC("")
 	require.NoError(b, err)
-	busy = &busyTime{}
-	starter := world.Starter().WithConsole(func(_ context.Context, c interp.Console, _ func()) interp.Console {
-		busy.Reader, c.Stdin = c.Stdin, busy
-		return c
-	})
-	s, err = session.Start(b.Context(), session.Config{
-		Starter: starter, StartTimeout: time.Minute,
-		Boot: session.Boot{
-			Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory), Module: scripts.Modules[ps.Directory],
-		},
-	})
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, s.Close(context.Background())) })
-	_, err = s.Run(b.Context(), ps.Request{
+	_, err = startSession(b, world).Run(b.Context(), ps.Request{
 		Script: "Get-GatewayUserList", Limit: time.Minute,
 		Args: ps.Args{"OUPath": ps.Text("OU=Generated,DC=corp,DC=example"), "Field": ps.List([]string{"username"}), "Recursive": ps.Bool(true), "Server": ps.Text(dc.HostName())},
 		Records: func(batch json.RawMessage) error {
@@ -57,62 +44,131 @@ func directorySession(b *testing.B) (s *session.Session, busy *busyTime, server 
 	})
 	require.NoError(b, err)
 	require.Len(b, users, benchUsers)
-	return s, busy, dc.HostName(), users
+	return world, dc.HostName(), users
 }
 
-// busyTime is the input of an engine that takes the time between a read that
-// gave something and the next one, when the engine waits again.
-type busyTime struct {
-	io.Reader
+// startSession is a session of the directory lane as the gateway starts it.
+func startSession(b *testing.B, world *sim.World) *session.Session {
+	s, err := session.Start(b.Context(), session.Config{
+		Starter: world.Starter(), StartTimeout: time.Minute,
+		Boot: session.Boot{
+			Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory), Module: scripts.Modules[ps.Directory],
+		},
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, s.Close(context.Background())) })
+	return s
+}
+
+// benchRequests are the requests that are measured, the i-th of each script:
+// Get-GatewayUser shows all fields of one of the users, each time of another
+// one; Set-GatewayUser, the largest script, changes two and shows all.
+func benchRequests(server string, users []string) map[string]func(i int) ps.Args {
+	fields := ps.List(schema.User.All().Names())
+	common := func(i int) ps.Args {
+		return ps.Args{"UserName": ps.Text(users[i*7919%len(users)]), "Field": fields, "Server": ps.Text(server)}
+	}
+	return map[string]func(i int) ps.Args{
+		"Get-GatewayUser": common,
+		largestScript(): func(i int) ps.Args {
+			args := common(i)
+			args["JobTitle"], args["Office"] = ps.Text(fmt.Sprint("Title ", i)), ps.Text(fmt.Sprint("Room ", i))
+			return args
+		},
+	}
+}
+
+// BenchmarkRequest is a request through a session, which works beside the
+// engine: what a caller of the session waits for.
+func BenchmarkRequest(b *testing.B) {
+	world, server, users := benchWorld(b)
+	s := startSession(b, world)
+	for name, args := range benchRequests(server, users) {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			records := 0
+			count := func(json.RawMessage) error { records++; return nil }
+			b.ReportAllocs()
+			for b.Loop() {
+				request := ps.Request{Script: name, Args: args(len(took)), Records: count}
+				began := time.Now()
+				_, err := s.Run(b.Context(), request)
+				took = append(took, time.Since(began))
+				require.NoError(b, err)
+			}
+			require.Equal(b, len(took), records)
+			b.ReportMetric(median(took), "p50-µs")
+		})
+	}
+}
+
+// BenchmarkEngine is the engine's own time of a request, from the data line to
+// the look for the next one: the prelude, the script, the cmdlets on the
+// directory, the frames. Nobody works beside it.
+func BenchmarkEngine(b *testing.B) {
+	world, server, users := benchWorld(b)
+	modules, culture := world.Modules()
+	engine := interp.NewEngine(interp.Options{Modules: append([]*interp.Module{sim.HostModule()}, modules...), Aliases: sim.Aliases, Culture: culture})
+	for name, args := range benchRequests(server, users) {
+		b.Run(name, func(b *testing.B) {
+			lines := make([]string, 1000) // made ahead: to make them is the session's work
+			for i := range lines {
+				lines[i] = ps.EncodeRequest("1", name, args(i)) + "\n"
+			}
+			in, out := &requestLines{lines: lines, more: b.Loop}, &frameCount{}
+			s := engine.NewSession(interp.Console{Stdin: in, Stdout: out})
+			prelude := scripts.Prelude(ps.Directory)
+			require.NoError(b, s.Run(b.Context(), prelude.Name, prelude.Text, interp.Streams{}))
+			for _, script := range scripts.Sources(ps.Directory) {
+				require.NoError(b, s.SetFunction(script.Name, script.Text))
+			}
+			b.ReportAllocs()
+			require.NoError(b, s.Run(b.Context(), "", "Start-GatewaySession -Module "+scripts.Modules[ps.Directory], interp.Streams{}))
+			require.Equal(b, []int{len(in.took), len(in.took), 0}, []int{out.records, out.ends, out.errors})
+			b.ReportMetric(median(in.took), "p50-µs")
+		})
+	}
+}
+
+// requestLines is an engine's input that takes the time between a line and the
+// look for the next one.
+type requestLines struct {
+	lines []string
+	more  func() bool // whether there is a next one, else the request loop is told to end
+	rest  string      // of the line that is read
+	ended bool
 	began time.Time
 	took  []time.Duration
 }
 
-func (t *busyTime) Read(p []byte) (int, error) {
-	if !t.began.IsZero() {
-		t.took = append(t.took, time.Since(t.began))
+func (r *requestLines) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if !r.began.IsZero() {
+			r.took = append(r.took, time.Since(r.began))
+		}
+		switch {
+		case r.ended:
+			return 0, io.EOF
+		case r.more():
+			r.rest = r.lines[len(r.took)%len(r.lines)]
+			r.began = time.Now()
+		default:
+			r.rest, r.ended, r.began = "#\n", true, time.Time{}
+		}
 	}
-	n, err := t.Reader.Read(p)
-	t.began = time.Now()
-	return n, err
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
 
-// BenchmarkRequest is a whole request through a session: Get-GatewayUser shows
-// all fields of one of 10,000 users; Set-GatewayUser, the largest script,
-// changes two. engine is the engine's own time, from the data line to the next
-// look for one: the prelude, the script, the cmdlets on the directory, the
-// frames. The rest of the whole is the session's and that of the two goroutines
-// that wait for each other.
-func BenchmarkRequest(b *testing.B) {
-	s, busy, server, users := directorySession(b)
-	fields := ps.List(schema.User.All().Names())
-	for name, args := range map[string]func(i int) ps.Args{
-		"Get-GatewayUser": func(int) ps.Args { return ps.Args{} },
-		largestScript(): func(i int) ps.Args {
-			return ps.Args{"JobTitle": ps.Text(fmt.Sprint("Title ", i)), "Office": ps.Text(fmt.Sprint("Room ", i))}
-		},
-	} {
-		b.Run(name, func(b *testing.B) {
-			var latencies []time.Duration
-			records := 0
-			busy.took = nil
-			count := func(json.RawMessage) error { records++; return nil }
-			b.ReportAllocs()
-			for b.Loop() {
-				i := len(latencies)
-				request := args(i)
-				request["UserName"] = ps.Text(users[i*7919%len(users)])
-				request["Field"], request["Server"] = fields, ps.Text(server)
-				began := time.Now()
-				_, err := s.Run(b.Context(), ps.Request{Script: name, Args: request, Records: count})
-				latencies = append(latencies, time.Since(began))
-				require.NoError(b, err)
-			}
-			require.Equal(b, len(latencies), records)
-			b.ReportMetric(median(latencies), "p50-µs")
-			b.ReportMetric(median(busy.took), "engine-p50-µs")
-		})
-	}
+// frameCount counts the frames of an engine's output by their kind.
+type frameCount struct{ records, ends, errors int }
+
+func (c *frameCount) Write(p []byte) (int, error) {
+	c.records += bytes.Count(p, []byte("\x1e1 records "))
+	c.ends += bytes.Count(p, []byte("\x1e1 end "))
+	c.errors += bytes.Count(p, []byte("\x1e1 error "))
+	return len(p), nil
 }
 
 // median is the middle one of some times, in microseconds.
