@@ -28,81 +28,109 @@ func dataCommands() []spec {
 	}
 }
 
+// toJSON is ConvertTo-Json.
+type toJSON struct {
+	inv     *invocation
+	out     sink
+	options dotnet.JSONOptions
+	items   []any // of the pipeline
+}
+
 func convertToJSON(inv *invocation, out sink) (stage, error) {
-	options := dotnet.JSONOptions{Depth: 2, Compress: inv.flag("Compress"), EnumsAsString: inv.flag("EnumsAsStrings")}
+	st := &toJSON{inv: inv, out: out}
+	st.options = dotnet.JSONOptions{Depth: 2, Compress: inv.flag("Compress"), EnumsAsString: inv.flag("EnumsAsStrings")}
 	if n, ok := inv.get("Depth").(int32); ok {
-		options.Depth = int(n)
-	}
-	write := func(v any) error {
-		text, truncated, err := dotnet.ToJSON(v, options)
-		if err != nil {
-			pe := asPS(err)
-			if pe == nil {
-				return err
-			}
-			return inv.terminating(inv.qualify(pe.rec))
-		}
-		if truncated {
-			if err := inv.warn("Resulting JSON is truncated as serialization has exceeded the set depth of " + dotnet.ToText(int32(options.Depth)) + "."); err != nil {
-				return err
-			}
-		}
-		if err := inv.f.charge(len(text)); err != nil {
-			return err
-		}
-		return out.write(text)
-	}
-	var items []any
-	st := &inputStage{inv: inv}
-	st.each = func(v any) error {
-		items = append(items, v)
-		return inv.f.charge(16)
-	}
-	st.done = func() error {
-		switch {
-		case !inv.hasPipe:
-			return write(inv.get("InputObject"))
-		case len(items) == 0:
-			return nil
-		case len(items) == 1:
-			return write(items[0])
-		}
-		return write(dotnet.NewArray(items...))
+		st.options.Depth = int(n)
 	}
 	return st, nil
 }
 
-func convertFromJSON(inv *invocation, out sink) (stage, error) {
-	parse := func(text string) error {
-		v, err := dotnet.FromJSON(text)
-		if err != nil {
-			pe := asPS(err)
-			if pe == nil {
-				return err
-			}
-			return inv.terminating(inv.qualify(pe.rec))
-		}
-		if err := inv.f.charge(len(text)); err != nil {
+func (st *toJSON) begin() error { return nil }
+
+func (st *toJSON) process(v any) error {
+	if err := st.inv.f.step(st.inv.at); err != nil {
+		return err
+	}
+	st.items = append(st.items, v)
+	return st.inv.f.charge(16)
+}
+
+func (st *toJSON) end() error {
+	switch {
+	case !st.inv.hasPipe:
+		return st.write(st.inv.get("InputObject"))
+	case len(st.items) == 0:
+		return nil
+	case len(st.items) == 1:
+		return st.write(st.items[0])
+	}
+	return st.write(dotnet.NewArray(st.items...))
+}
+
+func (st *toJSON) write(v any) error {
+	text, truncated, err := dotnet.ToJSON(v, st.options)
+	if err != nil {
+		pe := asPS(err)
+		if pe == nil {
 			return err
 		}
-		return emit(out, v)
+		return st.inv.terminating(st.inv.qualify(pe.rec))
 	}
-	var lines []string
-	st := &inputStage{inv: inv}
-	st.each = func(v any) error {
-		lines = append(lines, dotnet.ToText(v))
+	if truncated {
+		if err := st.inv.warn("Resulting JSON is truncated as serialization has exceeded the set depth of " + dotnet.ToText(int32(st.options.Depth)) + "."); err != nil {
+			return err
+		}
+	}
+	if err := st.inv.f.charge(len(text)); err != nil {
+		return err
+	}
+	return st.out.write(text)
+}
+
+// fromJSON is ConvertFrom-Json.
+type fromJSON struct {
+	inv   *invocation
+	out   sink
+	lines []string // of the pipeline
+}
+
+func convertFromJSON(inv *invocation, out sink) (stage, error) {
+	return &fromJSON{inv: inv, out: out}, nil
+}
+
+func (st *fromJSON) begin() error { return nil }
+
+func (st *fromJSON) process(v any) error {
+	if err := st.inv.f.step(st.inv.at); err != nil {
+		return err
+	}
+	st.lines = append(st.lines, dotnet.ToText(v))
+	return nil
+}
+
+func (st *fromJSON) end() error {
+	if !st.inv.hasPipe {
+		return st.parse(dotnet.ToText(st.inv.get("InputObject")))
+	}
+	if len(st.lines) == 0 {
 		return nil
 	}
-	st.done = func() error {
-		if !inv.hasPipe {
-			return parse(dotnet.ToText(inv.get("InputObject")))
+	return st.parse(strings.Join(st.lines, "\n"))
+}
+
+func (st *fromJSON) parse(text string) error {
+	v, err := dotnet.FromJSON(text)
+	if err != nil {
+		pe := asPS(err)
+		if pe == nil {
+			return err
 		}
-		if len(lines) == 0 {
-			return nil
-		}
-		return parse(strings.Join(lines, "\n"))
+		return st.inv.terminating(st.inv.qualify(pe.rec))
 	}
-	return st, nil
+	if err := st.inv.f.charge(len(text)); err != nil {
+		return err
+	}
+	return emit(st.out, v)
 }
 
 func convertToSecureString(inv *invocation, out sink) (stage, error) {

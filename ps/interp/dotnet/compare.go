@@ -370,7 +370,7 @@ func filter(l any, test func(item any) (bool, error)) (any, error) {
 		return test(l)
 	}
 	items, _ := Enumerate(l)
-	kept := []any{}
+	kept := make([]any, 0, min(len(items), 8))
 	for _, item := range items {
 		ok, err := test(item)
 		if err != nil {

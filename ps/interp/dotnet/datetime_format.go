@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Format is ToString(spec) with the invariant culture; a spec that is not valid
@@ -40,6 +41,8 @@ func (d DateTime) format(spec string) (string, error) {
 		spec = full
 	}
 	var b strings.Builder
+	b.Grow(len(spec) + 8)
+	clock := d.clock()
 	for i := 0; i < len(spec); {
 		c := spec[i]
 		n := 1
@@ -67,7 +70,7 @@ func (d DateTime) format(spec string) (string, error) {
 			}
 			continue
 		}
-		if !d.field(&b, c, n) {
+		if !d.field(&b, clock, c, n) {
 			b.WriteString(spec[i : i+n])
 		}
 		i += n
@@ -76,19 +79,18 @@ func (d DateTime) format(spec string) (string, error) {
 }
 
 // field writes one run of a format letter; false: it is not a format letter.
-func (d DateTime) field(b *strings.Builder, c byte, n int) bool {
-	t := d.clock()
-	number := func(v, most int) { fmt.Fprintf(b, "%0*d", min(n, most), v) }
+func (d DateTime) field(b *strings.Builder, t time.Time, c byte, n int) bool {
+	number := func(v, most int) { writePadded(b, v, min(n, most)) }
 	switch c {
 	case 'y':
 		switch n {
 		case 1, 2:
 			number(t.Year()%100, 2)
 		default:
-			fmt.Fprintf(b, "%0*d", n, t.Year())
+			writePadded(b, t.Year(), n)
 		}
 	case 'M', 'd':
-		d.dateField(b, c, n)
+		dateField(b, t, c, n)
 	case 'H':
 		number(t.Hour(), 2)
 	case 'h':
@@ -115,15 +117,24 @@ func (d DateTime) field(b *strings.Builder, c byte, n int) bool {
 	return true
 }
 
-func (d DateTime) dateField(b *strings.Builder, c byte, n int) {
-	t := d.clock()
+// writePadded writes a number of at least n digits.
+func writePadded(b *strings.Builder, v, n int) {
+	var room [20]byte
+	digits := strconv.AppendInt(room[:0], int64(v), 10)
+	for range n - len(digits) {
+		b.WriteByte('0')
+	}
+	b.Write(digits)
+}
+
+func dateField(b *strings.Builder, t time.Time, c byte, n int) {
 	name, value := t.Month().String(), int(t.Month())
 	if c == 'd' {
 		name, value = t.Weekday().String(), t.Day()
 	}
 	switch n {
 	case 1, 2:
-		fmt.Fprintf(b, "%0*d", n, value)
+		writePadded(b, value, n)
 	case 3:
 		b.WriteString(name[:3])
 	default:

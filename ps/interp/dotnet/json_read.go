@@ -309,21 +309,24 @@ func (r *jsonReader) text(quote byte) string {
 }
 
 func (r *jsonReader) textWithEscapes(quote byte, start int) string {
-	out := append(make([]byte, 0, r.at-start+32), r.s[start:r.at]...)
+	rest := max(strings.IndexByte(r.s[r.at:], quote), 32) // what is read is seldom longer
+	out := append(make([]byte, 0, r.at-start+rest), r.s[start:r.at]...)
 	for r.at < len(r.s) {
-		c := r.s[r.at]
-		switch {
-		case c == quote:
+		switch r.s[r.at] {
+		case quote:
 			r.at++
 			return string(out)
-		case c == '\\':
+		case '\\':
 			var ok bool
 			if out, ok = r.escape(out); !ok {
 				return ""
 			}
 		default:
-			out = append(out, c)
-			r.at++
+			plain := r.at
+			for r.at < len(r.s) && r.s[r.at] != quote && r.s[r.at] != '\\' {
+				r.at++
+			}
+			out = append(out, r.s[plain:r.at]...)
 		}
 	}
 	r.fail("Unterminated string. Expected delimiter: %c.", quote)

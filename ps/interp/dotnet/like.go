@@ -13,8 +13,8 @@ func Like(text, pattern string, caseSensitive bool) bool {
 type Wildcard struct {
 	items []wildcardItem
 	fold  bool
-	plain string // the whole pattern when it has no wildcard
-	exact bool
+	plain string // what stands before the first wildcard, when it is ASCII
+	exact bool   // plain is the whole pattern
 }
 
 type wildcardItem struct {
@@ -31,7 +31,10 @@ func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 		w.exact, w.plain = true, pattern
 		return w
 	}
-	runes := []rune{}
+	if head := pattern[:strings.IndexAny(pattern, "*?[`")]; isASCII(head) {
+		w.plain = head
+	}
+	runes := make([]rune, 0, len(pattern))
 	for s := pattern; len(s) > 0; {
 		r, n := decode(s)
 		runes, s = append(runes, r), s[n:]
@@ -123,6 +126,9 @@ func (w *Wildcard) Match(text string) bool {
 		}
 		return text == w.plain
 	}
+	if !w.begins(text) {
+		return false
+	}
 	at, item := 0, 0
 	star, mark := -1, 0
 	for at < len(text) {
@@ -146,6 +152,17 @@ func (w *Wildcard) Match(text string) bool {
 		item++
 	}
 	return item == len(w.items)
+}
+
+// begins tells whether a text begins as the pattern does, before the first wildcard.
+func (w *Wildcard) begins(text string) bool {
+	if len(text) < len(w.plain) {
+		return false
+	}
+	if text = text[:len(w.plain)]; w.fold {
+		return EqualFold(text, w.plain)
+	}
+	return text == w.plain
 }
 
 // EscapeWildcard is [WildcardPattern]::Escape.

@@ -90,6 +90,11 @@ func whole(v any) (any, error) {
 func bitwise(op byte) BinaryFunc {
 	return func(l, r any) (any, error) {
 		l, r = base(l), base(r)
+		if x, ok := l.(int32); ok {
+			if y, ok := r.(int32); ok {
+				return bitwiseInt(op, x, y), nil
+			}
+		}
 		a, err := whole(l)
 		if err != nil {
 			return nil, err
@@ -124,6 +129,17 @@ func bitwise(op byte) BinaryFunc {
 			return n.Int64(), nil
 		}
 		return n.Uint64(), nil
+	}
+}
+
+func bitwiseInt(op byte, x, y int32) int32 {
+	switch op {
+	case '&':
+		return x & y
+	case '|':
+		return x | y
+	default:
+		return x ^ y
 	}
 }
 

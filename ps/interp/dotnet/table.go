@@ -44,8 +44,8 @@ func (t *table[K]) find(hash uint32, matches func(K) bool) int {
 
 // add appends an entry whose key is not in the table.
 func (t *table[K]) add(key K, hash uint32, value any) {
-	if n := len(t.entries); n == cap(t.entries) && n <= 4*smallTable {
-		t.grow(max(smallTable/2, 4*n)) // most tables that outgrow their first room do so again at once
+	if n := len(t.entries); n == cap(t.entries) {
+		t.grow(roomAfter(n))
 	}
 	t.entries = append(t.entries, entry[K]{key, value, hash})
 	switch n := len(t.entries); {
@@ -54,6 +54,21 @@ func (t *table[K]) add(key K, hash uint32, value any) {
 		t.place(n - 1)
 	default:
 		t.reindex()
+	}
+}
+
+// roomAfter is the room a table with n entries gets when they fill it: it grows
+// fast, because most that outgrow their first room do so again at once.
+func roomAfter(n int) int {
+	switch {
+	case n < 4:
+		return 4
+	case n < 16:
+		return 16
+	case n < 48:
+		return 48
+	default:
+		return 2 * n
 	}
 }
 

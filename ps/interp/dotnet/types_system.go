@@ -309,10 +309,10 @@ func toBase(n int64, numberBase int32, bits int) (any, error) {
 
 // decodeBase64 is FromBase64String: white space is skipped, padding is needed.
 func decodeBase64(s string) (any, error) {
-	if strings.ContainsAny(s, " \t\r\n") {
-		s = strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(s)
-	}
 	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil && strings.ContainsAny(s, " \t") { // it passes over line ends itself
+		b, err = base64.StdEncoding.DecodeString(strings.NewReplacer(" ", "", "\t", "").Replace(s))
+	}
 	if err != nil {
 		return nil, ExceptionNamed("System.FormatException",
 			"The input is not a valid Base-64 string as it contains a non-base 64 character, more than two padding characters, or an illegal character among the padding characters.")
