@@ -20,6 +20,8 @@ type capture struct {
 	mu      sync.Mutex
 	kept    []byte
 	total   int64
+	lead    []byte   // what was written just before kept
+	tail    []byte   // the end of all that was written
 	secrets []string // in every spelling in which they were sent
 	before  []string // those of the request before: stderr may come late
 	longest int
@@ -45,16 +47,19 @@ func (c *capture) add(b []byte) {
 	if room := keepNoise + c.longest - len(c.kept); room > 0 {
 		c.kept = append(c.kept, b[:min(len(b), room)]...)
 	}
+	c.tail = append(c.tail, b[max(0, len(b)-c.longest):]...)
+	c.tail = slices.Delete(c.tail, 0, max(0, len(c.tail)-c.longest))
 }
 
 // take returns the kept text, masked, and how many bytes there were, and
-// empties the capture.
+// empties the capture. A secret may have begun in what was taken before, and
+// may end in what comes next.
 func (c *capture) take() (string, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text, total := string(c.kept), c.total
-	c.kept, c.total = c.kept[:0], 0
-	text = mask(text, slices.Concat(c.secrets, c.before))
+	total := c.total
+	text := mask(string(c.lead), string(c.kept), slices.Concat(c.secrets, c.before))
+	c.kept, c.total, c.lead = c.kept[:0], 0, slices.Clone(c.tail)
 	if len(text) > keepNoise {
 		text = text[:keepNoise]
 	}
@@ -66,9 +71,11 @@ func (c *capture) take() (string, int64) {
 // at when secrets are looked for.
 const between = "\r\n |"
 
-// mask hides every place of every secret, also where lines were wrapped, and
-// where one secret begins in another.
-func mask(text string, secrets []string) string {
+// mask hides every place of every secret in a text that follows on lead, also
+// where lines were wrapped, where one secret begins in another, and where the
+// text ends in the middle of one.
+func mask(lead, text string, secrets []string) string {
+	text = lead + text
 	joined, at := make([]byte, 0, len(text)), make([]int, 0, len(text))
 	for i := range len(text) {
 		if strings.IndexByte(between, text[i]) < 0 {
@@ -91,17 +98,45 @@ func mask(text string, secrets []string) string {
 				hidden[i] = true
 			}
 		}
+		if begun := overlap(joined, sought); begun > 0 {
+			for i := at[len(at)-begun]; i < len(text); i++ {
+				hidden[i] = true
+			}
+		}
 	}
 	var shown strings.Builder
-	for i := range len(text) {
+	for i := len(lead); i < len(text); i++ {
 		switch {
 		case !hidden[i]:
 			shown.WriteByte(text[i])
-		case i == 0 || !hidden[i-1]:
+		case i == len(lead) || !hidden[i-1]:
 			shown.WriteString(masked)
 		}
 	}
 	return shown.String()
+}
+
+// overlap is how much of the beginning of a secret, but not all of it, a text
+// ends with (Knuth, Morris and Pratt: linear, whatever the secret).
+func overlap(text []byte, secret string) int {
+	step := func(of []int, matched int, next byte) int {
+		for matched > 0 && secret[matched] != next {
+			matched = of[matched-1]
+		}
+		if secret[matched] == next {
+			matched++
+		}
+		return matched
+	}
+	borders := make([]int, len(secret)) // of each beginning of the secret
+	for i := 1; i < len(secret); i++ {
+		borders[i] = step(borders, borders[i-1], secret[i])
+	}
+	matched := 0
+	for _, next := range text[max(0, len(text)-len(secret)+1):] {
+		matched = step(borders, matched, next)
+	}
+	return matched
 }
 
 func dropBetween(r rune) rune {

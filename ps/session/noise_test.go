@@ -59,12 +59,48 @@ func TestCaptureStillMasksTheSecretsOfTheRequestBefore(t *testing.T) {
 	assert.Zero(t, total)
 }
 
+// Standard error comes when it likes: in the middle of a secret a request may
+// end, and the next one begin.
+func TestCaptureMasksASecretInPieces(t *testing.T) {
+	const secret = "s3cret pässword"
+	line := ps.EncodeRequest("1", "Set-X", ps.Args{"Password": ps.Secret(secret)})
+	for _, spelt := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
+		for cut := 1; cut < len(spelt); cut++ {
+			for _, before := range []string{"before ", strings.Repeat("x", 2*keepNoise)} {
+				var kept capture
+				kept.guard(lineSecrets(line))
+				first, _ := kept.captured(before + spelt[:cut])
+				assert.Equal(t, len(before) < keepNoise, strings.HasSuffix(first, "e ***"), first[max(0, len(first)-40):])
+				kept.guard([]string{"another one"})
+				second, _ := kept.captured(spelt[cut : cut+1])
+				assert.Equal(t, "***", second)
+				third, total := kept.captured(spelt[cut+1:] + " after")
+				assert.Equal(t, strings.Repeat("*** ", min(1, len(spelt)-cut-1))+"after", third)
+				assert.EqualValues(t, len(spelt)-cut-1+len(" after"), total)
+			}
+		}
+	}
+}
+
+func (c *capture) captured(text string) (string, int64) {
+	c.add([]byte(text))
+	return c.take()
+}
+
+// What a mask leaves out makes room for what follows, up to a place in a secret.
+func TestTheEndOfWhatIsKeptIsMasked(t *testing.T) {
+	var kept capture
+	kept.guard([]string{"password1"})
+	text, _ := kept.captured(strings.Repeat("password1", keepNoise))
+	assert.Equal(t, "***", text)
+}
+
 func TestASecretInAnotherIsNoWayAroundTheMask(t *testing.T) {
 	for _, secrets := range [][]string{{"pass", "password1"}, {"password1", "pass"}} {
-		assert.Equal(t, "a ***!", mask("a password1!", secrets))
+		assert.Equal(t, "a ***!", mask("", "a password1!", secrets))
 	}
-	assert.Equal(t, "***", mask("aaa", []string{"aa"}))
-	assert.Equal(t, "a b", mask("a b", []string{"", " ", "\n"}))
+	assert.Equal(t, "***", mask("", "aaa", []string{"aa"}))
+	assert.Equal(t, "a b", mask("", "a b", []string{"", " ", "\n"}))
 }
 
 func FuzzCapture(f *testing.F) {
@@ -87,5 +123,13 @@ func FuzzCapture(f *testing.F) {
 		require.EqualValues(t, len(text), total)
 		require.NotContains(t, got, secret)
 		require.LessOrEqual(t, len(got), keepNoise+2*utf8.UTFMax)
+
+		if len(text) > keepNoise {
+			return // what is shown ends elsewhere
+		}
+		at := size % (len(secret) + 1)
+		first, _ := kept.captured(text + secret[:at])
+		second, _ := kept.captured(secret[at:] + text)
+		require.NotContains(t, first+second, secret)
 	})
 }
