@@ -23,10 +23,10 @@ func init() {
 		"objectguid":            func(_ *view, n *node, b []string) []string { return append(b, string(n.guid[:])) },
 		"objectsid":             getSID,
 		"objectcategory":        getCategory,
-		"whencreated":           func(_ *view, n *node, b []string) []string { return append(b, generalized(n.created)) },
-		"whenchanged":           func(_ *view, n *node, b []string) []string { return append(b, generalized(n.changed)) },
-		"createtimestamp":       func(_ *view, n *node, b []string) []string { return append(b, generalized(n.created)) },
-		"modifytimestamp":       func(_ *view, n *node, b []string) []string { return append(b, generalized(n.changed)) },
+		"whencreated":           func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.created))) },
+		"whenchanged":           func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.changed))) },
+		"createtimestamp":       func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.created))) },
+		"modifytimestamp":       func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.changed))) },
 		"usncreated":            func(_ *view, n *node, b []string) []string { return append(b, itoa(n.usnCreated)) },
 		"usnchanged":            func(_ *view, n *node, b []string) []string { return append(b, itoa(n.usnChanged)) },
 		"instancetype":          getInstanceType,
@@ -65,8 +65,6 @@ func init() {
 		"possibleinferiors":                   allowedChildren,
 	}
 }
-
-func generalized(unix int64) string { return unixTime(unix).Format(timeLayout) }
 
 // namedBy reads a naming attribute: the RDN, or what is stored.
 func namedBy(typ string) getter {

@@ -122,7 +122,7 @@ func (v *view) bindValue(m *matcher, value string) {
 		}
 	case SyntaxTime:
 		t, ok := parseTime(value)
-		m.value, m.never = t.Format(timeLayout), !ok
+		m.value, m.never = formatTime(t), !ok
 	case SyntaxSID:
 		if sid, ok := ParseSID(value); ok {
 			value = sid.raw

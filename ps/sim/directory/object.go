@@ -2,7 +2,6 @@ package directory
 
 import (
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -23,40 +22,56 @@ type Object struct {
 	// Classes is the class chain from "top" to Class. Do not change it.
 	Classes []string
 
-	attrs []objectAttr // in the order of their names, lower-cased
+	// The attributes asked for in the order of their names, lower-cased, where
+	// the values of each end in vals, and the raw values. defs may be shared.
+	defs []*Attribute
+	ends []int32
+	vals []string
 }
 
+// objectAttr is an attribute and its raw values, see Attribute.decode.
 type objectAttr struct {
 	def  *Attribute
-	vals []string // raw values, see Attribute.decode
+	vals []string
 }
 
-func (o *Object) find(name string) *objectAttr {
-	for i := range o.attrs {
-		if strings.EqualFold(o.attrs[i].def.Name, name) {
-			return &o.attrs[i]
-		}
+func (o *Object) at(i int) objectAttr {
+	from := int32(0)
+	if i > 0 {
+		from = o.ends[i-1]
 	}
-	return nil
+	return objectAttr{o.defs[i], o.vals[from:o.ends[i]]}
 }
 
-func (o *Object) of(a *Attribute) *objectAttr {
-	for i := range o.attrs {
-		if o.attrs[i].def == a {
-			return &o.attrs[i]
+// find gives an attribute, without values when it is absent.
+func (o *Object) find(name string) objectAttr {
+	for i, def := range o.defs {
+		if strings.EqualFold(def.Name, name) {
+			return o.at(i)
 		}
 	}
-	return nil
+	return objectAttr{}
+}
+
+func (o *Object) of(a *Attribute) objectAttr {
+	for i, def := range o.defs {
+		if def == a {
+			return o.at(i)
+		}
+	}
+	return objectAttr{}
 }
 
 // Has tells whether the attribute has a value in this copy.
-func (o *Object) Has(name string) bool { return o.find(name) != nil }
+func (o *Object) Has(name string) bool { return len(o.find(name).vals) > 0 }
 
 // Names are the attributes with values in this copy, sorted without case.
 func (o *Object) Names() []string {
-	names := make([]string, len(o.attrs))
-	for i := range o.attrs {
-		names[i] = o.attrs[i].def.Name
+	names := make([]string, 0, len(o.defs))
+	for i, def := range o.defs {
+		if len(o.at(i).vals) > 0 {
+			names = append(names, def.Name)
+		}
 	}
 	return names
 }
@@ -72,8 +87,8 @@ func (o *Object) Values(name string) []any {
 // ValuesOf is Values of an attribute of the schema.
 func (o *Object) ValuesOf(a *Attribute) []any { return o.of(a).values() }
 
-func (a *objectAttr) values() []any {
-	if a == nil {
+func (a objectAttr) values() []any {
+	if len(a.vals) == 0 {
 		return nil
 	}
 	out := make([]any, len(a.vals))
@@ -91,26 +106,21 @@ func (o *Object) Value(name string) any {
 // ValueOf is Value of an attribute of the schema.
 func (o *Object) ValueOf(a *Attribute) any { return o.of(a).value() }
 
-func (a *objectAttr) value() any {
-	if a == nil || len(a.vals) == 0 {
+func (a objectAttr) value() any {
+	if len(a.vals) == 0 {
 		return nil
 	}
 	return a.def.decode(a.vals[0])
 }
 
 // Count is the number of values; 0 when absent.
-func (o *Object) Count(name string) int {
-	if a := o.find(name); a != nil {
-		return len(a.vals)
-	}
-	return 0
-}
+func (o *Object) Count(name string) int { return len(o.find(name).vals) }
 
 // String is the first value as LDAP text ("" when absent). Octets come as they
 // are; GUIDs and SIDs in their usual text form; times in generalized form.
 func (o *Object) String(name string) string {
 	a := o.find(name)
-	if a == nil || len(a.vals) == 0 {
+	if len(a.vals) == 0 {
 		return ""
 	}
 	return a.def.text(a.vals[0])
@@ -119,7 +129,7 @@ func (o *Object) String(name string) string {
 // Strings are all values as String shows one; nil when absent.
 func (o *Object) Strings(name string) []string {
 	a := o.find(name)
-	if a == nil {
+	if len(a.vals) == 0 {
 		return nil
 	}
 	out := make([]string, len(a.vals))
@@ -132,7 +142,7 @@ func (o *Object) Strings(name string) []string {
 // Int is the first value as a number; ok is false when it is absent or none.
 func (o *Object) Int(name string) (n int64, ok bool) {
 	a := o.find(name)
-	if a == nil || len(a.vals) == 0 {
+	if len(a.vals) == 0 {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(a.vals[0], 10, 64)
@@ -142,7 +152,7 @@ func (o *Object) Int(name string) (n int64, ok bool) {
 // Bool is the first value as a truth value; ok is false when it is absent.
 func (o *Object) Bool(name string) (b, ok bool) {
 	a := o.find(name)
-	if a == nil || len(a.vals) == 0 {
+	if len(a.vals) == 0 {
 		return false, false
 	}
 	return a.vals[0] == "TRUE", true
@@ -151,7 +161,7 @@ func (o *Object) Bool(name string) (b, ok bool) {
 // Bytes are the first value's octets; nil when absent.
 func (o *Object) Bytes(name string) []byte {
 	a := o.find(name)
-	if a == nil || len(a.vals) == 0 {
+	if len(a.vals) == 0 {
 		return nil
 	}
 	return []byte(a.vals[0])
@@ -200,17 +210,6 @@ func (s *Schema) Select(names ...string) *Selection {
 	}
 	slices.SortFunc(sel.defs, func(a, b *Attribute) int { return strings.Compare(a.key, b.key) })
 	return sel
-}
-
-// set replaces an attribute's values; for building copies only.
-func (o *Object) set(def *Attribute, vals []string) {
-	if len(vals) > 0 {
-		o.attrs = append(o.attrs, objectAttr{def, vals})
-	}
-}
-
-func (o *Object) sortAttrs() {
-	sort.Slice(o.attrs, func(i, j int) bool { return o.attrs[i].def.key < o.attrs[j].def.key })
 }
 
 // Never is the FILETIME that means never (accountExpires).

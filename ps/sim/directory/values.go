@@ -84,7 +84,7 @@ func (a *Attribute) encode(v any) (string, *Error) {
 	case time.Time:
 		switch a.Syntax {
 		case SyntaxTime:
-			return x.UTC().Format(timeLayout), nil
+			return formatTime(x.UTC()), nil
 		case SyntaxLarge:
 			return strconv.FormatInt(ToFileTime(x), 10), nil
 		}
@@ -179,7 +179,7 @@ func (a *Attribute) encodeText(s string) (string, *Error) {
 		if !ok {
 			return "", a.badValue(s)
 		}
-		return t.Format(timeLayout), nil
+		return formatTime(t), nil
 	case SyntaxSID:
 		if sid, ok := ParseSID(s); ok {
 			return sid.raw, nil
@@ -275,7 +275,44 @@ func (a *Attribute) matchKey(raw string) string {
 	return raw
 }
 
+// formatTime writes a moment in UTC as timeLayout has it: by hand, because nearly
+// every read needs some.
+func formatTime(t time.Time) string {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	if year < 0 || year > 9999 {
+		return t.Format(timeLayout)
+	}
+	var b [len(timeLayout)]byte
+	for i, n := range [...]int{year / 100, year % 100, int(month), day, hour, minute, second} {
+		b[2*i], b[2*i+1] = byte('0'+n/10), byte('0'+n%10)
+	}
+	copy(b[14:], ".0Z")
+	return string(b[:])
+}
+
+// parsePlain reads what formatTime writes, and nothing else.
+func parsePlain(s string) (time.Time, bool) {
+	if len(s) != len(timeLayout) || s[14:] != ".0Z" {
+		return time.Time{}, false
+	}
+	var n [7]int
+	for i := range n {
+		tens, ones := s[2*i]-'0', s[2*i+1]-'0'
+		if tens > 9 || ones > 9 {
+			return time.Time{}, false
+		}
+		n[i] = int(tens)*10 + int(ones)
+	}
+	t := time.Date(n[0]*100+n[1], time.Month(n[2]), n[3], n[4], n[5], n[6], 0, time.UTC)
+	// A day or an hour that does not exist would be another one now.
+	return t, t.Month() == time.Month(n[2]) && t.Day() == n[3] && t.Hour() == n[4] && t.Minute() == n[5] && t.Second() == n[6]
+}
+
 func parseTime(s string) (time.Time, bool) {
+	if t, ok := parsePlain(s); ok {
+		return t, true
+	}
 	s = strings.TrimSuffix(s, "Z")
 	if i := strings.IndexAny(s, ".,"); i >= 0 {
 		s = s[:i]

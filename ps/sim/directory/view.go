@@ -78,19 +78,30 @@ func (v *view) object(n *node, want *Selection) *Object {
 		DN: n.dn(), GUID: n.guid, SID: n.sid, Class: n.class.Name, Classes: n.class.chain,
 	}
 	if want.all {
-		o.attrs = v.stored(n)
+		v.copyAll(o, n, want)
+		return o
 	}
-	o.attrs = slices.Grow(o.attrs, len(want.defs))
-	vals := make([]string, 0, len(want.defs)) // of all attributes together
-	for _, def := range want.defs {
-		from := len(vals)
-		vals = v.raw(n, def, vals)
-		o.set(def, vals[from:len(vals):len(vals)])
-	}
-	if want.all {
-		o.sortAttrs()
+	o.defs, o.ends = want.defs, make([]int32, len(want.defs))
+	o.vals = make([]string, 0, len(want.defs))
+	for i, def := range want.defs {
+		o.vals = v.raw(n, def, o.vals)
+		o.ends[i] = int32(len(o.vals))
 	}
 	return o
+}
+
+// copyAll gives o all that is stored and what want has beside it.
+func (v *view) copyAll(o *Object, n *node, want *Selection) {
+	attrs := v.stored(n)
+	for _, def := range want.defs {
+		attrs = append(attrs, objectAttr{def, v.raw(n, def, nil)})
+	}
+	slices.SortFunc(attrs, func(a, b objectAttr) int { return strings.Compare(a.def.key, b.def.key) })
+	o.defs, o.ends = make([]*Attribute, len(attrs)), make([]int32, len(attrs))
+	for i, a := range attrs {
+		o.vals = append(o.vals, a.vals...)
+		o.defs[i], o.ends[i] = a.def, int32(len(o.vals))
+	}
 }
 
 // always are the attributes every object has without storing them.
