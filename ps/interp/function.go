@@ -134,7 +134,6 @@ type blockStage struct {
 	frame   frame
 	call    callInfo
 	own     scope // unless the block runs in the caller's
-	room    [4]variable
 	out     sink
 	hasPipe bool
 	dot     bool
@@ -146,15 +145,13 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, hasPipe, dot bool
 	if err := inv.bind(); err != nil {
 		return nil, err
 	}
-	st := &blockStage{inv: inv, code: code, out: out, hasPipe: hasPipe, dot: dot}
+	st, vars := code.room()
+	st.inv, st.code, st.out, st.hasPipe, st.dot = inv, code, out, hasPipe, dot
 	f := inv.f
 	sc := f.scope
 	if !dot {
 		sc = &st.own
-		sc.parent, sc.vars, sc.call = f.scope, st.room[:0], &st.call
-		if code.vars > len(st.room) {
-			sc.vars = make([]variable, 0, code.vars)
-		}
+		sc.parent, sc.vars, sc.call = f.scope, vars, &st.call
 	}
 	frame, err := f.child(sc, inv.sig.name, inv.at)
 	if err != nil {
@@ -164,6 +161,19 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, hasPipe, dot bool
 	st.frame.streams = inv.streams
 	st.call = callInfo{s: f.s, inv: inv, at: inv.at, args: inv.rest, frame: &st.frame, out: out}
 	return st, st.setParams()
+}
+
+// room is an empty stage, and the variables its scope may get.
+func (b *blockCode) room() (*blockStage, []variable) {
+	const few = 4
+	if b.vars > few {
+		return &blockStage{}, make([]variable, 0, b.vars)
+	}
+	small := &struct {
+		blockStage
+		vars [few]variable
+	}{}
+	return &small.blockStage, small.vars[:0]
 }
 
 // setParams makes the variables of the parameters, defaults included.
