@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -88,20 +87,16 @@ func mask(lead, text string, secrets []string) string {
 		if sought == "" {
 			continue // all of it are bytes that say nothing
 		}
-		for from := 0; ; from++ {
-			found := bytes.Index(joined[from:], []byte(sought))
-			if found < 0 {
-				break
-			}
-			from += found
-			for i := at[from]; i <= at[from+len(sought)-1]; i++ {
+		done := 0 // what is hidden of this one
+		hide := func(from, to int) {
+			for i := max(from, done); i < to; i++ {
 				hidden[i] = true
 			}
+			done = to
 		}
-		if begun := overlap(joined, sought); begun > 0 {
-			for i := at[len(at)-begun]; i < len(text); i++ {
-				hidden[i] = true
-			}
+		begun := search(joined, sought, func(end int) { hide(at[end-len(sought)], at[end-1]+1) })
+		if begun > 0 {
+			hide(at[len(at)-begun], len(text))
 		}
 	}
 	var shown strings.Builder
@@ -116,27 +111,29 @@ func mask(lead, text string, secrets []string) string {
 	return shown.String()
 }
 
-// overlap is how much of the beginning of a secret, but not all of it, a text
-// ends with (Knuth, Morris and Pratt: linear, whatever the secret).
-func overlap(text []byte, secret string) int {
-	step := func(of []int, matched int, next byte) int {
-		for matched > 0 && secret[matched] != next {
-			matched = of[matched-1]
+// search tells found of the end of every place of a secret in a text, and
+// returns how much of the beginning of another one the text ends with (Knuth,
+// Morris and Pratt: the time is linear, whatever the secret).
+func search(text []byte, secret string, found func(end int)) (begun int) {
+	borders := make([]int, len(secret)) // how much of its beginning each beginning of the secret ends with
+	step := func(matched int, next byte) int {
+		for matched > 0 && (matched == len(secret) || secret[matched] != next) {
+			matched = borders[matched-1]
 		}
 		if secret[matched] == next {
 			matched++
 		}
 		return matched
 	}
-	borders := make([]int, len(secret)) // of each beginning of the secret
 	for i := 1; i < len(secret); i++ {
-		borders[i] = step(borders, borders[i-1], secret[i])
+		borders[i] = step(borders[i-1], secret[i])
 	}
-	matched := 0
-	for _, next := range text[max(0, len(text)-len(secret)+1):] {
-		matched = step(borders, matched, next)
+	for i, next := range text {
+		if begun = step(begun, next); begun == len(secret) {
+			found(i + 1)
+		}
 	}
-	return matched
+	return begun % len(secret)
 }
 
 func dropBetween(r rune) rune {
