@@ -170,8 +170,10 @@ func replaceText(re *regexp2.Regexp, s string, with any, count int) (any, error)
 		if failed != nil {
 			return nil, failed
 		}
+	} else if text := ToText(with); count < 0 && isASCII(s) && !strings.Contains(text, "$") && !re.RightToLeft() {
+		out, err = replaceASCII(re, s, text)
 	} else {
-		out, err = re.Replace(s, ToText(with), -1, count)
+		out, err = re.Replace(s, text, -1, count)
 	}
 	if err != nil {
 		return nil, outcome(regexFailure(err))
@@ -180,6 +182,26 @@ func replaceText(re *regexp2.Regexp, s string, with any, count int) (any, error)
 		return nil, &LimitError{"string length", MaxStringLength}
 	}
 	return out, nil
+}
+
+// replaceASCII replaces all matches in an ASCII text, where indices are offsets,
+// by a text without substitutions.
+func replaceASCII(re *regexp2.Regexp, s, with string) (string, error) {
+	m, err := re.FindStringMatch(s)
+	var out strings.Builder
+	done := 0
+	for ; m != nil && err == nil; m, err = re.FindNextMatch(m) {
+		out.WriteString(s[done:m.Index])
+		out.WriteString(with)
+		if done = m.Index + m.Length; out.Len() > MaxStringLength {
+			break // the caller refuses it
+		}
+	}
+	if out.Len() == 0 {
+		return s[done:], err
+	}
+	out.WriteString(s[done:])
+	return out.String(), err
 }
 
 // splitOperator is -split: pattern, count, options.

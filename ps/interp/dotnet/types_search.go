@@ -185,6 +185,9 @@ var stringStatics = []Member{
 	Method("Join", "string,string[]", joinStatic),
 	Method("Join", "string,params object[]", joinStatic),
 	Method("Join", "char,string[]", joinStatic),
+	Method("Concat", "string,string", concatTexts), Method("Concat", "object,object", concatTexts),
+	Method("Concat", "string,string,string", concatTexts), Method("Concat", "object,object,object", concatTexts),
+	Method("Concat", "string,string,string,string", concatTexts), Method("Concat", "object,object,object,object", concatTexts),
 	Method("Concat", "params string[]", concatStatic),
 	Method("Concat", "params object[]", concatStatic),
 	Method("Format", "string,params object[]", func(_ any, a []any) (any, error) {
@@ -248,6 +251,15 @@ func joinStatic(_ any, a []any) (any, error) {
 }
 
 func concatStatic(_ any, a []any) (any, error) { return joinStatic(nil, []any{"", a[0]}) }
+
+func concatTexts(_ any, a []any) (any, error) {
+	var room [4]string
+	texts := room[:len(a)]
+	for i, v := range a {
+		texts[i] = Text(v)
+	}
+	return AddTexts(texts...)
+}
 
 var charMembers = []Member{
 	Method("CompareTo", "char", func(self any, a []any) (any, error) { return int32(self.(Char)) - int32(a[0].(Char)), nil }),

@@ -1,5 +1,7 @@
 package dotnet
 
+import "sync"
+
 var dictionaryInterfaces = []string{"System.Collections.IDictionary", "System.ICloneable"}
 
 var entryMembers = []Member{
@@ -54,24 +56,33 @@ func tableMethod(name, sig string, f func(h *Hashtable, a []any) (any, error)) M
 
 // view makes the Keys or Values collection.
 func (h *Hashtable) view(keys bool) *List {
-	name := "System.Collections.Hashtable+"
+	types := viewTypes()
+	view := &List{Type: types.table[keys], owner: h, keys: keys}
 	switch {
 	case h.Ordered():
-		name = "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection"
+		view.Type = types.ordered
 	case h.typed():
-		name = "System.Collections.Generic.Dictionary+"
+		view.Type = types.dictionary[keys]
 	}
-	suffix := "ValueCollection"
-	if keys {
-		suffix = "KeyCollection"
-	}
-	if !h.Ordered() {
-		name += suffix
-	}
-	view := &List{Type: Lookup(name), owner: h, keys: keys}
 	view.read()
 	return view
 }
+
+// collectionTypes are the types of Keys (true) and Values (false).
+type collectionTypes struct {
+	ordered           *Type
+	table, dictionary map[bool]*Type
+}
+
+var viewTypes = sync.OnceValue(func() collectionTypes {
+	pair := func(owner string) map[bool]*Type {
+		return map[bool]*Type{true: Lookup(owner + "+KeyCollection"), false: Lookup(owner + "+ValueCollection")}
+	}
+	return collectionTypes{
+		ordered: Lookup("System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection"),
+		table:   pair("System.Collections.Hashtable"), dictionary: pair("System.Collections.Generic.Dictionary"),
+	}
+})
 
 // Entries are the pairs as DictionaryEntry or KeyValuePair objects.
 func (h *Hashtable) Entries() []any {

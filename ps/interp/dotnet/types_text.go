@@ -274,7 +274,7 @@ func splitChars(s string, chars any, count int, options int64) (any, error) {
 		}
 	}
 	if len(separators) == 0 {
-		return splitFunc(s, count, options, func(s string) (int, int) {
+		return splitFunc(s, count, 0, options, func(s string) (int, int) {
 			i := strings.IndexFunc(s, isSpace)
 			if i < 0 {
 				return -1, 0
@@ -296,7 +296,11 @@ func splitStrings(s string, separators []any, count int, options int64) (any, er
 	if len(texts) == 0 && len(separators) > 0 {
 		return &Array{Elem: TString, Items: []any{s}}, nil
 	}
-	return splitFunc(s, count, options, func(s string) (int, int) {
+	room := 0
+	if len(texts) == 1 && count < 0 {
+		room = strings.Count(s, texts[0]) + 1
+	}
+	return splitFunc(s, count, room, options, func(s string) (int, int) {
 		best, size := -1, 0
 		for _, t := range texts {
 			if i := strings.Index(s, t); i >= 0 && (best < 0 || i < best) {
@@ -309,13 +313,16 @@ func splitStrings(s string, separators []any, count int, options int64) (any, er
 
 // splitFunc cuts at what next finds. count limits the pieces (-1: no limit);
 // options: 1 drops empty pieces, 2 trims.
-func splitFunc(s string, count int, options int64, next func(string) (at, size int)) (any, error) {
+func splitFunc(s string, count, room int, options int64, next func(string) (at, size int)) (any, error) {
 	if count < -1 {
 		return nil, argumentRange("count", "Count cannot be less than zero.")
 	}
 	out := &Array{Elem: TString}
 	if count == 0 {
 		return out, nil
+	}
+	if room > 1 {
+		out.Items = make([]any, 0, room)
 	}
 	emit := func(piece string) {
 		if options&2 != 0 {

@@ -187,6 +187,7 @@ func NewInstance(t *Type, pairs ...any) *Instance {
 }
 
 func setPairs(p *Props, pairs []any) {
+	p.Grow(len(pairs) / 2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name, _ := pairs[i].(string)
 		p.Set(name, pairs[i+1])
