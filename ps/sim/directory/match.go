@@ -329,7 +329,7 @@ func (v *view) matchDN(m *matcher, n *node) bool {
 func (m *matcher) matchValue(raw string) bool {
 	switch m.kind {
 	case clauseEqual, clauseApprox:
-		return m.def.matchKey(raw) == m.value
+		return m.def.hasKey(raw, m.value)
 	case clauseSubstring:
 		return matchParts(m.def.matchKey(raw), m.parts)
 	case clauseGreater, clauseLess:

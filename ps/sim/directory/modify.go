@@ -203,7 +203,7 @@ func (m *modifier) without(def *Attribute, now, vals []string) ([]string, *Error
 func indexOf(def *Attribute, vals []string, v string) int {
 	key := def.matchKey(v)
 	for i, x := range vals {
-		if def.matchKey(x) == key {
+		if def.hasKey(x, key) {
 			return i
 		}
 	}

@@ -275,6 +275,15 @@ func (a *Attribute) matchKey(raw string) string {
 	return raw
 }
 
+// hasKey tells whether a raw value has that key.
+func (a *Attribute) hasKey(raw, key string) bool {
+	switch a.Syntax {
+	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric:
+		return strings.EqualFold(raw, key) // see fold
+	}
+	return a.matchKey(raw) == key
+}
+
 // formatTime writes a moment in UTC as timeLayout has it: by hand, because nearly
 // every read needs some.
 func formatTime(t time.Time) string {
