@@ -386,6 +386,7 @@ func EscapeFilter(value string) string {
 // binary values.
 func EscapeFilterBytes(value []byte) string {
 	var b strings.Builder
+	b.Grow(3 * len(value))
 	for _, c := range value {
 		escapeByte(&b, c)
 	}

@@ -13,7 +13,11 @@ type GUID [16]byte
 
 // String is the usual form, lower case, without braces.
 func (g GUID) String() string {
-	var b [36]byte
+	text := g.text()
+	return string(text[:])
+}
+
+func (g GUID) text() (b [36]byte) {
 	hex.Encode(b[0:8], []byte{g[3], g[2], g[1], g[0]})
 	b[8] = '-'
 	hex.Encode(b[9:13], []byte{g[5], g[4]})
@@ -23,11 +27,14 @@ func (g GUID) String() string {
 	hex.Encode(b[19:23], g[8:10])
 	b[23] = '-'
 	hex.Encode(b[24:36], g[10:16])
-	return string(b[:])
+	return b
 }
 
 // Ref is the GUID as an object reference, "<GUID=...>".
-func (g GUID) Ref() string { return "<GUID=" + g.String() + ">" }
+func (g GUID) Ref() string {
+	text := g.text()
+	return "<GUID=" + string(text[:]) + ">"
+}
 
 // IsZero tells whether g is the zero GUID, which no object has.
 func (g GUID) IsZero() bool { return g == GUID{} }
@@ -38,15 +45,20 @@ func ParseGUID(s string) (GUID, bool) {
 	if len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' {
 		s = s[1 : len(s)-1]
 	}
+	var digits [36]byte
+	b := digits[:0]
 	switch {
 	case len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-':
-		s = s[0:8] + s[9:13] + s[14:18] + s[19:23] + s[24:36]
+		for _, group := range [...]string{s[0:8], s[9:13], s[14:18], s[19:23], s[24:36]} {
+			b = append(b, group...)
+		}
 	case len(s) == 32:
+		b = append(b, s...)
 	default:
 		return GUID{}, false
 	}
 	var t [16]byte
-	if _, err := hex.Decode(t[:], []byte(s)); err != nil {
+	if _, err := hex.Decode(t[:], b); err != nil {
 		return GUID{}, false
 	}
 	g := GUID(t)
