@@ -251,9 +251,22 @@ func TestRemovingManyComputers(t *testing.T) {
 		assert.Equal(t, "No computer was removed.", a.envelope.Output)
 	}
 	assert.Empty(t, s.names(removeComputers("OUPath", devicesOU, "WildCard", "BR-PC*")))
-	assert.Empty(t, s.names(removeComputers("WildCard", "BR-PC*")))
 
-	a := s.refused(removeComputers("WildCard", "*PC0*", "Recursive", "true"), http.StatusConflict, "too_many")
+	// Without an OU the domain's root itself is searched, where hardly any computer is.
+	a := s.do(removeComputers("WildCard", "BR-PC*"))
+	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+	assert.Empty(t, a.envelope.Result)
+	require.Len(t, a.envelope.Warnings, 1)
+	assert.Equal(t, "not_searched", a.envelope.Warnings[0].Code)
+	assert.Equal(t, domainDN, a.envelope.Warnings[0].Target)
+	assert.Equal(t, "Only the domain's root itself was searched; of the computers that match, 6 lie below it. OUPath names where to search, Recursive=true searches below that, too.", a.envelope.Warnings[0].Message)
+	for _, c := range []call{removeComputers("WildCard", "NONE*"), removeComputers("WildCard", "NONE*", "Recursive", "true"), removeComputers("WildCard", "BR-PC*").as(limitedToken)} {
+		a = s.do(c)
+		require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+		assert.Empty(t, a.envelope.Warnings, "nothing that the caller may remove was left out")
+	}
+
+	a = s.refused(removeComputers("WildCard", "*PC0*", "Recursive", "true"), http.StatusConflict, "too_many")
 	assert.Regexp(t, `^15 computers match; one request removes at most 6\.`, a.envelope.Output)
 
 	a = s.do(removeComputers("OUPath", branchesOU, "WildCard", "br-*c01"))

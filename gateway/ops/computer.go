@@ -130,7 +130,7 @@ var computerRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/Computers/Remove",
 		Scope: auth.ComputerBulkDelete, Effect: Delete,
 		Params: []Param{
-			{Name: "OUPath", Kind: schema.DN, Tells: true, Doc: "The OU or container that holds them; the domain root when absent."},
+			{Name: "OUPath", Kind: schema.DN, Tells: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
 			{Name: wildCard, Kind: schema.Wildcard, Tells: true, Doc: "Which names; needed unless OUPath is below the domain root."},
 			{Name: "Recursive", Kind: schema.Bool, Default: "false", Tells: true, Doc: "Those below the OU, too."},
 		},

@@ -31,6 +31,15 @@ if ($WildCard) {
 Set-GatewayStep -Label 'list computers' -Arg 'WildCard'
 $found = @(Get-GatewayObject -Class 'computer' -Filter $filter -Base $base -Scope $scope -Server $Server)
 $matching = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
+if ($scope -eq 'OneLevel' -and $base.Equals($root, [System.StringComparison]::OrdinalIgnoreCase)) {
+    $all = @(Get-GatewayObject -Class 'computer' -Filter $filter -Base $base -Scope 'Subtree' -Server $Server)
+    $below = (Get-GatewaySorted -Items $all -AllowedOU $AllowedOU -Server $Server).Length - $matching.Length
+    if ($below -gt 0) {
+        $message = "Only the domain's root itself was searched; of the computers that match, $below lie below it. " +
+            'OUPath names where to search, Recursive=true searches below that, too.'
+        Add-GatewayWarning -Code 'not_searched' -Target $root -Message $message
+    }
+}
 
 # Guard.
 if ($matching.Length -gt $BulkLimit) {
