@@ -40,7 +40,7 @@ type Registration struct {
 // Manager installs and controls the service. Use [NewManager].
 type Manager struct {
 	open   func(*service.Config) (service.Service, error)
-	native native // nil: kardianos/service alone
+	native native
 	exists func(path string) bool
 	poll   time.Duration
 }
@@ -68,11 +68,18 @@ type registered struct {
 	State       State
 }
 
-// NewManager fails when no service manager runs here that is known.
+var errNotWindows = errors.New("the service is for Windows. Here run 'adgateway serve' under this system's own service manager, " +
+	"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml")
+
+// NewManager fails away from Windows; the error says what to use there.
 func NewManager() (*Manager, error) {
+	windows := newNative()
+	if windows == nil {
+		return nil, errNotWindows
+	}
 	m := &Manager{
 		open:   func(c *service.Config) (service.Service, error) { return service.New(nil, c) },
-		native: newNative(),
+		native: windows,
 		poll:   pollWait,
 		exists: func(path string) bool { _, err := os.Stat(path); return !errors.Is(err, os.ErrNotExist) },
 	}
@@ -100,9 +107,6 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 		if r.Executable, err = os.Executable(); err != nil {
 			return nil, err
 		}
-	}
-	if m.native == nil {
-		return m.installPlain(r)
 	}
 	account, kind, err := ParseAccount(r.Account)
 	switch {
@@ -178,25 +182,6 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 	return done, nil
 }
 
-// installPlain is Install where only kardianos/service knows the service manager.
-func (m *Manager) installPlain(r Registration) ([]string, error) {
-	s, err := m.service(r)
-	if err != nil {
-		return nil, err
-	}
-	word := "installed"
-	if _, err := s.Status(); !errors.Is(err, service.ErrNotInstalled) {
-		word = "updated"
-		if err := s.Uninstall(); err != nil {
-			return nil, explain(err)
-		}
-	}
-	if err := s.Install(); err != nil {
-		return nil, explain(err)
-	}
-	return []string{fmt.Sprintf("service %s is %s", Name, word)}, nil
-}
-
 // Uninstall stops the service and removes it with its source in the event log.
 func (m *Manager) Uninstall(ctx context.Context) error {
 	state, err := m.installed()
@@ -236,13 +221,6 @@ func (m *Manager) Stop(ctx context.Context) error {
 	state, err := m.installed()
 	if err != nil || state == Stopped {
 		return err
-	}
-	if m.native == nil {
-		s, err := m.service(Registration{})
-		if err != nil {
-			return err
-		}
-		return explain(s.Stop())
 	}
 	if err := m.native.Stop(); err != nil { // kardianos/service would wait for ever
 		return explain(err)
@@ -297,7 +275,7 @@ func (m *Manager) Status() (state State, problems []string, err error) {
 		return Unknown, nil, err
 	}
 	state, err = stateOf(s.Status())
-	if err != nil || state == NotInstalled || m.native == nil {
+	if err != nil || state == NotInstalled {
 		return state, nil, err
 	}
 	found, err := m.native.Find()

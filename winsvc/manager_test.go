@@ -300,20 +300,6 @@ func TestStatusTellsWhatKeepsItFromRunning(t *testing.T) {
 	assert.Contains(t, problems[1], "does not start with Windows")
 }
 
-func TestElsewhereKardianosDoesAll(t *testing.T) {
-	f, m := newFake(t)
-	m.native = nil
-	done, err := m.Install(Registration{Executable: exe})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"service adgateway is installed"}, done)
-	done, err = m.Install(Registration{Executable: exe})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"service adgateway is updated"}, done)
-	assert.Equal(t, []string{"Install", "Uninstall", "Install"}, f.calls)
-	f.found.State = Running
-	require.NoError(t, m.Stop(t.Context()))
-}
-
 func TestAccounts(t *testing.T) {
 	for _, c := range []struct {
 		text, account string

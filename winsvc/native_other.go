@@ -2,5 +2,5 @@
 
 package winsvc
 
-// newNative is nothing: kardianos/service does what these systems need.
+// newNative is nil: there is no service of Windows.
 func newNative() native { return nil }

@@ -3,8 +3,8 @@
 // what it can; three restarts with growing delays, changes in place, and words
 // for what Windows refuses are added here.
 //
-// It knows nothing of the gateway itself. Away from Windows the same commands
-// speak to the service manager of that system.
+// It knows nothing of the gateway itself. Away from Windows only Run works, as
+// a process in the foreground.
 package winsvc
 
 import (

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -92,12 +93,18 @@ func TestCommandsThatEnd(t *testing.T) {
 	}
 }
 
-func TestServiceStatusAnswers(t *testing.T) {
-	code, stdout, stderr := runCommand(t, "service", "status")
-	if code == 0 {
+func TestServiceCommandsAwayFromWindowsSayWhatToUse(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		code, stdout, stderr := runCommand(t, "service", "status")
+		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "service adgateway: ")
-	} else {
-		assert.Contains(t, stderr, "service manager")
+		return
+	}
+	for _, command := range []string{"install", "uninstall", "start", "stop", "restart", "status"} {
+		code, _, stderr := runCommand(t, "service", command)
+		assert.Equal(t, 1, code, command)
+		assert.Equal(t, "adgateway: the service is for Windows. Here run 'adgateway serve' under this system's own service manager, "+
+			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml\n", stderr, command)
 	}
 }
 
