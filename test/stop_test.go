@@ -40,10 +40,12 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 			go func() { answered <- statusOf(c.call, "http://"+listener.Addr().String()) }()
 			require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Busy > 0 }, patience, time.Millisecond)
 			refused := make(chan int, 1)
-			go func() {
-				refused <- statusOf(call{method: http.MethodGet, path: "/api/OU/All"}, "http://"+listener.Addr().String())
-			}()
-			require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Waiting > 0 }, patience, time.Millisecond)
+			if c.status == 0 { // it keeps the only session for as long as it takes
+				go func() {
+					refused <- statusOf(call{method: http.MethodGet, path: "/api/OU/All"}, "http://"+listener.Addr().String())
+				}()
+				require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Waiting > 0 }, patience, time.Millisecond)
+			}
 
 			start := time.Now()
 			stop()
@@ -54,7 +56,9 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 				require.NoError(t, err)
 			}
 			assert.Equal(t, c.status, <-answered)
-			assert.Equal(t, http.StatusServiceUnavailable, <-refused)
+			if c.status == 0 {
+				assert.Equal(t, http.StatusServiceUnavailable, <-refused)
+			}
 			closing, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			err = s.stack.Close(closing)

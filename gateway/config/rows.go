@@ -82,7 +82,7 @@ func httpRows() []Row {
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnections }, 1, 100000)},
 		{"http.maxConnectionsPerAddress", "250", "Most connections of one address at a time, trusted proxies aside; more are closed.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
-		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop.",
+		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop; those that wait for a session are answered with 503 at once.",
 			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 15*time.Second)}},
 	}
 }
