@@ -149,7 +149,7 @@ type plan struct {
 	attrs    []string
 	selected *directory.Selection // attrs, looked up
 	props    []*property
-	blank    dotnet.Props // the names of props, as an object has them
+	blank    dotnet.Props // the names of props, see blank
 	// all: every attribute the first object has joins in (facts B23).
 	all bool
 }
@@ -237,9 +237,10 @@ func (c *class) find(name string) *property {
 	return nil
 }
 
+// attributesOf are the attributes of properties. An empty list would mean all:
+// every class has a default property with one, its name.
 func attributesOf(props []*property) []string {
-	// An empty list would mean all attributes.
-	attrs := []string{"distinguishedName"}
+	var attrs []string
 	seen := map[string]bool{}
 	for _, prop := range props {
 		for _, a := range prop.attrs {
@@ -276,6 +277,7 @@ func (c *class) extend(p plan, first *directory.Object) plan {
 	return p
 }
 
+// blank has the names of properties, in their order, and no values.
 func blank(props []*property) (names dotnet.Props) {
 	names.Grow(len(props))
 	for _, prop := range props {

@@ -6,7 +6,8 @@
 // A tour. A Domain holds the tree; a DC is one domain controller's view of it
 // and carries every operation (Search, Add, Modify, Rename, Move, Delete,
 // passwords, protection). An Object is an immutable copy of what a read asked
-// for. Schema says what attributes and classes exist and how values are typed.
+// for. Schema says what attributes and classes exist and how values are typed,
+// and looks up the Selection of attributes that reads ask for again and again.
 // DN, GUID, SID and Filter are the field's own notations. Open reads a domain
 // from LDIF records; Generate adds made-up users. Journal and Snapshot are for
 // tests and audits.

@@ -142,10 +142,14 @@ func (v *view) categoryKey(value string) string {
 			return d.Key()
 		}
 	}
-	if c, ok := v.rep.dom.schema.Class(value); ok {
-		return v.rep.categoryKey(c)
+	c, ok := v.rep.dom.schema.Class(value)
+	if !ok {
+		return ""
 	}
-	return ""
+	if key, ok := v.rep.catKeys[c]; ok {
+		return key
+	}
+	return v.rep.dom.categoryKey(c) // the schema learned it and no object has it
 }
 
 func (v *view) bindDN(m *matcher, value string) {

@@ -31,14 +31,6 @@ type replica struct {
 	mixed      map[*Class]bool    // classes with objects of another category
 }
 
-// categoryKey is the folded default category of a class.
-func (r *replica) categoryKey(c *Class) string {
-	if key, ok := r.catKeys[c]; ok {
-		return key
-	}
-	return r.dom.categoryKey(c)
-}
-
 // posting are the nodes with one value; nearly always it is one.
 type posting struct {
 	one  *node
