@@ -139,6 +139,9 @@ func unbanned(_ *library, t *text) []error {
 				faults = append(faults, placed(t, n, "InvokeCommand runs text as code"))
 			}
 		}
+		if b, ok := n.(*syntax.Binary); ok && b.Case == syntax.CaseExact && b.Op != syntax.Match && b.Op != syntax.NotMatch {
+			faults = append(faults, placed(t, n, "a comparison where case counts is one of code units: write Equals, because operators compare as a culture does"))
+		}
 		if i, ok := n.(*syntax.Invoke); ok {
 			typ, _ := i.Target.(*syntax.TypeExpr)
 			if name, _ := literal(i.Name); typ != nil && bareType(typ.Type.Name) == "scriptblock" && strings.EqualFold(name, "Create") {

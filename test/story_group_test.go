@@ -305,6 +305,7 @@ func TestLimitsToNamedGroups(t *testing.T) {
 		{method: http.MethodPut, path: groupPath(sampleGroup, "/Rename/Other")},
 		{method: http.MethodPost, path: groupPath("Other", "/Security"), params: map[string]any{"OUPath": itOU}},
 		{method: http.MethodPost, path: groupPath("Team", "/Security"), params: map[string]any{"OUPath": groupsOU}},
+		{method: http.MethodPost, path: groupPath("Te\u00adam", "/Security"), params: map[string]any{"OUPath": itOU}},
 		{method: http.MethodDelete, path: groupPath("Project Phoenix", "/Remove")},
 	} {
 		c.token = deskToken

@@ -424,3 +424,31 @@ func member(t testing.TB, body []byte, name string) json.RawMessage {
 	require.NoError(t, json.Unmarshal(body, &object))
 	return object[name]
 }
+
+// TestTextsThatOnlyLookAlikeAreToldApart: PowerShell's own comparison is that of a culture, for
+// which an accent of its own, a soft hyphen or nothing visible make no difference.
+func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	s.ok(call{method: http.MethodPost, path: "/api/ADUser/jdoe"}, http.StatusCreated)
+	for _, city := range []string{"\u200b", "Lie\u0300ge", "Li\u00e8ge", "Li\u00e8ge\u200d", "Co\u00adburg", "Coburg", "COBURG", "\u202e", ""} {
+		a := s.do(call{method: http.MethodPut, path: "/api/ADUser/jdoe", params: map[string]any{"City": city, "HomeFolderPath": city}})
+		require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+		assert.Equal(t, "The user 'jdoe' was changed.", a.envelope.Output, "%q", city)
+		read := s.ok(call{method: http.MethodGet, path: "/api/ADUser/jdoe/Details"}, http.StatusOK)
+		for _, field := range []string{"city", "homeFolderPath"} {
+			if city == "" {
+				assert.Nil(t, read[field])
+			} else {
+				assert.Equal(t, city, read[field])
+			}
+		}
+	}
+	name := "jdoe"
+	for _, next := range []string{"Lie\u0300ge", "Li\u00e8ge", "co\u00adburg", "coburg"} {
+		s.put("/api/ADUser/"+url.PathEscape(name)+"/Rename/"+url.PathEscape(next), nil)
+		read := s.stored("CN="+next+",CN=Users,DC=corp,DC=example", "sAMAccountName", "userPrincipalName")
+		assert.Equal(t, next, read.String("sAMAccountName"))
+		assert.Equal(t, next+"@corp.example", read.String("userPrincipalName"))
+		name = next
+	}
+}

@@ -22,8 +22,9 @@ $oldName = [string]$user.Name
 $oldDisplay = [string]$user.displayName
 $newUpn = ''
 if ($oldUpn -ne '') { $newUpn = $NewUserName + '@' + $oldUpn.Substring($oldUpn.LastIndexOf([char]'@') + 1) }
-$renameCn = ($oldName -eq $oldSam -and $oldName -cne $NewUserName)
-$renameDisplay = ($oldDisplay -eq $oldSam -and $oldDisplay -cne $NewUserName)
+# Equals compares code units: without a second argument case counts, too.
+$renameCn = $oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldName.Equals($NewUserName)
+$renameDisplay = $oldDisplay.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldDisplay.Equals($NewUserName)
 
 # Guard.
 Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
@@ -44,8 +45,8 @@ Write-GatewayIntent -Effect 'changed'
 $changed = $false
 $new = @{}
 $old = @{}
-if ($oldSam -cne $NewUserName) { $new['sAMAccountName'] = $NewUserName; $old['sAMAccountName'] = $oldSam }
-if ($oldUpn -cne $newUpn) { $new['userPrincipalName'] = [string]$newUpn; $old['userPrincipalName'] = $oldUpn }
+if (-not $oldSam.Equals($NewUserName)) { $new['sAMAccountName'] = $NewUserName; $old['sAMAccountName'] = $oldSam }
+if (-not $oldUpn.Equals($newUpn)) { $new['userPrincipalName'] = [string]$newUpn; $old['userPrincipalName'] = $oldUpn }
 if ($renameDisplay) { $new['displayName'] = $NewUserName; $old['displayName'] = $oldDisplay }
 if ($new.Count -gt 0) {
     Set-GatewayStep -Label 'set names' -Arg 'NewUserName'

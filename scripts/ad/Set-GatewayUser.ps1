@@ -68,12 +68,13 @@ if ($PSBoundParameters.ContainsKey('Manager')) {
     $wanted['manager'] = ''
     if ($Manager) { $wanted['manager'] = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
 }
+$moves = -not $target.Equals($parent, [System.StringComparison]::OrdinalIgnoreCase)
 
 # Guard.
 Set-GatewayStep -Label 'check user' -Arg 'UserName'
 Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
-if ($target -ne $parent) {
+if ($moves) {
     Assert-GatewayAllowed -Dn $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
     if ([bool]$user.ProtectedFromAccidentalDeletion) {
         $message = "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection first."
@@ -122,7 +123,7 @@ if ($rdsChanges) {
 if ($willNeverExpire -ne $neverExpires) {
     Add-GatewayIntent -Name 'passwordNeverExpired' -Before ([string]$neverExpires) -After ([string]$willNeverExpire)
 }
-if ($target -ne $parent) { Add-GatewayIntent -Name 'parent' -Before $parent -After $target }
+if ($moves) { Add-GatewayIntent -Name 'parent' -Before $parent -After $target }
 if ($null -ne $Password -or $setsChange) {
     $lastSet = ''
     if ($setsChange -and $ChangePasswordNextLogon) { $lastSet = '0' }
@@ -163,7 +164,7 @@ if ($willNeverExpire -ne $neverExpires) {
     $after['passwordNeverExpired'] = $willNeverExpire
     $steps++
 }
-if ($target -ne $parent) {
+if ($moves) {
     Set-GatewayStep -Label 'move user' -Arg 'OUPath'
     Move-ADObject -Identity $guid -TargetPath $target -Server $Server -Confirm:$false
     $back = { param($Guid, $Parent, $Server) Move-ADObject -Identity $Guid -TargetPath $Parent -Server $Server -Confirm:$false }

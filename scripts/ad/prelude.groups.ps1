@@ -56,12 +56,13 @@ function Get-GatewayAllowedGroup {
     $found = Get-GatewayAllowedDn -AllowedOU $written -Server $Server
     if ($null -ne $found) { $allowed += $found }
     foreach ($item in $Group) {
+        $among = $false
         foreach ($name in @([string]$item.SamAccountName, [string]$item.DistinguishedName, [string]$item.ObjectGUID)) {
-            if ($allowed -contains $name) {
-                $item
-                break
+            foreach ($entry in $allowed) {
+                if ($name.Equals($entry, [System.StringComparison]::OrdinalIgnoreCase)) { $among = $true }
             }
         }
+        if ($among) { $item }
     }
 }
 
@@ -76,7 +77,10 @@ function Assert-GatewayGroupName {
         [Parameter(Mandatory)] [string] $Arg
     )
     if ($null -eq $AllowedGroup -or $AllowedGroup.Length -eq 0) { return }
-    if ($AllowedGroup -contains $Name -or $AllowedGroup -contains $Guid) { return }
+    foreach ($entry in $AllowedGroup) { # not -contains, for which a name with a soft hyphen in it is the same
+        if ($entry.Equals($Name, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+        if ($entry.Equals($Guid, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+    }
     Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Name' is not among the groups that the caller is limited to."
 }
 

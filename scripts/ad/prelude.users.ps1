@@ -190,7 +190,8 @@ function ConvertTo-GatewayUserValue {
 }
 
 # What has to be written so that each attribute has the wanted text ('' for none), and what takes
-# that back. Nothing where all is so already.
+# that back. Nothing where all is so already: -eq compares as a culture does, which takes texts for
+# the same that are not (an accent of its own, ss for a sharp s), and invisible ones for empty.
 function Compare-GatewayUserText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Stored, [Parameter(Mandatory)] [hashtable] $Wanted)
@@ -202,12 +203,12 @@ function Compare-GatewayUserText {
     foreach ($name in @($Wanted.Keys)) {
         $text = [string]$Wanted[$name]
         $old = $Stored[$name]
-        if ($old.Length -eq 0 -and $text -eq '') { continue }
-        if ($old.Length -eq 1 -and $old[0] -ceq $text) { continue }
+        if ($old.Length -eq 0 -and $text.Length -eq 0) { continue }
+        if ($old.Length -eq 1 -and $text.Equals($old[0], [System.StringComparison]::Ordinal)) { continue }
         $change.number++
         $change.before[$name] = [string]($old -join ', ')
         $change.after[$name] = $text
-        if ($text -eq '') { $change.clear.Add($name) } else { $change.replace[$name] = ConvertTo-GatewayUserValue -Attribute $name -Value @($text) }
+        if ($text.Length -eq 0) { $change.clear.Add($name) } else { $change.replace[$name] = ConvertTo-GatewayUserValue -Attribute $name -Value @($text) }
         if ($old.Length -eq 0) { $change.oldClear.Add($name) } else { $change.oldReplace[$name] = ConvertTo-GatewayUserValue -Attribute $name -Value $old }
     }
     $change
@@ -257,9 +258,9 @@ function Get-GatewayHomeFolder {
     $folder = [string]@($Stored['homeDirectory'])[0]
     $letter = [string]@($Stored['homeDrive'])[0]
     $connected = $letter -ne ''
-    if ($Given.ContainsKey('HomeFolderPath') -and $Given['HomeFolderPath'] -eq '' -and -not $connected) { $folder = '' }
+    if ($Given.ContainsKey('HomeFolderPath') -and ([string]$Given['HomeFolderPath']).Length -eq 0 -and -not $connected) { $folder = '' }
     if ($Given.ContainsKey('HomeFolderDirectory')) {
-        if ($Given['HomeFolderDirectory'] -ne '') {
+        if (([string]$Given['HomeFolderDirectory']).Length -gt 0) {
             $folder = [string]$Given['HomeFolderDirectory']
         } elseif ($connected) {
             $folder = ''
@@ -273,7 +274,7 @@ function Get-GatewayHomeFolder {
             Stop-Gateway -Code 'invalid_request' -Arg 'HomeFolderDrive' -Message $message
         }
     }
-    if ($Given.ContainsKey('HomeFolderPath') -and $Given['HomeFolderPath'] -ne '') {
+    if ($Given.ContainsKey('HomeFolderPath') -and ([string]$Given['HomeFolderPath']).Length -gt 0) {
         $folder = [string]$Given['HomeFolderPath']
         $letter = ''
     }

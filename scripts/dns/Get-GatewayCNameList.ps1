@@ -37,7 +37,7 @@ foreach ($zone in $zones) {
         $alias = ''
         if ($Target) { $alias = Get-GatewayTargetName -Target $Target -ZoneName $zoneText }
         foreach ($record in @(ConvertTo-GatewayCName -Record $records -ZoneName $zoneText)) {
-            if ($Target -and $record['data'] -ne $alias) { continue }
+            if ($Target -and -not $record['data'].Equals($alias, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
             $found.Add($record)
             $keys.Add($record['name'].ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant() + $zero + $record['data'].ToUpperInvariant())
         }

@@ -30,7 +30,7 @@ function Test-GatewayAllowedZone {
     )
     if ($null -eq $AllowedZone -or $AllowedZone.Length -eq 0) { return $true }
     foreach ($allowed in $AllowedZone) {
-        if ($ZoneName -eq $allowed.TrimEnd([char]'.')) { return $true }
+        if ($ZoneName.Equals($allowed.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
     }
     return $false
 }
@@ -109,7 +109,8 @@ function Find-GatewayCName {
         }
     }
     foreach ($record in $records) {
-        if (([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.') -eq $Names.target) { return $record }
+        $target = ([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.')
+        if ($target.Equals($Names.target, [System.StringComparison]::OrdinalIgnoreCase)) { return $record }
     }
     if ($Quiet) { return $null }
     Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$($Names.given)' with the target '$($Names.target)' in the zone '$($Names.name)'."
