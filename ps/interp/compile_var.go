@@ -1,8 +1,6 @@
 package interp
 
 import (
-	"sync/atomic"
-
 	"adgateway/ps/interp/dotnet"
 	"adgateway/ps/syntax"
 )
@@ -60,41 +58,14 @@ func (c *compiler) plainVariable(v *syntax.Variable) exprFn {
 	if read := automatic(sym.Value()); read != nil {
 		return read
 	}
-	var last position
 	return func(f *frame) (any, error) {
 		for sc := f.scope; sc != nil; sc = sc.parent {
-			if x := last.find(sc, sym); x != nil && (sc == f.scope || x.options&varPrivate == 0) {
+			if x := sc.own(sym); x != nil && (sc == f.scope || x.options&varPrivate == 0) {
 				return x.value, nil
 			}
 		}
 		return f.undefined(name)
 	}
-}
-
-// position is where a variable was last found in its scope: at most runs and in
-// most sessions it is there again. Sessions share it.
-type position struct{ at atomic.Uint32 }
-
-// find is sc.own(sym), looking at the last position first.
-func (p *position) find(sc *scope, sym symbol) *variable {
-	if at := int(p.at.Load()); at < len(sc.vars) && sc.vars[at].sym == sym {
-		return &sc.vars[at]
-	}
-	if sc.index != nil {
-		at, ok := sc.index[sym]
-		if !ok {
-			return nil
-		}
-		p.at.Store(uint32(at))
-		return &sc.vars[at]
-	}
-	for at := range sc.vars {
-		if sc.vars[at].sym == sym {
-			p.at.Store(uint32(at))
-			return &sc.vars[at]
-		}
-	}
-	return nil
 }
 
 // undefined is the value of a variable that was never set.
