@@ -108,9 +108,19 @@ func (st *inputStage) end() error {
 // once is a built-in command without pipeline input.
 func once(run func(inv *invocation, out sink) error) func(inv *invocation, out sink) (stage, error) {
 	return func(inv *invocation, out sink) (stage, error) {
-		return &inputStage{inv: inv, done: func() error { return run(inv, out) }}, nil
+		return &onceStage{inv: inv, out: out, run: run}, nil
 	}
 }
+
+type onceStage struct {
+	inv *invocation
+	out sink
+	run func(inv *invocation, out sink) error
+}
+
+func (st *onceStage) begin() error      { return nil }
+func (st *onceStage) process(any) error { return st.inv.f.step(st.inv.at) }
+func (st *onceStage) end() error        { return st.run(st.inv, st.out) }
 
 const inputParam = "[Parameter(ValueFromPipeline)][AllowNull()][object]$InputObject"
 

@@ -125,6 +125,11 @@ func toArray(elem *Type) Func {
 		if elem == TByte {
 			return convertBytes(&Array{Items: items})
 		}
+		if len(items) == 1 {
+			one := OneItem(items[0])
+			one.Elem = elem
+			return one, nil
+		}
 		return &Array{Elem: elem, Items: append(make([]any, 0, len(items)), items...)}, nil
 	}
 }
