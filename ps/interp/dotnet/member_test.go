@@ -3,7 +3,10 @@ package dotnet
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
+	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -343,3 +346,38 @@ func TestWhatIsNotSupportedSaysSo(t *testing.T) {
 }
 
 func second(_ any, err error) error { return err }
+
+// A table grows, shrinks and is written in between: it gives what a map gives, in
+// the order in which keys came.
+func TestTableOfManyKeys(t *testing.T) {
+	h, known, order := NewHashtable(), map[string]any{}, []string{}
+	random := rand.New(rand.NewSource(1))
+	for range 5000 {
+		name := fmt.Sprintf("Key%d", random.Intn(700))
+		switch _, there := known[name]; {
+		case random.Intn(3) > 0:
+			if !there {
+				order = append(order, name)
+			}
+			known[name] = int32(random.Intn(1000))
+			h.Set(strings.ToUpper(name), known[name])
+		default:
+			require.Equal(t, there, h.Delete(strings.ToLower(name)))
+			delete(known, name)
+			order = slices.DeleteFunc(order, func(s string) bool { return s == name })
+		}
+		value, ok := h.Get(name)
+		require.Equal(t, known[name], value)
+		require.Equal(t, ok, known[name] != nil)
+	}
+	clone := h.Clone()
+	h.Clear()
+	require.Equal(t, 0, h.Len())
+	require.Equal(t, len(order), clone.Len())
+	require.Greater(t, len(order), 300, "more than a byte can count")
+	for i, name := range order {
+		key, value := clone.At(i)
+		require.Equal(t, strings.ToUpper(name), key)
+		require.Equal(t, known[name], value)
+	}
+}
