@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"adgateway/ps/interp"
+	"adgateway/ps/session/sessiontest"
 )
 
 // A cut says at which frame of a request its process fails.
@@ -69,7 +69,6 @@ type cutProcess struct {
 	cut    *cut // of the request that runs; nil: none
 	noting bool
 	frame  int
-	left   int // bytes of the frame that is being written
 }
 
 // lineWatcher sees the lines that a process is sent.
@@ -111,43 +110,48 @@ func scriptOf(line []byte) string {
 	return strings.TrimPrefix(request.Script, "=")
 }
 
-// Write takes what the prelude writes of a frame: head, payload, line feed.
+// Write takes what the prelude writes: a frame, or several.
 func (p *cutProcess) Write(b []byte) (int, error) {
-	if p.left == 0 && bytes.HasPrefix(b, []byte{0x1e}) {
-		parts := strings.Fields(string(b[1:]))
-		size, _ := strconv.Atoi(parts[2])
-		p.left = len(b) + size + 1
-		if p.noting {
-			p.frame++
-			p.mu.Lock()
-			p.frames = append(p.frames, parts[1])
-			p.mu.Unlock()
+	for _, piece := range sessiontest.Pieces(b) {
+		if err := p.write(piece); err != nil {
+			return 0, err
 		}
 	}
-	at := cutKind("")
-	if p.noting && p.cut != nil && p.cut.frame == p.frame {
-		at = p.cut.how
+	return len(b), nil
+}
+
+func (p *cutProcess) write(piece sessiontest.Piece) error {
+	how := cutKind("")
+	if p.noting && piece.Kind != "" {
+		p.frame++
+		p.mu.Lock()
+		p.frames = append(p.frames, piece.Kind)
+		p.mu.Unlock()
+		if p.cut != nil && p.cut.frame == p.frame {
+			how = p.cut.how
+		}
 	}
-	switch {
-	case at == cutBefore:
+	switch how {
+	case cutBefore:
 		return p.die()
-	case at == hangs:
+	case hangs:
 		<-p.ctx.Done()
 		return p.die()
-	case at == cutInside && b[0] != 0x1e:
-		_, _ = p.out.Write(b[:len(b)/2])
+	case cutInside:
+		_, _ = p.out.Write(piece.Bytes[:(piece.Head+len(piece.Bytes))/2])
 		return p.die()
 	}
-	n, err := p.out.Write(b)
-	p.left = max(p.left-n, 0)
-	if at == cutAfter && p.left == 0 {
+	if _, err := p.out.Write(piece.Bytes); err != nil {
+		return err
+	}
+	if how == cutAfter {
 		return p.die()
 	}
-	return n, err
+	return nil
 }
 
 // die ends the process: nothing of the script runs any more.
-func (p *cutProcess) die() (int, error) {
+func (p *cutProcess) die() error {
 	p.kill()
-	return 0, io.ErrClosedPipe
+	return io.ErrClosedPipe
 }

@@ -84,7 +84,6 @@ type faults struct {
 	dataLines   int
 	out, errs   io.Writer
 	active      atomic.Pointer[string] // the fault of the request that runs
-	held        string                 // of the first frame, while it is not whole
 	constrained bool                   // it has been written
 	exit        func(code int)
 }
@@ -281,67 +280,64 @@ type faultyOutput struct{ f *faults }
 // Write writes what the host says, or something else.
 func (w faultyOutput) Write(p []byte) (int, error) {
 	f := w.f
-	isFrame := bytes.HasPrefix(p, []byte("\x1e"))
-	kind := ""
-	if fields := strings.Fields(string(p[:min(len(p), 128)])); isFrame && len(fields) > 1 {
-		kind = fields[1]
-	}
-	if isFrame && f.has(dieInImport) {
-		f.exit(diedCode)
-	}
-	if f.has(languageOff) && !f.constrained {
-		return len(p), w.constrain(p)
-	}
-	active := f.active.Load()
-	if active == nil {
-		return f.out.Write(p)
-	}
-	switch *active {
-	case dieAfter:
-		if kind == "records" || kind == "end" || kind == "error" {
+	for _, piece := range sessiontest.Pieces(p) {
+		if piece.Kind != "" && f.has(dieInImport) {
 			f.exit(diedCode)
 		}
-	case dieAtPlan, dieAtStep:
-		if kind == strings.TrimPrefix(*active, "die-at-") {
-			f.exit(diedCode)
+		write := w.write
+		if f.has(languageOff) && !f.constrained {
+			write = w.constrain
 		}
-	case hangAtStep:
-		if kind == "step" {
-			select {} // until it is killed
+		if err := write(piece); err != nil {
+			return 0, err
 		}
-	case noise:
-		before, after := "", ""
-		if isFrame {
-			before = "\x1b[?1hbefore, without line end"
-		} else if string(p) == "\n" {
-			after = "after\r\n"
-		}
-		_, err := io.WriteString(f.out, before+string(p)+after)
-		return len(p), err
-	case slowDrip:
-		for i := range p {
-			if _, err := f.out.Write(p[i : i+1]); err != nil {
-				return i, err
-			}
-		}
-		return len(p), nil
 	}
-	return f.out.Write(p)
+	return len(p), nil
 }
 
-// constrain holds the first frame back until it is whole, and tells of another
-// language mode in it.
-func (w faultyOutput) constrain(p []byte) error {
+// write writes a piece as the fault that is active has it.
+func (w faultyOutput) write(piece sessiontest.Piece) error {
 	f := w.f
-	f.held += string(p)
-	header, payload, _ := strings.Cut(f.held, "\n")
-	at := strings.LastIndexByte(header, ' ')
-	size, err := strconv.Atoi(header[at+1:])
-	if err != nil || len(payload) < size {
-		return nil // not all of it yet
+	before, after := "", ""
+	if active := f.active.Load(); active != nil {
+		switch *active {
+		case dieAfter:
+			if piece.Kind == "records" || piece.Kind == "end" || piece.Kind == "error" {
+				f.exit(diedCode)
+			}
+		case dieAtPlan, dieAtStep:
+			if piece.Kind == strings.TrimPrefix(*active, "die-at-") {
+				f.exit(diedCode)
+			}
+		case hangAtStep:
+			if piece.Kind == "step" {
+				select {} // until it is killed
+			}
+		case noise:
+			if piece.Kind != "" {
+				before, after = "\x1b[?1hbefore, without line end", "after\r\n"
+			}
+		case slowDrip:
+			for i := range piece.Bytes {
+				if _, err := f.out.Write(piece.Bytes[i : i+1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 	}
-	f.constrained = true
-	payload = strings.Replace(payload[:size], "FullLanguage", "ConstrainedLanguage", 1)
-	_, err = io.WriteString(f.out, header[:at+1]+strconv.Itoa(len(payload))+"\n"+payload+f.held[len(header)+1+size:])
+	_, err := io.WriteString(f.out, before+string(piece.Bytes)+after)
+	return err
+}
+
+// constrain tells of another language mode in the first frame.
+func (w faultyOutput) constrain(piece sessiontest.Piece) error {
+	if piece.Kind == "" {
+		return w.write(piece)
+	}
+	w.f.constrained = true
+	head, payload := piece.Bytes[:piece.Head], string(piece.Bytes[piece.Head:len(piece.Bytes)-1])
+	payload = strings.Replace(payload, "FullLanguage", "ConstrainedLanguage", 1)
+	_, err := fmt.Fprintf(w.f.out, "%s %d\n%s\n", head[:bytes.LastIndexByte(head, ' ')], len(payload), payload)
 	return err
 }

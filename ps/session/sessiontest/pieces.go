@@ -1,0 +1,44 @@
+package sessiontest
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Piece is a frame that a process writes, or what stands between two of them.
+type Piece struct {
+	Bytes []byte
+	Kind  string // of a frame; empty: the piece is none, or the rest of one
+	Head  int    // so many bytes of a frame are its first line
+}
+
+// Pieces takes apart what a process writes in one go: a frame that is whole is a
+// piece of its own. The pieces share p's memory.
+func Pieces(p []byte) []Piece {
+	var pieces []Piece
+	for len(p) > 0 {
+		piece := firstPiece(p)
+		pieces = append(pieces, piece)
+		p = p[len(piece.Bytes):]
+	}
+	return pieces
+}
+
+func firstPiece(p []byte) Piece {
+	if p[0] != 0x1e {
+		if at := bytes.IndexByte(p, 0x1e); at > 0 {
+			p = p[:at]
+		}
+		return Piece{Bytes: p}
+	}
+	head := bytes.IndexByte(p, '\n') + 1
+	fields := bytes.Fields(p[:head])
+	if len(fields) != 3 { // of one that is cut off before its end
+		return Piece{Bytes: p}
+	}
+	size, err := strconv.Atoi(string(fields[2]))
+	if end := head + size + 1; err == nil && end <= len(p) {
+		p = p[:end]
+	}
+	return Piece{Bytes: p, Kind: string(fields[1]), Head: head}
+}
