@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/dlclark/regexp2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -110,6 +111,32 @@ func FuzzLike(f *testing.F) {
 		require.True(t, Like(text, EscapeWildcard(text), true), "escaped text matches itself")
 		require.True(t, Like(text, EscapeWildcard(text)+"*", false))
 		require.True(t, Like(text, "*", true))
+	})
+}
+
+// The same answers as the library's own replacement gives.
+func FuzzReplaceASCII(f *testing.F) {
+	f.Add("CN=a\\,b,OU=c", `^(?:[^,\\]|\\.)+,`, "")
+	f.Add("aaa", "a*", "-")
+	f.Add("abc", `\b|$`, "x")
+	f.Add("aXbX", "x", "[]")
+	f.Fuzz(func(t *testing.T, text, pattern, with string) {
+		if !isASCII(text) || strings.Contains(with, "$") || len(text) > 100 || len(pattern) > 50 {
+			return
+		}
+		with = FromUTF8([]byte(with))
+		re, e := compileRegex(pattern, regexp2.IgnoreCase)
+		if e != nil {
+			return
+		}
+		want, err := re.Replace(text, with, -1, -1)
+		if err != nil {
+			return // it took too long
+		}
+		got, err := replaceASCII(re, text, with)
+		if err == nil {
+			require.Equal(t, want, got)
+		}
 	})
 }
 
