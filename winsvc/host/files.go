@@ -13,10 +13,20 @@ type Files struct {
 }
 
 // RestrictFolder makes the folder if it is not there, and gives it and all that
-// is in it to those who may use such files; what is made in it later is theirs, too.
+// is in it to those who may use such files; what is made in it later is theirs,
+// too. A folder of somebody else's is left alone: in ProgramData every user can
+// make one, with settings in it for the service to run.
 func (f Files) RestrictFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
+	}
+	owner, err := f.stranger(dir)
+	if err != nil {
+		return fmt.Errorf("the rights of %s cannot be read: %w", dir, err)
+	}
+	if owner != "" {
+		return fmt.Errorf(`%s belongs to %s, who may have put anything into it; look at what it holds, give it to the administrators ('icacls "%s" /setowner "*%s"') and try again`,
+			dir, owner, dir, sidAdministrators)
 	}
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {

@@ -12,6 +12,9 @@ func (Files) Restrict(path string) error { return os.Chmod(path, 0o600) }
 
 func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
 
+// stranger is nobody: only its owner can restrict a folder here.
+func (Files) stranger(string) (string, error) { return "", nil }
+
 // Exposed tells who besides its owner may read the file; empty: nobody. That
 // others may write it is an error.
 func (Files) Exposed(path string) (readers string, err error) {

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
-	"golang.org/x/sys/windows/svc/mgr"
 )
 
 // Restrict gives a file to SYSTEM, the administrators, the service's account
-// and the account of this process, and lets it inherit nothing.
+// and, unless that is an administrator, the account of this process, and lets it
+// inherit nothing.
 func (f Files) Restrict(path string) error { return f.allow(path, "") }
 
 // restrictFolder does the same with a folder, for what will be in it, too.
@@ -20,17 +20,12 @@ func (f Files) restrictFolder(path string) error {
 	return f.allow(path, inherited)
 }
 
-func (f Files) allow(path, flags string) error {
-	trusted, err := f.trusted()
+func (f Files) allow(path, inherit string) error {
+	a, err := f.accounts()
 	if err != nil {
 		return err
 	}
-	const protected, all = "D:P", "(A;%s;FA;;;%s)" // SDDL: allow, file all access
-	sddl := protected
-	for _, sid := range trusted {
-		sddl += fmt.Sprintf(all, flags, sid)
-	}
-	descriptor, err := windows.SecurityDescriptorFromString(sddl)
+	descriptor, err := windows.SecurityDescriptorFromString(accessList(a.given(), inherit))
 	if err != nil {
 		return fmt.Errorf("the rights of %s cannot be made: %w", path, err)
 	}
@@ -43,22 +38,29 @@ func (f Files) allow(path, flags string) error {
 	if err != nil {
 		return fmt.Errorf("the rights of %s cannot be set: %w", path, err)
 	}
+	if !a.administrator {
+		return nil // nobody but an administrator may give a file away
+	}
+	// An owner can always change the list. The right to change the owner comes
+	// from the list, therefore this is second.
+	administrators, err := windows.StringToSid(sidAdministrators)
+	if err == nil {
+		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, administrators, nil, nil, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("the owner of %s cannot be set: %w", path, err)
+	}
 	return nil
 }
 
 // Exposed tells which other accounts may read the file; empty: none. That
 // others may write it, or give themselves the right to, is an error.
 func (f Files) Exposed(path string) (readers string, err error) {
-	const (
-		toRead  = windows.FILE_READ_DATA | windows.GENERIC_READ | windows.GENERIC_ALL
-		toWrite = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | windows.DELETE | windows.WRITE_DAC | windows.WRITE_OWNER |
-			windows.GENERIC_WRITE | windows.GENERIC_ALL
-	)
-	trusted, err := f.trusted()
+	descriptor, owner, err := security(path)
 	if err != nil {
 		return "", err
 	}
-	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	a, err := f.accounts()
 	if err != nil {
 		return "", err
 	}
@@ -69,96 +71,96 @@ func (f Files) Exposed(path string) (readers string, err error) {
 	if list == nil {
 		return "", fmt.Errorf("everybody may change %s: it has no access list", path)
 	}
-	var reading, writing []string
+	const allowedCallback = 9 // ACCESS_ALLOWED_CALLBACK_ACE_TYPE: with a condition behind the SID
+	var grants []grant
 	for i := range uint32(list.AceCount) {
 		var ace *windows.ACCESS_ALLOWED_ACE
 		if err := windows.GetAce(list, i, &ace); err != nil {
 			return "", err
 		}
-		if ace.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE {
-			continue // a denial
-		}
-		sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart))
-		if isOne(sid, trusted) {
-			continue
-		}
-		if ace.Mask&toWrite != 0 {
-			writing = append(writing, nameOf(sid))
-		} else if ace.Mask&toRead != 0 {
-			reading = append(reading, nameOf(sid))
+		if kind := ace.Header.AceType; kind == windows.ACCESS_ALLOWED_ACE_TYPE || kind == allowedCallback {
+			sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart))
+			grants = append(grants, grant{sid.String(), uint32(ace.Mask)})
 		}
 	}
-	if len(writing) > 0 {
-		return "", fmt.Errorf("%s may change the file; take the right from them, for example by 'icacls \"%s\" /inheritance:r', after you have looked at what it holds",
-			strings.Join(writing, ", "), path)
-	}
-	return strings.Join(reading, ", "), nil
+	return a.exposed(path, owner, grants, nameOf)
 }
 
-// trusted are the accounts that may use the files.
-func (f Files) trusted() ([]*windows.SID, error) {
-	var trusted []*windows.SID
-	for _, known := range []windows.WELL_KNOWN_SID_TYPE{windows.WinLocalSystemSid, windows.WinBuiltinAdministratorsSid} {
-		sid, err := windows.CreateWellKnownSid(known)
-		if err != nil {
-			return nil, err
-		}
-		trusted = append(trusted, sid)
+// stranger names the owner of a folder where that is nobody whom its files can be
+// given to; empty: it is.
+func (f Files) stranger(dir string) (string, error) {
+	_, owner, err := security(dir)
+	if err != nil {
+		return "", err
 	}
+	a, err := f.accounts()
+	if err != nil || a.trusts(owner) {
+		return "", err
+	}
+	return nameOf(owner), nil
+}
+
+// security reads who owns a file and who may use it.
+func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner string, err error) {
+	descriptor, err = windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
+	if err != nil {
+		return nil, "", err
+	}
+	sid, _, err := descriptor.Owner()
+	if err != nil {
+		return nil, "", fmt.Errorf("the owner of %s cannot be found: %w", path, err)
+	}
+	return descriptor, sid.String(), nil
+}
+
+func (f Files) accounts() (accounts, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
-		return nil, fmt.Errorf("the account of this process cannot be found: %w", err)
+		return accounts{}, fmt.Errorf("the account of this process cannot be found: %w", err)
 	}
-	if !isOne(user.User.Sid, trusted) {
-		trusted = append(trusted, user.User.Sid)
+	a := accounts{process: user.User.Sid.String()}
+	administrators, err := windows.StringToSid(sidAdministrators)
+	if err == nil {
+		a.administrator, err = windows.Token(0).IsMember(administrators) // 0: of this thread
 	}
-	if account := f.account(); account != nil && !isOne(account, trusted) {
-		trusted = append(trusted, account)
+	if err != nil {
+		return accounts{}, fmt.Errorf("the groups of this process cannot be found: %w", err)
 	}
-	return trusted, nil
+	// An administrator who cannot tell the service's account would lock it out.
+	// Whoever is none is that account, or has nothing to do with the service.
+	if a.service, err = serviceAccount(f.Service); err != nil && a.administrator {
+		return accounts{}, err
+	}
+	return a, nil
 }
 
-// account is the service's; nil while it is not installed.
-func (f Files) account() *windows.SID {
-	name, err := windows.UTF16PtrFromString(f.Service)
-	if err != nil {
-		return nil
+// serviceAccount is the SID of a service's account; empty while it is not
+// installed.
+func serviceAccount(name string) (string, error) {
+	service, err := ReadService(name)
+	if err != nil || !service.Installed {
+		return "", err
 	}
-	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
-	if err != nil {
-		return nil
+	if sid, ok := builtInAccounts[strings.ToLower(service.Account)]; ok {
+		return sid, nil
 	}
-	defer windows.CloseServiceHandle(manager)
-	service, err := windows.OpenService(manager, name, windows.SERVICE_QUERY_CONFIG)
+	sid, _, _, err := windows.LookupSID("", strings.TrimPrefix(service.Account, `.\`))
 	if err != nil {
-		return nil
+		return "", fmt.Errorf("the service's account %s cannot be looked up: %w", service.Account, err)
 	}
-	defer windows.CloseServiceHandle(service)
-	config, err := (&mgr.Service{Name: f.Service, Handle: service}).Config()
-	if err != nil {
-		return nil
-	}
-	sid, _, _, err := windows.LookupSID("", strings.TrimPrefix(config.ServiceStartName, `.\`))
-	if err != nil {
-		return nil // LocalSystem, which is trusted already
-	}
-	return sid
+	return sid.String(), nil
 }
 
-func isOne(sid *windows.SID, of []*windows.SID) bool {
-	for _, other := range of {
-		if sid.Equals(other) {
-			return true
-		}
+// nameOf is the name of an account, in the form that icacls takes.
+func nameOf(text string) string {
+	sid, err := windows.StringToSid(text)
+	if err != nil {
+		return "*" + text
 	}
-	return false
-}
-
-func nameOf(sid *windows.SID) string {
 	name, domain, _, err := sid.LookupAccount("")
 	switch {
 	case err != nil:
-		return sid.String()
+		return "*" + text
 	case domain == "":
 		return name
 	}
