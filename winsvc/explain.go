@@ -16,6 +16,7 @@ const (
 	errnoInvalidAccount    syscall.Errno = 1057
 	errnoDisabled          syscall.Errno = 1058
 	errnoDoesNotExist      syscall.Errno = 1060
+	errnoCannotAccept      syscall.Errno = 1061
 	errnoNotActive         syscall.Errno = 1062
 	errnoSpecific          syscall.Errno = 1066
 	errnoLogonFailed       syscall.Errno = 1069
@@ -35,6 +36,7 @@ var advice = map[syscall.Errno]string{
 	errnoNoneMapped:     "Windows does not know the account: check its spelling and that this computer reaches the domain",
 	errnoDisabled:       "the service is disabled; run 'adgateway service install' to set it to start automatically",
 	errnoDoesNotExist:   "the service is not installed; run 'adgateway service install'",
+	errnoCannotAccept:   "the service is starting or stopping and takes no requests: try again in a moment",
 	errnoNotActive:      "the service does not run",
 	errnoSpecific:       failedToStart,
 	errnoProcessAborted: failedToStart,

@@ -91,7 +91,7 @@ func (m *Manager) service(r Registration) (service.Service, error) {
 	s, err := m.open(&service.Config{
 		Name: Name, DisplayName: displayName, Description: description,
 		Executable: r.Executable, Arguments: r.Arguments, UserName: r.Account,
-		Option: service.KeyValue{"Password": r.Password, "DelayedAutoStart": true, "Restart": "on-failure"},
+		Option: service.KeyValue{"Password": r.Password, "DelayedAutoStart": true},
 	})
 	if err != nil {
 		return nil, noManager(err)
@@ -222,8 +222,16 @@ func (m *Manager) Stop(ctx context.Context) error {
 	if err != nil || state == Stopped {
 		return err
 	}
-	if err := m.native.Stop(); err != nil { // kardianos/service would wait for ever
-		return explain(err)
+	if state == Starting { // it takes no request yet
+		if err := m.await(ctx, startWait, Running, Starting); err != nil {
+			return err
+		}
+	}
+	if state != Stopping { // then it takes none any more
+		// kardianos/service would wait for ever.
+		if err := m.native.Stop(); err != nil && !errors.Is(err, errnoCannotAccept) {
+			return explain(err)
+		}
 	}
 	return m.await(ctx, StopWait+5*time.Second, Stopped, Running, Stopping)
 }
@@ -267,20 +275,16 @@ func (m *Manager) installed() (State, error) {
 	return state, err
 }
 
-// Status asks the service manager; it needs no special rights on Windows.
+// Status asks the service manager; it needs no special rights on Windows, where
+// kardianos/service would ask for those to start and stop.
 // problems are what keeps the service from running as it was installed.
 func (m *Manager) Status() (state State, problems []string, err error) {
-	s, err := m.service(Registration{})
-	if err != nil {
-		return Unknown, nil, err
-	}
-	state, err = stateOf(s.Status())
-	if err != nil || state == NotInstalled {
-		return state, nil, err
-	}
 	found, err := m.native.Find()
-	if err != nil {
-		return state, nil, explain(err)
+	switch {
+	case errors.Is(err, service.ErrNotInstalled):
+		return NotInstalled, nil, nil
+	case err != nil:
+		return Unknown, nil, fmt.Errorf("the service manager gives no answer: %w", explain(err))
 	}
 	if path := executableOf(found.CommandLine); !m.exists(path) {
 		problems = append(problems, fmt.Sprintf("its executable %s is not there any more: run 'adgateway service install' from where it is now", path))

@@ -69,18 +69,6 @@ func (f *fakeWindows) Start() error {
 	return nil
 }
 
-func (f *fakeWindows) Status() (service.Status, error) {
-	switch {
-	case f.fails["Status"] != nil:
-		return service.StatusUnknown, f.fails["Status"]
-	case !f.installed:
-		return service.StatusUnknown, service.ErrNotInstalled
-	case f.found.State == Running:
-		return service.StatusRunning, nil
-	}
-	return service.StatusStopped, nil
-}
-
 // next says how the state goes on, unless the test has said so.
 func (f *fakeWindows) next(states ...State) {
 	if f.states == nil {
@@ -91,13 +79,16 @@ func (f *fakeWindows) next(states ...State) {
 func (f *fakeWindows) Elevated() bool { return f.elevated }
 
 func (f *fakeWindows) Find() (registered, error) {
+	if f.fails["Find"] != nil {
+		return registered{}, f.fails["Find"]
+	}
 	if !f.installed {
 		return registered{}, errNotInstalled
 	}
 	if len(f.states) > 0 {
 		f.found.State, f.states = f.states[0], f.states[1:]
 	}
-	return f.found, f.fails["Find"]
+	return f.found, nil
 }
 
 func (f *fakeWindows) Change(line, account, password string) error {
@@ -249,12 +240,15 @@ func TestControl(t *testing.T) {
 		"it ends while starting": {in(Stopped, func(f *fakeWindows) { f.states = []State{Stopped, Starting, Stopped} }), start, []string{"Start"}, "adgateway config check"},
 		"stop":                   {in(Running), stop, []string{"Stop"}, ""},
 		"stop, stopped":          {in(Stopped), stop, nil, ""},
+		"stop while it stops":    {in(Stopping, func(f *fakeWindows) { f.states = []State{Stopping, Stopping, Stopped} }), stop, nil, ""},
+		"stop while it starts":   {in(Starting, func(f *fakeWindows) { f.states = []State{Starting, Starting, Running, Stopping, Stopped} }), stop, []string{"Stop"}, ""},
+		"somebody stopped it":    {in(Running, failing("Stop", errnoCannotAccept), func(f *fakeWindows) { f.states = []State{Running, Stopping, Stopped} }), stop, []string{"Stop"}, ""},
 		"stop denied":            {in(Running, failing("Stop", errnoAccessDenied)), stop, []string{"Stop"}, "Run as administrator"},
 		"restart":                {in(Running, func(f *fakeWindows) { f.states = []State{Running, Stopping, Stopped, Stopped, Starting, Running} }), restart, []string{"Stop", "Start"}, ""},
 		"uninstall":              {in(Running), uninstall, []string{"Stop", "Uninstall"}, ""},
 		"uninstall, stopped":     {in(Stopped), uninstall, []string{"Uninstall"}, ""},
 		"uninstall, nothing":     {func(*fakeWindows) {}, uninstall, nil, "not installed"},
-		"no answer":              {failing("Status", errnoAccessDenied), start, nil, "gives no answer"},
+		"no answer":              {failing("Find", errnoAccessDenied), start, nil, "gives no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, m := newFake(t)

@@ -2,5 +2,10 @@
 
 package winsvc
 
+import "context"
+
 // newNative is nil: there is no service of Windows.
 func newNative() native { return nil }
+
+// endedByManager is ctx: a service manager here ends a service by a signal.
+func endedByManager(ctx context.Context) context.Context { return ctx }

@@ -1,9 +1,14 @@
 package winsvc
 
 import (
+	"context"
 	"errors"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
+	"github.com/kardianos/service"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 	"golang.org/x/sys/windows/svc"
@@ -116,4 +121,16 @@ func (serviceManager) Stop() error {
 		return nil
 	}
 	return err
+}
+
+// endedByManager is a context that only the service manager's requests end. Go
+// makes SIGTERM of CTRL_LOGOFF_EVENT and CTRL_SHUTDOWN_EVENT, which Windows sends
+// to services too, the one when anybody logs off. Whoever listens to it would
+// stop serving while the manager has the service as running.
+func endedByManager(ctx context.Context) context.Context {
+	if service.Interactive() {
+		return ctx
+	}
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	return context.WithoutCancel(ctx)
 }

@@ -9,7 +9,6 @@ package winsvc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,8 +24,9 @@ const (
 	description = "Manages Active Directory, Windows DNS and computers over HTTP."
 )
 
-// StopWait is how long the service may take to stop. Windows waits as long when
-// it shuts down.
+// StopWait is how long the service may take to stop. When Windows shuts down it
+// waits less, 5 seconds unless WaitToKillServiceTimeout in the registry says
+// otherwise; what runs longer is cut off then.
 const StopWait = 20 * time.Second
 
 // State is what the service manager says of the service.
@@ -51,7 +51,9 @@ type Prepare func(ctx context.Context) (serve func(context.Context) error, start
 // Run runs as the service, until the service manager or ctx ends it. An error
 // of serve ends the process with a code other than zero, so that the service
 // manager starts it again. Start, stop and errors are told in the system's log.
+// Signals do not end a service of Windows.
 func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
+	ctx = endedByManager(ctx)
 	h := newHandler(ctx, prepare, exit)
 	s, err := service.New(h, &service.Config{Name: Name, DisplayName: displayName, Description: description})
 	if err != nil {
@@ -121,19 +123,4 @@ func (h *handler) Stop(service.Service) error {
 
 func noManager(err error) error {
 	return fmt.Errorf("no service manager that is known runs here: %w", err)
-}
-
-func stateOf(status service.Status, err error) (State, error) {
-	switch {
-	case errors.Is(err, service.ErrNotInstalled):
-		return NotInstalled, nil
-	case err != nil:
-		return Unknown, fmt.Errorf("the service manager gives no answer: %w", explain(err))
-	case status == service.StatusRunning:
-		return Running, nil
-	case status == service.StatusStopped:
-		return Stopped, nil
-	default:
-		return Unknown, nil
-	}
 }
