@@ -106,8 +106,8 @@ func (s *Server) bind(c *gin.Context, op *ops.Operation, principal *auth.Princip
 		return nil, failed
 	}
 	note(c).evidence.given = given
-	bound, more := op.Bind(given)
-	if problems = append(problems, more...); len(problems) > 0 {
+	bound, problems := op.Bind(given, problems...)
+	if len(problems) > 0 {
 		return nil, refusal(problems)
 	}
 	for _, scope := range bound.Scopes {

@@ -92,6 +92,10 @@ func (c *collector) param(name string) *ops.Param {
 	if p := c.op.Param(name); p != nil {
 		return p
 	}
+	if name == "" {
+		c.wrong("", "A parameter has no name.")
+		return nil
+	}
 	message := "is not a parameter of this operation, which has none"
 	if near := c.nearest(name); near != "" {
 		message = "is not a parameter of this operation; did you mean " + near + "?"
@@ -115,9 +119,16 @@ func printable(name string) string {
 	return name
 }
 
-// nearest is the parameter whose name looks most like a name; empty when the
-// operation has none.
+// nearest is the input that a name of the answer's fields stands for, else the
+// parameter whose name looks most like it; empty when the operation has none.
 func (c *collector) nearest(name string) string {
+	if shape := c.op.Reply.Shape; shape != nil {
+		for _, field := range shape.Fields {
+			if strings.EqualFold(field.Name, name) && c.op.Param(field.Input) != nil {
+				return field.Input
+			}
+		}
+	}
 	known := make([]string, len(c.op.Params))
 	for i, p := range c.op.Params {
 		known[i] = p.Name
@@ -182,8 +193,10 @@ func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *f
 }
 
 // json reads the members of one JSON object, in order, so that a member given
-// twice is seen.
+// twice is seen. A byte order mark is passed over (RFC 8259, 8.1): Windows
+// PowerShell begins the files it writes in UTF-8 with one.
 func (c *collector) json(content []byte) *failure {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	notJSON := fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
 	if !utf8.Valid(content) {
 		return notJSON

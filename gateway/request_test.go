@@ -41,13 +41,17 @@ func TestBinding(t *testing.T) {
 		"twice, in another case":     {query: "PasswordNeverExpired=false&PasswordNeverExpired=False", contentType: js, body: `{"PasswordNeverExpired":false}`, want: ``},
 		"twice, text and boolean":    {query: "City=true", contentType: js, body: `{"City":true}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice, text and null":       {query: "City=%3Cnil%3E", contentType: js, body: `{"City":null}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
-		"twice, null":                {contentType: js, body: `{"City":null,"city":null}`, code: schema.InvalidRequest, want: "City must be text, not null"},
+		"twice, null":                {contentType: js, body: `{"City":null,"city":null}`, code: schema.InvalidRequest, want: "City must be text, not null: leave it out"},
 		"twice, text and number":     {query: "City=12", contentType: js, body: `{"City":12}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice, empty":               {query: "City=&City=", want: ``},
 		"twice, different":           {query: "City=a", contentType: js, body: `{"city":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice in one object":        {contentType: js, body: `{"city":"a","City":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice, of which one empty":  {query: "City=&City=b", code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"near miss":                  {query: "Cty=a", code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?"},
+		"part of a name":             {query: "Drive=a", code: schema.InvalidRequest, want: "Drive is not a parameter of this operation; did you mean HomeFolderDrive?"},
+		"name of the record's field": {query: "postalCode=1", code: schema.InvalidRequest, want: "postalCode is not a parameter of this operation; did you mean ZipCode?"},
+		"no name":                    {query: "=a", code: schema.InvalidRequest, want: " A parameter has no name."},
+		"no name in JSON":            {contentType: js, body: `{"":"a"}`, code: schema.InvalidRequest, want: " A parameter has no name."},
 		"script's name":              {query: "UserName=jdoe", want: ``},
 		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation; did you mean Username?"},
 		"context argument":           {query: "Privileged=true", code: schema.InvalidRequest, want: "Privileged is not a parameter of this operation; did you mean ProfilePath?"},
@@ -68,7 +72,8 @@ func TestBinding(t *testing.T) {
 		"JSON text":                  {contentType: js, body: `"City"`, code: schema.InvalidRequest},
 		"two JSON values":            {contentType: js, body: `{}{}`, code: schema.InvalidRequest},
 		"JSON comment":               {contentType: js, body: `{/**/}`, code: schema.InvalidRequest},
-		"byte order mark":            {contentType: js, body: "\ufeff{}", code: schema.InvalidRequest},
+		"byte order mark":            {contentType: js, body: "\ufeff{\"City\":\"a\"}", want: `City:"a"`},
+		"two byte order marks":       {contentType: js, body: "\ufeff\ufeff{}", code: schema.InvalidRequest},
 		"invalid UTF-8 in JSON":      {contentType: js, body: "{\"City\":\"\xff\"}", code: schema.InvalidRequest},
 		"JSON nested without end":    {contentType: js, body: strings.Repeat(`{"City":`, 100_000), code: schema.InvalidRequest},
 		"JSON of 11,000 arrays":      {contentType: js, body: `{"City":` + strings.Repeat("[", 11_000) + strings.Repeat("]", 11_000) + "}", code: schema.InvalidRequest},
@@ -121,6 +126,34 @@ func arguments(req ps.Request) string {
 		shown = append(shown, name+":"+value)
 	}
 	return strings.Join(shown, " ")
+}
+
+// What could not be read was given nevertheless: nobody is told that it is
+// missing, or that there is nothing to do.
+func TestAProblemIsToldOnce(t *testing.T) {
+	for name, c := range map[string]struct{ method, target, body, want string }{
+		"unknown":          {"PUT", "/api/ADUser/jdoe", `{"Cty":"a"}`, "Cty is not a parameter of this operation; did you mean City?"},
+		"half a pair":      {"PUT", "/api/ADUser/jdoe", `{"City":"\ud800"}`, "City must be valid Unicode: it holds half of a surrogate pair"},
+		"secret in query":  {"PUT", "/api/ADUser/jdoe?Password=x", "", "Password is a secret and not accepted in the query; send it in the body"},
+		"bad escape":       {"PUT", "/api/ADUser/jdoe?City=%zz", "", "City holds a percent sign that does not start an escape"},
+		"null":             {"PUT", "/api/ADUser/jdoe", `{"City":null}`, `City must be text, not null: leave it out, or clear it with ""`},
+		"null, truth":      {"PUT", "/api/ADUser/jdoe", `{"PasswordNeverExpired":null}`, "PasswordNeverExpired must be true or false: leave it out"},
+		"null, required":   {"PUT", "/api/OU/Rename", `{"OUPath":"OU=a,DC=b","OUNewName":null}`, "OUNewName must be text, not null"},
+		"required":         {"PUT", "/api/OU/Rename?OUPath=%zz", `{"OUNewName":"a"}`, "OUPath holds a percent sign that does not start an escape"},
+		"required, twice":  {"GET", "/api/ADUserGuid?UserGuid=a&UserGuid=b", "", "UserGuid is given twice with different values"},
+		"rule, and other":  {"PUT", "/api/ADUser/jdoe", `{"Cty":"a","Initials":"1234567"}`, "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long"},
+		"nothing given":    {"PUT", "/api/ADUser/jdoe", `{}`, " The request changes nothing: give at least one input of the user."},
+		"required, absent": {"PUT", "/api/OU/Rename", `{"OldName":"a"}`, "OldName is not a parameter of this operation; did you mean OUNewName?|OUPath is required|OUNewName is required"},
+	} {
+		s := newTestServer(t, answering(okResult), nil)
+		got := read(t, call(s, c.method, c.target, c.body, "Content-Type: "+js))
+		require.NotNil(t, got.Error, name)
+		var details []string
+		for _, d := range got.Error.Details {
+			details = append(details, d.Field+" "+d.Message)
+		}
+		assert.Equal(t, c.want, strings.Join(details, "|"), name)
+	}
 }
 
 // The character itself is not shown: it can be one of a password.

@@ -11,7 +11,7 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	known := []string{"City", "Company", "Country"}
+	known := []string{"City", "Company", "Country", "DNS_HostName", "ZoneName"}
 	for name, c := range map[string]struct {
 		given string
 		limit int
@@ -23,6 +23,9 @@ func TestOf(t *testing.T) {
 		"without limit": {"zzz", math.MaxInt, "City"},
 		"just outside":  {"Ci", 2, ""},
 		"empty":         {"", 2, ""},
+		"part":          {"HostName", 3, "DNS_HostName"},
+		"has a part":    {"MyCountry2", 3, "Country"},
+		"too short":     {"ity", 1, ""},
 		"no UTF-8":      {"Cit\xffy", 2, "City"},
 		"very long":     {strings.Repeat("x", 1<<20), math.MaxInt, "City"},
 	} {

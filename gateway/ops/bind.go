@@ -33,18 +33,23 @@ func (b *Bound) Has(name string) bool {
 }
 
 // Bind accepts the values of a request, or tells all that is wrong with them.
-// Names in given that the operation does not have are ignored. When there are
-// problems the Bound holds what was accepted, for sentences.
-func (op *Operation) Bind(given Given) (*Bound, []schema.Problem) {
+// Names in given that the operation does not have are ignored. The problems met
+// while the request was read come first; what they name counts as given. When
+// there are problems the Bound holds what was accepted, for sentences.
+func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []schema.Problem) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
 	if op.Reply.Shape != nil {
 		b.Fields = op.Reply.Shape.All()
 	}
-	var problems []schema.Problem
+	unread := map[string]bool{}
+	for _, problem := range problems {
+		unread[problem.Field] = true
+	}
 	for i := range op.Params {
-		if problem := b.bind(&op.Params[i], given); problem != nil {
-			problem.Field = op.Params[i].Name
+		name := op.Params[i].Name
+		if problem := b.bind(&op.Params[i], given); problem != nil && !unread[name] {
+			problem.Field = name
 			problems = append(problems, *problem)
 		}
 	}
@@ -83,6 +88,7 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 	}
 	decoded, problem := p.Kind.Decode(raw)
 	if problem != nil {
+		problem.Message += b.Op.insteadOf(raw, p)
 		return problem
 	}
 	if present && p.Scope != "" && decoded.Text != "false" {
@@ -123,6 +129,18 @@ func (op *Operation) emptyMeans(p *Param) emptiness {
 		return refused
 	default:
 		return cleared
+	}
+}
+
+// insteadOf says what may be sent in place of null, which kinds do not take.
+func (op *Operation) insteadOf(raw any, p *Param) string {
+	switch {
+	case raw != nil || p.Required:
+		return ""
+	case op.emptyMeans(p) == cleared:
+		return `: leave it out, or clear it with ""`
+	default:
+		return ": leave it out"
 	}
 }
 

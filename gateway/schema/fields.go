@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"strings"
 
 	"adgateway/ps"
@@ -49,12 +50,22 @@ func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
 
 func (k fieldListKind) sel(list string) (*Selection, *Problem) {
 	wanted := make([]bool, len(k.names))
-	for i, name := range strings.Split(list, ",") {
-		place, known := k.index[strings.ToLower(strings.Trim(name, " "))]
-		if !known {
-			return nil, invalid("must be names of fields separated by commas; number %d is unknown; known are %s", i+1, strings.Join(k.names, ", "))
+	var unknown []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.Trim(name, " ")
+		if place, known := k.index[strings.ToLower(name)]; known {
+			wanted[place] = true
+		} else {
+			unknown = append(unknown, "'"+shortened(name)+"'")
 		}
-		wanted[place] = true
+	}
+	const shown = 5
+	switch n := len(unknown); {
+	case n > shown:
+		unknown = append(unknown[:shown], fmt.Sprintf("%d more", n-shown))
+		fallthrough
+	case n > 0:
+		return nil, invalid("must be names of fields separated by commas; unknown: %s; known: %s", strings.Join(unknown, ", "), strings.Join(k.names, ", "))
 	}
 	selection := &Selection{Shape: k.shape, index: map[string]int{}}
 	for i := range wanted {
@@ -63,6 +74,15 @@ func (k fieldListKind) sel(list string) (*Selection, *Problem) {
 		}
 	}
 	return selection, nil
+}
+
+// shortened is a name as an answer repeats it.
+func shortened(name string) string {
+	const limit = 64
+	if runes := []rune(name); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return name
 }
 
 func (k fieldListKind) Doc() Doc {

@@ -119,8 +119,10 @@ func TestKinds(t *testing.T) {
 
 		{FieldList(Existence), "guid, EXISTS ,guid", `["exists" "guid"]`}, {FieldList(Existence), "*", `["exists" "guid" "distinguishedName"]`}, {FieldList(Existence), "all", `["exists" "guid" "distinguishedName"]`},
 		{FieldList(Existence), "", `["exists" "guid" "distinguishedName"]`}, {FieldList(User), "ZipCode,street,pobox", `["streetAddress" "streetPoBox" "postalCode"]`},
-		{FieldList(Existence), "guid,", "invalid_request: must be names of fields separated by commas; number 2 is unknown; known are exists, guid, distinguishedName"},
-		{FieldList(Existence), "password", "invalid_request: must be names of fields separated by commas; number 1 is unknown; known are exists, guid, distinguishedName"},
+		{FieldList(Existence), "guid,", "invalid_request: must be names of fields separated by commas; unknown: ''; known: exists, guid, distinguishedName"},
+		{FieldList(Existence), "password", "invalid_request: must be names of fields separated by commas; unknown: 'password'; known: exists, guid, distinguishedName"},
+		{FieldList(Existence), "a,b,c,d,e,f,g", "invalid_request: must be names of fields separated by commas; unknown: 'a', 'b', 'c', 'd', 'e', 2 more; known: exists, guid, distinguishedName"},
+		{FieldList(Existence), "a, guid," + strings.Repeat("ä", 70), "invalid_request: must be names of fields separated by commas; unknown: 'a', '" + strings.Repeat("ä", 64) + "…'; known: exists, guid, distinguishedName"},
 	} {
 		assert.Equal(t, c.want, show(t, c.kind, c.raw), "%T %q", c.kind, c.raw)
 	}
