@@ -95,6 +95,19 @@ func TestCNAMEsOverAllZones(t *testing.T) {
 
 // TestTheLifeOfAReverseZone goes through every endpoint of reverse zones, for
 // both families.
+// What a refusal advises must help: the other answer is no refusal with another advice.
+func TestSystemZonesAreShownWhenAsked(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	for zone, shown := range map[string]bool{"127.in-addr.arpa": true, "TrustAnchors": false} {
+		path := "/api/DnsReverseLookupZone/" + zone
+		a := s.refused(call{method: http.MethodGet, path: path}, http.StatusNotFound, "not_found")
+		advised := strings.Contains(a.envelope.Error.Message, "IgnoreSystemZones=false")
+		assert.Equal(t, shown, advised, zone)
+		all := s.do(call{method: http.MethodGet, path: path, params: map[string]any{"IgnoreSystemZones": false}})
+		assert.Equal(t, shown, all.status == http.StatusOK, "%s", all.body)
+	}
+}
+
 func TestTheLifeOfAReverseZone(t *testing.T) {
 	for network, zone := range map[string]string{"172.20.0.0/16": "20.172.in-addr.arpa", "2001:db8:7::/48": "7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
 		t.Run(network, func(t *testing.T) {
