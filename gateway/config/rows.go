@@ -138,7 +138,7 @@ func serverRows() []Row {
 			number(func(s *Settings) *int { return &s.Pool.DNSSessions }, 1, 64)},
 		{"pool.maxWait", "10s", "How long a request waits for a session before it is answered with 503.",
 			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxWait })},
-		{"pool.maxQueue", "256", "How many requests of a lane may wait.",
+		{"pool.maxQueue", "256", "How many requests of a lane may wait, lists in at most half of these places.",
 			number(func(s *Settings) *int { return &s.Pool.MaxQueue }, 1, 100000)},
 		{"pool.maxRequests", "5000", "A session is replaced after so many requests.",
 			number(func(s *Settings) *int { return &s.Pool.MaxRequests }, 1, 10000000)},

@@ -42,7 +42,7 @@ type Config struct {
 	Lanes map[ps.Lane]Lane
 
 	MaxWait  time.Duration // longest wait for a session; 10 s
-	Queue    int           // requests that may wait, per lane; 64
+	Queue    int           // requests that may wait, per lane, lists in half of the places; 64
 	Grace    time.Duration // how long a read whose caller left may go on before its session is killed; 2 s
 	MinDelay time.Duration // first pause after failed starts; 1 s
 	MaxDelay time.Duration // longest; 1 min

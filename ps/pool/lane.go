@@ -70,8 +70,7 @@ func newLane(p *Pool, name ps.Lane, cfg Lane) (*lane, error) {
 // once runs a request on one session. answered tells that records have reached
 // the caller.
 func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, answered bool, err error) {
-	if l.inside.Add(1) > int64(l.cfg.Size+l.pool.cfg.Queue) {
-		l.inside.Add(-1)
+	if !l.enter(req.List) {
 		return nil, false, l.overload("too many requests wait for a session")
 	}
 	began := time.Now()
@@ -79,7 +78,7 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 	waited := time.Since(began)
 	l.waits.add(waited)
 	if err != nil {
-		l.inside.Add(-1)
+		l.leave(req.List)
 		return nil, false, err
 	}
 	l.running.Add(1)
@@ -89,7 +88,7 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 			l.lists.Release(1)
 		}
 		l.running.Add(-1)
-		l.inside.Add(-1)
+		l.leave(req.List)
 	}
 	if req.Write {
 		defer done()
@@ -100,6 +99,27 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 		defer done()
 		return l.run(ctx, res.Value().session, req, waited)
 	})
+}
+
+// enter lets a request in as long as there is room to wait. Lists, which wait for
+// each other, have half of it, so that they keep nobody else out.
+func (l *lane) enter(list bool) bool {
+	room := l.pool.cfg.Queue
+	fits := l.inside.Add(1) <= int64(l.cfg.Size+room)
+	if list && l.listing.Add(1) > int64(max(l.cfg.Size-1, 1)+(room+1)/2) {
+		fits = false
+	}
+	if !fits {
+		l.leave(list)
+	}
+	return fits
+}
+
+func (l *lane) leave(list bool) {
+	l.inside.Add(-1)
+	if list {
+		l.listing.Add(-1)
+	}
 }
 
 // run runs a request on a session that the caller holds, and has waited for.

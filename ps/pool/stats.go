@@ -108,6 +108,7 @@ const silentProbes = 3 // so often may a probe be due without an answer
 // counters are what a lane counts.
 type counters struct {
 	inside     atomic.Int64 // requests that wait or run
+	listing    atomic.Int64 // lists among them
 	running    atomic.Int64
 	overloaded atomic.Int64
 	retries    atomic.Int64
