@@ -312,6 +312,9 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	if types&uacServer != 0 && old >= 0 && old&uacServer == 0 {
 		return unwilling("a computer is made a domain controller by promotion only")
 	}
+	if want&uacDisabled == 0 && old&uacDisabled != 0 && n.first(k.critical) == "TRUE" && n.sid.RID() == 502 {
+		return failAttr(CodeSpecialAccount, KindProtected, n.dn(), "userAccountControl", "krbtgt stays disabled")
+	}
 	if want&(uacDisabled|uacNotRequired) == 0 && (n.secret == nil || n.secret.blank) {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
 	}

@@ -190,6 +190,7 @@ func TestModifyRefuses(t *testing.T) {
 		{"clear SAM", paula, Change{OpClear, "sAMAccountName", nil}, CodeMissingRequired, KindConstraint},
 		{"SAM taken", paula, Change{OpReplace, "sAMAccountName", []any{"rita"}}, CodeAccountExists, KindExists},
 		{"rename krbtgt's account", "CN=krbtgt," + users, Change{OpReplace, "sAMAccountName", []any{"kdc"}}, CodeSpecialAccount, KindProtected},
+		{"enable krbtgt", "CN=krbtgt," + users, Change{OpReplace, "userAccountControl", []any{512}}, CodeSpecialAccount, KindProtected},
 		{"UPN taken", paula, Change{OpReplace, "userPrincipalName", []any{"RITA@corp.example"}}, CodeUPNExists, KindExists},
 		{"add a second value", paula, Change{OpAdd, "displayName", []any{"x"}}, CodeSingleValue, KindConstraint},
 		{"add the present value", paula, Change{OpAdd, "displayName", []any{"photo paula"}}, CodeValueExists, KindConstraint},
