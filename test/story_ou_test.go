@@ -198,8 +198,11 @@ func TestWhatIsNotAnOUIsNotChanged(t *testing.T) {
 				assert.Equal(t, "OUPath", field(s.refused(c, http.StatusBadRequest, "invalid_request")))
 			}
 			// An OU does not lie in a container, says the directory.
-			s.refused(makeOU("x", usersDN), http.StatusUnprocessableEntity, "unprocessable")
-			s.refused(moveOU(emptyOU, usersDN), http.StatusUnprocessableEntity, "unprocessable")
+			for _, c := range []call{makeOU("x", usersDN), moveOU(emptyOU, usersDN)} {
+				a := s.refused(c, http.StatusUnprocessableEntity, "unprocessable")
+				assert.Equal(t, "OUDestinationPath", field(a))
+				assert.Contains(t, a.envelope.Error.Message, "is a container: an OU lies in an OU or in the domain itself")
+			}
 			// The system's own OU.
 			s.refused(moveOU(dcOU, emptyOU), http.StatusConflict, "protected")
 			s.refused(renameOU(dcOU, "x"), http.StatusConflict, "protected")

@@ -14,11 +14,9 @@ $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $oldParent = Get-GatewayParentDn -Dn $dn
 $wasProtected = [bool]$ou.ProtectedFromAccidentalDeletion
-Set-GatewayStep -Label 'find destination' -Arg 'OUDestinationPath'
-$target = [string](Find-GatewayContainer -Dn $OUDestinationPath -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable').DistinguishedName
+$target = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Server $Server)
 
 # Guard.
-Assert-GatewayAllowed -Dn $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
 if (Test-GatewayWithin -Dn $target -Base @($dn)) {
     Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$dn' cannot be moved into itself."
 }

@@ -10,9 +10,7 @@ param(
 )
 
 # Resolve and guard.
-Set-GatewayStep -Label 'find parent' -Arg 'OUDestinationPath'
-$parent = [string](Find-GatewayContainer -Dn $OUDestinationPath -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable').DistinguishedName
-Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
+$parent = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Server $Server)
 Assert-GatewayNameFree -Name $OUName -NameType 'OU' -Parent $parent -Server $Server -Arg 'OUName'
 
 # Announce.

@@ -43,6 +43,24 @@ function Find-GatewayOU {
     $ou
 }
 
+# The distinguished name of the place where a request wants an OU to lie.
+function Find-GatewayOUPlace {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'find destination' -Arg 'OUDestinationPath'
+    $place = Find-GatewayContainer -Dn $Dn -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable'
+    $found = [string]$place.DistinguishedName
+    Assert-GatewayAllowed -Dn $found -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
+    if (@('organizationalUnit', 'domainDNS') -notcontains [string]$place.ObjectClass) {
+        Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$found' is a container: an OU lies in an OU or in the domain itself."
+    }
+    $found
+}
+
 # Sets or lifts the protection of an object as a step that can be taken back (facts E36-E41).
 # That the account may not change access lists has no code of its own in the directory (facts E39).
 # For good: the step is not taken back, because it is not known what there was before.
