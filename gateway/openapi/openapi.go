@@ -293,8 +293,12 @@ func headers() openapi3.Headers {
 		retryAfter:      "Seconds after which another try makes sense.",
 		challenge:       "The challenge.",
 	} {
+		value := openapi3.NewStringSchema()
+		if name == retryAfter {
+			value = openapi3.NewIntegerSchema()
+		}
 		all[name] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
-			Description: text, Schema: openapi3.NewStringSchema().NewRef(),
+			Description: text, Schema: value.NewRef(),
 		}}}
 	}
 	return all

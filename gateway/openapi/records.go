@@ -67,6 +67,9 @@ func output(f *schema.Field) *openapi3.Schema {
 		s.Type = &openapi3.Types{"array"}
 		s.Items = openapi3.NewStringSchema().NewRef()
 	}
+	for _, value := range f.Enum {
+		s.Enum = append(s.Enum, value)
+	}
 	if f.Null {
 		*s.Type = append(*s.Type, "null")
 	}

@@ -151,7 +151,7 @@ var computerRows = []*Operation{
 func existingComputer(placeholder string) Param {
 	return Param{
 		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true, Example: "FS1",
-		Doc: "The computer: its name with or without $, distinguished name or GUID.",
+		Doc: "The computer; its name may be written without $.",
 	}
 }
 

@@ -147,7 +147,7 @@ var (
 
 var existingGroup = Param{
 	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Example: "VPN Users",
-	Doc: "The group: GUID, distinguished name or sAMAccountName.",
+	Doc: "The group.",
 }
 
 // groupSearch is where lists look.

@@ -129,7 +129,7 @@ var (
 
 var memberUser = Param{
 	Name: usernameName, Path: "Username", Arg: "MemberName", Kind: schema.Identity, Required: true,
-	Doc: "The user: GUID, distinguished name or sAMAccountName.",
+	Doc: "The user.",
 }
 
 var throughGroups = Param{
@@ -139,10 +139,10 @@ var throughGroups = Param{
 
 var parentGroup = Param{
 	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true, Example: "All Staff",
-	Doc: "The group that has the member: GUID, distinguished name or sAMAccountName.",
+	Doc: "The group that has the member.",
 }
 
 var childGroup = Param{
 	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true, Example: "Sales Staff",
-	Doc: "The group that is the member: GUID, distinguished name or sAMAccountName.",
+	Doc: "The group that is the member.",
 }

@@ -252,7 +252,7 @@ var userGuid = Param{
 
 var existingUser = Param{
 	Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.Identity, Required: true,
-	Doc: "The user: GUID, distinguished name or sAMAccountName.",
+	Doc: "The user.",
 }
 
 var userFields = Param{
@@ -276,7 +276,7 @@ var userInputs = []Param{
 	{Name: "OUPath", Kind: schema.DN, Keep: true, Doc: "The OU or container that holds the user."},
 	{Name: nextLogon, Kind: schema.Bool, Doc: "The password must be changed at the next logon."},
 	{Name: neverExpired, Kind: schema.Bool, Doc: "The password never expires."},
-	{Name: "Manager", Kind: schema.Reference, Doc: "The manager: username, distinguished name or GUID."},
+	{Name: "Manager", Kind: schema.Reference, Doc: "The manager."},
 	{Name: "Street", Kind: schema.Text("streetAddress")},
 	{Name: "POBox", Kind: schema.Text("postOfficeBox")},
 	{Name: "City", Kind: schema.Text("l")},

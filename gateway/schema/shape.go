@@ -36,6 +36,7 @@ type Field struct {
 	Null  bool   // may be null; an empty text counts as null then
 	Input string // name of the input that differs from the field's, an alias in field lists
 	Doc   string
+	Enum  []string // all values there are; nil: any
 
 	Packed *Packed // what holds the field with others; nil: a member of its own
 }

@@ -91,7 +91,7 @@ var (
 
 	CName = &Shape{Name: "CName", Fields: []Field{
 		{Name: "name", Doc: "relative to the zone"},
-		{Name: "type", Doc: "CNAME"},
+		{Name: "type", Enum: []string{"CNAME"}},
 		{Name: "data", Doc: "the target, without its trailing dot"},
 		{Name: "zone"},
 		{Name: "timestamp", Doc: "of a dynamic record; empty for a static one"},
@@ -100,8 +100,8 @@ var (
 	ReverseZone = &Shape{Name: "ReverseZone", Fields: []Field{
 		{Name: "distinguishedName", Null: true},
 		{Name: "zoneName"},
-		{Name: "zoneType", Doc: "Primary, Secondary, Stub or Forwarder"},
-		{Name: "type", Doc: "DS for a zone in the directory, else File"},
+		{Name: "zoneType", Enum: []string{"Primary", "Secondary", "Stub", "Forwarder"}},
+		{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
 	}}
 
 	Existence = &Shape{Name: "Existence", Fields: []Field{
@@ -125,8 +125,8 @@ var groupFields = []Field{
 	{Name: "samName"},
 	{Name: "sid"},
 	{Name: "distinguishedName"},
-	{Name: "scope", Doc: "Domain_Local, Global or Universal"},
-	{Name: "type", Doc: "Security or Distribution"},
+	{Name: "scope", Enum: GroupScope.Doc().Enum},
+	{Name: "type", Enum: []string{"Security", "Distribution"}},
 	{Name: "description", Null: true},
 	{Name: "email", Null: true},
 	{Name: "ouPath"},
