@@ -183,14 +183,16 @@ func TestAGroupIsRenamedWholeOrNotAtAll(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			const builtin = "CN=Builtin,DC=corp,DC=example" // common names stay there
+			require.NoError(t, s.dc1().Move(context.Background(), "CN=Project Phoenix,"+securityOU, builtin))
 			mark := sim.Mark{}
 			_, mark = s.world.Since(mark)
-			a := s.refused(call{method: http.MethodPut, path: groupPath("Guests", "/Rename/Visitors")}, http.StatusUnprocessableEntity, "unprocessable")
+			a := s.refused(call{method: http.MethodPut, path: groupPath("Project Phoenix", "/Rename/Visitors")}, http.StatusUnprocessableEntity, "unprocessable")
 			assert.Equal(t, "none", a.envelope.Error.Outcome)
 			assert.Equal(t, "AD:8245", a.envelope.Error.DirectoryCode)
 			writes, _ := s.world.Since(mark)
 			assert.Equal(t, 2, writes, "the account name was set and set back")
-			assert.Equal(t, "Guests", s.stored("CN=Guests,CN=Builtin,DC=corp,DC=example", "sAMAccountName").String("sAMAccountName"))
+			assert.Equal(t, "Project Phoenix", s.stored("CN=Project Phoenix,"+builtin, "sAMAccountName").String("sAMAccountName"))
 
 			// Without the right to write there is nothing to take back.
 			s.deny(securityOU, directory.RightWriteProperty)
@@ -225,8 +227,11 @@ func TestGroupsThatStay(t *testing.T) {
 				}
 				s.refused(call{method: http.MethodDelete, path: groupPath(name, "/Remove")}, http.StatusConflict, "protected")
 			}
+			a := s.refused(call{method: http.MethodPut, path: groupPath("Administrators", "/Rename/Admins")}, http.StatusConflict, "protected")
+			assert.Equal(t, "GroupName", a.envelope.Error.Details[0].Field)
+			s.put(groupPath("Domain Users", "/Rename/Everybody"), nil)
 			require.NoError(t, s.dc1().SetProtected(context.Background(), "CN=VPN Users,"+securityOU, true))
-			a := s.refused(call{method: http.MethodDelete, path: groupPath(sampleGroup, "/Remove")}, http.StatusConflict, "protected")
+			a = s.refused(call{method: http.MethodDelete, path: groupPath(sampleGroup, "/Remove")}, http.StatusConflict, "protected")
 			assert.Contains(t, a.envelope.Output, "accidental deletion")
 			s.put(groupPath(sampleGroup, "/Rename/Dial%20In"), nil) // facts E40: renaming is not blocked
 

@@ -117,7 +117,7 @@ var groupRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Group, Single},
 		Settle:  settleGroup,
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Unprocessable},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Subject: groupSubject,
 		Says:    "The {subject} was renamed to '{NewGroupName}'.",
 		Same:    "The {subject} has this name already; nothing was changed.",

@@ -19,6 +19,9 @@ $oldName = [string]$group.Name
 
 # Guard.
 Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+if ([string]$group.SID -match '^S-1-5-32-') { # their systemFlags forbid it
+    Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and keeps its name."
+}
 Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
 Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewGroupName'
 
