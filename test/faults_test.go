@@ -201,6 +201,15 @@ func TestTheServerGoesAwayInBetween(t *testing.T) {
 		assert.Equal(t, "unknown", a.envelope.Error.Outcome)
 		assert.Len(t, s.names(listComputers("OUPath", branchesOU)), 6)
 	})
+	t.Run("while an OU is protected", func(t *testing.T) {
+		s, f := newFaultySystem(t, sim.Options{Seed: 1})
+		f.before("Set-ADObject", func(int) { s.switchDC(false) })
+		a := s.do(makeOU("Cut", emptyOU))
+		f.before("Set-ADObject", nil)
+		s.switchDC(true)
+		require.Equal(t, http.StatusServiceUnavailable, a.status, "its error has the number 0, as that about access lists has: %s", a.body)
+		assert.Equal(t, "partial", a.envelope.Error.Outcome)
+	})
 	t.Run("while an OU is moved", func(t *testing.T) {
 		s, f := newFaultySystem(t, sim.Options{Seed: 1})
 		f.before("Move-ADObject", func(int) { s.switchDC(false) })

@@ -63,6 +63,8 @@ var hostile = map[string]string{
 	"boolean":           "true",
 	"null":              "null",
 	"GUID":              "00000000-0000-0000-0000-000000000000",
+	"half in braces":    "{00000000-0000-0000-0000-000000000000",
+	"noncharacter":      "a\uffffb",
 	"dots":              "a..b.",
 	"100 kB":            strings.Repeat("A", 100_000),
 	"invalid UTF-8":     "a\xff\xfeb",

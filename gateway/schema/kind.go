@@ -121,7 +121,11 @@ func text(raw any, limit int, lines bool) (string, *Problem) {
 	return s, nil
 }
 
-func control(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
+// control tells of characters that are no text. The last two cannot stand in
+// XML, in which the directory's web service talks.
+func control(r rune) bool {
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
+}
 
 // utf16Length counts as Windows does.
 func utf16Length(s string) int {

@@ -32,7 +32,6 @@ if ($absent -and $MemberClass -eq 'group') {
     if (Test-GatewayMemberOf -MemberDn $groupDn -GroupDn $memberDn -Server $Server -Chain) {
         $ring = "The group '$groupDn' is nested in '$memberDn' already: adding it the other way round would form a ring."
         Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message $ring
-        Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message $message
     }
 }
 

@@ -62,7 +62,8 @@ function Find-GatewayOUPlace {
 }
 
 # Sets or lifts the protection of an object as a step that can be taken back (facts E36-E41).
-# That the account may not change access lists has no code of its own in the directory (facts E39).
+# That the account may not change access lists has no number of its own in the directory (facts E39),
+# but that of a server which does not answer is of another type (facts D6).
 # For good: the step is not taken back, because it is not known what there was before.
 function Set-GatewayProtection {
     [CmdletBinding()]
@@ -79,7 +80,7 @@ function Set-GatewayProtection {
     try {
         Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
     } catch {
-        if ((Get-GatewayErrorCode -Record $_) -ne '0') { throw }
+        if ((Get-GatewayErrorCode -Record $_) -ne '0' -or $_.Exception.GetType().Name -ne 'ADException') { throw }
         $message = "The gateway's service account may not change the access lists of '$Dn' and its parent, " +
             'which the protection from accidental deletion is made of.'
         Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message

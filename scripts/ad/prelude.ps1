@@ -143,7 +143,7 @@ function Find-GatewayAccount {
     $base = (Get-GatewayDomain -Server $Server).dn
     $escaped = Get-GatewayLdapEscaped -Value $Identity
     $filters = New-Object -TypeName 'System.Collections.Generic.List[string]'
-    if ($Identity -match '^\{?[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\}?$') {
+    if (($Identity -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
         $filters.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Identity)) + ')')
     }
     if ($Identity.Contains('=')) { $filters.Add('(distinguishedName=' + $escaped + ')') }
@@ -270,13 +270,14 @@ function Get-GatewaySorted {
 
 #region Records: ordered dictionaries of cast values (facts-5.1 K6). An absent text is ''.
 
-# The instant of a file time as RFC 3339, '' where it stands for "not set" or "never" (facts E9).
+# The instant of a file time as RFC 3339, '' where it stands for "not set" or "never" (facts E9), or
+# lies behind the last that a DateTime can tell, the end of the year 9999.
 function Get-GatewayFileTime {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
     if ($null -eq $Value) { return '' }
     $ticks = [long]$Value
-    if ($ticks -le 0 -or $ticks -eq 9223372036854775807) { return '' }
+    if ($ticks -le 0 -or $ticks -gt 2650467743999999999) { return '' }
     [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
 }
 
