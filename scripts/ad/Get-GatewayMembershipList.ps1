@@ -23,7 +23,8 @@ if ($primaryDn -ne '') { $direct = '(|' + $direct + '(distinguishedName=' + $pri
 $kinds = @{}
 $found = New-Object -TypeName 'System.Collections.Generic.List[object]'
 foreach ($group in @(Get-GatewayObject -Filter $direct @search)) {
-    $kinds[[string]$group.ObjectGUID] = @{ direct = $true; primary = ([string]$group.DistinguishedName -eq $primaryDn) }
+    $primary = [string]::Equals([string]$group.DistinguishedName, $primaryDn, [System.StringComparison]::OrdinalIgnoreCase)
+    $kinds[[string]$group.ObjectGUID] = @{ direct = $true; primary = $primary }
     $found.Add($group)
 }
 if ($Recursive) {

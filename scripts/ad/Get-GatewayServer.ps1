@@ -10,7 +10,7 @@ $first = [string]@($discovered.HostName)[0]
 Set-GatewayStep -Label 'list domain controllers'
 foreach ($controller in @(Get-ADDomainController -Filter '*' -Server $first)) {
     $name = [string]@($controller.HostName)[0]
-    if ($name -ne $first) {
+    if (-not [string]::Equals($name, $first, [System.StringComparison]::OrdinalIgnoreCase)) {
         [ordered]@{ hostName = $name; site = [string]$controller.Site; writable = [bool](-not [bool]$controller.IsReadOnly) }
     }
 }

@@ -202,7 +202,7 @@ function Get-GatewayMembershipKind {
     $memberDn = [string]$Member.DistinguishedName
     $groupDn = [string]$Group.DistinguishedName
     $primaryDn = Get-GatewayPrimaryGroupDn -Member $Member -Server $Server
-    $primary = ($primaryDn -eq $groupDn)
+    $primary = [string]::Equals($primaryDn, $groupDn, [System.StringComparison]::OrdinalIgnoreCase)
     $direct = ($primary -or (Test-GatewayMemberOf -MemberDn $memberDn -GroupDn $groupDn -Server $Server))
     $nested = $false
     if ($Recursive -and -not $direct) {

@@ -90,8 +90,11 @@ function Assert-GatewayPrivilege {
     if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without regard to their class
     if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { $reason = 'it is a built-in account or group' }
     $account = [string]$Object.SamAccountName
-    if ($account -eq [Environment]::UserName -and (Get-GatewayDomain -Server $Server).netBios -eq [Environment]::UserDomainName) {
-        $reason = 'it is the account the gateway runs as'
+    if ([string]::Equals($account, [Environment]::UserName, [System.StringComparison]::OrdinalIgnoreCase)) {
+        $own = [string](Get-GatewayDomain -Server $Server).netBios
+        if ([string]::Equals($own, [Environment]::UserDomainName, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $reason = 'it is the account the gateway runs as'
+        }
     }
     if ($reason -ne '') {
         Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$([string]$Object.DistinguishedName)' needs the scope 'privileged': $reason."

@@ -26,7 +26,7 @@ if ($owner -eq '') {
 if ($owner -eq '@') {
     Stop-Gateway -Code 'unprocessable' -Arg 'Name' -Message 'A CNAME cannot stand at the root of a zone, beside its SOA and NS records.'
 }
-if (($owner + '.' + $zone) -eq $names.target) {
+if ([string]::Equals($owner + '.' + $zone, $names.target, [System.StringComparison]::OrdinalIgnoreCase)) {
     Stop-Gateway -Code 'unprocessable' -Arg 'Target' -Message "The CNAME '$owner' would point to itself."
 }
 Set-GatewayStep -Label 'check name' -Arg 'Name'

@@ -52,7 +52,7 @@ function Get-GatewayRelativeName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $ZoneName)
     $bare = $Name.TrimEnd([char]'.')
-    if ($Name -eq '@' -or $bare -eq $ZoneName) { return '@' }
+    if ($Name -eq '@' -or [string]::Equals($bare, $ZoneName, [System.StringComparison]::OrdinalIgnoreCase)) { return '@' }
     $suffix = '.' + $ZoneName
     if ($bare.EndsWith($suffix, [System.StringComparison]::OrdinalIgnoreCase)) {
         return $bare.Substring(0, $bare.Length - $suffix.Length)

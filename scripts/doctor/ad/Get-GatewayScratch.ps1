@@ -19,14 +19,14 @@ $mine = 0
 $foreign = New-Object -TypeName 'System.Collections.Generic.List[string]'
 foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $dn -SearchScope Subtree -ResultSetSize 1000 -Server $Server)) {
     $name = [string]$object.DistinguishedName
-    if ($name -eq $dn) { continue }
+    if ([string]::Equals($name, $dn, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
     if (([string]$object.Name).StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { $mine++ } else { $foreign.Add($name) }
 }
 [ordered]@{
     exists  = $true
     parent  = $true
     ou      = [bool]([string]$ou.ObjectClass -eq 'organizationalUnit')
-    made    = [bool]([string]@($ou.description)[0] -eq $Mark)
+    made    = [bool][string]::Equals([string]@($ou.description)[0], $Mark, [System.StringComparison]::Ordinal)
     mine    = [int]$mine
     foreign = [string[]]$foreign.ToArray()
 }

@@ -47,5 +47,6 @@ if ($Itself) {
 Set-GatewayStep -Label 'list what remains'
 foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Base -SearchScope Subtree -ResultSetSize 1000 -Server $Server)) {
     $dn = [string]$object.DistinguishedName
-    if ($dn -ne [string]$ou.DistinguishedName) { [ordered]@{ dn = [string]$dn; reason = [string]$reasons[$dn] } }
+    if ([string]::Equals($dn, [string]$ou.DistinguishedName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    [ordered]@{ dn = [string]$dn; reason = [string]$reasons[$dn] }
 }

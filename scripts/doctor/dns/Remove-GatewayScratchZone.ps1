@@ -18,7 +18,9 @@ foreach ($name in @($Zone)) {
         [ordered]@{ dn = [string]$name; reason = [string]$_.Exception.Message }
     }
 }
-if (@($Zone) -contains $ZoneName) { return }
+foreach ($name in @($Zone)) {
+    if ($ZoneName.Equals($name, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+}
 if ($null -eq (Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -Quiet)) { return }
 Set-GatewayStep -Label 'remove records'
 foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)) {

@@ -1,0 +1,92 @@
+package scripts
+
+import (
+	"slices"
+	"strings"
+
+	"adgateway/ps/syntax"
+)
+
+// textsExact: -eq, -contains and their kin compare texts as a language does, the
+// -c forms too: "ss" equals "ß", and a soft hyphen equals nothing at all. So they
+// have on one side at least
+//   - a literal, or an array of literals;
+//   - a truth or a number: a cast to one, a parameter of such a type, an operator
+//     that gives one;
+//   - a variable all of whose values are such;
+//   - a GUID, which a name says that ends so.
+//
+// Two texts of others are compared by [string]::Equals with a StringComparison.
+func textsExact(_ *library, t *text) []error {
+	var faults []error
+	for _, s := range scopes(t) {
+		k := &known{scope: s, asked: map[string]bool{}}
+		s.walk(func(n syntax.Node) {
+			b, ok := n.(*syntax.Binary)
+			if ok && slices.Contains(equalities, b.Op) && !k.value(b.Left) && !k.value(b.Right) {
+				faults = append(faults, placed(t, n, "two texts are compared as a language does: use [string]::Equals with a StringComparison"))
+			}
+		})
+	}
+	return faults
+}
+
+var equalities = []syntax.BinaryOp{syntax.Eq, syntax.Ne, syntax.Contains, syntax.NotContains, syntax.In, syntax.NotIn}
+
+// exactTypes are those whose values are no texts.
+var exactTypes = []string{"bool", "switch", "int", "long", "guid"}
+
+// known follows values through one scope.
+type known struct {
+	scope *scope
+	asked map[string]bool
+}
+
+func (k *known) value(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Pipeline:
+		if len(n.Elements) != 1 {
+			return false
+		}
+		e, ok := n.Elements[0].(*syntax.ExprElement)
+		return ok && k.value(e.Expr)
+	case *syntax.String, *syntax.Number:
+		return true
+	case *syntax.Cast:
+		return slices.Contains(exactTypes, bareType(n.Type.String())) || k.value(n.Operand)
+	case *syntax.Paren:
+		return k.value(n.Inner)
+	case *syntax.ArrayExpr:
+		return !slices.ContainsFunc(n.Body.Statements, func(s syntax.Statement) bool { return !k.value(s) })
+	case *syntax.ArrayLiteral:
+		return !slices.ContainsFunc(n.Items, func(e syntax.Expr) bool { return !k.value(e) })
+	case *syntax.Unary:
+		return true // a truth or a number
+	case *syntax.Binary:
+		return n.Op != syntax.Add && n.Op != syntax.Format && n.Op != syntax.Join && n.Op != syntax.Replace
+	case *syntax.Member:
+		name, _ := literal(n.Name)
+		return isGUID(name)
+	case *syntax.Variable:
+		return k.variable(n)
+	}
+	return false
+}
+
+func (k *known) variable(v *syntax.Variable) bool {
+	name := strings.ToLower(v.Name)
+	if isGUID(name) || slices.Contains([]string{"true", "false", "null"}, name) || k.asked[name] {
+		return true
+	}
+	if param, ok := k.scope.params[name]; ok {
+		return slices.Contains(exactTypes, bareType(typeOf(param)))
+	}
+	if k.scope.other[name] || len(k.scope.rounds[name]) > 0 {
+		return false
+	}
+	k.asked[name] = true
+	defer delete(k.asked, name)
+	return len(k.scope.values[name]) > 0 && !slices.ContainsFunc(k.scope.values[name], func(n syntax.Node) bool { return !k.value(n) })
+}
+
+func isGUID(name string) bool { return strings.HasSuffix(strings.ToLower(name), "guid") }
