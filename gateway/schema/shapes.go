@@ -47,8 +47,8 @@ var (
 		{Name: "passwordNeverExpired", Type: BoolField},
 		{Name: "passwordLastSet", Type: TimeField, Null: true},
 		{Name: "accountExpires", Type: TimeField, Null: true},
-		{Name: "created", Type: TimeField},
-		{Name: "modified", Type: TimeField},
+		{Name: "created", Type: TimeField, Null: true},
+		{Name: "modified", Type: TimeField, Null: true},
 	}}
 
 	Group = &Shape{Name: "Group", Fields: groupFields}
@@ -67,8 +67,8 @@ var (
 		{Name: "path", Doc: "distinguished name"},
 		{Name: "protected", Type: BoolField},
 		{Name: "description", Null: true},
-		{Name: "created", Type: TimeField},
-		{Name: "modified", Type: TimeField},
+		{Name: "created", Type: TimeField, Null: true},
+		{Name: "modified", Type: TimeField, Null: true},
 		{Name: "container", Type: BoolField, Doc: "a container, not an OU"},
 	}}
 
@@ -85,8 +85,8 @@ var (
 		{Name: "distinguishedName"},
 		{Name: "enabled", Type: BoolField},
 		{Name: "lastLogon", Type: TimeField, Null: true},
-		{Name: "created", Type: TimeField},
-		{Name: "modified", Type: TimeField},
+		{Name: "created", Type: TimeField, Null: true},
+		{Name: "modified", Type: TimeField, Null: true},
 	}}
 
 	CName = &Shape{Name: "CName", Fields: []Field{
@@ -131,6 +131,6 @@ var groupFields = []Field{
 	{Name: "email", Null: true},
 	{Name: "ouPath"},
 	{Name: "managedBy", Null: true},
-	{Name: "created", Type: TimeField},
-	{Name: "modified", Type: TimeField},
+	{Name: "created", Type: TimeField, Null: true},
+	{Name: "modified", Type: TimeField, Null: true},
 }

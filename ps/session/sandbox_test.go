@@ -37,6 +37,15 @@ Set-GatewayStep -Label 'create thing'
 Complete-GatewayStep -Label 'create thing' -Guid 'g-2' -Dn 'CN=y'
 Set-GatewayStep -Label 'name thing' -Arg 'Name'
 Stop-Gateway -Code 'conflict' -Arg 'Name' -Message 'taken'`},
+	{Name: "Get-TestUnread", Text: `[CmdletBinding()]
+param()
+$fields = @('guid', 'enabled', 'passwordLastSet', 'accountExpires', 'created', 'modified')
+$bare = @([pscustomobject]@{ ObjectGUID = 'g-1' })
+ConvertTo-GatewayUser -User $bare -Field $fields
+ConvertTo-GatewayGroup -Group $bare
+ConvertTo-GatewayComputer -Computer $bare
+ConvertTo-GatewayContainer -Container $bare
+ConvertTo-GatewayUser -User @([pscustomobject]@{ accountExpires = [long]9223372036854775806 }) -Field $fields`},
 	{Name: "Wait-TestForever", Text: `[CmdletBinding()]
 param()
 while ($true) { $x = 1 }`},
@@ -110,6 +119,24 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	}
 	_, err = s.Run(t.Context(), ps.Request{Script: "Get-TestMany", Args: ps.Args{"Count": ps.Text("many")}})
 	assert.Contains(t, ps.AsError(err).ID, "ParameterArgumentTransformationError")
+	require.NoError(t, s.Close(t.Context()))
+}
+
+// TestRecordsOfWhatMayNotBeRead: an account that may see an object need not be
+// allowed to read much of it, and what is stored need not make sense.
+func TestRecordsOfWhatMayNotBeRead(t *testing.T) {
+	defer goleak.VerifyNone(t, regexClock)
+	s := sandbox(t)
+	var got []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(records(t, s, ps.Request{Script: "Get-TestUnread"})), &got))
+	require.Len(t, got, 5)
+	for _, record := range got {
+		for _, field := range []string{"created", "modified", "accountExpires", "lastLogon", "description"} {
+			if value, there := record[field]; there {
+				assert.Empty(t, value, "%s of %v", field, record)
+			}
+		}
+	}
 	require.NoError(t, s.Close(t.Context()))
 }
 

@@ -11,6 +11,10 @@ function ConvertTo-GatewayComputer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Computer)
     foreach ($item in $Computer) {
+        $created = $item.whenCreated # absent where it may not be read
+        if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        $modified = $item.whenChanged
+        if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         [ordered]@{
             guid                   = [string]$item.ObjectGUID
             sid                    = [string]$item.SID
@@ -24,8 +28,8 @@ function ConvertTo-GatewayComputer {
             distinguishedName      = [string]$item.DistinguishedName
             enabled                = [bool]$item.Enabled
             lastLogon              = [string](Get-GatewayFileTime -Value $item.lastLogonTimestamp)
-            created                = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
-            modified               = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            created                = [string]$created
+            modified               = [string]$modified
         }
     }
 }

@@ -15,6 +15,10 @@ function ConvertTo-GatewayGroup {
     foreach ($item in $Group) {
         $scope = [string]$item.GroupScope
         if ($scope -eq 'DomainLocal') { $scope = 'Domain_Local' }
+        $created = $item.whenCreated # absent where it may not be read
+        if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        $modified = $item.whenChanged
+        if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         [ordered]@{
             guid              = [string]$item.ObjectGUID
             name              = [string]$item.Name
@@ -27,8 +31,8 @@ function ConvertTo-GatewayGroup {
             email             = [string]$item.mail
             ouPath            = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '')
             managedBy         = [string]$item.managedBy
-            created           = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
-            modified          = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            created           = [string]$created
+            modified          = [string]$modified
         }
     }
 }

@@ -292,14 +292,18 @@ function ConvertTo-GatewayContainer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Container)
     foreach ($item in $Container) {
+        $created = $item.whenCreated # absent where it may not be read
+        if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        $modified = $item.whenChanged
+        if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         [ordered]@{
             guid        = [string]$item.ObjectGUID
             name        = [string]$item.Name
             path        = [string]$item.DistinguishedName
             protected   = [bool]$item.ProtectedFromAccidentalDeletion
             description = [string]@($item.description)[0]
-            created     = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
-            modified    = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            created     = [string]$created
+            modified    = [string]$modified
             container   = [bool]([string]$item.ObjectClass -ne 'organizationalUnit')
         }
     }

@@ -109,8 +109,16 @@ function ConvertTo-GatewayUser {
         if ($want['passwordNeverExpired']) { $record['passwordNeverExpired'] = $neverExpires }
         if ($want['passwordLastSet']) { $record['passwordLastSet'] = [string](Get-GatewayFileTime -Value $item.pwdLastSet) }
         if ($want['accountExpires']) { $record['accountExpires'] = [string](Get-GatewayFileTime -Value $item.accountExpires) }
-        if ($want['created']) { $record['created'] = [string]([datetime]$item.whenCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
-        if ($want['modified']) { $record['modified'] = [string]([datetime]$item.whenChanged).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        if ($want['created']) {
+            $created = $item.whenCreated # absent where it may not be read
+            if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+            $record['created'] = [string]$created
+        }
+        if ($want['modified']) {
+            $modified = $item.whenChanged
+            if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+            $record['modified'] = [string]$modified
+        }
         if ($wantPacked) {
             $packed = [string]$item.userParameters
             if ($packed.Length -gt 0) {
