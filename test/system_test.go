@@ -239,6 +239,12 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
+func (b *lockedBuffer) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Reset()
+}
+
 // encoded puts the parameters where clients put them: the query of reads and
 // removals, a JSON body of the others. A raw body is left as it is.
 func (c call) encoded(t require.TestingT) (query string, body io.Reader, contentType string) {
