@@ -215,8 +215,9 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	for _, op := range s.Operations {
 		engine.Handle(op.Method, op.Path, s.serve(op))
 	}
-	engine.GET("/healthz", s.healthz)
-	engine.GET("/readyz", s.readyz)
+	probing := []string{http.MethodGet, http.MethodHead} // many load balancers and monitors ask with HEAD
+	engine.Match(probing, "/healthz", s.healthz)
+	engine.Match(probing, "/readyz", s.readyz)
 	engine.GET("/metrics", s.metrics())
 	engine.GET("/version", s.version)
 	s.addDocs(engine)

@@ -407,12 +407,14 @@ func TestWhereCredentialsMayStand(t *testing.T) {
 
 func TestOtherMethodsOfOperationalEndpoints(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
-	for _, path := range []string{"/healthz", "/readyz", "/version"} {
+	for path, allowed := range map[string]string{"/healthz": "GET, HEAD", "/readyz": "GET, HEAD", "/version": "GET"} {
 		w := call(s, "POST", path, "")
 		assert.Equal(t, 405, w.Code, path)
-		assert.Equal(t, "GET", w.Header().Get("Allow"), path)
+		assert.Equal(t, allowed, w.Header().Get("Allow"), path)
 		assert.Equal(t, schema.MethodNotAllowed, read(t, w).Error.Code, path)
 	}
+	assert.Equal(t, call(s, "GET", "/readyz", "").Code, call(s, "HEAD", "/readyz", "").Code)
+	assert.Equal(t, 200, call(s, "HEAD", "/healthz", "").Code)
 	assert.Equal(t, 404, call(s, "POST", "/nothing", "").Code)
 	assert.Equal(t, 404, call(s, "POST", "/", "").Code)
 }

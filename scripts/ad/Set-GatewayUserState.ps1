@@ -32,7 +32,12 @@ $before = @{ enabled = [bool]$user.Enabled; lockedOut = [bool]$user.LockedOut }
 $changed = $false
 if ($State -eq 'Enabled' -and -not [bool]$user.Enabled) {
     Set-GatewayStep -Label 'enable user' -Arg 'UserName'
-    Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    try {
+        Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    } catch {
+        if ((Get-GatewayErrorCode -Record $_) -ne '1325') { throw }
+        Stop-Gateway -Code 'policy' -Arg 'UserName' -Message "The user '$dn' has no password that the policy of the domain allows. Set one first."
+    }
     Complete-GatewayStep -Label 'enable user' -Guid $guid -Dn $dn
     $changed = $true
 }
