@@ -342,7 +342,7 @@ func (c *clock) add(d time.Duration) {
 
 // faulty is a file on a disk that fails when it is told to.
 type faulty struct {
-	*os.File
+	file
 	disk *disk
 }
 
@@ -361,29 +361,29 @@ func (d *disk) open(path string) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &faulty{f.(*os.File), d}, nil
+	return &faulty{f, d}, nil
 }
 
 func (f *faulty) Write(text []byte) (int, error) {
 	if f.disk.write != nil {
-		n, _ := f.File.Write(text[:min(len(text), f.disk.room)])
+		n, _ := f.file.Write(text[:min(len(text), f.disk.room)])
 		return n, f.disk.write
 	}
-	return f.File.Write(text)
+	return f.file.Write(text)
 }
 
 func (f *faulty) Sync() error {
 	if f.disk.unsynced {
 		return nil
 	}
-	return errors.Join(f.disk.sync, f.File.Sync())
+	return errors.Join(f.disk.sync, f.file.Sync())
 }
 
 func (f *faulty) Truncate(size int64) error {
 	if f.disk.truncate != nil {
 		return f.disk.truncate
 	}
-	return f.File.Truncate(size)
+	return f.file.Truncate(size)
 }
 
 func TestWhatCannotBeWritten(t *testing.T) {

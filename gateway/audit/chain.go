@@ -28,7 +28,32 @@ type file interface {
 type opener func(path string) (file, error)
 
 func openFile(path string) (file, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return appended{f}, nil
+}
+
+// appended is a file that was opened to be appended to.
+type appended struct{ *os.File }
+
+// Truncate opens the file once more: on Windows the right to append is not the
+// right to truncate.
+func (f appended) Truncate(size int64) error {
+	other, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	at, err := other.Stat()
+	ours, err2 := f.Stat()
+	if err = errors.Join(err, err2); err == nil && !os.SameFile(at, ours) {
+		err = errors.New("another file was put in the place of the open one")
+	}
+	if err == nil {
+		err = other.Truncate(size)
+	}
+	return errors.Join(err, other.Close())
 }
 
 // chain is the files of a log and where the chain ends. It rotates by itself:
@@ -137,8 +162,8 @@ func (c *chain) changed() string {
 	switch {
 	case !os.SameFile(at, ours):
 		return "another file was put in the place of the open one"
-	case at.Size() != c.size:
-		return fmt.Sprintf("the file has %d bytes, but %d were written", at.Size(), c.size)
+	case ours.Size() != c.size: // by the open file: Windows may have the name's size late
+		return fmt.Sprintf("the file has %d bytes, but %d were written", ours.Size(), c.size)
 	}
 	return ""
 }

@@ -1,0 +1,34 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// On Windows a file that is open for appending cannot be truncated by that, so
+// another way is taken, which must not cut another file.
+func TestTruncatingCutsTheOpenFileOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f, err := openFile(path)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.Write([]byte("whole\nhal"))
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(6))
+	_, err = f.Write([]byte("next\n"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "whole\nnext\n", string(text))
+
+	require.NoError(t, os.WriteFile(path+".other", []byte("another's"), 0o600))
+	require.NoError(t, os.Rename(path+".other", path))
+	require.Error(t, f.Truncate(0))
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "another's", string(text))
+}
