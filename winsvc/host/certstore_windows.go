@@ -87,6 +87,9 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 		var free bool
 		found = windows.CryptAcquireCertificatePrivateKey(kept,
 			windows.CRYPT_ACQUIRE_SILENT_FLAG|windows.CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG, nil, &key.handle, &spec, &free)
+		if found != nil { // asked for again and again until the key may be used
+			_ = windows.CertFreeCertificateContext(kept) // always succeeds
+		}
 		return false
 	})
 	if err = errors.Join(err, found); err != nil {
@@ -158,8 +161,8 @@ func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) 
 		// Of unsafe.SliceData nil stays nil, which asks for the size.
 		status, _, _ := signHash.Call(uintptr(k.handle), uintptr(padding), uintptr(unsafe.Pointer(unsafe.SliceData(digest))), uintptr(len(digest)),
 			uintptr(unsafe.Pointer(unsafe.SliceData(signature))), uintptr(len(signature)), uintptr(unsafe.Pointer(size)), flags|silent)
-		if status != 0 {
-			return fmt.Errorf("NCryptSignHash: %w", windows.Errno(status))
+		if code := uint32(status); code != 0 { // a SECURITY_STATUS has 32 bits
+			return fmt.Errorf("NCryptSignHash: %w", windows.Errno(code))
 		}
 		return nil
 	}
