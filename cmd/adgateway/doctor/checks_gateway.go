@@ -43,10 +43,10 @@ func gatewayChecks() []Check {
 			Name: "files", About: "the gateway's files can be written by it, and read by nobody else",
 			How: "looks at the access rights of settings, credentials, audit, keys and logs, and writes a file beside each that must be writable",
 			Faults: []Fault{
-				{"not-writable", Failure, "{path} ({use}) cannot be written: {error}", "Give the service's account the right to change it: 'icacls \"{folder}\" /grant \"DOMAIN\\name$:(OI)(CI)M\"'."},
+				{"not-writable", Failure, "{path} ({use}) cannot be written: {error}", "Give the service's account the right to change it. In PowerShell: icacls '{folder}' /grant 'DOMAIN\\name$:(OI)(CI)M'"},
 				{"not-there", Failure, "{path} ({use}) is not there.", "Put it there, or correct the setting {use}."},
-				{"others-write", Failure, "Others may change {path} ({use}): {error}", "Take the right from them: 'icacls \"{path}\" /inheritance:r /grant:r SYSTEM:F Administrators:F \"DOMAIN\\name$:M\"'; elsewhere 'chmod 600 {path}'."},
-				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and holds secrets.", "Take the right from them: 'icacls \"{path}\" /inheritance:r /grant:r SYSTEM:F Administrators:F \"DOMAIN\\name$:M\"'; elsewhere 'chmod 600 {path}'."},
+				{"others-write", Failure, "Others may change {path} ({use}): {error}", "Take the right from them: 'adgateway service install' does so for all in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
+				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and holds secrets.", "Take the right from them: 'adgateway service install' does so for all in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
 			},
 			probe: probeFiles,
 		},
