@@ -12,6 +12,8 @@ import (
 
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/winsvc"
+	"adgateway/winsvc/host"
 
 	"github.com/spf13/cobra"
 )
@@ -40,7 +42,7 @@ func configInitCommand() *cobra.Command {
 }
 
 func writeTemplate(file string, force bool) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+	if err := makeSettingsFolder(filepath.Dir(file)); err != nil {
 		return filefault.Explain("--config", err)
 	}
 	newline, mode := "\n", os.O_WRONLY|os.O_CREATE|os.O_EXCL
@@ -59,6 +61,15 @@ func writeTemplate(file string, force bool) error {
 	}
 	_, err = f.Write(config.Template(newline))
 	return errors.Join(err, f.Close())
+}
+
+// makeSettingsFolder makes a folder that is not there. The gateway's own is closed
+// to others at once: what is in ProgramData every user may read, and add to.
+func makeSettingsFolder(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && isDataDir(dir) {
+		return host.Files{Service: winsvc.Name}.RestrictFolder(dir)
+	}
+	return os.MkdirAll(dir, 0o750)
 }
 
 func configCheckCommand() *cobra.Command {

@@ -10,12 +10,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"unicode/utf8"
 
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 func serviceCommand() *cobra.Command {
@@ -105,7 +108,7 @@ func serviceInstallCommand() *cobra.Command {
 // stand as well, to the service's account and the administrators. A folder that
 // is not the gateway's own may hold other things: it is left as it is.
 func keepData(out io.Writer, dir string) error {
-	if dir != dataDir() {
+	if !isDataDir(dir) {
 		fmt.Fprintf(out, "the service's account must be able to write in %s, and nobody else to read there\n", dir)
 		return nil
 	}
@@ -121,9 +124,15 @@ func keepData(out io.Writer, dir string) error {
 func readPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
 	in := c.InOrStdin()
 	if fromStdin {
-		line, err := bufio.NewReader(in).ReadString('\n')
-		if line = strings.TrimRight(line, "\r\n"); line == "" {
+		marked := unicode.BOMOverride(transform.Nop) // Windows PowerShell begins what it pipes by a mark
+		line, err := bufio.NewReader(transform.NewReader(in, marked)).ReadString('\n')
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case line == "":
 			return "", errors.Join(errors.New("standard input holds no password"), ignoreEOF(err))
+		case !utf8.ValidString(line):
+			return "", errors.New("the password on standard input is not in UTF-8: in Windows PowerShell set " +
+				"'$OutputEncoding = [Text.Encoding]::UTF8' before, or leave --password-stdin out and type it")
 		}
 		return line, nil
 	}

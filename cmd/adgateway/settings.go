@@ -42,6 +42,11 @@ func dataDir() string {
 	return "/etc/adgateway"
 }
 
+// isDataDir tells whether an absolute path is that of dataDir.
+func isDataDir(dir string) bool {
+	return dir == dataDir() || runtime.GOOS == "windows" && strings.EqualFold(dir, dataDir())
+}
+
 func defaultSettingsFile() string { return filepath.Join(dataDir(), settingsName) }
 
 // spelling is a flag that is another way to write a setting.
@@ -104,7 +109,7 @@ func (f *settingFlags) source() func() (config.Sources, error) {
 	}
 	needed := f.file != ""
 	return func() (config.Sources, error) {
-		src := config.Sources{Name: f.path(), Environment: os.Environ(), Spelled: given, Flags: f.set, Amend: f.amend}
+		src := config.Sources{Name: f.path(), Environment: os.Environ(), Spelled: given, Flags: f.set, Amend: f.settle}
 		if src.Name == "" {
 			return src, nil
 		}
@@ -128,6 +133,29 @@ func (f *settingFlags) load() (*config.Live, error) {
 		return nil, fmt.Errorf("settings:\n%w", err)
 	}
 	return live, nil
+}
+
+// settle makes the files that the settings file names be seen from its folder: a
+// service runs in a folder of Windows, and the doctor wherever it is called.
+// What a flag or a variable names is seen from where the command runs.
+func (f *settingFlags) settle(s *config.Settings, from map[string]config.Origin) error {
+	dir, err := filepath.Abs(filepath.Dir(f.path()))
+	if err != nil {
+		return err
+	}
+	for key, setting := range map[string]*string{
+		"auth.store": &s.Auth.Store, "log.file": &s.Log.File, "audit.file": &s.Audit.File, "audit.keyFile": &s.Audit.KeyFile,
+		"tls.certificateFile": &s.TLS.CertificateFile, "tls.keyFile": &s.TLS.KeyFile, "tls.clientCAFile": &s.TLS.ClientCAFile,
+		"tls.pfxFile": &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
+	} {
+		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff && !filepath.IsAbs(*setting) {
+			*setting = filepath.Join(dir, *setting)
+		}
+	}
+	if f.amend == nil {
+		return nil
+	}
+	return f.amend(s)
 }
 
 // places puts what a gateway keeps beside its settings file, where the settings
@@ -175,7 +203,27 @@ func openLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	}
 	fmt.Fprintf(w, "logging to %s\n", c.File)
 	rotating := &lumberjack.Logger{Filename: c.File, MaxSize: c.MaxSize, MaxBackups: c.MaxFiles}
-	return newLog(c, rotating), rotating, nil
+	return newLog(c, growing{rotating, c.File}), rotating, nil
+}
+
+// growing is a log file that grows on while it cannot be put aside: on Windows
+// it cannot be renamed as long as somebody looks at it by 'Get-Content -Wait'.
+type growing struct {
+	rotating io.Writer
+	file     string
+}
+
+func (g growing) Write(entry []byte) (int, error) {
+	n, err := g.rotating.Write(entry)
+	if err == nil || n > 0 {
+		return n, err
+	}
+	file, failed := os.OpenFile(g.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if failed != nil {
+		return 0, errors.Join(err, failed)
+	}
+	n, err = file.Write(entry)
+	return n, errors.Join(err, file.Close())
 }
 
 // tuneLog sets what may change while the gateway runs.

@@ -234,6 +234,7 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 	for line, says := range map[string]string{"short": "at least 12 characters", "Corr3ct\x00Horse-1": "without control characters", strings.Repeat("x", 2000): "at most 1024", "": "holds no password"} {
 		assert.ErrorContains(t, typed(t, line, "add", "anna", store, "--scope", "*"), says)
 	}
+	assert.ErrorContains(t, typed(t, "Grüße-aus-K\xf6ln", "add", "anna", store, "--scope", "*"), "not in UTF-8")
 	assert.ErrorContains(t, typed(t, "Corr3ct:Horse", "passwd", "anna", store), "there is no user 'anna'")
 	assert.Contains(t, command(t, "token", "list", store), "portal")
 }

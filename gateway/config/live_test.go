@@ -74,7 +74,10 @@ func TestRanksAndOriginsOfSources(t *testing.T) {
 		Environment: []string{"PATH=/bin", "ADGATEWAY_HTTP_LISTEN=127.0.0.1:2", "adgateway_log_level=error", "ADGATEWAY_SANDBOX_LDIF=[a, b]",
 			"ADGATEWAY_ENGINE_KEY=internal"},
 		Flags: []string{"http.listen=127.0.0.1:3"},
-		Amend: func(s *config.Settings) error { s.Sandbox.Zones = append(s.Sandbox.Zones, "z"); return nil },
+		Amend: func(s *config.Settings, _ map[string]config.Origin) error {
+			s.Sandbox.Zones = append(s.Sandbox.Zones, "z")
+			return nil
+		},
 	}
 	s, from, err := src.Load()
 	require.NoError(t, err)
@@ -88,7 +91,7 @@ func TestRanksAndOriginsOfSources(t *testing.T) {
 	assert.Equal(t, config.FromFile, from["limits.bulkDelete"])
 	assert.Equal(t, config.FromDefault, from["http.dialect"])
 
-	src = config.Sources{Environment: []string{"ADGATEWAY_HTTP_LISTN=x", "ADGATEWAY_LIMITS_BULK_DELETE=none"}, Amend: func(*config.Settings) error { return errors.New("amended") }}
+	src = config.Sources{Environment: []string{"ADGATEWAY_HTTP_LISTN=x", "ADGATEWAY_LIMITS_BULK_DELETE=none"}, Amend: func(*config.Settings, map[string]config.Origin) error { return errors.New("amended") }}
 	_, _, err = src.Load()
 	assert.EqualError(t, err, "environment: ADGATEWAY_HTTP_LISTN is the variable of no setting; did you mean ADGATEWAY_HTTP_LISTEN?\n"+
 		"environment: ADGATEWAY_LIMITS_BULK_DELETE: \"none\" is not allowed here: it takes a whole number from 1 to 100000\namended")

@@ -22,8 +22,9 @@ type Sources struct {
 	Environment []string   // NAME=VALUE; names without the prefix ADGATEWAY_ are skipped
 	Spelled     []Spelling // flags of their own
 	Flags       []string   // key=value
-	// Amend adds what flags say that key=value cannot; nil: nothing.
-	Amend func(*Settings) error
+	// Amend adds what flags say that key=value cannot; nil: nothing. It is told by
+	// key where each setting is from.
+	Amend func(*Settings, map[string]Origin) error
 }
 
 // Spelling is a setting that has a flag of its own.
@@ -65,7 +66,7 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 		r.flag(flag)
 	}
 	if src.Amend != nil {
-		r.faults = append(r.faults, split(src.Amend(r.settings))...)
+		r.faults = append(r.faults, split(src.Amend(r.settings, r.from))...)
 	}
 	if len(r.faults) > 0 {
 		return nil, nil, errors.Join(r.faults...)
