@@ -255,6 +255,9 @@ function Start-GatewaySession {
     try {
         Import-Module -Name $Module
         $loaded = @(Get-Module -Name $Module)[0]
+        # PowerShell 7 runs a module that is not made for it in a Windows PowerShell behind it: then its
+        # commands are proxies that give copies, without types and error numbers.
+        $private = $loaded.PrivateData
         $script:GatewayStep = 'ready'
         $ready = [ordered]@{
             powershell    = [string]$PSVersionTable.PSVersion
@@ -262,6 +265,7 @@ function Start-GatewaySession {
             module        = [string]$loaded.Name
             moduleVersion = [string]$loaded.Version
             languageMode  = [string]$ExecutionContext.SessionState.LanguageMode
+            proxied       = [bool]($private -is [hashtable] -and $private.ContainsKey('ImplicitRemoting'))
             pid           = [int]$PID
             culture       = [string][System.Globalization.CultureInfo]::CurrentUICulture.Name
         }

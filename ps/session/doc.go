@@ -74,6 +74,7 @@ type Ready struct {
 	Module        string `json:"module"`
 	ModuleVersion string `json:"moduleVersion"`
 	LanguageMode  string `json:"languageMode"` // always "FullLanguage"
+	Proxied       bool   `json:"proxied"`      // always false: the module runs in this process
 	PID           int    `json:"pid"`
 	Culture       string `json:"culture"`
 }

@@ -199,6 +199,8 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 		return s.startError("ready")
 	case a.ready.LanguageMode != "FullLanguage":
 		return &ps.Error{Kind: ps.KindUnavailable, Step: "language mode", Message: fmt.Sprintf(wrongMode, a.ready.LanguageMode)}
+	case a.ready.Proxied:
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "import module", Message: fmt.Sprintf(onlyCopies, a.ready.PowerShell, a.ready.Module)}
 	}
 	s.mu.Lock()
 	s.ready = *a.ready
@@ -283,5 +285,8 @@ const (
 	changedLine = "PowerShell answered the first request with other text than was sent: the data line does not arrive whole. Use PowerShell 7 (powershell.path)"
 	wrongMode   = "PowerShell runs in language mode %s, not FullLanguage: an AppLocker or App Control policy constrains it. " +
 		"Allow the gateway's PowerShell in that policy"
+	onlyCopies = "PowerShell %s runs the module %s in a Windows PowerShell behind it, because this Windows has none that is made for PowerShell 7 " +
+		"(Windows Server 2019 and Windows 10 1809 are the first): objects and errors come without their types and numbers. " +
+		"Set powershell.path to powershell.exe"
 	notReady = "PowerShell did not get ready"
 )

@@ -122,6 +122,24 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
+// TestAModuleThatIsOnlyAProxyIsToldApart: what PowerShell 7 loads for a module
+// of Windows PowerShell has the mark of implicit remoting.
+func TestAModuleThatIsOnlyAProxyIsToldApart(t *testing.T) {
+	defer goleak.VerifyNone(t, regexClock)
+	engine := interp.NewEngine(interp.Options{Aliases: sim.Aliases, Modules: []*interp.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
+	prelude := scripts.Prelude(ps.Directory)
+	prelude.Text += `
+function Get-Module {
+    [pscustomobject]@{ Name = 'ActiveDirectory'; Version = '1.0'; PrivateData = @{ ImplicitRemoting = $true } }
+}`
+	_, err := session.Start(t.Context(), session.Config{
+		Starter: sim.NewStarter(engine, nil), StartTimeout: patience,
+		Boot: session.Boot{Prelude: prelude, Module: "ActiveDirectory", Scripts: sandboxScripts},
+	})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "in a Windows PowerShell behind it")
+}
+
 // TestRecordsOfWhatMayNotBeRead: an account that may see an object need not be
 // allowed to read much of it, and what is stored need not make sense.
 func TestRecordsOfWhatMayNotBeRead(t *testing.T) {

@@ -49,6 +49,7 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 			return false
 		}}, kind: ps.KindUnavailable, message: "Modules_ModuleNotFound"},
 		{name: "constrained language", process: &sessiontest.Process{Boot: ready(strings.Replace(sessiontest.ReadyPayload, "FullLanguage", "ConstrainedLanguage", 1))}, kind: ps.KindUnavailable, message: "language mode ConstrainedLanguage"},
+		{name: "module of another process", process: &sessiontest.Process{Boot: ready(strings.Replace(sessiontest.ReadyPayload, "{", `{"proxied":true,`, 1))}, kind: ps.KindUnavailable, message: "PowerShell 7.6.5 runs the module ActiveDirectory in a Windows PowerShell behind it"},
 		{name: "ready without language mode", process: &sessiontest.Process{Boot: ready(`{}`)}, kind: ps.KindUnavailable, message: "language mode"},
 		{name: "ready is no object", process: &sessiontest.Process{Boot: ready(`[]`)}, kind: ps.KindUnavailable, message: "JSON object"},
 		{name: "end instead of ready", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool { c.End(); return true }}, kind: ps.KindUnavailable, message: "out of place"},
