@@ -41,6 +41,8 @@ func ParseAccount(text string) (account string, kind AccountKind, err error) {
 	domain, name, qualified := strings.Cut(text, `\`)
 	user, realm, isUPN := strings.Cut(text, "@")
 	switch {
+	case strings.HasPrefix(text, "'"):
+		err = fmt.Errorf("%s begins with a quotation mark: leave it out, or take double ones; only PowerShell knows single ones", text)
 	case strings.ContainsAny(text, "/\"[]:;|=,+*?<>") || strings.Count(text, `\`) > 1:
 		err = fmt.Errorf("%q is not an account: %s", text, forms)
 	case qualified && strings.EqualFold(domain, "NT SERVICE"):

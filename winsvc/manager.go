@@ -50,8 +50,9 @@ type Manager struct {
 type native interface {
 	Elevated() bool
 	Find() (registered, error)
-	// Change sets the account with its password and the command line; what else
-	// a service of ours has (description, delayed automatic start) is set, too.
+	// Change sets the account with its password (empty: they stay) and the command
+	// line; what else a service of ours has (description, delayed automatic start,
+	// time to stop before a shutdown) is set, too.
 	Change(commandLine, account, password string) error
 	// Recover has Windows start the service again after failures, also after one
 	// that it reported itself.
@@ -147,6 +148,9 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 		return nil, err
 	}
 	if err := s.Install(); err != nil {
+		return nil, err
+	}
+	if err := m.native.Change(commandLine(r), "", ""); err != nil { // what kardianos/service does not set
 		return nil, err
 	}
 	return []string{fmt.Sprintf("service %s is installed; it runs as %s (%s) and starts with Windows, after other services", Name, r.Account, kind)}, nil

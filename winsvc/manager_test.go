@@ -316,6 +316,8 @@ func TestAccounts(t *testing.T) {
 		{`CORP\`, "", "", "whose account"},
 		{`web@`, "", "", "whose account"},
 		{`CORP/web`, "", "", "not an account"},
+		{`'CORP\gw$'`, "", "", "only PowerShell knows"},
+		{`CORP\o'neill`, `CORP\o'neill`, UserAccount, ""},
 		{`A\B\C`, "", "", "not an account"},
 		{`LocalSystem`, "LocalSystem", BuiltInAccount, ""},
 		{`NT AUTHORITY\Network Service`, `NT AUTHORITY\NetworkService`, BuiltInAccount, ""},

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/kardianos/service"
 	"golang.org/x/sys/windows"
@@ -85,7 +86,12 @@ func (serviceManager) Change(commandLine, account, password string) error {
 		config.Description = description
 		config.StartType = mgr.StartAutomatic
 		config.DelayedAutoStart = true
-		return s.UpdateConfig(config)
+		config.ErrorControl = mgr.ErrorNormal // so that a start that fails stands in the system's event log
+		if err := s.UpdateConfig(config); err != nil {
+			return err
+		}
+		wait := uint32((StopWait + 5*time.Second).Milliseconds()) // SERVICE_PRESHUTDOWN_INFO; 10 seconds without it
+		return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_PRESHUTDOWN_INFO, (*byte)(unsafe.Pointer(&wait)))
 	})
 }
 
@@ -133,4 +139,50 @@ func endedByManager(ctx context.Context) context.Context {
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	return context.WithoutCancel(ctx)
+}
+
+// run serves under the service manager, or in the foreground of a console.
+func run(h *handler, s service.Service) error {
+	if service.Interactive() {
+		return s.Run()
+	}
+	p := &program{handler: h}
+	return errors.Join(svc.Run(Name, p), p.failed)
+}
+
+// program is the service as its manager sees it. It does what kardianos/service
+// does, and more: it says how long starting and stopping may take, and is told
+// of a shutdown before others, when there is time to finish what runs. Of a
+// shutdown itself Windows gives 5 seconds.
+type program struct {
+	*handler
+	failed error // to start; read after svc.Run
+}
+
+func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states chan<- svc.Status) (specific bool, code uint32) {
+	const accepted = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown
+	states <- svc.Status{State: svc.StartPending, WaitHint: uint32(startWait.Milliseconds())}
+	if p.failed = p.Start(nil); p.failed != nil {
+		return true, 1
+	}
+	states <- svc.Status{State: svc.Running, Accepts: accepted}
+	for request := range requests {
+		switch request.Cmd {
+		case svc.Interrogate:
+			states <- request.CurrentStatus
+		case svc.Stop, svc.Shutdown, svc.PreShutdown:
+			pending := svc.Status{State: svc.StopPending, WaitHint: uint32(stopHint.Milliseconds())}
+			states <- pending
+			go func() { // one that nobody takes would block the manager's thread
+				for range requests {
+				}
+			}()
+			p.stop(time.Second, func(checkpoint uint32) {
+				pending.CheckPoint = checkpoint
+				states <- pending
+			})
+			return false, 0
+		}
+	}
+	return false, 0
 }

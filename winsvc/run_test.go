@@ -55,6 +55,19 @@ func TestStartReturnsAndStopWaits(t *testing.T) {
 	assert.Empty(t, exits)
 }
 
+func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
+	release := make(chan struct{})
+	h, _, _ := started(t, func(ctx context.Context) error { <-ctx.Done(); <-release; return nil })
+	var heard []uint32
+	h.stop(time.Millisecond, func(checkpoint uint32) {
+		if heard = append(heard, checkpoint); checkpoint == 3 {
+			close(release)
+		}
+	})
+	require.GreaterOrEqual(t, len(heard), 3)
+	assert.Equal(t, []uint32{1, 2, 3}, heard[:3])
+}
+
 // A stop that was asked for is no failure, or Windows would start the service again.
 func TestAnUncleanStopIsToldAndIsNoFailure(t *testing.T) {
 	cut := errors.New("2 requests were cut off")

@@ -24,10 +24,12 @@ const (
 	description = "Manages Active Directory, Windows DNS and computers over HTTP."
 )
 
-// StopWait is how long the service may take to stop. When Windows shuts down it
-// waits less, 5 seconds unless WaitToKillServiceTimeout in the registry says
-// otherwise; what runs longer is cut off then.
+// StopWait is how long the service may take to stop. Windows waits as long when
+// it shuts down, because the service asks to be told of that beforehand.
 const StopWait = 20 * time.Second
+
+// stopHint is how soon the service manager hears again from a service that stops.
+const stopHint = 5 * time.Second
 
 // State is what the service manager says of the service.
 type State string
@@ -62,7 +64,7 @@ func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	if h.events, err = s.Logger(nil); err != nil {
 		h.events = service.ConsoleLogger
 	}
-	return s.Run()
+	return run(h, s)
 }
 
 // handler is what kardianos/service calls.
@@ -119,6 +121,25 @@ func (h *handler) Stop(service.Service) error {
 	}
 	_ = h.events.Info("The service has stopped.")
 	return nil
+}
+
+// stop stops, and calls tell with a growing number in between.
+func (h *handler) stop(every time.Duration, tell func(checkpoint uint32)) {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_ = h.Stop(nil) // never fails
+	}()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for checkpoint := uint32(1); ; checkpoint++ {
+		select {
+		case <-stopped:
+			return
+		case <-ticker.C:
+			tell(checkpoint)
+		}
+	}
 }
 
 func noManager(err error) error {

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -113,7 +114,8 @@ func contents(ctx context.Context, t target, version string, stamp time.Time) (m
 		if err != nil {
 			return nil, fmt.Errorf("%w (run in the module's root)", err)
 		}
-		all[to] = file{text, 0o644}
+		// The Notepad of Windows Server 2016 knows no other line ends.
+		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
 	}
 	licences, err := licencesOf(ctx, t)
 	if err != nil {
