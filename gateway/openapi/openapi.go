@@ -228,6 +228,13 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		}
 		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
 	}
+	// Generated clients know then how to read what the row does not foresee, such as
+	// a refusal of the directory that another version of Windows brings.
+	const other = "other"
+	if b.answers[other] == nil {
+		b.answers[other] = answer("Any other failure: `code` tells which.", ref("Error"))
+	}
+	all.Set("default", &openapi3.ResponseRef{Ref: "#/components/responses/" + other})
 	return all
 }
 
