@@ -290,8 +290,8 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 		var found meaning
 		found, f.directoryCode = meaningOf(e)
 		// What a number calls missing is the object asked for only when the failed
-		// step was about the parameter that names it (facts D9).
-		if p := op.Param(field); found == badReference && p != nil && p.Path != "" {
+		// step was about it, and not about what a parameter refers to (facts D9).
+		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
 			found = missing
 		}
 		f.code, f.message = found.code, found.sentence

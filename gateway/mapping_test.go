@@ -118,6 +118,11 @@ func TestEveryNumberHasAStatusAndASentence(t *testing.T) {
 	}
 }
 
+// gone is the error of a step that an object was missing in.
+func gone(arg string) error {
+	return &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: arg}
+}
+
 func TestFailuresOfRuns(t *testing.T) {
 	done, partial := ps.OutcomeDone, ps.OutcomePartial
 	for name, c := range map[string]struct {
@@ -135,6 +140,11 @@ func TestFailuresOfRuns(t *testing.T) {
 		"said with an odd code":      {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "teapot", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"said with a code of ours":   {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "unauthenticated", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"missing object asked for":   {"user.get", &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: "UserName"}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
+		"OU gone meanwhile":          {"ou.delete", gone("OUPath"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{"OUPath", "The OU 'OU=a,DC=b' was not found."}}, 0},
+		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{"Force", "The OU 'OU=a,DC=b' was not found."}}, 0},
+		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []detail{{"OUDestinationPath", badReference.sentence}}, 0},
+		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []detail{{"OUName", badReference.sentence}}, 0},
+		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []detail{{"OUPath", "The object was not found."}}, 0},
 		"missing reference":          {"user.create", &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: "Manager"}, schema.Unprocessable, badReference.sentence, "none", []detail{{"Manager", badReference.sentence}}, 0},
 		"timeout of a read":          {"user.get", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "", nil, 0},
 		"timeout of a write":         {"user.create", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time. Whether it was done could not be found out.", "unknown", nil, 0},
@@ -154,7 +164,8 @@ func TestFailuresOfRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := ops.Find(ops.Table(), c.op)
-			bound, problems := op.Bind(ops.Given{"Username": "jdoe"})
+			given := ops.Given{"Username": "jdoe", "OUPath": "OU=a,DC=b", "OUDestinationPath": "OU=c,DC=b", "OUName": "a", "City": "a"}
+			bound, problems := op.Bind(given)
 			require.Empty(t, problems)
 			f := failureOf(op, bound, c.err)
 			assert.Equal(t, c.code, f.code)

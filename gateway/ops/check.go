@@ -250,6 +250,20 @@ func (op *Operation) FieldOf(arg string) string {
 	return ""
 }
 
+// IsAbout tells whether a parameter names the object that the operation is
+// about, or says what is to become of it, and refers to no other.
+func (op *Operation) IsAbout(p *Param) bool {
+	switch {
+	case p.Path != "":
+		return true
+	case op.Effect.Creates():
+		return false
+	default:
+		refers := p.Kind == schema.DN || p.Kind == schema.Identity || p.Kind == schema.Reference
+		return !refers || strings.Contains(op.Subject, "{"+p.Name+"}")
+	}
+}
+
 // Codes lists the codes a row can fail with besides the common ones, in order
 // of status, without repetition.
 func (op *Operation) Codes() []schema.Code {
