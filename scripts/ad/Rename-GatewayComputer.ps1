@@ -26,24 +26,28 @@ Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Serve
 Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewName'
 
 # A service principal name belongs to the machine when its host part is the old name, short or full.
+# Names are keys in capitals: the keys of a hashtable compare as the language of this machine does, and
+# in Turkish FILE1 is not file1.
 $suffix = [string](Get-GatewayDomain -Server $Server).dns
 if ($oldDns.Contains('.')) { $suffix = $oldDns.Substring($oldDns.IndexOf('.') + 1) }
 $newDns = ''
 if ($oldDns -ne '') { $newDns = $NewName.ToLowerInvariant() + '.' + $suffix }
-$newNames = @{ $oldName = $NewName }
-$newNames[$oldSam.TrimEnd([char]'$')] = $NewName
-if ($oldDns -ne '') { $newNames[$oldDns] = $newDns }
+$newNames = @{}
+$newNames[$oldName.ToUpperInvariant()] = $NewName
+$newNames[$oldSam.TrimEnd([char]'$').ToUpperInvariant()] = $NewName
+if ($oldDns -ne '') { $newNames[$oldDns.ToUpperInvariant()] = $newDns }
 $seen = @{}
 $newSpns = [string[]]@(foreach ($spn in $oldSpns) {
     $parts = $spn.Split([char[]]'/')
     if ($parts.Length -gt 1) {
         $hostAndPort = $parts[1].Split([char[]]':')
-        if ($newNames.ContainsKey($hostAndPort[0])) { $hostAndPort[0] = $newNames[$hostAndPort[0]] }
+        $new = $newNames[$hostAndPort[0].ToUpperInvariant()]
+        if ($null -ne $new) { $hostAndPort[0] = $new }
         $parts[1] = $hostAndPort -join ':'
     }
     $name = $parts -join '/'
-    if (-not $seen.ContainsKey($name)) {
-        $seen[$name] = $true
+    if (-not $seen.ContainsKey($name.ToUpperInvariant())) {
+        $seen[$name.ToUpperInvariant()] = $true
         $name
     }
 })
