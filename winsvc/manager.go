@@ -210,12 +210,19 @@ func (m *Manager) Start(ctx context.Context) error {
 	if err != nil || state == Running {
 		return err
 	}
-	s, err := m.service(Registration{})
-	if err != nil {
-		return err
+	if state == Stopping { // it cannot be started before it has stopped
+		if err := m.await(ctx, StopWait+5*time.Second, Stopped, Stopping); err != nil {
+			return err
+		}
 	}
-	if err := s.Start(); err != nil {
-		return explain(err)
+	if state != Starting {
+		s, err := m.service(Registration{})
+		if err != nil {
+			return err
+		}
+		if err := s.Start(); err != nil {
+			return explain(err)
+		}
 	}
 	return m.await(ctx, startWait, Running, Starting)
 }

@@ -234,6 +234,8 @@ func TestControl(t *testing.T) {
 	}{
 		"start":                  {in(Stopped), start, []string{"Start"}, ""},
 		"start, running":         {in(Running), start, nil, ""},
+		"start while it starts":  {in(Starting, func(f *fakeWindows) { f.states = []State{Starting, Starting, Running} }), start, nil, ""},
+		"start while it stops":   {in(Stopping, func(f *fakeWindows) { f.states = []State{Stopping, Stopping, Stopped, Starting, Running} }), start, []string{"Start"}, ""},
 		"start, not installed":   {func(*fakeWindows) {}, start, nil, "run 'adgateway service install'"},
 		"start without right":    {in(Stopped, failing("Start", errnoLogonFailed)), start, []string{"Start"}, "Log on as a service"},
 		"start, executable gone": {in(Stopped, failing("Start", errnoFileNotFound)), start, []string{"Start"}, "from where it is now"},
