@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
@@ -211,6 +212,20 @@ func serviceStatusCommand() *cobra.Command {
 	}
 }
 
+// keepCrashes has what Go writes when it dies, of a panic for example, in a file
+// beside the log: the standard error of a service goes nowhere.
+func keepCrashes(logFile string) error {
+	if logFile == "" {
+		return nil
+	}
+	extension := filepath.Ext(logFile)
+	file, err := os.OpenFile(strings.TrimSuffix(logFile, extension)+"-crash"+extension, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(debug.SetCrashOutput(file, debug.CrashOptions{}), file.Close())
+}
+
 func serviceRunCommand() *cobra.Command {
 	f := settingFlags{fallback: defaultSettingsFile(), logs: runtime.GOOS == "windows"} // a service has no console
 	f.amend = f.places
@@ -223,6 +238,9 @@ func serviceRunCommand() *cobra.Command {
 				s, err := prepareServe(ctx, &f, c.ErrOrStderr(), nil)
 				if err != nil {
 					return nil, "", err
+				}
+				if err := keepCrashes(s.live.Now().Log.File); err != nil {
+					s.log.WithError(err).Warn("if the gateway crashes, nothing will say why")
 				}
 				return s.serve, fmt.Sprintf("adgateway %s listens on %s.", buildVersion(), s.listener.Addr()), nil
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -33,4 +34,22 @@ func TestInstallingKeepsTheDataFromOthers(t *testing.T) {
 	after, err := os.Stat(file)
 	require.NoError(t, err)
 	assert.Equal(t, before.Mode(), after.Mode(), "what is not the gateway's own is left alone")
+}
+
+func TestACrashIsWrittenDown(t *testing.T) {
+	const logVariable = "ADGATEWAY_TEST_CRASH"
+	if log := os.Getenv(logVariable); log != "" { // this is the process that crashes
+		require.NoError(t, keepCrashes(log))
+		done := make(chan struct{})
+		go func() { defer close(done); panic("out of order") }()
+		<-done
+	}
+	log := filepath.Join(t.TempDir(), "adgateway.log")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestACrashIsWrittenDown$")
+	child.Env = append(os.Environ(), logVariable+"="+log)
+	require.Error(t, child.Run())
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(log), "adgateway-crash.log"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "panic: out of order")
+	require.NoError(t, keepCrashes(""))
 }
