@@ -62,22 +62,23 @@ func TestCNAMEsOverAllZones(t *testing.T) {
 				"www | corp.example -> web1.corp.example",
 				"www | shop.example -> shop.example", "www | supplier.example -> ns1.supplier.example",
 			},
-			"HostName/WWW.shop.Example":           {"www | shop.example -> shop.example"},
-			"HostName/www.shop.example.":          {"www | shop.example -> shop.example"},
-			"HostName/www.dev":                    {"www.dev | corp.example -> web3.corp.example"},
-			"HostName/www.dev.corp.example":       {"www.dev | corp.example -> web3.corp.example"},
-			"HostName/www.":                       {},
-			"HostName/ww":                         {},
-			"HostName/@":                          {},
-			"HostName/*":                          {"* | shop.example -> www.shop.example"},
-			"HostName/*.apps.corp.example":        {"*.apps | corp.example -> app1.corp.example"},
-			"HostName/web1":                       {}, // an address record
-			"HostNameAlias/www":                   {"* | shop.example -> www.shop.example", "cart | shop.example -> www.shop.example", "orders | supplier.example -> www.supplier.example"},
-			"HostNameAlias/portal":                {"old-portal | corp.example -> portal.corp.example"},
-			"HostNameAlias/corp.cdn.example.net":  {"cdn | corp.example -> corp.cdn.example.net", "img | shop.example -> corp.cdn.example.net"},
-			"HostNameAlias/CORP.cdn.example.net.": {"cdn | corp.example -> corp.cdn.example.net", "img | shop.example -> corp.cdn.example.net"},
-			"HostNameAlias/cdn.example.net":       {},
-			"HostNameAlias/nowhere":               {},
+			"HostName/WWW.shop.Example":                    {"www | shop.example -> shop.example"},
+			"HostName/www.shop.example.":                   {"www | shop.example -> shop.example"},
+			"HostName/www.dev":                             {"www.dev | corp.example -> web3.corp.example"},
+			"HostName/www.dev.corp.example":                {"www.dev | corp.example -> web3.corp.example"},
+			"HostName/www.":                                {},
+			"HostName/ww":                                  {},
+			"HostName/@":                                   {},
+			"HostName/*":                                   {"* | shop.example -> www.shop.example"},
+			"HostName/*.apps.corp.example":                 {"*.apps | corp.example -> app1.corp.example"},
+			"HostName/web1":                                {}, // an address record
+			"HostNameAlias/www":                            {"* | shop.example -> www.shop.example", "cart | shop.example -> www.shop.example", "orders | supplier.example -> www.supplier.example"},
+			"HostNameAlias/portal":                         {"old-portal | corp.example -> portal.corp.example"},
+			"HostNameAlias/corp.cdn.example.net":           {"cdn | corp.example -> corp.cdn.example.net", "img | shop.example -> corp.cdn.example.net"},
+			"HostNameAlias/CORP.cdn.example.net.":          {"cdn | corp.example -> corp.cdn.example.net", "img | shop.example -> corp.cdn.example.net"},
+			"HostNameAlias/cdn.example.net":                {},
+			"HostNameAlias/nowhere":                        {},
+			"HostNameAlias/65.64%2F26.3.0.10.in-addr.arpa": {"65.3.0 | 10.in-addr.arpa -> 65.64/26.3.0.10.in-addr.arpa"},
 		} {
 			t.Run(culture+"/"+path, func(t *testing.T) {
 				a := s.in(t).get("/api/DnsCNameRecord/" + strings.ReplaceAll(path, "*", "%2A"))
@@ -93,8 +94,20 @@ func TestCNAMEsOverAllZones(t *testing.T) {
 	}
 }
 
-// TestTheLifeOfAReverseZone goes through every endpoint of reverse zones, for
-// both families.
+// Parts of a network smaller than /24 are delegated by aliases with a slash in
+// their targets (RFC 2317), to zones with one in their names.
+func TestClasslessDelegations(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	record := map[string]any{"ZoneName": "10.in-addr.arpa", "DNS_HostName": "65.3.0", "DNS_HostName_Alias": "65.64/26.3.0.10.in-addr.arpa"}
+	read := s.ok(call{method: http.MethodGet, path: "/api/DnsCNameRecord", params: record}, http.StatusOK)
+	assert.Equal(t, record["DNS_HostName_Alias"], read["data"])
+	s.ok(call{method: http.MethodDelete, path: "/api/DnsCNameRecord", params: record}, http.StatusOK)
+	assert.Equal(t, read, s.ok(call{method: http.MethodPost, path: "/api/DnsCNameRecord", params: record}, http.StatusCreated))
+	for _, zone := range []string{"64/26.3.0.10.in-addr.arpa", "64%2F26.3.0.10.in-addr.arpa."} {
+		s.refused(call{method: http.MethodGet, path: "/api/DnsReverseLookupZone/" + zone}, http.StatusNotFound, "not_found")
+	}
+}
+
 // What a refusal advises must help: the other answer is no refusal with another advice.
 func TestSystemZonesAreShownWhenAsked(t *testing.T) {
 	s := newSystem(t, sim.Options{Seed: 1})
@@ -108,6 +121,8 @@ func TestSystemZonesAreShownWhenAsked(t *testing.T) {
 	}
 }
 
+// TestTheLifeOfAReverseZone goes through every endpoint of reverse zones, for
+// both families.
 func TestTheLifeOfAReverseZone(t *testing.T) {
 	for network, zone := range map[string]string{"172.20.0.0/16": "20.172.in-addr.arpa", "2001:db8:7::/48": "7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
 		t.Run(network, func(t *testing.T) {

@@ -24,7 +24,7 @@ var cnameRows = []*Operation{
 		Script:  "Get-GatewayCName",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.CName, Single},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: cnameSubject,
 	},
 	{
@@ -35,7 +35,7 @@ var cnameRows = []*Operation{
 		Script:  "Get-GatewayCNameList",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.CName, List},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: "zone '{ZoneName}'",
 	},
 	{

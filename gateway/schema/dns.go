@@ -12,9 +12,10 @@ const DomainLimit = 253
 
 const labelLimit = 63
 
+// The slash is of the names in RFC 2317, which delegate a part of a network.
 var (
-	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
-	ownerPattern  = regexp.MustCompile(`^(?:@|\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$`)
+	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*$`)
+	ownerPattern  = regexp.MustCompile(`^(?:@|\*|(?:\*\.)?[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*)$`)
 	targetPattern = zonePattern
 )
 
@@ -65,7 +66,7 @@ func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
 
 func (k domainKind) check(name string) *Problem {
 	if !k.pattern.MatchString(name) {
-		return invalid("must be a DNS %s of letters, digits, hyphens and underscores (other letters as punycode)", k.what)
+		return invalid("must be a DNS %s of letters, digits, hyphens, underscores and slashes (other letters as punycode)", k.what)
 	}
 	if len(name) > DomainLimit {
 		return invalid("must be at most %d characters long", DomainLimit)
@@ -103,7 +104,7 @@ func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	if strings.Contains(s, "/") {
+	if strings.Contains(s, "/") && !(k.orZone && underArpa(strings.TrimSuffix(s, "."))) {
 		name, problem := reverseZone(s)
 		if problem != nil {
 			return nil, problem

@@ -38,9 +38,9 @@ func TestKinds(t *testing.T) {
 		notDrive   = "invalid_request: must be a drive letter with a colon, such as H:"
 		notUNC     = `invalid_request: must be a UNC path such as \\server\share\folder`
 		notCountry = "invalid_request: must be a country: its ISO 3166-1 alpha-2 code such as GR, or its English short name such as Greece"
-		notZone    = "invalid_request: must be a DNS zone name of letters, digits, hyphens and underscores (other letters as punycode)"
-		notOwner   = "invalid_request: must be a DNS record name of letters, digits, hyphens and underscores (other letters as punycode)"
-		notTarget  = "unprocessable: must be a DNS host name of letters, digits, hyphens and underscores (other letters as punycode)"
+		notZone    = "invalid_request: must be a DNS zone name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
+		notOwner   = "invalid_request: must be a DNS record name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
+		notTarget  = "unprocessable: must be a DNS host name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
 		notCIDR    = "invalid_request: must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32"
 		notReverse = "invalid_request: must be a network in CIDR form such as 10.0.0.0/8, or a reverse zone such as 10.in-addr.arpa"
 		v4Bits     = "unprocessable: must have the prefix /8, /16 or /24: a reverse zone for IPv4 ends at a whole octet"
@@ -115,6 +115,7 @@ func TestKinds(t *testing.T) {
 		{Network, "::ffff:10.0.0.0/104", "unprocessable: must not be an IPv4 network written as IPv6"},
 		{Network, "10.0.0.0", notCIDR}, {Network, "10.0.0.0/", notCIDR}, {Network, "10.0.0.0/33", notCIDR}, {Network, "10.0.0/8", notCIDR}, {Network, "10.0.0.0/08", notCIDR}, {Network, "10.in-addr.arpa", notCIDR}, {Network, "x/y", notCIDR},
 		{NetworkOrZone, "10.0.0.0/8", `"10.in-addr.arpa"`}, {NetworkOrZone, "10.In-Addr.Arpa.", `"10.In-Addr.Arpa"`}, {NetworkOrZone, "0.8.e.f.ip6.arpa", `"0.8.e.f.ip6.arpa"`}, {NetworkOrZone, "trustanchors", `"trustanchors"`},
+		{NetworkOrZone, "64/26.3.0.10.in-addr.arpa.", `"64/26.3.0.10.in-addr.arpa"`}, {Zone, "64/26.3.0.10.in-addr.arpa", `"64/26.3.0.10.in-addr.arpa"`}, {NewTarget, "65.64/26.3.0.10.in-addr.arpa", `"65.64/26.3.0.10.in-addr.arpa"`},
 		{NetworkOrZone, "corp.example", notReverse}, {NetworkOrZone, "xin-addr.arpa", notReverse}, {NetworkOrZone, "10.0.0.0", notReverse},
 
 		{FieldList(Existence), "guid, EXISTS ,guid", `["exists" "guid"]`}, {FieldList(Existence), "*", `["exists" "guid" "distinguishedName"]`}, {FieldList(Existence), "all", `["exists" "guid" "distinguishedName"]`},
