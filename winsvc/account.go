@@ -55,6 +55,8 @@ func ParseAccount(text string) (account string, kind AccountKind, err error) {
 			err = fmt.Errorf("%q lacks the domain: a group managed service account is written DOMAIN\\name$", text)
 		}
 		return text, ManagedAccount, err
+	case isUPN && strings.HasSuffix(user, "$"):
+		err = fmt.Errorf("%q: a group managed service account is written DOMAIN\\name$", text)
 	case strings.HasSuffix(text, "$"):
 		err = fmt.Errorf("%q lacks the domain: a group managed service account is written DOMAIN\\name$", text)
 	case qualified && domain != "" && name != "", !qualified && isUPN && user != "" && realm != "":

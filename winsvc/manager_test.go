@@ -308,6 +308,7 @@ func TestAccounts(t *testing.T) {
 		{`CORP\gw$`, `CORP\gw$`, ManagedAccount, ""},
 		{`corp.example\gw$`, `corp.example\gw$`, ManagedAccount, ""},
 		{`gw$`, "", "", "lacks the domain"},
+		{`gw$@corp.example`, "", "", "is written DOMAIN"},
 		{`.\gw$`, "", "", "lacks the domain"},
 		{`CORP\$`, "", "", "lacks the domain"},
 		{`CORP\web`, `CORP\web`, UserAccount, ""},

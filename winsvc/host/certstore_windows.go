@@ -79,17 +79,18 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 		if !slices.Equal(encoded(context), certificate.Raw) {
 			return true
 		}
-		// The key may live only as long as the context. Neither is ever freed: a
-		// handshake may sign for as long as the process runs, and there is one
-		// key a renewal.
-		kept := windows.CertDuplicateCertificateContext(context)
+		// The key may live only as long as the context; both as long as a handshake
+		// can still sign with it.
+		kept := acquired{context: windows.CertDuplicateCertificateContext(context)}
 		var spec uint32
-		var free bool
-		found = windows.CryptAcquireCertificatePrivateKey(kept,
-			windows.CRYPT_ACQUIRE_SILENT_FLAG|windows.CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG, nil, &key.handle, &spec, &free)
-		if found != nil { // asked for again and again until the key may be used
-			_ = windows.CertFreeCertificateContext(kept) // always succeeds
+		found = windows.CryptAcquireCertificatePrivateKey(kept.context,
+			windows.CRYPT_ACQUIRE_SILENT_FLAG|windows.CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG, nil, &kept.key, &spec, &kept.free)
+		if found != nil {
+			kept.release()
+			return false
 		}
+		key.handle = kept.key
+		runtime.AddCleanup(key, acquired.release, kept)
 		return false
 	})
 	if err = errors.Join(err, found); err != nil {
@@ -104,9 +105,27 @@ type machineKey struct {
 	public crypto.PublicKey
 }
 
+// acquired is what Windows has given for a key.
+type acquired struct {
+	context *windows.CertContext
+	key     windows.Handle
+	free    bool // the key is ours to free
+}
+
+func (a acquired) release() {
+	if a.free {
+		_, _, _ = freeObject.Call(uintptr(a.key)) // there is nobody to tell
+	}
+	_ = windows.CertFreeCertificateContext(a.context) // always succeeds
+}
+
 func (k *machineKey) Public() crypto.PublicKey { return k.public }
 
-var signHash = windows.NewLazySystemDLL("ncrypt.dll").NewProc("NCryptSignHash")
+var (
+	ncrypt     = windows.NewLazySystemDLL("ncrypt.dll")
+	signHash   = ncrypt.NewProc("NCryptSignHash")
+	freeObject = ncrypt.NewProc("NCryptFreeObject")
+)
 
 // Flags and structures of NCryptSignHash (bcrypt.h).
 const (
@@ -157,6 +176,7 @@ func (k *machineKey) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts)
 
 func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) ([]byte, error) {
 	const silent = 0x40 // never ask somebody who is not there
+	defer runtime.KeepAlive(k)
 	call := func(signature []byte, size *uint32) error {
 		// Of unsafe.SliceData nil stays nil, which asks for the size.
 		status, _, _ := signHash.Call(uintptr(k.handle), uintptr(padding), uintptr(unsafe.Pointer(unsafe.SliceData(digest))), uintptr(len(digest)),
