@@ -94,13 +94,17 @@ func (s *Session) setEnv(name string, v any) {
 func (f *frame) forEachMethod(v any, args []any) (any, error) {
 	out := collector{f: f}
 	if len(args) == 0 {
-		return dotnet.NewArray(), nil
+		return dotnet.NewCollection(), nil
+	}
+	if dotnet.IsGenericList(v) {
+		return nil, runtimeError("NotSupported", dotnet.NotImplemented, nil,
+			"The method ForEach of a List, which has no output, is not supported: use the foreach statement, or ForEach-Object.")
 	}
 	err := f.eachWatched(v, func(item any) (bool, error) { return true, f.forEachItem(item, args, &out) })
 	if err != nil {
 		return nil, err
 	}
-	return dotnet.NewArray(out.items...), nil
+	return dotnet.NewCollection(out.items...), nil
 }
 
 // eachWatched calls each with the items of a collection until it does not want
@@ -142,7 +146,7 @@ func (f *frame) forEachItem(item any, args []any, out sink) error {
 // whereMethod is the Where method every collection has.
 func (f *frame) whereMethod(v any, args []any) (any, error) {
 	if len(args) == 0 {
-		return dotnet.NewArray(), nil
+		return dotnet.NewCollection(), nil
 	}
 	block, ok := args[0].(*ScriptBlock)
 	if !ok {
@@ -179,7 +183,7 @@ func (f *frame) whereMethod(v any, args []any) (any, error) {
 		n := max(limit, 1)
 		kept = kept[max(len(kept)-n, 0):]
 	case "split":
-		return dotnet.NewArray(dotnet.NewArray(kept...), dotnet.NewArray(others...)), nil
+		return dotnet.NewArray(dotnet.NewCollection(kept...), dotnet.NewCollection(others...)), nil
 	case "default", "first":
 	default:
 		return nil, runtimeError("NotSupported", dotnet.NotImplemented, nil, "The mode '%s' of Where is not supported.", mode)
@@ -187,7 +191,7 @@ func (f *frame) whereMethod(v any, args []any) (any, error) {
 	if limit > 0 && len(kept) > limit {
 		kept = kept[:limit]
 	}
-	return dotnet.NewArray(kept...), nil
+	return dotnet.NewCollection(kept...), nil
 }
 
 // Commands lists the built-in commands by name.

@@ -74,6 +74,7 @@ type invocation struct {
 	piped   bool       // pipeline input can bind parameters
 	commons bool       // a common parameter is bound
 	rest    []any      // of a simple function: $args
+	names   indexSet   // of rest: what was written as a parameter's name
 
 	hadError bool
 	errorsTo *dotnet.List            // -ErrorVariable
@@ -353,6 +354,7 @@ func (inv *invocation) bindSimple() error {
 	for i := 0; i < len(inv.args); i++ {
 		arg := &inv.args[i]
 		if arg.hasName {
+			inv.names.add(len(inv.rest))
 			inv.rest = append(inv.rest, arg.text())
 			if arg.hasValue {
 				inv.rest = append(inv.rest, arg.value)
@@ -392,14 +394,25 @@ func (inv *invocation) bindRemaining() error {
 			items = append(items, arg.value)
 		}
 	}
-	value := any(dotnet.NewArray(items...))
-	if len(items) == 1 {
-		value = items[0]
-	}
+	value := inv.remainingValue(items)
 	arg := argument{value: value, hasValue: true, at: inv.args[0].at}
 	inv.args = nil
 	_, err := inv.bindParam(p, &arg, true)
 	return err
+}
+
+// remainingValue is what is left, as a list: a single array stands for itself.
+func (inv *invocation) remainingValue(items []any) any {
+	_, builtin := inv.callee.(*command)
+	if len(items) == 1 {
+		if _, ok := items[0].(*dotnet.Array); ok || builtin {
+			return items[0]
+		}
+	}
+	if builtin {
+		return dotnet.NewArray(items...)
+	}
+	return &dotnet.List{Type: dotnet.TListObject, Items: items}
 }
 
 // verifyProcessed reports an argument that no parameter took. late is the error

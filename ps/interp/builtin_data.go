@@ -16,7 +16,7 @@ func dataCommands() []spec {
 			params: `[Parameter(Mandatory,Position=0,ValueFromPipeline)][AllowEmptyString()][string]$InputObject`},
 		{name: "ConvertTo-SecureString", class: "ConvertToSecureStringCommand", make: convertToSecureString,
 			params: `[Parameter(Mandatory,Position=0,ValueFromPipeline)][string]$String,[Parameter()][switch]$AsPlainText,[Parameter()][switch]$Force`},
-		{name: "Get-Date", class: "GetDateCommand", make: once(getDate),
+		{name: "Get-Date", class: "GetDateCommand", make: getDate,
 			params: `[Parameter(Position=0,ValueFromPipeline)][Alias('LastWriteTime')][datetime]$Date,[Parameter()][int]$Year,[Parameter()][int]$Month,[Parameter()][int]$Day,
 				[Parameter()][int]$Hour,[Parameter()][int]$Minute,[Parameter()][int]$Second,[Parameter()][int]$Millisecond,[Parameter()][string]$Format,[Parameter()][string]$UFormat`},
 		{name: "New-TimeSpan", class: "NewTimeSpanCommand", make: once(newTimeSpan),
@@ -112,10 +112,23 @@ func (st *fromJSON) end() error {
 	if !st.inv.hasPipe {
 		return st.parse(dotnet.ToText(st.inv.get("InputObject")))
 	}
-	if len(st.lines) == 0 {
+	switch len(st.lines) {
+	case 0:
 		return nil
+	case 1:
+		return st.parse(st.lines[0])
 	}
-	return st.parse(strings.Join(st.lines, "\n"))
+	// Texts that are whole each give a value each, lines of one text give one:
+	// the first tells which they are.
+	if _, err := dotnet.FromJSON(st.lines[0]); err != nil {
+		return st.parse(strings.Join(st.lines, "\n"))
+	}
+	for _, line := range st.lines {
+		if err := st.parse(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (st *fromJSON) parse(text string) error {
@@ -158,17 +171,45 @@ func (s *Session) now() dotnet.DateTime {
 	return dotnet.DateTimeOf(s.engine.opts.Now(), dotnet.Local)
 }
 
-func getDate(inv *invocation, out sink) error {
-	date := inv.f.s.now()
-	if d, ok := inv.get("Date").(dotnet.DateTime); ok {
-		date = d
+func getDate(inv *invocation, out sink) (stage, error) {
+	each := func(v any) error {
+		date, err := inv.f.convert(v, dotnet.TDateTime)
+		if err != nil {
+			return inv.f.pipelineError(inv, err)
+		}
+		return writeDate(inv, out, date.(dotnet.DateTime))
 	}
+	done := func() error {
+		if inv.hasPipe {
+			return nil
+		}
+		date := inv.f.s.now()
+		if d, ok := inv.get("Date").(dotnet.DateTime); ok {
+			date = d
+		}
+		return writeDate(inv, out, date)
+	}
+	return &inputStage{inv: inv, each: each, done: done}, nil
+}
+
+func writeDate(inv *invocation, out sink, date dotnet.DateTime) error {
 	date, err := adjustDate(inv, date)
 	if err != nil {
 		return err
 	}
 	if v, ok := inv.boundValue("Format"); ok {
-		text, err := dotnet.CallMethod(date, "ToString", []any{dotnet.ToText(v)})
+		format := dotnet.ToText(v)
+		if named, ok := fileDates[lower(format)]; ok {
+			format = named
+			if strings.HasSuffix(format, "Z") {
+				utc, err := dotnet.CallMethod(date, "ToUniversalTime", nil)
+				if err != nil {
+					return err
+				}
+				date = utc.(dotnet.DateTime)
+			}
+		}
+		text, err := dotnet.CallMethod(date, "ToString", []any{format})
 		if err != nil {
 			return err
 		}
@@ -178,6 +219,12 @@ func getDate(inv *invocation, out sink) error {
 		return runtimeError("NotSupported", dotnet.NotImplemented, nil, "Get-Date -UFormat is not supported: use -Format.")
 	}
 	return out.write(date)
+}
+
+// fileDates are the formats of -Format that have a name; those of UTC end in Z.
+var fileDates = map[string]string{
+	"filedate": "yyyyMMdd", "filedateuniversal": "yyyyMMddZ",
+	"filedatetime": "yyyyMMddTHHmmssffff", "filedatetimeuniversal": "yyyyMMddTHHmmssffffZ",
 }
 
 // adjustDate replaces the parts that -Year and the like give.

@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"math"
 	"strings"
 
 	"adgateway/ps/interp/dotnet"
@@ -26,6 +25,7 @@ func groupCommands() []spec {
 var (
 	typeGroupInfo   = define("Microsoft.PowerShell.Commands.GroupInfo")
 	typeMeasureInfo = define("Microsoft.PowerShell.Commands.GenericMeasureInfo")
+	typeObjectInfo  = define("Microsoft.PowerShell.Commands.GenericObjectMeasureInfo")
 	typeTextMeasure = define("Microsoft.PowerShell.Commands.TextMeasureInfo")
 )
 
@@ -44,6 +44,9 @@ func groupObject(inv *invocation, out sink) (stage, error) {
 	index := map[string]*group{}
 	exact := inv.flag("CaseSensitive")
 	each := func(v any) error {
+		if isNull(v) {
+			return nil
+		}
 		keys, name, err := groupKeys(f, columns, v)
 		if err != nil {
 			return err
@@ -72,7 +75,7 @@ func groupKeys(f *frame, columns []column, v any) ([]any, string, error) {
 	keys := make([]any, len(columns))
 	names := make([]string, len(columns))
 	for i := range columns {
-		key, err := columns[i].value(f, v)
+		key, _, err := columns[i].value(f, v)
 		if err != nil && asPS(err) == nil {
 			return nil, "", err
 		}
@@ -85,6 +88,9 @@ func groupKeys(f *frame, columns []column, v any) ([]any, string, error) {
 func writeGroups(inv *invocation, out sink, groups []*group) error {
 	if inv.flag("AsHashTable") {
 		table := dotnet.NewHashtable()
+		if inv.flag("CaseSensitive") {
+			table.Comparer = dotnet.CompareExact
+		}
 		for _, g := range groups {
 			key := g.keys[0]
 			if inv.flag("AsString") || len(g.keys) > 1 || key == nil {
@@ -128,13 +134,14 @@ func groupName(f *frame, g *group) string {
 // measure is what Measure-Object gathers of one property.
 type measure struct {
 	name     string
+	found    bool // some object had the property
 	count    int32
 	sum      float64
+	bad      bool // a value was no number: sum and average are not told
 	max, min any
 	lines    int32
 	words    int32
 	chars    int32
-	numbers  bool
 }
 
 func measureObject(inv *invocation, out sink) (stage, error) {
@@ -143,16 +150,15 @@ func measureObject(inv *invocation, out sink) (stage, error) {
 		list = append(list, &measure{name: dotnet.ToText(name)})
 	}
 	if len(list) == 0 {
-		list = []*measure{{}}
+		list = []*measure{{found: true}}
 	}
 	text := inv.flag("Line") || inv.flag("Word") || inv.flag("Character")
-	for _, m := range list {
-		m.numbers = inv.flag("Sum") || inv.flag("Average")
-	}
+	objects := 0
 	each := func(v any) error {
 		if isNull(v) {
 			return nil
 		}
+		objects++
 		for _, m := range list {
 			if err := m.add(inv, v, text); err != nil {
 				return err
@@ -162,7 +168,7 @@ func measureObject(inv *invocation, out sink) (stage, error) {
 	}
 	done := func() error {
 		for _, m := range list {
-			if err := out.write(m.info(inv, text)); err != nil {
+			if err := m.write(inv, out, text, objects); err != nil {
 				return err
 			}
 		}
@@ -174,10 +180,10 @@ func measureObject(inv *invocation, out sink) (stage, error) {
 func (m *measure) add(inv *invocation, v any, text bool) error {
 	if m.name != "" {
 		value, found, err := dotnet.GetMember(v, m.name)
-		if err != nil || !found || isNull(value) {
+		if err != nil || !found {
 			return err
 		}
-		v = value
+		m.found, v = true, value
 	}
 	m.count++
 	if text {
@@ -191,25 +197,65 @@ func (m *measure) add(inv *invocation, v any, text bool) error {
 		}
 		return nil
 	}
-	if m.numbers {
+	if inv.flag("Sum") || inv.flag("Average") {
 		n, err := dotnet.Convert(v, dotnet.TDouble)
 		if err != nil {
+			m.bad = true
 			return inv.f.pipelineError(inv, numericError(v))
 		}
 		m.sum += n.(float64)
 	}
-	if inv.flag("Maximum") && (m.max == nil || dotnet.CompareSort(v, m.max, false) > 0) {
+	if inv.flag("Maximum") && (m.max == nil || compareMeasured(v, m.max) > 0) {
 		m.max = v
 	}
-	if inv.flag("Minimum") && (m.min == nil || dotnet.CompareSort(v, m.min, false) < 0) {
+	if inv.flag("Minimum") && (m.min == nil || compareMeasured(v, m.min) < 0) {
 		m.min = v
 	}
 	return nil
 }
 
+// compareMeasured compares as numbers what can be one, and two of different
+// kinds as text.
+func compareMeasured(a, b any) int {
+	x, isX := measuredNumber(a)
+	y, isY := measuredNumber(b)
+	if isX != isY && a != nil && b != nil {
+		x, y = dotnet.ToText(a), dotnet.ToText(b)
+	}
+	return dotnet.CompareSort(x, y, true)
+}
+
+// measuredNumber is a value as a number, or as it is when it is none.
+func measuredNumber(v any) (any, bool) {
+	if v == nil {
+		return nil, false
+	}
+	if n, ok := dotnet.TryConvert(v, dotnet.TDouble); ok {
+		return n, true
+	}
+	return v, false
+}
+
 func numericError(v any) error {
 	e := dotnet.NewException(exceptionType("System.Management.Automation.PSInvalidCastException"), "Input object \""+dotnet.ToText(v)+"\" is not numeric.")
 	return dotnet.NewError(e, "NonNumericInputObject", dotnet.InvalidType, v)
+}
+
+// write writes the measurement. One of a property that no object had is none:
+// strict mode complains.
+func (m *measure) write(inv *invocation, out sink, text bool, objects int) error {
+	if m.found {
+		return out.write(m.info(inv, text))
+	}
+	if objects == 0 || inv.f.scope.strictMode() < 2 {
+		return nil
+	}
+	id := "GenericMeasurePropertyNotFound"
+	if text {
+		id = "TextMeasurePropertyNotFound"
+	}
+	e := dotnet.NewException(exceptionType("System.Management.Automation.PSArgumentException"), "The property \""+m.name+"\" cannot be found in the input for any objects.")
+	return inv.writeError(inv.qualify(dotnet.NewError(e, id, dotnet.ObjectNotFound, nil)))
 }
 
 func (m *measure) info(inv *invocation, text bool) any {
@@ -227,18 +273,20 @@ func (m *measure) info(inv *invocation, text bool) any {
 		return dotnet.NewInstance(typeTextMeasure(), "Lines", optional("Line", m.lines), "Words", optional("Word", m.words),
 			"Characters", optional("Character", m.chars), "Property", property)
 	}
-	average := math.NaN()
-	if m.count > 0 {
-		average = m.sum / float64(m.count)
-	}
-	number := func(v any) any {
-		if n, ok := dotnet.TryConvert(v, dotnet.TDouble); ok && v != nil {
-			return n
+	var sum, average any
+	if !m.bad {
+		sum = optional("Sum", m.sum)
+		if m.count > 0 {
+			average = optional("Average", m.sum/float64(m.count))
 		}
-		return v
 	}
-	return dotnet.NewInstance(typeMeasureInfo(), "Count", m.count, "Average", optional("Average", average), "Sum", optional("Sum", m.sum),
-		"Maximum", number(optional("Maximum", m.max)), "Minimum", number(optional("Minimum", m.min)), "Property", property)
+	kind := typeMeasureInfo()
+	most, isNumber := measuredNumber(m.max)
+	least, isAlso := measuredNumber(m.min)
+	if m.max != nil && !isNumber || m.min != nil && !isAlso {
+		kind, most, least = typeObjectInfo(), m.max, m.min
+	}
+	return dotnet.NewInstance(kind, "Count", m.count, "Average", average, "Sum", sum, "Maximum", most, "Minimum", least, "Property", property)
 }
 
 // compareObject pairs equal objects of both sides and writes the others: those

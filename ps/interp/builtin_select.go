@@ -83,16 +83,17 @@ func (inv *invocation) tableColumn(table *dotnet.Hashtable) (column, error) {
 	return c, nil
 }
 
-// value is what a column gives for an object.
-func (c *column) value(f *frame, v any) (any, error) {
+// value is what a column gives for an object; found is false when the object
+// has no such property.
+func (c *column) value(f *frame, v any) (value any, found bool, err error) {
 	if c.block != nil {
-		return f.inlineValue(c.block, v)
+		value, err = f.inlineValue(c.block, v)
+		return value, true, err
 	}
 	if isNull(v) {
-		return nil, nil
+		return nil, false, nil
 	}
-	value, _, err := dotnet.GetMember(v, c.property)
-	return value, err
+	return dotnet.GetMember(v, c.property)
 }
 
 // wildcard tells whether a property name is a pattern.
@@ -208,7 +209,7 @@ func (s *selection) emit(v any) error {
 		return err
 	}
 	if s.expand != "" {
-		return s.expandProperty(v)
+		return s.expandProperty(v, projected)
 	}
 	return s.write(projected)
 }
@@ -270,7 +271,7 @@ func (s *selection) project(v any) (any, error) {
 		if s.excluded(c.name) {
 			continue
 		}
-		value, err := c.value(s.f, v)
+		value, _, err := c.value(s.f, v)
 		if err != nil {
 			if asPS(err) == nil {
 				return nil, err
@@ -280,6 +281,12 @@ func (s *selection) project(v any) (any, error) {
 		name := c.name
 		if c.block == nil && c.name == c.property {
 			name = s.spelling(v, c.property)
+		}
+		if _, taken := object.Props.Get(name); taken {
+			if err := s.alreadyThere(name, "AlreadyExistingUserSpecifiedPropertyNoExpand"); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		object.Props.Set(name, plain(value))
 	}
@@ -308,7 +315,9 @@ func (s *selection) excluded(name string) bool {
 	return false
 }
 
-func (s *selection) expandProperty(v any) error {
+// expandProperty writes the values of a property, each with the properties that
+// were selected besides.
+func (s *selection) expandProperty(v, besides any) error {
 	value, found, err := any(nil), false, error(nil)
 	if !isNull(v) {
 		value, found, err = dotnet.GetMember(v, s.expand)
@@ -320,13 +329,68 @@ func (s *selection) expandProperty(v any) error {
 		e := dotnet.NewException(exceptionType("System.Management.Automation.PSArgumentException"), "Property \""+s.expand+"\" cannot be found.")
 		return s.inv.writeError(s.inv.qualify(dotnet.NewError(e, "ExpandPropertyNotFound", dotnet.InvalidArgument, v)))
 	}
-	return emit(sinkFunc(s.write), value)
+	if len(s.columns) == 0 {
+		return emit(sinkFunc(s.write), value)
+	}
+	return emit(sinkFunc(func(item any) error {
+		both, err := s.extended(item, besides.(*dotnet.PSObject))
+		if err != nil {
+			return err
+		}
+		return s.write(both)
+	}), value)
+}
+
+// extended is a copy of an object with further properties.
+func (s *selection) extended(item any, with *dotnet.PSObject) (any, error) {
+	object, ok := item.(*dotnet.PSObject)
+	if !ok {
+		return nil, runtimeError("NotSupported", dotnet.NotImplemented, item,
+			"Select-Object -ExpandProperty with -Property is supported for objects only: use calculated properties instead of -ExpandProperty.")
+	}
+	both := &dotnet.PSObject{Props: object.Props.Clone(), TypeNames: object.TypeNames}
+	for i := range with.Props.Len() {
+		name, value := with.Props.At(i)
+		if _, taken := both.Props.Get(name); taken {
+			if err := s.alreadyThere(name, "AlreadyExistingUserSpecifiedPropertyExpand"); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		both.Props.Set(name, value)
+	}
+	return both, s.f.charge(64 * with.Props.Len())
+}
+
+// alreadyThere complains of a property that is there before.
+func (s *selection) alreadyThere(name, id string) error {
+	e := dotnet.NewException(exceptionType("System.Management.Automation.PSArgumentException"), "The property cannot be processed because the property \""+name+"\" already exists.")
+	return s.inv.writeError(s.inv.qualify(dotnet.NewError(e, id, dotnet.InvalidOperation, nil)))
 }
 
 // sortItem is an object with its keys.
 type sortItem struct {
 	v    any
 	keys []any
+}
+
+// missingKey is the key of an object that lacks the property: it comes last,
+// whatever the order.
+type missingKey struct{}
+
+// missingLast orders two keys of which one or both may be missing.
+func missingLast(a, b any) (order int, decided bool) {
+	_, noA := a.(missingKey)
+	_, noB := b.(missingKey)
+	switch {
+	case noA && noB:
+		return 0, true
+	case noA:
+		return 1, true
+	case noB:
+		return -1, true
+	}
+	return 0, false
 }
 
 func sortObject(inv *invocation, out sink) (stage, error) {
@@ -337,7 +401,7 @@ func sortObject(inv *invocation, out sink) (stage, error) {
 	f := inv.f
 	var items []sortItem
 	each := func(v any) error {
-		if isNull(v) && len(columns) > 0 {
+		if isNull(v) {
 			return nil
 		}
 		item := sortItem{v: v}
@@ -345,14 +409,14 @@ func sortObject(inv *invocation, out sink) (stage, error) {
 			item.keys = []any{v}
 		}
 		for i := range columns {
-			key, err := columns[i].value(f, v)
-			if err != nil {
-				if asPS(err) == nil {
-					return err
-				}
-				key = nil
+			key, found, err := columns[i].value(f, v)
+			if err != nil && asPS(err) == nil {
+				return err
 			}
-			item.keys = append(item.keys, plain(key))
+			if key = plain(key); err != nil || !found {
+				key = missingKey{}
+			}
+			item.keys = append(item.keys, key)
 		}
 		items = append(items, item)
 		return f.charge(48)
@@ -384,6 +448,12 @@ func sortItems(inv *invocation, items []sortItem, columns []column) ([]sortItem,
 			return 0
 		}
 		for i := range a.keys {
+			if order, decided := missingLast(a.keys[i], b.keys[i]); decided {
+				if order != 0 {
+					return order
+				}
+				continue
+			}
 			down := inv.flag("Descending")
 			if i < len(columns) && columns[i].descending != nil {
 				down = *columns[i].descending

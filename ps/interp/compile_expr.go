@@ -76,7 +76,7 @@ func (f *frame) text(v any) string {
 	case nil:
 		return ""
 	case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
-		if ofs := f.scope.find(symOFS); ofs != nil {
+		if ofs := f.scope.find(symOFS); ofs != nil && !isNull(ofs.value) {
 			return dotnet.ToTextOFS(v, dotnet.ToText(ofs.value))
 		}
 	}

@@ -53,7 +53,7 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 	left, right := c.expr(e.Left), c.expr(e.Right)
 	fast := intOperators[e.Op]
 	at := c.place(e)
-	isReplace, isSplit := e.Op == syntax.Replace, e.Op == syntax.Split
+	isReplace, isSplit, isAdd := e.Op == syntax.Replace, e.Op == syntax.Split, e.Op == syntax.Add
 	return func(f *frame) (any, error) {
 		l, err := left(f)
 		if err != nil {
@@ -71,6 +71,9 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 					}
 				}
 			}
+		}
+		if isAdd {
+			r = f.addend(l, r)
 		}
 		if isReplace || isSplit {
 			if err := f.guardRegex(l); err != nil {
@@ -128,7 +131,7 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 			if len(pieces) == 0 {
 				pieces, length = append(pieces, text), len(text)
 			}
-			piece := dotnet.ToText(v)
+			piece := f.text(v)
 			pieces = append(pieces, piece)
 			if length += len(piece); length > dotnet.MaxStringLength {
 				_, err := dotnet.AddTexts(pieces...)
@@ -145,9 +148,21 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 	}
 }
 
+// addend is the right side of +: behind a text, collections are joined by $OFS.
+func (f *frame) addend(l, r any) any {
+	if _, ok := r.(*dotnet.Array); !ok {
+		return r
+	}
+	switch l.(type) {
+	case string, dotnet.Char:
+		return f.text(r)
+	}
+	return r
+}
+
 // add is l + r.
 func (f *frame) add(l, r any, at *place) (any, error) {
-	v, err := dotnet.Add(plain(l), plain(r))
+	v, err := dotnet.Add(plain(l), plain(f.addend(l, r)))
 	if err != nil {
 		return nil, limitOf(err, at)
 	}
@@ -361,6 +376,10 @@ func (f *frame) guardReplacement(input, operand any) (any, error) {
 	pair, ok := operand.(*dotnet.Array)
 	if !ok || len(pair.Items) != 2 {
 		return operand, nil
+	}
+	if _, block := pair.Items[1].(*ScriptBlock); block {
+		return nil, runtimeError("NotSupported", dotnet.NotImplemented, nil,
+			"-replace with a script block is not supported: call [regex]::Replace with it. Windows PowerShell would put in the block's text.")
 	}
 	with, err := f.guardText(input, pair.Items[1])
 	if err != nil || with == pair.Items[1] {

@@ -99,7 +99,8 @@ func (c *compiler) switchTest(s *syntax.Switch, e syntax.Expr) switchTest {
 			if err != nil {
 				return false, err
 			}
-			return dotnet.Like(dotnet.ToText(v), dotnet.ToText(w), exact), nil
+			pattern := dotnet.CompileWildcard(dotnet.ToText(w), exact)
+			return pattern.Match(dotnet.ToText(v)), pattern.Err()
 		}
 	case syntax.SwitchRegex:
 		return func(f *frame, v any) (bool, error) {

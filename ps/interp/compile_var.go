@@ -164,6 +164,9 @@ func (c *compiler) assignVariable(v *syntax.Variable, ref typeRef) func(f *frame
 		return func(f *frame, v any) error {
 			if call := f.scope.calling(); call != nil {
 				call.args = dotnet.EnumerateAny(v)
+				if call.inv != nil {
+					call.inv.names = indexSet{}
+				}
 			}
 			return nil
 		}
@@ -411,6 +414,9 @@ func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 			}
 		}
 		if !done {
+			if op == syntax.Add {
+				v = f.addend(old, v)
+			}
 			if next, err = apply(plain(old), plain(v)); err != nil {
 				return nil, fail(err, at)
 			}

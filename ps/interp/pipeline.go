@@ -2,6 +2,7 @@ package interp
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"adgateway/ps/interp/dotnet"
@@ -307,6 +308,7 @@ type argCode struct {
 	hasName bool
 	value   exprFn // nil: a name alone
 	splat   bool
+	isArgs  bool // @args: names in it stay names
 	at      *place
 	valueAt *place
 	meant   *atomic.Pointer[meaning] // of the name, nil without one
@@ -365,7 +367,7 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 			}
 			code.args = append(code.args, x)
 		case *syntax.Variable:
-			x := argCode{value: c.expr(a), splat: a.Splat, at: c.place(a)}
+			x := argCode{value: c.expr(a), splat: a.Splat, isArgs: lower(a.Name) == "args", at: c.place(a)}
 			code.simple = code.simple && !a.Splat
 			code.args = append(code.args, x)
 		case syntax.Expr:
@@ -452,8 +454,22 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 			late = appendSplat(late, table, a.at)
 			continue
 		}
-		for _, item := range dotnet.EnumerateAny(v) {
-			args = append(args, argument{hasValue: true, value: item, at: a.at})
+		var names indexSet
+		if call := f.scope.calling(); a.isArgs && call != nil && call.inv != nil {
+			names = call.inv.names
+		}
+		items := dotnet.EnumerateAny(v)
+		for i := 0; i < len(items); i++ {
+			arg := argument{hasValue: true, value: items[i], at: a.at}
+			if names.has(i) {
+				written := dotnet.ToText(items[i])
+				arg = argument{name: strings.Trim(written, "-:"), hasName: true, at: a.at}
+				if strings.HasSuffix(written, ":") && i+1 < len(items) {
+					i++
+					arg.hasValue, arg.value = true, items[i]
+				}
+			}
+			args = append(args, arg)
 		}
 	}
 	if late != nil {

@@ -46,13 +46,10 @@ func (b *ScriptBlock) Invoke(name string, args []any) (any, error) {
 	if err := f.callBlock(b.code, args, &out, f.streams); err != nil {
 		return nil, err
 	}
-	if lower(name) == "invokereturnasis" {
-		return out.value(), nil
+	if lower(name) == "invoke" {
+		return dotnet.NewCollection(out.items...), nil
 	}
-	if len(out.items) == 1 {
-		return out.items[0], nil
-	}
-	return dotnet.NewList(out.items...), nil
+	return out.value(), nil
 }
 
 // InvokeOn runs the block in a scope of its own with $_ and $args set: the test

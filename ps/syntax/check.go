@@ -60,6 +60,8 @@ func (c *checker) node(n Node) {
 		case PreDec, PostDec:
 			c.stepTarget(n.Operand, "--")
 		}
+	case *Binary:
+		c.replacement(n)
 	case *Hash:
 		c.keys(n)
 	case *Command:
@@ -139,6 +141,18 @@ func (c *checker) stepTarget(e Expr, op string) {
 		c.p.outside(e.Extent().From.Offset, "the operator "+op+" on anything but a variable or a property", "write it out with = and +")
 	default:
 		c.fail(e, "OperatorRequiresVariableOrProperty", op)
+	}
+}
+
+// replacement checks what -replace puts in: engines disagree about script blocks.
+func (c *checker) replacement(e *Binary) {
+	operands, ok := e.Right.(*ArrayLiteral)
+	if !ok || e.Op != Replace || len(operands.Items) != 2 {
+		return
+	}
+	if with, block := operands.Items[1].(*ScriptBlockExpr); block {
+		c.p.outside(with.From.Offset, "a script block behind -replace",
+			"call [regex]::Replace with it: Windows PowerShell would put in the block's text")
 	}
 }
 

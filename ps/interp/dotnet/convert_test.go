@@ -46,7 +46,7 @@ func TestConvert(t *testing.T) {
 		{"2024-05-06", "datetime", "DateTime 05/06/2024 00:00:00"}, {"05/06/2024 3:04 PM", "datetime", "DateTime 05/06/2024 15:04:00"},
 		{"6 May 2024", "datetime", "DateTime 05/06/2024 00:00:00"},
 		{"x", "datetime", `!InvalidCastParseTargetInvocationWithFormatProvider: Cannot convert value "x" to type "System.DateTime". Error: "String 'x' was not recognized as a valid DateTime."`},
-		{"1.2", "version", "Version 1.2"}, {"int", "type", "RuntimeType System.Int32"},
+		{"1.2", "version", "Version 1.2"}, {"int", "type", "RuntimeType int"},
 		{int32(5), "hashtable", `!ConvertToFinalInvalidCastException: Cannot convert the "5" value of type "System.Int32" to type "System.Collections.Hashtable".`},
 		{"inner", "System.InvalidOperationException", "InvalidOperationException System.InvalidOperationException: inner"},
 		{true, "switch", "SwitchParameter True"}, {"x", "switch", `!ConvertToFinalInvalidCastException: Cannot convert the "x" value of type "System.String" to type "System.Management.Automation.SwitchParameter".`},
@@ -111,7 +111,7 @@ func TestToText(t *testing.T) {
 	}{
 		{nil, ""}, {AutomationNull, ""}, {1e15, "1E+15"}, {1e14, "100000000000000"}, {1e-5, "1E-05"}, {0.0001, "0.0001"}, {-0.5, "-0.5"}, {1e100, "1E+100"},
 		{float32(1.1), "1.1"}, {float32(1e7), "1E+07"}, {dec("1.50"), "1.50"}, {math.Inf(-1), "-Infinity"}, {NewHashtable(), "System.Collections.Hashtable"},
-		{arr(arr(int32(1)), int32(2)), "System.Object[] 2"}, {NewList(int32(1), "x"), "1 x"}, {TInt32, "System.Int32"},
+		{arr(arr(int32(1)), int32(2)), "System.Object[] 2"}, {NewList(int32(1), "x"), "1 x"}, {TInt32, "int"},
 		{nested, "@{a=1; b=System.Object[]; c=System.Collections.Hashtable; d=; e=}"}, {&Bytes{B: []byte{1, 2}}, "1 2"},
 		{&DictionaryEntry{Key: "k", Value: int32(1)}, "System.Collections.DictionaryEntry"}, {&DictionaryEntry{Key: "k", Value: int32(1), Type: list}, "[k, 1]"},
 		{NewSecureString("geheim"), "System.Security.SecureString"}, {NewSwitch(true), "True"},

@@ -17,8 +17,8 @@ type JSONOptions struct {
 }
 
 // ToJSON is ConvertTo-Json of one value. truncated tells that something was
-// deeper than the depth and was written as text: the cmdlet then warns. The
-// only error is a *LimitError.
+// deeper than the depth and was written as text: the cmdlet then warns. A
+// dictionary's keys must be text (facts-5.1 I54).
 func ToJSON(v any, o JSONOptions) (text string, truncated bool, err error) {
 	buffer := jsonBuffers.Get().(*[]byte)
 	w := jsonWriter{o: o, out: (*buffer)[:0]}
@@ -32,7 +32,7 @@ func ToJSON(v any, o JSONOptions) (text string, truncated bool, err error) {
 	if w.full {
 		return "", false, &LimitError{"string length", MaxStringLength}
 	}
-	return text, w.truncated, nil
+	return text, w.truncated, w.failed
 }
 
 const maxKeptBuffer = 4 << 20
@@ -44,6 +44,7 @@ type jsonWriter struct {
 	out       []byte
 	truncated bool
 	full      bool // the output is too long; nothing more is written
+	failed    error
 }
 
 func (w *jsonWriter) value(v any, depth int) {
@@ -105,7 +106,8 @@ func (w *jsonWriter) structured(v any, depth int) {
 func (w *jsonWriter) instance(x *Instance, depth int) {
 	switch {
 	case x.Type.Name == "System.Uri":
-		w.text(x.Text)
+		written, _ := x.Props.Get("OriginalString")
+		w.text(Text(written))
 	case w.tooDeep(x, depth):
 	case x.Data == nil && x.Props.Len() > 0:
 		w.props(&x.Props, depth)
@@ -225,8 +227,10 @@ func (w *jsonWriter) table(h *Hashtable, depth int) {
 	for i := range h.t.entries {
 		e := &h.t.entries[i]
 		name, ok := e.key.(string)
-		if !ok {
-			name = ToText(e.key)
+		if !ok && w.failed == nil {
+			w.failed = NewError(ExceptionNamed("System.InvalidOperationException",
+				"The type '%s' is not supported for serialization or deserialization of a dictionary. Keys must be strings.", h.Type.Name),
+				"NonStringKeyInDictionary", InvalidOperation, h)
 		}
 		w.name(name, i, depth)
 		w.value(e.value, depth+1)

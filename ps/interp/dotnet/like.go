@@ -15,6 +15,7 @@ type Wildcard struct {
 	fold  bool
 	plain string // what stands before the first wildcard, when it is ASCII
 	exact bool   // plain is the whole pattern
+	bad   string // the pattern, when a class of it is none
 }
 
 type wildcardItem struct {
@@ -23,8 +24,8 @@ type wildcardItem struct {
 	ranges [][2]rune
 }
 
-// CompileWildcard reads a pattern. A class that is not closed matches its text
-// literally.
+// CompileWildcard reads a pattern. A class that is none, of which [Wildcard.Err]
+// tells, matches its text literally.
 func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 	w := &Wildcard{fold: !caseSensitive}
 	if !strings.ContainsAny(pattern, "*?[`") {
@@ -54,13 +55,24 @@ func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 			w.items = append(w.items, wildcardItem{kind: '?'})
 		case '[':
 			item, next := w.class(runes, i)
-			w.items = append(w.items, item)
+			if w.items = append(w.items, item); item.kind != '[' {
+				w.bad = pattern
+			}
 			i = next
 		default:
 			w.items = append(w.items, wildcardItem{kind: 'c', char: w.norm(r)})
 		}
 	}
 	return w
+}
+
+// Err is the error of -like and switch -Wildcard for a pattern that is none.
+func (w *Wildcard) Err() error {
+	if w.bad == "" {
+		return nil
+	}
+	return typedError(Lookup(automation+"WildcardPatternException"), "WildcardPattern_Invalid", InvalidArgument, nil,
+		"The specified wildcard character pattern is not valid: %s", w.bad)
 }
 
 func (w *Wildcard) norm(r rune) rune {
@@ -91,6 +103,9 @@ func (w *Wildcard) class(runes []rune, i int) (wildcardItem, int) {
 		if k+2 < len(chars) && chars[k+1] == '-' && !escaped[k+1] {
 			to = chars[k+2]
 			k += 2
+		}
+		if from > to {
+			return wildcardItem{kind: 'c', char: '['}, i
 		}
 		item.ranges = append(item.ranges, [2]rune{from, to})
 	}
@@ -186,6 +201,9 @@ func HasWildcard(s string) bool {
 func likeOperator(cs, negate bool) BinaryFunc {
 	return func(l, r any) (any, error) {
 		w := CompileWildcard(ToText(r), cs)
+		if err := w.Err(); err != nil {
+			return nil, err
+		}
 		return filter(l, func(item any) (bool, error) { return w.Match(ToText(item)) != negate, nil })
 	}
 }

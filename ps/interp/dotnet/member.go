@@ -201,13 +201,6 @@ func (n *Name) Call(v any, args []any) (any, error) {
 			return r, methodFailure(err, n.text, len(args))
 		}
 	}
-	if block, ok, _ := n.Get(v); ok {
-		if o, isBlock := block.(Object); isBlock && !n.IsCount() {
-			if r, err := o.Invoke("Invoke", args); !errors.Is(err, ErrNoMethod) {
-				return r, err
-			}
-		}
-	}
 	if isCollection(v) {
 		return n.callEach(v, args, 0)
 	}

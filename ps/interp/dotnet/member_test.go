@@ -35,7 +35,7 @@ func TestStringMethods(t *testing.T) {
 		{"abcabc", "LastIndexOf", []any{"b"}, "Int32 4"}, {"ab", "ToCharArray", nil, "Char[Char a; Char b]"}, {"abc", "IndexOfAny", []any{"cb"}, "Int32 1"},
 		{"a", "PadLeft", []any{int32(-1)}, `!ArgumentOutOfRangeException: Exception calling "PadLeft" with "1" argument(s): "Non-negative number required. (Parameter 'totalWidth')"`},
 		{"a", "Replace", []any{"", "x"}, `!ArgumentException: Exception calling "Replace" with "2" argument(s): "String cannot be of zero length. (Parameter 'oldValue')"`},
-		{"a", "GetType", nil, "RuntimeType System.String"}, {"a", "ToString", nil, "String a"}, {"a", "Equals", []any{int32(1)}, "Boolean False"},
+		{"a", "GetType", nil, "RuntimeType string"}, {"a", "ToString", nil, "String a"}, {"a", "Equals", []any{int32(1)}, "Boolean False"},
 	} {
 		v, err := CallMethod(c.self, c.method, c.args)
 		assert.Equal(t, c.want, result(v, err), "%q.%s(%v)", c.self, c.method, c.args)

@@ -238,7 +238,20 @@ func Remainder(l, r any) (any, error) { return arithmetic("%", "op_Modulus", bas
 
 // arithmetic promotes both operands to one type on the ladder int, uint, long,
 // ulong, decimal, double and computes there; whole numbers that overflow become doubles.
+// An enumeration on the left stays one.
 func arithmetic(op, method string, l, r any) (any, error) {
+	if e, ok := l.(Enum); ok {
+		n, _ := fitInt64(e.Value, e.Type.Under)
+		v, err := arithmetic(op, method, n, r)
+		if err != nil {
+			return nil, err
+		}
+		if TypeOf(v) != e.Type.Under {
+			return nil, outcome(ExceptionNamed("System.InvalidCastException", "Unable to cast object of type '%s' to type '%s'.", TypeOf(v).Name, e.Type.Name))
+		}
+		value, _ := asInt64(v)
+		return Enum{e.Type, value}, nil
+	}
 	a, err := operand(l, r, method)
 	if err != nil {
 		return nil, err

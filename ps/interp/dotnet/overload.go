@@ -97,6 +97,9 @@ func (m *Member) paramFor(i int, args []any) (p param, expand bool) {
 
 // passesWhole tells whether an argument is the params array itself.
 func passesWhole(arg any, t *Type) bool {
+	if _, text := arg.(string); text && t.Elem == TChar {
+		return true
+	}
 	return arg == nil || TypeOf(arg).Kind == KindArray && (TypeOf(arg).AssignableTo(t) || t.Elem == TObject || TypeOf(arg).Elem == TObject)
 }
 
@@ -108,6 +111,9 @@ func argumentCost(arg any, t *Type, ref bool) (int, bool) {
 	if arg == nil {
 		if t.IsValue() && t.Kind != KindNullable {
 			return costConvert + 1, t.Kind != KindEnum && t != TDateTime && t != TGuid && t != TTimeSpan
+		}
+		if t == TString {
+			return costBase, true // null becomes the empty text: what takes null itself fits better
 		}
 		return 0, true
 	}
@@ -133,7 +139,7 @@ func argumentCost(arg any, t *Type, ref bool) (int, bool) {
 		return costBase, isBlock(arg)
 	}
 	if t.Kind == KindArray && t.Elem == TChar && from == TString { // costs memory to try
-		return costConvert + 4, true
+		return costBase, true
 	}
 	if _, err := Convert(arg, t); err != nil {
 		return 0, false
@@ -233,9 +239,6 @@ func bindArgument(arg any, p param, index int, name string) (any, error) {
 	if arg == nil {
 		if p.typ == TType || p.typ == TVersion || p.typ == TByteArray || p.typ == TErrorRecord || p.typ.delegate() {
 			return nil, argumentNull(p.label("value"))
-		}
-		if p.typ == TString {
-			return nil, nil // unlike a cast, a call may pass null for text
 		}
 	}
 	if p.typ.delegate() && isBlock(arg) {

@@ -20,6 +20,11 @@ func ToTextOFS(v any, ofs string) string {
 		return joinText(v, ofs)
 	case *PSObject:
 		return v.text()
+	case *Type:
+		if v == TPSCustomObject || v == TOrderedDictionary {
+			return Text(v) // their accelerators are no accelerators to the engine
+		}
+		return v.Display()
 	default:
 		return Text(v)
 	}

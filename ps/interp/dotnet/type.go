@@ -309,20 +309,26 @@ func (t *Type) Display() string {
 	case t.Kind == KindArray:
 		return t.Elem.Display() + "[]"
 	default:
-		return t.Text()
+		return t.text((*Type).Display)
 	}
 }
 
-// Text is [string] of the type: the full name, generics in brackets.
+// Text is ToString() of the type: the full name, generics in brackets.
 func (t *Type) Text() string {
-	switch {
-	case t.Kind == KindArray:
+	if t.Kind == KindArray {
 		return t.Elem.Text() + "[]"
+	}
+	return t.text((*Type).Text)
+}
+
+// text is the full name with the arguments' names.
+func (t *Type) text(argument func(*Type) string) string {
+	switch {
 	case len(t.Args) > 0:
 		name, _, _ := strings.Cut(t.Name, "`")
 		parts := make([]string, len(t.Args))
 		for i, a := range t.Args {
-			parts[i] = a.Text()
+			parts[i] = argument(a)
 		}
 		return name + "[" + strings.Join(parts, ",") + "]"
 	default:

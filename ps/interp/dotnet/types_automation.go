@@ -10,7 +10,9 @@ func declareAutomation() {
 		Static: []Member{Method("AsPSObject", "object", func(_ any, a []any) (any, error) { return a[0], nil })},
 	})
 	TPSCustomObject = Register(Class{Name: "System.Management.Automation.PSCustomObject", Aliases: []string{"pscustomobject"},
-		New: []Member{Constructor("", func(any, []any) (any, error) { return &PSObject{}, nil })}})
+		New: []Member{Constructor("", func(any, []any) (any, error) { return &PSObject{}, nil })},
+		// Called by name it has no text, unlike in a string.
+		Members: []Member{Method("ToString", "", func(any, []any) (any, error) { return "", nil })}})
 	TSwitch = Register(Class{
 		Name: "System.Management.Automation.SwitchParameter", Aliases: []string{"switch"}, Kind: KindStruct, Implements: []string{"System.IEquatable"},
 		New:     []Member{Constructor("bool", func(_ any, a []any) (any, error) { return NewSwitch(a[0].(bool)), nil })},

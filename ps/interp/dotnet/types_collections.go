@@ -24,7 +24,7 @@ func declareCollections() {
 	})
 	TOrderedDictionary = Register(Class{
 		Name: "System.Collections.Specialized.OrderedDictionary", Aliases: []string{"ordered"}, Implements: dictionaryInterfaces,
-		New: tableConstructors(&TOrderedDictionary), Members: append(append([]Member{}, tableMembers...), orderedMembers...),
+		New: tableConstructors(&TOrderedDictionary), Members: append(tableMembersExcept("ContainsKey", "ContainsValue", "Clone"), orderedMembers...),
 	})
 	TArrayList = Register(Class{
 		Name: "System.Collections.ArrayList", Implements: listInterfaces,

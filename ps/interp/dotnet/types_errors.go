@@ -94,6 +94,7 @@ var exceptionRows = []exceptionRow{
 	{automation + "DriveNotFoundException", automation + "SessionStateException", hrSystem, ""},
 	{automation + "ProviderNotFoundException", automation + "SessionStateException", hrSystem, ""},
 	{automation + "SessionStateUnauthorizedAccessException", automation + "SessionStateException", hrSystem, ""},
+	{automation + "WildcardPatternException", automation + "RuntimeException", hrSystem, ""},
 	{automation + "ParseException", automation + "RuntimeException", hrSystem, ""},
 	{automation + "IncompleteParseException", automation + "ParseException", hrSystem, ""},
 	{automation + "ScriptCallDepthException", "System.SystemException", hrSystem, ""},

@@ -80,6 +80,18 @@ func (l *List) insert(i int, items []any) error {
 }
 
 // listMembers are those of List<T> and ArrayList; elem is "T" or "object".
+// collectionMembers are those of a List that a Collection has too.
+func collectionMembers(args []*Type) []Member {
+	var out []Member
+	for _, m := range genericListMembers(args) {
+		switch m.Name {
+		case "Add", "Remove", "Insert", "RemoveAt", "Clear", "Contains", "IndexOf", "CopyTo", "get_Item", "set_Item", "Count", "GetEnumerator":
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 func listMembers(elem string) []Member {
 	return append([]Member{
 		listMethod("AddRange", elem+"[]", func(l *List, a []any) (any, error) { return Void, l.push(itemsOf(a[0])...) }),
@@ -276,7 +288,7 @@ func declareGenerics() {
 		})
 	}
 	lists("System.Collections.Generic.List", genericListMembers, listInterfaces)
-	lists("System.Collections.ObjectModel.Collection", genericListMembers, listInterfaces)
+	lists("System.Collections.ObjectModel.Collection", collectionMembers, listInterfaces)
 	lists("System.Collections.Generic.Stack", func([]*Type) []Member { return stackMembers("T") }, []string{"System.Collections.ICollection"})
 	lists("System.Collections.Generic.Queue", func([]*Type) []Member { return queueMembers("T") }, []string{"System.Collections.ICollection"})
 	registerGeneric("System.Collections.Generic.Dictionary", 2, dictionaryClass)

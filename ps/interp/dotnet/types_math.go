@@ -91,7 +91,9 @@ func mathStatics() []Member {
 
 func roundRows() []Member {
 	round := func(v any, digits int32, mode int64) (any, error) {
-		if digits < 0 || digits > 28 {
+		if _, exact := v.(Decimal); exact && (digits < 0 || digits > 28) {
+			return nil, argumentRange("decimals", "Decimal can only round to between 0 and 28 digits of precision.")
+		} else if !exact && (digits < 0 || digits > 15) {
 			return nil, argumentRange("digits", "Rounding digits must be between 0 and 15, inclusive.")
 		}
 		if mode > 1 {

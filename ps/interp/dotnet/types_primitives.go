@@ -20,16 +20,16 @@ func declarePrimitives() {
 	}
 	number(&TInt32, "Int32", int32(math.MinInt32), int32(math.MaxInt32), "int")
 	number(&TInt64, "Int64", int64(math.MinInt64), int64(math.MaxInt64), "long")
-	number(&TByte, "Byte", uint8(0), uint8(math.MaxUint8))
-	number(&TSByte, "SByte", int8(math.MinInt8), int8(math.MaxInt8))
+	number(&TByte, "Byte", uint8(0), uint8(math.MaxUint8), "byte")
+	number(&TSByte, "SByte", int8(math.MinInt8), int8(math.MaxInt8), "sbyte")
 	number(&TInt16, "Int16", int16(math.MinInt16), int16(math.MaxInt16), "short")
 	number(&TUInt16, "UInt16", uint16(0), uint16(math.MaxUint16), "ushort")
 	number(&TUInt32, "UInt32", uint32(0), uint32(math.MaxUint32), "uint")
 	number(&TUInt64, "UInt64", uint64(0), uint64(math.MaxUint64), "ulong")
-	number(&TDouble, "Double", -math.MaxFloat64, math.MaxFloat64)
+	number(&TDouble, "Double", -math.MaxFloat64, math.MaxFloat64, "double")
 	number(&TSingle, "Single", float32(-math.MaxFloat32), float32(math.MaxFloat32), "float")
 	maxDecimal, _ := newDecimal(maxMantissa, 0)
-	number(&TDecimal, "Decimal", maxDecimal.neg(), maxDecimal)
+	number(&TDecimal, "Decimal", maxDecimal.neg(), maxDecimal, "decimal")
 	TBool = Register(Class{
 		Name: "System.Boolean", Aliases: []string{"bool"}, Kind: KindStruct, Implements: scalarInterfaces,
 		Static: []Member{

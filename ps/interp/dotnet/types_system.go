@@ -491,9 +491,7 @@ func declareNet() {
 			if err != nil || u.Scheme == "" {
 				return nil, ExceptionNamed("System.UriFormatException", "Invalid URI: The format of the URI could not be determined.")
 			}
-			i := NewInstance(uri, "OriginalString", Text(a[0]), "AbsoluteUri", u.String(), "Scheme", u.Scheme, "Host", u.Hostname(), "AbsolutePath", u.EscapedPath())
-			i.Text = Text(a[0])
-			return i, nil
+			return newURI(uri, u, Text(a[0])), nil
 		})},
 		Static: []Member{Method("EscapeDataString", "string", escape), Method("UnescapeDataString", "string", func(_ any, a []any) (any, error) {
 			s, err := url.PathUnescape(Text(a[0]))
@@ -503,4 +501,32 @@ func declareNet() {
 			return s, nil
 		})},
 	})
+}
+
+// defaultPorts are those of schemes that .NET knows.
+var defaultPorts = map[string]string{"http": "80", "https": "443", "ftp": "21", "ldap": "389"}
+
+func newURI(t *Type, u *url.URL, written string) *Instance {
+	path, query, fragment := u.EscapedPath(), "", ""
+	if path == "" && u.Host != "" {
+		path, u.Path = "/", "/"
+	}
+	if u.RawQuery != "" {
+		query = "?" + u.RawQuery
+	}
+	if u.Fragment != "" {
+		fragment = "#" + u.EscapedFragment()
+	}
+	port := u.Port()
+	if port == "" {
+		port = defaultPorts[u.Scheme]
+	}
+	number, err := strconv.ParseInt(port, 10, 32)
+	if err != nil {
+		number = -1
+	}
+	i := NewInstance(t, "OriginalString", written, "AbsoluteUri", u.String(), "Scheme", u.Scheme, "Host", strings.ToLower(u.Hostname()),
+		"Port", int32(number), "AbsolutePath", path, "Query", query, "PathAndQuery", path+query, "Fragment", fragment, "IsAbsoluteUri", true)
+	i.Text = u.String()
+	return i
 }

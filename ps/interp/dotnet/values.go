@@ -1,5 +1,7 @@
 package dotnet
 
+import "strings"
+
 // Nothing is the type of AutomationNull: what a pipeline without output gives.
 // It behaves like nil everywhere, but enumerates to no items.
 type Nothing struct{}
@@ -171,6 +173,19 @@ func (a *Array) ElemType() *Type {
 
 // NewList makes List<object>; the slice is kept.
 func NewList(items ...any) *List { return &List{Type: TListObject, Items: items} }
+
+// NewCollection makes the Collection<PSObject> that Where, ForEach and
+// ScriptBlock.Invoke give; the slice is kept.
+func NewCollection(items ...any) *List {
+	return &List{Type: closed("System.Collections.ObjectModel.Collection", TPSObject), Items: items}
+}
+
+// IsGenericList tells whether a value is a List<T>, which has a method ForEach
+// of its own.
+func IsGenericList(v any) bool {
+	l, ok := v.(*List)
+	return ok && strings.HasPrefix(l.Type.Name, "System.Collections.Generic.List`")
+}
 
 // NewPSObject makes a PSCustomObject from pairs of name and value.
 func NewPSObject(pairs ...any) *PSObject {
