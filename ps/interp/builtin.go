@@ -162,7 +162,7 @@ func (inv *invocation) block(name string) *blockCode {
 
 func forEachObject(inv *invocation, out sink) (stage, error) {
 	st := &inputStage{inv: inv}
-	f := inv.f
+	f := inv.bodyFrame()
 	if inv.has("MemberName") {
 		name := dotnet.ToText(inv.get("MemberName"))
 		args := dotnet.EnumerateAny(inv.get("ArgumentList"))
@@ -186,6 +186,17 @@ func forEachObject(inv *invocation, out sink) (stage, error) {
 	code := inv.block("Process")
 	st.each = func(v any) error { return f.inline(code, v, out) }
 	return st, nil
+}
+
+// bodyFrame is the caller's frame with the streams of the command: what its
+// script blocks write goes where the command is redirected to.
+func (inv *invocation) bodyFrame() *frame {
+	if inv.streams == inv.f.streams {
+		return inv.f
+	}
+	redirected := *inv.f
+	redirected.streams = inv.streams
+	return &redirected
 }
 
 // pipelineError makes an error for one input object a non-terminating one.
@@ -232,7 +243,7 @@ func whereSwitches() string {
 
 func whereObject(inv *invocation, out sink) (stage, error) {
 	st := &inputStage{inv: inv}
-	f := inv.f
+	f := inv.bodyFrame()
 	if code := inv.block("FilterScript"); code != nil {
 		st.each = func(v any) error {
 			keep, err := f.inlineValue(code, v)

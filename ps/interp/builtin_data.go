@@ -119,8 +119,15 @@ func (st *fromJSON) end() error {
 		return st.parse(st.lines[0])
 	}
 	// Texts that are whole each give a value each, lines of one text give one:
-	// the first tells which they are.
-	if _, err := dotnet.FromJSON(st.lines[0]); err != nil {
+	// the first tells which they are, unless it is null.
+	first, err := dotnet.FromJSON(st.lines[0])
+	if err != nil {
+		return st.parse(strings.Join(st.lines, "\n"))
+	}
+	if first == nil {
+		if err := st.out.write(nil); err != nil {
+			return err
+		}
 		return st.parse(strings.Join(st.lines, "\n"))
 	}
 	for _, line := range st.lines {

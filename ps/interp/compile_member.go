@@ -240,7 +240,11 @@ func (f *frame) dispatch(v any, name *dotnet.Name, args []any) (any, error) {
 		}
 	}
 	if block, ok := v.(*ScriptBlock); ok {
-		return block.Invoke(name.String(), slices.Clone(args))
+		result, err := block.Invoke(name.String(), slices.Clone(args))
+		if pe := asPS(err); pe != nil && (name.Is("invoke") || name.Is("invokereturnasis")) {
+			return nil, dotnet.MethodFailure(pe.rec.Exception, name.String(), len(args))
+		}
+		return result, err
 	}
 	if result, found, err := name.CallOwn(v, args); found {
 		return result, err

@@ -269,10 +269,14 @@ func noOverload(name string, count int) error {
 
 // methodFailure wraps the exception of a method that was called.
 func methodFailure(err error, name string, count int) error {
-	e, ok := err.(*Exception)
-	if !ok {
-		return err
+	if e, ok := err.(*Exception); ok {
+		return MethodFailure(e, name, count)
 	}
+	return err
+}
+
+// MethodFailure is the error of a method that e ended.
+func MethodFailure(e *Exception, name string, count int) *ErrorRecord {
 	outer := ExceptionNamed("System.Management.Automation.MethodInvocationException",
 		`Exception calling "%s" with "%d" argument(s): "%s"`, name, count, e.Message)
 	outer.Inner = e
