@@ -446,6 +446,12 @@ func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
 			}
 		}
 	}
+	ou := map[string]any{"OUPath": emptyOU}
+	for _, text := range []string{"\u200b", "\u00ad", "a\u00ad", "a"} {
+		ou["OUDescription"] = text
+		assert.Equal(t, text, s.put("/api/OU", ou)["description"])
+		assert.Equal(t, text, s.put("/api/Computers/FS1/Update", map[string]any{"ComputerDescription": text})["description"])
+	}
 	name := "jdoe"
 	for _, next := range []string{"Lie\u0300ge", "Li\u00e8ge", "co\u00adburg", "coburg"} {
 		s.put("/api/ADUser/"+url.PathEscape(name)+"/Rename/"+url.PathEscape(next), nil)
