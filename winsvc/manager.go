@@ -64,6 +64,7 @@ type native interface {
 // registered is the service as Windows knows it.
 type registered struct {
 	CommandLine string
+	Arguments   []string // of it
 	Account     string
 	Delayed     bool // started automatically, after other services
 	State       State
@@ -137,6 +138,15 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 		return done, fmt.Errorf("the actions after failures cannot be set: %w", explain(err))
 	}
 	return append(done, "after a failure Windows starts it again after "+strings.Join(texts(recovery), ", ")), nil
+}
+
+// Arguments are those of the service that is installed; none while it is not.
+func (m *Manager) Arguments() ([]string, error) {
+	found, err := m.native.Find()
+	if errors.Is(err, service.ErrNotInstalled) {
+		return nil, nil
+	}
+	return found.Arguments, explain(err)
 }
 
 func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {

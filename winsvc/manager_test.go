@@ -275,6 +275,20 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	assert.ErrorContains(t, m.Stop(ctx), "still stopping")
 }
 
+func TestTheArgumentsOfTheServiceAreKnown(t *testing.T) {
+	f, m := newFake(t)
+	arguments, err := m.Arguments()
+	require.NoError(t, err)
+	assert.Empty(t, arguments)
+	f.installed, f.found.Arguments = true, []string{"service", "run"}
+	arguments, err = m.Arguments()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"service", "run"}, arguments)
+	f.fails["Find"] = errnoAccessDenied
+	_, err = m.Arguments()
+	assert.ErrorContains(t, err, "Run as administrator")
+}
+
 func TestStatusTellsWhatKeepsItFromRunning(t *testing.T) {
 	f, m := newFake(t)
 	state, problems, err := m.Status()

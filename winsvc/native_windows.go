@@ -60,6 +60,7 @@ func (serviceManager) Find() (found registered, err error) {
 		found = registered{
 			CommandLine: config.BinaryPathName,
 			Account:     config.ServiceStartName,
+			Arguments:   argumentsOf(config.BinaryPathName),
 			Delayed:     config.StartType == mgr.StartAutomatic && config.DelayedAutoStart,
 			State:       states[status.State],
 		}
@@ -71,6 +72,16 @@ func (serviceManager) Find() (found registered, err error) {
 var states = map[svc.State]State{
 	svc.Stopped: Stopped, svc.StartPending: Starting, svc.StopPending: Stopping, svc.Running: Running,
 	svc.ContinuePending: Running, svc.PausePending: Running, svc.Paused: Running,
+}
+
+// argumentsOf are the words of a command line behind its executable; of one that
+// cannot be read there are none.
+func argumentsOf(line string) []string {
+	words, err := windows.DecomposeCommandLine(line)
+	if err != nil || len(words) == 0 {
+		return nil
+	}
+	return words[1:]
 }
 
 func (serviceManager) Change(commandLine, account, password string) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -79,6 +80,13 @@ func serviceInstallCommand() *cobra.Command {
 					return err
 				}
 			}
+			if !c.Flags().Changed("config") {
+				before, err := m.Arguments()
+				if err != nil {
+					return err
+				}
+				file = settingsOf(before, file)
+			}
 			if file, err = filepath.Abs(file); err != nil {
 				return err
 			}
@@ -101,8 +109,18 @@ func serviceInstallCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&r.Account, "account", "", "`ACCOUNT` to run as")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the account's password from standard input")
-	c.Flags().StringVar(&file, "config", defaultSettingsFile(), "settings `FILE` of the service")
+	c.Flags().StringVar(&file, "config", defaultSettingsFile(), "settings `FILE` of the service; of one that is installed: that which it has")
 	return c
+}
+
+// settingsOf is the settings file that a service with these arguments has;
+// fallback where they name none.
+func settingsOf(arguments []string, fallback string) string {
+	at := slices.Index(arguments, "--config")
+	if at < 0 || at+1 >= len(arguments) {
+		return fallback
+	}
+	return arguments[at+1]
 }
 
 // keepData gives the folder of the settings, where credentials, audit and logs

@@ -53,3 +53,11 @@ func TestACrashIsWrittenDown(t *testing.T) {
 	assert.Contains(t, string(text), "panic: out of order")
 	require.NoError(t, keepCrashes(""))
 }
+
+// An upgrade is 'service install' without more.
+func TestTheServiceKeepsItsSettingsFile(t *testing.T) {
+	assert.Equal(t, `D:\gw\a b.yaml`, settingsOf([]string{"service", "run", "--config", `D:\gw\a b.yaml`}, "default"))
+	for _, arguments := range [][]string{nil, {"service", "run"}, {"service", "run", "--config"}} {
+		assert.Equal(t, "default", settingsOf(arguments, "default"))
+	}
+}
