@@ -238,7 +238,7 @@ function Set-GatewayText {
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Text,
         [Parameter(Mandatory)] [string] $Server
     )
-    if ($Text -eq '') {
+    if ($Text.Length -eq 0) {
         Set-ADObject -Identity $Guid -Clear $Attribute -Server $Server -Confirm:$false
     } else {
         Set-ADObject -Identity $Guid -Replace @{ $Attribute = $Text } -Server $Server -Confirm:$false
