@@ -428,6 +428,29 @@ func member(t testing.TB, body []byte, name string) json.RawMessage {
 	return object[name]
 }
 
+// TestNamesThatTheDirectoryTakesForTheSame: for it marks on letters make no
+// difference (KB 938447). What is to be changed is named exactly all the same.
+func TestNamesThatTheDirectoryTakesForTheSame(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	path := func(name string) string { return "/api/ADUser/" + url.PathEscape(name) }
+	s.ok(call{method: http.MethodPost, path: path("J.Müßig")}, http.StatusCreated)
+	a := s.refused(call{method: http.MethodPost, path: path("j.mussig")}, http.StatusConflict, "conflict")
+	assert.Contains(t, a.envelope.Output, "CN=J.Müßig,")
+	assert.Equal(t, "J.Müßig", s.ok(call{method: http.MethodGet, path: path("j.mussig") + "/Details"}, http.StatusOK)["username"])
+	assert.Equal(t, true, s.ok(call{method: http.MethodGet, path: path("j.mussig") + "/Exists"}, http.StatusOK)["exists"])
+	for _, c := range []call{
+		{method: http.MethodDelete, path: path("j.mussig")},
+		{method: http.MethodPut, path: path("j.mussig"), params: map[string]any{"City": "Bonn"}},
+		{method: http.MethodPut, path: path("j.mussig") + "/Rename/jm"},
+	} {
+		a := s.refused(c, http.StatusNotFound, "not_found")
+		assert.Contains(t, a.envelope.Output, "No user has the account name 'j.mussig'")
+		assert.Contains(t, a.envelope.Output, "'J.Müßig'")
+	}
+	s.put(path("j.müßig"), map[string]any{"City": "Bonn"})
+	s.ok(call{method: http.MethodDelete, path: path("j.müßig")}, http.StatusOK)
+}
+
 // TestTextsThatOnlyLookAlikeAreToldApart: PowerShell's own comparison is that of a culture, for
 // which an accent of its own, a soft hyphen or nothing visible make no difference.
 func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {

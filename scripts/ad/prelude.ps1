@@ -131,7 +131,9 @@ function Get-GatewayObject {
 }
 
 # Finds one account by GUID, distinguished name or sAMAccountName, in this order, and for reads by
-# its common name last (facts C16-C22). Ends the request with not_found or ambiguous.
+# its common name last (facts C16-C22). Ends the request with not_found or ambiguous. For the directory
+# marks on letters make no difference (KB 938447): an account that is to be changed is named exactly, but
+# for case.
 function Find-GatewayAccount {
     [CmdletBinding()]
     param(
@@ -154,7 +156,15 @@ function Find-GatewayAccount {
     if ($Class -eq 'computer') { $filters.Add('(sAMAccountName=' + $escaped + '$)') } # stored with its $ (facts E51)
     foreach ($filter in $filters) {
         $found = @(Get-GatewayObject -Class $Class -Filter $filter -Property $Property -Base $base -Server $Server)
-        if ($found.Length -eq 1) { return $found[0] }
+        if ($found.Length -eq 1) {
+            $account = [string]$found[0].SamAccountName
+            if (-not $Write -or -not $filter.StartsWith('(sAMAccountName=', [System.StringComparison]::Ordinal)) { return $found[0] }
+            if ($account.Equals($Identity, [System.StringComparison]::OrdinalIgnoreCase)) { return $found[0] }
+            if ($account.Equals($Identity + '$', [System.StringComparison]::OrdinalIgnoreCase)) { return $found[0] }
+            if ($Quiet) { return $null }
+            $message = "No $Class has the account name '$Identity'. The directory takes it for '$account': use that account name to change it."
+            Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
+        }
     }
     $named = @(Get-GatewayObject -Class $Class -Filter ('(cn=' + $escaped + ')') -Property $Property -Base $base -Server $Server)
     if ($named.Length -eq 1 -and -not $Write) { return $named[0] }

@@ -30,7 +30,7 @@ func (r RDN) appendKey(b []byte) []byte {
 
 // equal tells whether two have the same key.
 func (r RDN) equal(other RDN) bool {
-	return strings.EqualFold(r.Type, other.Type) && strings.EqualFold(r.Value, other.Value)
+	return strings.EqualFold(r.Type, other.Type) && sameName(r.Value, other.Value)
 }
 
 // ParseDN reads a DN in any legal escaping (RFC 4514, and the older forms the

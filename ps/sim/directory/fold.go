@@ -4,12 +4,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // fold makes the key under which two texts are the same name for the
-// directory: case does not matter. (Active Directory's collation also treats
-// some accented letters as their base letter, facts H21; that is left out.)
-// Two texts have equal keys exactly when strings.EqualFold holds.
+// directory: neither case matters nor what stands above, below or across a
+// letter, and a sharp s is two (KB 938447: Müller is Muller, Meißner Meissner;
+// facts H21). Of the directory's collation this leaves out what it passes over:
+// soft hyphens and other characters that are not seen. Texts for which
+// strings.EqualFold holds have equal keys.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -32,7 +36,7 @@ func appendFold(b []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			return append(b[:start], strings.Map(foldRune, s)...)
+			return appendLetters(b[:start], s)
 		}
 		b = append(b, lowerASCII(c))
 	}
@@ -44,6 +48,44 @@ func lowerASCII(c byte) byte {
 		c += 'a' - 'A'
 	}
 	return c
+}
+
+// spelt are letters that the collation takes for others without being made of them.
+var spelt = map[rune]string{'ß': "ss", 'ẞ': "ss", 'ø': "o", 'Ø': "o", 'æ': "ae", 'Æ': "ae"}
+
+// subscript is the one mark that is a letter where it stands apart.
+const subscript = '\u0345'
+
+// appendLetters is fold of any text: of its letters without their marks. What
+// has no letters is kept.
+func appendLetters(b []byte, s string) []byte {
+	start := len(b)
+	for _, r := range norm.NFD.String(s) {
+		switch other, ok := spelt[r]; {
+		case ok:
+			b = append(b, other...)
+		case r == subscript || !unicode.Is(unicode.Mn, r):
+			b = utf8.AppendRune(b, foldRune(r))
+		}
+	}
+	if len(b) == start {
+		return append(b, strings.Map(foldRune, s)...)
+	}
+	return b
+}
+
+// sameName tells whether two texts have the same key.
+func sameName(a, b string) bool {
+	return strings.EqualFold(a, b) || (!isASCII(a) || !isASCII(b)) && fold(a) == fold(b)
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // foldRune gives one representative of the runes that differ in case only.

@@ -279,7 +279,7 @@ func (a *Attribute) matchKey(raw string) string {
 func (a *Attribute) hasKey(raw, key string) bool {
 	switch a.Syntax {
 	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric:
-		return strings.EqualFold(raw, key) // see fold
+		return sameName(raw, key)
 	}
 	return a.matchKey(raw) == key
 }
