@@ -138,15 +138,24 @@ func (f Files) accounts() (accounts, error) {
 // installed.
 func serviceAccount(name string) (string, error) {
 	service, err := ReadService(name)
-	if err != nil || !service.Installed {
-		return "", err
+	if err != nil || !service.Installed || service.AccountID != "" {
+		return service.AccountID, err
 	}
-	if sid, ok := builtInAccounts[strings.ToLower(service.Account)]; ok {
-		return sid, nil
-	}
-	sid, _, _, err := windows.LookupSID("", strings.TrimPrefix(service.Account, `.\`))
+	sid, err := sidOf(service.Account)
 	if err != nil {
 		return "", fmt.Errorf("the service's account %s cannot be looked up: %w", service.Account, err)
+	}
+	return sid, nil
+}
+
+// sidOf looks an account up that a service has.
+func sidOf(account string) (string, error) {
+	if sid, ok := builtInAccounts[strings.ToLower(account)]; ok {
+		return sid, nil
+	}
+	sid, _, _, err := windows.LookupSID("", strings.TrimPrefix(account, `.\`))
+	if err != nil {
+		return "", err
 	}
 	return sid.String(), nil
 }

@@ -18,6 +18,7 @@ type System struct {
 // Account is who runs this process.
 type Account struct {
 	Name     string // DOMAIN\name on Windows
+	ID       string // its SID there
 	Elevated bool   // with the rights of an administrator
 }
 
@@ -25,7 +26,8 @@ type Account struct {
 type Service struct {
 	Installed bool
 	Running   bool
-	Account   string
+	Account   string // as it was written: DOMAIN\name, name@domain, .\name
+	AccountID string // its SID; empty: it cannot be looked up
 	Start     string // "automatic, delayed", "automatic", "manual", "disabled"
 	Program   string // its executable
 	Restarts  int    // how many failures it is started again after
@@ -38,7 +40,7 @@ func ReadAccount() (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
-	return Account{Name: current.Username, Elevated: elevated()}, nil
+	return Account{Name: current.Username, ID: current.Uid, Elevated: elevated()}, nil
 }
 
 // otherSystem is one that is not Windows.

@@ -89,6 +89,7 @@ func ReadService(name string) (Service, error) {
 		Installed: true, Running: status.State == svc.Running, Account: config.ServiceStartName,
 		Start: startTypes[config.StartType], Program: programOf(config.BinaryPathName),
 	}
+	found.AccountID, _ = sidOf(config.ServiceStartName) // who needs it says so
 	if config.StartType == mgr.StartAutomatic && config.DelayedAutoStart {
 		found.Start += ", delayed"
 	}

@@ -138,7 +138,8 @@ func probeAccount(_ context.Context, x *exam) verdict {
 	case domain == "." || strings.EqualFold(service.Account, `NT AUTHORITY\LocalService`):
 		v.hit("local", "service", service.Account)
 	}
-	if !strings.EqualFold(account.Name, service.Account) {
+	same := account.ID != "" && account.ID == service.AccountID // the name can be written in many ways
+	if !same && !strings.EqualFold(account.Name, service.Account) {
 		v.hit("another", "account", account.Name, "service", service.Account)
 	}
 	return v

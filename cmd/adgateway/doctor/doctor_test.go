@@ -144,7 +144,9 @@ var broken = []struct {
 		c.probes.System = func() (host.System, error) { return host.System{}, fs.ErrPermission }
 	}, "windows/unknown", "run 'adgateway doctor' again", 2},
 	{"another account", func(c *computer) { c.account.Name = `CORP\admin` }, "account/another", "as the service's account", 1},
-	{"LocalSystem", func(c *computer) { c.account.Name, c.service.Account = `NT AUTHORITY\SYSTEM`, "LocalSystem" }, "account/system account/another", `--account DOMAIN\name$`, 1},
+	{"LocalSystem", func(c *computer) {
+		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
+	}, "account/system", `--account DOMAIN\name$`, 1},
 	{"local user", func(c *computer) { c.account.Name, c.service.Account = `.\svc`, `.\svc` }, "account/local", `--account DOMAIN\name$`, 1},
 	{"not installed", func(c *computer) { c.service = host.Service{} }, "service/missing", "adgateway service install", 1},
 	{"stopped", func(c *computer) { c.service.Running = false }, "service/stopped", "adgateway service start", 1},
