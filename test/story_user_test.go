@@ -484,3 +484,15 @@ func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
 		name = next
 	}
 }
+
+// Administrators know more names of an account than the API takes.
+func TestOtherNamesOfAnAccountAreTold(t *testing.T) {
+	s := newSystem(t, sim.Options{Seed: 1})
+	for path, told := range map[string]bool{
+		"ADUser/aschmidt@corp.example/Details": true, `ADUser/CORP%5Caschmidt/Details`: true, "Computers/fs1.corp.example": true,
+		"ADUser/S-1-5-21-1-2-3-500/Details": true, "ADUser/no.body/Details": false, "ADUser/nobody/Details": false, "Computers/nothing": false,
+	} {
+		a := s.refused(call{method: http.MethodGet, path: "/api/" + path}, http.StatusNotFound, "not_found")
+		assert.Equal(t, told, strings.Contains(a.envelope.Error.Message, `not by UPN, DNS name, DOMAIN\name or SID`), "%s", a.body)
+	}
+}

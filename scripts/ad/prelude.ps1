@@ -178,7 +178,11 @@ function Find-GatewayAccount {
         $message = "No $Class has the account name '$Identity'. It is the common name of: $names. Use that account name to change it."
         Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
     }
-    Stop-Gateway -Code 'not_found' -Arg $Arg -Message "The $Class '$Identity' was not found."
+    $message = "The $Class '$Identity' was not found."
+    if ($Identity -match '[@\\]|^S-1-[0-9]' -or ($Class -eq 'computer' -and $Identity.Contains('.'))) {
+        $message += ' It is looked for by GUID, distinguished name and account name, not by UPN, DNS name, DOMAIN\name or SID.'
+    }
+    Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
 # Finds an OU, a container or the domain root by its distinguished name; ends the request with Code
