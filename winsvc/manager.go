@@ -211,7 +211,13 @@ func (m *Manager) Uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return explain(s.Uninstall())
+	if err := s.Uninstall(); err != nil {
+		if _, gone := m.native.Find(); errors.Is(gone, service.ErrNotInstalled) {
+			return nil // only its source in the event log was not there any more
+		}
+		return explain(err)
+	}
+	return nil
 }
 
 // Start starts the service and waits until it runs.

@@ -58,7 +58,7 @@ func (f *fakeWindows) Uninstall() error {
 		return err
 	}
 	f.installed, f.source = false, false
-	return nil
+	return f.fails["Source"]
 }
 
 func (f *fakeWindows) Start() error {
@@ -249,6 +249,8 @@ func TestControl(t *testing.T) {
 		"restart":                {in(Running, func(f *fakeWindows) { f.states = []State{Running, Stopping, Stopped, Stopped, Starting, Running} }), restart, []string{"Stop", "Start"}, ""},
 		"uninstall":              {in(Running), uninstall, []string{"Stop", "Uninstall"}, ""},
 		"uninstall, stopped":     {in(Stopped), uninstall, []string{"Uninstall"}, ""},
+		"uninstall, no source":   {in(Stopped, failing("Source", errnoFileNotFound)), uninstall, []string{"Uninstall"}, ""},
+		"uninstall denied":       {in(Stopped, failing("Uninstall", errnoAccessDenied)), uninstall, []string{"Uninstall"}, "Run as administrator"},
 		"uninstall, nothing":     {func(*fakeWindows) {}, uninstall, nil, "not installed"},
 		"no answer":              {failing("Find", errnoAccessDenied), start, nil, "gives no answer"},
 	} {
