@@ -81,6 +81,7 @@ func directoryProbes() []Probe {
 		row("children", "Test-GatewayChildren", "removing and moving what has something below it", "E45", "E50", "#5"),
 		row("enabling", "Test-GatewayEnabling", "accounts without a password", "H4", "#6"),
 		row("slashes", "Test-GatewayPrincipalGroups", "Get-ADPrincipalGroupMembership and names with a slash", "E22", "#10"),
+		row("reading", "Test-GatewayReading", "which names are the same, and how values look", "B21", "B26", "H21"),
 		row("errors", "Test-GatewayErrorIds", "whether errors have the ids that the gateway maps", "D.1", "#11"),
 	}
 }
