@@ -23,6 +23,7 @@ func (s *Session) defineAutomatic() {
 	set("ConfirmPreference", enumOr("System.Management.Automation.ConfirmImpact", "High"))
 	set("WhatIfPreference", false)
 	set("MaximumErrorCount", int32(maxErrors))
+	set("MaximumHistoryCount", int32(4096))
 	set("PSCulture", s.engine.culture())
 	set("PSUICulture", s.engine.culture())
 	set("PID", int32(o.PID)).options = varConstant

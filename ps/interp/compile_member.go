@@ -396,6 +396,9 @@ func (f *frame) getKey(v any, name *dotnet.Name) (any, error) {
 
 // indexed is what an index has found; beyond the bounds is an error in the strictest mode only.
 func (f *frame) indexed(v, value any, found bool, err error) (any, error) {
+	if rec := dotnet.AsRecord(err); rec != nil && rec.ErrorID == "CannotIndex" && f.scope.strictMode() < 2 {
+		return dotnet.AutomationNull, nil
+	}
 	if err != nil {
 		return nil, err
 	}

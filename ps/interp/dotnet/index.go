@@ -34,6 +34,9 @@ func getIndex(v, index any, depth int) (value any, found bool, err error) {
 				return r, r != nil, nil
 			}
 		}
+		if index != nil && (Equal(int32(0), index, false) || Equal(int32(-1), index, false)) {
+			return v, true, nil // what is no collection is its own first and last item
+		}
 		return nil, false, RuntimeError("CannotIndex", InvalidOperation, v, "Unable to index into an object of type \"%s\".", TypeOf(v).Text())
 	}
 	n, err := Convert(index, TInt32)
