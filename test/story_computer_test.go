@@ -251,6 +251,10 @@ func TestRemovingManyComputers(t *testing.T) {
 		assert.Equal(t, "No computer was removed.", a.envelope.Output)
 	}
 	assert.Empty(t, s.names(removeComputers("OUPath", devicesOU, "WildCard", "BR-PC*")))
+	// For the directory marks on letters make no difference, for a removal they do.
+	s.add("CN=B\u00dcR[1]-PC1,"+devicesOU, "computer", "sAMAccountName", "BUR-PC1$")
+	assert.Empty(t, s.names(removeComputers("OUPath", devicesOU, "WildCard", "bur*")))
+	assert.Equal(t, []string{"B\u00dcR[1]-PC1"}, s.names(removeComputers("OUPath", devicesOU, "WildCard", "b\u00fcr[1]*")))
 
 	// Without an OU the domain's root itself is searched, where hardly any computer is.
 	a := s.do(removeComputers("WildCard", "BR-PC*"))

@@ -29,10 +29,10 @@ if ($WildCard) {
     $filter = '(name=' + ($pieces -join '*') + ')'
 }
 Set-GatewayStep -Label 'list computers' -Arg 'WildCard'
-$found = @(Get-GatewayObject -Class 'computer' -Filter $filter -Base $base -Scope $scope -Server $Server)
+$found = @(Get-GatewayMatchingComputer -Filter $filter -WildCard $WildCard -Base $base -Scope $scope -Server $Server)
 $matching = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
 if ($scope -eq 'OneLevel' -and $base.Equals($root, [System.StringComparison]::OrdinalIgnoreCase)) {
-    $all = @(Get-GatewayObject -Class 'computer' -Filter $filter -Base $base -Scope 'Subtree' -Server $Server)
+    $all = @(Get-GatewayMatchingComputer -Filter $filter -WildCard $WildCard -Base $base -Scope 'Subtree' -Server $Server)
     $below = (Get-GatewaySorted -Items $all -AllowedOU $AllowedOU -Server $Server).Length - $matching.Length
     if ($below -gt 0) {
         $message = "Only the domain's root itself was searched; of the computers that match, $below lie below it. " +

@@ -62,6 +62,24 @@ function Find-GatewayComputer {
     $found
 }
 
+# The computers that a pattern names. For the directory marks on letters make no difference (KB 938447):
+# it finds more than that, which must not be removed. Only '*' is special in the pattern.
+function Get-GatewayMatchingComputer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Filter,
+        [AllowEmptyString()] [string] $WildCard,
+        [Parameter(Mandatory)] [string] $Base,
+        [Parameter(Mandatory)] [string] $Scope,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $pattern = '*'
+    if ($WildCard) { $pattern = ($WildCard -replace '[\[\]?`]', '`$0').ToUpperInvariant() }
+    foreach ($computer in @(Get-GatewayObject -Class 'computer' -Filter $Filter -Base $Base -Scope $Scope -Server $Server)) {
+        if (([string]$computer.Name).ToUpperInvariant() -like $pattern) { $computer }
+    }
+}
+
 # The objects below a computer, told apart: what goes with it, and what blocks its removal, because it
 # would be lost, recovery information above all (facts E50), or because it is protected.
 function Get-GatewayComputerChild {
