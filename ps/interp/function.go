@@ -137,6 +137,7 @@ type blockStage struct {
 	out     sink
 	hasPipe bool
 	dot     bool
+	piped   indexSet // parameters that the last pipeline object bound
 }
 
 // newBlockStage binds the arguments and prepares the block's scope. dot runs it
@@ -200,19 +201,7 @@ func (st *blockStage) setParams() error {
 		if p.def == nil || inv.bound.has(p.index) {
 			continue
 		}
-		v, err := p.def(&st.frame)
-		if err != nil {
-			return fail(err, p.defAt)
-		}
-		v = plain(v)
-		if t, err := inv.resolve(p); err != nil {
-			return err
-		} else if t != nil && t != dotnet.TSwitch {
-			if v, err = st.frame.convertVariable(v, t); err != nil {
-				return fail(err, p.defAt)
-			}
-		}
-		if err := st.setParam(p, v); err != nil {
+		if err := st.setDefault(p); err != nil {
 			return err
 		}
 	}
@@ -220,6 +209,35 @@ func (st *blockStage) setParams() error {
 		return st.setCommon()
 	}
 	return nil
+}
+
+// setDefault gives a parameter the value of its default.
+func (st *blockStage) setDefault(p *param) error {
+	v, err := p.def(&st.frame)
+	if err != nil {
+		return fail(err, p.defAt)
+	}
+	v = plain(v)
+	if t, err := st.inv.resolve(p); err != nil {
+		return err
+	} else if t != nil && t != dotnet.TSwitch {
+		if v, err = st.frame.convertVariable(v, t); err != nil {
+			return fail(err, p.defAt)
+		}
+	}
+	return st.setParam(p, v)
+}
+
+// reset gives a parameter the value it has when nobody gives one.
+func (st *blockStage) reset(p *param) error {
+	if p.def != nil {
+		return st.setDefault(p)
+	}
+	v, err := st.unset(p)
+	if err != nil {
+		return err
+	}
+	return st.setParam(p, v)
 }
 
 // unset is the value of a parameter nobody gave: of value types zero.
@@ -385,13 +403,20 @@ func (st *blockStage) bindInput(v any) (bool, error) {
 	}
 	st.call.table = nil
 	for _, p := range inv.sig.params[:inv.sig.own] {
-		if !inv.bound.has(p.index) || inv.prePipe.has(p.index) && inv.delayed[p] == nil {
-			continue
+		var err error
+		switch {
+		case !inv.bound.has(p.index):
+			if st.piped.has(p.index) { // what one object bound is not the next one's
+				err = st.reset(p)
+			}
+		case !inv.prePipe.has(p.index) || inv.delayed[p] != nil:
+			err = st.setParam(p, inv.values[p.index])
 		}
-		if err := st.setParam(p, inv.values[p.index]); err != nil {
+		if err != nil {
 			return false, err
 		}
 	}
+	st.piped = inv.bound.clone()
 	return true, nil
 }
 
