@@ -74,6 +74,9 @@ var states = map[svc.State]State{
 	svc.ContinuePending: Running, svc.PausePending: Running, svc.Paused: Running,
 }
 
+// stopHint is how soon the service manager hears again from a service that stops.
+const stopHint = 5 * time.Second
+
 // argumentsOf are the words of a command line behind its executable; of one that
 // cannot be read there are none.
 func argumentsOf(line string) []string {

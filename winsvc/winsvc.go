@@ -28,9 +28,6 @@ const (
 // it shuts down, because the service asks to be told of that beforehand.
 const StopWait = 20 * time.Second
 
-// stopHint is how soon the service manager hears again from a service that stops.
-const stopHint = 5 * time.Second
-
 // State is what the service manager says of the service.
 type State string
 
