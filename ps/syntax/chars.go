@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -20,6 +21,25 @@ func decode(s string) (rune, int) {
 		return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
 	}
 	return r, n
+}
+
+// wellFormed is the text as a .NET string would have it, with U+FFFD for each
+// byte that begins nothing valid: pieces of it can be put together.
+func wellFormed(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := decode(text)
+		if r == utf8.RuneError {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return b.String()
 }
 
 // isSpace tells white space that ends no statement.

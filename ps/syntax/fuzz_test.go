@@ -17,7 +17,7 @@ func FuzzPrint(f *testing.F) {
 				t.Fatal("a script beside errors")
 			}
 			for _, e := range errs {
-				if e.Message == "" || e.Pos.Line < 1 || e.Pos.Column < 1 || e.Pos.Offset > len(text) {
+				if e.Message == "" || e.Pos.Line < 1 || e.Pos.Column < 1 || e.Pos.Offset > len(wellFormed(text)) {
 					t.Fatalf("a bad error: %#v", e)
 				}
 			}

@@ -14,7 +14,11 @@ const MaxDepth = 1000
 // Without errors the script is not nil. With errors it is nil, and the errors
 // are in the order they were found: what PowerShell would report first is
 // first, and it alone decides whether more text could help ([Error.Incomplete]).
+//
+// Bytes of the text that are no UTF-8 are read as U+FFFD: Source.Text, which all
+// positions refer to, has that in their place.
 func Parse(name, text string) (*Script, []*Error) {
+	text = wellFormed(text)
 	src := &Source{Name: name, Text: text}
 	p := &parser{src: src, pos: newPositions(text)}
 	p.l = &lexer{p: p, text: text}
