@@ -10,7 +10,7 @@ import (
 )
 
 // lineReader is standard input: the host's and [Console]::In are one reader.
-// LF, CR and CRLF each end a line.
+// LF, CR and CRLF each end a line; bytes that are no UTF-8 become U+FFFD.
 type lineReader struct {
 	s      *Session
 	in     *bufio.Reader
@@ -40,7 +40,7 @@ func (r *lineReader) read() (string, error) {
 					err = nil
 				}
 			}
-			return string(line), err
+			return dotnet.FromUTF8(line), err
 		}
 		if r.skipLF {
 			r.skipLF = false
@@ -58,13 +58,10 @@ func (r *lineReader) read() (string, error) {
 			}
 			continue
 		}
-		text := string(chunk[:at])
-		if len(line) > 0 {
-			text = string(line) + text
-		}
+		line = append(line, chunk[:at]...)
 		r.skipLF = chunk[at] == '\r'
 		r.in.Discard(at + 1)
-		return text, nil
+		return dotnet.FromUTF8(line), nil
 	}
 }
 

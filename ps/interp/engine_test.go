@@ -264,6 +264,8 @@ func TestConsole(t *testing.T) {
 	assert.Empty(t, lines(t, s, "[Console]::Out.Write('o'); [Console]::Error.WriteLine('e'); $s = [Console]::OpenStandardOutput(); $s.Write([byte[]](65, 66), 0, 2); $s.Flush()"))
 	assert.Equal(t, "oAB", stdout.String())
 	assert.Equal(t, "e\n", strings.ReplaceAll(stderr.String(), "\r", ""))
+	s = NewEngine(Options{}).NewSession(Console{Stdin: strings.NewReader("a\xe2\x80\nb\xff")})
+	assert.Equal(t, []string{"a\ufffd|b\ufffd"}, lines(t, s, "[Console]::In.ReadLine() + '|' + [Console]::In.ReadLine()"))
 }
 
 // TestSessionsShareNothing runs two sessions of one engine.
