@@ -91,7 +91,10 @@ func TestSoak(t *testing.T) {
 	noGoroutineIsLeft(t, before)
 	p.server = nil // and with it the world, whose journal has grown
 	after := heap()
-	assert.Less(t, after, memory+maxGrowth, "bytes of memory are left")
+	assert.Eventually(t, func() bool { // timers of the last requests hold the system for some seconds yet
+		after = heap()
+		return after < memory+maxGrowth
+	}, time.Minute, time.Second, "bytes of memory are left")
 	// Processes that die one at a time keep nobody from an answer: only after
 	// several starts in a row have failed is there a pause, and are requests refused.
 	refused := told.unavailable()
