@@ -44,16 +44,21 @@ func (c *compiler) member(e *syntax.Member) exprFn {
 		return c.staticMember(e)
 	}
 	member, target := c.memberName(e.Name), c.expr(e.Target)
+	return member.of(target, (*frame).getMember)
+}
+
+// of compiles the reading of the name on what target gives.
+func (m memberName) of(target exprFn, read func(f *frame, v any, name *dotnet.Name) (any, error)) exprFn {
 	return func(f *frame) (any, error) {
 		v, err := target(f)
 		if err != nil {
 			return nil, err
 		}
-		name, err := member.eval(f)
+		name, err := m.eval(f)
 		if err != nil {
 			return nil, err
 		}
-		return f.getMember(v, name)
+		return read(f, v, name)
 	}
 }
 
@@ -67,17 +72,7 @@ func (c *compiler) staticMember(e *syntax.Member) exprFn {
 			}
 		}
 	}
-	return func(f *frame) (any, error) {
-		v, err := target(f)
-		if err != nil {
-			return nil, err
-		}
-		name, err := member.eval(f)
-		if err != nil {
-			return nil, err
-		}
-		return f.getStatic(v, name)
-	}
+	return member.of(target, (*frame).getStatic)
 }
 
 func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
