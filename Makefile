@@ -3,7 +3,7 @@
 GO      ?= go
 BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/commands.version=$(VERSION)
 FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
 SOAK    ?= 10m

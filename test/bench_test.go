@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
@@ -22,7 +22,7 @@ import (
 // bytes. p50 and p99 are latencies at the client in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	const users = 10_000
-	s := newSystem(b, sim.Options{Seed: 1, Users: users}, "log.level=error")
+	s := newSystem(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")
 	var names []string
 	for _, user := range s.get("/api/ADUser/ListUsers?OUPath=OU=Generated,DC=corp,DC=example&ShowFields=username").envelope.Result {
 		names = append(names, text(user["username"]))
@@ -102,7 +102,7 @@ func details(client *http.Client, url, name string) error {
 func BenchmarkList(b *testing.B) {
 	for _, users := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("users=%d", users), func(b *testing.B) {
-			s := newSystem(b, sim.Options{Seed: 1, Users: users}, "log.level=error")
+			s := newSystem(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")
 			for b.Loop() {
 				a := s.get("/api/ADUser/ListUsers/All")
 				require.Equal(b, http.StatusOK, a.status)

@@ -12,7 +12,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,7 +68,7 @@ func TestContractInAnotherLanguage(t *testing.T) {
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			newSystem(t, sim.Options{Seed: 1, Culture: "de-DE"}).goodCall(op)
+			newSystem(t, sandbox.Options{Seed: 1, Culture: "de-DE"}).goodCall(op)
 		})
 	}
 }
@@ -79,7 +79,7 @@ func TestClassicDialect(t *testing.T) {
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			s := newSystem(t, sim.Options{Seed: 1})
+			s := newSystem(t, sandbox.Options{Seed: 1})
 			if first, needed := before[op.ID]; needed {
 				require.Equal(t, http.StatusCreated, s.do(first).status)
 			}
@@ -121,7 +121,7 @@ func TestSecretsInTheQuery(t *testing.T) {
 			for _, allowed := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/allowed=%t", op.ID, name, allowed), func(t *testing.T) {
 					t.Parallel()
-					s := newSystem(t, sim.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
+					s := newSystem(t, sandbox.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
 					c := callOf(op, samples[op.ID].params)
 					delete(c.params, name)
 					c.path += "?" + url.Values{name: {secret}}.Encode()
@@ -142,7 +142,7 @@ func TestContract(t *testing.T) {
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			s := newSystem(t, sim.Options{Seed: 1})
+			s := newSystem(t, sandbox.Options{Seed: 1})
 			t.Run("good call", func(t *testing.T) { s.in(t).goodCall(op) })
 			t.Run("no token", func(t *testing.T) {
 				c := callOf(op, samples[op.ID].params)
@@ -256,7 +256,7 @@ func (s *system) refused(c call, status int, code string) answer {
 	return a
 }
 
-func (s *system) snapshot() sim.Snapshot {
+func (s *system) snapshot() sandbox.Snapshot {
 	s.t.Helper()
 	snapshot, err := s.world.Snapshot()
 	require.NoError(s.t, err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"adgateway/ps/interp"
+	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/session/sessiontest"
 )
 
@@ -53,7 +53,7 @@ func (k *cutter) answered() []string {
 }
 
 // console puts the streams of a new process through the cutter.
-func (k *cutter) console(ctx context.Context, c interp.Console, kill func()) interp.Console {
+func (k *cutter) console(ctx context.Context, c engine.Console, kill func()) engine.Console {
 	p := &cutProcess{cutter: k, ctx: ctx, out: c.Stdout, kill: kill}
 	c.Stdin, c.Stdout = io.TeeReader(c.Stdin, &lineWatcher{p: p}), p
 	return c

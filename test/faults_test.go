@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"adgateway/ps/interp"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/adcmd"
-	"adgateway/ps/sim/directory"
-	"adgateway/ps/sim/dnscmd"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/adcmd"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/dnscmd"
+	"adgateway/ps/sandbox/engine"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,24 +47,24 @@ func (f *faults) reach(cmdlet string) {
 
 // newFaultySystem is a system whose cmdlets of the directory can be reached
 // between.
-func newFaultySystem(t testing.TB, world sim.Options, overrides ...string) (*system, *faults) {
+func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (*system, *faults) {
 	t.Helper()
-	w, err := sim.NewWorld(context.Background(), world)
+	w, err := sandbox.NewWorld(context.Background(), world)
 	require.NoError(t, err)
 	f := &faults{calls: map[string]int{}, hooks: map[string]func(int){}}
 	module := adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: world.Culture, Account: "svc-adgateway$"})
 	for _, command := range module.Commands {
 		name, process := command.Decl.Name, command.Process
-		command.Process = func(c *interp.Call) error {
+		command.Process = func(c *engine.Call) error {
 			f.reach(name)
 			return process(c)
 		}
 	}
-	engine := interp.NewEngine(interp.Options{
-		Modules:  []*interp.Module{sim.HostModule(), module, dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: world.Culture})},
-		AutoLoad: true, Aliases: sim.Aliases, Culture: world.Culture, PID: os.Getpid(),
+	eng := engine.NewEngine(engine.Options{
+		Modules:  []*engine.Module{sandbox.HostModule(), module, dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: world.Culture})},
+		AutoLoad: true, Aliases: sandbox.Aliases, Culture: world.Culture, PID: os.Getpid(),
 	})
-	return newSystemOn(t, w, sim.NewStarter(engine, nil), overrides...), f
+	return newSystemOn(t, w, sandbox.NewStarter(eng, nil), overrides...), f
 }
 
 // switchDC turns the first controller on or off.
@@ -76,7 +76,7 @@ func (s *system) switchDC(on bool) {
 // TestATreeThatGoesHalfWay has the directory begin with a tree before it
 // refuses (facts E44): what is gone is told, what is left is protected again.
 func TestATreeThatGoesHalfWay(t *testing.T) {
-	s, f := newFaultySystem(t, sim.Options{Seed: 1})
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	root := s.grow(emptyOU)
 	inner := "OU=Inner," + root
 	gone := "CN=tree group 1," + inner
@@ -101,7 +101,7 @@ func TestATreeThatGoesHalfWay(t *testing.T) {
 // TestWhatComesBetween changes the world between the guards of a script and its
 // change: the directory's own rules decide then, and what was lifted is restored.
 func TestWhatComesBetween(t *testing.T) {
-	s, f := newFaultySystem(t, sim.Options{Seed: 1})
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	ctx := context.Background()
 	t.Run("a child appears in an empty OU", func(t *testing.T) {
 		s := s.in(t)
@@ -177,7 +177,7 @@ func (s *system) onlyChanged(c call, status int, code, directoryCode, change str
 // changes: the answer tells what is known, and nothing that is not.
 func TestTheServerGoesAwayInBetween(t *testing.T) {
 	t.Run("while many are removed", func(t *testing.T) {
-		s, f := newFaultySystem(t, sim.Options{Seed: 1})
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 		f.before("Remove-ADComputer", func(call int) { s.switchDC(call < 3) })
 		a := s.do(removeComputers("OUPath", branchesOU))
 		f.before("Remove-ADComputer", nil)
@@ -191,7 +191,7 @@ func TestTheServerGoesAwayInBetween(t *testing.T) {
 		assert.Len(t, s.names(listComputers("OUPath", branchesOU)), 4)
 	})
 	t.Run("before the first is removed", func(t *testing.T) {
-		s, f := newFaultySystem(t, sim.Options{Seed: 1})
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 		f.before("Remove-ADComputer", func(int) { s.switchDC(false) })
 		a := s.do(removeComputers("OUPath", branchesOU))
 		f.before("Remove-ADComputer", nil)
@@ -202,7 +202,7 @@ func TestTheServerGoesAwayInBetween(t *testing.T) {
 		assert.Len(t, s.names(listComputers("OUPath", branchesOU)), 6)
 	})
 	t.Run("while an OU is protected", func(t *testing.T) {
-		s, f := newFaultySystem(t, sim.Options{Seed: 1})
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 		f.before("Set-ADObject", func(int) { s.switchDC(false) })
 		a := s.do(makeOU("Cut", emptyOU))
 		f.before("Set-ADObject", nil)
@@ -211,7 +211,7 @@ func TestTheServerGoesAwayInBetween(t *testing.T) {
 		assert.Equal(t, "partial", a.envelope.Error.Outcome)
 	})
 	t.Run("while an OU is moved", func(t *testing.T) {
-		s, f := newFaultySystem(t, sim.Options{Seed: 1})
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 		f.before("Move-ADObject", func(int) { s.switchDC(false) })
 		a := s.do(moveOU(protectedOU, emptyOU))
 		f.before("Move-ADObject", nil)
@@ -226,7 +226,7 @@ func TestTheServerGoesAwayInBetween(t *testing.T) {
 
 // TestTwoAtOnce sends the same creates side by side: one is first.
 func TestTwoAtOnce(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for name, c := range map[string]call{
 		"OU":       makeOU("Twice", emptyOU),
 		"computer": register("TWICE"),

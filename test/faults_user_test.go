@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,7 +31,7 @@ func with(params map[string]any, name string, value any) map[string]any {
 func TestUsersAreChangedWhollyOrNotAtAll(t *testing.T) {
 	const path = "/api/ADUser/" + sampleUser
 	for _, culture := range cultures {
-		s, f := newFaultySystem(t, sim.Options{Seed: 1, Culture: culture})
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1, Culture: culture})
 		ctx := context.Background()
 		t.Run(culture+"/the password is refused", func(t *testing.T) {
 			c := call{method: http.MethodPut, path: path, params: with(everyChange, "Password", "weak")}
@@ -87,7 +87,7 @@ func TestUsersAreChangedWhollyOrNotAtAll(t *testing.T) {
 // TestWhatCannotBeTakenBackIsTold: a password stays, and so does what the
 // directory does not let be undone.
 func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
-	s, f := newFaultySystem(t, sim.Options{Seed: 1})
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/half", params: map[string]any{"ChangePasswordNextLogon": false}}, http.StatusCreated)
 	const dn = "CN=half,CN=Users,DC=corp,DC=example"
 	f.before("Set-ADUser", func(int) { s.denyTo(dn, directory.RightWriteProperty, true) })
@@ -113,7 +113,7 @@ func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
 
 // TestAControllerThatGoesAwayWhileItIsAsked is named like one that was away before.
 func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
-	s, f := newFaultySystem(t, sim.Options{Seed: 1})
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	dc2 := s.world.Directory.DCs()[1].HostName()
 	f.before("Get-ADUser", func(call int) { // the first finds the user, the second asks dc1
 		if call == 3 {
@@ -127,7 +127,7 @@ func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
 
 // TestUsersAtOnce: of several that want one name, one gets it.
 func TestUsersAtOnce(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	names := []string{"one", "two", "three"}
 	for _, name := range names {
 		s.ok(call{method: http.MethodPost, path: "/api/ADUser/" + name}, http.StatusCreated)

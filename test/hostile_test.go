@@ -12,7 +12,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,7 +80,7 @@ func TestHostileValues(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			s := newSystem(t, sim.Options{Seed: 1})
+			s := newSystem(t, sandbox.Options{Seed: 1})
 			g := guard{base: s.snapshot()}
 			for i := range op.Params {
 				t.Run(op.Params[i].Name, func(t *testing.T) { s.in(t).attackAll(&g, op, &op.Params[i]) })
@@ -130,8 +130,8 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 // guard holds that nothing stays changed. Most requests write nothing at all,
 // which the journals tell faster than snapshots.
 type guard struct {
-	base sim.Snapshot
-	mark sim.Mark
+	base sandbox.Snapshot
+	mark sandbox.Mark
 }
 
 func (g *guard) unchanged(s *system, what string) {
@@ -303,7 +303,7 @@ func (s *system) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, 
 }
 
 func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for _, op := range ops.Table() {
 		if op.Method != http.MethodPost {
 			continue
@@ -326,7 +326,7 @@ func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
 }
 
 func TestBrokenRequestsAreRefused(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	json := map[string]string{"Content-Type": "application/json"}
 	for name, c := range map[string]struct {
 		call   call

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,7 +72,7 @@ func TestMembershipBehavesAsItsModel(t *testing.T) {
 	const changes = 250
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1})
+			s := newSystem(t, sandbox.Options{Seed: 1})
 			random := rand.New(rand.NewPCG(seed, 7))
 			users, m := []string{sampleUser, leftUser, lockedUser}, model{}
 			for _, scope := range []string{"Global", "Universal", "DomainLocal"} {
@@ -123,7 +123,7 @@ func TestMembershipBehavesAsItsModel(t *testing.T) {
 // every group again by each of its names.
 func TestEveryUsersGroups(t *testing.T) {
 	const oneIn = 40 // of the users with plain names
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	search := func(filter string, attributes ...string) []*directory.Object {
 		found, err := s.dc1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})
 		require.NoError(t, err)

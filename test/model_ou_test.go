@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -216,7 +216,7 @@ func TestOUsAgainstAModel(t *testing.T) {
 	const steps = 300
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1}, "limits.bulkDelete=5")
+			s := newSystem(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=5")
 			m := &ouModel{root: &ouNode{name: emptyOU}, limit: 5}
 			r := rand.New(rand.NewPCG(seed, 44))
 			answers := map[string]int{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/ops"
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -57,7 +57,7 @@ func (d *documented) holds(t testing.TB, op *ops.Operation, a answer) {
 // TestAnswersAreAsTheDocumentSays walks once through every row on one system:
 // its good call, and calls that are refused.
 func TestAnswersAreAsTheDocumentSays(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	d := s.documented()
 	for _, op := range ops.Table() {
 		if first, needed := before[op.ID]; needed {
@@ -89,7 +89,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 // the sandbox. An example that another one got in the way of is tried again
 // where nothing has changed.
 func TestExamplesOfTheDocumentAreTrue(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	d := s.documented()
 	for _, writes := range []bool{false, true} {
 		for _, op := range ops.Table() {
@@ -99,7 +99,7 @@ func TestExamplesOfTheDocumentAreTrue(t *testing.T) {
 			c := callOf(op, d.filledIn(op))
 			a := s.do(c)
 			if a.status >= 300 && writes {
-				a = newSystem(t, sim.Options{Seed: 1}).do(c)
+				a = newSystem(t, sandbox.Options{Seed: 1}).do(c)
 			}
 			assert.Less(t, a.status, 300, "%s %s with %v: %s", c.method, c.path, c.params, a.body)
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sim/remote"
+	"adgateway/ps/sandbox/remote"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/remote"
 	"adgateway/scripts"
 
 	"github.com/stretchr/testify/assert"
@@ -20,10 +20,10 @@ import (
 // fault: nothing is written before it is ready.
 func TestEveryFaultOfAStart(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sim.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	start := func(fault string, limit time.Duration) error {

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/stack"
+	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/ops"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/remote"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,24 +39,24 @@ type processes struct {
 	maxOutput int64
 	mark      string // value of engineVariable: these processes' and what they start
 	// options changes what the system is made of; nil: nothing.
-	options func(*stack.Options)
+	options func(*app.Options)
 }
 
 // system is a new system on processes. overrides are settings.
 func (p *processes) system(t testing.TB, overrides ...string) *system {
 	t.Helper()
-	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	p.mark = rand.Text()
 	modules, culture := world.Modules()
-	p.server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sim.Declarations(), Culture: culture})
+	p.server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { // after the sessions have been closed
 		assert.Eventually(t, func() bool { return p.server.Connections() == 0 }, patience, time.Millisecond, "processes are left")
 		assert.NoError(t, p.server.Close())
 	})
 	if p.options == nil {
-		p.options = func(*stack.Options) {}
+		p.options = func(*app.Options) {}
 	}
 	sessions := session.Config{MaxOutput: p.maxOutput, Starter: &remote.Starter{Server: p.server, Env: func() []string {
 		env := []string{engineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}

@@ -8,11 +8,11 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/proxies"
+	"adgateway/ps/sandbox/proxies/proxytest"
+	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/proxies"
-	"adgateway/ps/sim/proxies/twin"
-	"adgateway/ps/sim/remote"
 	"adgateway/scripts"
 
 	"github.com/stretchr/testify/assert"
@@ -24,18 +24,18 @@ import (
 func stillClock() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 // stillWorld is the built-in domain at one moment.
-func stillWorld(t testing.TB) *sim.World {
+func stillWorld(t testing.TB) *sandbox.World {
 	t.Helper()
-	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1, Clock: stillClock})
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Clock: stillClock})
 	require.NoError(t, err)
 	return world
 }
 
 // serverOf lets processes reach a world.
-func serverOf(t testing.TB, world *sim.World) *remote.Server {
+func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 	t.Helper()
 	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sim.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { // after the sessions have been closed
 		assert.Eventually(t, func() bool { return server.Connections() == 0 }, patience, time.Millisecond, "connections are left")
@@ -59,8 +59,8 @@ func TestContractThroughProxies(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		modules, err := proxies.Modules(described(t))
 		require.NoError(t, err)
-		sameAnswers(t, 1, func(t testing.TB, world *sim.World) session.Starter {
-			return &twin.Starter{Server: serverOf(t, world), Modules: modules}
+		sameAnswers(t, 1, func(t testing.TB, world *sandbox.World) session.Starter {
+			return &proxytest.Starter{Server: serverOf(t, world), Modules: modules}
 		})
 	})
 	http.DefaultClient.CloseIdleConnections()
@@ -69,7 +69,7 @@ func TestContractThroughProxies(t *testing.T) {
 
 // sameAnswers holds a system whose sessions are started so against the sandbox,
 // in one of `every` operations.
-func sameAnswers(t *testing.T, every int, start func(testing.TB, *sim.World) session.Starter) {
+func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := newSystemOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
 	world = stillWorld(t)

@@ -14,10 +14,10 @@ import (
 	"adgateway/gateway/schema/tsparams"
 	"adgateway/ps"
 	"adgateway/ps/cmdlets"
-	"adgateway/ps/interp"
-	"adgateway/ps/interp/dotnet"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/adcmd"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/adcmd"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/scripts"
 
 	"github.com/stretchr/testify/assert"
@@ -26,25 +26,25 @@ import (
 
 // codec is a session of the engine with the preludes of the directory lane.
 type codec struct {
-	session *interp.Session
+	session *engine.Session
 }
 
 // newCodec makes one. It has the directory's commands, but no domain.
 func newCodec(t testing.TB) *codec {
 	t.Helper()
-	var stubs []*interp.Command
+	var stubs []*engine.Command
 	for _, decl := range cmdlets.Module(cmdlets.ActiveDirectory) {
-		stubs = append(stubs, &interp.Command{Decl: decl, Process: func(*interp.Call) error { return nil }})
+		stubs = append(stubs, &engine.Command{Decl: decl, Process: func(*engine.Call) error { return nil }})
 	}
-	engine := interp.NewEngine(interp.Options{
-		Modules:  []*interp.Module{sim.HostModule(), {Name: "ActiveDirectory", Commands: stubs}},
+	eng := engine.NewEngine(engine.Options{
+		Modules:  []*engine.Module{sandbox.HostModule(), {Name: "ActiveDirectory", Commands: stubs}},
 		AutoLoad: true,
 	})
-	c := &codec{session: engine.NewSession(interp.Console{})}
+	c := &codec{session: eng.NewSession(engine.Console{})}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	prelude := scripts.Prelude(ps.Directory)
-	require.NoError(t, c.session.Run(ctx, prelude.Name, prelude.Text, interp.Streams{}))
+	require.NoError(t, c.session.Run(ctx, prelude.Name, prelude.Text, engine.Streams{}))
 	return c
 }
 
@@ -62,7 +62,7 @@ func (c *codec) encode(t testing.TB, raw []byte, given string) (out []byte, refu
 			[Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes((ConvertTo-GatewayUserParameters -Text $text -Given `+given+`)))
 		} catch {
 			$_.FullyQualifiedErrorId
-		}`, interp.Streams{Output: func(v any) error { texts = append(texts, dotnet.ToText(v)); return nil }})
+		}`, engine.Streams{Output: func(v any) error { texts = append(texts, dotnet.ToText(v)); return nil }})
 	require.NoError(t, err)
 	require.Len(t, texts, 1)
 	if strings.HasPrefix(texts[0], "Gateway.") {
@@ -346,18 +346,18 @@ func unitsOf(raw []byte) []uint16 {
 func TestSettingsChangedMeanwhileAreNotOverwritten(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	world, err := sim.NewWorld(ctx, sim.Options{Seed: 1})
+	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	engine := interp.NewEngine(interp.Options{
-		Modules: []*interp.Module{sim.HostModule(), adcmd.Module(adcmd.Options{Domain: world.Directory})}, AutoLoad: true,
+	eng := engine.NewEngine(engine.Options{
+		Modules: []*engine.Module{sandbox.HostModule(), adcmd.Module(adcmd.Options{Domain: world.Directory})}, AutoLoad: true,
 	})
-	session := engine.NewSession(interp.Console{})
+	session := eng.NewSession(engine.Console{})
 	prelude := scripts.Prelude(ps.Directory)
-	require.NoError(t, session.Run(ctx, prelude.Name, prelude.Text, interp.Streams{}))
+	require.NoError(t, session.Run(ctx, prelude.Name, prelude.Text, engine.Streams{}))
 	var said []string
 	run := func(text string) {
 		t.Helper()
-		require.NoError(t, session.Run(ctx, "test", text, interp.Streams{Output: func(v any) error { said = append(said, dotnet.ToText(v)); return nil }}))
+		require.NoError(t, session.Run(ctx, "test", text, engine.Streams{Output: func(v any) error { said = append(said, dotnet.ToText(v)); return nil }}))
 	}
 	run(`Import-Module -Name ActiveDirectory
 		$user = @{ Guid = '` + sampleUserGUID + `'; Server = 'dc1.corp.example' }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,7 +44,7 @@ func rdsVector(t testing.TB, name string) string {
 // TestTheLifeOfRemoteDesktopSettings goes through creating, reading, changing
 // and clearing them.
 func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	const dn = "CN=rds,CN=Users,DC=corp,DC=example"
 	plain := s.ok(call{method: http.MethodPost, path: "/api/ADUser/plain", params: map[string]any{"RdsProfilePath": "", "City": "x"}}, http.StatusCreated)
 	assert.Equal(t, []any{nil, nil, nil, false, true}, rdsFields(plain), "the defaults")

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/proxies"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/proxies"
 	"adgateway/scripts"
 	"adgateway/test/conformance"
 
@@ -70,12 +70,12 @@ func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("faults", func(t *testing.T) { faultsOf(t, path) })
 	t.Run("hostile", func(t *testing.T) { textsArrive(t, path) })
 	t.Run("contract", func(t *testing.T) {
-		sameAnswers(t, every, func(t testing.TB, world *sim.World) session.Starter { return powerShell(t, path, world) })
+		sameAnswers(t, every, func(t testing.TB, world *sandbox.World) session.Starter { return powerShell(t, path, world) })
 	})
 }
 
 // powerShell starts processes over a world.
-func powerShell(t testing.TB, path string, world *sim.World) session.Starter {
+func powerShell(t testing.TB, path string, world *sandbox.World) session.Starter {
 	t.Helper()
 	starter, err := proxies.NewStarter(serverOf(t, world), path, described(t))
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func transcriptsOf(t *testing.T, path string, every int) {
 }
 
 // standInSays are the transcripts that the stand-in repeats otherwise; the
-// reasons stand in ps/sim/testdata/session_outside.txt.
+// reasons stand in ps/sandbox/testdata/session_outside.txt.
 var standInSays = map[string]string{
 	"a non-terminating error goes on with the same line": "Get-Item",
 	"preference Stop abandons the rest of the line":      "Get-Item",

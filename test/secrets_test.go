@@ -21,13 +21,13 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/stack"
+	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
+	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
-	"adgateway/ps/sim/remote"
 	"adgateway/test/canary"
 
 	"github.com/sirupsen/logrus"
@@ -73,7 +73,7 @@ func newGuarded(t *testing.T, folder string) (*guarded, *processes) {
 	p := &processes{faults: func() string {
 		return "echo@ECHO,noise@NOISE,die-after@AFTER,die-at-step@STEP,hang-at-step@HANG,stderr-flood@FLOOD"
 	}}
-	p.options = func(o *stack.Options) {
+	p.options = func(o *app.Options) {
 		o.Auth = g.credentials()
 		o.Log.SetLevel(logrus.TraceLevel)
 		o.Log.AddHook(asText{&g.text})

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/ops"
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -174,7 +174,7 @@ type cutLab struct {
 	t        *testing.T
 	cutter   *cutter
 	system   *system
-	pristine sim.Snapshot
+	pristine sandbox.Snapshot
 	undo     call // takes the last write back; none: it cannot be
 }
 
@@ -188,7 +188,7 @@ func (l *cutLab) open() {
 			return
 		}
 	}
-	world, err := sim.NewWorld(l.t.Context(), sim.Options{Seed: 1})
+	world, err := sandbox.NewWorld(l.t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(l.t, err)
 	l.cutter = &cutter{}
 	l.system = newSystemOn(l.t, world, world.Starter().WithConsole(l.cutter.console),

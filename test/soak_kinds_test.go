@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox/directory"
 )
 
 // soakKinds are what clients of a soak work on.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,7 +72,7 @@ func listComputers(more ...string) call {
 }
 
 func TestTheLifeOfAComputer(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	made := s.ok(register("Story-PC1", "ADComputerDescription", "Told; $(x)", "OUPath", strings.ToLower(retiredOU)), http.StatusCreated)
 	assert.Equal(t, "Story-PC1", made["computerName"])
@@ -137,7 +137,7 @@ func TestTheLifeOfAComputer(t *testing.T) {
 func TestWhatIsNoComputer(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, name := range []string{"gmsa-web", "gmsa-web$", sampleUser, sampleUserDN, "Domain Admins", "none", "*", "FS1)(cn=*"} {
 				for _, c := range []call{readComputer(name), renameComputer(name, "X1"), describe(name, "x"), removeComputer(name)} {
 					assert.Equal(t, "ADComputerName", field(s.refused(c, http.StatusNotFound, "not_found")), name)
@@ -155,7 +155,7 @@ func TestWhatIsNoComputer(t *testing.T) {
 // TestARenameCarriesAllNames follows the names of a computer into its service
 // principal names (facts E48).
 func TestARenameCarriesAllNames(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	dn := "CN=SQL1," + serversOU
 	before := s.stored(dn, "servicePrincipalName").Strings("servicePrincipalName")
 	require.NotEmpty(t, before)
@@ -170,7 +170,7 @@ func TestARenameCarriesAllNames(t *testing.T) {
 }
 
 func TestControllersAndPrivilegedComputers(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for _, token := range []string{allToken, plainToken} {
 		s.refused(renameComputer("DC1", "DC9").as(token), http.StatusConflict, "protected")
 		s.refused(removeComputer("DC2").as(token), http.StatusConflict, "protected")
@@ -190,7 +190,7 @@ func TestControllersAndPrivilegedComputers(t *testing.T) {
 }
 
 func TestWhatLiesBelowAComputer(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	queue := "CN=PRINT1-Colour,CN=PRINT1," + serversOU
 	require.NoError(t, s.dc1().SetProtected(context.Background(), queue, true))
 	a := s.refused(removeComputer("PRINT1"), http.StatusConflict, "protected")
@@ -216,7 +216,7 @@ func TestWhatLiesBelowAComputer(t *testing.T) {
 }
 
 func TestLimitsOfTokensOnComputers(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.ok(register("LIM-1", "OUPath", limitedOU).as(limitedToken), http.StatusCreated)
 	assert.Equal(t, []string{"LIM-1"}, s.names(call{method: http.MethodGet, path: "/api/Computers/All", token: limitedToken}))
 	for _, c := range []call{readComputer("FS1"), describe("FS1", "x"), renameComputer("FS1", "LIM-2"), removeComputer("FS1")} {
@@ -233,7 +233,7 @@ func TestLimitsOfTokensOnComputers(t *testing.T) {
 }
 
 func TestRemovingManyComputers(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1}, "limits.bulkDelete=6")
+	s := newSystem(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=6")
 	root := removeComputers("OUPath", domainDN)
 	for _, c := range []call{
 		removeComputers(), removeComputers("WildCard", "*"), removeComputers("WildCard", "***"), removeComputers("OUPath", ""), removeComputers("WildCard", ""), root,
@@ -308,7 +308,7 @@ func TestRemovingManyComputers(t *testing.T) {
 func TestRemovingManyFailsHalfWay(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			s.denyTo(branchesOU, directory.RightDeleteChild, false)
 			for _, name := range []string{"BR-PC02", "BR-PC05"} {
 				s.denyTo("CN="+name+","+branchesOU, directory.RightDelete, false)
@@ -356,8 +356,8 @@ servicePrincipalName: HOST/fixed.corp.example
 `), 0o600))
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture, LDIF: []string{file}})
-			_, mark := s.world.Since(sim.Mark{})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture, LDIF: []string{file}})
+			_, mark := s.world.Since(sandbox.Mark{})
 			a := s.refused(renameComputer("FIXED", "MOVED"), http.StatusUnprocessableEntity, "unprocessable")
 			assert.Equal(t, "none", a.envelope.Error.Outcome)
 			writes, _ := s.world.Since(mark)

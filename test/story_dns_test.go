@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sim"
+	"adgateway/ps/sandbox"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -26,7 +26,7 @@ func cnames(a answer) []string {
 // TestTheLifeOfACNAME goes through every endpoint of CNAME records.
 func TestTheLifeOfACNAME(t *testing.T) {
 	const path = "/api/DnsCNameRecord"
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	record := map[string]any{"DNS_HostName": "Story", "DNS_HostName_Alias": "web9", "ZoneName": "corp.example"}
 	made := s.ok(call{method: http.MethodPost, path: path, params: record}, http.StatusCreated)
@@ -56,7 +56,7 @@ func TestTheLifeOfACNAME(t *testing.T) {
 // target, in every zone that the server holds itself and the token may see.
 func TestCNAMEsOverAllZones(t *testing.T) {
 	for _, culture := range cultures {
-		s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+		s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 		for path, want := range map[string][]string{
 			"HostName/www": {
 				"www | corp.example -> web1.corp.example",
@@ -97,7 +97,7 @@ func TestCNAMEsOverAllZones(t *testing.T) {
 // Parts of a network smaller than /24 are delegated by aliases with a slash in
 // their targets (RFC 2317), to zones with one in their names.
 func TestClasslessDelegations(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	record := map[string]any{"ZoneName": "10.in-addr.arpa", "DNS_HostName": "65.3.0", "DNS_HostName_Alias": "65.64/26.3.0.10.in-addr.arpa"}
 	read := s.ok(call{method: http.MethodGet, path: "/api/DnsCNameRecord", params: record}, http.StatusOK)
 	assert.Equal(t, record["DNS_HostName_Alias"], read["data"])
@@ -110,7 +110,7 @@ func TestClasslessDelegations(t *testing.T) {
 
 // What a refusal advises must help: the other answer is no refusal with another advice.
 func TestSystemZonesAreShownWhenAsked(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for zone, shown := range map[string]bool{"127.in-addr.arpa": true, "TrustAnchors": false} {
 		path := "/api/DnsReverseLookupZone/" + zone
 		a := s.refused(call{method: http.MethodGet, path: path}, http.StatusNotFound, "not_found")
@@ -126,7 +126,7 @@ func TestSystemZonesAreShownWhenAsked(t *testing.T) {
 func TestTheLifeOfAReverseZone(t *testing.T) {
 	for network, zone := range map[string]string{"172.20.0.0/16": "20.172.in-addr.arpa", "2001:db8:7::/48": "7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
 		t.Run(network, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1})
+			s := newSystem(t, sandbox.Options{Seed: 1})
 			start := s.snapshot()
 			path := "/api/DnsReverseLookupZone/" + network
 			made := s.ok(call{method: http.MethodPost, path: path}, http.StatusCreated)

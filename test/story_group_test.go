@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +30,7 @@ func groupPath(name, rest string) string { return "/api/ADGroups/" + url.PathEsc
 func TestTheLifeOfAGroup(t *testing.T) {
 	for _, category := range []string{"Security", "Distribution"} {
 		t.Run(category, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1})
+			s := newSystem(t, sandbox.Options{Seed: 1})
 			start := s.snapshot()
 			inputs := map[string]any{"OUPath": groupsOU, "GroupScope": "universal", "GroupDescription": "Line 1\r\nO'Reilly; $(x)", "GroupEmail": "r&d@corp.example"}
 			a := s.do(call{method: http.MethodPost, path: groupPath("R&D (Δ)", "/"+category), params: inputs})
@@ -105,7 +105,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 }
 
 func TestDefaultsOfANewGroup(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for scope, want := range map[string]string{"": "Global", "GLOBAL": "Global", "Domain_Local": "Domain_Local", "domainlocal": "Domain_Local", "Universal": "Universal"} {
 		made := s.ok(call{method: http.MethodPost, path: groupPath("Fresh", "/Security"), params: map[string]any{
 			"GroupScope": scope, "OUPath": "", "GroupDescription": "", "GroupEmail": "",
@@ -123,7 +123,7 @@ func TestDefaultsOfANewGroup(t *testing.T) {
 
 // Lists are whole, and their order is by name in upper case, by code unit.
 func TestListsOfGroups(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	names := func(path string) []string {
 		var found []string
 		for _, record := range s.get(path).envelope.Result {
@@ -149,7 +149,7 @@ func TestListsOfGroups(t *testing.T) {
 func TestNamesOfGroups(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			const commonName = "O'Reilly, Readers & Co"
 			assert.Equal(t, "O'Reilly Readers", s.ok(call{method: http.MethodGet, path: groupPath(commonName, "")}, http.StatusOK)["samName"])
 			for _, c := range []call{
@@ -182,10 +182,10 @@ func TestNamesOfGroups(t *testing.T) {
 func TestAGroupIsRenamedWholeOrNotAtAll(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			const builtin = "CN=Builtin,DC=corp,DC=example" // common names stay there
 			require.NoError(t, s.dc1().Move(context.Background(), "CN=Project Phoenix,"+securityOU, builtin))
-			mark := sim.Mark{}
+			mark := sandbox.Mark{}
 			_, mark = s.world.Since(mark)
 			a := s.refused(call{method: http.MethodPut, path: groupPath("Project Phoenix", "/Rename/Visitors")}, http.StatusUnprocessableEntity, "unprocessable")
 			assert.Equal(t, "none", a.envelope.Error.Outcome)
@@ -218,7 +218,7 @@ func (s *system) modify(ref string, op directory.ChangeOp, attribute string, val
 func TestGroupsThatStay(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, name := range []string{"Administrators", "Domain Admins", "Domain Users", "Guests", "Cert Publishers", "DnsAdmins"} {
 				a := s.do(call{method: http.MethodDelete, path: groupPath(name, "/Remove")})
 				if name == "DnsAdmins" { // made by the DNS server, not by the system
@@ -247,7 +247,7 @@ func TestGroupsThatStay(t *testing.T) {
 // What guards the domain needs the scope privileged: built-in groups, those with
 // adminCount, and those nested in one.
 func TestPrivilegedGroups(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.modify("CN=Remote Desktop Users,CN=Builtin,DC=corp,DC=example", directory.OpAdd, "member", "CN=Nested Level 1,"+securityOU)
 	for _, name := range []string{"Domain Admins", "Guests", "Domain Computers", "Server Admins", "Nested Level 1", "Nested Level 3"} {
 		for _, c := range []call{
@@ -272,7 +272,7 @@ func TestPrivilegedGroups(t *testing.T) {
 // A token limited to OUs sees and changes the groups in them; one limited to
 // groups sees and changes those.
 func TestLimitsOfGroups(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	inside := s.ok(call{method: http.MethodPost, path: groupPath("Berlin Team", "/Security"), params: map[string]any{"OUPath": itOU}, token: limitedToken}, http.StatusCreated)
 	for _, c := range []call{
 		{method: http.MethodGet, path: groupPath(sampleGroup, "")},
@@ -295,7 +295,7 @@ func TestLimitsOfGroups(t *testing.T) {
 }
 
 func TestLimitsToNamedGroups(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	do := func(method, path string, params map[string]any) answer {
 		return s.do(call{method: method, path: path, params: params, token: deskToken})
 	}
@@ -325,7 +325,7 @@ func TestLimitsToNamedGroups(t *testing.T) {
 // Account name and common name may differ: a rename makes them the same, by
 // changing what differs.
 func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	record := s.put(groupPath("O'Reilly Readers", "/Rename/O'Reilly%20Readers"), nil)
 	assert.Equal(t, []any{"O'Reilly Readers", "O'Reilly Readers"}, []any{record["name"], record["samName"]})
@@ -341,7 +341,7 @@ func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 func TestPlacesOfNewGroups(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			for ou, want := range map[string]int{
 				"DC=corp,DC=example": http.StatusCreated, "CN=Computers,DC=corp,DC=example": http.StatusCreated, "CN=Builtin,DC=corp,DC=example": http.StatusUnprocessableEntity,
 				"CN=Deleted Objects,DC=corp,DC=example": http.StatusUnprocessableEntity, "DC=other,DC=example": http.StatusUnprocessableEntity,

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,7 +49,7 @@ func (s *system) members(group string) []string {
 
 // TestTheLifeOfAMembership goes through every endpoint of users in groups.
 func TestTheLifeOfAMembership(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	path := userIn(sampleUser, "Help Desk")
 	s.refused(call{method: http.MethodGet, path: path}, http.StatusNotFound, "not_found")
@@ -99,7 +99,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 func TestThePrimaryGroupIsAMembership(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			path := userIn(sampleUser, "Domain Users")
 			record := s.ok(call{method: http.MethodGet, path: path}, http.StatusOK)
 			assert.Equal(t, []any{true, true}, []any{record["direct"], record["primary"]})
@@ -130,7 +130,7 @@ func TestThePrimaryGroupIsAMembership(t *testing.T) {
 
 // Nested groups count when asked for; a ring of groups has an end.
 func TestNestedMembership(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	nikos := s.stored("CN=Nikos Ioannidis,OU=Finance,OU=Athens,"+staffOU, "sAMAccountName").String("sAMAccountName")
 	s.refused(call{method: http.MethodGet, path: userIn(nikos, "Nested Level 1")}, http.StatusNotFound, "not_found")
 	s.refused(call{method: http.MethodGet, path: userIn(nikos, "Nested Level 1") + "?Recursive=false"}, http.StatusNotFound, "not_found")
@@ -161,7 +161,7 @@ func TestNestedMembership(t *testing.T) {
 
 // TestTheLifeOfANesting goes through every endpoint of groups in groups.
 func TestTheLifeOfANesting(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	path := groupIn("Help Desk", "Project Phoenix")
 	desk := s.ok(call{method: http.MethodGet, path: groupPath("Help Desk", "")}, http.StatusOK)
@@ -190,7 +190,7 @@ func TestTheLifeOfANesting(t *testing.T) {
 func TestNestingRules(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			for name, scope := range map[string]string{"G": "Global", "U": "Universal", "L": "DomainLocal"} {
 				for _, n := range []string{"1", "2"} {
 					s.ok(call{method: http.MethodPost, path: groupPath(name+n, "/Security"), params: map[string]any{"GroupScope": scope}}, http.StatusCreated)
@@ -236,7 +236,7 @@ func TestNestingRules(t *testing.T) {
 func TestMissingMembersAndGroups(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, c := range []struct {
 				method, path, field string
 			}{
@@ -275,7 +275,7 @@ func TestMissingMembersAndGroups(t *testing.T) {
 
 // Changing who is in a group that guards the domain needs the scope privileged.
 func TestPrivilegedMembership(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for _, group := range []string{"Domain Admins", "Server Admins", "Administrators", "Guests", "Remote Desktop Users"} {
 		for _, c := range []call{
 			{method: http.MethodPost, path: userIn(sampleUser, group)},
@@ -302,7 +302,7 @@ func TestPrivilegedMembership(t *testing.T) {
 
 // Limits hold for both sides of a membership.
 func TestLimitsOfMembership(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	nikos := s.stored("CN=Nikos Ioannidis,OU=Finance,OU=Athens,"+staffOU, "sAMAccountName").String("sAMAccountName")
 	for _, c := range []struct {
 		path, token, field string
@@ -336,7 +336,7 @@ func TestLimitsOfMembership(t *testing.T) {
 // Listing the members of a group fails as a whole when one cannot be resolved
 // (facts E23), so nothing here lists them.
 func TestMembersThatCannotBeResolvedAreNoObstacle(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	const foreign = "CN=S-1-5-21-1-2-3-1000,CN=ForeignSecurityPrincipals,DC=corp,DC=example"
 	_, err := s.dc1().Add(context.Background(), foreign, directory.Attr("objectClass", "foreignSecurityPrincipal"))
 	require.NoError(t, err)

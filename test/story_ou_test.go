@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -89,7 +89,7 @@ func field(a answer) string {
 }
 
 func TestTheLifeOfAnOU(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	path := "OU=Story," + emptyOU
 
@@ -180,7 +180,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 func TestWhatIsNotAnOUIsNotChanged(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, dn := range []string{usersDN, computersDN, domainDN, "CN=Builtin," + domainDN, "CN=System," + domainDN} {
 				s.refused(changeOU(dn, "OUDescription", "x"), http.StatusConflict, "protected")
 				s.refused(moveOU(dn, emptyOU), http.StatusConflict, "protected")
@@ -213,7 +213,7 @@ func TestWhatIsNotAnOUIsNotChanged(t *testing.T) {
 }
 
 func TestOddNamesOfOUs(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for _, name := range []string{`a,b`, ` lead`, `trail `, `#x`, `a+b=c;d<e>"f"\`, `a/b`, "Ω😀", "*", "(x)", `\2a`, "CN=x", "$(Get-Date)", strings.Repeat("ä", 64)} {
 		made := s.ok(makeOU(name, oddOU), http.StatusCreated)
 		assert.Equal(t, name, made["name"])
@@ -236,7 +236,7 @@ func TestOddNamesOfOUs(t *testing.T) {
 }
 
 func TestLimitsOfTokensOnOUs(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	inside := "OU=Sales," + limitedOU
 	s.refused(makeOU("x", emptyOU).as(limitedToken), http.StatusForbidden, "limit")
 	s.refused(changeOU(emptyOU, "OUDescription", "x").as(limitedToken), http.StatusForbidden, "limit")
@@ -297,7 +297,7 @@ func (s *system) denyTo(dn string, rights directory.Rights, inherit bool) {
 }
 
 func TestRemovingATreeOfOUs(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1}, "limits.bulkDelete=6")
+	s := newSystem(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=6")
 	root := s.grow(emptyOU)
 
 	s.refused(removeOU(root), http.StatusConflict, "protected")
@@ -346,7 +346,7 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 // TestHalfAProtection removes an OU that has its own part of a protection where
 // the parent's part is missing: it reads as none (facts E37, E41).
 func TestHalfAProtection(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	half := s.ok(makeOU("Half", emptyOU, "IsProtected", "false"), http.StatusCreated)["path"].(string)
 	s.ok(makeOU("Inner", half, "IsProtected", "false"), http.StatusCreated)
 	s.denyTo(half, directory.RightDelete|directory.RightDeleteTree, false)
@@ -378,7 +378,7 @@ func TestATreeWithAControllerStays(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "controllers.ldif")
 	require.NoError(t, os.WriteFile(file, []byte(ldif.String()), 0o600))
-	s := newSystem(t, sim.Options{Seed: 1, LDIF: []string{file}})
+	s := newSystem(t, sandbox.Options{Seed: 1, LDIF: []string{file}})
 	for _, name := range []string{"DCX", "RODCX", "CRITICAL"} {
 		parent := "OU=With " + name + "," + emptyOU
 		a := s.refused(removeOU(parent, "Force", "true", "Recursive", "true"), http.StatusConflict, "protected")
@@ -393,7 +393,7 @@ func TestATreeWithAControllerStays(t *testing.T) {
 func TestWhatFailsIsTakenBack(t *testing.T) {
 	for _, culture := range cultures {
 		t.Run(culture, func(t *testing.T) {
-			s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+			s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 			root := s.grow(emptyOU)
 			taken := func(c call) {
 				t.Helper()

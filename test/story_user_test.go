@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/directory"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,7 +76,7 @@ func fieldOf(input string) string {
 // TestTheLifeOfAUser goes through every endpoint of users, each change read back
 // by a second route.
 func TestTheLifeOfAUser(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	start := s.snapshot()
 	inputs := maps.Clone(everyInput)
 	inputs["OUPath"], inputs["Manager"], inputs["Country"], inputs["Password"] = itOU, sampleUser, "Greece", goodPass
@@ -162,7 +162,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 // of it is done, in every language.
 func TestUpdatesThatCannotBeAreRefused(t *testing.T) {
 	for _, culture := range cultures {
-		s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+		s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 		ctx := context.Background()
 		s.ok(call{method: http.MethodPost, path: "/api/ADUser/never", params: map[string]any{"PasswordNeverExpired": true}}, http.StatusCreated)
 		s.ok(call{method: http.MethodPost, path: "/api/ADUser/plain"}, http.StatusCreated)
@@ -227,7 +227,7 @@ func TestUpdatesThatCannotBeAreRefused(t *testing.T) {
 // TestStatesThatCannotBeAreRefused is the same for the other changes.
 func TestStatesThatCannotBeAreRefused(t *testing.T) {
 	for _, culture := range cultures {
-		s := newSystem(t, sim.Options{Seed: 1, Culture: culture})
+		s := newSystem(t, sandbox.Options{Seed: 1, Culture: culture})
 		for _, c := range []struct {
 			path   string
 			params map[string]any
@@ -265,7 +265,7 @@ func TestStatesThatCannotBeAreRefused(t *testing.T) {
 
 // TestHomeFolders holds what an update makes of what is stored.
 func TestHomeFolders(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/home"}, http.StatusCreated)
 	for i, c := range []struct {
 		params                 map[string]any
@@ -301,7 +301,7 @@ func TestHomeFolders(t *testing.T) {
 
 // TestPasswordsAndTheirChange holds facts H6 to H10 as an update has them.
 func TestPasswordsAndTheirChange(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/pass"}, http.StatusCreated)
 	for i, c := range []struct {
 		params              map[string]any
@@ -327,7 +327,7 @@ func TestPasswordsAndTheirChange(t *testing.T) {
 
 // TestMadePasswords: one is made when none is given, shown once, and works.
 func TestMadePasswords(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/made", params: map[string]any{"Password": goodPass}}, http.StatusCreated)
 	seen := map[string]bool{}
 	for i, params := range []map[string]any{nil, {"ShowFields": "username"}, {"newPassword": "", "ChangePassword": "false"}} {
@@ -363,7 +363,7 @@ func TestMadePasswords(t *testing.T) {
 
 // TestUnlocking: a user is locked out by wrong passwords, and unlocked once.
 func TestUnlocking(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/lock", params: map[string]any{"Password": goodPass, "ChangePasswordNextLogon": false}}, http.StatusCreated)
 	for range 5 {
 		require.Error(t, s.dc1().Logon(context.Background(), "lock", "wrong"))
@@ -379,7 +379,7 @@ func TestUnlocking(t *testing.T) {
 
 // TestLastLogon: the latest of all controllers; those that do not answer are named.
 func TestLastLogon(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	dc1, dc2 := s.world.Directory.DCs()[0], s.world.Directory.DCs()[1]
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/logon"}, http.StatusCreated)
 	s.world.Directory.Replicate()
@@ -405,7 +405,7 @@ func TestLastLogon(t *testing.T) {
 // TestLastLogonAsksReadOnlyControllersToo: what they saw is not replicated either.
 func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	ctx := context.Background()
-	w, err := sim.NewWorld(ctx, sim.Options{Seed: 1})
+	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	branch := w.Directory.DCs()[1]
 	at := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
@@ -431,7 +431,7 @@ func member(t testing.TB, body []byte, name string) json.RawMessage {
 // TestNamesThatTheDirectoryTakesForTheSame: for it marks on letters make no
 // difference (KB 938447). What is to be changed is named exactly all the same.
 func TestNamesThatTheDirectoryTakesForTheSame(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	path := func(name string) string { return "/api/ADUser/" + url.PathEscape(name) }
 	s.ok(call{method: http.MethodPost, path: path("J.Müßig")}, http.StatusCreated)
 	a := s.refused(call{method: http.MethodPost, path: path("j.mussig")}, http.StatusConflict, "conflict")
@@ -454,7 +454,7 @@ func TestNamesThatTheDirectoryTakesForTheSame(t *testing.T) {
 // TestTextsThatOnlyLookAlikeAreToldApart: PowerShell's own comparison is that of a culture, for
 // which an accent of its own, a soft hyphen or nothing visible make no difference.
 func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	s.ok(call{method: http.MethodPost, path: "/api/ADUser/jdoe"}, http.StatusCreated)
 	for _, city := range []string{"\u200b", "Lie\u0300ge", "Li\u00e8ge", "Li\u00e8ge\u200d", "Co\u00adburg", "Coburg", "COBURG", "\u202e", ""} {
 		a := s.do(call{method: http.MethodPut, path: "/api/ADUser/jdoe", params: map[string]any{"City": city, "HomeFolderPath": city}})
@@ -487,7 +487,7 @@ func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
 
 // Administrators know more names of an account than the API takes.
 func TestOtherNamesOfAnAccountAreTold(t *testing.T) {
-	s := newSystem(t, sim.Options{Seed: 1})
+	s := newSystem(t, sandbox.Options{Seed: 1})
 	for path, told := range map[string]bool{
 		"ADUser/aschmidt@corp.example/Details": true, `ADUser/CORP%5Caschmidt/Details`: true, "Computers/fs1.corp.example": true,
 		"ADUser/S-1-5-21-1-2-3-500/Details": true, "ADUser/no.body/Details": false, "ADUser/nobody/Details": false, "Computers/nothing": false,

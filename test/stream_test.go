@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
-	"adgateway/ps/sim"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,7 +22,7 @@ import (
 // are told: nobody holds them but the gateway.
 func longLists(t testing.TB, users *int) *system {
 	t.Helper()
-	w, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
+	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	one := `{"username":"u","description":"` + strings.Repeat("x", 1500) + `"}`
 	batch := "[" + strings.Repeat(one+",", 499) + one + "]"

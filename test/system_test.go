@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/stack"
+	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/ps"
+	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
@@ -54,36 +54,36 @@ var deskGroups = []string{"vpn users", "Team", "cn=ALL Staff, OU=Security,OU=Gro
 type system struct {
 	t     testing.TB
 	url   string
-	world *sim.World
-	stack *stack.Stack
+	world *sandbox.World
+	stack *app.Stack
 	log   *lockedBuffer
 }
 
 // newSystem builds one and takes it down at the end of the test. overrides are
 // settings, "key=value".
-func newSystem(t testing.TB, world sim.Options, overrides ...string) *system {
+func newSystem(t testing.TB, world sandbox.Options, overrides ...string) *system {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	w, err := sim.NewWorld(ctx, world)
+	w, err := sandbox.NewWorld(ctx, world)
 	require.NoError(t, err)
 	return newSystemOn(t, w, w.Starter(), overrides...)
 }
 
 // newSystemOn is newSystem with a world and what starts its sessions.
-func newSystemOn(t testing.TB, w *sim.World, starter session.Starter, overrides ...string) *system {
+func newSystemOn(t testing.TB, w *sandbox.World, starter session.Starter, overrides ...string) *system {
 	t.Helper()
 	return newSystemOf(t, w, session.Config{Starter: starter}, overrides...)
 }
 
 // newSystemOf is newSystemOn with all that is said of sessions.
-func newSystemOf(t testing.TB, w *sim.World, sessions session.Config, overrides ...string) *system {
+func newSystemOf(t testing.TB, w *sandbox.World, sessions session.Config, overrides ...string) *system {
 	t.Helper()
-	return newSystemWith(t, w, sessions, func(*stack.Options) {}, overrides...)
+	return newSystemWith(t, w, sessions, func(*app.Options) {}, overrides...)
 }
 
 // newSystemWith is newSystemOf with a change to what the stack is made of.
-func newSystemWith(t testing.TB, w *sim.World, sessions session.Config, change func(*stack.Options), overrides ...string) *system {
+func newSystemWith(t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string) *system {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -93,13 +93,13 @@ func newSystemWith(t testing.TB, w *sim.World, sessions session.Config, change f
 	log := logrus.New()
 	log.SetOutput(s.log)
 	log.SetFormatter(&logrus.JSONFormatter{})
-	options := stack.Options{
+	options := app.Options{
 		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
 		Session: func(ps.Lane) session.Config { return sessions },
 		Dial:    w.Dial,
 	}
 	change(&options)
-	built, err := stack.New(ctx, options)
+	built, err := app.New(ctx, options)
 	require.NoError(t, err)
 	s.stack = built
 	server := httptest.NewServer(built.Gateway.Handler())

@@ -140,7 +140,7 @@ func build(ctx context.Context, t target, version string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, product)
-	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", path, "./cmd/"+product)
+	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X adgateway/cmd/adgateway/internal/commands.version="+version, "-o", path, "./cmd/"+product)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@
 // versions that have them, and the classes of the ActiveDirectory object model.
 //
 // It is what the documentation claims, not what a Windows host was seen to do.
-// Three readers share it: the binder of the engine (package ps/interp), the
-// tables that implement the cmdlets (ps/sim/adcmd, ps/sim/dnscmd), and the
+// Three readers share it: the binder of the engine (package ps/sandbox/engine), the
+// tables that implement the cmdlets (ps/sandbox/adcmd, ps/sandbox/dnscmd), and the
 // static check of scripts (package scripts).
 //
 // # Tour

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func TestAskRunsLinesAndReturnsWhatWasWritten(t *testing.T) {
-	world, err := sim.NewWorld(t.Context(), sim.Options{Empty: false})
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Empty: false})
 	require.NoError(t, err)
 	written, err := session.Ask(t.Context(), world.Starter(), "1 + 1\n'a' + 'b'\n")
 	require.NoError(t, err)

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"adgateway/ps"
-	"adgateway/ps/interp"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
 	"adgateway/scripts"
 
 	"github.com/stretchr/testify/assert"
@@ -59,14 +59,14 @@ while ($true) { $x = 1 }`},
 // regexClock is the clock of the engine's regular expressions, which ends by itself.
 var regexClock = goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")
 
-func sandbox(t testing.TB) *session.Session {
+func newSandbox(t testing.TB) *session.Session {
 	t.Helper()
-	engine := interp.NewEngine(interp.Options{
-		Aliases: sim.Aliases, Culture: "de-DE",
-		Modules: []*interp.Module{{Name: "ActiveDirectory", Version: "1.0.1.0"}},
+	eng := engine.NewEngine(engine.Options{
+		Aliases: sandbox.Aliases, Culture: "de-DE",
+		Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0.1.0"}},
 	})
 	s, err := session.Start(t.Context(), session.Config{
-		Starter: sim.NewStarter(engine, nil), StartTimeout: patience,
+		Starter: sandbox.NewStarter(eng, nil), StartTimeout: patience,
 		Boot: session.Boot{
 			Prelude: scripts.Prelude(ps.Directory), Module: "ActiveDirectory",
 			Scripts: append(scripts.Sources(ps.Directory), sandboxScripts...),
@@ -78,7 +78,7 @@ func sandbox(t testing.TB) *session.Session {
 
 func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	defer goleak.VerifyNone(t, regexClock)
-	s := sandbox(t)
+	s := newSandbox(t)
 	assert.Equal(t, "ActiveDirectory", s.Ready().Module)
 	assert.Equal(t, "FullLanguage", s.Ready().LanguageMode)
 	assert.Equal(t, "de-DE", s.Ready().Culture)
@@ -126,14 +126,14 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 // of Windows PowerShell has the mark of implicit remoting.
 func TestAModuleThatIsOnlyAProxyIsToldApart(t *testing.T) {
 	defer goleak.VerifyNone(t, regexClock)
-	engine := interp.NewEngine(interp.Options{Aliases: sim.Aliases, Modules: []*interp.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
+	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases, Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
 	prelude := scripts.Prelude(ps.Directory)
 	prelude.Text += `
 function Get-Module {
     [pscustomobject]@{ Name = 'ActiveDirectory'; Version = '1.0'; PrivateData = @{ ImplicitRemoting = $true } }
 }`
 	_, err := session.Start(t.Context(), session.Config{
-		Starter: sim.NewStarter(engine, nil), StartTimeout: patience,
+		Starter: sandbox.NewStarter(eng, nil), StartTimeout: patience,
 		Boot: session.Boot{Prelude: prelude, Module: "ActiveDirectory", Scripts: sandboxScripts},
 	})
 	require.Error(t, err)
@@ -144,7 +144,7 @@ function Get-Module {
 // allowed to read much of it, and what is stored need not make sense.
 func TestRecordsOfWhatMayNotBeRead(t *testing.T) {
 	defer goleak.VerifyNone(t, regexClock)
-	s := sandbox(t)
+	s := newSandbox(t)
 	var got []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(records(t, s, ps.Request{Script: "Get-TestUnread"})), &got))
 	require.Len(t, got, 5)
@@ -165,7 +165,7 @@ func TestALoopWithoutEndIsStoppedOnTheSandboxEngine(t *testing.T) {
 		steps   int
 		outcome ps.Outcome
 	}{{"Wait-TestForever", 0, ps.OutcomeNone}, {"Wait-TestAfterStep", 1, ps.OutcomeUnknown}} {
-		s := sandbox(t)
+		s := newSandbox(t)
 		began := time.Now()
 		_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: time.Second})
 		e := ps.AsError(err)
@@ -179,7 +179,7 @@ func TestALoopWithoutEndIsStoppedOnTheSandboxEngine(t *testing.T) {
 
 // BenchmarkSandbox is one request with one record through prelude and engine.
 func BenchmarkSandbox(b *testing.B) {
-	s := sandbox(b)
+	s := newSandbox(b)
 	defer s.Kill()
 	benchRequest(b, s, ps.Request{Script: "Get-TestEcho", Args: ps.Args{"Text": ps.Text("x")}})
 }

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"adgateway/ps/cmdlets"
-	"adgateway/ps/sim/proxies"
-	"adgateway/ps/sim/remote"
+	"adgateway/ps/sandbox/proxies"
+	"adgateway/ps/sandbox/remote"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -387,10 +387,10 @@ func TestRecorderRepeatsTheRecording(t *testing.T) {
 		binding.Calls[i].Message = stored.Calls[i].Message
 	}
 	beyond := map[string]bool{}
-	for name := range outside(t, "../../ps/interp/testdata/outside.txt", " :: ") {
+	for name := range outside(t, "../../ps/sandbox/engine/testdata/outside.txt", " :: ") {
 		beyond["language: "+name] = true
 	}
-	for name := range outside(t, "../../ps/sim/testdata/session_outside.txt", "\t") {
+	for name := range outside(t, "../../ps/sandbox/testdata/session_outside.txt", "\t") {
 		beyond["session: "+name] = true
 	}
 	for name, diff := range differing(t, language, session, binding) {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/proxies"
 	"adgateway/ps/session"
-	"adgateway/ps/sim"
-	"adgateway/ps/sim/proxies"
 	"adgateway/scripts"
 
 	"github.com/stretchr/testify/require"
@@ -75,7 +75,7 @@ func (w *tapped) Write(b []byte) (int, error) {
 // bootLine is the first line that a session writes.
 func bootLine(t *testing.T, lane ps.Lane) string {
 	t.Helper()
-	world, err := sim.NewWorld(t.Context(), sim.Options{Seed: 1})
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	p := &tap{Starter: world.Starter()}
 	s, err := session.Start(t.Context(), session.Config{Starter: p, Boot: session.Boot{

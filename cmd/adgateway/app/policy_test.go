@@ -1,0 +1,30 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"adgateway/gateway/config"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A setting that the table marks as live is one that Apply hands on.
+func TestEveryLiveSettingIsInThePolicy(t *testing.T) {
+	other := map[string]string{
+		"http.dialect": "classic", "http.allowSecretsInQuery": "true", "http.allowedOrigins": "[https://portal.corp.example]",
+		"http.trustedProxies": "[10.0.0.1]", "http.readTimeout": "1s", "http.writeTimeout": "1s", "http.listTimeout": "1s",
+		"http.shutdownTimeout": "1s", "http.settleTimeout": "2s", "http.settlePause": "2s", "limits.bulkDelete": "1",
+	}
+	before := policy(config.Default())
+	for _, row := range config.Rows() {
+		if !row.Live() || strings.HasPrefix(row.Key, "log.") { // the command's own
+			continue
+		}
+		require.Contains(t, other, row.Key, "say another value than the default")
+		settings, err := config.Load("", nil, []string{row.Key + "=" + other[row.Key]})
+		require.NoError(t, err)
+		assert.NotEqual(t, before, policy(settings), row.Key)
+	}
+}

@@ -1,0 +1,83 @@
+package commands
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"adgateway/gateway/config"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "adgateway.yaml")
+	code, _, stderr := runCommand(t, "config", "check", "--config", file)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, file, "a file that was named must be there")
+	code, stdout, stderr := runCommand(t, "config", "init", "--config", file)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stdout, file)
+	code, stdout, stderr = runCommand(t, "config", "check", "--config", file)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stdout, "no mistakes; 0 of ")
+
+	require.NoError(t, os.WriteFile(file, []byte("log:\n  level: debug\n"), 0o600))
+	code, _, stderr = runCommand(t, "config", "init", "--config", file)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "--force")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "log:\n  level: debug\n", string(text), "nothing is overwritten")
+	code, _, stderr = runCommand(t, "config", "init", "--config", file, "--force")
+	require.Zero(t, code, stderr)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Positive(t, info.Size())
+}
+
+func TestConfigShowTellsValuesAndSources(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "adgateway.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("log:\n  format: json\nsandbox:\n  tokens:\n  - value: s3cret\n"), 0o600))
+	t.Setenv("ADGATEWAY_HTTP_READ_TIMEOUT", "45s")
+	args := []string{"config", "show", "--config", file, "--set", "limits.bulkDelete=7"}
+	code, stdout, stderr := runCommand(t, args...)
+	require.Zero(t, code, stderr)
+	assert.Regexp(t, `(?m)^log\.format +file +"json"$`, stdout)
+	assert.Regexp(t, `(?m)^http\.readTimeout +environment +"45s"$`, stdout)
+	assert.Regexp(t, `(?m)^limits\.bulkDelete +flag +7$`, stdout)
+	assert.Regexp(t, `(?m)^log\.level +default +"info"$`, stdout)
+	assert.NotContains(t, stdout, "s3cret")
+
+	code, stdout, stderr = runCommand(t, append(args, "--json")...)
+	require.Zero(t, code, stderr)
+	var rows []shownSetting
+	require.NoError(t, json.Unmarshal([]byte(stdout), &rows))
+	require.Len(t, rows, len(config.Rows()))
+	assert.Equal(t, "http.listen", rows[0].Key)
+	assert.Equal(t, "ADGATEWAY_HTTP_LISTEN", rows[0].Variable)
+	assert.NotContains(t, stdout, "s3cret")
+}
+
+func TestMistypedWordsNameTheNearest(t *testing.T) {
+	t.Setenv("ADGATEWAY_HTTP_LISTN", "x")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"serv"}, 2, `unknown command "serv" for "adgateway"; did you mean serve?`},
+		{[]string{"service", "instal"}, 2, `did you mean install?`},
+		{[]string{"config", "chek"}, 2, `did you mean check?`},
+		{[]string{"sandbox", "--lisen", "x"}, 2, `unknown flag: --lisen; did you mean --listen?`},
+		{[]string{"config", "check"}, 1, `ADGATEWAY_HTTP_LISTN is the variable of no setting; did you mean ADGATEWAY_HTTP_LISTEN?`},
+		{[]string{"service", "install", "--account", "gw$"}, 1, `DOMAIN\name$`},
+		{[]string{"xyzzyplugh"}, 2, `unknown command "xyzzyplugh" for "adgateway"`},
+	} {
+		code, _, stderr := runCommand(t, c.args...)
+		assert.Equal(t, c.code, code, c.args)
+		assert.Contains(t, stderr, c.says)
+	}
+}

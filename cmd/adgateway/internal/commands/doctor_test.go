@@ -1,0 +1,86 @@
+package commands
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/doctor/live"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// installation is a settings file with a store of credentials beside it.
+func installation(t *testing.T, settings string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), settingsName)
+	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
+	code, _, stderr := runCommand(t, "token", "create", "ci", "--config", file, "--scope", "user:read")
+	require.Zero(t, code, stderr)
+	return file
+}
+
+func TestDoctorExaminesTheSandbox(t *testing.T) {
+	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
+	code, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--json", "--config", file, "--ou", "OU=Staff,DC=corp,DC=example")
+	require.Empty(t, stderr)
+	var report doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	for _, name := range []string{"settings", "powershell", "language-mode", "modules", "data-channel", "domain-controllers", "adws", "dns-server", "clock", "dns-rights", "port", "files", "credentials"} {
+		at := slices.IndexFunc(report.Results, func(r doctor.Result) bool { return r.Check == name })
+		require.GreaterOrEqual(t, at, 0, name)
+		assert.Equal(t, doctor.OK, report.Results[at].Status, "%+v", report.Results[at])
+	}
+	assert.Equal(t, report.ExitCode(), code)
+	assert.NotContains(t, stdout, "sha256", "what proves a token is in no report")
+}
+
+func TestDoctorLooksOnWithFaultySettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), settingsName)
+	require.NoError(t, os.WriteFile(file, []byte("http:\n  listn: x\n"), 0o600))
+	code, stdout, _ := runCommand(t, "doctor", "--sandbox", "--config", file)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stdout, file+":2: unknown setting http.listn; did you mean http.listen?")
+	assert.Contains(t, stdout, "ok       data-channel")
+	code, _, stderr := runCommand(t, "doctor", "--live", "--sandbox", "--config", file, "--ou", "OU=S,DC=corp,DC=example", "--zone", "s.example")
+	assert.Equal(t, 2, code, "what changes something does not run with settings that nobody meant")
+	assert.Contains(t, stderr, "http.listn")
+}
+
+func TestDoctorTriesTheOpenFacts(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "live.json")
+	code, stdout, _ := runCommand(t, "doctor", "--live", "--sandbox", "--ou", "OU=Scratch,DC=corp,DC=example", "--zone", "scratch.corp.example", "--out", out)
+	assert.Zero(t, code, stdout)
+	assert.Contains(t, stdout, "Everything that was made is removed.")
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	var report live.Report
+	require.NoError(t, json.Unmarshal(text, &report))
+	assert.Len(t, report.Findings, len(live.Probes()))
+	assert.Equal(t, "sandbox", report.Engine)
+}
+
+func TestDoctorSaysWhatItNeeds(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--live"}, "--live needs one --ou and a --zone"},
+		{[]string{"--live", "--ou", "OU=a,DC=b", "--ou", "OU=c,DC=d", "--zone", "z.example"}, "one --ou"},
+		{[]string{"--zone", "z.example"}, "belong to --live"},
+		{[]string{"--live", "--sandbox", "--ou", "OU=Domain Controllers,DC=corp,DC=example", "--zone", "z.example"}, "is not empty"},
+		{[]string{"--live", "--sandbox", "--ou", "OU=S,DC=corp,DC=example", "--zone", "z.example", "--out", t.TempDir()}, "--out"},
+		{[]string{"--jason"}, "did you mean --json?"},
+	} {
+		code, _, stderr := runCommand(t, append([]string{"doctor"}, c.args...)...)
+		assert.Equal(t, 2, code, c.args)
+		assert.Contains(t, stderr, c.says)
+	}
+	code, stdout, _ := runCommand(t, "doctor", "--list")
+	assert.Zero(t, code)
+	assert.Contains(t, stdout, "Install-WindowsFeature")
+}

@@ -1,0 +1,366 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// An example is a block of the README with the line
+// '<!-- example: NAME -->' above it. A block with '<!-- prints -->' or
+// '<!-- says -->' above it, right behind, is its output, or the sentences in it.
+type example struct {
+	name, language, text string
+	how, output          string // "prints" or "says", and of which language; empty: not told
+	outputLanguage       string
+}
+
+var exampleBlocks = regexp.MustCompile("(?s)<!-- example: ([a-z ]+) -->\n```([a-z]+)\n(.*?)\n```\n(?:\n?[^\n<]*\n?\n<!-- (prints|says) -->\n```([a-z]+)\n(.*?)\n```)?")
+
+func examples(t *testing.T) []example {
+	t.Helper()
+	text := readme(t)
+	var all []example
+	for _, match := range exampleBlocks.FindAllStringSubmatch(text, -1) {
+		all = append(all, example{name: match[1], language: match[2], text: match[3], how: match[4], outputLanguage: match[5], output: match[6]})
+	}
+	require.Len(t, all, strings.Count(text, "\n<!-- example: "), "every example is followed by its block")
+	outputs := 0
+	for _, e := range all {
+		if e.how != "" {
+			outputs++
+		}
+	}
+	require.Equal(t, strings.Count(text, "\n<!-- prints -->\n")+strings.Count(text, "\n<!-- says -->\n"), outputs, "every output belongs to an example")
+	return all
+}
+
+// Every example of the README does what it says, against a sandbox.
+func TestReadmeExamplesRun(t *testing.T) {
+	all := examples(t)
+	languages := map[string]int{}
+	for _, e := range all {
+		languages[e.language]++
+	}
+	for _, language := range []string{"sh", "python", "powershell", "yaml"} {
+		assert.NotZero(t, languages[language], "an example for %s", language)
+	}
+	const token, first = "readme-token", "a token"
+	dir := t.TempDir()
+	variables := ""
+	for _, e := range all {
+		switch e.name {
+		case "variables":
+			variables = e.text + "\n"
+		case first: // is there before the sandbox is started with it
+			t.Run(first, func(t *testing.T) { runShell(t, dir, e.text, token) })
+		}
+	}
+	args := []string{"--token", token}
+	if store := filepath.Join(dir, "credentials.json"); fileExists(store) { // without a shell nobody made it
+		args = append(args, "--set", "auth.store="+store)
+	}
+	s := startSandbox(t, args...)
+	_, ready := s.get("/readyz", "Bearer "+token)
+	for _, check := range regexp.MustCompile(`"name":"(\w+)"`).FindAllStringSubmatch(ready, -1) {
+		assert.Regexp(t, "(?m)^\\| [`a-zA-Z, ]*`"+check[1]+"`", readme(t), "the check %s in the table of checks", check[1])
+	}
+	for _, e := range all {
+		if e.name == "variables" || e.name == first {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			text := e.text
+			if e.language == "sh" {
+				text = variables + text
+			}
+			text = strings.NewReplacer("http://127.0.0.1:8080", s.url, "<the token that was printed>", token).Replace(text)
+			var stdout string
+			switch e.language {
+			case "sh":
+				stdout = runShell(t, dir, text, token)
+			case "python":
+				stdout = runProgram(t, "python3", []string{"-"}, text, token)
+			case "powershell":
+				stdout = runPowerShell(t, text, token)
+			case "yaml":
+				stdout = runPlay(t, text, token)
+			default:
+				t.Fatalf("nothing runs %s", e.language)
+			}
+			e.compare(t, strings.ReplaceAll(stdout, s.url, "http://127.0.0.1:8080"))
+		})
+	}
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// compare holds the output against what the README shows. Ids and times differ
+// each time.
+func (e example) compare(t *testing.T, stdout string) {
+	t.Helper()
+	got, want := mask(strings.TrimSpace(stdout)), mask(strings.TrimSpace(e.output))
+	switch {
+	case e.how == "":
+	case e.how == "says":
+		var sentences []string
+		for _, answer := range documents(t, got) {
+			sentences = append(sentences, answer.(map[string]any)["output"].(string))
+		}
+		assert.Equal(t, want, strings.Join(sentences, "\n"))
+	case e.outputLanguage == "json":
+		assert.Equal(t, documents(t, want), documents(t, got))
+	default:
+		assert.Equal(t, want, got)
+	}
+}
+
+func mask(text string) string {
+	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "(id)")
+	return regexp.MustCompile(`20\d\d-\d\d-\d\dT[0-9:.]+Z`).ReplaceAllString(text, "(time)")
+}
+
+func documents(t *testing.T, text string) []any {
+	t.Helper()
+	var all []any
+	decoder := json.NewDecoder(strings.NewReader(text))
+	for {
+		var one any
+		err := decoder.Decode(&one)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err, "%s", text)
+		all = append(all, one)
+	}
+}
+
+// runShell runs a shell in a folder, in which it finds this command as adgateway.
+func runShell(t *testing.T, dir, text, token string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "adgateway"), []byte("#!/bin/sh\nexec '"+self+"' command \"$@\"\n"), 0o700))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
+	if strings.Contains(text, "curl ") {
+		needs(t, "curl")
+	}
+	t.Chdir(dir)
+	return runProgram(t, "sh", []string{"-eu"}, text, token)
+}
+
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed here: this example of the README was not run", program)
+	}
+}
+
+func runProgram(t *testing.T, program string, args []string, stdin, token string) string {
+	t.Helper()
+	needs(t, program)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "GATEWAY_TOKEN="+token)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	require.NoError(t, err, "%s%s", stdout, stderr.String())
+	return string(stdout)
+}
+
+// invokeRestMethod is Invoke-RestMethod as far as the examples use it: it gives
+// what the JSON of the answer says and throws where the status is an error.
+const invokeRestMethod = `function Invoke-RestMethod {
+    [CmdletBinding()]
+    param([string] $Uri, [string] $Method = 'Get', [hashtable] $Headers, [string] $Body, [string] $ContentType)
+    $names = @($Headers.Keys)
+    $values = @(foreach ($name in $names) { $Headers[$name] })
+    ConvertFrom-Json -InputObject (Send-Request -Uri $Uri -Method $Method -HeaderName $names -HeaderValue $values -Body $Body -ContentType $ContentType)
+}
+`
+
+// runPowerShell runs a script on the sandbox's own engine, with an
+// Invoke-RestMethod of this test.
+func runPowerShell(t *testing.T, text, token string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	set := func(name, kind string) *cmdlets.Param {
+		return &cmdlets.Param{Name: name, Type: kind, PerSet: []cmdlets.InSet{{Set: cmdlets.AllSets, Position: -1}}}
+	}
+	send := &engine.Command{
+		Decl: &cmdlets.Cmdlet{Name: "Send-Request", Module: "Web", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets, Params: []*cmdlets.Param{
+			set("Body", "String"), set("ContentType", "String"), set("HeaderName", "String[]"), set("HeaderValue", "String[]"), set("Method", "String"), set("Uri", "String"),
+		}},
+		Class: "Microsoft.PowerShell.Commands.InvokeRestMethodCommand", Process: sendRequest,
+	}
+	eng := engine.NewEngine(engine.Options{
+		Modules:  []*engine.Module{{Name: "Web", Version: "1.0", Commands: []*engine.Command{send}}},
+		AutoLoad: true, Env: map[string]string{"GATEWAY_TOKEN": token},
+	})
+	session := eng.NewSession(engine.Console{})
+	var printed []any
+	streams := engine.Streams{
+		Output: func(v any) error { printed = append(printed, v); return nil },
+		Error:  func(rec *dotnet.ErrorRecord) { t.Errorf("%v", rec) },
+	}
+	require.NoError(t, session.Run(ctx, "prelude", invokeRestMethod, streams))
+	require.NoError(t, session.Run(ctx, "README.md", text, streams))
+	return engine.FormatOutput(printed)
+}
+
+func sendRequest(c *engine.Call) error {
+	header := http.Header{}
+	values := c.Strings("HeaderValue")
+	for i, name := range c.Strings("HeaderName") {
+		header.Set(name, values[i])
+	}
+	if kind := c.String("ContentType"); kind != "" {
+		header.Set("Content-Type", kind)
+	}
+	status, body, err := send(c.Context(), c.String("Method"), c.String("Uri"), header, c.String("Body"))
+	if err != nil {
+		return err
+	}
+	if status >= http.StatusBadRequest {
+		return c.Throw(&dotnet.ErrorRecord{
+			Exception: dotnet.ExceptionNamed("System.Net.WebException", "The remote server returned an error: (%d).", status),
+			ErrorID:   "WebCmdletWebResponseException", Category: dotnet.InvalidOperation, Details: body,
+		})
+	}
+	return c.Write(body)
+}
+
+func send(ctx context.Context, method, url string, header http.Header, body string) (status int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// A play of Ansible whose tasks call ansible.builtin.uri.
+type play struct {
+	Hosts string            `yaml:"hosts"`
+	Facts bool              `yaml:"gather_facts"`
+	Vars  map[string]string `yaml:"vars"`
+	Tasks []task            `yaml:"tasks"`
+}
+
+type task struct {
+	Name    string    `yaml:"name"`
+	URI     uriModule `yaml:"ansible.builtin.uri"`
+	Result  string    `yaml:"register"`
+	When    string    `yaml:"when"`
+	Changed string    `yaml:"changed_when"`
+}
+
+type uriModule struct {
+	URL     string            `yaml:"url"`
+	Method  string            `yaml:"method"`
+	Headers map[string]string `yaml:"headers"`
+	Format  string            `yaml:"body_format"`
+	Body    map[string]any    `yaml:"body"`
+	Status  []int             `yaml:"status_code"`
+}
+
+// runPlay makes the requests that the tasks of a play describe, twice as playbooks
+// are run again and again, and prints a line for each.
+func runPlay(t *testing.T, text, token string) string {
+	t.Helper()
+	var plays []play
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	decoder.KnownFields(true)
+	require.NoError(t, decoder.Decode(&plays))
+	require.Len(t, plays, 1)
+	var out strings.Builder
+	for range 2 {
+		results := map[string]int{}
+		for _, task := range plays[0].Tasks {
+			if task.When != "" && !holds(t, task.When, results) {
+				fmt.Fprintf(&out, "%s: skipped\n", task.Name)
+				continue
+			}
+			status := plays[0].request(t, task.URI, token)
+			results[task.Result] = status
+			word := "ok"
+			if task.Changed != "" && holds(t, task.Changed, results) {
+				word = "changed"
+			}
+			fmt.Fprintf(&out, "%s: %d %s\n", task.Name, status, word)
+		}
+	}
+	return out.String()
+}
+
+// holds evaluates a condition on the status of an earlier task.
+func holds(t *testing.T, condition string, results map[string]int) bool {
+	t.Helper()
+	if condition == "true" {
+		return true
+	}
+	match := regexp.MustCompile(`^(\w+)\.status == (\d{3})$`).FindStringSubmatch(condition)
+	require.NotNil(t, match, "the condition %q", condition)
+	require.Contains(t, results, match[1], "the condition %q", condition)
+	return fmt.Sprint(results[match[1]]) == match[2]
+}
+
+func (p *play) request(t *testing.T, uri uriModule, token string) (status int) {
+	t.Helper()
+	fill := func(text string) string {
+		for name, value := range p.Vars {
+			text = strings.ReplaceAll(text, "{{ "+name+" }}", value)
+		}
+		text = strings.ReplaceAll(text, "{{ lookup('ansible.builtin.env', 'GATEWAY_TOKEN') }}", token)
+		require.NotContains(t, text, "{{", "only variables of the play are used")
+		return text
+	}
+	header := http.Header{}
+	for name, value := range uri.Headers {
+		header.Set(name, fill(value))
+	}
+	body := ""
+	if uri.Body != nil {
+		require.Equal(t, "json", uri.Format)
+		header.Set("Content-Type", "application/json")
+		encoded, err := json.Marshal(uri.Body)
+		require.NoError(t, err)
+		body = string(encoded)
+	}
+	status, answer, err := send(t.Context(), uri.Method, fill(uri.URL), header, body)
+	require.NoError(t, err)
+	require.Contains(t, uri.Status, status, answer)
+	return status
+}

@@ -1,0 +1,297 @@
+package commands
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const patience = 60 * time.Second
+
+// runCommand runs a command that ends by itself.
+func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var out, err strings.Builder
+	code = Run(ctx, args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestCommandsThatEnd(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.ldif")
+	require.NoError(t, os.WriteFile(broken, []byte("version: 1\n\ndn: CN=a,DC=corp,DC=example\nobjectClass: user\nobjectGUID: not-a-guid\n\ndn: CN=b,OU=missing,DC=corp,DC=example\nobjectClass: user\nsAMAccountName: b\n"), 0o600))
+	zone := filepath.Join(t.TempDir(), "broken.zone")
+	require.NoError(t, os.WriteFile(zone, []byte("$ORIGIN own.example.\n@ 3600 IN SOA ns hostmaster 1 2 3 4 5\n@ IN NS ns\nwww IN CNAME a\nwww IN A 10.0.0.1\n"), 0o600))
+	settings := filepath.Join(t.TempDir(), "adgateway.yaml")
+	require.NoError(t, os.WriteFile(settings, []byte("http:\n  listen: nowhere\nlog:\n  colour: red\n"), 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says []string // on either stream
+	}{
+		"version":              {[]string{"version"}, 0, []string{"adgateway "}},
+		"help":                 {[]string{"--help"}, 0, []string{"sandbox", "service", "version"}},
+		"unknown command":      {[]string{"serf"}, 2, []string{"unknown command", "--help"}},
+		"unknown flag":         {[]string{"sandbox", "--lisen", "x"}, 2, []string{"--lisen"}},
+		"version as a flag":    {[]string{"--version"}, 0, []string{"adgateway "}},
+		"no name":              {[]string{"token", "create"}, 2, []string{"an argument is missing; write: adgateway token create NAME --scope SCOPE,...", "See 'adgateway token create --help'."}},
+		"a word too many":      {[]string{"serve", "now"}, 2, []string{`there is no place for "now"; write: adgateway serve [flags]`}},
+		"no number":            {[]string{"token", "create", "p", "--concurrency", "many"}, 2, []string{`--concurrency: "many" is not allowed here: it takes a whole number`}},
+		"help of a setting":    {[]string{"sandbox", "--help"}, 0, []string{"--listen HOST:PORT ", " address to listen on (setting http.listen)", "--empty  "}},
+		"address without port": {[]string{"sandbox", "--listen", "here"}, 1, []string{"--listen (http.listen): \"here\" is not allowed here", "HOST:PORT"}},
+		"switch with a word":   {[]string{"sandbox", "--empty=maybe"}, 1, []string{"--empty (sandbox.empty): \"maybe\"", "true or false"}},
+		"setting of no word":   {[]string{"sandbox", "--set", "log.level="}, 1, []string{`--set log.level: "" is not allowed here: it takes one of`}},
+		"foreign address":      {[]string{"sandbox", "--listen", "192.0.2.1:1"}, 1, []string{"http.listen: 192.0.2.1:1 cannot be listened on: take an address of this computer"}},
+		"without TLS":          {[]string{"sandbox", "--listen", "0.0.0.0:0"}, 1, []string{"http.listen: other machines reach 0.0.0.0:0,"}},
+		"no PowerShell":        {[]string{"serve", "--set", "powershell.path=/no/such"}, 1, []string{"/no/such cannot be run; give the path of powershell.exe or pwsh: no such file or directory"}},
+		"no settings file":     {[]string{"config", "check", "--config", "no-such.yaml"}, 1, []string{"the settings file no-such.yaml is not there; 'adgateway config init --config no-such.yaml' writes one"}},
+		"unknown scope":        {[]string{"sandbox", "--token", "t=user:reed"}, 1, []string{"--token", "did you mean user:read?"}},
+		"scope or value":       {[]string{"sandbox", "--token", "t=user-write"}, 1, []string{"--token", "did you mean user:write?", "VALUE=*"}},
+		"password or scope":    {[]string{"sandbox", "--user", "anna:pa=ss"}, 1, []string{"--user", "VALUE=*"}},
+		"user without colon":   {[]string{"sandbox", "--user", "anna"}, 1, []string{"NAME:PASSWORD"}},
+		"unknown setting":      {[]string{"sandbox", "--set", "http.listn=x:1"}, 1, []string{"http.listn", "did you mean http.listen?"}},
+		"settings file":        {[]string{"sandbox", "--config", settings}, 1, []string{settings + ":2: http.listen", settings + ":4: unknown setting log.colour"}},
+		"missing LDIF":         {[]string{"sandbox", "--ldif", "no-such.ldif", "--zone", "no.zone"}, 1, []string{"--ldif (sandbox.ldif): no-such.ldif is not there", "--zone (sandbox.zones): no.zone is not there"}},
+		"missing certificate":  {[]string{"sandbox", "--set", "tls.certificateFile=no.pem", "--set", "tls.keyFile=no.key"}, 1, []string{"tls.certificateFile: no.pem is not there (looked for in "}},
+		"certificate's folder": {[]string{"sandbox", "--set", "tls.pfxFile=/no/such.pfx"}, 1, []string{"tls.pfxFile: /no/such.pfx is not there, nor is its folder"}},
+		"folder for a log":     {[]string{"sandbox", "--set", "log.file=" + filepath.Dir(broken)}, 1, []string{"log.file: " + filepath.Dir(broken) + " is a folder"}},
+		"log below a file":     {[]string{"sandbox", "--set", "log.file=" + broken + "/x"}, 1, []string{"log.file: " + broken + " is a file, so that nothing can lie in it"}},
+		"audit below a file":   {[]string{"sandbox", "--set", "audit.file=" + broken + "/x"}, 1, []string{"audit.file: " + broken + " is a file"}},
+		"missing audit key":    {[]string{"sandbox", "--set", "audit.file=" + filepath.Join(filepath.Dir(broken), "a"), "--set", "audit.keyFile=no.key"}, 1, []string{"audit.keyFile: no.key is not there"}},
+		"missing audit":        {[]string{"audit", "verify", "no.jsonl"}, 1, []string{"no.jsonl is not there"}},
+		"audit of no file":     {[]string{"audit", "show", "--file", "no.jsonl"}, 1, []string{"audit.file (--file): no.jsonl is not there"}},
+		"missing credentials":  {[]string{"token", "list", "--store", "no.json"}, 1, []string{"auth.store (--store): no.json is not there", "'adgateway token create' makes the file"}},
+		"store below a file":   {[]string{"token", "create", "x", "--scope", "*", "--store", broken + "/x"}, 1, []string{"auth.store (--store): " + broken + " is a file"}},
+		"folder of settings":   {[]string{"sandbox", "--config", filepath.Dir(broken)}, 1, []string{"--config: " + filepath.Dir(broken) + " is a folder"}},
+		"settings below file":  {[]string{"config", "init", "--config", broken + "/x"}, 1, []string{"--config: " + broken + " is a file"}},
+		"report below a file":  {[]string{"doctor", "--live", "--ou", "OU=x,DC=y", "--zone", "z", "--out", broken + "/x"}, 2, []string{"--out: " + broken + " is a file"}},
+		"faulty LDIF":          {[]string{"sandbox", "--ldif", broken}, 1, []string{broken + ":3:", broken + ":7:"}},
+		"faulty zone":          {[]string{"sandbox", "--zone", zone}, 1, []string{zone + ":"}},
+		"engine not there":     {[]string{"sandbox", "--engine", "/no/such/pwsh"}, 1, []string{"sandbox.engine", "/no/such/pwsh", "give the path of a PowerShell"}},
+		"empty without domain": {[]string{"sandbox", "--empty"}, 1, []string{"domainDNS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := runCommand(t, c.args...)
+			assert.Equal(t, c.code, code, "%s%s", stdout, stderr)
+			for _, text := range c.says {
+				assert.Contains(t, stdout+stderr, text)
+			}
+		})
+	}
+}
+
+func TestServiceCommandsAwayFromWindowsSayWhatToUse(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		code, stdout, stderr := runCommand(t, "service", "status")
+		require.Zero(t, code, stderr)
+		assert.Contains(t, stdout, "service adgateway: ")
+		return
+	}
+	for _, command := range []string{"install", "uninstall", "start", "stop", "restart", "status"} {
+		code, _, stderr := runCommand(t, "service", command)
+		assert.Equal(t, 1, code, command)
+		assert.Equal(t, "adgateway: the service is for Windows. Here run 'adgateway serve' under this system's own service manager, "+
+			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml\n", stderr, command)
+	}
+}
+
+// runningSandbox is a running `adgateway sandbox`.
+type runningSandbox struct {
+	t    *testing.T
+	url  string
+	try  []string // the lines it printed after the address
+	log  *lockedBuilder
+	stop func() int
+
+	engine string // the PowerShell that the banner names
+}
+
+func startSandbox(t *testing.T, args ...string) *runningSandbox {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	s := &runningSandbox{t: t, log: &lockedBuilder{}}
+	ended := make(chan int, 1)
+	go func() {
+		code := Run(ctx, append([]string{"sandbox", "--listen", "127.0.0.1:0"}, args...), writer, s.log)
+		writer.Close()
+		ended <- code
+	}()
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(reader); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	for len(s.try) == 0 || !strings.Contains(s.try[len(s.try)-1], "DnsCNameRecord") {
+		select {
+		case line, ok := <-lines:
+			require.True(t, ok, "the sandbox ended: %s", s.log)
+			s.try = append(s.try, line)
+		case <-time.After(patience):
+			t.Fatal("the sandbox does not say where it listens")
+		}
+	}
+	if engine, ok := strings.CutPrefix(s.try[0], "scripts run in "); ok {
+		s.engine, s.try = engine, s.try[1:]
+	}
+	address, found := strings.CutPrefix(s.try[0], "listening on ")
+	require.True(t, found, s.try[0])
+	s.url, s.try = address, s.try[1:]
+	var once sync.Once
+	code := -1
+	s.stop = func() int {
+		once.Do(func() {
+			cancel()
+			select {
+			case code = <-ended:
+			case <-time.After(patience):
+				t.Error("the sandbox does not end")
+			}
+		})
+		return code
+	}
+	t.Cleanup(func() { s.stop() })
+	return s
+}
+
+// get asks with a value of Auth-Token.
+func (s *runningSandbox) get(path, credential string) (int, string) {
+	s.t.Helper()
+	return s.ask(http.MethodGet, path, credential)
+}
+
+func (s *runningSandbox) ask(method, path, credential string) (int, string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, nil)
+	require.NoError(s.t, err)
+	if credential != "" {
+		request.Header.Set("Auth-Token", credential)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return response.StatusCode, string(body)
+}
+
+func TestSandboxPrintsCallsThatWork(t *testing.T) {
+	s := startSandbox(t)
+	for _, line := range s.try {
+		var path, token string
+		words := strings.Split(line, "'")
+		require.Len(t, words, 5, "curl -s 'URL' -H 'Auth-Token: Bearer TOKEN': %s", line)
+		path = strings.TrimPrefix(words[1], s.url)
+		token = strings.TrimPrefix(words[3], "Auth-Token: ")
+		status, body := s.get(path, token)
+		assert.Equal(t, http.StatusOK, status, "%s: %s", line, body)
+		assert.NotContains(t, s.log.String(), strings.TrimPrefix(token, "Bearer "), "the token is not in the log")
+	}
+	assert.Zero(t, s.stop(), "it ends cleanly: %s", s.log)
+	assert.Contains(t, s.log.String(), "this is the sandbox")
+}
+
+// A log file takes nothing from the console but the log.
+func TestSandboxWithALogFilePrintsItsCallsAndWhereTheLogIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "a.log")
+	s := startSandbox(t, "--set", "log.file="+file)
+	require.Len(t, s.try, 3)
+	assert.Contains(t, s.try[0], "Auth-Token: Bearer adgw_")
+	assert.Equal(t, "logging to "+file+"\n", s.log.String())
+	require.Zero(t, s.stop())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "this is the sandbox")
+	assert.NotContains(t, string(text), "adgw_")
+}
+
+func TestTheLevelDebugTellsOfEveryRun(t *testing.T) {
+	for level, want := range map[string]bool{"debug": true, "info": false} {
+		s := startSandbox(t, "--log-level", level, "--token", "t")
+		status, body := s.get("/api/OU/All", "Bearer t")
+		require.Equal(t, http.StatusOK, status, body)
+		require.Zero(t, s.stop())
+		for _, text := range []string{"a script was run", "script=Get-GatewayOUList", " waited=", "the domain controllers were discovered"} {
+			assert.Equal(t, want, strings.Contains(s.log.String(), text), "%s: %s", text, s.log)
+		}
+	}
+}
+
+func TestSandboxTakesTokensAndUsers(t *testing.T) {
+	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user", "anna:pa:ss=ou:read")
+	for _, c := range []struct {
+		credential, path string
+		status           int
+	}{
+		{"Bearer abc==", "/api/DnsReverseLookupZone/All", 200},
+		{"Bearer reader", "/api/OU/All", 200},
+		{"Bearer reader", "/api/DnsReverseLookupZone/All", 403},
+		{"Basic YW5uYTpwYTpzcw==", "/api/OU/All", 200},
+		{"Basic YW5uYTpwYTpzcw==", "/api/ADUser/ListUsers/All", 403},
+		{"Basic YW5uYTpwYQ==", "/api/OU/All", 401},
+		{"Bearer other", "/api/OU/All", 401},
+	} {
+		status, body := s.get(c.path, c.credential)
+		assert.Equal(t, c.status, status, "%s %s: %s", c.credential, c.path, body)
+	}
+}
+
+func TestSandboxLoadsTheUsersOwnFiles(t *testing.T) {
+	s := startSandbox(t, "--empty", "--token", "t", "--users", "20",
+		"--ldif", filepath.Join("testdata", "own.ldif"), "--zone", filepath.Join("testdata", "own.zone"))
+	for path, text := range map[string]string{
+		"/api/ADUser/kim/Details":                                  `"distinguishedName":"CN=Kim Näslund\\, Ops,OU=People,DC=own,DC=test"`,
+		"/api/ADUser/0f8fad5b-d9cb-469f-a165-70867728950e/Details": `"username":"kim"`,
+		"/api/OU/All":                  `"path":"OU=People,DC=own,DC=test"`,
+		"/api/DnsCNameRecord/own.test": `"data":"web.own.test"`,
+	} {
+		status, body := s.get(path, "Bearer t")
+		assert.Equal(t, http.StatusOK, status, "%s: %s", path, body)
+		assert.Contains(t, body, text)
+	}
+	_, body := s.get("/api/ADUser/ListUsers?ShowFields=username", "Bearer t")
+	assert.GreaterOrEqual(t, strings.Count(body, `"username"`), 21)
+	status, _ := s.get("/api/ADUser/aschmidt/Details", "Bearer t")
+	assert.Equal(t, http.StatusNotFound, status, "the built-in domain is left out")
+}
+
+func TestASecondSandboxOnTheSamePortIsToldSo(t *testing.T) {
+	s := startSandbox(t)
+	code, _, stderr := runCommand(t, "sandbox", "--listen", strings.TrimPrefix(s.url, "http://"))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "address already in use")
+}
+
+type lockedBuilder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return fmt.Sprint(b.text.String())
+}

@@ -1,0 +1,382 @@
+package doctor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/winsvc/host"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// computer is one that the probes look at; healthy makes one without a fault.
+type computer struct {
+	probes      doctor.Probes
+	settings    *config.Settings
+	system      host.System
+	account     host.Account
+	service     host.Service
+	policy      string
+	survey      doctor.Survey
+	session     map[ps.Lane]error
+	took        time.Duration
+	answers     map[string]string // records by script; absent: none
+	refusals    map[string]error  // by script
+	closed      []string          // HOST:PORT that nobody answers at
+	certificate doctor.Certificate
+	credentials []doctor.Credential
+	readers     map[string]string // by base name
+	writers     map[string]error
+	locked      map[string]error
+	free        uint64
+}
+
+func healthy() *computer {
+	c := &computer{
+		settings:    config.Default(),
+		system:      host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true, Domain: "CORP"},
+		account:     host.Account{Name: `CORP\svc-adgateway$`},
+		service:     host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`, Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3, OnErrors: true},
+		survey:      doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage", Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
+		session:     map[ps.Lane]error{},
+		took:        2 * time.Second,
+		certificate: doctor.Certificate{Subject: "CN=gw.corp.example", Names: []string{"gw.corp.example"}, Ends: now.AddDate(1, 0, 0)},
+		credentials: []doctor.Credential{{Name: "ci", Expires: now.AddDate(0, 3, 0)}, {Name: "ops"}},
+		readers:     map[string]string{}, writers: map[string]error{}, locked: map[string]error{}, refusals: map[string]error{},
+		free: 50 << 30,
+		answers: map[string]string{
+			"Get-GatewayServer": `[{"hostName":"dc1.corp.example","writable":true},{"hostName":"dc2.corp.example","writable":true},{"hostName":"rodc.corp.example","writable":false}]`,
+			"Get-GatewayClock":  `[{"time":"2026-03-01T12:00:03Z"}]`,
+			"Get-GatewayRights": `[{"container":"CN=Users,DC=corp,DC=example","exists":true,"creates":["user","group","computer"],"writes":27},
+				{"container":"OU=Staff,DC=corp,DC=example","exists":true,"creates":["user","group","computer","organizationalUnit"],"writes":30}]`,
+			"Get-GatewayDnsAccess": `[{"zones":14}]`,
+		},
+	}
+	c.settings.HTTP.Listen = "0.0.0.0:8443"
+	c.settings.Auth.Store, c.settings.Audit.File, c.settings.Log.File = "data/credentials.json", "data/audit.jsonl", "logs/adgateway.log"
+	c.probes = doctor.Probes{
+		Settings: func() (doctor.Settings, error) {
+			return doctor.Settings{File: "data/adgateway.yaml", Exists: true, Values: c.settings}, nil
+		},
+		System:         func() (host.System, error) { return c.system, nil },
+		Account:        func() (host.Account, error) { return c.account, nil },
+		Service:        func() (host.Service, error) { return c.service, nil },
+		Policy:         func(string) (string, error) { return c.policy, nil },
+		FindPowerShell: func(string) (string, error) { return "powershell.exe", nil },
+		Survey:         func(context.Context) (doctor.Survey, error) { return c.survey, nil },
+		Open: func(_ context.Context, lane ps.Lane) (doctor.Session, error) {
+			return doctor.Session{PowerShell: "5.1", Edition: "Desktop", Module: "M", ModuleVersion: "1.0", Took: c.took}, c.session[lane]
+		},
+		Run: func(_ context.Context, request ps.Request) (*ps.Result, error) {
+			if err := c.refusals[request.Script]; err != nil {
+				return nil, err
+			}
+			return &ps.Result{}, request.Records(json.RawMessage(c.answers[request.Script]))
+		},
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			if slices.ContainsFunc(c.closed, func(one string) bool { return strings.HasSuffix(address, one) }) {
+				return nil, errors.New("connection refused")
+			}
+			client, server := net.Pipe()
+			return client, server.Close()
+		},
+		Listen:      func(*config.Settings) error { return doctor.ErrPortTaken },
+		PortHolder:  func(context.Context, string) string { return "process 7 (adgateway.exe)" },
+		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
+		Names:       func() []string { return []string{"gw.corp.example", "GW"} },
+		Exposed: func(path string) (string, error) {
+			return c.readers[filepath.Base(path)], c.writers[filepath.Base(path)]
+		},
+		Writable:    func(path string) error { return c.locked[filepath.Base(path)] },
+		Free:        func(string) (uint64, error) { return c.free, nil },
+		Credentials: func(string) ([]doctor.Credential, error) { return c.credentials, nil },
+		Now:         func() time.Time { return now },
+	}
+	return c
+}
+
+var accessDenied = &ps.Error{Kind: ps.KindScript, Category: "PermissionDenied", Code: "5", Message: "Access is denied"}
+
+// broken are computers with one fault, or several. problems are all that is
+// found, as check/fault; advice is in what is to be done about the first.
+var broken = []struct {
+	name     string
+	harm     func(c *computer)
+	problems string
+	advice   string
+	code     int
+}{
+	{"nothing", func(*computer) {}, "", "", 0},
+	{"settings with mistakes", func(c *computer) {
+		c.probes.Settings = func() (doctor.Settings, error) {
+			return doctor.Settings{File: "f.yaml", Exists: true, Values: c.settings}, errors.New("f.yaml:2: unknown setting\nf.yaml:4: http.listen")
+		}
+	}, "settings/faulty", "adgateway config check", 2},
+	{"no settings", func(c *computer) {
+		c.probes.Settings = func() (doctor.Settings, error) { return doctor.Settings{File: "f.yaml", Values: c.settings}, nil }
+	}, "settings/none", "adgateway config init", 1},
+	{"old Windows", func(c *computer) { c.system.Name, c.system.Build = "Windows Server 2012 R2", 9600 }, "windows/old", "Windows Server 2016", 2},
+	{"Home edition", func(c *computer) {
+		c.system = host.System{Windows: true, Name: "Windows 11 Home", Build: 22631, Home: true}
+	}, "windows/home", "Pro", 2},
+	{"client", func(c *computer) { c.system.Server = false }, "windows/client", "Windows Server", 1},
+	{"workgroup", func(c *computer) { c.system.Domain = "" }, "windows/workgroup", "servers.controllers", 1},
+	{"version unreadable", func(c *computer) {
+		c.probes.System = func() (host.System, error) { return host.System{}, fs.ErrPermission }
+	}, "windows/unknown", "run 'adgateway doctor' again", 2},
+	{"another account", func(c *computer) { c.account.Name = `CORP\admin` }, "account/another", "as the service's account", 1},
+	{"LocalSystem", func(c *computer) {
+		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
+	}, "account/system", `--account DOMAIN\name$`, 1},
+	{"local user", func(c *computer) { c.account.Name, c.service.Account = `.\svc`, `.\svc` }, "account/local", `--account DOMAIN\name$`, 1},
+	{"not installed", func(c *computer) { c.service = host.Service{} }, "service/missing", "adgateway service install", 1},
+	{"stopped", func(c *computer) { c.service.Running = false }, "service/stopped", "adgateway service start", 1},
+	{"disabled", func(c *computer) { c.service.Running, c.service.Start = false, "disabled" }, "service/disabled", "adgateway service install", 2},
+	{"started by hand", func(c *computer) { c.service.Start = "manual" }, "service/manual", "adgateway service install", 1},
+	{"started early", func(c *computer) { c.service.Start = "automatic" }, "service/early", "adgateway service install", 1},
+	{"no recovery", func(c *computer) { c.service.OnErrors = false }, "service/no-recovery", "adgateway service install", 1},
+	{"no PowerShell", func(c *computer) {
+		c.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("pwsh is not there") }
+	}, "powershell/not-found", "powershell.path", 2},
+	{"PowerShell silent", func(c *computer) {
+		c.probes.Survey = func(context.Context) (doctor.Survey, error) { return doctor.Survey{}, errors.New("access denied") }
+	}, "powershell/broken", "AppLocker", 2},
+	{"PowerShell 4", func(c *computer) { c.survey.Version = "4.0" }, "powershell/old", "5.1", 2},
+	{"PowerShell 6", func(c *computer) { c.survey.Version = "6.2.1" }, "powershell/unsupported", "7.2", 1},
+	{"AppLocker", func(c *computer) {
+		c.survey.LanguageMode = "ConstrainedLanguage"
+	}, "language-mode/constrained", "AppLocker or App Control", 2},
+	{"no language", func(c *computer) { c.survey.LanguageMode = "NoLanguage" }, "language-mode/restricted", "__PSLockdownPolicy", 2},
+	{"policy Restricted", func(c *computer) { c.policy = "Restricted" }, "execution-policy/restricted", "Turn on Script Execution", 2},
+	{"policy AllSigned", func(c *computer) { c.policy = "AllSigned" }, "execution-policy/signed", "signed", 1},
+	{"policy unreadable", func(c *computer) { c.probes.Policy = func(string) (string, error) { return "", fs.ErrPermission } }, "execution-policy/unknown", "again", 2},
+	{"no RSAT on a server", func(c *computer) {
+		c.survey.Modules = nil
+		c.session[ps.Directory], c.session[ps.DNS] = errors.New("not loaded"), errors.New("not loaded")
+	}, "modules/missing-server data-channel/no-session data-channel/no-session", "Install-WindowsFeature RSAT-AD-PowerShell,RSAT-DNS-Server", 2},
+	{"no DnsServer on a client", func(c *computer) {
+		c.system.Server, c.survey.Modules = false, c.survey.Modules[:1]
+		c.session[ps.DNS] = errors.New("not loaded")
+	}, "windows/client modules/missing-client data-channel/no-session", "Windows Server", 2},
+	{"no modules elsewhere", func(c *computer) { c.system, c.survey.Modules = host.System{Name: "linux"}, nil }, "modules/missing", "RSAT", 2},
+	{"data line lost", func(c *computer) { c.session[ps.Directory] = errors.New("the first data line did not arrive") }, "data-channel/no-session", "PowerShell 7", 2},
+	{"slow start", func(c *computer) { c.took = 40 * time.Second }, "data-channel/slow data-channel/slow", "pool.startTimeout", 1},
+	{"no domain controller", func(c *computer) {
+		c.refusals["Get-GatewayServer"] = &ps.Error{Kind: ps.KindScript, Message: "Unable to find a default server"}
+	}, "domain-controllers/not-found", "servers.controllers", 2},
+	{"discovery names none", func(c *computer) { c.answers["Get-GatewayServer"] = "[]" }, "domain-controllers/not-found", "nltest", 2},
+	{"only read-only controllers", func(c *computer) { c.answers["Get-GatewayServer"] = `[{"hostName":"rodc","writable":false}]` }, "domain-controllers/read-only", "servers.controllers", 2},
+	{"controllers that are set", func(c *computer) {
+		c.settings.Servers.Controllers, c.answers["Get-GatewayServer"] = []string{"dc9"}, "[]"
+	}, "", "", 0},
+	{"ADWS closed", func(c *computer) { c.closed = []string{":9389"} }, "adws/none", "Get-Service ADWS", 2},
+	{"ADWS closed on one", func(c *computer) { c.closed = []string{"dc1.corp.example:9389"} }, "adws/some", "Open TCP 9389", 1},
+	{"no DNS", func(c *computer) { c.closed = []string{":53"} }, "dns-server/none", "servers.dnsServer", 2},
+	{"no RPC", func(c *computer) { c.closed = []string{":135"} }, "dns-server/no-rpc", "49152", 2},
+	{"clock wrong", func(c *computer) { c.answers["Get-GatewayClock"] = `[{"time":"2026-03-01T11:50:00Z"}]` }, "clock/wrong", "w32tm /resync", 2},
+	{"clock off", func(c *computer) { c.answers["Get-GatewayClock"] = `[{"time":"2026-03-01T12:01:00Z"}]` }, "clock/off", "w32tm", 1},
+	{"strangers may not read", func(c *computer) {
+		c.refusals["Get-GatewayClock"], c.refusals["Get-GatewayRights"] = accessDenied, accessDenied
+	}, "clock/refused rights/denied", "account of the domain", 2},
+	{"may not create", func(c *computer) {
+		c.answers["Get-GatewayRights"] = `[{"container":"OU=A,DC=c","exists":true,"creates":["user"],"writes":0},{"container":"OU=B,DC=c","exists":false}]`
+	}, "rights/no-create rights/no-write rights/gone", `dsacls "OU=A,DC=c" /I:T /G "CORP\svc-adgateway$:CCDC;group"`, 1},
+	{"may not manage DNS", func(c *computer) {
+		c.refusals["Get-GatewayDnsAccess"] = &ps.Error{Kind: ps.KindScript, Native: "WIN32 5"}
+	}, "dns-rights/denied", "DnsAdmins", 2},
+	{"certificate broken", func(c *computer) {
+		c.probes.Certificate = func(*config.Settings) (doctor.Certificate, error) { return doctor.Certificate{}, errors.New("expired") }
+	}, "certificate/unusable", "Manage Private Keys", 2},
+	{"certificate ends", func(c *computer) { c.certificate.Ends = now.AddDate(0, 0, 9) }, "certificate/expires", "Renew", 1},
+	{"certificate of another", func(c *computer) { c.certificate.Names = []string{"www.corp.example"} }, "certificate/name", "DNS names", 1},
+	{"no certificate", func(c *computer) {
+		c.probes.Certificate = func(*config.Settings) (doctor.Certificate, error) { return doctor.Certificate{}, errors.ErrUnsupported }
+	}, "certificate/none", "tls.storeThumbprint", 1},
+	{"port taken", func(c *computer) {
+		c.probes.PortHolder = func(context.Context, string) string { return "process 4 (System)" }
+	}, "port/taken", "http.listen", 2},
+	{"port taken by nobody known", func(c *computer) {
+		c.service.Running = false
+		c.probes.PortHolder = func(context.Context, string) string { return "" }
+	}, "service/stopped port/taken", "adgateway service start", 2},
+	{"port reserved", func(c *computer) { c.probes.Listen = func(*config.Settings) error { return doctor.ErrPortForbidden } }, "port/reserved", "excludedportrange", 2},
+	{"unencrypted", func(c *computer) { c.probes.Listen = func(*config.Settings) error { return errors.New("without TLS") } }, "port/refused", "http.listen", 2},
+	{"audit not writable", func(c *computer) { c.locked["audit.jsonl"] = fs.ErrPermission }, "files/not-writable", "icacls", 2},
+	{"credentials readable", func(c *computer) { c.readers["credentials.json"] = `BUILTIN\Users` }, "files/others-read", "icacls", 1},
+	{"settings writable", func(c *computer) { c.writers["adgateway.yaml"] = errors.New(`BUILTIN\Users may change the file`) }, "files/others-write", "icacls", 2},
+	{"key not there", func(c *computer) {
+		c.settings.TLS.KeyFile, c.writers["k.pem"] = "data/k.pem", fs.ErrNotExist
+	}, "files/not-there", "tls.keyFile", 2},
+	{"disk full", func(c *computer) { c.free = 10 << 20 }, "disk/full disk/full", "audit.file", 2},
+	{"disk low", func(c *computer) { c.free = 500 << 20 }, "disk/low disk/low", "audit.keep", 1},
+	{"disk unknown", func(c *computer) { c.probes.Free = func(string) (uint64, error) { return 0, fs.ErrPermission } }, "disk/unknown", "again", 2},
+	{"credentials broken", func(c *computer) {
+		c.probes.Credentials = func(string) ([]doctor.Credential, error) { return nil, errors.New("credentials.json:3: no scope") }
+	}, "credentials/unreadable", "backup", 2},
+	{"no credentials", func(c *computer) { c.credentials = nil }, "credentials/none", "adgateway token create", 1},
+	{"no store", func(c *computer) {
+		c.probes.Credentials = func(string) ([]doctor.Credential, error) { return nil, fs.ErrNotExist }
+	}, "credentials/none", "adgateway token create", 1},
+	{"all expired", func(c *computer) { c.credentials = []doctor.Credential{{Name: "ci", Expires: now}} }, "credentials/all-expired", "adgateway token", 1},
+	{"some expired", func(c *computer) { c.credentials[0].Expires = now.Add(-time.Hour) }, "credentials/expired", "adgateway token revoke", 1},
+	{"some expiring", func(c *computer) { c.credentials[0].Expires = now.AddDate(0, 0, 3) }, "credentials/expiring", "adgateway token list", 1},
+}
+
+func problems(report doctor.Report) (names []string, first doctor.Problem) {
+	for _, result := range report.Results {
+		for _, p := range result.Problems {
+			if len(names) == 0 {
+				first = p
+			}
+			names = append(names, result.Check+"/"+p.Fault)
+		}
+	}
+	return names, first
+}
+
+func TestEveryFaultIsFoundWithItsAdvice(t *testing.T) {
+	reached := map[string]bool{}
+	for _, c := range broken {
+		t.Run(c.name, func(t *testing.T) {
+			sick := healthy()
+			c.harm(sick)
+			report := doctor.Examine(t.Context(), sick.probes, nil)
+			found, first := problems(report)
+			assert.Equal(t, c.problems, strings.Join(found, " "), "%+v", report)
+			assert.Contains(t, first.Advice, c.advice)
+			assert.Equal(t, c.code, report.ExitCode())
+			for _, result := range report.Results {
+				assert.NotRegexp(t, `\{[a-z]+\}`, fmt.Sprint(result), "a value is missing")
+			}
+			for _, name := range found {
+				reached[name] = true
+			}
+		})
+	}
+	for _, check := range doctor.Checks() {
+		assert.NotEmpty(t, check.About, check.Name)
+		assert.NotEmpty(t, check.How, check.Name)
+		for _, fault := range check.Faults {
+			assert.True(t, reached[check.Name+"/"+fault.ID], "no computer has the fault %s/%s", check.Name, fault.ID)
+			assert.NotEmpty(t, fault.Advice)
+		}
+	}
+}
+
+// What cannot be looked at is skipped, with the reason, and never counts as good.
+func TestWhatDoesNotApplyIsSkipped(t *testing.T) {
+	status := func(c *computer) map[string]doctor.Status {
+		out := map[string]doctor.Status{}
+		for _, result := range doctor.Examine(t.Context(), c.probes, nil).Results {
+			out[result.Check] = result.Status
+			if result.Status == doctor.Skipped {
+				assert.NotEmpty(t, result.Found)
+			}
+		}
+		return out
+	}
+	elsewhere := healthy()
+	elsewhere.system = host.System{Name: "linux"}
+	of := status(elsewhere)
+	for _, check := range doctor.Checks() {
+		if check.Windows || check.Name == "windows" {
+			assert.Equal(t, doctor.Skipped, of[check.Name], check.Name)
+		}
+	}
+	without := healthy()
+	without.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("none") }
+	of = status(without)
+	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws", "dns-server", "clock", "rights", "dns-rights"} {
+		assert.Equal(t, doctor.Skipped, of[name], name)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, result := range doctor.Examine(stopped, healthy().probes, nil).Results {
+		assert.Equal(t, doctor.Skipped, result.Status)
+	}
+}
+
+// A probe that does not come back is told as such, and the others are made.
+func TestAHangingProbeIsTold(t *testing.T) {
+	never := make(chan struct{})
+	defer close(never)
+	for name, hang := range map[string]func(c *computer){
+		"for ever": func(c *computer) {
+			c.probes.Free = func(string) (uint64, error) { <-never; return 0, nil }
+		},
+		"at once": func(c *computer) {
+			c.probes.Settings = func() (doctor.Settings, error) { <-never; return doctor.Settings{}, nil }
+		},
+		"until its time is over": func(c *computer) {
+			c.probes.Run = func(ctx context.Context, _ ps.Request) (*ps.Result, error) { <-ctx.Done(); return nil, ctx.Err() }
+			c.settings.Servers.Controllers = []string{"dc1"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := healthy()
+			hang(c)
+			c.probes.Limit = 20 * time.Millisecond
+			report := doctor.Examine(t.Context(), c.probes, nil)
+			found, first := problems(report)
+			require.NotEmpty(t, found)
+			for _, one := range found {
+				assert.Regexp(t, "^(settings|disk|clock|rights|dns-rights)/hangs$", one)
+			}
+			assert.Contains(t, first.Text, "20ms")
+			assert.Equal(t, 2, report.ExitCode())
+			assert.Equal(t, doctor.OK, report.Results[len(report.Results)-1].Status, "the checks after it are made")
+		})
+	}
+}
+
+// A computer with faults of many kinds, as text and as JSON.
+func TestReportReads(t *testing.T) {
+	c := healthy()
+	for _, one := range broken {
+		if slices.Contains([]string{"workgroup", "another account", "policy AllSigned", "ADWS closed on one", "no RPC", "clock off", "may not create",
+			"certificate ends", "settings writable", "disk low", "some expired"}, one.name) {
+			one.harm(c)
+		}
+	}
+	var text strings.Builder
+	report := doctor.Examine(t.Context(), c.probes, func(r doctor.Result) { require.NoError(t, r.Text(&text)) })
+	text.WriteString("\n" + report.Summary() + "\n")
+	golden(t, "report.txt", text.String())
+	encoded, err := json.MarshalIndent(report, "", "  ")
+	require.NoError(t, err)
+	golden(t, "report.json", string(encoded)+"\n")
+	var list strings.Builder
+	require.NoError(t, doctor.List(&list))
+	golden(t, "list.txt", list.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}

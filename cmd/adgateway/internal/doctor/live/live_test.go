@@ -1,0 +1,326 @@
+package live_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/doctor/live"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/session"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write expected.json anew from what the sandbox answers")
+
+// scratch is a sandbox with what a run needs.
+type scratch struct {
+	world   *sandbox.World
+	runner  *app.Runner
+	options live.Options
+}
+
+// shared is one sandbox for all tests: each leaves it as it was.
+var shared = sync.OnceValues(func() (*scratch, error) { return open("en-US") })
+
+func open(culture string) (*scratch, error) {
+	world, err := sandbox.NewWorld(context.Background(), sandbox.Options{Culture: culture})
+	if err != nil {
+		return nil, err
+	}
+	runner, err := app.NewRunner(app.RunnerOptions{Settings: config.Default(), Starter: world.Starter(), Dial: world.Dial})
+	if err != nil {
+		return nil, err
+	}
+	pinned, err := runner.Pin()
+	return &scratch{world: world, runner: runner, options: live.Options{
+		OU: "OU=Scratch,DC=corp,DC=example", Zone: "scratch.corp.example", Engine: "sandbox",
+		Runner: pinned, Open: runner.Open, Memory: runner.Memory,
+	}}, err
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if s, err := shared(); err == nil {
+		if err := s.close(); err != nil {
+			fmt.Fprintln(os.Stderr, "the sessions were not closed:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func (s *scratch) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return s.runner.Close(ctx)
+}
+
+// What is compared is the same in every language of Windows.
+func TestWhatIsFoundHasNoLanguage(t *testing.T) {
+	s, err := open("de-DE")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.close()) }()
+	report := run(t, t.Context(), s.options)
+	var text strings.Builder
+	require.NoError(t, report.Text(&text))
+	assert.Zero(t, report.ExitCode(), "%s", &text)
+	encoded, err := json.Marshal(report)
+	require.NoError(t, err)
+	assert.True(t, strings.Contains(string(encoded), "Zugriff verweigert"), "the messages are German")
+}
+
+func newScratch(t *testing.T) *scratch {
+	t.Helper()
+	s, err := shared()
+	require.NoError(t, err)
+	return s
+}
+
+// few are the options with those probes only that the tests of failures need.
+func (s *scratch) few() live.Options {
+	o := s.options
+	for _, probe := range live.Probes() {
+		if slices.Contains([]string{"protection", "enabling", "networks"}, probe.ID) {
+			o.Probes = append(o.Probes, probe)
+		}
+	}
+	return o
+}
+
+// contents are the DNs and zones of a sandbox: what a run must leave as it was.
+func (s *scratch) contents(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	found, err := s.world.Directory.DCs()[0].Search(t.Context(), directory.SearchRequest{Filter: "(objectClass=*)", Scope: directory.ScopeSubtree})
+	require.NoError(t, err)
+	for _, object := range found {
+		all = append(all, object.DN)
+	}
+	server, err := s.world.DNS.Server(s.world.Directory.DCs()[0].HostName())
+	require.NoError(t, err)
+	zones, err := server.Zones()
+	require.NoError(t, err)
+	for _, zone := range zones {
+		all = append(all, zone.Name)
+	}
+	return all
+}
+
+func run(t *testing.T, ctx context.Context, o live.Options) *live.Report {
+	t.Helper()
+	report, err := live.Run(ctx, o)
+	require.NoError(t, err)
+	return report
+}
+
+// The column "expected" is what the sandbox answers.
+func TestTheSandboxAnswersWhatIsExpected(t *testing.T) {
+	s := newScratch(t)
+	before := s.contents(t)
+	report := run(t, t.Context(), s.options)
+	if *update {
+		expected := live.Expected{}
+		for _, finding := range report.Findings {
+			for _, o := range finding.Observations {
+				if o.Status != live.Measured && o.Found != "not tried" {
+					if expected[finding.Probe] == nil {
+						expected[finding.Probe] = map[string]string{}
+					}
+					expected[finding.Probe][o.Fact] = o.Found
+				}
+			}
+		}
+		text, err := json.MarshalIndent(expected, "", "  ")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("expected.json", append(text, '\n'), 0o644))
+		return
+	}
+	var text strings.Builder
+	require.NoError(t, report.Text(&text))
+	assert.Zero(t, report.ExitCode(), "%s", &text)
+	assert.Equal(t, before, s.contents(t), "nothing is left")
+	assert.Len(t, report.Findings, len(live.Probes()))
+}
+
+// hook is a runner that does something before the requests of a script.
+type hook struct {
+	ps.Runner
+	before func(request ps.Request) error
+}
+
+func (h hook) Run(ctx context.Context, request ps.Request) (*ps.Result, error) {
+	if err := h.before(request); err != nil {
+		return nil, err
+	}
+	return h.Runner.Run(ctx, request)
+}
+
+// Whatever happens on the way, what was made goes away, and the report says what
+// came of it.
+func TestNothingStaysBehind(t *testing.T) {
+	s := newScratch(t)
+	before := s.contents(t)
+	failures := map[string]func(cancel func(), request ps.Request) error{
+		"interrupted": func(cancel func(), request ps.Request) error {
+			if request.Script == "Test-GatewayProtection" {
+				cancel()
+			}
+			return nil
+		},
+		"a probe fails": func(_ func(), request ps.Request) error {
+			if request.Script == "Test-GatewayEnabling" {
+				return &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"}
+			}
+			return nil
+		},
+		"the first sweep fails": func() func(func(), ps.Request) error {
+			failed := false
+			return func(_ func(), request ps.Request) error {
+				if request.Script == "Remove-GatewayScratch" && !failed {
+					failed = true
+					return &ps.Error{Kind: ps.KindTimeout}
+				}
+				return nil
+			}
+		}(),
+		"the zone cannot be made": func(_ func(), request ps.Request) error {
+			if request.Script == "New-GatewayScratchZone" {
+				return &ps.Error{Kind: ps.KindScript, Code: "5", Message: "Access is denied"}
+			}
+			return nil
+		},
+	}
+	want := map[string]struct {
+		code int
+		says string
+	}{
+		"interrupted":             {2, "cut short: it was told to stop"},
+		"a probe fails":           {2, "PowerShell ended"},
+		"the first sweep fails":   {0, "Everything that was made is removed"},
+		"the zone cannot be made": {2, "cut short: the scratch OU and zone could not be made: script: Access is denied"},
+	}
+	for name, fail := range failures {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o := s.few()
+			o.Runner = hook{s.options.Runner, func(request ps.Request) error { return fail(cancel, request) }}
+			report := run(t, ctx, o)
+			var text strings.Builder
+			require.NoError(t, report.Text(&text))
+			assert.Equal(t, want[name].code, report.ExitCode(), "%s", &text)
+			assert.Contains(t, text.String(), want[name].says)
+			assert.Equal(t, before, s.contents(t))
+		})
+	}
+}
+
+func TestWhatRemainsIsTold(t *testing.T) {
+	s := newScratch(t)
+	o := s.few()
+	o.Runner = hook{s.options.Runner, func(request ps.Request) error {
+		if request.Script == "Remove-GatewayScratch" {
+			return &ps.Error{Kind: ps.KindTimeout, Message: "too slow"}
+		}
+		return nil
+	}}
+	report := run(t, t.Context(), o)
+	require.Len(t, report.Remains, 1)
+	assert.Equal(t, o.OU, report.Remains[0].DN)
+	assert.Equal(t, 2, report.ExitCode())
+	// The next run finds the OU marked as its own, uses it, and takes it away.
+	report = run(t, t.Context(), s.few())
+	assert.Zero(t, report.ExitCode())
+	for _, dn := range s.contents(t) {
+		assert.NotContains(t, dn, "OU=Scratch,")
+	}
+}
+
+func TestOnlyScratchPlacesAreTaken(t *testing.T) {
+	s := newScratch(t)
+	before := s.contents(t)
+	for _, c := range []struct{ ou, zone, says string }{
+		{"", "scratch.corp.example", "give the DN of an OU"},
+		{"DC=corp,DC=example", "scratch.corp.example", "give the DN of an OU"},
+		{"CN=Users,DC=corp,DC=example", "scratch.corp.example", "give the DN of an OU"},
+		{`OU=a\,b,DC=corp,DC=example`, "scratch.corp.example", "plain name"},
+		{"OU=Scratch,OU=Nowhere,DC=corp,DC=example", "scratch.corp.example", "neither it nor its parent"},
+		{"OU=Domain Controllers,DC=corp,DC=example", "scratch.corp.example", "is not empty: it holds CN=DC1"},
+		{"OU=Scratch,DC=corp,DC=example", "", "give the name of a forward zone"},
+		{"OU=Scratch,DC=corp,DC=example", "10.in-addr.arpa", "give the name of a forward zone"},
+		{"OU=Scratch,DC=corp,DC=example", "corp.example", "is not empty"},
+		{"OU=Scratch,DC=corp,DC=example", "partner.example", "not a primary zone"},
+	} {
+		o := s.options
+		o.OU, o.Zone = c.ou, c.zone
+		_, err := live.Run(t.Context(), o)
+		require.ErrorIs(t, err, live.ErrRefused, c.says)
+		assert.ErrorContains(t, err, c.says)
+	}
+	o := s.options
+	o.Open = func(context.Context, ps.Lane) (session.Ready, time.Duration, error) {
+		return session.Ready{}, 0, errors.New("no PowerShell")
+	}
+	_, err := live.Run(t.Context(), o)
+	require.ErrorIs(t, err, live.ErrRefused)
+	assert.ErrorContains(t, err, "no PowerShell")
+	assert.Equal(t, before, s.contents(t))
+}
+
+// A zone and an OU that were there, empty, are there afterwards, and empty.
+func TestPlacesThatWereThereStay(t *testing.T) {
+	s := newScratch(t)
+	o := s.few()
+	o.OU, o.Zone = "OU=Kept,DC=corp,DC=example", "kept.corp.example"
+	do := func(script string, lane ps.Lane, args ps.Args) {
+		_, err := s.options.Runner.Run(t.Context(), ps.Request{Script: script, Lane: lane, Args: args, Write: true})
+		require.NoError(t, err)
+	}
+	before := s.contents(t)
+	do("New-GatewayOU", ps.Directory, ps.Args{"OUName": ps.Text("Kept"), "OUDestinationPath": ps.Text("DC=corp,DC=example"), "IsProtected": ps.Bool(false)})
+	do("New-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(o.Zone)})
+	do("New-GatewayReverseZone", ps.DNS, ps.Args{"ZoneName": ps.Text("2.0.192.in-addr.arpa")})
+	with := s.contents(t)
+	require.Len(t, with, len(before)+3)
+	report := run(t, t.Context(), o)
+	assert.Equal(t, with, s.contents(t))
+	assert.Equal(t, 1, report.Counts[live.Skipped], "the network has a zone already")
+	assert.Zero(t, report.ExitCode(), "%v", report.Counts)
+
+	do("Remove-GatewayOU", ps.Directory, ps.Args{"OUPath": ps.Text(o.OU), "BulkLimit": ps.Int(1)})
+	for _, zone := range []string{o.Zone, "2.0.192.in-addr.arpa"} {
+		do("Remove-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(zone), "Prefix": ps.Text(live.Prefix), "Zone": ps.List([]string{zone})})
+	}
+	assert.Equal(t, before, s.contents(t))
+}
+
+// What differs is told with what was expected beside what was found.
+func TestWhatDiffersIsShown(t *testing.T) {
+	o := newScratch(t).few()
+	o.Probes = []live.Probe{{ID: "targets", Script: "Test-GatewayDataLine", Lane: ps.Directory, Args: o.Probes[0].Args}}
+	report := run(t, t.Context(), o)
+	assert.Equal(t, 2, report.ExitCode(), "the script does not take these arguments: what was expected was not tried")
+
+	report = &live.Report{Findings: []live.Finding{{Probe: "targets", Observations: []live.Observation{
+		{Fact: "target without dot", Status: live.Differs, Expected: "target.", Found: "target.<zone>.", Message: "a\nb"},
+	}}}, Counts: map[live.Status]int{live.Differs: 1}}
+	assert.Equal(t, 1, report.ExitCode())
+	var text strings.Builder
+	require.NoError(t, report.Text(&text))
+	assert.Contains(t, text.String(), "differs  target without dot\n             expected target.\n             found    target.<zone>.\n             message  a b\n")
+}

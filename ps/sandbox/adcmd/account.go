@@ -1,0 +1,293 @@
+package adcmd
+
+import (
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// Bits of userAccountControl (facts H.1).
+const (
+	uacDisabled    = 0x2
+	uacNotRequired = 0x20
+	uacNormal      = 0x200
+	uacWorkstation = 0x1000
+	uacNeverExpire = 0x10000
+)
+
+// accountBit is a property or parameter that is one bit of userAccountControl.
+type accountBit struct {
+	bit      int64
+	inverted bool // the property is true when the bit is clear
+}
+
+// accountBits are named alike as properties and as parameters.
+var accountBits = map[string]accountBit{
+	"Enabled":                           {bit: uacDisabled, inverted: true},
+	"HomedirRequired":                   {bit: 0x8},
+	"PasswordNotRequired":               {bit: uacNotRequired},
+	"AllowReversiblePasswordEncryption": {bit: 0x80},
+	"MNSLogonAccount":                   {bit: 0x20000},
+	"PasswordNeverExpires":              {bit: uacNeverExpire},
+	"SmartcardLogonRequired":            {bit: 0x40000},
+	"TrustedForDelegation":              {bit: 0x80000},
+	"AccountNotDelegated":               {bit: 0x100000},
+	"UseDESKeyOnly":                     {bit: 0x200000},
+	"DoesNotRequirePreAuth":             {bit: 0x400000},
+	"TrustedToAuthForDelegation":        {bit: 0x1000000},
+}
+
+func (b accountBit) read(_ *reader, o *directory.Object) any {
+	n, ok := o.Int("userAccountControl")
+	if !ok {
+		return nil
+	}
+	return (n&b.bit != 0) != b.inverted
+}
+
+// apply is the value of userAccountControl with the property set.
+func (b accountBit) apply(uac int64, on bool) int64 {
+	if on != b.inverted {
+		return uac | b.bit
+	}
+	return uac &^ b.bit
+}
+
+// isAccountParam tells whether a parameter is a bit or an access list of an
+// account, which [changes.account] and [call.accessLists] write.
+func isAccountParam(param string) bool {
+	_, bit := accountBits[param]
+	return bit || param == "ChangePasswordAtLogon" || param == "CannotChangePassword" || param == "ProtectedFromAccidentalDeletion"
+}
+
+// flag is a Boolean parameter; given is false when it is absent or null.
+func (c *call) flag(param string) (on, given bool) {
+	v := c.bound(param)
+	if v == nil {
+		return false, false
+	}
+	return dotnet.Truthy(v), true
+}
+
+// bits is userAccountControl with the parameters of the caller applied, except
+// those in without.
+func (c *call) bits(uac int64, without ...string) int64 {
+	for _, param := range c.row.attrs {
+		bit, ok := accountBits[param]
+		if !ok || contains(without, param) {
+			continue
+		}
+		if on, given := c.flag(param); given {
+			uac = bit.apply(uac, on)
+		}
+	}
+	return uac
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// checkPasswordFlags refuses what cannot be true together (facts H7).
+func (c *call) checkPasswordFlags() error {
+	change, _ := c.flag("ChangePasswordAtLogon")
+	never, _ := c.flag("PasswordNeverExpires")
+	if change && never {
+		return c.argument("changeAndNever", "")
+	}
+	return nil
+}
+
+// account adds the bits and the change at next logon of an existing account.
+func (ch *changes) account(o *directory.Object) error {
+	c := ch.c
+	if err := c.checkPasswordFlags(); err != nil {
+		return err
+	}
+	before, _ := o.Int("userAccountControl")
+	after := c.bits(before)
+	if after != before {
+		if err := ch.claim("userAccountControl", "Enabled"); err != nil {
+			return err
+		}
+		ch.add(directory.OpReplace, "userAccountControl", after)
+	}
+	change, given := c.flag("ChangePasswordAtLogon")
+	if !given {
+		return nil
+	}
+	if change && after&uacNeverExpire != 0 { // facts H8
+		return c.throw(failure{typ: "ADException", message: c.say("neverExpires"), fromServer: true})
+	}
+	if err := ch.claim("pwdLastSet", "ChangePasswordAtLogon"); err != nil {
+		return err
+	}
+	ch.add(directory.OpReplace, "pwdLastSet", pwdLastSet(change))
+	return nil
+}
+
+// pwdLastSet is what is written for a change at next logon (facts H6).
+func pwdLastSet(change bool) int64 {
+	if change {
+		return 0
+	}
+	return -1
+}
+
+// accessLists writes the parameters that are entries of access lists. They are
+// steps of their own: what was written before stays when one fails.
+func (c *call) accessLists(o *directory.Object) error {
+	ref := o.GUID.Ref()
+	if deny, given := c.flag("CannotChangePassword"); given {
+		if err := c.dc.SetCannotChangePassword(c.ctx(), ref, deny); err != nil {
+			return c.fail(err)
+		}
+	}
+	if protect, given := c.flag("ProtectedFromAccidentalDeletion"); given {
+		if err := c.dc.SetProtected(c.ctx(), ref, protect); err != nil {
+			return c.fail(err)
+		}
+	}
+	return nil
+}
+
+// setEnabled is the body of Enable-ADAccount and Disable-ADAccount: one bit,
+// nothing when it is so already (facts E11, H14).
+func setEnabled(on bool) func(*call) error {
+	return func(c *call) error {
+		o, err := c.identity("userAccountControl")
+		if err != nil {
+			return err
+		}
+		before, _ := o.Int("userAccountControl")
+		ch := c.newChanges()
+		if after := accountBits["Enabled"].apply(before, on); after != before {
+			ch.add(directory.OpReplace, "userAccountControl", after)
+		}
+		return c.change(o, ch)
+	}
+}
+
+// unlockAccount writes lockoutTime 0; an account that is not locked stays as it
+// is (facts E15, H13).
+func unlockAccount(c *call) error {
+	o, err := c.identity("lockoutTime")
+	if err != nil {
+		return err
+	}
+	ch := c.newChanges()
+	if n, _ := o.Int("lockoutTime"); n != 0 {
+		ch.add(directory.OpReplace, "lockoutTime", int64(0))
+	}
+	return c.change(o, ch)
+}
+
+// setAccountControl is the body of Set-ADAccountControl.
+func setAccountControl(c *call) error {
+	o, err := c.identity("userAccountControl")
+	if err != nil {
+		return err
+	}
+	ch := c.newChanges()
+	if err := ch.account(o); err != nil {
+		return err
+	}
+	return c.change(o, ch)
+}
+
+// setExpiration is the body of Set-ADAccountExpiration and, with clear, of
+// Clear-ADAccountExpiration.
+func setExpiration(clear bool) func(*call) error {
+	return func(c *call) error {
+		o, err := c.identity()
+		if err != nil {
+			return err
+		}
+		ch := c.newChanges()
+		until := int64(0)
+		d, isDate := c.bound("DateTime").(dotnet.DateTime)
+		span, isSpan := c.bound("TimeSpan").(dotnet.TimeSpan)
+		switch {
+		case clear:
+		case isDate:
+			var ok bool
+			if until, ok = c.h.fileTime(d); !ok {
+				return c.throw(failure{typ: "System.ArgumentOutOfRangeException", message: c.say("fileTime"), param: "fileTime"})
+			}
+		case isSpan:
+			until = directory.ToFileTime(c.h.Domain.Now()) + int64(span)
+		}
+		ch.add(directory.OpReplace, "accountExpires", until)
+		return c.change(o, ch)
+	}
+}
+
+// change asks, writes and returns the object for -PassThru: the end of every
+// command that changes one object.
+func (c *call) change(o *directory.Object, ch *changes) error {
+	c.target = o.DN
+	ok, err := c.ShouldProcess(o.DN)
+	if err != nil || !ok {
+		return err
+	}
+	if err := ch.write(o, directory.ModifyOptions{}); err != nil {
+		return err
+	}
+	if err := c.accessLists(o); err != nil {
+		return err
+	}
+	return c.passThru(o.GUID)
+}
+
+// passThru returns the object as it is now, with the default properties of its
+// class (facts E5).
+func (c *call) passThru(g directory.GUID) error {
+	if !c.Bool("PassThru") {
+		return nil
+	}
+	o, err := c.dc.ByGUID(c.ctx(), g, c.class.plan.attrs...)
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.emit(c.class, c.class.plan, o)
+}
+
+// setPassword is the body of Set-ADAccountPassword. What is missing would be
+// asked for, which this session cannot (facts E13, A34).
+func setPassword(c *call) error {
+	o, err := c.identity()
+	if err != nil {
+		return err
+	}
+	c.target = o.DN
+	secret := func(param string) (string, bool) {
+		s, ok := c.bound(param).(*dotnet.SecureString)
+		if !ok || s == nil {
+			return "", false
+		}
+		return s.Reveal(), true
+	}
+	fresh, hasNew := secret("NewPassword")
+	old, hasOld := secret("OldPassword")
+	reset := c.Bool("Reset")
+	if !hasNew || !hasOld && !reset {
+		return c.prompt()
+	}
+	ok, err := c.ShouldProcess(o.DN)
+	if err != nil || !ok {
+		return err
+	}
+	if reset {
+		err = c.dc.ResetPassword(c.ctx(), o.GUID.Ref(), fresh)
+	} else {
+		err = c.dc.ChangePassword(c.ctx(), o.GUID.Ref(), old, fresh)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.passThru(o.GUID)
+}

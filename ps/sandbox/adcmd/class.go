@@ -1,0 +1,311 @@
+package adcmd
+
+import (
+	"sort"
+	"strings"
+	"sync"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// class is one class of objects the module returns.
+type class struct {
+	name     string // "ADUser"
+	typ      *dotnet.Type
+	filter   string   // what a search adds to the caller's filter
+	defaults []string // properties an object has without -Properties
+	// identity says what -Identity accepts beside a DN and a GUID (facts C16).
+	sid, sam bool
+	dollar   bool // a computer is also found without its "$"
+
+	props    map[string]*property // by lower-case friendly name
+	schema   *directory.Schema
+	compiled *directory.Filter // filter; nil when there is none
+	plan     plan              // of the defaults
+
+	// plans are those of lists of properties that were asked for before:
+	// scripts ask for the same ones again and again.
+	plans *planCache
+}
+
+// property is one friendly property of a class.
+type property struct {
+	name  string
+	attrs []string // attributes to ask the directory for
+	// get makes the value. The object has the attributes.
+	get func(r *reader, o *directory.Object) any
+}
+
+var objectDefaults = []string{"DistinguishedName", "Name", "ObjectClass", "ObjectGUID"}
+
+// classRows declares the classes. A search for users leaves out computers, whose
+// class derives from user.
+var classRows = []class{
+	{name: "ADObject", typ: tObject, defaults: objectDefaults},
+	{name: "ADOrganizationalUnit", typ: tOU, filter: "(objectClass=organizationalUnit)",
+		defaults: append([]string{"City", "Country", "LinkedGroupPolicyObjects", "ManagedBy", "PostalCode", "State", "StreetAddress"}, objectDefaults...)},
+	{name: "ADPrincipal", typ: tPrincipal, filter: "(objectSid=*)", sid: true, sam: true,
+		defaults: append([]string{"SamAccountName", "SID"}, objectDefaults...)},
+	{name: "ADAccount", typ: tAccount, sid: true, sam: true,
+		filter: "(|(&(objectCategory=person)(objectClass=user))(objectClass=computer))",
+		defaults: append([]string{"AccountExpirationDate", "Enabled", "LastLogonDate", "LockedOut", "PasswordExpired",
+			"PasswordNeverExpires", "SamAccountName", "SID", "UserPrincipalName"}, objectDefaults...)},
+	{name: "ADUser", typ: tUser, filter: "(&(objectCategory=person)(objectClass=user))", sid: true, sam: true,
+		defaults: append([]string{"Enabled", "GivenName", "SamAccountName", "SID", "Surname", "UserPrincipalName"}, objectDefaults...)},
+	{name: "ADComputer", typ: tComputer, filter: "(objectClass=computer)", sid: true, sam: true, dollar: true,
+		defaults: append([]string{"DNSHostName", "Enabled", "SamAccountName", "SID", "UserPrincipalName"}, objectDefaults...)},
+	{name: "ADGroup", typ: tGroup, filter: "(objectClass=group)", sid: true, sam: true,
+		defaults: append([]string{"GroupCategory", "GroupScope", "SamAccountName", "SID"}, objectDefaults...)},
+}
+
+func newClasses(schema *directory.Schema) map[string]*class {
+	out := make(map[string]*class, len(classRows))
+	for _, row := range classRows {
+		c := row
+		c.schema = schema
+		if c.filter != "" {
+			var err error
+			if c.compiled, err = directory.CompileFilter(c.filter); err != nil {
+				panic("adcmd: " + err.Error()) // the rows are fixed
+			}
+		}
+		c.plans = &planCache{plans: map[string]plan{}}
+		c.props = map[string]*property{}
+		model, ok := cmdlets.LookupClass(c.name)
+		if !ok {
+			// The rows are fixed; a test builds them all.
+			panic("adcmd: no class " + c.name)
+		}
+		for _, p := range model.All() {
+			prop := newProperty(schema, p)
+			c.props[strings.ToLower(p.Name)] = prop
+		}
+		c.plan, _ = c.read(nil)
+		out[c.name] = &c
+	}
+	return out
+}
+
+// newProperty is a property of the object model: computed by a row of computed,
+// a list by one of lists, else the value of its attribute.
+func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
+	if row, ok := computed[p.Name]; ok {
+		return &property{name: p.Name, attrs: row.attrs, get: row.get}
+	}
+	if bit, ok := accountBits[p.Name]; ok {
+		return &property{name: p.Name, attrs: []string{"userAccountControl"}, get: bit.read}
+	}
+	if attr, ok := lists[p.Name]; ok {
+		return &property{name: p.Name, attrs: []string{attr}, get: listOf(schema, attr)}
+	}
+	if len(p.LDAP) != 1 {
+		return &property{name: p.Name, get: func(*reader, *directory.Object) any { return nil }}
+	}
+	attr := p.LDAP[0]
+	return &property{name: p.Name, attrs: []string{attr}, get: firstOf(schema, attr)}
+}
+
+// firstOf gives the first value of an attribute: friendly properties are
+// single, whatever the schema says.
+func firstOf(schema *directory.Schema, name string) func(*reader, *directory.Object) any {
+	a, ok := schema.Attribute(name)
+	if !ok {
+		return func(*reader, *directory.Object) any { return nil }
+	}
+	return func(r *reader, o *directory.Object) any {
+		if v := o.ValueOf(a); v != nil {
+			return r.h.raw(a, v)
+		}
+		return nil
+	}
+}
+
+func listOf(schema *directory.Schema, name string) func(*reader, *directory.Object) any {
+	a, ok := schema.Attribute(name)
+	if !ok {
+		return func(*reader, *directory.Object) any { return collection(nil) }
+	}
+	return func(r *reader, o *directory.Object) any { return collection(r.h.raws(o, a)) }
+}
+
+// rawProperty is an attribute under its LDAP name: a collection when the schema
+// lets it have several values, nil when it has none (facts B21).
+func rawProperty(a *directory.Attribute) *property {
+	return &property{name: a.Name, attrs: []string{a.Name}, get: func(r *reader, o *directory.Object) any {
+		if a.SingleValued {
+			return r.h.raw(a, o.ValueOf(a))
+		}
+		if values := r.h.raws(o, a); len(values) > 0 {
+			return collection(values)
+		}
+		return nil
+	}}
+}
+
+// plan is what a read asks the directory for and how it makes objects of it.
+type plan struct {
+	attrs    []string
+	selected *directory.Selection // attrs, looked up
+	props    []*property
+	blank    dotnet.Props // the names of props, see blank
+	// all: every attribute the first object has joins in (facts B23).
+	all bool
+}
+
+// planCache keeps plans by the names asked for.
+type planCache struct {
+	mu    sync.RWMutex
+	plans map[string]plan
+}
+
+// maxPlans bounds the cache: names come from scripts, which may make them up.
+const maxPlans = 256
+
+// cached is [class.read] with a memory. Plans are shared and not changed.
+func (c *class) cached(names []string) (plan, string) {
+	var buf [1024]byte // room for the names of nearly all lists
+	key := buf[:0]
+	for _, name := range names {
+		key = append(append(key, name...), 0)
+	}
+	c.plans.mu.RLock()
+	p, ok := c.plans.plans[string(key)]
+	c.plans.mu.RUnlock()
+	if ok {
+		return p, ""
+	}
+	p, bad := c.read(names)
+	if bad != "" {
+		return p, bad
+	}
+	c.plans.mu.Lock()
+	defer c.plans.mu.Unlock()
+	if len(c.plans.plans) >= maxPlans {
+		clear(c.plans.plans)
+	}
+	c.plans.plans[string(key)] = p
+	return p, ""
+}
+
+// read makes the plan for -Properties. bad is the first name that is neither a
+// property of the class nor an attribute of the schema.
+func (c *class) read(names []string) (p plan, bad string) {
+	seen := map[string]bool{}
+	add := func(prop *property) {
+		if key := strings.ToLower(prop.name); !seen[key] {
+			seen[key] = true
+			p.props = append(p.props, prop)
+		}
+	}
+	for _, name := range c.defaults {
+		add(c.props[strings.ToLower(name)])
+	}
+	for _, name := range names {
+		if name == "*" {
+			p.all = true
+			for _, prop := range c.props {
+				add(prop)
+			}
+			continue
+		}
+		prop := c.find(name)
+		if prop == nil {
+			return plan{}, name
+		}
+		add(prop)
+	}
+	sort.Slice(p.props, func(i, j int) bool { return fold(p.props[i].name) < fold(p.props[j].name) })
+	p.attrs = attributesOf(p.props)
+	if p.all {
+		p.attrs = append(p.attrs, "*")
+	}
+	p.selected = c.schema.Select(p.attrs...)
+	p.blank = blank(p.props)
+	return p, ""
+}
+
+// find is a property by its friendly or LDAP name; nil when there is none.
+func (c *class) find(name string) *property {
+	if prop, ok := c.props[strings.ToLower(name)]; ok {
+		return prop
+	}
+	if a, ok := c.schema.Attribute(name); ok {
+		return rawProperty(a)
+	}
+	return nil
+}
+
+// attributesOf are the attributes of properties. An empty list would mean all:
+// every class has a default property with one, its name.
+func attributesOf(props []*property) []string {
+	var attrs []string
+	seen := map[string]bool{}
+	for _, prop := range props {
+		for _, a := range prop.attrs {
+			if key := fold(a); !seen[key] {
+				seen[key] = true
+				attrs = append(attrs, a)
+			}
+		}
+	}
+	return attrs
+}
+
+// extend adds the attributes of the first object to the plan of -Properties *:
+// later objects show no others (facts B23).
+func (c *class) extend(p plan, first *directory.Object) plan {
+	p.all = false
+	props := append([]*property(nil), p.props...)
+	for _, name := range first.Names() {
+		if _, friendly := c.props[fold(name)]; friendly {
+			continue
+		}
+		if a, ok := c.schema.Attribute(name); ok {
+			props = append(props, rawProperty(a))
+		}
+	}
+	sort.SliceStable(props, func(i, j int) bool { return fold(props[i].name) < fold(props[j].name) })
+	p.props = props[:0]
+	for i, prop := range props {
+		if i == 0 || !strings.EqualFold(prop.name, props[i-1].name) {
+			p.props = append(p.props, prop)
+		}
+	}
+	p.blank = blank(p.props)
+	return p
+}
+
+// blank has the names of properties, in their order, and no values.
+func blank(props []*property) (names dotnet.Props) {
+	names.Grow(len(props))
+	for _, prop := range props {
+		names.Set(prop.name, nil)
+	}
+	return names
+}
+
+func fold(s string) string { return strings.ToLower(s) }
+
+// reader makes objects from what one controller answered.
+type reader struct {
+	h  *host
+	c  *call
+	dc *directory.DC
+}
+
+// origin is what an object remembers of where it came from (facts G7).
+type origin struct {
+	dc   *directory.DC
+	guid directory.GUID
+}
+
+// object is one object of a class.
+func (r *reader) object(c *class, p plan, o *directory.Object) *dotnet.Instance {
+	inst := &dotnet.Instance{Type: c.typ, Text: o.DN, Data: origin{r.dc, o.GUID}, Props: p.blank.Clone()}
+	for i, prop := range p.props {
+		inst.Props.SetAt(i, prop.get(r, o))
+	}
+	return inst
+}

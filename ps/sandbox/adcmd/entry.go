@@ -1,0 +1,238 @@
+package adcmd
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// entryTypes are System.DirectoryServices.DirectoryEntry and its two
+// collections, as far as scripts need them to read and write single attributes
+// over LDAP (facts F20): paths that name a server, a cache that RefreshCache
+// fills, CommitChanges. Other attributes than texts, booleans and small numbers
+// are refused.
+func entryTypes(h *host) []*dotnet.Type {
+	s := &entries{host: h}
+	s.values = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyValueCollection", Members: []dotnet.Member{
+		{Name: "Value", Get: func(self any) (any, error) { return cached(self).get(), nil }, Set: func(self, v any) error { return cached(self).put(dotnet.EnumerateAny(v)) }},
+		dotnet.Property("Count", func(self any) (any, error) { return int32(len(cached(self).items)), nil }),
+		dotnet.Method("Clear", "", func(self any, _ []any) (any, error) { return dotnet.Void, cached(self).put(nil) }),
+	}})
+	s.properties = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyCollection", Members: []dotnet.Member{
+		dotnet.Method("Item", "string", func(self any, args []any) (any, error) {
+			return self.(*dotnet.Instance).Data.(*entry).property(dotnet.ToText(args[0]))
+		}),
+	}})
+	s.entry = dotnet.Define(dotnet.Class{
+		Name: entryNamespace + "DirectoryEntry",
+		New: []dotnet.Member{dotnet.Constructor("string", func(_ any, args []any) (any, error) {
+			return &dotnet.Instance{Type: s.entry, Data: &entry{entries: s, path: dotnet.ToText(args[0])}}, nil
+		})},
+		Members: []dotnet.Member{
+			dotnet.Property("Path", func(self any) (any, error) { return opened(self).path, nil }),
+			dotnet.Property("Properties", func(self any) (any, error) {
+				return &dotnet.Instance{Type: s.properties, Data: opened(self)}, nil
+			}),
+			dotnet.Method("RefreshCache", "string[]", func(self any, args []any) (any, error) {
+				return dotnet.Void, opened(self).refresh(dotnet.EnumerateAny(args[0]))
+			}),
+			dotnet.Method("CommitChanges", "", func(self any, _ []any) (any, error) { return dotnet.Void, opened(self).commit() }),
+			dotnet.Method("Close", "", func(self any, _ []any) (any, error) { return dotnet.Void, nil }),
+			dotnet.Method("Dispose", "", func(self any, _ []any) (any, error) { opened(self).disposed = true; return dotnet.Void, nil }),
+		},
+	})
+	return []*dotnet.Type{s.entry, s.properties, s.values}
+}
+
+const entryNamespace = "System.DirectoryServices."
+
+// entries are the types of one module.
+type entries struct {
+	*host
+	entry, properties, values *dotnet.Type
+}
+
+// entry is one DirectoryEntry: a path, and the attributes it has loaded.
+type entry struct {
+	*entries
+	path     string
+	cache    map[string]*attributeCache // by folded name
+	disposed bool
+}
+
+// attributeCache is a PropertyValueCollection.
+type attributeCache struct {
+	name    string
+	items   []any
+	changed bool
+}
+
+func opened(self any) *entry { return self.(*dotnet.Instance).Data.(*entry) }
+
+func cached(self any) *attributeCache { return self.(*dotnet.Instance).Data.(*attributeCache) }
+
+func (a *attributeCache) get() any {
+	switch len(a.items) {
+	case 0:
+		return nil
+	case 1:
+		return a.items[0]
+	default:
+		return dotnet.NewArray(append([]any(nil), a.items...)...)
+	}
+}
+
+func (a *attributeCache) put(items []any) error {
+	kept := make([]any, 0, len(items))
+	for _, item := range items {
+		switch item.(type) {
+		case nil:
+			continue
+		case string, bool, int32:
+			kept = append(kept, item)
+		default:
+			return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not know values of the type %s in a directory entry", dotnet.TypeOf(item).Name)
+		}
+	}
+	a.items, a.changed = kept, true
+	return nil
+}
+
+// Errors of ADSI that do not come from the server.
+const (
+	hresultBadPath  = 0x80005000 // E_ADS_BAD_PATHNAME
+	hresultWin32    = 0x80070000
+	codeServerDown  = 8250
+	ldapScheme      = "LDAP://"
+	messageBadPath  = "Unknown error (0x80005000)"
+	messageDisposed = "Cannot access a disposed object."
+)
+
+// bind finds the object of the path: LDAP://server/<GUID=...> or LDAP://server/DN.
+func (e *entry) bind() (*directory.DC, string, error) {
+	if e.disposed {
+		return nil, "", dotnet.ExceptionNamed("System.ObjectDisposedException", "%s", messageDisposed)
+	}
+	rest, isLDAP := strings.CutPrefix(e.path, ldapScheme)
+	server, ref, has := strings.Cut(rest, "/")
+	if !isLDAP || !has || server == "" || ref == "" {
+		return nil, "", comException(messageBadPath, hresultBadPath)
+	}
+	dc, err := e.Domain.DC(server)
+	if err != nil {
+		return nil, "", e.thrown(err)
+	}
+	return dc, strings.ReplaceAll(ref, `\/`, "/"), nil
+}
+
+// refresh loads attributes anew; what was changed in them is forgotten.
+func (e *entry) refresh(names []any) error {
+	dc, ref, err := e.bind()
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = dotnet.ToText(name)
+	}
+	o, err := dc.Get(context.Background(), ref, texts...)
+	if err != nil {
+		return e.thrown(err)
+	}
+	if e.cache == nil {
+		e.cache = map[string]*attributeCache{}
+	}
+	for _, name := range texts {
+		loaded := &attributeCache{name: name}
+		for _, value := range o.Values(name) {
+			switch v := value.(type) {
+			case string, bool, int32:
+			case int64:
+				if v < math.MinInt32 || v > math.MaxInt32 {
+					return notInAnEntry(name)
+				}
+				value = int32(v)
+			default:
+				return notInAnEntry(name)
+			}
+			loaded.items = append(loaded.items, value)
+		}
+		e.cache[fold(name)] = loaded
+	}
+	return nil
+}
+
+func notInAnEntry(name string) error {
+	return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not know the values of %s in a directory entry", name)
+}
+
+// property is one attribute; it is loaded when it was not yet.
+func (e *entry) property(name string) (any, error) {
+	if e.cache[fold(name)] == nil {
+		if err := e.refresh([]any{name}); err != nil {
+			return nil, err
+		}
+	}
+	return &dotnet.Instance{Type: e.values, Data: e.cache[fold(name)]}, nil
+}
+
+// commit writes what was changed, all or none.
+func (e *entry) commit() error {
+	dc, ref, err := e.bind()
+	if err != nil {
+		return err
+	}
+	var changes []directory.Change
+	for _, a := range e.cache {
+		switch {
+		case !a.changed:
+		case len(a.items) == 0:
+			changes = append(changes, directory.Change{Op: directory.OpClear, Name: a.name})
+		default:
+			changes = append(changes, directory.Change{Op: directory.OpReplace, Name: a.name, Values: a.items})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := dc.Modify(context.Background(), ref, changes, directory.ModifyOptions{}); err != nil {
+		return e.thrown(err)
+	}
+	for _, a := range e.cache {
+		a.changed = false
+	}
+	return nil
+}
+
+// thrown is an error of the store as ADSI reports it: its Win32 code in an
+// HRESULT; "access denied" has a type of its own.
+func (e *entry) thrown(err error) error {
+	var failed *directory.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	code := failed.Code
+	if failed.Kind == directory.KindServerDown {
+		code = codeServerDown
+	}
+	message := directory.Message(code, e.Culture)
+	if code == directory.CodeAccessDenied {
+		denied := dotnet.ExceptionNamed("System.UnauthorizedAccessException", "%s", message)
+		denied.HResult = hresult(code)
+		return denied
+	}
+	return comException(message, hresultWin32|uint32(code))
+}
+
+func hresult(code int) int32 { return int32(hresultWin32 | uint32(code)) }
+
+func comException(message string, number uint32) error {
+	thrown := dotnet.ExceptionNamed("System.Runtime.InteropServices.COMException", "%s", message)
+	thrown.HResult = int32(number)
+	thrown.Props.Set("ErrorCode", int32(number))
+	return thrown
+}

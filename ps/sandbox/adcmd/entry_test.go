@@ -1,0 +1,76 @@
+package adcmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+const openAlice = `$e = New-Object -TypeName System.DirectoryServices.DirectoryEntry -ArgumentList ('LDAP://dc1.corp.example/<GUID=' + (Get-ADUser alice).ObjectGUID + '>');`
+
+// TestDirectoryEntry reads and writes an attribute over LDAP (facts F20).
+func TestDirectoryEntry(t *testing.T) {
+	l := newLab(t, "en-US")
+	out := func(script string) []any {
+		t.Helper()
+		values, thrown := l.try("$ErrorActionPreference = 'Stop'; " + script)
+		require.Nil(t, thrown, script)
+		return values
+	}
+	// What is written is all that a text may hold, control characters included.
+	text := "CtxCfgPresent" + strings.Repeat(" ", 35) + "P\x01\x1a\x08\x01\u3030\u6666\x02" + "😀"
+	l.session.SetVariable("text", text)
+	out(openAlice + `$e.RefreshCache([string[]]@('userParameters')); $e.Properties['userParameters'].Value = $text; $e.CommitChanges(); $e.Dispose()`)
+	o, err := l.dc.Get(t.Context(), "CN=alice,OU=Staff,DC=corp,DC=example", "userParameters")
+	require.NoError(t, err)
+	assert.Equal(t, text, o.String("userParameters"))
+	assert.Equal(t, []any{text, int32(1)}, out(openAlice+`$e.Properties['userParameters'].Value; $e.Properties['USERPARAMETERS'].Count`))
+
+	// Nothing is written before CommitChanges; RefreshCache forgets what was changed.
+	out(openAlice + `$e.Properties['userParameters'].Value = 'x'; $e.RefreshCache([string[]]@('userParameters')); $e.CommitChanges()`)
+	assert.Equal(t, []any{text}, out(openAlice+`$e.Properties['userParameters'].Value`))
+	out(openAlice + `$e.Properties['userParameters'].Clear(); $e.CommitChanges()`)
+	assert.Equal(t, []any{int32(0), true}, out(openAlice+`$e.Properties['userParameters'].Count; $null -eq $e.Properties['userParameters'].Value`))
+	assert.Equal(t, []any{"O'Brien", int32(514)}, out(openAlice+`$e.Properties['sn'].Value; $e.Properties['userAccountControl'].Value`))
+	assert.Equal(t, []any{"1 2"}, out(openAlice+`"$($e.Properties['otherMobile'].Value)"`))
+}
+
+// TestDirectoryEntryErrors: the code of the directory is in an HRESULT.
+func TestDirectoryEntryErrors(t *testing.T) {
+	for _, culture := range []string{"en-US", "de-DE"} {
+		l := newLab(t, culture)
+		ace := directory.ACE{Trustee: directory.Everyone, Rights: directory.RightWriteProperty}
+		require.NoError(t, l.dc.SetACL(t.Context(), "CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example", []directory.ACE{ace}))
+		for script, want := range map[string]struct {
+			typ  string
+			code int32
+		}{
+			`$e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc9.corp.example/CN=alice,OU=Staff,DC=corp,DC=example'; $e.RefreshCache([string[]]@('sn'))`:                         {"COMException", -2147016646},
+			`$e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc1.corp.example/CN=nobody,DC=corp,DC=example'; $e.RefreshCache([string[]]@('sn'))`:                                 {"COMException", -2147016656},
+			`$e = New-Object System.DirectoryServices.DirectoryEntry 'WinNT://x'; $e.RefreshCache([string[]]@('sn'))`:                                                                            {"COMException", -2147463168},
+			`$e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc1.corp.example/CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example'; $e.Properties['sn'].Value = 'x'; $e.CommitChanges()`: {"COMException", -2147016552},
+			openAlice + `$e.Properties['pwdLastSet'].Value = 'x'; $e.CommitChanges()`:                                                                                                            {"NotSupportedException", 0},
+			openAlice + `$e.Dispose(); $e.CommitChanges()`:                         {"ObjectDisposedException", 0},
+			openAlice + `$e.Properties['sn'].Value = Get-Date; $e.CommitChanges()`: {"NotSupportedException", 0},
+			openAlice + `$e.Properties['objectSid'].Value`:                         {"NotSupportedException", 0},
+		} {
+			_, rec := l.try("$ErrorActionPreference = 'Stop'; " + script)
+			require.NotNil(t, rec, script)
+			e := rec.Exception
+			for e.Inner != nil {
+				e = e.Inner
+			}
+			assert.Equal(t, want.typ, e.Type.ShortName(), "%s: %s", script, e.Message)
+			if want.code != 0 {
+				code, _ := e.Props.Get("ErrorCode")
+				assert.Equal(t, any(want.code), code, script)
+			}
+			assert.NotEqual(t, dotnet.LimitsExceeded, rec.Category)
+		}
+	}
+}

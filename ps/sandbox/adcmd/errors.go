@@ -1,0 +1,202 @@
+package adcmd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// byCode are the exception types of Win32 codes (facts D.1); all others are
+// plain ADException.
+var byCode = map[int]string{
+	directory.CodeAccessDenied:        "System.UnauthorizedAccessException",
+	directory.CodeInvalidPassword:     "ADInvalidPasswordException",
+	directory.CodeInvalidParameter:    "ADInvalidOperationException",
+	directory.CodeAccountExists:       "ADIdentityAlreadyExistsException",
+	directory.CodeObjectExists:        "ADIdentityAlreadyExistsException",
+	directory.CodePasswordRestriction: "ADPasswordComplexityException",
+	directory.CodeLogonFailure:        "System.Security.Authentication.AuthenticationException",
+	directory.CodeClassViolation:      "ADInvalidOperationException",
+	directory.CodeConstraint:          "ADInvalidOperationException",
+	directory.CodeUnwilling:           "ADInvalidOperationException",
+	directory.CodeNaming:              "ADInvalidOperationException",
+	directory.CodeNoSuchObject:        "ADIdentityNotFoundException",
+	directory.CodeNotFound:            "ADIdentityNotFoundException",
+	directory.CodeIllegalModify:       "ADIllegalModifyOperationException",
+	directory.CodeReferral:            "ADReferralException",
+	directory.CodeDirectoryNotFound:   "ADServerDownException",
+}
+
+// categories are those of exactly these types: what is derived from them and
+// not listed is NotSpecified (facts D6).
+var categories = map[string]dotnet.Category{
+	"ADIdentityNotFoundException":                            dotnet.ObjectNotFound,
+	"ADIdentityAlreadyExistsException":                       dotnet.ResourceExists,
+	"ADMultipleMatchingIdentitiesException":                  dotnet.InvalidData,
+	"ADIdentityResolutionException":                          dotnet.InvalidData,
+	"ADPasswordException":                                    dotnet.InvalidData,
+	"ADPasswordComplexityException":                          dotnet.InvalidData,
+	"ADInvalidPasswordException":                             dotnet.InvalidData,
+	"ADServerDownException":                                  dotnet.ResourceUnavailable,
+	"ADReferralException":                                    dotnet.ResourceUnavailable,
+	"ADFilterParsingException":                               dotnet.ParserError,
+	"ADInvalidOperationException":                            dotnet.InvalidOperation,
+	"ADIllegalModifyOperationException":                      dotnet.InvalidOperation,
+	"System.NotSupportedException":                           dotnet.InvalidOperation,
+	"System.UnauthorizedAccessException":                     dotnet.PermissionDenied,
+	"System.Security.Authentication.AuthenticationException": dotnet.SecurityError,
+	"System.ArgumentException":                               dotnet.InvalidArgument,
+	"System.ArgumentOutOfRangeException":                     dotnet.InvalidArgument,
+	"System.TimeoutException":                                dotnet.OperationTimeout,
+	"System.FormatException":                                 dotnet.InvalidType,
+}
+
+// systemTypes are the types of .NET that failures name.
+var systemTypes = map[string]*dotnet.Type{}
+
+func init() {
+	names := []string{
+		"System.Management.Automation.ParameterBindingException",
+		"System.Management.Automation.ParameterBindingValidationException",
+		"System.Management.Automation.PSInvalidOperationException",
+	}
+	for name := range categories {
+		if types[name] == nil {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		t := dotnet.Lookup(name)
+		if t == nil && strings.HasPrefix(name, "System.") {
+			t = dotnet.Define(dotnet.Class{Name: name, Base: dotnet.Lookup("System.Exception")})
+		}
+		systemTypes[name] = t
+	}
+}
+
+// typeNamed is the type of an exception: of this module, or of .NET.
+func typeNamed(name string) *dotnet.Type {
+	if t := types[name]; t != nil {
+		return t
+	}
+	return systemTypes[name]
+}
+
+// failure is one error before it becomes a record.
+type failure struct {
+	typ     string // short name of a type of this module, or the full name of another
+	message string
+	code    int
+	server  string // ServerErrorMessage
+	// fromServer: the id is made of the code (facts D1).
+	fromServer bool
+	id         string           // instead of the usual id
+	category   *dotnet.Category // instead of the type's
+	param      string           // ParamName of an ArgumentException
+}
+
+func (c *call) record(f failure) *dotnet.ErrorRecord {
+	t := typeNamed(f.typ)
+	full := f.typ
+	e := &dotnet.Exception{Type: t, Message: f.message}
+	if types[f.typ] != nil {
+		full = namespace + f.typ
+		e.Props.Set("ErrorCode", int32(f.code))
+		e.Props.Set("ServerErrorMessage", text(f.server))
+	}
+	if f.param != "" {
+		e.Props.Set("ParamName", f.param)
+		e.Message += "\r\n" + c.say("parameterName", f.param)
+	}
+	id := f.id
+	if id == "" {
+		id = "ActiveDirectoryCmdlet:" + full
+		if f.fromServer && types[f.typ] != nil {
+			id = "ActiveDirectoryServer:" + itoa(f.code)
+		}
+	}
+	category := categories[f.typ]
+	if f.category != nil {
+		category = *f.category
+	}
+	return dotnet.NewError(e, id, category, c.target)
+}
+
+// throw ends the command with a failure.
+func (c *call) throw(f failure) error { return c.Throw(c.record(f)) }
+
+// fail turns an error of the store into what the command throws. A cancelled
+// context is passed on as it is.
+func (c *call) fail(err error) error {
+	var e *directory.Error
+	if !errors.As(err, &e) {
+		if ctx := c.ctx().Err(); ctx != nil {
+			return ctx
+		}
+		return err
+	}
+	return c.throw(c.failureOf(e))
+}
+
+func (c *call) failureOf(e *directory.Error) failure {
+	f := failure{
+		typ: byCode[e.Code], message: e.Message(c.h.Culture) + ".",
+		code: e.Code, server: e.ServerMessage(), fromServer: true,
+	}
+	switch {
+	case e.Kind == directory.KindServerDown && e.Code == directory.CodeUnspecified:
+		f.typ, f.message = "ADServerDownException", c.say("serverDown")
+	case e.Code == directory.CodeLogonFailure:
+		f.message = c.say("rejected")
+	case f.typ == "":
+		f.typ = "ADException"
+	}
+	return f
+}
+
+// notFound is the failure to find -Identity (facts D.2).
+func (c *call) notFound(identity string) failure {
+	return failure{
+		typ: "ADIdentityNotFoundException", message: c.say("notFound", identity, c.h.Domain.RootDN()),
+	}
+}
+
+func (c *call) argument(key, param string, args ...any) error {
+	return c.throw(failure{typ: "System.ArgumentException", message: c.say(key, args...), param: param})
+}
+
+func (c *call) notSupported(message string) error {
+	return c.throw(failure{typ: "System.NotSupportedException", message: message})
+}
+
+// invalidArgument is what a validation attribute of a parameter says.
+func (c *call) invalidArgument(param, message string) error {
+	category := dotnet.InvalidData
+	return c.throw(failure{
+		typ:     "System.Management.Automation.ParameterBindingValidationException",
+		message: c.say("validate", param, message), id: "ParameterArgumentValidationError", category: &category,
+	})
+}
+
+// prompt is what a question does in a session that is not interactive (facts A35).
+func (c *call) prompt() error {
+	category := dotnet.InvalidOperation
+	return c.throw(failure{
+		typ: "System.Management.Automation.PSInvalidOperationException", message: c.say("prompt"),
+		id: "InvalidOperation", category: &category,
+	})
+}
+
+// isCode tells whether an error of the store has the code.
+func isCode(err error, code int) bool {
+	var e *directory.Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// cancelled tells whether an error is the end of a context.
+func cancelled(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,114 @@
+package adcmd
+
+import "adgateway/ps/sandbox/directory"
+
+// setObject is the body of Set-ADUser, Set-ADGroup and their like.
+func setObject(c *call) error {
+	if v := c.bound("Instance"); v != nil {
+		return setInstance(c, v)
+	}
+	o, err := c.identity("userAccountControl", "pwdLastSet", "groupType")
+	if err != nil {
+		return err
+	}
+	ch := c.newChanges()
+	if err := ch.tables(); err != nil {
+		return err
+	}
+	if err := ch.parameters(); err != nil {
+		return err
+	}
+	if err := ch.account(o); err != nil {
+		return err
+	}
+	if err := ch.group(o); err != nil {
+		return err
+	}
+	return c.change(o, ch)
+}
+
+// group adds a new scope or category of a group, in one step: what cannot be
+// reached in one the directory refuses (facts E31).
+func (ch *changes) group(o *directory.Object) error {
+	if !ch.c.Has("GroupScope") && !ch.c.Has("GroupCategory") {
+		return nil
+	}
+	before, _ := o.Int("groupType")
+	after, err := ch.c.groupType(before)
+	if err != nil {
+		return err
+	}
+	if after == before {
+		return nil
+	}
+	if err := ch.claim("groupType", "GroupScope"); err != nil {
+		return err
+	}
+	ch.add(directory.OpReplace, "groupType", after)
+	return nil
+}
+
+// removeObject is the body of the Remove cmdlets. -Recursive is the tree
+// delete control (facts E43).
+func removeObject(c *call) error {
+	o, err := c.identity()
+	if err != nil {
+		return err
+	}
+	c.target = o.DN
+	ok, err := c.ShouldProcess(o.DN)
+	if err != nil || !ok {
+		return err
+	}
+	if c.Bool("Recursive") {
+		err = c.dc.DeleteTree(c.ctx(), o.GUID.Ref())
+	} else {
+		err = c.dc.Delete(c.ctx(), o.GUID.Ref())
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+func moveObject(c *call) error {
+	o, err := c.identity()
+	if err != nil {
+		return err
+	}
+	c.target = o.DN
+	path := c.String("TargetPath")
+	if _, err := directory.ParseDN(path); err != nil {
+		if _, ok := directory.ParseGUID(path); !ok {
+			return c.fail(&directory.Error{Code: directory.CodeBadNameSyntax, Kind: directory.KindSyntax, DN: path})
+		}
+	}
+	if g, ok := directory.ParseGUID(path); ok {
+		path = g.Ref()
+	}
+	ok, err := c.ShouldProcess(o.DN)
+	if err != nil || !ok {
+		return err
+	}
+	if err := c.dc.Move(c.ctx(), o.GUID.Ref(), path); err != nil {
+		return c.fail(err)
+	}
+	return c.passThru(o.GUID)
+}
+
+// renameObject changes the name and with it the DN, nothing else (facts E12).
+func renameObject(c *call) error {
+	o, err := c.identity()
+	if err != nil {
+		return err
+	}
+	c.target = o.DN
+	ok, err := c.ShouldProcess(o.DN)
+	if err != nil || !ok {
+		return err
+	}
+	if err := c.dc.Rename(c.ctx(), o.GUID.Ref(), c.String("NewName")); err != nil {
+		return c.fail(err)
+	}
+	return c.passThru(o.GUID)
+}

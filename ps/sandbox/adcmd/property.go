@@ -1,0 +1,158 @@
+package adcmd
+
+import (
+	"strings"
+
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// lists are the friendly properties that are collections, and their attributes.
+// The documentation of the object model does not tell them apart.
+var lists = map[string]string{
+	"MemberOf":              "memberOf",
+	"Members":               "member",
+	"SIDHistory":            "sIDHistory",
+	"Certificates":          "userCertificate",
+	"ServicePrincipalNames": "servicePrincipalName",
+	"ServiceAccount":        "msDS-HostServiceAccount",
+	"HostComputers":         "msDS-HostServiceAccountBL",
+}
+
+type computedRow struct {
+	attrs []string
+	get   func(r *reader, o *directory.Object) any
+}
+
+// computed are the friendly properties that are more than the value of an attribute.
+var computed map[string]computedRow
+
+func init() {
+	computed = map[string]computedRow{
+		"DistinguishedName": {nil, func(_ *reader, o *directory.Object) any { return o.DN }},
+		"ObjectClass":       {nil, func(_ *reader, o *directory.Object) any { return o.Class }},
+		"ObjectGUID":        {nil, func(_ *reader, o *directory.Object) any { return dotnet.Guid(o.GUID) }},
+		"SID":               {nil, func(_ *reader, o *directory.Object) any { return sidValue(o.SID) }},
+		"Created":           {[]string{"whenCreated"}, moment("whenCreated")},
+		"Modified":          {[]string{"whenChanged"}, moment("whenChanged")},
+
+		"ProtectedFromAccidentalDeletion": {nil, protected},
+		"CannotChangePassword":            {nil, cannotChangePassword},
+		"LinkedGroupPolicyObjects":        {[]string{"gpLink"}, linkedPolicies},
+		"GroupScope":                      {[]string{"groupType"}, groupScope},
+		"GroupCategory":                   {[]string{"groupType"}, groupCategory},
+		"PrimaryGroup":                    {[]string{"primaryGroupID"}, primaryGroup},
+
+		"AccountExpirationDate":  {[]string{"accountExpires"}, since1601("accountExpires")},
+		"AccountLockoutTime":     {[]string{"lockoutTime"}, since1601("lockoutTime")},
+		"LastBadPasswordAttempt": {[]string{"badPasswordTime"}, since1601("badPasswordTime")},
+		"LastLogonDate":          {[]string{"lastLogonTimestamp"}, since1601("lastLogonTimestamp")}, // facts E17c
+		"PasswordLastSet":        {[]string{"pwdLastSet"}, since1601("pwdLastSet")},
+
+		// Facts H11: computed by the directory, not stored in userAccountControl.
+		"LockedOut":       {[]string{uacComputed}, computedBit(0x10)},
+		"PasswordExpired": {[]string{uacComputed}, computedBit(0x800000)},
+
+		// The sandbox has no resolver behind its computers' names.
+		"IPv4Address": {nil, func(*reader, *directory.Object) any { return nil }},
+		"IPv6Address": {nil, func(*reader, *directory.Object) any { return nil }},
+	}
+}
+
+const uacComputed = "msDS-User-Account-Control-Computed"
+
+func moment(attr string) func(*reader, *directory.Object) any {
+	return func(r *reader, o *directory.Object) any {
+		if t, ok := o.Time(attr); ok {
+			return r.h.local(t)
+		}
+		return nil
+	}
+}
+
+// since1601 shows 0, which means never or unknown, as null.
+func since1601(attr string) func(*reader, *directory.Object) any {
+	return func(r *reader, o *directory.Object) any { return r.h.fromFileTime(o.Value(attr)) }
+}
+
+func computedBit(bit int64) func(*reader, *directory.Object) any {
+	return func(_ *reader, o *directory.Object) any {
+		n, _ := o.Int(uacComputed)
+		return n&bit != 0
+	}
+}
+
+// protected is null when the directory will not say (facts E37).
+func protected(r *reader, o *directory.Object) any {
+	on, err := r.dc.Protected(r.c.ctx(), o.GUID.Ref())
+	if err != nil {
+		return nil
+	}
+	return on
+}
+
+func cannotChangePassword(r *reader, o *directory.Object) any {
+	on, err := r.dc.CannotChangePassword(r.c.ctx(), o.GUID.Ref())
+	if err != nil {
+		return nil
+	}
+	return on
+}
+
+// linkedPolicies are the DNs in gpLink: [LDAP://dn;options]...
+func linkedPolicies(_ *reader, o *directory.Object) any {
+	var dns []any
+	for _, part := range strings.Split(o.String("gpLink"), "[") {
+		part, _, _ = strings.Cut(part, ";")
+		if len(part) > 7 && strings.EqualFold(part[:7], "LDAP://") {
+			dns = append(dns, part[7:])
+		}
+	}
+	return collection(dns)
+}
+
+// Bits of groupType (facts E34).
+const (
+	groupGlobal      = 2
+	groupDomainLocal = 4
+	groupUniversal   = 8
+	groupSecurity    = 0x80000000
+)
+
+func groupScope(_ *reader, o *directory.Object) any {
+	n, ok := o.Int("groupType")
+	if !ok {
+		return nil
+	}
+	switch {
+	case n&groupGlobal != 0:
+		return dotnet.EnumOf(tScope, "Global")
+	case n&groupUniversal != 0:
+		return dotnet.EnumOf(tScope, "Universal")
+	}
+	return dotnet.EnumOf(tScope, "DomainLocal")
+}
+
+func groupCategory(_ *reader, o *directory.Object) any {
+	n, ok := o.Int("groupType")
+	if !ok {
+		return nil
+	}
+	if n&groupSecurity != 0 {
+		return dotnet.EnumOf(tKind, "Security")
+	}
+	return dotnet.EnumOf(tKind, "Distribution")
+}
+
+// primaryGroup costs another read (facts E18).
+func primaryGroup(r *reader, o *directory.Object) any {
+	rid, ok := o.Int("primaryGroupID")
+	if !ok || o.SID.IsZero() {
+		return nil
+	}
+	group, err := r.dc.BySID(r.c.ctx(), o.SID.Domain().WithRID(uint32(rid)), "cn")
+	if err != nil {
+		return nil
+	}
+	return group.DN
+}

@@ -1,0 +1,61 @@
+package adcmd
+
+import (
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// sidValue is a SecurityIdentifier; null for the zero SID.
+func sidValue(s directory.SID) any {
+	if s.IsZero() {
+		return nil
+	}
+	return &dotnet.Instance{Type: tSID, Text: s.String(), Data: s}
+}
+
+func sidOf(self any) directory.SID {
+	s, _ := self.(*dotnet.Instance).Data.(directory.SID)
+	return s
+}
+
+// tSID is System.Security.Principal.SecurityIdentifier. Two are equal when
+// their texts are.
+var tSID *dotnet.Type
+
+func init() { // not in the declaration: the members make such objects themselves
+	tSID = dotnet.Define(sidClass())
+}
+
+func sidClass() dotnet.Class {
+	return dotnet.Class{
+		Name:       "System.Security.Principal.SecurityIdentifier",
+		Implements: []string{"System.IEquatable"},
+		New: []dotnet.Member{
+			dotnet.Constructor("string", func(_ any, args []any) (any, error) {
+				s, ok := directory.ParseSID(dotnet.ToText(args[0]))
+				if !ok {
+					return nil, dotnet.ExceptionNamed("System.ArgumentException", "Value was invalid.")
+				}
+				return sidValue(s), nil
+			}),
+			dotnet.Constructor("byte[],int", func(_ any, args []any) (any, error) {
+				b, at := args[0].(*dotnet.Bytes), int(args[1].(int32))
+				if b == nil || at < 0 || at > len(b.B) {
+					return nil, dotnet.ExceptionNamed("System.ArgumentOutOfRangeException", "Index was out of range.")
+				}
+				s, ok := directory.SIDFromBytes(b.B[at:])
+				if !ok {
+					return nil, dotnet.ExceptionNamed("System.ArgumentException", "Destination array is not long enough.")
+				}
+				return sidValue(s), nil
+			}),
+		},
+		Members: []dotnet.Member{
+			dotnet.Property("BinaryLength", func(self any) (any, error) { return int32(len(sidOf(self).Bytes())), nil }),
+			dotnet.Property("AccountDomainSid", func(self any) (any, error) { return sidValue(sidOf(self).Domain()), nil }),
+			dotnet.Property("Value", func(self any) (any, error) { return sidOf(self).String(), nil }),
+			dotnet.Method("ToString", "", func(self any, _ []any) (any, error) { return sidOf(self).String(), nil }),
+			dotnet.Method("Equals", "object", func(self any, args []any) (any, error) { return dotnet.Equal(self, args[0], true), nil }),
+		},
+	}
+}

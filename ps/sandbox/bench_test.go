@@ -1,0 +1,55 @@
+package sandbox
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkLine is a line to the host and its answer.
+func BenchmarkLine(b *testing.B) {
+	p := start(b, hostStarter())
+	for b.Loop() {
+		p.say(b, "echo x")
+		p.hear(b)
+	}
+	p.kill(b)
+	_ = p.wait(b)
+}
+
+// BenchmarkStart is a process from its start to its end.
+func BenchmarkStart(b *testing.B) {
+	s := hostStarter()
+	for b.Loop() {
+		p := start(b, s)
+		if err := p.stdin.Close(); err != nil {
+			b.Fatal(err)
+		}
+		_ = p.wait(b)
+	}
+}
+
+// BenchmarkKill is how long a busy process lives after Kill.
+func BenchmarkKill(b *testing.B) {
+	s := hostStarter()
+	var longest, sum time.Duration
+	n := 0
+	for b.Loop() {
+		p := start(b, s)
+		p.say(b, "'ready'; while ($true) { $x = 1 }")
+		p.hear(b)
+		from := time.Now()
+		p.kill(b)
+		_ = p.wait(b)
+		took := time.Since(from)
+		longest, sum, n = max(longest, took), sum+took, n+1
+	}
+	b.ReportMetric(float64(sum.Microseconds())/float64(n), "µs/kill")
+	b.ReportMetric(float64(longest.Microseconds()), "µs-longest")
+}
+
+// BenchmarkWorld is the built-in domain from its files.
+func BenchmarkWorld(b *testing.B) {
+	for b.Loop() {
+		newWorld(b, Options{})
+	}
+}

@@ -1,0 +1,553 @@
+package directory
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"adgateway/ps/sandbox/internal/ldif"
+)
+
+// Open makes a domain of LDIF records. The domain is the topmost domainDNS
+// entry. Entries may come in any order. A later layer may repeat entries of an
+// earlier one: its attributes then replace theirs.
+//
+// An attribute adgatewayProtected: TRUE, which is no attribute of a directory,
+// protects the entry from accidental deletion (access lists are not read).
+// ";x-dc2" after a name marks dc2's own value of one that is not replicated.
+//
+// GUIDs and SIDs come as octets or as text; where they are missing they are
+// made. memberOf, directReports and managedObjects may be given instead of
+// member, manager and managedBy. Attributes and classes the schema does not
+// know are kept. Missing standard containers are added. The DCs are the
+// computers that are domain controllers; dc1 and dc2 if there are none.
+//
+// The error is ldif.Faults and lists everything that is wrong. References to
+// objects that are not there are no faults: they are kept as text, and
+// Warnings lists them.
+func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
+	schema, err := newSchema()
+	if err != nil {
+		return nil, err
+	}
+	d := &Domain{opts: opts, schema: schema, clock: opts.Clock, nextRID: 1000, maxRID: 1 << 30}
+	if d.clock == nil {
+		d.clock = time.Now
+	}
+	if d.journal.limit = opts.JournalLimit; d.journal.limit == 0 {
+		d.journal.limit = 100_000
+	}
+	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}}
+	for i, records := range layers {
+		l.read(i, records)
+	}
+	if err := l.build(); err != nil {
+		return nil, err
+	}
+	d.warnings = l.warnings
+	if opts.ReplicationLag > 0 && len(d.dcs) > 1 {
+		d.split()
+	}
+	return d, nil
+}
+
+// Warnings are what Open found odd but loaded: references to objects that are
+// not there, user principal names used twice.
+func (d *Domain) Warnings() []ldif.Fault { return append([]ldif.Fault(nil), d.warnings...) }
+
+// entry is a record on its way into the tree.
+type entry struct {
+	rec    *ldif.Record
+	layers []*ldif.Record // all records of this DN, later ones first
+	layer  int
+	dn     DN
+	node   *node
+}
+
+func (e *entry) get(name string) []string {
+	for _, r := range e.layers {
+		if v := r.Get(name); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (e *entry) is(class string) bool {
+	for _, v := range e.get("objectClass") {
+		if strings.EqualFold(v, class) {
+			return true
+		}
+	}
+	return false
+}
+
+type loader struct {
+	d        *Domain
+	t        *tx
+	now      time.Time
+	entries  []*entry
+	byDN     map[string]*entry
+	guids    map[GUID]*entry
+	sids     map[SID]*entry
+	faults   ldif.Faults
+	warnings []ldif.Fault
+
+	refs       []pendingRef
+	locals     []pendingLocal
+	protect    []*node
+	passwords  []pendingPassword
+	sams, upns map[string]*entry
+}
+
+type pendingRef struct {
+	e    *entry
+	def  *Attribute
+	text string
+	back bool // def is the forward attribute, e the target
+}
+
+func (l *loader) fault(e *entry, format string, args ...any) {
+	l.faults = append(l.faults, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
+}
+
+func (l *loader) warn(e *entry, format string, args ...any) {
+	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
+}
+
+func (l *loader) read(layer int, records []ldif.Record) {
+	for i := range records {
+		r := &records[i]
+		e := &entry{rec: r, layers: []*ldif.Record{r}, layer: layer}
+		dn, err := ParseDN(r.DN)
+		if err != nil || dn.IsZero() {
+			l.fault(e, "the DN is malformed")
+			continue
+		}
+		e.dn = dn
+		old, ok := l.byDN[dn.Key()]
+		switch {
+		case !ok:
+			l.byDN[dn.Key()] = e
+			l.entries = append(l.entries, e)
+		case old.layer == layer:
+			l.fault(e, "the same DN as in line %d of %s", old.rec.Line, old.rec.File)
+		default:
+			old.layers = append([]*ldif.Record{r}, old.layers...)
+			old.rec, old.layer = r, layer
+		}
+	}
+}
+
+// build makes the tree; the phases follow each other, but each goes through
+// all entries so that all faults are found.
+func (l *loader) build() error {
+	root := l.findRoot()
+	if root == nil {
+		return l.failed()
+	}
+	l.domain(root)
+	r := newReplica(l.d)
+	l.d.all = []*replica{r}
+	l.t = &tx{rep: r, op: "load", now: l.now, quiet: true}
+	sort.SliceStable(l.entries, func(i, j int) bool { return l.entries[i].dn.Len() < l.entries[j].dn.Len() })
+	l.unknownBinaries()
+	for i, e := range l.entries {
+		l.plant(e)
+		if p := l.d.opts.Progress; p != nil && (i%1000 == 999 || i+1 == len(l.entries)) {
+			p(i+1, len(l.entries))
+		}
+	}
+	if len(l.faults) > 0 {
+		return l.failed()
+	}
+	l.standard()
+	l.identities()
+	l.accounts()
+	l.resolveRefs()
+	l.controllers()
+	for _, n := range l.protect {
+		if err := l.t.protect(n, true); err != nil {
+			l.faults = append(l.faults, ldif.Fault{DN: n.dn(), Message: err.Detail})
+		}
+	}
+	return l.failed()
+}
+
+func (l *loader) failed() error {
+	sort.SliceStable(l.faults, func(i, j int) bool {
+		a, b := l.faults[i], l.faults[j]
+		return a.File < b.File || a.File == b.File && a.Line < b.Line
+	})
+	return l.faults.Err()
+}
+
+// findRoot is the topmost domainDNS entry.
+func (l *loader) findRoot() *entry {
+	var root *entry
+	for _, e := range l.entries {
+		if e.is("domainDNS") && (root == nil || e.dn.Len() < root.dn.Len()) {
+			root = e
+		}
+	}
+	if root == nil {
+		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1, Message: "no domainDNS entry: the files hold no domain"})
+		return nil
+	}
+	for _, r := range root.dn.rdns {
+		if r.Type != "DC" {
+			l.fault(root, "the domain's name does not consist of DC names only")
+			return nil
+		}
+	}
+	return root
+}
+
+func (l *loader) firstFile() string {
+	if len(l.entries) > 0 {
+		return l.entries[0].rec.File
+	}
+	return "LDIF"
+}
+
+// domain takes names and SID of the domain from the entries.
+func (l *loader) domain(root *entry) {
+	d := l.d
+	d.rootDN, d.rootText = root.dn, root.dn.String()
+	labels := make([]string, len(root.dn.rdns))
+	for i, r := range root.dn.rdns {
+		labels[i] = r.Value
+	}
+	d.dnsName = strings.ToLower(strings.Join(labels, "."))
+	d.configNC = "CN=Configuration," + d.rootText
+	d.netBIOS = l.netBIOS()
+	if d.netBIOS == "" {
+		d.netBIOS = strings.ToUpper(labels[0])
+		if len(d.netBIOS) > 15 {
+			d.netBIOS = d.netBIOS[:15]
+		}
+	}
+	def := d.schema.must("objectsid")
+	for _, v := range root.get("objectSid") {
+		if v == "{SID}" {
+			continue
+		}
+		if raw, ok := def.octetsFromText(v); ok {
+			d.sid = SID{raw}
+		} else {
+			l.fault(root, "objectSid is malformed")
+		}
+	}
+	for _, e := range l.entries {
+		if !d.sid.IsZero() {
+			break
+		}
+		if e.is("user") || e.is("group") && !e.is("builtinDomain") {
+			for _, v := range e.get("objectSid") {
+				if raw, ok := def.octetsFromText(v); ok && raw[1] == 5 {
+					d.sid = SID{raw}.Domain()
+				}
+			}
+		}
+	}
+	if d.sid.IsZero() {
+		g := d.freshGUID()
+		sub := func(i int) uint32 { return le32(string(g[i : i+4])) }
+		d.sid = mustSID(fmt.Sprintf("S-1-5-21-%d-%d-%d", sub(0), sub(4), sub(8)))
+	}
+}
+
+// netBIOS is in the crossRef of the configuration, or on the root itself.
+func (l *loader) netBIOS() string {
+	if n := l.d.opts.NetBIOS; n != "" {
+		return strings.ToUpper(n)
+	}
+	for _, e := range l.entries {
+		name := e.get("nETBIOSName")
+		if len(name) == 0 {
+			continue
+		}
+		if e.dn.Equal(l.d.rootDN) {
+			return strings.ToUpper(name[0])
+		}
+		if nc := e.get("nCName"); len(nc) > 0 {
+			if d, err := ParseDN(nc[0]); err == nil && d.Equal(l.d.rootDN) {
+				return strings.ToUpper(name[0])
+			}
+		}
+	}
+	return ""
+}
+
+// unknownBinaries finds the attributes the schema does not know that have a
+// value that is no text anywhere; they hold octets in all entries.
+func (l *loader) unknownBinaries() {
+	for _, e := range l.entries {
+		for _, rec := range e.layers {
+			for _, a := range rec.Attributes {
+				for _, v := range a.Values {
+					if !utf8.ValidString(v) {
+						l.d.schema.learnAttribute(a.Name, SyntaxOctets)
+					}
+				}
+			}
+		}
+	}
+}
+
+// plant makes the entry's node under its parent, with what is stored plainly.
+func (l *loader) plant(e *entry) {
+	if v := e.get("isDeleted"); len(v) > 0 && v[0] == "TRUE" && !strings.EqualFold(e.dn.RDN().Value, "Deleted Objects") {
+		l.warn(e, "a deleted object is left out")
+		return
+	}
+	r := l.t.rep
+	n := &node{created: l.now.Unix(), changed: l.now.Unix()}
+	n.setName(e.dn.RDN())
+	if n.class = l.class(e); n.class == nil {
+		return
+	}
+	isRoot := e.dn.Equal(l.d.rootDN)
+	var parent *node
+	if !isRoot {
+		if !e.dn.Under(l.d.rootDN) {
+			l.fault(e, "the entry lies outside the domain %s", l.d.rootText)
+			return
+		}
+		if parent, _ = r.find(e.dn.Parent()); parent == nil {
+			l.fault(e, "the parent is missing")
+			return
+		}
+	}
+	l.guid(e, n)
+	l.sid(e, n)
+	e.node = n
+	l.attributes(e)
+	r.seq++
+	n.seq = r.seq
+	if isRoot {
+		n.rdn, n.esc, n.key = e.dn.RDN().Value, l.d.rootText, ""
+		n.rdnType = "DC"
+		r.root = n
+		l.d.rootGUID = n.guid
+		if n.guid.IsZero() {
+			n.guid = l.d.freshGUID()
+			l.d.rootGUID = n.guid
+		}
+	} else {
+		parent.attach(n)
+		if n.class.is("domainDNS") || n.class.is("configuration") {
+			r.partitions = true
+		}
+	}
+}
+
+// class finds or learns the entry's class.
+func (l *loader) class(e *entry) *Class {
+	names := e.get("objectClass")
+	if len(names) == 0 {
+		l.fault(e, "objectClass is missing")
+		return nil
+	}
+	top, _ := l.d.schema.Class("top")
+	best := top
+	for _, name := range names {
+		c, ok := l.d.schema.Class(name)
+		switch {
+		case !ok:
+			c = l.d.schema.learnClass(name, strings.ToLower(e.dn.RDN().Type), best)
+			best = c
+		case c.Kind != AuxiliaryClass && c.is(best.Name):
+			best = c
+		}
+	}
+	if best.Kind != Structural {
+		l.fault(e, "%s is not a structural class", best.Name)
+		return nil
+	}
+	return best
+}
+
+func (l *loader) guid(e *entry, n *node) {
+	vals := e.get("objectGUID")
+	if len(vals) == 0 {
+		return
+	}
+	raw, ok := l.d.schema.must("objectguid").octetsFromText(vals[0])
+	if !ok || len(vals) > 1 {
+		l.fault(e, "objectGUID is malformed")
+		return
+	}
+	n.guid = GUID([]byte(raw))
+	if other, ok := l.guids[n.guid]; ok {
+		l.fault(e, "the same objectGUID as %s", other.rec.DN)
+		return
+	}
+	l.guids[n.guid] = e
+}
+
+func (l *loader) sid(e *entry, n *node) {
+	vals := e.get("objectSid")
+	if len(vals) == 0 {
+		return
+	}
+	raw, ok := l.d.schema.must("objectsid").octetsFromText(l.ownSID(vals[0]))
+	if !ok || len(vals) > 1 {
+		l.fault(e, "objectSid is malformed")
+		return
+	}
+	n.sid = SID{raw}
+	if other, ok := l.sids[n.sid]; ok {
+		l.fault(e, "the same objectSid as %s", other.rec.DN)
+		return
+	}
+	l.sids[n.sid] = e
+	if n.sid.Domain() == l.d.sid && n.sid.RID() >= l.d.nextRID && n.sid.RID() < l.d.maxRID {
+		l.d.nextRID = n.sid.RID() + 1
+	}
+}
+
+// ownSID puts the domain's SID in place of {SID}, which the standard entries
+// have because they belong to no domain yet.
+func (l *loader) ownSID(v string) string {
+	return strings.Replace(v, "{SID}", l.d.sid.String(), 1)
+}
+
+// attributes stores the plain values and keeps references for later.
+func (l *loader) attributes(e *entry) {
+	done := map[string]bool{}
+	for _, rec := range e.layers {
+		for i := range rec.Attributes {
+			a := &rec.Attributes[i]
+			key := strings.ToLower(a.Name) + ";" + a.DC
+			if done[key] || len(a.Values) == 0 {
+				continue
+			}
+			done[key] = true
+			l.attribute(e, a)
+		}
+	}
+}
+
+func (l *loader) attribute(e *entry, a *ldif.Attribute) {
+	if strings.EqualFold(a.Name, "adgatewayProtected") {
+		if strings.EqualFold(a.Values[0], "TRUE") {
+			l.protect = append(l.protect, e.node)
+		}
+		return
+	}
+	def := l.d.schema.learnAttribute(a.Name, SyntaxUnicode)
+	switch {
+	case loadTimes[def.key] != nil:
+		l.time(e, def, a.Values)
+		return
+	case def.NotReplicated && !def.SystemOnly:
+		l.local(e, def, a)
+		return
+	case def.key == "objectcategory":
+		l.category(e, a.Values[0])
+		return
+	case def.key == "unicodepwd":
+		l.password(e, a.Values[0])
+		return
+	case def.Constructed || def.hidden() || def.get != nil:
+		return // the store derives it
+	case def.Syntax == SyntaxDN:
+		for _, v := range a.Values {
+			ref := pendingRef{e: e, def: def, text: v}
+			if def.IsBackLink() {
+				if def.other == nil {
+					continue
+				}
+				ref.def, ref.back = def.other, true
+			}
+			l.refs = append(l.refs, ref)
+		}
+		return
+	}
+	raw := make([]string, 0, len(a.Values))
+	for _, v := range a.Values {
+		x, ok := l.value(def, v)
+		if !ok {
+			l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+			return
+		}
+		raw = append(raw, x)
+	}
+	if def.SingleValued && len(raw) > 1 {
+		l.fault(e, "%s has %d values and may have one", def.Name, len(raw))
+		return
+	}
+	e.node.put(def, raw)
+}
+
+// value reads one value the way export tools write it.
+func (l *loader) value(def *Attribute, v string) (string, bool) {
+	if def.Syntax == SyntaxSID || def.Syntax == SyntaxGUID {
+		return def.octetsFromText(v)
+	}
+	raw, err := def.encode(v)
+	if err != nil && def.Syntax == SyntaxInteger {
+		// some tools write flags as unsigned numbers
+		if n, bad := strconv.ParseUint(v, 10, 32); bad == nil {
+			return itoa(int64(int32(n))), true
+		}
+	}
+	return raw, err == nil
+}
+
+// loadTimes are the times and numbers the store itself keeps.
+var loadTimes = map[string]func(n *node, v int64){
+	"whencreated": func(n *node, v int64) { n.created = v },
+	"whenchanged": func(n *node, v int64) { n.changed = v },
+	"usncreated":  func(n *node, v int64) { n.usnCreated = v },
+	"usnchanged":  func(n *node, v int64) { n.usnChanged = v },
+}
+
+func (l *loader) time(e *entry, def *Attribute, vals []string) {
+	if def.Syntax == SyntaxLarge {
+		n, err := strconv.ParseInt(vals[0], 10, 64)
+		if err != nil {
+			l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+			return
+		}
+		loadTimes[def.key](e.node, n)
+		l.t.rep.usn = max(l.t.rep.usn, n)
+		return
+	}
+	t, ok := parseTime(vals[0])
+	if !ok {
+		l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+		return
+	}
+	loadTimes[def.key](e.node, t.Unix())
+}
+
+// local values are one DC's: the first one's, or the one the option names.
+func (l *loader) local(e *entry, def *Attribute, a *ldif.Attribute) {
+	v, err := strconv.ParseInt(a.Values[0], 10, 64)
+	if err != nil {
+		l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+		return
+	}
+	l.locals = append(l.locals, pendingLocal{e.node, def.key, a.DC, v})
+}
+
+func (l *loader) category(e *entry, v string) {
+	key := l.t.rep.sch.category.matchKey
+	if name := l.d.categoryDN(e.node.class); key(v) != key(name) {
+		e.node.put(l.t.rep.sch.category, []string{v})
+	}
+}
+
+func (l *loader) password(e *entry, v string) {
+	p, ok := quotedPassword(v)
+	if !ok {
+		l.fault(e, "unicodePwd is not UTF-16LE text in double quotes")
+		return
+	}
+	l.passwords = append(l.passwords, pendingPassword{e.node, p})
+}

@@ -1,0 +1,409 @@
+package directory
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox/internal/ldif"
+)
+
+func records(t testing.TB, name, text string) []ldif.Record {
+	t.Helper()
+	r, err := ldif.Parse(name, []byte(text))
+	require.NoError(t, err)
+	return r
+}
+
+// TestBuiltIn: the built-in domain is what it should be.
+func TestBuiltIn(t *testing.T) {
+	dc, _ := lab(t)
+	d := dc.domain
+	assert.Equal(t, "CORP", d.NetBIOSName())
+	assert.Equal(t, "corp.example", d.DNSName())
+	assert.Equal(t, root, d.RootDN())
+	assert.Equal(t, users, d.UsersContainer())
+	assert.Equal(t, "CN=Computers,"+root, d.ComputersContainer())
+	assert.Empty(t, d.Warnings())
+	requireSound(t, dc.rep)
+	count := func(filter string) int {
+		objs, err := dc.Search(bg, SearchRequest{Filter: filter, Attributes: []string{"name"}})
+		require.NoError(t, err)
+		return len(objs)
+	}
+	assert.GreaterOrEqual(t, count("(&(objectCategory=person)(objectClass=user))"), 200)
+	assert.GreaterOrEqual(t, count("(&(objectCategory=group)(!(isCriticalSystemObject=TRUE)))"), 30)
+	assert.GreaterOrEqual(t, count("(objectCategory=computer)"), 40)
+	for _, typ := range []int{globalSec, localSec, universalSec, 2, 4, 8} {
+		assert.Positive(t, count(fmt.Sprintf("(groupType=%d)", typ)), typ)
+	}
+	deep := 0
+	objs, err := dc.Search(bg, SearchRequest{Filter: "(&(objectCategory=person)(objectClass=user))"})
+	require.NoError(t, err)
+	sids := map[SID]bool{}
+	for _, o := range objs {
+		deep = max(deep, strings.Count(o.DN, ",OU="))
+		assert.False(t, o.SID.IsZero() || sids[o.SID], o.DN)
+		sids[o.SID] = true
+		if o.String("sAMAccountName") != "Guest" {
+			assert.Equal(t, "513", o.String("primaryGroupID"), o.DN)
+		}
+	}
+	assert.Equal(t, 4, deep)
+	for rid, name := range map[uint32]string{500: "Administrator", 501: "Guest", 502: "krbtgt", 512: "Domain Admins", 513: "Domain Users", 515: "Domain Computers", 516: "Domain Controllers", 518: "Schema Admins", 519: "Enterprise Admins"} {
+		o, err := dc.BySID(bg, d.SID().WithRID(rid))
+		require.NoError(t, err)
+		assert.Equal(t, name, o.String("name"))
+		assert.Equal(t, "TRUE", o.String("isCriticalSystemObject"))
+	}
+	o, err := dc.BySID(bg, mustSID("S-1-5-32-544"))
+	require.NoError(t, err)
+	assert.Equal(t, "-2147483643", o.String("groupType"), "facts E34")
+	assert.Equal(t, `BUILTIN\Administrators`, mustObject(t, dc, o.DN, "msDS-PrincipalName").String("msDS-PrincipalName"))
+	assert.True(t, protected(t, dc, "OU=Staff,"+corp))
+	assert.False(t, protected(t, dc, empty))
+	names := make([]string, 0, 2)
+	for _, c := range d.DCs() {
+		names = append(names, c.HostName())
+	}
+	assert.Equal(t, []string{"dc1.corp.example", "dc2.corp.example"}, names)
+
+	// facts E17a: each DC has its own last logons
+	differ := 0
+	for _, u := range objs {
+		a := mustObject(t, d.dcs[0], u.GUID.Ref(), "lastLogon").String("lastLogon")
+		b := mustObject(t, d.dcs[1], u.GUID.Ref(), "lastLogon").String("lastLogon")
+		if a != b {
+			differ++
+		}
+	}
+	assert.Greater(t, differ, 100)
+}
+
+// TestSeed: equal seeds make equal stores, other seeds other identities.
+func TestSeed(t *testing.T) {
+	open := func(seed int64) *Snapshot {
+		d, err := New("example.net", "", Options{Seed: seed, Clock: newClock().time})
+		require.NoError(t, err)
+		require.NoError(t, d.Generate(300, seed))
+		dc, err := d.DC("")
+		require.NoError(t, err)
+		_, err = dc.Add(bg, "CN=x,"+d.UsersContainer(), user("x")...)
+		require.NoError(t, err)
+		s, err := dc.Snapshot()
+		require.NoError(t, err)
+		return s
+	}
+	a := open(1)
+	assert.Empty(t, a.Compare(open(1)))
+	assert.NotEmpty(t, a.Compare(open(2)))
+}
+
+func TestNew(t *testing.T) {
+	d, err := New("a.b.example.org", "", Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "DC=a,DC=b,DC=example,DC=org", d.RootDN())
+	assert.Equal(t, "A", d.NetBIOSName())
+	assert.NotEqual(t, GUID{}, d.GUID())
+	assert.WithinDuration(t, time.Now(), d.Now(), time.Minute)
+	o := mustObject(t, d.dcs[0], "CN=Administrator,CN=Users,"+d.RootDN())
+	assert.Equal(t, d.SID().WithRID(500), o.SID)
+	d, err = New("corp.example", "other", Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "OTHER", d.NetBIOSName())
+	for _, bad := range []string{"", ".", "a..b", "a,b", strings.Repeat("x", 64)} {
+		_, err := New(bad, "", Options{})
+		require.Error(t, err, bad)
+	}
+}
+
+const export = `
+dn: CN=Ann,OU=People,DC=lab,DC=test
+objectClass: user
+objectClass: person
+objectClass: organizationalPerson
+objectClass: top
+cn: Ann
+name: Ann
+distinguishedName: CN=Ann,OU=People,DC=lab,DC=test
+objectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af
+objectSid: S-1-5-21-1-2-3-1105
+sAMAccountName: ann
+sAMAccountType: 805306368
+userAccountControl: 66048
+memberOf: CN=Team,OU=People,DC=lab,DC=test
+memberOf: CN=Gone,OU=People,DC=lab,DC=test
+assistant: CN=Boss,OU=Elsewhere,DC=lab,DC=test
+userParameters:: IENvbnRlbnQg
+shoeSize: 43
+x-blob:: /wD/
+pwdLastSet: 132254171030000000
+lastLogon: 132254171030000001
+whenCreated: 20190101120000.0Z
+whenChanged: 20200101120000.0Z
+uSNChanged: 8812
+canonicalName: lab.test/People/Ann
+extensionAttribute1: ext
+
+dn: CN=Team,OU=People,DC=lab,DC=test
+objectClass: group
+objectGUID:: MLCYS2bGdESmOqJvTOvHsA==
+objectSid:: AQUAAAAAAAUVAAAAAQAAAAIAAAADAAAAUwQAAA==
+groupType: 2147483656
+member: CN=Bob,OU=People,DC=lab,DC=test
+
+dn: OU=People,DC=lab,DC=test
+objectClass: organizationalUnit
+
+dn: CN=Bob,OU=People,DC=lab,DC=test
+objectClass: user
+directReports: CN=Ann,OU=People,DC=lab,DC=test
+userAccountControl: 546
+
+dn: CN=PC,OU=People,DC=lab,DC=test
+objectClass: computer
+x-blob: text
+
+dn: CN=Deleted Objects,DC=lab,DC=test
+objectClass: container
+isDeleted: TRUE
+
+dn:: Q049R29uZQpERUw6MSxDTj1EZWxldGVkIE9iamVjdHMsREM9bGFiLERDPXRlc3Q=
+objectClass: user
+isDeleted: TRUE
+sAMAccountName: ann
+
+dn: CN=Configuration,DC=lab,DC=test
+objectClass: configuration
+
+dn: CN=LAB,CN=Configuration,DC=lab,DC=test
+objectClass: crossRef
+nCName: DC=lab,DC=test
+nETBIOSName: LABOR
+
+dn: DC=DomainDnsZones,DC=lab,DC=test
+objectClass: domainDNS
+
+dn: DC=lab.test,CN=MicrosoftDNS,DC=DomainDnsZones,DC=lab,DC=test
+objectClass: dnsZone
+
+dn: CN=MicrosoftDNS,DC=DomainDnsZones,DC=lab,DC=test
+objectClass: container
+
+dn: DC=www,DC=lab.test,CN=MicrosoftDNS,DC=DomainDnsZones,DC=lab,DC=test
+objectClass: dnsNode
+dnsRecord:: BAABAAXwAAAeAAAAAAADhAAAAAAAAAAACgAAAQ==
+
+dn: DC=lab,DC=test
+objectClass: domainDNS
+minPwdLength: 3
+pwdProperties: 0
+`
+
+// TestOpen: an export of another domain, entries in any order.
+func TestOpen(t *testing.T) {
+	d, err := Open(Options{Seed: 1}, records(t, "export.ldif", export))
+	require.NoError(t, err)
+	assert.Equal(t, "lab.test", d.DNSName())
+	assert.Equal(t, "LABOR", d.NetBIOSName(), "of the crossRef")
+	assert.Equal(t, "S-1-5-21-1-2-3", d.SID().String(), "of its users")
+	assert.Equal(t, "CN=Users,DC=lab,DC=test", d.UsersContainer())
+	dc, err := d.DC("dc1.lab.test")
+	require.NoError(t, err)
+	requireSound(t, dc.rep)
+
+	o := mustObject(t, dc, "CN=Ann,OU=People,DC=lab,DC=test", "*", "canonicalName")
+	assert.Equal(t, "user", o.Class)
+	assert.Equal(t, "4b98b030-c66a-4474-a63a-a26f4cebc7af", o.GUID.String())
+	assert.EqualValues(t, 1105, o.SID.RID())
+	assert.Equal(t, []string{"CN=Team,OU=People,DC=lab,DC=test"}, o.Strings("memberOf"), "memberOf may be given instead of member")
+	assert.Equal(t, []string{"CN=Bob,OU=People,DC=lab,DC=test"}, o.Strings("manager"), "directReports may be given instead of manager")
+	assert.Equal(t, []string{"CN=Boss,OU=Elsewhere,DC=lab,DC=test"}, o.Strings("assistant"), "kept as text")
+	assert.Equal(t, "43", o.String("shoeSize"), "unknown attributes are kept")
+	assert.Equal(t, []byte{0xFF, 0, 0xFF}, o.Value("x-blob"))
+	assert.Equal(t, []byte("text"), mustObject(t, dc, "CN=PC,OU=People,DC=lab,DC=test").Value("x-blob"), "octets everywhere")
+	assert.Equal(t, "2019-01-01T12:00:00Z", o.Value("whenCreated").(time.Time).Format(time.RFC3339))
+	assert.Equal(t, "8812", o.String("uSNChanged"))
+	assert.Equal(t, " Content ", o.String("userParameters"))
+	assert.Equal(t, "lab.test/People/Ann", o.String("canonicalName"))
+	objs, err := dc.Search(bg, SearchRequest{Filter: "(&(shoeSize=43)(extensionAttribute1=EXT))"})
+	require.NoError(t, err)
+	assert.Len(t, objs, 1, "and filterable")
+	require.NoError(t, dc.Modify(bg, o.DN, []Change{{OpReplace, "shoeSize", []any{"44"}}}, ModifyOptions{}), "and writable")
+
+	g := mustObject(t, dc, "CN=Team,OU=People,DC=lab,DC=test")
+	assert.Equal(t, "Team", g.String("sAMAccountName"))
+	assert.Equal(t, itoa(universalSec), g.String("groupType"), "an unsigned number")
+	assert.EqualValues(t, 1107, g.SID.RID())
+	assert.Len(t, g.Strings("member"), 2)
+	b := mustObject(t, dc, "CN=Bob,OU=People,DC=lab,DC=test")
+	assert.GreaterOrEqual(t, b.SID.RID(), uint32(1108), "a SID of its own, above those of the file")
+	assert.Equal(t, "Bob", b.String("sAMAccountName"))
+	assert.Equal(t, "546", b.String("userAccountControl"))
+	assert.Equal(t, "PC$", mustObject(t, dc, "CN=PC,OU=People,DC=lab,DC=test").String("sAMAccountName"))
+
+	// searches do not enter other naming contexts
+	objs, err = dc.Search(bg, SearchRequest{Filter: "(|(objectClass=dnsZone)(objectClass=dnsNode)(nETBIOSName=LABOR))"})
+	require.NoError(t, err)
+	assert.Empty(t, objs)
+	objs, err = dc.Search(bg, SearchRequest{Base: "DC=DomainDnsZones,DC=lab,DC=test", Filter: "(dnsRecord=*)"})
+	require.NoError(t, err)
+	require.Len(t, objs, 1)
+	assert.Equal(t, "www", objs[0].String("dc"))
+	assert.Equal(t, []byte{10, 0, 0, 1}, objs[0].Bytes("dnsRecord")[24:28])
+
+	var warned []string
+	for _, w := range d.Warnings() {
+		warned = append(warned, fmt.Sprintf("%d %s", w.Line, w.Message))
+	}
+	assert.ElementsMatch(t, []string{
+		"52 a deleted object is left out",
+		"2 memberOf refers to CN=Gone,OU=People,DC=lab,DC=test, which is not there",
+		"2 assistant refers to CN=Boss,OU=Elsewhere,DC=lab,DC=test, which is not there",
+	}, warned)
+	// the policy of the file
+	require.NoError(t, dc.ResetPassword(bg, b.DN, "abc"))
+	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, b.DN, "ab"))
+}
+
+// TestOpenFaults: all faulty records are listed, with file and first line.
+func TestOpenFaults(t *testing.T) {
+	tests := []struct{ name, text, line, message string }{
+		{"no domain", "dn: CN=x\nobjectClass: user\n", "1", "no domainDNS"},
+		{"malformed DN", "dn: x\nobjectClass: user\n", "1", "malformed"},
+		{"outside", "dn: CN=x,DC=other\nobjectClass: user\n", "1", "outside the domain DC=lab,DC=test"},
+		{"no parent", "dn: CN=x,OU=none,DC=lab,DC=test\nobjectClass: user\n", "1", "parent is missing"},
+		{"no class", "dn: CN=x,DC=lab,DC=test\ncn: x\n", "1", "objectClass is missing"},
+		{"abstract class", "dn: CN=x,DC=lab,DC=test\nobjectClass: person\n", "1", "not a structural class"},
+		{"twice", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\n\ndn: cn=X, dc=lab,dc=test\nobjectClass: user\n", "4", "same DN as in line 1"},
+		{"bad GUID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectGUID: 17\n", "1", "objectGUID is malformed"},
+		{"bad SID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectSid: 17\n", "1", "objectSid is malformed"},
+		{"same GUID", "dn: CN=x,DC=lab,DC=test\nobjectClass: container\nobjectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: container\nobjectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af\n", "5", "same objectGUID"},
+		{"same SID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectSid: S-1-5-21-1-2-3-4\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: user\nobjectSid: S-1-5-21-1-2-3-4\n", "5", "same objectSid"},
+		{"same account", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nsAMAccountName: A\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: group\nsAMAccountName: a\n", "5", "same sAMAccountName as CN=x"},
+		{"no number", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nuserAccountControl: many\n", "1", "userAccountControl"},
+		{"no time", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nwhenCreated: yesterday\n", "1", "whenCreated"},
+		{"no USN", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nuSNChanged: x\n", "1", "uSNChanged"},
+		{"no logon", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nlastLogon: x\n", "1", "lastLogon"},
+		{"several", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\ntitle: a\ntitle: b\n", "1", "title has 2 values"},
+		{"no DN", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmanager: boss\n", "1", "manager is no DN"},
+		{"two managers", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmanager: CN=a,DC=lab,DC=test\nmanager: CN=b,DC=lab,DC=test\n", "1", "manager has 2 values"},
+		{"password", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nunicodePwd: x\n", "1", "unicodePwd"},
+	}
+	base := "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			layers := [][]ldif.Record{records(t, "own.ldif", tt.text)}
+			if tt.name != "no domain" {
+				layers = append([][]ldif.Record{records(t, "base.ldif", base)}, layers...)
+			}
+			d, err := Open(Options{}, layers...)
+			require.Error(t, err)
+			assert.Nil(t, d)
+			assert.Contains(t, err.Error(), tt.message)
+			if tt.name != "no domain" {
+				assert.Contains(t, err.Error(), "own.ldif:"+tt.line+": ")
+			}
+		})
+	}
+	// all at once
+	text := base + "\ndn: CN=a,DC=lab,DC=test\nobjectClass: user\npwdLastSet: x\n\ndn: CN=b,OU=n,DC=lab,DC=test\nobjectClass: user\n\ndn: CN=c,DC=lab,DC=test\nobjectClass: user\nobjectSid: 1\ntitle: a\ntitle: b\n"
+	_, err := Open(Options{}, records(t, "f", text))
+	var faults ldif.Faults
+	require.ErrorAs(t, err, &faults)
+	assert.Len(t, faults, 4)
+	_, err = Open(Options{}, records(t, "f", "dn: CN=x,DC=lab\nobjectClass: domainDNS\n"))
+	require.ErrorContains(t, err, "DC names only")
+}
+
+// A layer over the built-in domain replaces attributes and adds entries.
+func TestLayers(t *testing.T) {
+	d, err := BuiltIn(Options{}, records(t, "own.ldif", `
+dn: CN=Photo Paula,OU=Odd Names,OU=Corp,DC=corp,DC=example
+objectClass: user
+displayName: Paula P.
+title: Photographer
+
+dn: OU=Mine,DC=corp,DC=example
+objectClass: organizationalUnit
+adgatewayProtected: TRUE
+
+dn: CN=me,OU=Mine,DC=corp,DC=example
+objectClass: user
+unicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==
+`))
+	require.NoError(t, err)
+	dc := d.dcs[0]
+	o := mustObject(t, dc, "CN=Photo Paula,"+odd)
+	assert.Equal(t, "Paula P.", o.String("displayName"))
+	assert.Equal(t, "Photographer", o.String("title"))
+	assert.True(t, o.Has("thumbnailPhoto"))
+	assert.True(t, protected(t, dc, "OU=Mine,"+root))
+	require.NoError(t, dc.Logon(bg, "me", good))
+}
+
+// manyEntries is a file of n users in 100 OUs, children before parents, who are
+// members of 50 groups through memberOf.
+func manyEntries(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("dn: DC=lab,DC=test\nobjectClass: domainDNS\n\n")
+	for i := 0; i < n; i++ {
+		fmt.Fprintf(&b, "dn: CN=User %d,OU=o%d,DC=lab,DC=test\nobjectClass: top\nobjectClass: person\nobjectClass: organizationalPerson\nobjectClass: user\n"+
+			"cn: User %d\nsAMAccountName: user%d\nuserPrincipalName: user%d@lab.test\nuserAccountControl: 512\ndisplayName: User number %d\n"+
+			"mail: user%d@lab.test\nmemberOf: CN=g%d,OU=o1,DC=lab,DC=test\ndescription: one of very many\n\n", i, i%100, i, i, i, i, i, i%50)
+	}
+	for i := 0; i < 100; i++ {
+		fmt.Fprintf(&b, "dn: OU=o%d,DC=lab,DC=test\nobjectClass: organizationalUnit\n\n", i)
+	}
+	for i := 0; i < 50; i++ {
+		fmt.Fprintf(&b, "dn: CN=g%d,OU=o1,DC=lab,DC=test\nobjectClass: group\n\n", i)
+	}
+	return b.Bytes()
+}
+
+// TestManyEntries: the aim is 20,000 entries in under 5 seconds, which
+// BenchmarkLoad shows; the limit here only catches what grows too fast.
+func TestManyEntries(t *testing.T) {
+	const n = 20_000
+	start := time.Now()
+	recs, err := ldif.Parse("big.ldif", manyEntries(n))
+	require.NoError(t, err)
+	calls, last := 0, 0
+	d, err := Open(Options{Progress: func(done, total int) {
+		calls++
+		last = done
+		assert.Equal(t, n+151, total)
+	}}, recs)
+	require.NoError(t, err)
+	assert.Less(t, time.Since(start), time.Minute)
+	assert.Equal(t, n+151, last)
+	assert.GreaterOrEqual(t, calls, 20)
+	o := mustObject(t, d.dcs[0], "CN=g7,OU=o1,DC=lab,DC=test", "member")
+	assert.Equal(t, n/50, o.Count("member"))
+}
+
+func TestGenerate(t *testing.T) {
+	d, err := BuiltIn(Options{Seed: 1, ReplicationLag: time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, d.Generate(0, 1))
+	require.NoError(t, d.Generate(600, 1))
+	err = d.Generate(10, 1)
+	requireCode(t, CodeNameExists, KindExists, err)
+	assert.Empty(t, d.Journal(0))
+	for _, c := range d.DCs() {
+		requireSound(t, c.rep)
+		objs, err := c.Search(bg, SearchRequest{Filter: "(company=Generated Ltd.)"})
+		require.NoError(t, err)
+		assert.Len(t, objs, 600)
+		for _, o := range objs {
+			assert.LessOrEqual(t, len(o.String("sAMAccountName")), 20)
+			assert.True(t, o.Has("memberOf") && o.Has("telephoneNumber") && o.Has("department"))
+		}
+	}
+	requireConverged(t, d)
+}

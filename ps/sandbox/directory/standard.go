@@ -1,0 +1,58 @@
+package directory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"adgateway/ps/sandbox/internal/data"
+	"adgateway/ps/sandbox/internal/ldif"
+)
+
+const standardRoot = "DC=corp,DC=example"
+
+// StandardRecords are the entries every domain has: the root with its
+// policies, the standard containers, built-in users and groups. name is the
+// DNS name. They are meant as the first layer of Open.
+func StandardRecords(name string) ([]ldif.Record, error) {
+	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
+	var root DN
+	for i := len(labels) - 1; i >= 0; i-- {
+		if labels[i] == "" || len(labels[i]) > 63 || strings.ContainsAny(labels[i], ",=+\"\\<>;# \r\n") {
+			return nil, fmt.Errorf("directory: %q is no DNS name of a domain", name)
+		}
+		root = root.Child("DC", labels[i])
+	}
+	b, err := data.Files.ReadFile("standard.ldif")
+	if err != nil {
+		return nil, err
+	}
+	text := strings.ReplaceAll(string(b), standardRoot, root.String())
+	text = strings.Replace(text, "\ndc: corp\n", "\ndc: "+labels[0]+"\n", 1)
+	return ldif.Parse("standard.ldif", []byte(text))
+}
+
+// BuiltIn opens the domain corp.example, with layers on top of it.
+func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
+	builtIn, err := builtInLayers()
+	if err != nil {
+		return nil, err
+	}
+	return Open(opts, slices.Concat(builtIn, layers)...)
+}
+
+// builtInLayers are the records of the built-in domain, read once: Open does not
+// change them.
+var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
+	standard, err := StandardRecords("corp.example")
+	if err != nil {
+		return nil, err
+	}
+	b, err := data.Files.ReadFile("corp.example.ldif")
+	if err != nil {
+		return nil, err
+	}
+	corp, err := ldif.Parse("corp.example.ldif", b)
+	return [][]ldif.Record{standard, corp}, err
+})

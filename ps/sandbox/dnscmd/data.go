@@ -1,0 +1,190 @@
+package dnscmd
+
+import (
+	"encoding/hex"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/sandbox/zones"
+)
+
+// dataRow is one record type: its names, and its data as properties. The names
+// of the properties are those of the parameters of Add-DnsServerResourceRecord.
+type dataRow struct {
+	kind  uint16
+	rr    string // value of -RRType
+	set   string // parameter set of Add-DnsServerResourceRecord; empty: none
+	class string // CIM class of RecordData
+	show  func(rr dns.RR) []any
+	// read makes the data from properties or parameters; nil: what they say is no data.
+	read func(get func(string) any) dns.RR
+}
+
+var dataRows = []dataRow{
+	{dns.TypeA, "A", "A", "DnsServerResourceRecordA",
+		func(rr dns.RR) []any { return []any{"IPv4Address", address(rr.(*dns.A).A.String())} },
+		func(get func(string) any) dns.RR {
+			if ip := addressOf(get("IPv4Address")); ip.Is4() {
+				return &dns.A{A: net.IP(ip.AsSlice())}
+			}
+			return nil
+		}},
+	{dns.TypeAAAA, "AAAA", "AAAA", "DnsServerResourceRecordAAAA",
+		func(rr dns.RR) []any { return []any{"IPv6Address", address(address6(rr.(*dns.AAAA).AAAA))} },
+		func(get func(string) any) dns.RR {
+			if ip := addressOf(get("IPv6Address")); ip.Is6() {
+				return &dns.AAAA{AAAA: net.IP(ip.AsSlice())}
+			}
+			return nil
+		}},
+	{dns.TypeCNAME, "CName", "CNAME", "DnsServerResourceRecordCName",
+		func(rr dns.RR) []any { return []any{"HostNameAlias", rr.(*dns.CNAME).Target} },
+		func(get func(string) any) dns.RR { return &dns.CNAME{Target: dotnet.ToText(get("HostNameAlias"))} }},
+	{dns.TypeDNAME, "DName", "DNAME", "DnsServerResourceRecordDName",
+		func(rr dns.RR) []any { return []any{"DomainNameAlias", rr.(*dns.DNAME).Target} },
+		func(get func(string) any) dns.RR { return &dns.DNAME{Target: dotnet.ToText(get("DomainNameAlias"))} }},
+	{dns.TypeNS, "Ns", "NS", "DnsServerResourceRecordNS",
+		func(rr dns.RR) []any { return []any{"NameServer", rr.(*dns.NS).Ns} },
+		func(get func(string) any) dns.RR { return &dns.NS{Ns: dotnet.ToText(get("NameServer"))} }},
+	{dns.TypePTR, "Ptr", "PTR", "DnsServerResourceRecordPtr",
+		func(rr dns.RR) []any { return []any{"PtrDomainName", rr.(*dns.PTR).Ptr} },
+		func(get func(string) any) dns.RR { return &dns.PTR{Ptr: dotnet.ToText(get("PtrDomainName"))} }},
+	{dns.TypeMX, "Mx", "MX", "DnsServerResourceRecordMX",
+		func(rr dns.RR) []any {
+			mx := rr.(*dns.MX)
+			return []any{"MailExchange", mx.Mx, "Preference", mx.Preference}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.MX{Mx: dotnet.ToText(get("MailExchange")), Preference: uint16(number(get("Preference")))}
+		}},
+	{dns.TypeTXT, "Txt", "TXT", "DnsServerResourceRecordTxt",
+		func(rr dns.RR) []any {
+			return []any{"DescriptiveText", strings.Join(zones.Strings(rr.(*dns.TXT)), "\r\n")}
+		},
+		func(get func(string) any) dns.RR {
+			return zones.NewText(lines(dotnet.ToText(get("DescriptiveText")))...)
+		}},
+	{dns.TypeSRV, "Srv", "SRV", "DnsServerResourceRecordSrv",
+		func(rr dns.RR) []any {
+			srv := rr.(*dns.SRV)
+			return []any{"DomainName", srv.Target, "Port", srv.Port, "Priority", srv.Priority, "Weight", srv.Weight}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.SRV{Target: dotnet.ToText(get("DomainName")), Port: uint16(number(get("Port"))), Priority: uint16(number(get("Priority"))), Weight: uint16(number(get("Weight")))}
+		}},
+	{dns.TypeSOA, "Soa", "", "DnsServerResourceRecordSoa",
+		func(rr dns.RR) []any {
+			soa := rr.(*dns.SOA)
+			return []any{"ExpireLimit", seconds(soa.Expire), "MinimumTimeToLive", seconds(soa.Minttl), "PrimaryServer", soa.Ns,
+				"RefreshInterval", seconds(soa.Refresh), "ResponsiblePerson", soa.Mbox, "RetryDelay", seconds(soa.Retry), "SerialNumber", soa.Serial}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")), Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
+				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")), Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
+		}},
+	{0, "", "Unknown", "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
+		func(rr dns.RR) []any { return []any{"Data", rawData(rr)} },
+		func(get func(string) any) dns.RR {
+			data := strings.ToLower(strings.TrimSpace(dotnet.ToText(get("Data"))))
+			if raw, err := hex.DecodeString(data); err != nil || len(raw) == 0 || len(raw) > 0xFFFF {
+				return nil
+			}
+			return &dns.RFC3597{Rdata: data}
+		}},
+}
+
+// rowOf finds the row of a type number; the last one takes what no other does.
+func rowOf(kind uint16) *dataRow {
+	for i := range dataRows {
+		if dataRows[i].kind == kind {
+			return &dataRows[i]
+		}
+	}
+	return &dataRows[len(dataRows)-1]
+}
+
+// typeNames are the values of -RRType that package dns spells in another way;
+// types that are only history have their number.
+var typeNames = map[string]uint16{
+	"key": dns.TypeKEY, "wks": 11, "nsnxt": dns.TypeNXT, "atma": dns.TypeATMA, "wins": 0xFF01, "winsr": 0xFF02,
+	"nasp": 22, "nasptr": dns.TypeNSAPPTR, "a6": 38,
+}
+
+// typeOf is the number of a value of -RRType; 0: none.
+func typeOf(rrType string) uint16 {
+	if kind, ok := typeNames[strings.ToLower(rrType)]; ok {
+		return kind
+	}
+	return dns.StringToType[strings.ToUpper(rrType)]
+}
+
+// typeName is the RecordType of a record: only the types the module knows have one.
+func typeName(kind uint16) string {
+	if kind == 0xFF01 || kind == 0xFF02 {
+		return map[uint16]string{0xFF01: "WINS", 0xFF02: "WINSR"}[kind]
+	}
+	if name, ok := dns.TypeToString[kind]; ok {
+		return name
+	}
+	return "UNKNOWN"
+}
+
+// rawData is a record's data in hexadecimal.
+func rawData(rr dns.RR) string {
+	if raw, ok := rr.(*dns.RFC3597); ok {
+		return strings.ToUpper(raw.Rdata)
+	}
+	var raw dns.RFC3597
+	if err := raw.ToRFC3597(rr); err != nil {
+		return ""
+	}
+	return strings.ToUpper(raw.Rdata)
+}
+
+// address6 keeps the form of an IPv6 address that holds an IPv4 one.
+func address6(ip net.IP) string {
+	a, ok := netip.AddrFromSlice(ip.To16())
+	if !ok {
+		return ""
+	}
+	return a.String()
+}
+
+func addressOf(v any) netip.Addr {
+	if o, ok := v.(*dotnet.Array); ok && len(o.Items) == 1 {
+		v = o.Items[0]
+	}
+	a, err := netip.ParseAddr(dotnet.ToText(v))
+	if err != nil || a.Zone() != "" {
+		return netip.Addr{}
+	}
+	return a
+}
+
+func number(v any) int64 {
+	n, err := dotnet.Convert(v, dotnet.TInt64)
+	if err != nil {
+		return 0
+	}
+	i, _ := n.(int64)
+	return i
+}
+
+const ticksPerSecond = 10_000_000
+
+func seconds(n uint32) dotnet.TimeSpan { return dotnet.TimeSpan(int64(n) * ticksPerSecond) }
+
+func inSeconds(v any) uint32 {
+	span, ok := v.(dotnet.TimeSpan)
+	if !ok || span < 0 {
+		return 0
+	}
+	return uint32(int64(span) / ticksPerSecond)
+}
+
+// lines are the strings of a text record as DescriptiveText shows them.
+func lines(s string) []string { return strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n") }

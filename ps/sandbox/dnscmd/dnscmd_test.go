@@ -1,0 +1,431 @@
+package dnscmd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/sandbox/dnscmd"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/sandbox/internal/data"
+	"adgateway/ps/sandbox/zones"
+)
+
+// lab is the built-in DNS service with a stand-alone server beside the two
+// domain controllers, and an engine over it.
+type lab struct {
+	t      testing.TB
+	store  *zones.Store
+	engine *engine.Engine
+}
+
+var now = time.Date(2026, 10, 5, 14, 35, 0, 0, time.UTC)
+
+func newLab(t testing.TB, culture string) *lab {
+	t.Helper()
+	st := zones.New(zones.Config{
+		Domain: "corp.example", Now: func() time.Time { return now }, Custom: []string{"branch.corp.example"},
+		Servers: []zones.ServerConfig{
+			{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true},
+			{Name: "dc2.corp.example", Address: "10.0.0.11", DomainController: true},
+			{Name: "alone.corp.example"},
+		},
+	})
+	names, err := fs.Glob(data.Files, "*.zone")
+	require.NoError(t, err)
+	var sources []zones.Source
+	for _, name := range names {
+		text, err := fs.ReadFile(data.Files, name)
+		require.NoError(t, err)
+		sources = append(sources, zones.Source{Name: name, Text: text})
+	}
+	require.NoError(t, st.Load(sources...))
+	module := dnscmd.Module(dnscmd.Options{Store: st, Culture: culture})
+	return &lab{t: t, store: st, engine: engine.NewEngine(engine.Options{Modules: []*engine.Module{module}})}
+}
+
+// result is what a script put out.
+type result struct {
+	out    []string
+	all    []any
+	errs   []*dotnet.ErrorRecord // not terminating
+	thrown *dotnet.ErrorRecord
+}
+
+func (l *lab) run(script string) result {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var r result
+	err := l.engine.NewSession(engine.Console{}).Run(ctx, "test.ps1", "Import-Module DnsServer\n"+script, engine.Streams{
+		Output: func(v any) error {
+			r.all = append(r.all, v)
+			r.out = append(r.out, dotnet.ToText(v))
+			return nil
+		},
+		Error: func(rec *dotnet.ErrorRecord) { r.errs = append(r.errs, rec) },
+	})
+	var thrown *engine.ThrownError
+	if errors.As(err, &thrown) {
+		r.thrown = thrown.Record
+	} else {
+		require.NoError(l.t, err, script)
+	}
+	return r
+}
+
+// prop reads a property of an object, "RecordData.HostNameAlias".
+func prop(t testing.TB, v any, path string) any {
+	t.Helper()
+	for _, name := range strings.Split(path, ".") {
+		got, found, err := dotnet.GetMember(v, name)
+		require.NoError(t, err)
+		require.True(t, found, "%s of %s", name, path)
+		v = got
+	}
+	return v
+}
+
+// TestTablesFitTheContract: every row is a cmdlet, every parameter of a row one of its.
+func TestTablesFitTheContract(t *testing.T) {
+	m := dnscmd.Module(dnscmd.Options{Store: zones.New(zones.Config{})})
+	require.Len(t, m.Commands, 13)
+	for _, c := range m.Commands {
+		decl, ok := cmdlets.Lookup(c.Decl.Name)
+		require.True(t, ok)
+		assert.Equal(t, "DnsServer", decl.Module)
+		assert.Equal(t, decl.Name, c.Class, "facts D11: the name with the dash")
+	}
+	for name, params := range dnscmd.Params() {
+		decl, _ := cmdlets.Lookup(name)
+		for _, p := range params {
+			found := decl.Param(p)
+			if assert.NotNil(t, found, "%s -%s", name, p) {
+				assert.Equal(t, found.Name, p)
+			}
+		}
+	}
+}
+
+func TestZoneObjects(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`Get-DnsServerZone -Name 'Corp.Example.', 'shop.example'`)
+	require.Empty(t, r.errs)
+	require.Len(t, r.all, 2)
+	for path, want := range map[string]any{
+		"ZoneName": "corp.example", "ZoneType": "Primary", "IsDsIntegrated": true, "IsReverseLookupZone": false, "IsAutoCreated": false,
+		"IsReadOnly": false, "IsPaused": false, "IsShutdown": false, "IsSigned": false, "ReplicationScope": "Domain",
+		"DirectoryPartitionName": "DomainDnsZones.corp.example", "DynamicUpdate": "Secure", "ZoneFile": nil,
+		"DistinguishedName": "DC=corp.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example",
+		"SecureSecondaries": "NoTransfer", "Notify": "NotifyServers", "MasterServers": nil,
+	} {
+		assert.Equal(t, want, prop(t, r.all[0], path), path)
+	}
+	for path, want := range map[string]any{"ZoneFile": "shop.example.dns", "DistinguishedName": nil, "ReplicationScope": "None", "IsDsIntegrated": false} {
+		assert.Equal(t, want, prop(t, r.all[1], path), path)
+	}
+	assert.Equal(t, "Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerZone", dotnet.TypeOf(r.all[0]).Name)
+
+	all := l.run(`Get-DnsServerZone | ForEach-Object { $_.ZoneName }`)
+	assert.Contains(t, all.out, "TrustAnchors")
+	assert.Contains(t, all.out, "0.in-addr.arpa")
+	assert.Contains(t, all.out, "partner.example")
+	assert.Len(t, all.out, 14)
+	alone := l.run(`Get-DnsServerZone -ComputerName alone | ForEach-Object { $_.ZoneName }`)
+	assert.Equal(t, []string{"0.in-addr.arpa", "127.in-addr.arpa", "255.in-addr.arpa"}, alone.out)
+	masters := l.run(`(Get-DnsServerZone partner.example).MasterServers | ForEach-Object { $_.IPAddressToString }`)
+	assert.Equal(t, []string{"203.0.113.10", "203.0.113.11"}, masters.out)
+}
+
+// TestRecordObjects: facts E53-E56, E65.
+func TestRecordObjects(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`Get-DnsServerResourceRecord -ZoneName corp.example -Name www -Node -RRType CName`)
+	require.Len(t, r.all, 1)
+	for path, want := range map[string]any{
+		"HostName": "www", "RecordType": "CNAME", "RecordClass": "IN", "Timestamp": nil, "TimeToLive": dotnet.TimeSpan(36000000000), "Type": uint16(5),
+		"RecordData.HostNameAlias": "web1.corp.example.",
+		"DistinguishedName":        "DC=www,DC=corp.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example",
+	} {
+		assert.Equal(t, want, prop(t, r.all[0], path), path)
+	}
+	assert.Equal(t, "Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerResourceRecord", dotnet.TypeOf(r.all[0]).Name)
+	stamped := l.run(`$r = Get-DnsServerResourceRecord corp.example br-print -Node
+		$r.TimeStamp.ToUniversalTime().ToString('o'); [int]$r.TimeToLive.TotalSeconds; $r.TimeStamp -is [datetime]`)
+	assert.Equal(t, []string{"2026-10-02T11:00:00.0000000Z", "3600", "True"}, stamped.out)
+
+	cases := map[string]string{ // -Name and expression -> text
+		"'web1' -RRType A|$_.RecordData.IPv4Address.IPAddressToString":                                                  "10.0.1.30",
+		"'web1' -RRType AAAA|[string]$_.RecordData.IPv6Address":                                                         "2001:db8:10:1::30",
+		"'@' -RRType Mx|'{0} {1}' -f $_.RecordData.Preference, $_.RecordData.MailExchange":                              "10 mail1.corp.example.;20 mail2.corp.example.",
+		"'@' -RRType Ns|$_.RecordData.NameServer":                                                                       "dc1.corp.example.;dc2.corp.example.",
+		"'@' -RRType Soa|'{0} {1}' -f $_.RecordData.PrimaryServer, $_.RecordData.SerialNumber":                          "dc1.corp.example. 118",
+		"'@' -RRType Txt|$_.RecordData.DescriptiveText":                                                                 "v=spf1 mx ip4:10.0.1.0/24 -all;note=\"quoted\"; with a semicolon\r\nand a second part",
+		"'_sip._tls' -RRType Srv|'{0} {1} {2}' -f $_.RecordData.Priority, $_.RecordData.Port, $_.RecordData.DomainName": "10 5061 app2.corp.example.",
+		"'@' -Type 65400|'{0} {1}' -f $_.RecordType, $_.RecordData.Data":                                                "UNKNOWN 0A000A01",
+		"'*.apps'|$_.HostName":         "*.apps",
+		"'.'  -RRType Soa|$_.HostName": "@",
+	}
+	for key, want := range cases {
+		args, expr, _ := strings.Cut(key, "|")
+		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -Name " + args + " | ForEach-Object { " + expr + " }")
+		assert.Empty(t, got.errs, key)
+		assert.Equal(t, want, strings.Join(got.out, ";"), key)
+	}
+	ptr := l.run(`(Get-DnsServerResourceRecord -ZoneName 10.in-addr.arpa -Name 10.0.0 -RRType Ptr).RecordData.PtrDomainName`)
+	assert.Equal(t, []string{"dc1.corp.example."}, ptr.out)
+}
+
+// TestErrors: facts D11, D12 and the table D.3.
+func TestErrors(t *testing.T) {
+	cases := []struct {
+		what, script string
+		id, category string
+		target       string
+		english      string
+	}{
+		{"zone absent", `Get-DnsServerZone -Name absent.example`, "WIN32 9601,Get-DnsServerZone", "ObjectNotFound", "absent.example", "The zone absent.example was not found on server DC1."},
+		{"a star is no pattern", `Get-DnsServerZone -Name '*.example'`, "WIN32 9601,Get-DnsServerZone", "ObjectNotFound", "*.example", ""},
+		{"zone of records absent", `Get-DnsServerResourceRecord -ZoneName absent.example -RRType CName -ComputerName dc2`, "WIN32 9601,Get-DnsServerResourceRecord", "ObjectNotFound", "absent.example", "The zone absent.example was not found on server dc2."},
+		{"name absent", `Get-DnsServerResourceRecord -ZoneName corp.example -Name absent -Node -RRType CName`, "WIN32 9714,Get-DnsServerResourceRecord", "ObjectNotFound", "absent", "Failed to get absent record in corp.example zone on DC1 server."},
+		{"server absent", `Get-DnsServerZone -ComputerName nowhere`, "WIN32 1722,Get-DnsServerZone", "NotSpecified", "nowhere", "The RPC server is unavailable."},
+		{"paused", `Get-DnsServerResourceRecord -ZoneName legacy.example`, "WIN32 9621,Get-DnsServerResourceRecord", "NotSpecified", "legacy.example", ""},
+		{"record of a paused zone", `Get-DnsServerResourceRecord -ZoneName legacy.example -Name www -Node`, "WIN32 9621,Get-DnsServerResourceRecord", "NotSpecified", "www", "Failed to get www record in legacy.example zone on DC1 server."},
+		{"zone exists", `Add-DnsServerPrimaryZone -Name corp.example -ReplicationScope Domain`, "WIN32 9609,Add-DnsServerPrimaryZone", "ResourceExists", "corp.example", "Failed to create zone corp.example on server DC1."},
+		{"no directory", `Add-DnsServerPrimaryZone -Name n.example -ReplicationScope Domain -ComputerName alone`, "WIN32 9717,Add-DnsServerPrimaryZone", "NotSpecified", "n.example", ""},
+		{"no network", `Add-DnsServerPrimaryZone -NetworkId 10.0.0.0/7 -ReplicationScope Domain`, "WIN32 87,Add-DnsServerPrimaryZone", "InvalidArgument", "10.0.0.0/7", ""},
+		{"same record", `Add-DnsServerResourceRecordCName -ZoneName corp.example -Name www -HostNameAlias WEB1.corp.example`, "WIN32 9711,Add-DnsServerResourceRecordCName", "ResourceExists", "www", "Failed to create resource record www in zone corp.example on server DC1."},
+		{"second alias", `Add-DnsServerResourceRecordCName corp.example www web2.corp.example.`, "WIN32 9709,Add-DnsServerResourceRecordCName", "NotSpecified", "www", ""},
+		{"over A", `Add-DnsServerResourceRecordCName corp.example web1 web2.corp.example.`, "WIN32 9709,Add-DnsServerResourceRecordCName", "NotSpecified", "web1", ""},
+		{"to itself", `Add-DnsServerResourceRecord -CName -ZoneName corp.example -Name x -HostNameAlias x.corp.example. -Confirm:$false`, "WIN32 9707,Add-DnsServerResourceRecord", "NotSpecified", "x", ""},
+		{"A over an alias", `Add-DnsServerResourceRecord -A -ZoneName corp.example -Name www -IPv4Address 10.0.0.1 -Confirm:$false`, "WIN32 9708,Add-DnsServerResourceRecord", "NotSpecified", "www", ""},
+		{"a type not made here", `Add-DnsServerResourceRecord -HInfo -ZoneName corp.example -Name x -Cpu a -OperatingSystem b`, "WIN32 9551,Add-DnsServerResourceRecord", "NotSpecified", "x", ""},
+		{"zone scope", `Get-DnsServerResourceRecord -ZoneName corp.example -ZoneScope other`, "WIN32 9952,Get-DnsServerResourceRecord", "NotSpecified", "corp.example", ""},
+		{"record gone", `Remove-DnsServerResourceRecord -ZoneName corp.example -Name web1 -RRType CName -Force`, "WIN32 9701,Remove-DnsServerResourceRecord", "ObjectNotFound", "web1", ""},
+		{"name gone", `Remove-DnsServerResourceRecord -ZoneName corp.example -Name absent -RRType CName -Force`, "WIN32 9714,Remove-DnsServerResourceRecord", "ObjectNotFound", "absent", ""},
+		{"automatic zone", `Remove-DnsServerZone -Name 0.in-addr.arpa -Force`, "WIN32 9603,Remove-DnsServerZone", "NotSpecified", "0.in-addr.arpa", ""},
+		{"no partition", `Get-DnsServerDirectoryPartition -Name x.example`, "WIN32 9901,Get-DnsServerDirectoryPartition", "ObjectNotFound", "x.example", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.what, func(t *testing.T) {
+			l := newLab(t, "en-US")
+			before := l.store.Snapshot()
+			r := l.run(c.script + "\n'went on'")
+			assert.Equal(t, []string{"went on"}, r.out, "not terminating")
+			require.Nil(t, r.thrown)
+			require.Len(t, r.errs, 1)
+			rec := r.errs[0]
+			assert.Equal(t, c.id, rec.ErrorID)
+			assert.Equal(t, c.category, rec.Category.String())
+			assert.Equal(t, c.target, dotnet.ToText(rec.Target))
+			assert.Equal(t, "Microsoft.Management.Infrastructure.CimException", rec.Exception.Type.Name)
+			id, _, _ := strings.Cut(c.id, ",")
+			assert.Equal(t, id, prop(t, rec.Exception, "MessageId"))
+			if c.english != "" {
+				assert.Equal(t, c.english, rec.Exception.Message)
+			}
+			assert.Empty(t, zones.Compare(before, l.store.Snapshot()))
+
+			german := newLab(t, "de-DE").run(c.script)
+			require.Len(t, german.errs, 1)
+			assert.Equal(t, c.id, german.errs[0].ErrorID)
+			assert.NotEqual(t, rec.Exception.Message, german.errs[0].Exception.Message)
+
+			caught := l.run("try { " + c.script + " -ErrorAction Stop } catch [Microsoft.Management.Infrastructure.CimException] { $_.Exception.MessageId; $_.FullyQualifiedErrorId; [string]$_.CategoryInfo.Category }")
+			assert.Equal(t, []string{id, c.id, c.category}, caught.out, "facts D5")
+		})
+	}
+}
+
+// TestCategories: the column of facts D.3 that is known; the rest is NotSpecified.
+func TestCategories(t *testing.T) {
+	want := map[int]string{5: "PermissionDenied", 87: "InvalidArgument", 123: "InvalidArgument", 9560: "InvalidArgument",
+		9601: "ObjectNotFound", 9701: "ObjectNotFound", 9714: "ObjectNotFound", 9901: "ObjectNotFound",
+		9609: "ResourceExists", 9711: "ResourceExists", 9718: "ResourceExists"}
+	for _, code := range []int{5, 87, 123, 1722, 1753, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9621, 9651, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9902, 9903} {
+		l := newLab(t, "")
+		l.store.Refuse(func(zones.Attempt) int { return code })
+		r := l.run("Get-DnsServerZone corp.example")
+		require.Len(t, r.errs, 1)
+		category := want[code]
+		if category == "" {
+			category = "NotSpecified"
+		}
+		assert.Equal(t, category, r.errs[0].Category.String(), code)
+		assert.Equal(t, fmt.Sprintf("WIN32 %d,Get-DnsServerZone", code), r.errs[0].ErrorID)
+		assert.NotEmpty(t, r.errs[0].Exception.Message)
+	}
+}
+
+func TestAServerThatIsOff(t *testing.T) {
+	l := newLab(t, "")
+	require.NoError(t, l.store.Switch("dc2", false))
+	for _, script := range []string{"Get-DnsServerZone", "Get-DnsServerSetting", "Get-DnsServerDsSetting", "Get-DnsServerResourceRecord corp.example"} {
+		r := l.run(script + " -ComputerName dc2.corp.example")
+		require.Len(t, r.errs, 1, script)
+		assert.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 1722,"), r.errs[0].ErrorID)
+	}
+}
+
+func TestAddAndRemoveRecords(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`$r = Add-DnsServerResourceRecordCName -ZoneName corp.example -Name new -HostNameAlias 'web1.corp.example' -TimeToLive 00:05:00 -AgeRecord -AllowUpdateAny:$false -Confirm:$false -PassThru
+		$r.HostName; $r.RecordData.HostNameAlias; $r.TimeToLive.TotalSeconds; $r.TimeStamp.ToUniversalTime().ToString('o')`)
+	require.Empty(t, r.errs)
+	assert.Equal(t, []string{"new", "web1.corp.example.", "300", "2026-10-05T14:00:00.0000000Z"}, r.out)
+	assert.Empty(t, l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name quiet -HostNameAlias web1.corp.example.`).out, "without -PassThru nothing")
+	whatIf := l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name never -HostNameAlias web1.corp.example. -WhatIf
+		Get-DnsServerResourceRecord -ZoneName corp.example -Name never -ErrorAction SilentlyContinue`)
+	assert.Empty(t, whatIf.out)
+
+	// facts E60: removal by the object takes that record only
+	before := l.store.Snapshot()
+	r = l.run(`Get-DnsServerResourceRecord -ZoneName corp.example -Name '@' -Node -RRType A | Where-Object { $_.RecordData.IPv4Address.IPAddressToString -eq '10.0.0.11' } |
+		Remove-DnsServerResourceRecord -ZoneName corp.example -Force`)
+	require.Empty(t, r.errs)
+	assert.Equal(t, []string{"- corp.example: corp.example. 600 IN A 10.0.0.11 ; stamp=2026-09-28T07:00:00Z"}, zones.Compare(before, l.store.Snapshot()))
+
+	// every kind of record is found again from its object
+	before = l.store.Snapshot()
+	for _, zone := range []string{"corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa", "shop.example"} {
+		r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName ` + zone + ` | Where-Object { $_.RecordType -ne 'SOA' -and $_.RecordType -ne 'NS' }
+			foreach ($r in $all) { Remove-DnsServerResourceRecord -ZoneName ` + zone + ` -InputObject $r -Force }`)
+		require.Empty(t, r.errs)
+	}
+	for _, line := range l.store.Snapshot()["corp.example"][1:] {
+		assert.Regexp(t, ` IN (SOA|NS) `, line)
+	}
+	assert.NotEmpty(t, zones.Compare(before, l.store.Snapshot()))
+}
+
+// TestEveryTypeThatCanBeAdded: what is added is read back, and can be added to
+// another zone from its object.
+func TestEveryTypeThatCanBeAdded(t *testing.T) {
+	for args, want := range map[string]string{
+		"-A -IPv4Address 10.1.2.3":                                 "A 10.1.2.3",
+		"-AAAA -IPv6Address 2001:db8::1":                           "AAAA 2001:db8::1",
+		"-CName -HostNameAlias t.example":                          "CNAME t.example.",
+		"-NS -NameServer ns.example":                               "NS ns.example.",
+		"-Ptr -PtrDomainName p.example.":                           "PTR p.example.",
+		"-MX -MailExchange m.example -Preference 7":                "MX 7 m.example.",
+		"-Txt -DescriptiveText 'a \"b\" \\ ü'":                     `TXT "a \"b\" \\ \195\188"`,
+		"-Srv -DomainName s.example -Priority 1 -Weight 2 -Port 3": "SRV 1 2 3 s.example.",
+		"-DName -DomainNameAlias d.example":                        "DNAME d.example.",
+		"-Type 65401 -RecordData '0aFF'":                           `TYPE65401 \# 2 0aff`,
+		"-Type 1 -RecordData '0a010204'":                           "A 10.1.2.4",
+	} {
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run("$r = Add-DnsServerResourceRecord -ZoneName corp.example -Name x.y " + args + ` -TimeToLive 00:01:00 -Confirm:$false -PassThru
+			Add-DnsServerResourceRecord -ZoneName 10.in-addr.arpa -InputObject $r -Force`)
+		require.Empty(t, r.errs, args)
+		diff := zones.Compare(before, l.store.Snapshot())
+		require.Len(t, diff, 2, args)
+		for i, zone := range []string{"10.in-addr.arpa", "corp.example"} {
+			got := strings.NewReplacer(" IN ", " ", " CLASS1 ", " ").Replace(diff[i])
+			assert.Equal(t, "+ "+zone+": x.y."+zone+". 60 "+want, got)
+		}
+	}
+	for _, args := range []string{"-A -IPv4Address 2001:db8::1", "-AAAA -IPv6Address 10.0.0.1", "-Type 1 -RecordData 0a", "-Type 65401 -RecordData xyz", "-Type 65401 -RecordData ''", "-A -IPv4Address 10.0.0.1 -TimeToLive ([timespan]::FromDays(100000))"} {
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run("Add-DnsServerResourceRecord -ZoneName corp.example -Name x " + args + " -Confirm:$false")
+		assert.Len(t, r.errs, 1, args)
+		assert.Empty(t, zones.Compare(before, l.store.Snapshot()), args)
+	}
+}
+
+func TestRemoveWithoutDataTakesAll(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`Remove-DnsServerResourceRecord -ZoneName corp.example -Name '@' -RRType Mx -RecordData '10','mail1.corp.example.' -Force -PassThru | ForEach-Object { $_.RecordData.MailExchange }`)
+	assert.Equal(t, []string{"mail1.corp.example."}, r.out)
+	r = l.run(`Remove-DnsServerResourceRecord -ZoneName corp.example -Name '_ldap._tcp' -RRType Srv -Force -PassThru | ForEach-Object { $_.RecordData.DomainName }`)
+	assert.Equal(t, []string{"dc1.corp.example.", "dc2.corp.example."}, r.out)
+}
+
+// TestPrompts: facts A36. A session is not interactive, so a prompt is an error.
+func TestPrompts(t *testing.T) {
+	quiet := newLab(t, "")
+	quiet.run(`$WhatIfPreference = $true; Remove-DnsServerZone -Name shop.example -Force`)
+	assert.True(t, len(quiet.run(`Get-DnsServerZone -Name shop.example`).out) == 1, "-Force is no -WhatIf:$false")
+	for script, prompts := range map[string]bool{
+		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName`:                              true,
+		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName -Force`:                       false,
+		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName -Confirm:$false`:              false,
+		`$ConfirmPreference = 'None'; Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName`: false,
+		`Remove-DnsServerZone -Name shop.example`:                                                                    true,
+		`Remove-DnsServerZone -Name shop.example -Force`:                                                             false,
+		`Add-DnsServerPrimaryZone -Name n.example -ReplicationScope Forest`:                                          false,
+		`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name n -HostNameAlias a.example. -Confirm`:         true,
+	} {
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run("try { " + script + " } catch { 'prompted' }")
+		changed := len(zones.Compare(before, l.store.Snapshot())) > 0
+		assert.Equal(t, !prompts, changed, script)
+		assert.Equal(t, prompts, len(r.out)+len(r.errs) > 0, script)
+	}
+}
+
+func TestSetRecord(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`$old = Get-DnsServerResourceRecord -ZoneName corp.example -Name www -Node -RRType CName
+		$new = [ciminstance]::new($old)
+		$new.RecordData.HostNameAlias = 'web3.corp.example.'
+		$new.TimeToLive = [timespan]::FromMinutes(2)
+		$old.RecordData.HostNameAlias
+		(Set-DnsServerResourceRecord -ZoneName corp.example -OldInputObject $old -NewInputObject $new -PassThru).RecordData.HostNameAlias
+		(Get-DnsServerResourceRecord -ZoneName corp.example -Name www -Node).TimeToLive.TotalSeconds
+		$old.RecordData.HostNameAlias = 'x.example.'
+		Set-DnsServerResourceRecord -ZoneName corp.example -OldInputObject $old -NewInputObject $old`)
+	assert.Equal(t, []string{"web1.corp.example.", "web3.corp.example.", "120"}, r.out)
+	require.Len(t, r.errs, 1, "one object changed twice: facts E59")
+	assert.Equal(t, "WIN32 9701,Set-DnsServerResourceRecord", r.errs[0].ErrorID)
+}
+
+func TestAddZones(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`$z = Add-DnsServerPrimaryZone -Name 5.10.in-addr.arpa -ReplicationScope Domain -DynamicUpdate Secure -Confirm:$false -PassThru
+		$z.ZoneName; $z.IsReverseLookupZone; $z.DistinguishedName; $z.DynamicUpdate
+		$z = Add-DnsServerPrimaryZone -NetworkId '10.6.0.0/16' -ZoneFile 6.10.in-addr.arpa.dns -PassThru -ComputerName alone
+		$z.ZoneName; $z.ZoneFile; [string]$z.IsDsIntegrated
+		Get-DnsServerZone -Name 5.10.in-addr.arpa | Remove-DnsServerZone -Force
+		(Get-DnsServerZone).ZoneName -contains '5.10.in-addr.arpa'`)
+	require.Empty(t, r.errs)
+	assert.Equal(t, []string{"5.10.in-addr.arpa", "True", "DC=5.10.in-addr.arpa,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example", "Secure",
+		"6.10.in-addr.arpa", "6.10.in-addr.arpa.dns", "False", "False"}, r.out)
+	r = l.run(`Suspend-DnsServerZone shop.example -Force -PassThru | ForEach-Object { $_.IsPaused }
+		Resume-DnsServerZone shop.example -Force -PassThru | ForEach-Object { $_.IsPaused }`)
+	assert.Equal(t, []string{"True", "False"}, r.out)
+}
+
+// TestSettings: facts E68.
+func TestSettings(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`(Get-DnsServerSetting -All).DsAvailable
+		(Get-DnsServerSetting -All -ComputerName alone -WarningAction SilentlyContinue).DsAvailable
+		(Get-DnsServerSetting).ComputerName
+		(Get-DnsServerDirectoryPartition).DirectoryPartitionName -join ';'
+		(Get-DnsServerDirectoryPartition -Custom).DirectoryPartitionName
+		@(Get-DnsServerDirectoryPartition -ComputerName alone).Count
+		(Get-DnsServerDsSetting).PollingInterval`)
+	require.Empty(t, r.errs)
+	assert.Equal(t, []string{"True", "False", "dc1.corp.example", "corp.example;DomainDnsZones.corp.example;ForestDnsZones.corp.example;branch.corp.example", "branch.corp.example", "0", "180"}, r.out)
+}
+
+func TestWhatIsNotSimulatedIsRefused(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`Get-DnsServerZone -VirtualizationInstance x`)
+	require.Len(t, r.errs, 1)
+	assert.Empty(t, r.out)
+	assert.Equal(t, "ParameterNotSupported,Get-DnsServerZone", r.errs[0].ErrorID)
+}

@@ -1,0 +1,60 @@
+package dnscmd_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/sandbox/zones"
+)
+
+// literal is a PowerShell string in single quotes, of which there are five kinds.
+func literal(s string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, r := range s {
+		if strings.ContainsRune("'\u2018\u2019\u201A\u201B", r) {
+			b.WriteRune(r)
+		}
+		b.WriteRune(r)
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// FuzzNamesAndTargets: whatever stands as a name and a target, the cmdlets
+// create exactly that record and find and remove exactly it, or refuse with a
+// typed error and change nothing.
+func FuzzNamesAndTargets(f *testing.F) {
+	for _, s := range []string{"www", "new", "*", "*.x", "a.b", "@", ".", "$(x)", "'; Remove-DnsServerZone corp.example -Force; '", "`n", "a\u2019b", "[w]*", "bücher", "x.corp.example.", "", " "} {
+		f.Add(s, "web1.corp.example.")
+		f.Add("new", s)
+	}
+	f.Fuzz(func(t *testing.T, name, target string) {
+		if !utf8.ValidString(name) || !utf8.ValidString(target) || strings.ContainsRune(name+target, 0) {
+			return // cannot stand in the text of a script; other tests pass them as values
+		}
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run("Add-DnsServerResourceRecordCName -ZoneName corp.example -Name " + literal(name) + " -HostNameAlias " + literal(target) + " -PassThru")
+		if len(r.errs) > 0 {
+			require.Len(t, r.errs, 1)
+			require.Empty(t, r.out)
+			require.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 ") || strings.HasPrefix(r.errs[0].ErrorID, "ParameterArgumentValidationError"), r.errs[0].ErrorID)
+			require.Empty(t, zones.Compare(before, l.store.Snapshot()))
+			return
+		}
+		require.Len(t, r.all, 1)
+		require.Len(t, zones.Compare(before, l.store.Snapshot()), 1)
+		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name))
+		require.Empty(t, got.errs)
+		require.Len(t, got.all, 1)
+		require.Equal(t, strings.TrimSuffix(target, ".")+".", dotnet.ToText(prop(t, got.all[0], "RecordData.HostNameAlias")))
+		gone := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name) + " | Remove-DnsServerResourceRecord -ZoneName corp.example -Force")
+		require.Empty(t, gone.errs)
+		require.Empty(t, zones.Compare(before, l.store.Snapshot()))
+	})
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// Options configure an [Engine]. The zero value is usable: no modules, default
+// limits, no input, output dropped.
+type Options struct {
+	Modules []*Module // what Import-Module finds, by name
+	Limits  Limits    // zero fields take the values of [DefaultLimits]
+
+	// AutoLoad lets a command of a module that is not imported import it.
+	AutoLoad bool
+
+	// Aliases, in lower case, are known to the text of lines given to
+	// [Session.RunLine] only, never to scripts: {"echo": "Write-Output"}.
+	Aliases map[string]string
+
+	Env     map[string]string // $env:NAME, case-insensitive
+	Culture string            // name that (Get-Culture) would show; values are always formatted invariantly
+	Version string            // $PSVersionTable.PSVersion; "7.4.0" when empty
+	PID     int               // $PID
+	Now     func() time.Time  // nil: time.Now
+}
+
+// Console is the process's standard streams as scripts see them. A nil field
+// is an empty input or drops what is written.
+type Console struct {
+	Stdin  io.Reader // read by [Console]::In.ReadLine and [Session.ReadLine], one reader for both
+	Stdout io.Writer // [Console]::Out, [Console]::OpenStandardOutput
+	Stderr io.Writer // [Console]::Error
+}
+
+// Limits bound one request of a script. They count from the start of Run, and
+// again from the last line that [Console]::In.ReadLine returned, so that a
+// session whose Run serves requests in a loop has them for each request.
+// A field that is zero takes its value from [DefaultLimits].
+//
+// AllocBytes bounds what one request makes. What it keeps cannot be told from
+// what others keep, so HeapBytes is the last resort: it ends a request that has
+// made so much itself while the process grew by so much, garbage left out.
+// Nobody is ended for the memory of another session.
+type Limits struct {
+	Steps         int64         // statements, calls and loop rounds
+	CallDepth     int           // functions and script blocks inside each other
+	PipelineDepth int           // commands in one pipeline
+	OutputBytes   int64         // written to the console
+	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element); at most dotnet.MaxStringLength
+	RegexBytes    int64         // longest text a regular expression is applied to: it cannot be stopped between matches
+	AllocBytes    int64         // of all values the request makes together, kept or not
+	HeapBytes     int64         // growth of the process's heap, looked at now and then; ends who has made as much himself
+	WallTime      time.Duration // time spent, waiting for input excluded
+}
+
+// DefaultLimits are generous for a list of 100,000 records and stop a hostile
+// script within seconds.
+var DefaultLimits = Limits{
+	Steps:         200_000_000,
+	CallDepth:     1000,
+	PipelineDepth: 64,
+	OutputBytes:   1 << 30,
+	ValueBytes:    int64(dotnet.MaxStringLength),
+	RegexBytes:    1 << 20,
+	AllocBytes:    64 << 30,
+	HeapBytes:     2 << 30,
+	WallTime:      5 * time.Minute,
+}
+
+// Module is a set of commands that Import-Module NAME brings into a session.
+type Module struct {
+	Name     string // "ActiveDirectory"
+	Version  string // "1.0.1.0"
+	GUID     string
+	Commands []*Command
+	Types    []*dotnet.Type // that scripts may name once the module is imported
+}
+
+// Command is one cmdlet: declared parameters and a body.
+type Command struct {
+	Decl *cmdlets.Cmdlet
+
+	// Class follows the comma of FullyQualifiedErrorId:
+	// "Microsoft.ActiveDirectory.Management.Commands.GetADUser" or "Get-DnsServerZone".
+	Class string
+
+	// Process runs once for each pipeline input, or once without pipeline
+	// input, with all parameters bound. An error that is not made by
+	// [Call.Throw] or passed on from another method of Call ends the run as a
+	// defect of the command.
+	Process func(c *Call) error
+
+	// End, when set, runs once after the last input.
+	End func(c *Call) error
+}
+
+// LimitError ends a run: no script can catch it.
+type LimitError struct {
+	Limit string // field of [Limits], or "context"
+	Line  int    // 1-based line of the text that was running, 0 when unknown
+	Cause error  // of "context": the context's error
+}
+
+func (e *LimitError) Error() string {
+	text := fmt.Sprintf("script stopped at line %d: limit %s", e.Line, e.Limit)
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *LimitError) Unwrap() error { return e.Cause }
+
+// ExitError is `exit N`.
+type ExitError struct{ Code int }
+
+func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
+
+// ThrownError is an error record that nothing caught: throw, an error under
+// Stop, ThrowTerminatingError at the top.
+type ThrownError struct {
+	Record *dotnet.ErrorRecord
+	Thrown bool // by the throw statement
+}
+
+func (e *ThrownError) Error() string { return e.Record.Error() }
+
+// DefectError is a Go error that a command's body returned and that is no
+// PowerShell error.
+type DefectError struct {
+	Command string
+	Cause   error
+}
+
+func (e *DefectError) Error() string { return e.Command + ": " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *DefectError) Unwrap() error { return e.Cause }
+
+// Streams take what a run emits, as it emits it, from the goroutine that called
+// Run. A nil function drops. An error of Output ends the run and is returned.
+type Streams struct {
+	Output      func(v any) error
+	Error       func(rec *dotnet.ErrorRecord) // non-terminating and statement-terminating
+	Warning     func(text string)
+	Verbose     func(text string)
+	Debug       func(text string)
+	Information func(v any)
+	Host        func(text string, newline bool) // Write-Host
+}

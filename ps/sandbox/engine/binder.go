@@ -1,0 +1,434 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// argument is one argument of a call as written: a name, a value, or both.
+type argument struct {
+	name     string // of -Name
+	hasName  bool
+	hasValue bool
+	splat    bool // from a splatted dictionary
+	value    any
+	at       *place // of the name, or of the value
+	valueAt  *place
+	param    *param // that the name means, once it is looked up
+}
+
+// text is -Name as written, for $args of simple functions.
+func (a *argument) text() string {
+	if a.hasValue {
+		return "-" + a.name + ":"
+	}
+	return "-" + a.name
+}
+
+// indexSet is a set of small numbers: of the parameters that are bound.
+type indexSet struct {
+	low  uint64
+	more []uint64 // from 64 on
+}
+
+func (s *indexSet) has(i int) bool {
+	if i < 64 {
+		return s.low&(1<<i) != 0
+	}
+	at := i/64 - 1
+	return at < len(s.more) && s.more[at]&(1<<(i%64)) != 0
+}
+
+func (s *indexSet) add(i int) {
+	if i < 64 {
+		s.low |= 1 << i
+		return
+	}
+	for at := i/64 - 1; at >= len(s.more); {
+		s.more = append(s.more, 0)
+	}
+	s.more[i/64-1] |= 1 << (i % 64)
+}
+
+func (s *indexSet) clone() indexSet { return indexSet{s.low, slices.Clone(s.more)} }
+
+// invocation is one call of a command: what was written and what was bound.
+type invocation struct {
+	f       *frame // of the caller
+	sig     *signature
+	at      *place
+	streams *streams
+	args    []argument
+	called  string // the name as written
+	hasPipe bool   // pipeline input is expected
+
+	values  []any      // by parameter index; the common ones have room once one is bound
+	few     [4]any     // room for them
+	room    []argument // of the session: the list of args goes back there
+	bound   indexSet   // of parameters
+	flags   uint64     // sets that are still possible
+	pre     uint64     // flags before pipeline input
+	prePipe indexSet   // bound before pipeline input
+	piped   bool       // pipeline input can bind parameters
+	commons bool       // a common parameter is bound
+	rest    []any      // of a simple function: $args
+	names   indexSet   // of rest: what was written as a parameter's name
+
+	hadError bool
+	errorsTo *dotnet.List            // -ErrorVariable
+	eachTo   string                  // -PipelineVariable
+	outputTo *dotnet.List            // -OutVariable
+	dry      bool                    // the check pass: values may be unknown, nothing is converted
+	splatted bool                    // of a dry call: parameters may be bound by a splat
+	callee   any                     // *ScriptBlock, *function or *command
+	place    *stageNode              // in a pipeline of several commands
+	delayed  map[*param]*ScriptBlock // script blocks bound to pipeline parameters
+}
+
+// get is a bound parameter by its exact name; of built-in commands.
+func (inv *invocation) get(name string) any {
+	v, _ := inv.boundValue(name)
+	return v
+}
+
+func (inv *invocation) has(name string) bool {
+	_, ok := inv.boundValue(name)
+	return ok
+}
+
+func (inv *invocation) flag(name string) bool {
+	v, ok := inv.boundValue(name)
+	return ok && dotnet.Truthy(v)
+}
+
+func (inv *invocation) boundValue(name string) (any, bool) {
+	p := inv.sig.param(name)
+	if p == nil || !inv.bound.has(p.index) {
+		return nil, false
+	}
+	return inv.values[p.index], true
+}
+
+func (inv *invocation) setName() string { return inv.sig.setName(inv.flags) }
+
+func (inv *invocation) boundNames() []string {
+	var names []string
+	for _, p := range inv.sig.params[:inv.sig.own] {
+		if inv.bound.has(p.index) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// bindingError is a ParameterBindingException at a place. A zero place is the command.
+func (inv *invocation) bindingError(exception, id string, category dotnet.Category, at *place, inner *dotnet.Exception, text string, target any) error {
+	e := dotnet.NewException(exceptionType("System.Management.Automation."+exception), text)
+	e.Inner = inner
+	if at == nil {
+		at = inv.at
+	}
+	rec := dotnet.NewError(e, id+","+inv.sig.class, category, target)
+	rec.Position = at.position()
+	rec.Activity = inv.sig.name
+	inv.f.locate(rec, at)
+	return &psError{rec: rec}
+}
+
+func (inv *invocation) cannotBind(id string, at *place, text string) error {
+	return inv.bindingError("ParameterBindingException", id, dotnet.InvalidArgument, at, nil, text, nil)
+}
+
+// named is the parameter that the name of an argument means, nil if there is none.
+func (inv *invocation) named(arg *argument) (*param, error) {
+	if arg.param != nil {
+		return arg.param, nil
+	}
+	return inv.find(arg.name, arg.at)
+}
+
+// find looks a parameter up by the name written: exactly, else by an
+// unambiguous beginning. Parameters of the command win over common ones.
+func (inv *invocation) find(name string, at *place) (*param, error) {
+	if p := inv.sig.param(name); p != nil {
+		return p, nil
+	}
+	key := lower(name)
+	var own, common []*param
+	for _, p := range inv.sig.params {
+		if !p.begins(key) {
+			continue
+		}
+		if p.common {
+			common = append(common, p)
+		} else {
+			own = append(own, p)
+		}
+	}
+	all := append(own, common...)
+	switch {
+	case len(own) == 1:
+		return own[0], nil
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return nil, nil
+	}
+	var names strings.Builder
+	for _, p := range all {
+		names.WriteString(" -" + p.name)
+	}
+	return nil, inv.cannotBind("AmbiguousParameter", at, "Parameter cannot be processed because the parameter name '"+name+
+		"' is ambiguous. Possible matches include:"+names.String()+".")
+}
+
+func (p *param) begins(key string) bool {
+	if strings.HasPrefix(p.key, key) {
+		return true
+	}
+	for _, alias := range p.aliases {
+		if strings.HasPrefix(lower(alias), key) {
+			return true
+		}
+	}
+	return false
+}
+
+// bind binds what was written. It leaves what comes through the pipeline to
+// bindPipeline.
+func (inv *invocation) bind() error {
+	sig := inv.sig
+	if sig.attrError != nil {
+		return sig.attrError
+	}
+	if inv.values = inv.few[:]; sig.own > len(inv.few) {
+		inv.values = make([]any, sig.own)
+	}
+	inv.bound = indexSet{}
+	inv.flags = allSets
+	if len(inv.args) > 0 {
+		if err := inv.pairNames(); err != nil {
+			return err
+		}
+		if err := inv.bindNamed(); err != nil {
+			return err
+		}
+	}
+	if !sig.advanced {
+		err := inv.bindSimple()
+		inv.releaseArguments()
+		return err
+	}
+	late, err := inv.bindPositional()
+	if err != nil {
+		return err
+	}
+	if len(sig.sets) > 0 {
+		if _, err := inv.validateSets(true, false); err != nil {
+			return err
+		}
+	}
+	if err := inv.bindRemaining(); err != nil {
+		return err
+	}
+	if err := inv.verifyProcessed(late); err != nil {
+		return err
+	}
+	if err := inv.chooseSet(); err != nil {
+		return err
+	}
+	inv.pre = inv.flags
+	if inv.hasPipe && sig.byPipeline {
+		inv.piped, inv.prePipe = true, inv.bound.clone()
+	}
+	inv.releaseArguments()
+	return nil
+}
+
+// releaseArguments gives the list of arguments back: all of them are bound.
+func (inv *invocation) releaseArguments() {
+	if inv.room != nil {
+		inv.f.s.keepArguments(inv.room)
+	}
+	inv.args, inv.room = nil, nil
+}
+
+// pairNames joins each -Name with the value that follows it.
+func (inv *invocation) pairNames() error {
+	args := inv.args
+	named := false
+	for i := range args {
+		named = named || args[i].hasName && !args[i].hasValue
+	}
+	if !named {
+		return nil
+	}
+	out := args[:0] // never ahead of what is read
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if !arg.hasName || arg.hasValue {
+			out = append(out, arg)
+			continue
+		}
+		p, err := inv.named(&arg)
+		if err != nil {
+			return err
+		}
+		arg.param = p
+		switch {
+		case p == nil:
+		case p.isSwitch():
+			arg.hasValue, arg.value = true, true
+		case i+1 < len(args):
+			next := args[i+1]
+			if next.hasName {
+				other, err := inv.named(&next)
+				if err != nil {
+					return err
+				}
+				if other != nil || next.hasValue {
+					return inv.missingArgument(p, arg.at)
+				}
+				next.value = next.text()
+			}
+			arg.hasValue, arg.value, arg.valueAt = true, next.value, next.at
+			i++
+		default:
+			return inv.missingArgument(p, arg.at)
+		}
+		out = append(out, arg)
+	}
+	inv.args = out
+	return nil
+}
+
+func (inv *invocation) missingArgument(p *param, at *place) error {
+	return inv.cannotBind("MissingArgument", at, "Missing an argument for parameter '"+p.name+"'. Specify a parameter of type '"+p.typeName()+"' and try again.")
+}
+
+func (p *param) typeName() string {
+	if p.typ == nil {
+		return "System.Object"
+	}
+	return p.typ.Name
+}
+
+func (inv *invocation) bindNamed() error {
+	left := inv.args[:0] // never ahead of what is read
+	for i := range inv.args {
+		arg := &inv.args[i]
+		if !arg.hasName {
+			left = append(left, *arg)
+			continue
+		}
+		p, err := inv.named(arg)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			left = append(left, *arg)
+			continue
+		}
+		if inv.bound.has(p.index) {
+			if arg.splat {
+				continue // what is written wins over what is splatted
+			}
+			return inv.cannotBind("ParameterAlreadyBound", arg.at, "Cannot bind parameter because parameter '"+p.name+
+				"' is specified more than once. To provide multiple values to parameters that can accept multiple values, use the array syntax. For example, \"-parameter value1,value2,value3\".")
+		}
+		if _, err := inv.bindParam(p, arg, true); err != nil {
+			return err
+		}
+	}
+	inv.args = left
+	return nil
+}
+
+// bindSimple ends the binding of a function without attributes: by position in
+// declared order, the rest into $args.
+func (inv *invocation) bindSimple() error {
+	at := 0
+	params := inv.sig.params
+	for i := 0; i < len(inv.args); i++ {
+		arg := &inv.args[i]
+		if arg.hasName {
+			inv.names.add(len(inv.rest))
+			inv.rest = append(inv.rest, arg.text())
+			if arg.hasValue {
+				inv.rest = append(inv.rest, arg.value)
+			} else if i+1 < len(inv.args) && !inv.args[i+1].hasName {
+				i++
+				inv.rest = append(inv.rest, inv.args[i].value)
+			}
+			continue
+		}
+		for at < len(params) && (inv.bound.has(at) || params[at].isSwitch()) {
+			at++
+		}
+		if at == len(params) {
+			inv.rest = append(inv.rest, arg.value)
+			continue
+		}
+		if _, err := inv.bindParam(params[at], arg, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bindRemaining gives what is left to the parameter that takes the rest.
+func (inv *invocation) bindRemaining() error {
+	p := inv.sig.remaining
+	if p == nil || inv.bound.has(p.index) || len(inv.args) == 0 || !slices.ContainsFunc(p.sets, func(s inSet) bool { return s.of(inv.flags) }) {
+		return nil
+	}
+	var items []any
+	for i := range inv.args {
+		arg := &inv.args[i]
+		if arg.hasName {
+			items = append(items, arg.text())
+		}
+		if arg.hasValue {
+			items = append(items, arg.value)
+		}
+	}
+	value := inv.remainingValue(items)
+	arg := argument{value: value, hasValue: true, at: inv.args[0].at}
+	inv.args = nil
+	_, err := inv.bindParam(p, &arg, true)
+	return err
+}
+
+// remainingValue is what is left, as a list: a single array stands for itself.
+func (inv *invocation) remainingValue(items []any) any {
+	_, builtin := inv.callee.(*command)
+	if len(items) == 1 {
+		if _, ok := items[0].(*dotnet.Array); ok || builtin {
+			return items[0]
+		}
+	}
+	if builtin {
+		return dotnet.NewArray(items...)
+	}
+	return &dotnet.List{Type: dotnet.TListObject, Items: items}
+}
+
+// verifyProcessed reports an argument that no parameter took. late is the error
+// of a positional argument that did not convert.
+func (inv *invocation) verifyProcessed(late error) error {
+	if len(inv.args) == 0 {
+		return nil
+	}
+	for i := range inv.args {
+		if arg := &inv.args[i]; arg.hasName {
+			return inv.cannotBind("NamedParameterNotFound", arg.at, "A parameter cannot be found that matches parameter name '"+arg.name+"'.")
+		}
+	}
+	if late != nil {
+		return late
+	}
+	return inv.cannotBind("PositionalParameterNotFound", nil, "A positional parameter cannot be found that accepts argument '"+
+		dotnet.ToText(inv.args[0].value)+"'.")
+}

@@ -1,0 +1,355 @@
+package engine
+
+import (
+	"strings"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// enumValues are the names an enumeration parameter accepts.
+type enumValues struct {
+	typeName string
+	names    []string
+	codes    []int64
+}
+
+var actionEnum = &enumValues{typeName: "System.Management.Automation.ActionPreference",
+	names: []string{"SilentlyContinue", "Stop", "Continue", "Inquire", "Ignore", "Suspend", "Break"},
+	codes: []int64{0, 1, 2, 3, 4, 5, 6}}
+
+// pick finds a value by name, unambiguous beginning or number.
+func (e *enumValues) pick(v any) (string, bool) {
+	text := strings.TrimSpace(dotnet.ToText(v))
+	var found string
+	for i, name := range e.names {
+		if strings.EqualFold(name, text) {
+			return name, true
+		}
+		if i < len(e.codes) && text == dotnet.ToText(e.codes[i]) {
+			return name, true
+		}
+	}
+	for _, name := range e.names {
+		if text != "" && strings.HasPrefix(lower(name), lower(text)) {
+			if found != "" {
+				return "", false
+			}
+			found = name
+		}
+	}
+	return found, found != ""
+}
+
+// bindParam converts, validates and stores the value of a parameter. With
+// coerce false only a value that has the type already is taken; ok tells
+// whether it was.
+func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool, err error) {
+	v := plain(arg.value)
+	at := arg.at
+	if arg.valueAt != nil {
+		at = arg.valueAt
+	}
+	if inv.dry {
+		return inv.bindDry(p, v, at, coerce)
+	}
+	if block, isBlock := v.(*ScriptBlock); isBlock && p.takesPipeline() && !p.takesBlocks() && inv.sig.advanced {
+		if !inv.hasPipe {
+			return false, inv.bindingError("ParameterBindingException", "ScriptBlockArgumentNoInput", dotnet.MetadataError, at, nil,
+				"Cannot evaluate parameter '"+p.name+"' because its argument is specified as a script block and there is no input. A script block cannot be evaluated without input.", nil)
+		}
+		if inv.delayed == nil {
+			inv.delayed = map[*param]*ScriptBlock{}
+		}
+		inv.delayed[p] = block
+		inv.store(p, nil)
+		return true, nil
+	}
+	if !coerce {
+		if v, ok = inv.fits(p, v); !ok {
+			return false, nil
+		}
+	} else if v, err = inv.coerce(p, v, at); err != nil {
+		return false, err
+	}
+	if err := inv.checkNull(p, v, at); err != nil {
+		return false, err
+	}
+	for _, check := range p.validators {
+		if err := check.validate(inv.f, v); err != nil {
+			pe := asPS(err)
+			if pe == nil {
+				return false, err
+			}
+			return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at,
+				pe.rec.Exception, "Cannot validate argument on parameter '"+p.name+"'. "+pe.rec.Exception.Message, nil)
+		}
+	}
+	inv.store(p, v)
+	return true, nil
+}
+
+// bindDry is bindParam in the check pass: a value that is not known yet fits any
+// parameter; a known one is held against the values the parameter takes.
+func (inv *invocation) bindDry(p *param, v any, at *place, coerce bool) (bool, error) {
+	_, open := v.(unknownValue)
+	if !open && !coerce {
+		if _, fits := inv.fits(p, v); !fits {
+			return false, nil
+		}
+	}
+	if _, text := v.(string); text {
+		if p.enum != nil {
+			if _, err := inv.coerceEnum(p, v, at); err != nil {
+				return false, err
+			}
+		}
+		for _, check := range p.validators {
+			if set, ok := check.(*validateSetAttr); ok {
+				if err := set.validate(inv.f, v); err != nil {
+					return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at, nil,
+						"Cannot validate argument on parameter '"+p.name+"'. "+asPS(err).rec.Exception.Message, nil)
+				}
+			}
+		}
+	}
+	inv.store(p, v)
+	return true, nil
+}
+
+func (p *param) takesBlocks() bool {
+	return p.typ == nil && p.ref == nil && p.enum == nil && !p.foreign || p.typ == dotnet.TObject || p.typ == dotnet.TScriptBlock ||
+		p.typ == dotnet.TPSObject || p.typ != nil && (p.typ.Elem == dotnet.TScriptBlock || p.typ.Elem == dotnet.TObject)
+}
+
+func (inv *invocation) store(p *param, v any) {
+	if p.index >= len(inv.values) {
+		inv.values = append(make([]any, 0, len(inv.sig.params)), inv.values...)[:len(inv.sig.params)]
+	}
+	inv.values[p.index] = v
+	inv.bound.add(p.index)
+	if p.flags != 0 {
+		inv.flags &= p.flags
+	}
+	inv.commons = inv.commons || p.common
+}
+
+// resolve is the parameter's type; nil takes any value.
+func (inv *invocation) resolve(p *param) (*dotnet.Type, error) {
+	if p.typ != nil || p.ref == nil {
+		return p.typ, nil
+	}
+	return p.ref(inv.f)
+}
+
+// fits tells whether a value has the parameter's type without conversion.
+func (inv *invocation) fits(p *param, v any) (any, bool) {
+	t, err := inv.resolve(p)
+	if err != nil || p.enum != nil {
+		return nil, false
+	}
+	switch {
+	case t == nil || t == dotnet.TObject:
+		return v, true
+	case v == nil:
+		return nil, t.Kind != dotnet.KindStruct && t.Kind != dotnet.KindEnum && t != dotnet.TString
+	case dotnet.Is(v, t):
+		return v, true
+	case t.Kind == dotnet.KindArray && t.Elem != nil:
+		if _, many := dotnet.Enumerate(v); !many && dotnet.Is(v, t.Elem) {
+			converted, ok := dotnet.TryConvert(v, t)
+			return converted, ok
+		}
+	}
+	return nil, false
+}
+
+// coerce converts a value to the parameter's type.
+func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
+	if p.enum != nil {
+		return inv.coerceEnum(p, v, at)
+	}
+	t, err := inv.resolve(p)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil && !inv.sig.function && t != dotnet.TSwitch {
+		return nil, nil // a cmdlet sees null as null, whatever the type
+	}
+	switch t {
+	case nil, dotnet.TObject:
+		return v, nil
+	case dotnet.TString:
+		if s, ok := v.(string); ok {
+			return s, nil
+		}
+		if inv.sig.advanced && isCollection(v) {
+			return nil, inv.transformError(p, at, nil, "Cannot convert value to type System.String.")
+		}
+	case dotnet.TSecureString:
+		if _, clear := v.(string); clear {
+			text := "Cannot convert the value of type \"System.String\" to type \"System.Security.SecureString\"."
+			return nil, inv.transformError(p, at, nil, text)
+		}
+	case dotnet.TBool, dotnet.TSwitch:
+		if v, done, err := inv.coerceBool(p, t, v, at); done {
+			return v, err
+		}
+	case dotnet.TScriptBlock:
+		if _, ok := v.(*ScriptBlock); ok {
+			return v, nil
+		}
+	}
+	if t.Kind == dotnet.KindNullable {
+		if v == nil {
+			return nil, nil
+		}
+		if t.Elem == dotnet.TBool {
+			if v, done, err := inv.coerceBool(p, t, v, at); done {
+				return v, err
+			}
+		}
+	}
+	converted, err := inv.f.convert(v, t)
+	if err == nil {
+		return converted, nil
+	}
+	pe := asPS(err)
+	if pe == nil {
+		return nil, err
+	}
+	return nil, inv.transformError(p, at, pe.rec.Exception, pe.rec.Exception.Message)
+}
+
+// coerceBool takes what a bool or switch parameter takes: no strings.
+func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (any, bool, error) {
+	switch x := v.(type) {
+	case bool:
+		return x, true, nil
+	case int32, int64, float64, uint8, int16, uint16, uint32, uint64, int8, float32, dotnet.Decimal:
+		return dotnet.Truthy(x), true, nil
+	case nil:
+		if t == dotnet.TSwitch {
+			return false, true, nil
+		}
+		text := "Cannot convert value \"\" to type \"" + t.Name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+		return nil, true, inv.transformError(p, at, nil, text)
+	}
+	if dotnet.TypeOf(v) == dotnet.TSwitch {
+		return dotnet.Truthy(v), true, nil
+	}
+	typ := "System.Object"
+	if vt := dotnet.TypeOf(v); vt != nil {
+		typ = vt.Name
+	}
+	name := t.Name
+	if t == dotnet.TSwitch {
+		text := "Cannot convert value \"" + typ + "\" to type \"" + name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+		return nil, true, inv.transformError(p, at, nil, text)
+	}
+	text := "Cannot convert value \"" + typ + "\" to type \"" + name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+	return nil, true, inv.transformError(p, at, nil, text)
+}
+
+func isCollection(v any) bool {
+	switch v.(type) {
+	case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
+		return true
+	}
+	return false
+}
+
+// transformError is a value that does not convert: of functions a
+// transformation error, of cmdlets a failed conversion.
+func (inv *invocation) transformError(p *param, at *place, inner *dotnet.Exception, why string) error {
+	if !inv.sig.function {
+		return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage", dotnet.InvalidArgument, at, inner,
+			"Cannot bind parameter '"+p.name+"'. "+why, nil)
+	}
+	meta := dotnet.NewException(exceptionType("System.Management.Automation.ArgumentTransformationMetadataException"), why)
+	meta.Inner = inner
+	return inv.bindingError("ParameterBindingArgumentTransformationException", "ParameterArgumentTransformationError", dotnet.InvalidData, at, meta,
+		"Cannot process argument transformation on parameter '"+p.name+"'. "+why, nil)
+}
+
+func (inv *invocation) coerceEnum(p *param, v any, at *place) (any, error) {
+	if isNull(v) && !p.common && !inv.sig.function {
+		return nil, nil
+	}
+	if isNull(v) && !p.common {
+		return nil, inv.transformError(p, at, nil, "Cannot convert null to type \""+p.enum.typeName+"\" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are \""+strings.Join(p.enum.names, ",")+"\".")
+	}
+	if t, err := inv.resolve(p); err == nil && t != nil && t.Kind == dotnet.KindArray {
+		items := dotnet.EnumerateAny(v)
+		names := make([]any, len(items))
+		for i, item := range items {
+			name, ok := p.enum.pick(item)
+			if !ok {
+				return nil, inv.enumError(p, item, at)
+			}
+			names[i] = name
+		}
+		return dotnet.NewArray(names...), nil
+	}
+	name, ok := p.enum.pick(v)
+	if !ok {
+		return nil, inv.enumError(p, v, at)
+	}
+	return name, nil
+}
+
+func (inv *invocation) enumError(p *param, v any, at *place) error {
+	why := "Cannot convert value \"" + dotnet.ToText(v) + "\" to type \"" + p.enum.typeName + "\". Error: \"Unable to match the identifier name " + dotnet.ToText(v) +
+		" to a valid enumerator name. Specify one of the following enumerator names and try again:" + "\r\n" + strings.Join(p.enum.names, ", ") + "\""
+	return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage", dotnet.InvalidArgument, at, nil,
+		"Cannot bind parameter '"+p.name+"'. "+why, nil)
+}
+
+// checkNull refuses null and empty values of mandatory parameters.
+func (inv *invocation) checkNull(p *param, v any, at *place) error {
+	if !p.mandatory {
+		return nil
+	}
+	refuse := func(id, what string) error {
+		return inv.bindingError("ParameterBindingValidationException", id, dotnet.InvalidData, at, nil,
+			"Cannot bind argument to parameter '"+p.name+"' because it is "+what+".", nil)
+	}
+	switch x := v.(type) {
+	case nil:
+		if !p.allowNull {
+			return refuse("ParameterArgumentValidationErrorNullNotAllowed", "null")
+		}
+		return nil
+	case string:
+		if x == "" && !p.allowEmpty {
+			return refuse("ParameterArgumentValidationErrorEmptyStringNotAllowed", "an empty string")
+		}
+		return nil
+	case bool, int32, int64, *dotnet.Hashtable, *dotnet.PSObject:
+		return nil
+	}
+	items, ok := dotnet.Enumerate(v)
+	if !ok || !inv.isListParam(p) {
+		return nil
+	}
+	if len(items) == 0 && !p.allowNone {
+		return refuse("ParameterArgumentValidationErrorEmptyArrayNotAllowed", "an empty array")
+	}
+	if _, raw := v.(*dotnet.Bytes); raw {
+		return nil
+	}
+	for _, item := range items {
+		if isNull(item) && !p.allowNull {
+			return refuse("ParameterArgumentValidationErrorNullNotAllowed", "null")
+		}
+		if item == "" && !p.allowEmpty {
+			return refuse("ParameterArgumentValidationErrorEmptyStringNotAllowed", "an empty string")
+		}
+	}
+	return nil
+}
+
+// isListParam tells whether the parameter is declared as a collection.
+func (inv *invocation) isListParam(p *param) bool {
+	t, err := inv.resolve(p)
+	return err == nil && t != nil && (t.Kind == dotnet.KindArray || t == dotnet.TArray || t == dotnet.TArrayList || strings.Contains(t.Name, "List`1"))
+}

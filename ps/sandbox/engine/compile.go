@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/syntax"
+)
+
+// exprFn gives the value of an expression or of a statement used as one.
+type exprFn func(f *frame) (any, error)
+
+// stmtFn runs a statement and writes what it emits.
+type stmtFn func(f *frame, out sink) error
+
+// compiler turns one text's tree into closures.
+type compiler struct {
+	src     *syntax.Source
+	aliases map[string]string // that the text may use
+	faults  []*syntax.Error   // found on the way
+	vars    map[symbol]bool   // that the block at hand assigns
+}
+
+// assigns notes that the block at hand assigns a variable.
+func (c *compiler) assigns(sym symbol) {
+	if c.vars != nil {
+		c.vars[sym] = true
+	}
+}
+
+func (c *compiler) place(n syntax.Node) *place { return &place{src: c.src, at: n.Extent()} }
+
+// blockCode is a compiled script block. It is shared and never changed.
+type blockCode struct {
+	src   *syntax.Source
+	at    syntax.Span
+	place *place
+
+	params []*syntax.Param
+	attrs  []*syntax.Attribute
+	sig    *signature
+
+	begin, process, end stmtFn
+
+	vars int // so many variables its scope may get: parameters, and what it assigns
+}
+
+// text is what the ToString method of the block gives.
+func (b *blockCode) text() string { return b.src.Slice(b.at) }
+
+// scriptBlock compiles a script block. params are those of `function f(...)`.
+func (c *compiler) scriptBlock(b *syntax.ScriptBlock, params []*syntax.Param, name string) *blockCode {
+	code := &blockCode{src: c.src, at: b.Span, place: c.place(b), params: params}
+	around := c.vars
+	c.vars = map[symbol]bool{}
+	defer func() { c.vars = around }()
+	if b.Param != nil {
+		code.params, code.attrs = b.Param.Params, b.Param.Attributes
+	}
+	if b.Begin != nil {
+		code.begin = c.block(b.Begin)
+	}
+	if b.Process != nil {
+		code.process = c.block(b.Process)
+	}
+	if b.End != nil {
+		code.end = c.block(b.End)
+	}
+	code.sig = c.signature(code, name)
+	code.vars = code.sig.own + len(c.vars)
+	return code
+}
+
+// block compiles a row of statements, each with its own error handling.
+func (c *compiler) block(b *syntax.Block) stmtFn {
+	if b == nil || len(b.Statements) == 0 {
+		return func(*frame, sink) error { return nil }
+	}
+	stmts := make([]stmtFn, len(b.Statements))
+	places := make([]*place, len(b.Statements))
+	for i, s := range b.Statements {
+		stmts[i] = c.statement(s)
+		places[i] = c.place(s)
+	}
+	if len(stmts) == 1 {
+		only, at := stmts[0], places[0]
+		return func(f *frame, out sink) error {
+			if err := f.step(at); err != nil {
+				return err
+			}
+			if err := only(f, out); err != nil {
+				return f.statementError(err, at)
+			}
+			return nil
+		}
+	}
+	return func(f *frame, out sink) error {
+		for i, stmt := range stmts {
+			if err := f.step(places[i]); err != nil {
+				return err
+			}
+			if err := stmt(f, out); err != nil {
+				if err = f.statementError(err, places[i]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// statement compiles one statement.
+func (c *compiler) statement(s syntax.Statement) stmtFn {
+	switch s := s.(type) {
+	case *syntax.Pipeline:
+		return c.pipeline(s)
+	case *syntax.Assignment:
+		run := c.assignment(s)
+		return func(f *frame, _ sink) error {
+			_, err := run(f)
+			return err
+		}
+	case *syntax.FunctionDef:
+		return c.functionDef(s)
+	case *syntax.If:
+		return c.ifStatement(s)
+	case *syntax.ForEach:
+		return c.forEach(s)
+	case *syntax.For:
+		return c.forLoop(s)
+	case *syntax.While:
+		return c.while(s)
+	case *syntax.DoLoop:
+		return c.doLoop(s)
+	case *syntax.Switch:
+		return c.switchStatement(s)
+	case *syntax.Try:
+		return c.try(s)
+	case *syntax.Flow:
+		return c.flow(s)
+	}
+	return c.refuseStatement(s)
+}
+
+// refuseStatement is what a node becomes that the evaluator does not know.
+func (c *compiler) refuseStatement(n syntax.Node) stmtFn {
+	at := c.place(n)
+	return func(*frame, sink) error {
+		return fail(runtimeError("NotSupported", dotnet.NotImplemented, nil, "The statement is not supported: %s", at.src.Slice(at.at)), at)
+	}
+}
+
+func (c *compiler) refuseExpr(n syntax.Node) exprFn {
+	run := c.refuseStatement(n)
+	return func(f *frame) (any, error) { return nil, run(f, nil) }
+}
+
+// value compiles a statement whose output is wanted as one value. A lone
+// expression gives its value as it is; all else is collected.
+func (c *compiler) value(s syntax.Statement) exprFn {
+	if e := loneExpr(s); e != nil {
+		return c.located(c.expr(e.Expr), e)
+	}
+	if a, ok := s.(*syntax.Assignment); ok {
+		return c.assignment(a)
+	}
+	run := c.statement(s)
+	return func(f *frame) (any, error) {
+		out := collector{f: f}
+		if err := run(f, &out); err != nil {
+			return nil, err
+		}
+		return out.value(), nil
+	}
+}
+
+// loneExpr is the expression that a statement consists of, else nil.
+func loneExpr(s syntax.Statement) *syntax.ExprElement {
+	if p, ok := s.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
+		if e, ok := p.Elements[0].(*syntax.ExprElement); ok && len(e.Redirections) == 0 {
+			return e
+		}
+	}
+	return nil
+}
+
+// items compiles a block whose output is wanted as a list: @(...).
+func (c *compiler) items(b *syntax.Block) func(f *frame) ([]any, error) {
+	run := c.block(b)
+	return func(f *frame) ([]any, error) {
+		out := collector{f: f}
+		if err := run(f, &out); err != nil {
+			return nil, err
+		}
+		return out.items, nil
+	}
+}
+
+// located gives errors of a condition the place of the condition.
+func (c *compiler) located(run exprFn, n syntax.Node) exprFn {
+	at := c.place(n)
+	return func(f *frame) (any, error) {
+		v, err := run(f)
+		if err != nil {
+			return nil, fail(err, at)
+		}
+		return v, nil
+	}
+}
+
+// condition compiles a statement whose truth is wanted.
+func (c *compiler) condition(s syntax.Statement) func(f *frame) (bool, error) {
+	if e := loneExpr(s); e != nil {
+		run, at := c.expr(e.Expr), c.place(e)
+		return func(f *frame) (bool, error) {
+			v, err := run(f)
+			if err != nil {
+				return false, fail(err, at)
+			}
+			return dotnet.Truthy(v), nil
+		}
+	}
+	run := c.value(s)
+	return func(f *frame) (bool, error) {
+		v, err := run(f)
+		if err != nil {
+			return false, err
+		}
+		return dotnet.Truthy(v), nil
+	}
+}
+
+// isStep tells whether an expression is a ++ or --, which emits nothing.
+func isStep(e syntax.Expr) bool {
+	if u, ok := e.(*syntax.Unary); ok {
+		switch u.Op {
+		case syntax.PreInc, syntax.PreDec, syntax.PostInc, syntax.PostDec:
+			return true
+		}
+	}
+	return false
+}
+
+// expressionStatement compiles an expression that stands alone: its value is
+// emitted, except that of ++ and --.
+func (c *compiler) expressionStatement(e syntax.Expr) stmtFn {
+	run := c.expr(e)
+	if isStep(e) {
+		return func(f *frame, _ sink) error {
+			_, err := run(f)
+			return err
+		}
+	}
+	return func(f *frame, out sink) error {
+		v, err := run(f)
+		if err != nil {
+			return err
+		}
+		f.s.ok = true
+		return emit(out, v)
+	}
+}

@@ -1,0 +1,473 @@
+package engine
+
+import (
+	"strings"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/syntax"
+)
+
+func lower(s string) string { return dotnet.ToLower(s) }
+
+// expr compiles an expression.
+func (c *compiler) expr(e syntax.Expr) exprFn {
+	switch e := e.(type) {
+	case *syntax.Number:
+		return constant(numberValue(e))
+	case *syntax.String:
+		return constant(e.Value)
+	case *syntax.ExpandString:
+		return c.expandString(e)
+	case *syntax.Variable:
+		return c.variable(e)
+	case *syntax.ArrayLiteral:
+		return c.arrayLiteral(e)
+	case *syntax.ArrayExpr:
+		return c.arrayExpr(e)
+	case *syntax.SubExpr:
+		return c.subExpr(e)
+	case *syntax.Paren:
+		return c.paren(e)
+	case *syntax.Hash:
+		return c.hash(e, false)
+	case *syntax.ScriptBlockExpr:
+		return c.scriptBlockExpr(e)
+	case *syntax.TypeExpr:
+		ref := c.typeRef(e.Type)
+		return func(f *frame) (any, error) {
+			t, err := ref(f)
+			if err != nil {
+				return nil, err
+			}
+			return t, nil
+		}
+	case *syntax.Cast:
+		return c.cast(e)
+	case *syntax.Unary:
+		return c.unary(e)
+	case *syntax.Binary:
+		return c.binary(e)
+	case *syntax.Member:
+		return c.member(e)
+	case *syntax.Invoke:
+		return c.invoke(e)
+	case *syntax.Index:
+		return c.index(e)
+	}
+	return c.refuseExpr(e)
+}
+
+func constant(v any) exprFn { return func(*frame) (any, error) { return v, nil } }
+
+func numberValue(n *syntax.Number) any {
+	if text, ok := n.Value.(syntax.Decimal); ok {
+		if v, ok := dotnet.TryConvert(string(text), dotnet.TDecimal); ok {
+			return v
+		}
+	}
+	return n.Value
+}
+
+// text is a value inside a string: collections are joined by $OFS.
+func (f *frame) text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case nil:
+		return ""
+	case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
+		if ofs := f.scope.find(symOFS); ofs != nil && !isNull(ofs.value) {
+			return dotnet.ToTextOFS(v, dotnet.ToText(ofs.value))
+		}
+	}
+	return dotnet.ToText(v)
+}
+
+func (c *compiler) expandString(e *syntax.ExpandString) exprFn {
+	type part struct {
+		text string
+		run  exprFn
+	}
+	parts := make([]part, len(e.Parts))
+	for i, p := range e.Parts {
+		if s, ok := p.(*syntax.String); ok {
+			parts[i].text = s.Value
+		} else {
+			parts[i].run = c.expr(p)
+		}
+	}
+	return func(f *frame) (any, error) {
+		var text strings.Builder
+		for i := range parts {
+			if parts[i].run == nil {
+				text.WriteString(parts[i].text)
+				continue
+			}
+			v, err := parts[i].run(f)
+			if err != nil {
+				return nil, err
+			}
+			piece := f.text(v)
+			if text.Len()+len(piece) > 64 {
+				if err := f.charge(text.Len() + len(piece)); err != nil {
+					return nil, err
+				}
+			}
+			text.WriteString(piece)
+		}
+		return text.String(), nil
+	}
+}
+
+func (c *compiler) exprs(list []syntax.Expr) []exprFn {
+	out := make([]exprFn, len(list))
+	for i, e := range list {
+		out[i] = c.expr(e)
+	}
+	return out
+}
+
+func (c *compiler) arrayLiteral(e *syntax.ArrayLiteral) exprFn {
+	items := c.exprs(e.Items)
+	return func(f *frame) (any, error) {
+		values := make([]any, len(items))
+		for i, item := range items {
+			v, err := item(f)
+			if err != nil {
+				return nil, err
+			}
+			values[i] = plain(v)
+		}
+		if len(values) > 64 {
+			if err := f.charge(16 * len(values)); err != nil {
+				return nil, err
+			}
+		}
+		return dotnet.NewArray(values...), nil
+	}
+}
+
+// plain makes "no output" an ordinary null, for places that store values.
+func plain(v any) any {
+	if v == dotnet.AutomationNull {
+		return nil
+	}
+	return v
+}
+
+// arrayExpr is @(...): the output as an array.
+func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
+	if value := c.blockValue(e.Body); value != nil {
+		return func(f *frame) (any, error) {
+			v, err := value(f)
+			if err != nil {
+				return nil, err
+			}
+			if _, many := dotnet.Enumerate(v); !many {
+				return dotnet.OneItem(v), nil
+			}
+			items, err := f.unrolled(v, nil)
+			return dotnet.NewArray(items...), err
+		}
+	}
+	items := c.items(e.Body)
+	return func(f *frame) (any, error) {
+		list, err := items(f)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 1 {
+			return dotnet.OneItem(list[0]), nil
+		}
+		return dotnet.NewArray(list...), nil
+	}
+}
+
+// blockValue compiles a block that is one expression: what it evaluates to before
+// it is unrolled, no output when the statement fails and the block goes on. It is
+// nil for other blocks.
+func (c *compiler) blockValue(b *syntax.Block) exprFn {
+	if b == nil || len(b.Statements) != 1 {
+		return nil
+	}
+	x := loneExpr(b.Statements[0])
+	if x == nil || isStep(x.Expr) {
+		return nil
+	}
+	run, at := c.expr(x.Expr), c.place(b.Statements[0])
+	return func(f *frame) (any, error) {
+		if err := f.step(at); err != nil {
+			return nil, err
+		}
+		v, err := run(f)
+		if err != nil {
+			return dotnet.AutomationNull, f.statementError(err, at)
+		}
+		f.s.ok = true
+		return v, nil
+	}
+}
+
+// unrolled are the items a pipeline makes of a value: a copy, in room if they fit.
+func (f *frame) unrolled(v any, room []any) ([]any, error) {
+	items, many := dotnet.Enumerate(v)
+	if !many {
+		return append(room, v), nil
+	}
+	if n := len(items); n >= collectEvery {
+		if err := f.charge(16 * (n - n%collectEvery)); err != nil {
+			return nil, err
+		}
+	}
+	return append(room, items...), nil
+}
+
+func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
+	if len(e.Body.Statements) == 1 {
+		if x := loneExpr(e.Body.Statements[0]); x != nil && simpleScalar(x.Expr) {
+			return c.expr(x.Expr)
+		}
+	}
+	items := c.items(e.Body)
+	return func(f *frame) (any, error) {
+		list, err := items(f)
+		if err != nil {
+			return nil, err
+		}
+		return (&collector{items: list}).value(), nil
+	}
+}
+
+// simpleScalar tells that an expression can neither fail nor give a collection,
+// so that $(...) around it changes nothing.
+func simpleScalar(e syntax.Expr) bool {
+	switch e.(type) {
+	case *syntax.Number, *syntax.String:
+		return true
+	}
+	return false
+}
+
+func (c *compiler) paren(e *syntax.Paren) exprFn {
+	if x := loneExpr(e.Inner); x != nil {
+		return c.expr(x.Expr)
+	}
+	return c.value(e.Inner)
+}
+
+func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
+	entries := make([]hashEntry, len(e.Entries))
+	for i, x := range e.Entries {
+		entries[i] = hashEntry{constantName(x.Key), c.expr(x.Key), c.value(x.Value), c.place(x.Key)}
+	}
+	return func(f *frame) (any, error) {
+		table := dotnet.NewHashtable()
+		if ordered {
+			table = dotnet.NewOrdered()
+		}
+		if err := f.charge(64 + 64*len(entries)); err != nil {
+			return nil, err
+		}
+		table.Grow(len(entries))
+		for i := range entries {
+			if err := entries[i].put(f, table); err != nil {
+				return nil, err
+			}
+		}
+		return table, nil
+	}
+}
+
+// hashEntry is one pair of a hash literal.
+type hashEntry struct {
+	name  *dotnet.Name // the key, when it is a constant text
+	key   exprFn
+	value exprFn
+	at    *place
+}
+
+func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
+	if e.name != nil {
+		v, err := e.value(f)
+		if err != nil {
+			return err
+		}
+		return e.name.SetKey(table, plain(v))
+	}
+	key, err := e.key(f)
+	if err != nil {
+		return err
+	}
+	v, err := e.value(f)
+	if err != nil {
+		return err
+	}
+	if isNull(key) {
+		return fail(runtimeError("InvalidNullKey", dotnet.InvalidOperation, nil, "A null key is not allowed in a hash literal."), e.at)
+	}
+	if _, text := key.(string); !text {
+		if _, twice := table.Get(key); twice {
+			return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
+		}
+	}
+	table.Set(key, plain(v))
+	return nil
+}
+
+func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {
+	code := c.scriptBlock(e.Block, nil, "")
+	return func(f *frame) (any, error) { return &ScriptBlock{s: f.s, code: code}, nil }
+}
+
+// cast compiles [T]operand.
+func (c *compiler) cast(e *syntax.Cast) exprFn {
+	name := lower(e.Type.Name)
+	if len(e.Type.Ranks) == 0 && len(e.Type.Args) == 0 {
+		switch name {
+		case "ordered":
+			if h, ok := e.Operand.(*syntax.Hash); ok {
+				return c.hash(h, true)
+			}
+		case "pscustomobject", "system.management.automation.pscustomobject":
+			if h, ok := e.Operand.(*syntax.Hash); ok {
+				return c.customObject(h)
+			}
+		case "ref":
+			return c.reference(e.Operand)
+		}
+	}
+	if v, ok := constantValue(e); ok {
+		return constant(v)
+	}
+	operand := c.expr(e.Operand)
+	if known := staticType(typeText(e.Type)); known != nil {
+		return func(f *frame) (any, error) {
+			v, err := operand(f)
+			if err != nil {
+				return nil, err
+			}
+			return f.convert(v, known)
+		}
+	}
+	ref := c.typeRef(e.Type)
+	return func(f *frame) (any, error) {
+		t, err := ref(f)
+		if err != nil {
+			return nil, err
+		}
+		v, err := operand(f)
+		if err != nil {
+			return nil, err
+		}
+		return f.convert(v, t)
+	}
+}
+
+// constantValue evaluates what is the same in every run: numbers, texts and casts
+// between these.
+func constantValue(e syntax.Expr) (v any, ok bool) {
+	switch e := e.(type) {
+	case *syntax.Number:
+		return numberValue(e), true
+	case *syntax.String:
+		return e.Value, true
+	case *syntax.Cast:
+		if v, ok = constantValue(e.Operand); !ok {
+			return nil, false
+		}
+		switch t := staticType(typeText(e.Type)); t {
+		case dotnet.TString, dotnet.TChar, dotnet.TBool, dotnet.TInt32, dotnet.TInt64:
+			v, err := dotnet.Convert(v, t)
+			return v, err == nil
+		}
+	}
+	return nil, false
+}
+
+// convert is [t]v.
+func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
+	switch t {
+	case dotnet.TVoid:
+		return dotnet.AutomationNull, nil
+	case dotnet.TString:
+		switch x := v.(type) {
+		case string:
+			return v, nil
+		case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
+			return f.text(x), nil
+		}
+	case dotnet.TArray:
+		if _, many := dotnet.Enumerate(v); !many && v != nil {
+			return dotnet.NewArray(v), nil
+		}
+	case dotnet.TScriptBlock:
+		if text, ok := v.(string); ok {
+			return f.s.newScriptBlock(text)
+		}
+	case dotnet.TType:
+		if text, ok := v.(string); ok {
+			if t := f.s.lookupType(text); t != nil {
+				return t, nil
+			}
+		}
+	}
+	return dotnet.Convert(v, t)
+}
+
+func (c *compiler) customObject(h *syntax.Hash) exprFn {
+	table := c.hash(h, true)
+	return func(f *frame) (any, error) {
+		v, err := table(f)
+		if err != nil {
+			return nil, err
+		}
+		return customObject(v.(*dotnet.Hashtable)), nil
+	}
+}
+
+func customObject(table *dotnet.Hashtable) *dotnet.PSObject {
+	object := dotnet.NewPSObject()
+	for i := range table.Len() {
+		key, value := table.At(i)
+		name := dotnet.ToText(key)
+		if strings.EqualFold(name, "PSTypeName") {
+			object.TypeNames = append(object.TypeNames, dotnet.ToText(value))
+			continue
+		}
+		object.Props.Set(name, value)
+	}
+	return object
+}
+
+// reference is [ref]$variable.
+func (c *compiler) reference(e syntax.Expr) exprFn {
+	if p, ok := e.(*syntax.Paren); ok {
+		if pipe, ok := p.Inner.(*syntax.Pipeline); ok && len(pipe.Elements) == 1 {
+			if x, ok := pipe.Elements[0].(*syntax.ExprElement); ok {
+				e = x.Expr
+			}
+		}
+	}
+	read := c.expr(e)
+	v, ok := e.(*syntax.Variable)
+	if !ok {
+		return func(f *frame) (any, error) {
+			value, err := read(f)
+			if err != nil {
+				return nil, err
+			}
+			return &dotnet.Ref{Get: func() any { return value }, Set: func(v any) error { value = v; return nil }}, nil
+		}
+	}
+	write := c.assignTo(v)
+	return func(f *frame) (any, error) {
+		get := func() any {
+			value, err := read(f)
+			if err != nil {
+				return nil
+			}
+			return value
+		}
+		return &dotnet.Ref{Get: get, Set: func(value any) error { return write(f, value) }}, nil
+	}
+}

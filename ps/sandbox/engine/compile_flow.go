@@ -1,0 +1,402 @@
+package engine
+
+import (
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/syntax"
+)
+
+func (c *compiler) functionDef(s *syntax.FunctionDef) stmtFn {
+	name, scopeName := functionName(s.Name)
+	code := c.scriptBlock(s.Body, s.Params, name)
+	if s.Filter && !s.Body.Named && code.process == nil {
+		code.process, code.end = code.end, nil
+	}
+	return func(f *frame, _ sink) error {
+		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code})
+		return nil
+	}
+}
+
+func (c *compiler) ifStatement(s *syntax.If) stmtFn {
+	type clause struct {
+		cond func(f *frame) (bool, error)
+		body stmtFn
+	}
+	clauses := make([]clause, len(s.Clauses))
+	for i, cl := range s.Clauses {
+		clauses[i] = clause{c.condition(cl.Cond), c.block(cl.Body)}
+	}
+	var otherwise stmtFn
+	if s.Else != nil {
+		otherwise = c.block(s.Else)
+	}
+	return func(f *frame, out sink) error {
+		for i := range clauses {
+			yes, err := clauses[i].cond(f)
+			if err != nil {
+				return err
+			}
+			if yes {
+				return clauses[i].body(f, out)
+			}
+		}
+		if otherwise != nil {
+			return otherwise(f, out)
+		}
+		return nil
+	}
+}
+
+// loopControl interprets what a loop's body returned: stop leaves the loop.
+func loopControl(err error, label string) (stop bool, out error) {
+	switch e := err.(type) {
+	case nil:
+		return false, nil
+	case *breakFlow:
+		if e.label == "" || e.label == label {
+			return true, nil
+		}
+	case *continueFlow:
+		if e.label == "" || e.label == label {
+			return false, nil
+		}
+	}
+	return true, err
+}
+
+// forEachLoop is what a foreach statement does with each item.
+type forEachLoop struct {
+	assign    func(f *frame, v any) error
+	body      stmtFn
+	at, varAt *place
+	label     string
+}
+
+func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
+	var in, copied exprFn
+	if x := loneExpr(s.In); x != nil {
+		if array, ok := x.Expr.(*syntax.ArrayExpr); ok {
+			copied = c.blockValue(array.Body)
+		}
+	}
+	if copied == nil {
+		in = c.value(s.In)
+	}
+	loop := &forEachLoop{assign: c.assignTo(s.Var), body: c.block(s.Body), at: c.place(s), varAt: c.place(s.Var), label: lower(s.Label)}
+	if copied != nil {
+		return loop.overCopy(copied, c.place(loneExpr(s.In)))
+	}
+	return func(f *frame, out sink) error {
+		v, err := in(f)
+		if err != nil {
+			return err
+		}
+		if isNull(v) {
+			return nil
+		}
+		return loop.run(f, out, dotnet.EnumerateAny(v), dotnet.Watch(v))
+	}
+}
+
+// overCopy is foreach ($x in @(value)): the array itself is never made.
+func (l *forEachLoop) overCopy(value exprFn, at *place) stmtFn {
+	return func(f *frame, out sink) error {
+		v, err := value(f)
+		if err != nil {
+			return fail(err, at)
+		}
+		var room [8]any
+		items, err := f.unrolled(v, room[:0])
+		if err != nil {
+			return fail(err, at)
+		}
+		return l.run(f, out, items, unchanged)
+	}
+}
+
+func unchanged() bool { return false }
+
+func (l *forEachLoop) run(f *frame, out sink, items []any, changed func() bool) error {
+	for _, item := range items {
+		if changed() {
+			break
+		}
+		if err := f.step(l.at); err != nil {
+			return err
+		}
+		if err := l.assign(f, item); err != nil {
+			return err
+		}
+		if stop, err := loopControl(l.body(f, out), l.label); stop || err != nil {
+			return err
+		}
+	}
+	if changed() {
+		return fail(dotnet.CollectionModified(), l.varAt)
+	}
+	return nil
+}
+
+func (c *compiler) forLoop(s *syntax.For) stmtFn {
+	var init, next exprFn
+	var cond func(f *frame) (bool, error)
+	if s.Init != nil {
+		init = c.quiet(s.Init)
+	}
+	if s.Cond != nil {
+		cond = c.condition(s.Cond)
+	}
+	if s.Next != nil {
+		next = c.quiet(s.Next)
+	}
+	body := c.block(s.Body)
+	at := c.place(s)
+	label := lower(s.Label)
+	return func(f *frame, out sink) error {
+		if init != nil {
+			if _, err := init(f); err != nil {
+				return err
+			}
+		}
+		for {
+			if err := f.step(at); err != nil {
+				return err
+			}
+			if cond != nil {
+				if yes, err := cond(f); err != nil || !yes {
+					return err
+				}
+			}
+			if stop, err := loopControl(body(f, out), label); stop || err != nil {
+				return err
+			}
+			if next != nil {
+				if _, err := next(f); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// quiet compiles a statement whose output is dropped: the parts of a for loop.
+func (c *compiler) quiet(s syntax.Statement) exprFn {
+	run := c.statement(s)
+	return func(f *frame) (any, error) { return nil, run(f, dropper{}) }
+}
+
+func (c *compiler) while(s *syntax.While) stmtFn {
+	cond := c.condition(s.Cond)
+	body := c.block(s.Body)
+	at := c.place(s)
+	label := lower(s.Label)
+	return func(f *frame, out sink) error {
+		for {
+			if err := f.step(at); err != nil {
+				return err
+			}
+			if yes, err := cond(f); err != nil || !yes {
+				return err
+			}
+			if stop, err := loopControl(body(f, out), label); stop || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *compiler) doLoop(s *syntax.DoLoop) stmtFn {
+	cond := c.condition(s.Cond)
+	body := c.block(s.Body)
+	at := c.place(s)
+	label := lower(s.Label)
+	until := s.Until
+	return func(f *frame, out sink) error {
+		for {
+			if err := f.step(at); err != nil {
+				return err
+			}
+			if stop, err := loopControl(body(f, out), label); stop || err != nil {
+				return err
+			}
+			if yes, err := cond(f); err != nil || yes == until {
+				return err
+			}
+		}
+	}
+}
+
+// flow compiles return, throw, exit, break and continue.
+func (c *compiler) flow(s *syntax.Flow) stmtFn {
+	switch s.Kind {
+	case syntax.Return:
+		return c.returnStatement(s)
+	case syntax.Throw:
+		return c.throw(s)
+	case syntax.Exit:
+		return c.exit(s)
+	}
+	leave := error(flowBreak)
+	if s.Kind == syntax.Continue {
+		leave = flowContinue
+	}
+	if s.Label == nil {
+		return func(*frame, sink) error { return leave }
+	}
+	label := c.expr(s.Label)
+	isBreak := s.Kind == syntax.Break
+	return func(f *frame, _ sink) error {
+		v, err := label(f)
+		if err != nil {
+			return err
+		}
+		if isBreak {
+			return &breakFlow{lower(dotnet.ToText(v))}
+		}
+		return &continueFlow{lower(dotnet.ToText(v))}
+	}
+}
+
+func (c *compiler) returnStatement(s *syntax.Flow) stmtFn {
+	if s.Value == nil {
+		return func(*frame, sink) error { return flowReturn }
+	}
+	run := c.statement(s.Value)
+	return func(f *frame, out sink) error {
+		if err := run(f, out); err != nil {
+			return err
+		}
+		return flowReturn
+	}
+}
+
+func (c *compiler) exit(s *syntax.Flow) stmtFn {
+	code := func(*frame) (any, error) { return int32(0), nil }
+	if s.Value != nil {
+		code = c.value(s.Value)
+	}
+	return func(f *frame, _ sink) error {
+		v, err := code(f)
+		if err != nil {
+			return err
+		}
+		n, err := dotnet.Convert(v, dotnet.TInt32)
+		if err != nil {
+			n = int32(0)
+		}
+		return &ExitError{Code: int(n.(int32))}
+	}
+}
+
+func (c *compiler) throw(s *syntax.Flow) stmtFn {
+	at := c.place(s)
+	if s.Value == nil {
+		return func(f *frame, _ sink) error {
+			if n := len(f.s.catching); n > 0 {
+				return &psError{rec: f.s.catching[n-1], thrown: true}
+			}
+			return f.thrown(dotnet.ThrowValue("ScriptHalted"), at)
+		}
+	}
+	value := c.value(s.Value)
+	return func(f *frame, _ sink) error {
+		v, err := value(f)
+		if err != nil {
+			return err
+		}
+		return f.thrown(dotnet.ThrowValue(v), at)
+	}
+}
+
+// thrown is an error of the throw statement at its place.
+func (f *frame) thrown(rec *dotnet.ErrorRecord, at *place) error {
+	f.locate(rec, at)
+	return &psError{rec: rec, thrown: true}
+}
+
+func (c *compiler) try(s *syntax.Try) stmtFn {
+	c.faults = append(c.faults, caughtBefore(s, c.src)...)
+	body := c.block(s.Body)
+	catches := make([]stmtFn, len(s.Catches))
+	types := make([][]typeRef, len(s.Catches))
+	for i, clause := range s.Catches {
+		catches[i] = c.block(clause.Body)
+		types[i] = make([]typeRef, len(clause.Types))
+		for j, name := range clause.Types {
+			types[i][j] = c.typeRef(name)
+		}
+	}
+	var finally stmtFn
+	if s.Finally != nil {
+		finally = c.block(s.Finally)
+	}
+	at := c.place(s)
+	run := func(f *frame, out sink) error {
+		if len(catches) == 0 {
+			return body(f, out)
+		}
+		f.s.inTry++
+		err := body(f, out)
+		f.s.inTry--
+		pe := asPS(err)
+		if pe == nil {
+			return err
+		}
+		clauses, err := resolveClauses(f, types)
+		if err != nil {
+			return err
+		}
+		which, caught := dotnet.MatchCatch(pe.rec, clauses)
+		if which < 0 {
+			return pe
+		}
+		return f.catch(catches[which], caught, out)
+	}
+	if finally == nil {
+		return run
+	}
+	return func(f *frame, out sink) error {
+		err := run(f, out)
+		if limit := f.stopped(err); limit != nil {
+			return limit
+		}
+		if after := finally(f, out); after != nil {
+			return fail(after, at)
+		}
+		return err
+	}
+}
+
+func resolveClauses(f *frame, refs [][]typeRef) ([][]*dotnet.Type, error) {
+	clauses := make([][]*dotnet.Type, len(refs))
+	for i, row := range refs {
+		clauses[i] = make([]*dotnet.Type, len(row))
+		for j, ref := range row {
+			t, err := ref(f)
+			if err != nil {
+				return nil, err
+			}
+			clauses[i][j] = t
+		}
+	}
+	return clauses, nil
+}
+
+// catch runs a catch block with $_ as the record.
+func (f *frame) catch(body stmtFn, rec *dotnet.ErrorRecord, out sink) error {
+	old, had := f.scope.setUnder(rec)
+	f.s.catching = append(f.s.catching, rec)
+	err := body(f, out)
+	f.s.catching = f.s.catching[:len(f.s.catching)-1]
+	f.scope.restoreUnder(old, had)
+	return err
+}
+
+// stopped gives the error that must end the run even before finally blocks.
+func (f *frame) stopped(err error) error {
+	switch err.(type) {
+	case *LimitError, *DefectError, *dotnet.LimitError:
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// psError is an error record on its way up.
+type psError struct {
+	rec    *dotnet.ErrorRecord
+	thrown bool // by the throw statement: ends the script unless an action preference swallows it
+	stop   bool // by -ErrorAction Stop or the preference: ends the script
+}
+
+func (e *psError) Error() string { return e.rec.Error() }
+
+// Unwrap gives the record.
+func (e *psError) Unwrap() error { return e.rec }
+
+// Ways out of blocks that are no errors.
+type (
+	breakFlow    struct{ label string }
+	continueFlow struct{ label string }
+	returnFlow   struct{}
+
+	// stopUpstream ends the commands before the one that wants no more input.
+	stopUpstream struct{ wanted *stageNode }
+
+	// pipelineStopped goes up through the commands before a failed one: their
+	// catch clauses do not see it, their finally blocks run.
+	pipelineStopped struct{ p *pipelineRun }
+)
+
+func (*breakFlow) Error() string       { return "break outside of a loop" }
+func (*continueFlow) Error() string    { return "continue outside of a loop" }
+func (*returnFlow) Error() string      { return "return outside of a block" }
+func (*stopUpstream) Error() string    { return "no more input is wanted" }
+func (*pipelineStopped) Error() string { return "the pipeline has been stopped" }
+
+var (
+	flowReturn   = &returnFlow{}
+	flowBreak    = &breakFlow{}
+	flowContinue = &continueFlow{}
+)
+
+// asPS gives the error record of an error a script can catch, else nil.
+func asPS(err error) *psError {
+	switch e := err.(type) {
+	case *psError:
+		return e
+	case *dotnet.ErrorRecord:
+		return &psError{rec: e}
+	case *dotnet.Exception:
+		return &psError{rec: dotnet.AsRecord(e)}
+	}
+	return nil
+}
+
+// fail gives an error its place when it has none, and makes limits of package
+// dotnet ours.
+func fail(err error, at *place) error {
+	pe := asPS(err)
+	if pe == nil {
+		return limitOf(err, at)
+	}
+	if pe.rec.Position == nil {
+		pe.rec.Position = at.position()
+	}
+	return pe
+}
+
+// statementError decides what a failed statement does to its block: nil means
+// go on with the next statement.
+func (f *frame) statementError(err error, at *place) error {
+	pe := asPS(err)
+	if pe == nil {
+		return limitOf(err, at)
+	}
+	f.locate(pe.rec, at)
+	f.s.ok = false
+	f.s.addError(pe.rec)
+	f.streams.collect(pe.rec)
+	if f.s.inTry > 0 || pe.stop {
+		return pe
+	}
+	switch f.errorAction() {
+	case actionSilent, actionIgnore:
+		return nil
+	case actionStop:
+		pe.stop = true
+		return pe
+	}
+	if pe.thrown {
+		return pe
+	}
+	f.streams.error(pe.rec)
+	return nil
+}
+
+// locate gives a record its place and call stack, once.
+func (f *frame) locate(rec *dotnet.ErrorRecord, at *place) {
+	if rec.Position == nil {
+		rec.Position = at.position()
+	}
+	if rec.Stack == "" {
+		rec.Stack = f.stack(rec.Position.Line)
+	}
+}
+
+// stack is ScriptStackTrace: the innermost call first.
+func (f *frame) stack(line int) string {
+	var text strings.Builder
+	for up := f; up != nil; up = up.caller {
+		if text.Len() > 0 {
+			text.WriteByte('\n')
+		}
+		name := up.name
+		if name == "" {
+			name = "<ScriptBlock>"
+		}
+		fmt.Fprintf(&text, "at %s, <No file>: line %d", name, line)
+		line = up.at.line()
+	}
+	return text.String()
+}
+
+// addError puts a record in front of $Error, unless it is there already.
+func (s *Session) addError(rec *dotnet.ErrorRecord) {
+	list := s.errorList
+	if len(list.Items) > 0 {
+		if first, ok := list.Items[0].(*dotnet.ErrorRecord); ok && (first == rec || first.Exception == rec.Exception) {
+			return
+		}
+	}
+	if len(list.Items) >= maxErrors {
+		list.Items = list.Items[:maxErrors-1]
+	}
+	list.Items = append(list.Items, nil)
+	copy(list.Items[1:], list.Items)
+	list.Items[0] = rec
+}
+
+// maxErrors is $MaximumErrorCount.
+const maxErrors = 256
+
+// action is an ActionPreference.
+type action int64
+
+const (
+	actionSilent   action = 0
+	actionStop     action = 1
+	actionContinue action = 2
+	actionInquire  action = 3
+	actionIgnore   action = 4
+)
+
+var actionNames = map[string]action{
+	"silentlycontinue": actionSilent, "stop": actionStop, "continue": actionContinue,
+	"inquire": actionInquire, "ignore": actionIgnore, "break": actionContinue, "suspend": actionContinue,
+}
+
+// asAction reads an ActionPreference: an enumeration value, a name or a number.
+func asAction(v any) (action, bool) {
+	switch v := v.(type) {
+	case nil:
+		return 0, false
+	case dotnet.Enum:
+		return action(v.Value), true
+	case string:
+		a, ok := actionNames[strings.ToLower(strings.TrimSpace(v))]
+		return a, ok
+	case int32:
+		return action(v), v >= 0 && v <= 4
+	case bool:
+		return 0, false
+	}
+	a, ok := actionNames[strings.ToLower(dotnet.ToText(v))]
+	return a, ok
+}
+
+// preference reads a preference variable.
+func (f *frame) preference(sym symbol, fallback action) action {
+	if v := f.scope.find(sym); v != nil {
+		if a, ok := asAction(v.value); ok {
+			return a
+		}
+	}
+	return fallback
+}
+
+func (f *frame) errorAction() action { return f.preference(symErrorAction, actionContinue) }
+
+// runtimeError is an error of the language itself.
+func runtimeError(id string, category dotnet.Category, target any, format string, args ...any) *dotnet.ErrorRecord {
+	return dotnet.RuntimeError(id, category, target, format, args...)
+}
+
+// isFlow tells whether an error is a way out rather than a failure.
+func isFlow(err error) bool {
+	switch err.(type) {
+	case *breakFlow, *continueFlow, *returnFlow, *stopUpstream, *pipelineStopped:
+		return true
+	}
+	return false
+}
+
+// defect wraps a Go error a command's body returned, unless it is one of ours.
+func defect(command string, err error) error {
+	if err == nil || asPS(err) != nil || isFlow(err) {
+		return err
+	}
+	var limit *LimitError
+	var over *dotnet.LimitError
+	var exit *ExitError
+	var bad *DefectError
+	if errors.As(err, &limit) || errors.As(err, &over) || errors.As(err, &exit) || errors.As(err, &bad) {
+		return err
+	}
+	return &DefectError{Command: command, Cause: err}
+}

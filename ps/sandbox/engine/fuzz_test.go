@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+
+	"github.com/stretchr/testify/require"
+
+	"adgateway/test/conformance"
+)
+
+// fuzzLimits keep one input short.
+var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, ValueBytes: 1 << 20, RegexBytes: 1 << 16, AllocBytes: 1 << 28, HeapBytes: 1 << 29, WallTime: 2 * time.Second}
+
+// FuzzEvaluate runs texts: no input may panic, go past the limits, or end in an
+// error that is not one of those Run documents.
+func FuzzEvaluate(f *testing.F) {
+	var file struct{ Cases []languageCase }
+	require.NoError(f, conformance.Read("language", &file))
+	for _, c := range file.Cases {
+		f.Add(c.Source)
+	}
+	for _, test := range hostile {
+		f.Add(test.script)
+	}
+	e := NewEngine(Options{Limits: fuzzLimits, Modules: []*Module{stubModule()}})
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4096 || strings.Contains(strings.ToLower(text), "sleep") {
+			return
+		}
+		var out, errOut bytes.Buffer
+		s := e.NewSession(Console{Stdin: strings.NewReader("one\ntwo\n"), Stdout: &out, Stderr: &errOut})
+		var written []any
+		watch := time.AfterFunc(15*time.Second, func() { panic("ran for too long: " + text) })
+		defer watch.Stop()
+		err := s.Run(t.Context(), "", text, Streams{
+			Output: func(v any) error {
+				if len(written) < 100 {
+					written = append(written, v)
+				}
+				return nil
+			},
+			Error: func(rec *dotnet.ErrorRecord) { _ = rec.Error() },
+		})
+		_ = FormatOutput(written)
+		var parse *ParseError
+		var thrown *ThrownError
+		var exit *ExitError
+		var limit *LimitError
+		if err != nil && !errors.As(err, &parse) && !errors.As(err, &thrown) && !errors.As(err, &exit) && !errors.As(err, &limit) {
+			t.Fatalf("%T %v", err, err)
+		}
+		if out.Len()+errOut.Len() > 1<<17 {
+			t.Fatalf("%d bytes written", out.Len()+errOut.Len())
+		}
+	})
+}
+
+// FuzzCheck looks at texts without running them: no input may panic.
+func FuzzCheck(f *testing.F) {
+	var file struct{ Cases []languageCase }
+	require.NoError(f, conformance.Read("language", &file))
+	for _, c := range file.Cases {
+		f.Add(c.Source)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4096 {
+			return
+		}
+		for _, fault := range Check(Source{Name: "f.ps1", Text: text}, CheckOptions{Cmdlets: checkOptions().Cmdlets[:20]}) {
+			if fault.Message == "" || fault.Pos.Line < 1 {
+				t.Fatalf("fault without message or place: %+v", fault)
+			}
+		}
+	})
+}
+
+// FuzzArguments passes any text to a parameter and gets it back unchanged.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{"", "a'b", "“x”", "$(1)", "`n", "日本 😀", "\x00", "-x", "--", "@p"} {
+		f.Add(seed)
+	}
+	s := NewEngine(Options{}).NewSession(Console{})
+	const script = "function Get-Same { [CmdletBinding()] param([AllowEmptyString()][string]$Text) $Text }; $p = @{ Text = $text }; (Get-Same -Text $text) -ceq $text; (Get-Same @p) -ceq $text; ('' + $text + '').Equals(\"$text\")"
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			return
+		}
+		s.SetVariable("text", text)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		var out []any
+		if err := s.Run(ctx, "", script, Streams{Output: func(v any) error { out = append(out, v); return nil }}); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range out {
+			if v != true {
+				t.Fatalf("%q is not the same (%d): %v", text, i, v)
+			}
+		}
+		if len(out) != 3 {
+			t.Fatalf("%d answers", len(out))
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dlclark/regexp2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// hostile are scripts that would go on for ever, or take all memory.
+var hostile = map[string]struct{ script, limit string }{
+	"while true":                  {"while ($true) { }", "Steps"},
+	"for ever":                    {"for (;;) { $i++ }", "Steps"},
+	"do until":                    {"do { } until ($false)", "Steps"},
+	"endless within catch":        {"while ($true) { try { throw 'x' } catch { } }", "Steps"},
+	"no finally block goes on":    {"try { while ($true) { } } finally { while ($true) { } }", "Steps"},
+	"no catch clause sees limits": {"while ($true) { try { while ($true) { } } catch { } }", "Steps"},
+	"recursion":                   {"function Get-Deep { Get-Deep }; Get-Deep", "CallDepth"},
+	"recursion of blocks":         {"$b = { & $b }; & $b", "CallDepth"},
+	"recursion in a pipeline":     {"$b = { 1 | ForEach-Object -Process $b }; & $b", "CallDepth"},
+	"recursion through where":     {"$b = { (1,2).Where($b) }; & $b", "CallDepth"},
+	"recursion of a default":      {"function Get-Deep { param($a = (Get-Deep)) 1 }; Get-Deep", "CallDepth"},
+	"recursion of a validation":   {"function Get-Deep { param([ValidateScript({ Get-Deep 1 })]$a) 1 }; Get-Deep 1", "CallDepth"},
+	"recursion of a callback":     {"$b = { [regex]::Replace('aa', 'a', $b) }; & $b", "CallDepth"},
+	"string doubling":             {"$s = 'xxxxxxxx'; while ($true) { $s += $s }", "ValueBytes"},
+	"string times":                {"'x' * 2147483647", "ValueBytes"},
+	"string padding":              {"'x'.PadLeft(2000000000)", "ValueBytes"},
+	"string of chars":             {"[string]::new([char]'x', 2000000000)", "ValueBytes"},
+	"string interpolation":        {"$s = 'xxxxxxxx'; while ($true) { $s = \"$s$s\" }", "ValueBytes"},
+	"string builder":              {"$b = New-Object -TypeName System.Text.StringBuilder; $s = 'x' * 1000000; while ($true) { [void]$b.Append($s) }", "ValueBytes"},
+	"replace":                     {"$s = 'x' * 1000000; $s -replace 'x', $s", "ValueBytes"},
+	"long replace":                {"('x' * 10000000) -replace 'x', 'y'", "RegexBytes"},
+	"long split":                  {"('x,' * 10000000) -split ','", "RegexBytes"},
+	"long regex method":           {"[regex]::Matches('x' * 10000000, 'x')", "RegexBytes"},
+	"replace method":              {"$s = 'x' * 1000000; $s.Replace('x', $s)", "ValueBytes"},
+	"join":                        {"$s = 'x' * 1000000; (1..10000) -join $s", "ValueBytes"},
+	"format":                      {"'{0,2000000000}' -f 1", "ValueBytes"},
+	"range":                       {"1..2147483647", "ValueBytes"},
+	"array times":                 {"@(0) * 2147483647", "ValueBytes"},
+	"array doubling":              {"$a = @(1); while ($true) { $a += $a }", "ValueBytes"},
+	"new array":                   {"[byte[]]::new(2000000000)", "ValueBytes"},
+	"new object array":            {"New-Object -TypeName 'object[]' -ArgumentList 2000000000", "ValueBytes"},
+	"list of strings":             {"$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; while ($true) { $l.Add('x' * 1000000) }", "HeapBytes"},
+	"list":                        {"$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; $i = 0; while ($true) { $l.Add($i); $i++ }", "ValueBytes"},
+	"dictionary":                  {"$h = @{}; $i = 0; while ($true) { $h[$i] = $i; $i++ }", "HeapBytes"},
+	"variables":                   {"$i = 0; while ($true) { Set-Variable -Name \"v$i\" -Value 1; $i++ }", "HeapBytes"},
+	"objects":                     {"$o = $null; while ($true) { $o = [pscustomobject]@{ next = $o; a = 1; b = 2 } }", "HeapBytes"},
+	"output collected":            {"$a = while ($true) { 'x' }", "HeapBytes"},
+	"members added":               {"$o = [pscustomobject]@{}; $i = 0; while ($true) { $o | Add-Member -NotePropertyName \"p$i\" -NotePropertyValue 1; $i++ }", "HeapBytes"},
+	"functions made":              {"$i = 0; while ($true) { Set-Item -LiteralPath \"function:Get-X$i\" -Value { 1 }; $i++ }", "HeapBytes"},
+	"console output":              {"while ($true) { [Console]::Out.WriteLine('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx') }", "OutputBytes"},
+	"console bytes":               {"$s = [Console]::OpenStandardOutput(); $b = [byte[]](1..200); while ($true) { $s.Write($b, 0, 200) }", "OutputBytes"},
+	"pipeline":                    {"1" + strings.Repeat(" | ForEach-Object { $_ }", 100), "PipelineDepth"},
+	"sleep":                       {"Start-Sleep -Seconds 100000", "WallTime"},
+	"regular expression":          {"while ($true) { try { ('a' * 40 + '!') -match '^(a+)+$' } catch { } }", "WallTime"},
+}
+
+func hostileLimits() Limits {
+	return Limits{Steps: 300_000, CallDepth: 100, OutputBytes: 1 << 20, ValueBytes: 32 << 20, HeapBytes: 512 << 20, WallTime: time.Minute}
+}
+
+// TestHostileScripts ends every hostile script by the limit it is about, within
+// time and memory.
+func TestHostileScripts(t *testing.T) {
+	for name, test := range hostile {
+		t.Run(name, func(t *testing.T) {
+			limits := hostileLimits()
+			if test.limit == "HeapBytes" || name == "list" {
+				limits.Steps, limits.HeapBytes = 1_000_000_000, 8<<20
+			}
+			if name == "list" { // is to end by its own length
+				limits.HeapBytes, limits.ValueBytes = 1<<30, 1<<20
+			}
+			if test.limit == "WallTime" {
+				limits.WallTime = 200 * time.Millisecond
+			}
+			s := NewEngine(Options{Limits: limits}).NewSession(Console{Stdout: io.Discard})
+			err := s.Run(t.Context(), "hostile.ps1", test.script, Streams{})
+			var limit *LimitError
+			require.ErrorAs(t, err, &limit)
+			assert.Equal(t, test.limit, limit.Limit)
+			var after runtime.MemStats
+			runtime.ReadMemStats(&after)
+			assert.Less(t, after.HeapAlloc, uint64(1<<30))
+		})
+	}
+	runtime.GC()
+}
+
+// TestDeepNesting refuses texts nested too deep, and survives values nested deep.
+func TestDeepNesting(t *testing.T) {
+	for name, text := range map[string]string{
+		"parentheses": strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000),
+		"blocks":      strings.Repeat("& {", 100_000) + "1" + strings.Repeat("}", 100_000),
+		"open blocks": strings.Repeat("{", 100_000),
+		"arrays":      strings.Repeat("@(", 100_000) + strings.Repeat(")", 100_000),
+		"strings":     strings.Repeat("\"$(", 10_000) + strings.Repeat(")\"", 10_000),
+		"ifs":         strings.Repeat("if (1) { ", 50_000) + strings.Repeat("}", 50_000),
+		"operators":   strings.Repeat("-not ", 100_000) + "1",
+		"sums":        "1" + strings.Repeat("+1", 100_000),
+		"types":       "[" + strings.Repeat("List[", 50_000) + "int" + strings.Repeat("]", 50_000) + "]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := NewEngine(Options{Limits: hostileLimits()}).NewSession(Console{}).Run(t.Context(), "", text, Streams{})
+			if name != "sums" {
+				require.Error(t, err)
+			}
+		})
+	}
+	s := NewEngine(Options{Limits: hostileLimits()}).NewSession(Console{})
+	for name, text := range map[string]string{
+		"nested arrays":    "$x = 1; for ($i = 0; $i -lt 200000; $i++) { $x = , $x }; \"$x\".Length; if ($x) { 1 }; $x -eq 1; ($x -join ',').Length; $x.Nope; [string]$x; $x | Out-Null; @($x | Sort-Object).Count",
+		"nested tables":    "$x = @{}; for ($i = 0; $i -lt 100000; $i++) { $x = @{ x = $x } }; ConvertTo-Json -InputObject $x -Depth 100 -Compress -WarningAction SilentlyContinue",
+		"list in itself":   "$l = New-Object -TypeName System.Collections.ArrayList; [void]$l.Add($l); \"$l\"; $l -join ','; $l.Nope; if ($l) { 1 }; [string]$l; $l -contains 5; $l -eq 5; ConvertTo-Json -InputObject $l -Depth 3 -WarningAction SilentlyContinue",
+		"table in itself":  "$h = @{}; $h['h'] = $h; \"$h\"; ConvertTo-Json -InputObject $h -Depth 50 -Compress -WarningAction SilentlyContinue; $h | Out-String",
+		"array in itself":  "$a = @(1); $a[0] = $a; \"$a\"; if ($a) { 1 }; $a -join ','; $a.Nope; $a -eq 1; [string[]]$a; $a | Sort-Object; [bool]$a",
+		"object in itself": "$o = [pscustomobject]@{ o = 1 }; $o.o = $o; \"$o\"; $o -eq $o; ConvertTo-Json -InputObject $o -Depth 20 -Compress -WarningAction SilentlyContinue; $o | Select-Object -Property * | Out-String",
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := s.Run(t.Context(), "", text, Streams{})
+			var thrown *ThrownError
+			var limit *LimitError
+			if err != nil {
+				require.True(t, errors.As(err, &thrown) || errors.As(err, &limit), "%v", err)
+			}
+		})
+	}
+}
+
+// TestCancel ends a run soon after its context is done, wherever it is.
+func TestCancel(t *testing.T) {
+	for name, script := range map[string]string{
+		"loop":       "while ($true) { }",
+		"pipeline":   "1..4000000 | ForEach-Object { $_; $null = $_ * 2 }",
+		"sort":       "$a = 1..3000000; $a | Sort-Object -Property { -$_ }",
+		"sleep":      "Start-Sleep -Seconds 1000",
+		"regex":      "while ($true) { try { ('a' * 28 + '!') -match '^(a+)+$' } catch { } }",
+		"functions":  "function Get-One { 1 }; while ($true) { $null = Get-One }",
+		"try":        "while ($true) { try { throw 'x' } catch { } finally { } }",
+		"conversion": "while ($true) { $a = 1..10000; $s = $a -join ','; $b = $s -split ',' }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			timer := time.AfterFunc(30*time.Millisecond, cancel)
+			defer timer.Stop()
+			ended := make(chan error, 1)
+			go func() { ended <- NewEngine(Options{}).NewSession(Console{}).Run(ctx, "", script, Streams{}) }()
+			var err error
+			select {
+			case err = <-ended:
+			case <-time.After(30 * time.Second):
+				require.FailNow(t, "the script goes on")
+			}
+			var limit *LimitError
+			require.ErrorAs(t, err, &limit)
+			assert.Equal(t, "context", limit.Limit)
+			require.ErrorIs(t, err, context.Canceled)
+		})
+	}
+}
+
+// TestHeapOfOthers runs a session next to one that holds much memory: only who
+// has made much himself is ended.
+func TestHeapOfOthers(t *testing.T) {
+	limits := Limits{HeapBytes: 32 << 20, WallTime: time.Minute}
+	small, large := NewEngine(Options{Limits: limits}), NewEngine(Options{})
+	const keep = "$l = [System.Collections.Generic.List[object]]::new(); foreach ($i in 1..200) { $l.Add('x' * 1000000 + $i) }; 'full'; $l.Count"
+	full, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	run := func() error {
+		first := true
+		return large.NewSession(Console{}).Run(t.Context(), "", keep, Streams{Output: func(any) error {
+			if first {
+				close(full)
+				<-finish
+			}
+			first = false
+			return nil
+		}})
+	}
+	started := make(chan struct{})
+	var count any
+	err := small.NewSession(Console{}).Run(t.Context(), "", "'begun'; $n = 0; foreach ($i in 1..200000) { $n += \"$i\".Length }; $n", Streams{Output: func(v any) error {
+		if v == "begun" { // the heap is looked at before and after the other has filled it
+			go func() { close(started); ended <- run() }()
+			<-started
+			<-full
+		}
+		count = v
+		return nil
+	}})
+	require.NoError(t, err)
+	assert.Equal(t, int32(1088895), count)
+	var limit *LimitError
+	require.ErrorAs(t, small.NewSession(Console{}).Run(t.Context(), "", keep, Streams{}), &limit)
+	assert.Equal(t, "HeapBytes", limit.Limit)
+	close(finish)
+	require.NoError(t, <-ended)
+}
+
+// TestNoGoroutineIsLeft looks for goroutines after runs of all kinds.
+func TestNoGoroutineIsLeft(t *testing.T) {
+	regexp2.StopTimeoutClock()
+	known := goleak.IgnoreCurrent()
+	for _, script := range []string{"1..10 | ForEach-Object { $_ }", "throw 'x'", "'aa' -match 'a'", "while ($true) { }"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_ = NewEngine(Options{}).NewSession(Console{}).Run(ctx, "", script, Streams{})
+		cancel()
+	}
+	regexp2.StopTimeoutClock()
+	goleak.VerifyNone(t, known)
+}
+
+// TestLimitsStartAnewWithEachLine gives every line of input the whole limits.
+func TestLimitsStartAnewWithEachLine(t *testing.T) {
+	in := strings.Repeat("x\n", 50)
+	var out bytes.Buffer
+	s := NewEngine(Options{Limits: Limits{Steps: 3000}}).NewSession(Console{Stdin: strings.NewReader(in), Stdout: &out})
+	require.NoError(t, s.Run(t.Context(), "", `
+while ($null -ne ($line = [Console]::In.ReadLine())) {
+    foreach ($i in 1..500) { $null = $i }
+    [Console]::Out.Write($line)
+}`, Streams{}))
+	assert.Equal(t, strings.Repeat("x", 50), out.String())
+}
+
+// BenchmarkCancel is how long a run goes on after its context is done.
+func BenchmarkCancel(b *testing.B) {
+	e := NewEngine(Options{})
+	for b.Loop() {
+		b.StopTimer()
+		ctx, cancel := context.WithCancel(b.Context())
+		ended := make(chan struct{})
+		started := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = e.NewSession(Console{}).Run(ctx, "", "'started'; while ($true) { $i++ }", Streams{Output: func(any) error { close(started); return nil }})
+		}()
+		<-started
+		b.StartTimer()
+		cancel()
+		<-ended
+	}
+}

@@ -1,0 +1,183 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/session"
+	"adgateway/scripts"
+)
+
+// benchUsers is how many users the domain of a benchmark has beside the built-in ones.
+const benchUsers = 10_000
+
+// benchWorld is a sandbox with 10,000 users, the name of its domain controller
+// and the account names of the users.
+func benchWorld(b *testing.B) (world *sandbox.World, server string, users []string) {
+	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1, Users: benchUsers})
+	require.NoError(b, err)
+	dc, err := world.Directory.DC("")
+	require.NoError(b, err)
+	_, err = startSession(b, world).Run(b.Context(), ps.Request{
+		Script: "Get-GatewayUserList", Limit: time.Minute,
+		Args: ps.Args{"OUPath": ps.Text("OU=Generated,DC=corp,DC=example"), "Field": ps.List([]string{"username"}), "Recursive": ps.Bool(true), "Server": ps.Text(dc.HostName())},
+		Records: func(batch json.RawMessage) error {
+			var records []struct{ Username string }
+			err := json.Unmarshal(batch, &records)
+			for _, r := range records {
+				users = append(users, r.Username)
+			}
+			return err
+		},
+	})
+	require.NoError(b, err)
+	require.Len(b, users, benchUsers)
+	return world, dc.HostName(), users
+}
+
+// startSession is a session of the directory lane as the gateway starts it.
+func startSession(b *testing.B, world *sandbox.World) *session.Session {
+	s, err := session.Start(b.Context(), session.Config{
+		Starter: world.Starter(), StartTimeout: time.Minute,
+		Boot: session.Boot{
+			Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory), Module: scripts.Modules[ps.Directory],
+		},
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, s.Close(context.Background())) })
+	return s
+}
+
+// benchRequests are the requests that are measured, the i-th of each script:
+// Get-GatewayUser shows all fields of one of the users, each time of another
+// one; Set-GatewayUser, the largest script, changes two and shows all.
+func benchRequests(server string, users []string) map[string]func(i int) ps.Args {
+	fields := ps.List(schema.User.All().Names())
+	common := func(i int) ps.Args {
+		return ps.Args{"UserName": ps.Text(users[i*7919%len(users)]), "Field": fields, "Server": ps.Text(server)}
+	}
+	return map[string]func(i int) ps.Args{
+		"Get-GatewayUser": common,
+		largestScript(): func(i int) ps.Args {
+			args := common(i)
+			args["JobTitle"], args["Office"] = ps.Text(fmt.Sprint("Title ", i)), ps.Text(fmt.Sprint("Room ", i))
+			return args
+		},
+	}
+}
+
+// BenchmarkRequest is a request through a session, which works beside the
+// engine: what a caller of the session waits for.
+func BenchmarkRequest(b *testing.B) {
+	world, server, users := benchWorld(b)
+	s := startSession(b, world)
+	for name, args := range benchRequests(server, users) {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			records := 0
+			count := func(json.RawMessage) error { records++; return nil }
+			b.ReportAllocs()
+			for b.Loop() {
+				request := ps.Request{Script: name, Args: args(len(took)), Records: count}
+				began := time.Now()
+				_, err := s.Run(b.Context(), request)
+				took = append(took, time.Since(began))
+				require.NoError(b, err)
+			}
+			require.Equal(b, len(took), records)
+			b.ReportMetric(median(took), "p50-µs")
+		})
+	}
+}
+
+// BenchmarkEngine is the engine's own time of a request, from the data line to
+// the look for the next one: the prelude, the script, the cmdlets on the
+// directory, the frames. Nobody works beside it.
+func BenchmarkEngine(b *testing.B) {
+	world, server, users := benchWorld(b)
+	modules, culture := world.Modules()
+	eng := engine.NewEngine(engine.Options{Modules: append([]*engine.Module{sandbox.HostModule()}, modules...), Aliases: sandbox.Aliases, Culture: culture})
+	for name, args := range benchRequests(server, users) {
+		b.Run(name, func(b *testing.B) {
+			lines := make([]string, 1000) // made ahead: to make them is the session's work
+			for i := range lines {
+				lines[i] = ps.EncodeRequest("1", name, args(i)) + "\n"
+			}
+			in, out := &requestLines{lines: lines, more: b.Loop}, &frameCount{}
+			s := eng.NewSession(engine.Console{Stdin: in, Stdout: out})
+			prelude := scripts.Prelude(ps.Directory)
+			require.NoError(b, s.Run(b.Context(), prelude.Name, prelude.Text, engine.Streams{}))
+			for _, script := range scripts.Sources(ps.Directory) {
+				require.NoError(b, s.SetFunction(script.Name, script.Text))
+			}
+			b.ReportAllocs()
+			require.NoError(b, s.Run(b.Context(), "", "Start-GatewaySession -Module "+scripts.Modules[ps.Directory], engine.Streams{}))
+			require.Equal(b, []int{len(in.took), len(in.took), 0}, []int{out.records, out.ends, out.errors})
+			b.ReportMetric(median(in.took), "p50-µs")
+		})
+	}
+}
+
+// requestLines is an engine's input that takes the time between a line and the
+// look for the next one.
+type requestLines struct {
+	lines []string
+	more  func() bool // whether there is a next one, else the request loop is told to end
+	rest  string      // of the line that is read
+	ended bool
+	began time.Time
+	took  []time.Duration
+}
+
+func (r *requestLines) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if !r.began.IsZero() {
+			r.took = append(r.took, time.Since(r.began))
+		}
+		switch {
+		case r.ended:
+			return 0, io.EOF
+		case r.more():
+			r.rest = r.lines[len(r.took)%len(r.lines)]
+			r.began = time.Now()
+		default:
+			r.rest, r.ended, r.began = "#\n", true, time.Time{}
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// frameCount counts the frames of an engine's output by their kind.
+type frameCount struct{ records, ends, errors int }
+
+func (c *frameCount) Write(p []byte) (int, error) {
+	c.records += bytes.Count(p, []byte("\x1e1 records "))
+	c.ends += bytes.Count(p, []byte("\x1e1 end "))
+	c.errors += bytes.Count(p, []byte("\x1e1 error "))
+	return len(p), nil
+}
+
+// median is the middle one of some times, in microseconds.
+func median(times []time.Duration) float64 {
+	slices.Sort(times)
+	return float64(times[len(times)/2].Nanoseconds()) / 1e3
+}
+
+// largestScript is the name of the largest script of the directory.
+func largestScript() string {
+	return slices.MaxFunc(scripts.Sources(ps.Directory), func(a, b ps.Source) int { return len(a.Text) - len(b.Text) }).Name
+}

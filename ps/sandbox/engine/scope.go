@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"strings"
+	"unique"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// symbol is a variable name, interned in lower case: compared by identity.
+type symbol = unique.Handle[string]
+
+func intern(name string) symbol { return unique.Make(strings.ToLower(name)) }
+
+// Symbols the evaluator itself reads or writes.
+var (
+	symErrorAction = intern("ErrorActionPreference")
+	symWarning     = intern("WarningPreference")
+	symVerbose     = intern("VerbosePreference")
+	symDebug       = intern("DebugPreference")
+	symInformation = intern("InformationPreference")
+	symConfirm     = intern("ConfirmPreference")
+	symWhatIf      = intern("WhatIfPreference")
+	symMatches     = intern("Matches")
+	symOFS         = intern("OFS")
+)
+
+// Options of a variable.
+const (
+	varReadOnly uint8 = 1 << iota
+	varConstant
+	varPrivate
+)
+
+// constraint converts what is assigned to a typed or validated variable.
+type constraint struct {
+	typ        *dotnet.Type
+	validators []validator
+}
+
+type variable struct {
+	sym     symbol
+	name    string
+	value   any
+	checked *constraint
+	options uint8
+}
+
+// scope is one level of variables and functions. A lookup that fails goes on
+// in the parent: the scope of the caller.
+type scope struct {
+	parent *scope
+	vars   []variable
+	index  map[symbol]int32 // of vars, once they are many
+	funcs  map[string]*function
+
+	call *callInfo // of the function or script block the scope belongs to
+
+	under    any // $_
+	hasUnder bool
+
+	strict    strictness
+	hasStrict bool
+}
+
+// strictness is the version given to Set-StrictMode.
+type strictness uint8
+
+// indexFrom is how many variables make a scope worth an index: it costs as much
+// as many walks along a few.
+const indexFrom = 24
+
+// own finds a variable of this very scope. The pointer is valid until the next
+// variable is added.
+func (sc *scope) own(sym symbol) *variable {
+	if sc.index != nil {
+		if i, ok := sc.index[sym]; ok {
+			return &sc.vars[i]
+		}
+		return nil
+	}
+	for i := range sc.vars {
+		if sc.vars[i].sym == sym {
+			return &sc.vars[i]
+		}
+	}
+	return nil
+}
+
+// find looks a variable up through the callers' scopes.
+func (sc *scope) find(sym symbol) *variable {
+	if v := sc.own(sym); v != nil {
+		return v
+	}
+	for up := sc.parent; up != nil; up = up.parent {
+		if v := up.own(sym); v != nil && v.options&varPrivate == 0 {
+			return v
+		}
+	}
+	return nil
+}
+
+// add makes a variable that is not there yet.
+func (sc *scope) add(sym symbol, name string, value any) *variable {
+	sc.vars = append(sc.vars, variable{sym: sym, name: name, value: value})
+	at := len(sc.vars) - 1
+	switch {
+	case sc.index != nil:
+		sc.index[sym] = int32(at)
+	case len(sc.vars) > indexFrom:
+		sc.index = make(map[symbol]int32, 2*indexFrom)
+		for i := range sc.vars {
+			sc.index[sc.vars[i].sym] = int32(i)
+		}
+	}
+	return &sc.vars[at]
+}
+
+// set writes a variable of this scope without its constraint, making it if needed.
+func (sc *scope) set(sym symbol, name string, value any) {
+	if v := sc.own(sym); v != nil {
+		v.value = value
+		return
+	}
+	sc.add(sym, name, value)
+}
+
+// remove deletes a variable of this scope.
+func (sc *scope) remove(sym symbol) bool {
+	for i := range sc.vars {
+		if sc.vars[i].sym != sym {
+			continue
+		}
+		sc.vars = append(sc.vars[:i], sc.vars[i+1:]...)
+		if sc.index != nil {
+			clear(sc.index)
+			for j := range sc.vars {
+				sc.index[sc.vars[j].sym] = int32(j)
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// dollarUnder is $_ as the innermost block that has one set it.
+func (sc *scope) dollarUnder() any {
+	for up := sc; up != nil; up = up.parent {
+		if up.hasUnder {
+			return up.under
+		}
+	}
+	return nil
+}
+
+// strictMode is the strictness in force, 0 for none.
+func (sc *scope) strictMode() strictness {
+	for up := sc; up != nil; up = up.parent {
+		if up.hasStrict {
+			return up.strict
+		}
+	}
+	return 0
+}
+
+// calling is the innermost call the scope runs in, nil at the top.
+func (sc *scope) calling() *callInfo {
+	for up := sc; up != nil; up = up.parent {
+		if up.call != nil {
+			return up.call
+		}
+	}
+	return nil
+}
+
+// function finds a function by its name in lower case.
+func (sc *scope) function(key string) *function {
+	for up := sc; up != nil; up = up.parent {
+		if up.funcs != nil {
+			if fn, ok := up.funcs[key]; ok {
+				return fn
+			}
+		}
+	}
+	return nil
+}
+
+func (sc *scope) setFunction(key string, fn *function) {
+	if sc.funcs == nil {
+		sc.funcs = map[string]*function{}
+	}
+	sc.funcs[key] = fn
+}
+
+func (sc *scope) setUnder(v any) (old any, had bool) {
+	old, had = sc.under, sc.hasUnder
+	sc.under, sc.hasUnder = v, true
+	return old, had
+}
+
+func (sc *scope) restoreUnder(old any, had bool) { sc.under, sc.hasUnder = old, had }

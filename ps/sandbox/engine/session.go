@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/syntax"
+)
+
+// Engine holds what sessions share. It is safe for concurrent use.
+type Engine struct {
+	opts    Options
+	modules map[string]*Module // by name in lower case
+	sigs    sync.Map           // *Command -> *signature
+
+	aliases string // of the options, as one text
+}
+
+// NewEngine makes an engine. The modules must not be changed afterwards.
+func NewEngine(o Options) *Engine {
+	o.Limits = o.Limits.withDefaults()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Version == "" {
+		o.Version = "7.4.0"
+	}
+	e := &Engine{opts: o, modules: map[string]*Module{}, aliases: fmt.Sprint(o.Aliases)}
+	for _, m := range o.Modules {
+		e.modules[lower(m.Name)] = m
+	}
+	return e
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	pick := func(v, def int64) int64 {
+		if v == 0 {
+			return def
+		}
+		return v
+	}
+	return Limits{
+		Steps:         pick(l.Steps, d.Steps),
+		CallDepth:     int(pick(int64(l.CallDepth), int64(d.CallDepth))),
+		PipelineDepth: int(pick(int64(l.PipelineDepth), int64(d.PipelineDepth))),
+		OutputBytes:   pick(l.OutputBytes, d.OutputBytes),
+		ValueBytes:    min(pick(l.ValueBytes, d.ValueBytes), int64(dotnet.MaxStringLength)),
+		RegexBytes:    pick(l.RegexBytes, d.RegexBytes),
+		AllocBytes:    pick(l.AllocBytes, d.AllocBytes),
+		HeapBytes:     pick(l.HeapBytes, d.HeapBytes),
+		WallTime:      time.Duration(pick(int64(l.WallTime), int64(d.WallTime))),
+	}
+}
+
+// Session is the state of one PowerShell process: global variables, functions,
+// imported modules, $Error, the console. It is not safe for concurrent use; a
+// method must not be called while Run of the same session is running, except
+// by the code that Run calls.
+type Session struct {
+	engine   *Engine
+	limits   Limits
+	ctx      context.Context
+	meter    meter
+	global   *scope
+	top      *frame
+	current  *frame // the innermost frame, for Go code that calls back
+	args     argumentStack
+	imported map[string]*Module
+	commands map[string]*command
+	types    map[string]*dotnet.Type // of the modules
+	named    map[string]*dotnet.Type // looked up before, as written
+	envVars  map[string]string
+
+	errorList *dotnet.List
+	ok        bool // $?
+	inTry     int
+	nested    int // blocks inside each other, those of ForEach-Object included
+	catching  []*dotnet.ErrorRecord
+	argRooms  [][]argument // lists of arguments that are not in use
+
+	stdin  *lineReader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// NewSession opens a session on a console. It holds no resources: there is
+// nothing to close.
+func (e *Engine) NewSession(console Console) *Session {
+	s := &Session{
+		engine: e, limits: e.opts.Limits, ctx: context.Background(), ok: true,
+		imported: map[string]*Module{}, commands: map[string]*command{}, types: map[string]*dotnet.Type{}, named: map[string]*dotnet.Type{},
+		envVars: map[string]string{}, global: &scope{}, errorList: newArrayList(),
+	}
+	for name, value := range e.opts.Env {
+		s.envVars[lower(name)] = value
+	}
+	in := console.Stdin
+	if in == nil {
+		in = eofReader{}
+	}
+	s.stdin = &lineReader{s: s, in: bufio.NewReaderSize(in, 64<<10)}
+	s.stdout = &meteredWriter{s: s, w: orDiscard(console.Stdout)}
+	s.stderr = &meteredWriter{s: s, w: orDiscard(console.Stderr)}
+	consoleType := dotnet.NewConsole(s.stdin, s.stdout, s.stderr)
+	s.types["console"], s.types["system.console"] = consoleType, consoleType
+	s.top = &frame{s: s, scope: s.global, streams: &streams{}}
+	s.current = s.top
+	s.defineAutomatic()
+	return s
+}
+
+type eofReader struct{}
+
+func (eofReader) Read([]byte) (int, error) { return 0, io.EOF }
+
+func orDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// Run runs a text in the session's global scope until it ends, fails or ctx is
+// done. name stands for the text in errors, empty for a line of input. A script
+// that waits for a line of input notices that ctx is done once Stdin returns:
+// who cancels closes it too.
+//
+// The error is a [*ParseError], [*ThrownError], [*ExitError], [*LimitError],
+// [*DefectError] or what Streams.Output returned. Errors that did not end the
+// run went to Streams.Error.
+func (s *Session) Run(ctx context.Context, name, text string, to Streams) error {
+	code, err := s.engine.compile(name, text)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, code, to)
+}
+
+// RunLine is Run for a line of the host's input. The line's own text, and no
+// script or function it calls, may use the aliases of [Options].
+func (s *Session) RunLine(ctx context.Context, text string, to Streams) error {
+	code, err := s.engine.compileLine(text)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, code, to)
+}
+
+func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
+	release := s.begin(ctx)
+	defer release()
+	f := &frame{s: s, scope: s.global, streams: newStreams(to)}
+	s.current = f
+	out := &outputSink{to: to.Output}
+	err := f.runMain(code, out)
+	return s.result(f, err)
+}
+
+// begin prepares the session for a run; the function it returns undoes that.
+func (s *Session) begin(ctx context.Context) func() {
+	oldCtx, oldFrame, oldTry, oldCatch, oldNested := s.ctx, s.current, s.inTry, s.catching, s.nested
+	s.ctx, s.inTry, s.catching, s.nested = ctx, 0, nil, 0
+	s.meter.stop.Store(ctx.Err() != nil)
+	detach := context.AfterFunc(ctx, func() { s.meter.stop.Store(true) })
+	s.resetMeter()
+	return func() {
+		detach()
+		s.pauseMeter()
+		s.ctx, s.current, s.inTry, s.catching, s.nested = oldCtx, oldFrame, oldTry, oldCatch, oldNested
+	}
+}
+
+// result turns what ended a run into the error Run documents.
+func (s *Session) result(f *frame, err error) error {
+	err = limitOf(err, nil)
+	if pe := asPS(err); pe != nil {
+		s.ok = false
+		s.addError(pe.rec)
+		return &ThrownError{Record: pe.rec, Thrown: pe.thrown}
+	}
+	if isFlow(err) {
+		return nil
+	}
+	return err
+}
+
+// ParseError is a text the parser refused: all its faults, at least one.
+type ParseError struct{ Errors []*syntax.Error }
+
+func (e *ParseError) Error() string {
+	errs := make([]error, len(e.Errors))
+	for i, x := range e.Errors {
+		errs[i] = x
+	}
+	return errors.Join(errs...).Error()
+}
+
+// Incomplete tells whether more text could make it right.
+func (e *ParseError) Incomplete() bool { return e.Errors[0].Incomplete }
+
+// Succeeded is $?: whether the last statement had no error. A host that ends
+// after its last line exits with 1 when it is false.
+func (s *Session) Succeeded() bool { return s.ok }
+
+// Errors are the records of $Error, the newest first.
+func (s *Session) Errors() []*dotnet.ErrorRecord {
+	var out []*dotnet.ErrorRecord
+	for _, item := range s.errorList.Items {
+		if rec, ok := item.(*dotnet.ErrorRecord); ok {
+			out = append(out, rec)
+		}
+	}
+	return out
+}
+
+// SetFunction defines a global function of a script's text, as
+// Set-Item function:global:NAME does.
+func (s *Session) SetFunction(name, text string) error {
+	code, err := s.engine.compile("", text)
+	if err != nil {
+		return err
+	}
+	s.defineFunction(s.global, "global", &function{name: name, code: code.underName(name)})
+	return nil
+}
+
+// SetVariable sets a global variable.
+func (s *Session) SetVariable(name string, value any) {
+	s.global.set(intern(name), name, value)
+}
+
+// Variable reads a global variable.
+func (s *Session) Variable(name string) (any, bool) {
+	if v := s.global.own(intern(name)); v != nil {
+		return v.value, true
+	}
+	return nil, false
+}

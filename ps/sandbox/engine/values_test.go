@@ -1,0 +1,58 @@
+package engine
+
+import "testing"
+
+// TestValuesWithoutDetours holds what the short ways through expressions must not
+// change: rows of +, @(...) of one expression, foreach over a copy, constant keys,
+// names and casts, arguments of methods.
+func TestValuesWithoutDetours(t *testing.T) {
+	runTable(t, map[string]scriptTest{
+		"sum from a text on":       {"'a' + 1 + 2.5 + $null + $true; 1 + 2 + 'a'", "a12.5True|ERROR: InvalidCastFromStringToInteger: Cannot convert value \"a\" to type \"System.Int32\". Error: \"The input string 'a' was not in a correct format.\""},
+		"sum of numbers":           {"1 + 2 + 3; 1 + 2L + 3; 2147483647 + 1 + 1", "6|6|2147483649"},
+		"sum of nothing":           {"$null + 'a' + 'b'; '' + '' + 'x'; '' + '' + ''; $null + $null + 1", "ab|x||1"},
+		"sum of characters":        {"[char]65 + 'b' + 1; ([char]65 + [char]66 + [char]67).GetType().Name", "Ab1|String"},
+		"sum of arrays":            {"(@(1) + 2 + 3).Count; @() + 'a' + @('b', 'c') -join '-'; 'x' + @(1, 2) + 'y'", "3|a-b-c|x1 2y"},
+		"sum keeps the order":      {"$l = @(); function Add-It($x) { $script:l += $x; $x }; 'a' + (Add-It 1) + (Add-It 2) + (Add-It 3); $l -join ','", "a123|1,2,3"},
+		"sum of halves":            {"$s = 'a' + [char]0xD83D + [char]0xDE00 + 'b'; $s.Length; $s", "4|a😀b"},
+		"sum that fails":           {"@{} + 1 + 'a'; 1 + @{} + 'a'; 'after'", "ERROR: AddHashTableToNonHashTable: A hash table can only be added to another hash table.|ERROR: MethodNotFound: Method invocation failed because [System.Collections.Hashtable] does not contain a method named 'op_Addition'.|after"},
+		"sum of tables":            {"(@{ a = 1 } + @{ b = 2 } + @{ c = 3 }).Count", "3"},
+		"sum in parentheses":       {"1 + (2 + 'a'.Length) + 3; 'a' + (1 + 2) + 'b'", "7|a3b"},
+		"array of one":             {"@($null).Count; @(5).Count; @('ab').Count; @(@{}).Count; @(@(1, 2)).Count; @(, @(1, 2)).Count", "1|1|1|1|2|1"},
+		"array of none":            {"@(& { }).Count; @(@()).Count; $i = 1; @($i++).Count; $i; @([void]5).Count", "0|0|0|2|0"},
+		"array is a copy":          {"$a = 1, 2, 3; $b = @($a); $b[0] = 9; $a[0]; $c = [int[]](1, 2); @($c).GetType().Name", "1|Object[]"},
+		"array of a list":          {"$l = [System.Collections.Generic.List[object]](1, 2); $a = @($l); $l.Add(3); $a.Count; @($l.ToArray()).Count; @('abc'.ToCharArray()).Count", "2|3|3"},
+		"array of what fails":      {"@(1 / 0).Count; $?; @('a'.Nope()).Count", "ERROR: RuntimeException: Attempted to divide by zero.|0|True|ERROR: MethodNotFound: Method invocation failed because [System.String] does not contain a method named 'Nope'.|0"},
+		"array of what fails, try": {"try { @(1 / 0).Count } catch { $_.Exception.GetType().Name }", "RuntimeException"},
+		"array item":               {"@('x', 'y')[0]; @($null)[0]; @('z')[0]; @()[0]", "x||z|"},
+		"loop over a copy":         {"$a = 1, 2, 3; foreach ($x in @($a)) { $a[2] = 9; $x }; foreach ($x in $a) { $x }", "1|2|3|1|2|9"},
+		"loop over one":            {"foreach ($x in @($null)) { 'once' }; foreach ($x in @(5)) { $x }; foreach ($x in @()) { 'never' }; foreach ($x in $null) { 'never' }", "once|5"},
+		"loop over many":           {"$n = 0; foreach ($x in @(1..2000)) { $n += $x }; $n; foreach ($x in @(1..20)) { if ($x -gt 3) { break }; $x }", "2001000|1|2|3"},
+		"loop over what fails":     {"foreach ($x in @(1 / 0)) { 'never' }; 'after'", "ERROR: RuntimeException: Attempted to divide by zero.|after"},
+		"loop over what stops":     {"$ErrorActionPreference = 'Stop'; try { foreach ($x in @(1 / 0)) { 'never' } } catch { 'caught ' + $_.InvocationInfo.ScriptLineNumber }", "caught 1"},
+		"loop inside itself":       {"foreach ($x in @(1, 2)) { foreach ($y in @($x, 3)) { \"$x$y\" } }", "11|13|22|23"},
+		"constant keys":            {"$h = @{ Ab = 1 }; $h['aB']; $h['ab'] = 2; $h.AB; $h['x']; $h.Count; $h.x = 3; $h['X']; $h['count'] = 7; $h.Count", "1|2||1|3|7"},
+		"constant keys with case":  {"$h = [hashtable]::new(); $h['A'] = 1; $h['a'] = 2; $h['A']; $h['a']; $h.A; $h.a; $h['b']; $h.Count", "1|2|1|2||2"},
+		"constant keys, typed":     {"$d = [System.Collections.Generic.Dictionary[string,int]]::new(); $d['a'] = '5'; $d['a'] + 1; $d.a; $d['A']", "6|5|"},
+		"keys that are numbers":    {"$d = [System.Collections.Generic.Dictionary[int,string]]::new(); $d['1'] = 2; $d[1].GetType().Name; $o = [ordered]@{ b = 1; a = 2 }; $o[0]; $o['a']; $o['0']", "String|1|2|"},
+		"constant keys of others":  {"'abc'['1']; (1, 2, 3)['1']; $o = [pscustomobject]@{ a = 1 }; $o['a']; $null['a']", "b|2|ERROR: NullArray: Cannot index into a null array."},
+		"literal with keys":        {"$k = 'B'; $h = @{ a = 1; $k = 2; 3 = 4 }; $h.b; $h[3]; $h.Count; @{ a = & { } }.a -eq $null; ([ordered]@{ z = 1; y = 2 }).Keys -join ','", "2|4|3|True|z,y"},
+		"names of members":         {"$o = [pscustomobject]@{ Ab = 1 }; $o.aB; $n = 'AB'; $o.$n; $o.$n = 5; $o.ab; 'abc'.LENGTH; (1, 2).count; $null.Count; (5).Length; $o.psobject.properties.Name", "1|1|5|3|2|0|1|Ab"},
+		"names of enumerations":    {"[System.StringComparison]::ordinal; [DayOfWeek]::Friday + 0; [System.StringComparison]::Nope -eq $null; [int]::MaxValue", "Ordinal|Friday|True|2147483647"},
+		"names of methods":         {"'abc'.SUBSTRING(1); 'abc'.toupper(); @(3, 1).ForEach({ $_ + 1 }) -join ','; @('ab', 'c').ToUpper() -join ','; (1, 2).where({ $_ -gt 1 }); [string]::isnullorempty('')", "bc|ABC|4,2|AB,C|2|True"},
+		"casts of constants":       {"[string][char]65; [int]'12' + 1; [bool]'x'; [bool]0; [long]5; ([long]5).GetType().Name; [int]'x'; [char]'ab'; [int]1.5; [int]2.5", "A|13|True|False|5|Int64|ERROR: InvalidCastFromStringToInteger: Cannot convert value \"x\" to type \"System.Int32\". Error: \"The input string 'x' was not in a correct format.\"|ERROR: InvalidCastParseTargetInvocation: Cannot convert value \"ab\" to type \"System.Char\". Error: \"String must be exactly one character long.\"|2|2"},
+		"casts":                    {"[string]$null -eq ''; [string]@(1, 2); $OFS = '-'; [string]@(1, 2); [array]5 -is [array]; [string][guid]::Empty; [int[]]'5' -is [int[]]", "True|1 2|1-2|True|00000000-0000-0000-0000-000000000000|True"},
+		"types":                    {"5 -is [int]; 5 -isnot [string]; $null -is [string]; $null -isnot [string]; @(1) -is [array]; 'a' -is [System.IComparable]; 5 -is 'int'", "True|True|False|True|True|True|True"},
+		"arguments are not kept":   {"$b = { $args }; $r = $b.Invoke(1, 2); 'x'.Replace('x', 'y'); $r -join ','; $f = [pscustomobject]@{ f = { $args[0] + $args[1] } }; $f.f.Invoke(1, 'a'.Length + 1)", "y|1,2|3"},
+		"arguments inside others":  {"'abc'.Replace('a', 'x'.Replace('x', 'abcdefgh'.Substring('ab'.Length, 'abc'.Length))); [string]::Concat('a', [string]::Concat('b', 'c'), 'd'); [Math]::Max([Math]::Min(5, 3), 2)", "cdebc|abcd|3"},
+		"arguments that fail":      {"'abc'.Substring('a'.Nope()); 'abc'.Substring(1); 'abc'.Replace('a', (1 / 0)); 'abc'.Replace('a', 'b')", "ERROR: MethodNotFound: Method invocation failed because [System.String] does not contain a method named 'Nope'.|bc|ERROR: RuntimeException: Attempted to divide by zero.|bbc"},
+		"concat":                   {"[string]::Concat('a', 1); [string]::Concat('a', $null, 2.5, $true); [string]::Concat(@(1, 2), @(3), 'x'); [string]::Concat('a', @(1, 2)); [string]::Concat(1, 2); [string]::Concat([object[]]('a', 'b', 'c', 'd', 'e'))", "a1|a2.5True|System.Object[]System.Object[]x|a1 2|12|abcde"},
+		"bits":                     {"5 -band 3; -1 -band 255; 5 -bor 2; 6 -bxor 3; 5L -band 3; (5 -band 3).GetType().Name; (5L -band 3).GetType().Name; 4294967295 -band 1; '7' -band 2", "1|255|7|5|1|Int32|Int64|1|2"},
+		"replace":                  {"'aXbX' -replace 'x', '-'; 'abc' -replace '^.'; 'abc' -replace '', '-'; 'abc' -replace 'z'; 'äbä' -replace 'ä', 'o'; 'abc' -replace 'b', '[$0]'; 'aa' -replace 'a*'; 'CN=a,OU=b' -replace '^(?:[^,\\\\]|\\\\.)+,', ''", "a-b-|bc|-a-b-c-|abc|obo|a[b]c||OU=b"},
+		"like":                     {"'rdsPath' -like 'RDS*'; 'rd' -like 'rds*'; 'Rds' -clike 'rds*'; 'xrds' -like 'rds*'; 'äb' -like 'Ä*'; @('rds1', 'x', 'RDS2') -like 'rds*'; 'a[b' -like 'a`[*'; 'ab' -like 'a?'; '' -like '*'", "True|False|False|False|True|rds1|RDS2|True|True|True"},
+		"dates":                    {"([datetime]'2024-03-05T06:07:08Z').ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ'); ([datetime]'0987-01-02').ToString('yyyyyy yy y M d MM dd h hh H t tt'); ([datetime]'2024-03-05').ToString('dddd dd MMMM MMM ddd')", "2024-03-05T06:07:08Z|000987 87 87 1 2 01 02 12 12 0 A AM|Tuesday 05 March Mar Tue"},
+		"JSON texts":               {`ConvertFrom-Json -InputObject '"a\u0041\n\"b\\c\u00e4 and more text"'; '[1, 2]', '' | ConvertFrom-Json; 1, 2 | ConvertTo-Json -Compress; , 1 | ConvertTo-Json -Compress; ConvertTo-Json -InputObject $null; '' | ConvertFrom-Json`, "aA\n\"b\\cä and more text|1|2||[1,2]|1|null|"},
+		"base64":                   {"[Convert]::FromBase64String('YWJj') -join ','; [Convert]::FromBase64String(\" YW`tJ`r`nj \") -join ','; [Convert]::FromBase64String('Y*') -join ','", "97,98,99|97,98,99|ERROR: FormatException: Exception calling \"FromBase64String\" with \"1\" argument(s): \"The input is not a valid Base-64 string as it contains a non-base 64 character, more than two padding characters, or an illegal character among the padding characters.\""},
+		"split":                    {"'a,b,,c'.Split(',').Count; 'a b'.Split([char]32) -join '|'; ''.Split(',').Count; 'abc'.Split('').Count; 'a,b,c'.Split([char[]]',b').Count; 'a--b--'.Split('--').Count", "4|a|b|1|1|4|3"},
+		"many keys":                {"$h = @{}; foreach ($i in 1..700) { $h[\"k$i\"] = $i }; foreach ($i in 1..300) { $h.Remove(\"K$i\") }; $h.Count; $h['K301']; $h['k300'] -eq $null; $h.ContainsKey('k700'); @($h.Keys)[0]", "400|301|True|True|k301"},
+	})
+}

@@ -1,0 +1,158 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"adgateway/ps/sandbox/engine"
+
+	"github.com/bhendo/go-powershell/backend"
+)
+
+// A Starter starts simulated PowerShell processes on one engine. It is safe for
+// concurrent use.
+type Starter struct {
+	engine  *engine.Engine
+	setup   func(*engine.Session) error
+	console func(ctx context.Context, c engine.Console, kill func()) engine.Console
+}
+
+var _ backend.Starter = (*Starter)(nil)
+
+// Aliases are the aliases the host knows, on its own lines only: the end marker
+// of go-powershell's Shell is written with echo.
+var Aliases = map[string]string{"echo": "Write-Output"}
+
+// NewStarter makes a Starter of an engine. The engine's options should have
+// [Aliases] as its aliases. setup, when not nil, prepares each new session
+// before its first line; its error makes the start fail.
+func NewStarter(engine *engine.Engine, setup func(*engine.Session) error) *Starter {
+	return &Starter{engine: engine, setup: setup}
+}
+
+// WithConsole is a Starter of the same engine whose processes have their
+// streams put through a function, which also gets the life of the process and
+// what kills it: for tests in which processes fail at will.
+func (s *Starter) WithConsole(through func(ctx context.Context, c engine.Console, kill func()) engine.Console) *Starter {
+	copied := *s
+	copied.console = through
+	return &copied
+}
+
+// StartProcess starts a process. Of the arguments only those that end in
+// -Command - are understood; the command's name does not matter. The Waiter
+// also has Kill() error; the streams are Closers.
+//
+// A process ends with its input, by exit, or by Kill, and leaves no goroutine
+// behind. Wait may be called any number of times.
+func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+	if err := checkArguments(args); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	p := &process{stdin: newPipe(), stdout: newPipe(), stderr: newPipe(), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	console := engine.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
+	if s.console != nil {
+		console = s.console(ctx, console, func() { _ = p.Kill() })
+	}
+	session := s.engine.NewSession(console)
+	if s.setup != nil {
+		if err := s.setup(session); err != nil {
+			cancel()
+			return nil, nil, nil, nil, fmt.Errorf("prepare the session: %w", err)
+		}
+	}
+	h := newHost(session)
+	go func() {
+		p.code = h.run(ctx)
+		p.end()
+	}()
+	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}, nil
+}
+
+// switches are the arguments without a value that change nothing here.
+var switches = []string{"-nologo", "-noprofile", "-noninteractive", "-noexit", "-sta", "-mta"}
+
+// checkArguments refuses what the simulated host would do differently.
+func checkArguments(args []string) error {
+	for i := 0; i < len(args); i++ {
+		name := strings.ToLower(args[i])
+		switch {
+		case slices.Contains(switches, name):
+		case name == "-outputformat" || name == "-inputformat":
+			i++
+			if i >= len(args) || !strings.EqualFold(args[i], "Text") {
+				return fmt.Errorf("%s: only Text is simulated", name)
+			}
+		case name == "-executionpolicy" || name == "-windowstyle":
+			i++
+		case name == "-command" && i == len(args)-2 && args[i+1] == "-":
+			return nil
+		default:
+			return fmt.Errorf("argument %q is not simulated", args[i])
+		}
+	}
+	return fmt.Errorf("only -Command - is simulated")
+}
+
+// ExitError is the error of Wait for a process that ended with a code other than 0.
+type ExitError struct {
+	Code   int
+	Killed bool
+}
+
+func (e *ExitError) Error() string {
+	if e.Killed {
+		return "killed"
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// A process is one run of the host.
+type process struct {
+	stdin, stdout, stderr *pipe
+
+	cancel context.CancelFunc
+	killed atomic.Bool
+	done   chan struct{}
+	code   int // after done
+}
+
+// end lets go of the streams once the host has returned.
+func (p *process) end() {
+	p.cancel()
+	p.stdin.closeRead()
+	p.stdout.closeWrite()
+	p.stderr.closeWrite()
+	close(p.done)
+}
+
+// Wait waits for the end. The error is an [*ExitError] unless the code is 0.
+func (p *process) Wait() error {
+	<-p.done
+	if p.code != 0 || p.killed.Load() {
+		return &ExitError{Code: p.code, Killed: p.killed.Load()}
+	}
+	return nil
+}
+
+// Kill ends the process. Of one that has ended it does nothing. It does not
+// wait; the engine stops at its next step.
+func (p *process) Kill() error {
+	select {
+	case <-p.done:
+		return nil
+	default:
+	}
+	p.killed.Store(true)
+	p.cancel()
+	p.stdin.closeRead()
+	p.stdout.closeWrite()
+	p.stderr.closeWrite()
+	return nil
+}

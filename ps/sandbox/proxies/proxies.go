@@ -1,0 +1,133 @@
+// Package proxies makes the modules that a real PowerShell runs scripts of the
+// gateway with: their functions have the parameters of the cmdlets, the real
+// binder binds them, and the sandbox runs the calls (package ps/sandbox/remote).
+//
+// # Tour
+//
+//   - [Modules] are the modules for the commands that scripts use; [Module.Text]
+//     is their functions, written from the declared tables (function.go)
+//   - shared.ps1: what the functions have in common
+//   - sandbox.cs, types.go: what functions cannot do, for Add-Type: the wire,
+//     types that only the modules have, methods that throw
+//   - [Write] lays them out as files; [Starter] starts a PowerShell that finds
+//     them there
+//
+// # Two halves
+//
+// The text of the functions stays inside the grammar of ps/syntax, so that the
+// sandbox's own engine runs it in tests, with Go types in the place of those of
+// sandbox.cs. What is outside is sandbox.cs and the lines of [Module.Script]
+// that compile it.
+//
+// # How values are shaped
+//
+// Objects of the directory are of types that are named and derived as the
+// module's; their properties are note properties. Identities convert from text,
+// GUID and SID. A CIM instance has its type names, but is of a type of its own,
+// because the type of that name may be there; so are parameters that take one.
+// Enumerations are the module's by name and number. A SID is a
+// SecurityIdentifier where the system has them, else a stand-in with Value.
+//
+// Where the functions differ from the cmdlets: error ids end in the name of the
+// function where those of the directory end in the name of a class; objects are
+// given when the command has ended; null for a text is the empty text.
+package proxies
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/engine"
+)
+
+//go:embed shared.ps1
+var shared string
+
+//go:embed sandbox.cs
+var kit string
+
+// Module is a module for a real PowerShell.
+type Module struct {
+	Name, Version string
+	commands      []*engine.Command
+}
+
+// Modules are those of the sandbox with the commands that the scripts call. A
+// command that the sandbox does not have is an error.
+func Modules(scripts []ps.Script) ([]Module, error) {
+	wanted := map[string]bool{}
+	for _, script := range scripts {
+		for _, name := range script.Commands {
+			wanted[name] = true
+		}
+	}
+	var modules []Module
+	for _, declared := range sandbox.Declarations() {
+		m := Module{Name: declared.Name, Version: declared.Version}
+		for _, c := range declared.Commands {
+			if wanted[c.Decl.Name] {
+				m.commands = append(m.commands, c)
+				delete(wanted, c.Decl.Name)
+			}
+		}
+		slices.SortFunc(m.commands, func(a, b *engine.Command) int { return strings.Compare(a.Decl.Name, b.Decl.Name) })
+		modules = append(modules, m)
+	}
+	if len(wanted) > 0 {
+		return nil, fmt.Errorf("the sandbox has no %v", wanted)
+	}
+	return modules, nil
+}
+
+// Commands are the names of the module's commands.
+func (m Module) Commands() []string {
+	var names []string
+	for _, c := range m.commands {
+		names = append(names, c.Decl.Name)
+	}
+	return names
+}
+
+// Text is the functions of the module, inside the grammar of ps/syntax.
+func (m Module) Text() string {
+	var text strings.Builder
+	text.WriteString(shared)
+	for _, c := range m.commands {
+		text.WriteString("\n" + moduleForm.Function(c.Decl))
+	}
+	return text.String()
+}
+
+// Script is the file of the module: what compiles the types, then Text.
+func (m Module) Script() string {
+	return "# The commands of " + m.Name + " for a sandbox of adgateway. Made, not to be changed.\n\n" +
+		"if ($null -eq ('AdGateway.Sandbox.Kit' -as [type])) {\n" +
+		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() + "'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.Text()
+}
+
+// Manifest is the file that says what the module has.
+func (m Module) Manifest() string {
+	return "@{\n    RootModule        = '" + m.Name + ".psm1'\n    ModuleVersion     = '" + m.Version + "'\n" +
+		"    PowerShellVersion = '5.1'\n    FunctionsToExport = @('" + strings.Join(m.Commands(), "', '") + "')\n" +
+		"    CmdletsToExport   = @()\n    VariablesToExport = @()\n    AliasesToExport   = @()\n}\n"
+}
+
+// Write lays modules out under a folder, where a PowerShell finds them that has
+// the folder in its PSModulePath.
+func Write(dir string, modules []Module) error {
+	var faults []error
+	for _, m := range modules {
+		own := filepath.Join(dir, m.Name)
+		faults = append(faults, os.MkdirAll(own, 0o700),
+			os.WriteFile(filepath.Join(own, m.Name+".psd1"), []byte(m.Manifest()), 0o600),
+			os.WriteFile(filepath.Join(own, m.Name+".psm1"), []byte(m.Script()), 0o600))
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,84 @@
+package proxies
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"adgateway/ps"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/session"
+)
+
+// Locate finds a PowerShell: "pwsh" and "powershell" by their name, all else is
+// a path or a name of its own. The error says what is missing.
+func Locate(engine string) (path string, err error) {
+	name, advice := engine, "give the path of a PowerShell"
+	switch strings.ToLower(engine) {
+	case "pwsh":
+		advice = "install PowerShell 7, or give the path of pwsh"
+	case "powershell":
+		name, advice = "powershell.exe", "Windows PowerShell is part of Windows; elsewhere install PowerShell 7 and use pwsh"
+	}
+	if path, err = exec.LookPath(name); err != nil {
+		return "", fmt.Errorf("there is no PowerShell %q (%w): %s", engine, err, advice)
+	}
+	return filepath.Abs(path)
+}
+
+// Starter starts a real PowerShell, each with a key of its own for the server.
+// It is safe for concurrent use and is a [session.Starter].
+type Starter struct {
+	Server *remote.Server
+	Path   string   // of the executable
+	Env    []string // added to the environment; nil: nothing
+
+	dir string
+}
+
+var _ session.Starter = (*Starter)(nil)
+
+// NewStarter lays the modules for these scripts out in a folder of its own,
+// which Close removes.
+func NewStarter(server *remote.Server, path string, scripts []ps.Script) (*Starter, error) {
+	modules, err := Modules(scripts)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "adgateway-modules-")
+	if err != nil {
+		return nil, err
+	}
+	if err := Write(dir, modules); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &Starter{Server: server, Path: path, dir: dir}, nil
+}
+
+// StartProcess starts a process with PowerShell's arguments.
+func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+	local := session.Local{Path: s.Path, Env: append(s.Server.Issue(), "PSModulePath="+modulePath(s.dir))}
+	local.Env = append(local.Env, s.Env...)
+	return local.StartProcess(command, args...)
+}
+
+// modulePath has the folder before all others. PowerShell 7 adds its own in
+// front; Windows PowerShell takes what it is given.
+func modulePath(dir string) string {
+	if runtime.GOOS != "windows" {
+		return dir
+	}
+	root := os.Getenv("SystemRoot")
+	if root == "" {
+		root = `C:\Windows`
+	}
+	return dir + ";" + filepath.Join(root, `System32\WindowsPowerShell\v1.0\Modules`)
+}
+
+// Close removes the modules, after the last session.
+func (s *Starter) Close() error { return os.RemoveAll(s.dir) }

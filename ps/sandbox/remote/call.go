@@ -1,0 +1,311 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// A connection is one client at the server: one goroutine reads its frames,
+// another runs its calls.
+type connection struct {
+	server *Server
+	ctx    context.Context
+	wire   *wire
+	marked bool // the client wants texts marked
+
+	calls   chan *frame // to the goroutine that runs them
+	answers chan *frame
+	busy    atomic.Bool // a call runs
+	stopped atomic.Bool // the client wants no more of it
+
+	kept map[uint64]any // of the goroutine that runs calls: data and objects by id
+	last uint64
+}
+
+// read reads frames until the connection ends, or one is out of turn.
+func (c *connection) read() {
+	defer close(c.calls)
+	for {
+		f, err := c.wire.read(MaxFrame)
+		if err != nil {
+			return
+		}
+		switch f.F {
+		case "call", "new", "get", "set", "invoke":
+			if !c.busy.CompareAndSwap(false, true) {
+				return
+			}
+			c.stopped.Store(false)
+			select {
+			case c.calls <- f:
+			case <-c.ctx.Done():
+				return
+			}
+		case "stop":
+			c.stopped.Store(true)
+		case "answer":
+			select {
+			case c.answers <- f:
+			default:
+				return // nobody asked
+			}
+		default:
+			return
+		}
+	}
+}
+
+// work runs calls until the connection ends.
+func (c *connection) work() {
+	for {
+		var f *frame
+		var ok bool
+		select {
+		case f, ok = <-c.calls:
+		case <-c.ctx.Done():
+		}
+		if !ok {
+			return
+		}
+		for _, id := range f.Release {
+			delete(c.kept, id)
+		}
+		last := c.run(f)
+		c.busy.Store(false)
+		if err := c.wire.send(last); err != nil {
+			return
+		}
+	}
+}
+
+// run runs a call and gives its last frame.
+func (c *connection) run(f *frame) *frame {
+	values := make([]any, len(f.Bound))
+	decoder := c.decoder()
+	for i, b := range f.Bound {
+		v, err := decoder.decode(b.Value)
+		if err != nil {
+			return &frame{F: "defect", Text: fmt.Sprintf("the value of %s: %v", b.Name, err)}
+		}
+		values[i] = v
+	}
+	if f.F != "call" {
+		v, err := c.access(f, values)
+		if err != nil {
+			return c.failed(err)
+		}
+		if v == dotnet.Void {
+			return &frame{F: "end"}
+		}
+		text, err := c.encoder().encode(v)
+		if err != nil {
+			return c.failed(err)
+		}
+		return &frame{F: "end", Values: []json.RawMessage{text}}
+	}
+	command := c.server.commands[strings.ToLower(f.Cmdlet)]
+	if command == nil {
+		return &frame{F: "defect", Text: fmt.Sprintf("there is no command %.60q", f.Cmdlet)}
+	}
+	h := &host{c: c, f: f, name: command.Decl.Name, values: map[string]any{}, piped: map[string]bool{}}
+	for i, b := range f.Bound {
+		h.names = append(h.names, b.Name)
+		h.values[strings.ToLower(b.Name)] = values[i]
+		h.piped[strings.ToLower(b.Name)] = b.Piped
+	}
+	if err := command.ProcessOn(h); err != nil {
+		return c.failed(err)
+	}
+	return &frame{F: "end"}
+}
+
+// access reads, writes or calls a member of an object that lives here.
+func (c *connection) access(f *frame, args []any) (any, error) {
+	if f.F == "new" {
+		t := c.server.types[strings.ToLower(f.Type)]
+		if !c.server.remote[t] {
+			return nil, fmt.Errorf("no objects of the type %.60q live here", f.Type)
+		}
+		return dotnet.New(t, args)
+	}
+	object, ok := c.kept[f.ID].(*dotnet.Instance)
+	if !ok || !c.server.remote[object.Type] {
+		return nil, errors.New("the object is gone")
+	}
+	switch {
+	case f.F == "get":
+		v, found, err := dotnet.GetMember(object, f.Name)
+		if err == nil && !found {
+			err = errNoMember
+		}
+		return v, err
+	case f.F == "set" && len(args) == 1:
+		return nil, dotnet.SetMember(object, f.Name, args[0])
+	case f.F == "invoke":
+		if !dotnet.HasMethod(object, f.Name) {
+			return nil, errNoMember
+		}
+		return dotnet.CallMethod(object, f.Name, args)
+	}
+	return nil, errors.New("malformed")
+}
+
+// errNoMember is told to the client by its text.
+var errNoMember = errors.New("no such member")
+
+// failed is the last frame of a call that ended with an error.
+func (c *connection) failed(err error) *frame {
+	var thrown *thrownError
+	switch rec := dotnet.AsRecord(err); {
+	case errors.As(err, &thrown):
+		return &frame{F: "throw", Record: thrown.record}
+	case errors.Is(err, errStopped):
+		return &frame{F: "end"}
+	case rec != nil:
+		text, failure := c.encoder().encode(rec)
+		if failure == nil {
+			return &frame{F: "throw", Record: text}
+		}
+		err = failure
+	}
+	return &frame{F: "defect", Text: err.Error()}
+}
+
+func (c *connection) encoder() *encoder {
+	return &encoder{marked: c.marked, keep: func(v *dotnet.Instance) (uint64, bool) {
+		whole := c.server.remote[v.Type]
+		c.last++
+		c.kept[c.last] = v.Data
+		if whole {
+			c.kept[c.last] = v
+		}
+		return c.last, whole
+	}}
+}
+
+func (c *connection) decoder() *decoder {
+	return &decoder{
+		types: c.server.types,
+		data:  func(id uint64) any { return c.kept[id] },
+		object: func(_ string, id uint64) (any, error) {
+			if object, ok := c.kept[id].(*dotnet.Instance); ok {
+				return object, nil
+			}
+			return nil, errors.New("the object is gone")
+		},
+	}
+}
+
+// errStopped ends a body whose caller wants no more.
+var errStopped = errors.New("stopped by the caller")
+
+// thrownError is what Throw gives a body to return.
+type thrownError struct{ record json.RawMessage }
+
+func (*thrownError) Error() string { return "a terminating error" }
+
+// host is what stands behind the body of one call.
+type host struct {
+	c      *connection
+	f      *frame
+	name   string
+	names  []string
+	values map[string]any  // by name in lower case
+	piped  map[string]bool // likewise
+}
+
+var _ engine.Host = (*host)(nil)
+
+func (h *host) Context() context.Context { return h.c.ctx }
+func (h *host) Name() string             { return h.name }
+func (h *host) Set() string              { return h.f.Set }
+func (h *host) BoundNames() []string     { return h.names }
+
+func (h *host) Bound(name string) (any, bool) {
+	v, ok := h.values[strings.ToLower(name)]
+	return v, ok
+}
+
+func (h *host) FromPipeline(name string) bool { return h.piped[strings.ToLower(name)] }
+
+func (h *host) Write(v any) error {
+	text, err := h.c.encoder().encode(v)
+	if err != nil {
+		return err
+	}
+	return h.tell(&frame{F: "write", Values: []json.RawMessage{text}})
+}
+
+// tell sends a frame that needs no answer; it may wait for others.
+func (h *host) tell(f *frame) error {
+	if h.c.stopped.Load() {
+		return errStopped
+	}
+	if err := h.c.ctx.Err(); err != nil {
+		return err
+	}
+	return h.c.wire.write(f)
+}
+
+// ask sends a frame and waits for the client's answer.
+func (h *host) ask(f *frame) (bool, error) {
+	if h.c.stopped.Load() {
+		return false, errStopped
+	}
+	if err := h.c.wire.send(f); err != nil {
+		return false, err
+	}
+	select {
+	case a := <-h.c.answers:
+		if h.c.stopped.Load() {
+			return false, errStopped
+		}
+		return a.OK, nil
+	case <-h.c.ctx.Done():
+		return false, h.c.ctx.Err()
+	}
+}
+
+func (h *host) WriteError(rec *dotnet.ErrorRecord) error {
+	text, err := h.c.encoder().encode(rec)
+	if err != nil {
+		return err
+	}
+	goOn, err := h.ask(&frame{F: "error", Record: text})
+	if err == nil && !goOn {
+		err = errStopped
+	}
+	return err
+}
+
+func (h *host) WriteWarning(text string) error {
+	return h.tell(&frame{F: "warning", Text: h.said(text)})
+}
+
+func (h *host) WriteVerbose(text string) error {
+	return h.tell(&frame{F: "verbose", Text: h.said(text)})
+}
+
+func (h *host) Throw(rec *dotnet.ErrorRecord) error {
+	text, err := h.c.encoder().encode(rec)
+	if err != nil {
+		return err
+	}
+	return &thrownError{text}
+}
+
+func (h *host) ShouldProcess(target string) (bool, error) {
+	return h.ask(&frame{F: "ask", Text: h.said(target)})
+}
+
+// said is the text of a frame.
+func (h *host) said(text string) string {
+	return h.c.encoder().mark(strings.ToValidUTF8(text, "\uFFFD"))
+}

@@ -1,0 +1,269 @@
+package remote
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// maxDepth bounds values inside each other; what holds itself is refused by it.
+const maxDepth = 64
+
+// An encoder turns values into JSON.
+type encoder struct {
+	// keep gives the id of what stays here: the data of an instance, or, when
+	// whole, the object itself. An id of 0 leaves it away.
+	keep func(v *dotnet.Instance) (id uint64, whole bool)
+	// id is that of an object of the client.
+	id func(v any) (uint64, bool)
+	// marked: the reader takes texts for dates when they look like some.
+	marked bool
+}
+
+// node is the form of all values that JSON has no own form for.
+type node struct {
+	T  string `json:"t"`
+	N  string `json:"n,omitempty"`
+	V  any    `json:"v,omitempty"`
+	C  uint8  `json:"c,omitempty"`
+	X  string `json:"x,omitempty"`
+	ID uint64 `json:"id,omitempty"`
+}
+
+// encode gives the JSON of a value.
+func (e *encoder) encode(v any) (json.RawMessage, error) {
+	n, err := e.node(v, 0)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(n)
+}
+
+func (e *encoder) list(items []any, depth int) ([]any, error) {
+	out := make([]any, len(items))
+	for i, item := range items {
+		n, err := e.node(item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+func (e *encoder) props(p *dotnet.Props, depth int) ([]any, error) {
+	items := make([]any, 0, 2*p.Len())
+	for i := range p.Len() {
+		name, value := p.At(i)
+		items = append(items, name, value)
+	}
+	return e.list(items, depth)
+}
+
+func typeName(t *dotnet.Type) string {
+	if t == nil {
+		return ""
+	}
+	return t.Name
+}
+
+// node gives a value as json.Marshal takes it.
+func (e *encoder) node(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("values are nested deeper than %d", maxDepth)
+	}
+	if n, ok := e.scalar(v); ok {
+		return n, nil
+	}
+	switch v := v.(type) {
+	case *dotnet.Array:
+		items, err := e.list(v.Items, depth)
+		return node{T: "array", N: typeName(v.Elem), V: items}, err
+	case *dotnet.List:
+		items, err := e.list(v.Items, depth)
+		return node{T: "list", N: typeName(v.Type), V: items}, err
+	case *dotnet.Set:
+		items, err := e.list(v.Items(), depth)
+		return node{T: "set", N: typeName(v.Type), V: items}, err
+	case *dotnet.Hashtable:
+		pairs := make([]any, 0, 2*v.Len())
+		for i := range v.Len() {
+			key, value := v.At(i)
+			pairs = append(pairs, key, value)
+		}
+		items, err := e.list(pairs, depth)
+		return node{T: "table", N: typeName(v.Type), C: uint8(v.Comparer), V: items}, err
+	case *dotnet.PSObject:
+		items, err := e.props(&v.Props, depth)
+		return node{T: "object", N: strings.Join(v.TypeNames, "\n"), V: items}, err
+	case *dotnet.Instance:
+		return e.instance(v, depth)
+	case *dotnet.Exception:
+		return e.exception(v, depth)
+	case *dotnet.ErrorRecord:
+		return e.record(v, depth)
+	}
+	if e.id != nil {
+		if id, ok := e.id(v); ok {
+			return node{T: "remote", N: typeName(dotnet.TypeOf(v)), ID: id}, nil
+		}
+	}
+	return nil, fmt.Errorf("a value of the type %s cannot be passed to another process", typeName(dotnet.TypeOf(v)))
+}
+
+func (e *encoder) text(s string) any {
+	switch {
+	case utf8.ValidString(s):
+		return e.mark(s)
+	case e.marked:
+		return node{T: "units", V: dotnet.Units(s)}
+	}
+	return node{T: "text", V: base64.StdEncoding.EncodeToString([]byte(s))}
+}
+
+// mark is a text that no reader takes for a date.
+func (e *encoder) mark(s string) string {
+	if e.marked {
+		return "=" + s
+	}
+	return s
+}
+
+// scalar gives values that hold no others.
+func (e *encoder) scalar(v any) (any, bool) {
+	number := func(kind, text string) (any, bool) { return node{T: kind, V: text}, true }
+	switch v := v.(type) {
+	case nil, dotnet.Nothing:
+		return nil, true
+	case bool:
+		return v, true
+	case string:
+		return e.text(v), true
+	case int32:
+		return v, true
+	case int64:
+		return number("long", strconv.FormatInt(v, 10))
+	case uint8:
+		return number("byte", strconv.Itoa(int(v)))
+	case int8:
+		return number("sbyte", strconv.Itoa(int(v)))
+	case int16:
+		return number("short", strconv.Itoa(int(v)))
+	case uint16:
+		return number("ushort", strconv.Itoa(int(v)))
+	case uint32:
+		return number("uint", strconv.FormatUint(uint64(v), 10))
+	case uint64:
+		return number("ulong", strconv.FormatUint(v, 10))
+	case float64:
+		return number("double", strconv.FormatFloat(v, 'g', -1, 64))
+	case float32:
+		return number("single", strconv.FormatFloat(float64(v), 'g', -1, 32))
+	case dotnet.Decimal:
+		return number("decimal", v.String())
+	case dotnet.BigInteger:
+		return number("bigint", string(v))
+	case dotnet.Char:
+		return number("char", strconv.Itoa(int(v)))
+	case dotnet.DateTime:
+		return node{T: "datetime", V: []any{strconv.FormatInt(v.Ticks, 10), v.Kind}}, true
+	case dotnet.TimeSpan:
+		return number("timespan", strconv.FormatInt(int64(v), 10))
+	case dotnet.Guid, dotnet.Version:
+		kind := "guid"
+		if _, ok := v.(dotnet.Version); ok {
+			kind = "version"
+		}
+		return number(kind, dotnet.ToText(v))
+	case *dotnet.Bytes:
+		return node{T: "bytes", V: base64.StdEncoding.EncodeToString(v.B)}, true
+	case dotnet.Enum:
+		return node{T: "enum", N: v.Type.Name, V: strconv.FormatInt(v.Value, 10)}, true
+	case *dotnet.Type:
+		return node{T: "type", N: v.Name}, true
+	case *dotnet.SecureString:
+		return secret(v), true
+	case *dotnet.PSCredential:
+		return node{T: "credential", V: []any{e.text(v.UserName), secret(v.Password)}}, true
+	}
+	return nil, false
+}
+
+func secret(s *dotnet.SecureString) any {
+	if s == nil {
+		return nil
+	}
+	return node{T: "secret", V: base64.StdEncoding.EncodeToString([]byte(s.Reveal()))}
+}
+
+// instance gives an object of a module. One that is nothing but what a text
+// says (a SID) travels as that text.
+func (e *encoder) instance(v *dotnet.Instance, depth int) (any, error) {
+	if v.Props.Len() == 0 && v.Text != "" {
+		if made, err := dotnet.New(v.Type, []any{v.Text}); err == nil && dotnet.ToText(made) == v.Text {
+			return node{T: "parsed", N: v.Type.Name, V: e.mark(v.Text)}, nil
+		}
+	}
+	n := node{T: "instance", N: v.Type.Name, X: e.mark(v.Text)}
+	switch data := v.Data.(type) {
+	case nil:
+	case *handle:
+		n.ID = data.id
+	default:
+		if e.keep != nil {
+			whole := false
+			if n.ID, whole = e.keep(v); whole {
+				return node{T: "remote", N: v.Type.Name, ID: n.ID}, nil
+			}
+		}
+	}
+	items, err := e.props(&v.Props, depth)
+	n.V = items
+	return n, err
+}
+
+func (e *encoder) exception(v *dotnet.Exception, depth int) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var inner any
+	if v.Inner != nil {
+		inner = v.Inner
+	}
+	items := []any{v.Message, v.HResult, inner}
+	for i := range v.Props.Len() {
+		name, value := v.Props.At(i)
+		items = append(items, name, value)
+	}
+	out, err := e.list(items, depth)
+	return node{T: "exception", N: typeName(v.Type), V: out}, err
+}
+
+func (e *encoder) record(v *dotnet.ErrorRecord, depth int) (any, error) {
+	var thrown any
+	if v.Exception != nil {
+		thrown = v.Exception
+	}
+	items, err := e.list([]any{thrown, v.ErrorID, int32(v.Category), nil, v.Reason, v.Details}, depth)
+	if err != nil {
+		return nil, err
+	}
+	// A target that cannot travel is shown as its text.
+	target, err := e.node(v.Target, depth+1)
+	if err != nil {
+		target = e.text(dotnet.ToText(v.Target))
+	}
+	items[3] = target
+	return node{T: "record", V: items}, nil
+}
+
+// isWhole tells whether a JSON number is an Int32.
+func isWhole(f float64) bool {
+	return f == math.Trunc(f) && f >= math.MinInt32 && f <= math.MaxInt32
+}

@@ -1,0 +1,48 @@
+package sandbox
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What lines write: input, stdout, stderr.
+func TestWhatIsWritten(t *testing.T) {
+	for _, c := range []struct{ input, stdout, stderr string }{
+		{"1; 'a'; $null; ''; $true; 1.5; 'b','c'", "1\na\n\nTrue\n1.5\nb\nc\n", ""},
+		{",@(1,2)", "1\n2\n", ""},
+		{"Write-Host 'x' -NoNewline; Write-Host 'y'", "xy\n", ""},
+		{"Write-Output a; Write-Warning b; Write-Output c", "a\nWARNING: b\nc\n", ""},
+		{"Write-Debug 'd' -Debug", "DEBUG: d\n", ""},
+
+		// Objects in a row share a table; text comes in between.
+		{"[pscustomobject]@{n=1;s='ab'}, [pscustomobject]@{n=200;s=$null}", "\n  n s\n  - -\n  1 ab\n200\n\n", ""},
+		{"[pscustomobject]@{a=1}; 'text'; [pscustomobject]@{a=2}", "\na\n-\n1\n\ntext\n\na\n-\n2\n\n", ""},
+		{"[pscustomobject]@{a=1}; [pscustomobject]@{b=2}", "\na\n-\n1\n\n\nb\n-\n2\n\n", ""},
+		{"[pscustomobject]@{a=1;b=2;c=3;d=4;longer='x'}", "\na      : 1\nb      : 2\nc      : 3\nd      : 4\nlonger : x\n\n", ""},
+		{"[pscustomobject]@{list=1,'b'}", "\nlist\n----\n{1, b}\n\n", ""},
+
+		// Errors name what they are about.
+		{"throw 'x'", "", "Exception: x\n"},
+		{"throw [System.ArgumentException]::new('bad')", "", "Exception: bad\n"},
+		{"$ErrorActionPreference = 'Stop'; 1/0; 'never'", "", "RuntimeException: Attempted to divide by zero.\n"},
+		{"try { throw 'a' } catch { 'caught' }", "caught\n", ""},
+		{"$null.Foo()", "", "InvalidOperation: You cannot call a method on a null-valued expression.\n"},
+		{"function Get-X { [CmdletBinding()] param([int] $N) }\n\nGet-X -N abc", "",
+			"Get-X: Cannot process argument transformation on parameter 'N'. Cannot convert value \"abc\" to type \"System.Int32\". Error: \"The input string 'abc' was not in a correct format.\"\n"},
+
+		// Texts that cannot be read.
+		{"1 2", "", "ParserError: \nLine |\n   1 |  1 2\n     |    ~\n     | Unexpected token '2' in expression or statement.\n"},
+		{"if ($true) {\n  1 2\n}\n\n'next'", "next\n", "ParserError: \nLine |\n   2 |    1 2\n     |      ~\n     | Unexpected token '2' in expression or statement.\n"},
+		{"class X { }", "", "ParserError: \nLine |\n   1 |  class X { }\n     |  ~\n     | Outside the script subset: the statement class; use [pscustomobject] or an ordered dictionary, and functions.\n"},
+
+		// The one alias.
+		{"echo a", "a\n", ""},
+	} {
+		t.Run(c.input, func(t *testing.T) {
+			stdout, stderr, _ := playback(t, hostStarter(), sessionArgs, c.input+"\n")
+			assert.Equal(t, c.stdout, stdout)
+			assert.Equal(t, c.stderr, stderr)
+		})
+	}
+}

@@ -1,0 +1,298 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/ps/sandbox/adcmd"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/dnscmd"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/internal/data"
+	"adgateway/ps/sandbox/internal/ldif"
+	"adgateway/ps/sandbox/zones"
+)
+
+// Options say what a [World] holds. The zero value is the built-in domain.
+type Options struct {
+	LDIF  []string // files laid over the built-in domain
+	Zones []string // files of zones, beside the built-in ones
+	Users int      // so many more are generated
+	Empty bool     // leave the built-in domain and zones out
+	Seed  int64    // of everything that is generated
+
+	Culture        string        // of messages: "en-US" (also when empty) or "de-DE"
+	ReplicationLag time.Duration // until the second domain controller sees a change
+	Clock          func() time.Time
+
+	// Progress is told what is being loaded and what was odd. Nil: nobody is.
+	Progress func(text string)
+}
+
+// World is a simulated domain with its DNS servers, and the engine that runs
+// PowerShell over it. It is safe for concurrent use.
+type World struct {
+	Directory *directory.Domain
+	DNS       *zones.Store
+
+	modules []*engine.Module // of the stores
+	culture string
+	engine  *engine.Engine
+}
+
+// account is whose connections the sessions of the sandbox use.
+const account = `svc-adgateway$`
+
+// NewWorld builds a world. The error lists every fault of every file: where the
+// directory cannot be built, the zone files are read all the same.
+func NewWorld(ctx context.Context, o Options) (*World, error) {
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	w := &World{}
+	layers, err := readLDIF(o.LDIF)
+	layers, entries := splitZones(layers)
+	if err == nil {
+		err = w.loadDirectory(o, layers)
+	}
+	if err := errors.Join(err, w.loadZones(o, entries), ctx.Err()); err != nil {
+		return nil, err
+	}
+	w.culture = o.Culture
+	w.modules = []*engine.Module{
+		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: o.Culture, Account: account}),
+		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: o.Culture}),
+	}
+	options := engineOptions(o.Culture, w.modules)
+	options.Now = o.Clock
+	w.engine = engine.NewEngine(options)
+	return w, nil
+}
+
+// engineOptions are those of every engine of the sandbox.
+func engineOptions(culture string, modules []*engine.Module) engine.Options {
+	return engine.Options{
+		Modules:  append([]*engine.Module{HostModule()}, modules...),
+		AutoLoad: true,
+		Aliases:  Aliases,
+		Culture:  culture,
+		PID:      os.Getpid(),
+	}
+}
+
+// Modules are those whose commands work on the world's stores, and the culture
+// of their messages.
+func (w *World) Modules() (modules []*engine.Module, culture string) { return w.modules, w.culture }
+
+// Declarations are the same modules without stores and bodies.
+func Declarations() []*engine.Module {
+	return []*engine.Module{adcmd.Declaration(), dnscmd.Declaration()}
+}
+
+// Starter starts simulated PowerShell processes on this world.
+func (w *World) Starter() *Starter { return NewStarter(w.engine, nil) }
+
+// readLDIF reads the files, a layer each.
+func readLDIF(files []string) ([][]ldif.Record, error) {
+	var layers [][]ldif.Record
+	var faults []error
+	for _, file := range files {
+		records, err := ldif.ReadFile(file)
+		faults = append(faults, err)
+		layers = append(layers, records)
+	}
+	return layers, errors.Join(faults...)
+}
+
+func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
+	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag}
+	open := directory.BuiltIn
+	if o.Empty {
+		open = directory.Open
+	}
+	o.Progress("loading the directory")
+	domain, err := open(options, layers...)
+	if err != nil {
+		return err
+	}
+	w.Directory = domain
+	for _, warning := range domain.Warnings() {
+		o.Progress(warning.Error())
+	}
+	if o.Users > 0 {
+		o.Progress(fmt.Sprintf("generating %d users", o.Users))
+		return domain.Generate(o.Users, o.Seed)
+	}
+	return nil
+}
+
+// loadZones loads the built-in zones, over them those that are entries of the
+// LDIF files, over them the zone files.
+func (w *World) loadZones(o Options, entries []zones.Entry) error {
+	config := zones.Config{Now: o.Clock}
+	if w.Directory != nil { // else only to find the faults of the files
+		config.Domain = w.Directory.DNSName()
+		for i, dc := range w.Directory.DCs() {
+			config.Servers = append(config.Servers, zones.ServerConfig{
+				Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true, ReadOnly: !dc.Writable(),
+			})
+		}
+	}
+	w.DNS = zones.New(config)
+	var faults []error
+	if !o.Empty {
+		builtIn, err := builtInZones()
+		faults = append(faults, err, w.DNS.Load(builtIn...))
+	}
+	faults = append(faults, w.DNS.LoadDirectory(entries))
+	var sources []zones.Source
+	for _, name := range o.Zones {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		sources = append(sources, zones.Source{Name: name, Text: text})
+	}
+	return errors.Join(append(faults, w.DNS.Load(sources...))...)
+}
+
+func builtInZones() ([]zones.Source, error) {
+	names, err := fs.Glob(data.Files, "*.zone")
+	var sources []zones.Source
+	for _, name := range names {
+		text, readErr := fs.ReadFile(data.Files, name)
+		err = errors.Join(err, readErr)
+		sources = append(sources, zones.Source{Name: name, Text: text})
+	}
+	return sources, err
+}
+
+// splitZones takes the entries that are zones, or nodes of zones, out of the
+// layers: the DNS store has them. What else stands in the partitions of DNS is
+// left out, for these are not part of the domain.
+func splitZones(layers [][]ldif.Record) ([][]ldif.Record, []zones.Entry) {
+	var entries []zones.Entry
+	rest := make([][]ldif.Record, len(layers))
+	for i, records := range layers {
+		for k := range records {
+			r := &records[k]
+			zone, node := hasValue(r, "objectClass", "dnsZone"), hasValue(r, "objectClass", "dnsNode")
+			switch {
+			case zone || node:
+				entries = append(entries, zones.Entry{
+					DN: r.DN, Node: node, File: r.File, Line: r.Line,
+					Records: octets(r.Get("dnsRecord")), Properties: octets(r.Get("dNSProperty")),
+					Tombstoned: hasValue(r, "dNSTombstoned", "TRUE"),
+				})
+			case !inDNSPartition(r.DN):
+				rest[i] = append(rest[i], *r)
+			}
+		}
+	}
+	return rest, entries
+}
+
+// inDNSPartition tells whether a DN is in DC=DomainDnsZones or DC=ForestDnsZones of a domain.
+func inDNSPartition(text string) bool {
+	dn, err := directory.ParseDN(text)
+	if err != nil {
+		return false // the directory reports it
+	}
+	for ; !dn.IsZero(); dn = dn.Parent() {
+		rdn := dn.RDN()
+		if strings.EqualFold(rdn.Type, "DC") && (strings.EqualFold(rdn.Value, "DomainDnsZones") || strings.EqualFold(rdn.Value, "ForestDnsZones")) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasValue(r *ldif.Record, attribute, value string) bool {
+	return slices.ContainsFunc(r.Get(attribute), func(v string) bool { return strings.EqualFold(v, value) })
+}
+
+func octets(values []string) [][]byte {
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		out[i] = []byte(v)
+	}
+	return out
+}
+
+// SetAlive switches a domain controller, and the DNS server on it, on or off.
+func (w *World) SetAlive(host string, alive bool) error {
+	for _, dc := range w.Directory.DCs() {
+		if strings.EqualFold(dc.HostName(), host) || strings.EqualFold(dc.Name(), host) {
+			dc.SetAlive(alive)
+			return w.DNS.Switch(dc.HostName(), alive)
+		}
+	}
+	return fmt.Errorf("there is no domain controller %s", host)
+}
+
+// errRefused is what a probe of a server that is off gets.
+var errRefused = errors.New("connection refused: the simulated server is off")
+
+// Dial connects to a port of a simulated server, for probes: a connection that
+// is closed at once, or an error when the server is off or not there.
+func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	for _, dc := range w.Directory.DCs() {
+		if strings.EqualFold(dc.HostName(), host) && dc.Alive() {
+			client, server := net.Pipe()
+			return client, server.Close()
+		}
+	}
+	return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
+}
+
+// Example names things of the world that are good to try.
+type Example struct {
+	User string // a username
+	Zone string // a zone with records
+}
+
+// Example picks a user and a zone of the world, a user with a name that needs no
+// quoting where there is one. The user is empty when there are only built-in ones.
+func (w *World) Example(ctx context.Context) Example {
+	example := Example{Zone: w.Directory.DNSName()}
+	for _, dc := range w.Directory.DCs() {
+		users, err := dc.Search(ctx, directory.SearchRequest{
+			Filter:     "(&(objectCategory=person)(objectClass=user)(!(isCriticalSystemObject=TRUE)))",
+			Attributes: []string{"sAMAccountName"},
+			Scope:      directory.ScopeSubtree,
+			Limit:      examplesTried,
+		})
+		if err != nil {
+			continue
+		}
+		for _, user := range users {
+			name := user.String("sAMAccountName")
+			plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == ""
+			if example.User == "" || plain {
+				example.User = name
+			}
+			if plain {
+				return example
+			}
+		}
+		if example.User != "" {
+			return example
+		}
+	}
+	return example
+}
+
+// examplesTried is how many users Example looks at.
+const examplesTried = 200
