@@ -237,7 +237,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	case ps.KindDied:
 		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {
-			f.code = schema.Timeout // cut off is cut off (API 3)
+			f.code = schema.Timeout // cut off is cut off
 		}
 	case ps.KindCancelled:
 		f.code, f.message = schema.Timeout, "The request was given up before it was answered."

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps"
 )
 
-// A write that was cut off is settled before it is answered (API 3). The script
+// A write that was cut off is settled before it is answered. The script
 // had announced what it would change, with the values before and after; another
 // script, on another session, reads from the same server what is there now, and
 // judge compares the two.

@@ -108,7 +108,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 // EncodeRequest makes the data line for one run, without its line end:
 // '#', base64 of the JSON {"id","script","arguments"}, then a blank and base64
-// for each secret (design 5). Strings inside carry a prefix, so that no text is
+// for each secret. Strings inside carry a prefix, so that no text is
 // ever taken for a date (facts B31): '=' before text, '!' before the number of
 // a secret, ',' and a separator before the items of a list. A list without
 // items is an empty array, and an array of prefixed strings is one that has all

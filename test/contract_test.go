@@ -74,7 +74,7 @@ func TestContractInAnotherLanguage(t *testing.T) {
 }
 
 // TestClassicDialect: every success is 200; result is an object, a boolean or a
-// date-time where the row's mark says so (API 3).
+// date-time where the row's mark says so.
 func TestClassicDialect(t *testing.T) {
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {

@@ -119,7 +119,7 @@ type Limits struct {
 	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
 }
 
-// Dialect is the shape of answers a client reads (API 3).
+// Dialect is the shape of answers a client reads.
 type Dialect string
 
 // The dialects; the empty one is the server's default.

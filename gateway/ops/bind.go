@@ -116,7 +116,7 @@ const (
 	refused
 )
 
-// emptyMeans is the rule for an empty string (API 1).
+// emptyMeans is the rule for an empty string.
 func (op *Operation) emptyMeans(p *Param) emptiness {
 	switch {
 	case op.Effect == Read || op.Effect == Create || p.isFields():

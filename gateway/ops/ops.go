@@ -54,7 +54,7 @@ type Operation struct {
 type Effect uint8
 
 // The effects. Move, Rename and Register are changes with rules of their own
-// for empty strings (API 1).
+// for empty strings.
 const (
 	_ Effect = iota
 	Read
@@ -127,7 +127,7 @@ type Reply struct {
 // Mark is how many records an answer has, and what the classic dialect makes of them.
 type Mark string
 
-// The marks (API 6).
+// The marks.
 const (
 	List   Mark = "L"
 	Single Mark = "1"

@@ -260,7 +260,7 @@ var userFields = Param{
 	Doc: "The fields to answer with.",
 }
 
-// userInputs are the inputs of a user (API 4), for creating and updating.
+// userInputs are the inputs of a user, for creating and updating.
 var userInputs = []Param{
 	{Name: "Password", Kind: schema.Password, Keep: true, Scope: auth.UserPassword, Doc: "The password. Without one the account is created disabled."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},

@@ -5,7 +5,7 @@ import "net/http"
 // Code is one of the API's error codes.
 type Code string
 
-// The error codes (API 3).
+// The error codes.
 const (
 	Partial              Code = "partial"
 	InvalidRequest       Code = "invalid_request"

@@ -8,7 +8,7 @@ import (
 )
 
 // A frame is one unit of an answer: 0x1E, id, blank, kind, blank, length of the
-// payload in bytes, LF, payload, LF (design 5).
+// payload in bytes, LF, payload, LF.
 type frame struct {
 	id      string
 	kind    frameKind

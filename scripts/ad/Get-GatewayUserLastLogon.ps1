@@ -1,5 +1,5 @@
 # Tells when a user last logged on: the latest instant that any domain controller knows, because each
-# keeps its own (facts E17). DomainController are those that answer, Unreached those that do not.
+# keeps its own (facts E17a). DomainController are those that answer, Unreached those that do not.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

@@ -1,4 +1,4 @@
-# The Remote Desktop settings of a user, which are packed in userParameters (MS-TSTS 2.3; facts F).
+# The Remote Desktop settings of a user, which are packed in userParameters (MS-TSTS 2.3; facts F.2).
 # The attribute is a row of UTF-16 code units: 48 of other programs, 'P', the number of properties,
 # the properties, and what follows is not ours again. All that is not ours is kept as it is, unit by
 # unit. Names and values are compared and cut by code unit, never by culture.

@@ -1,5 +1,5 @@
 // Package tsparams reads the Remote Desktop settings that are packed in the
-// attribute userParameters of a user (MS-TSTS 2.3; facts F).
+// attribute userParameters of a user (MS-TSTS 2.3; facts F.2).
 //
 // The attribute is a row of UTF-16 code units: 48 of other programs, the letter
 // P, the number of properties, the properties, and after them what is not ours
