@@ -6,6 +6,8 @@
 //   - session.json: what a whole process said to its standard input
 //   - binding.json: calls of cmdlets with the parameter set and names that were
 //     bound, or the error id
+//   - members.json: command lines, mostly members, conversions and operators,
+//     with what they write to stdout
 //
 // They were recorded on PowerShell 7.6.5 (Linux, invariant culture). The inputs
 // are this project's, the outputs are that engine's; nothing is edited.
@@ -16,10 +18,10 @@ import (
 	"encoding/json"
 )
 
-//go:embed language.json session.json binding.json
+//go:embed language.json session.json binding.json members.json
 var files embed.FS
 
-// Read reads a recording, "language", "session" or "binding", into a value.
+// Read decodes a recording, "language", "session", "binding" or "members", into a value.
 func Read(name string, into any) error {
 	text, err := files.ReadFile(name + ".json")
 	if err != nil {

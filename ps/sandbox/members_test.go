@@ -1,0 +1,84 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/ps/sandbox/engine"
+	"adgateway/test/conformance"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A memberCase is one command line and what a real engine wrote to stdout for it.
+type memberCase struct {
+	Group, Name, Line, Stdout string
+}
+
+func (c memberCase) key() string { return c.Group + "/" + c.Name }
+
+type verdict string
+
+const (
+	same      verdict = "same"
+	refused   verdict = "refused"
+	different verdict = "different"
+)
+
+// endOfAnswer is written by a line after the case, if the process still runs.
+const endOfAnswer = "--end-of-answer--"
+
+// verdict runs the line in a process of its own. It is refused if there is an
+// error on stderr and stdout has nothing but the first lines of the real answer.
+func (c memberCase) verdict(eng *engine.Engine) (v verdict, stdout, stderr string) {
+	var out, errs strings.Builder
+	input := c.Line + "\n'" + endOfAnswer + "'\n"
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	newHost(eng.NewSession(engine.Console{Stdin: strings.NewReader(input), Stdout: &out, Stderr: &errs})).run(ctx)
+	stdout, ended := strings.CutSuffix(out.String(), endOfAnswer+"\n")
+	stderr = errs.String()
+	switch {
+	case stdout == c.Stdout && ended:
+		return same, stdout, stderr
+	case stderr != "" && strings.HasPrefix(c.Stdout, stdout) && (stdout == "" || strings.HasSuffix(stdout, "\n")):
+		return refused, stdout, stderr
+	default:
+		return different, stdout, stderr
+	}
+}
+
+// TestMembers runs every recorded line: its answer is the real one or it is
+// refused. testdata/members_differ.txt names the exceptions.
+func TestMembers(t *testing.T) {
+	var file struct{ Cases []memberCase }
+	require.NoError(t, conformance.Read("members", &file))
+	path := filepath.Join("testdata", "members_differ.txt")
+	text, err := os.ReadFile(path)
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	known := strings.Split(string(text), "\n")
+	slices.Sort(known)
+	eng := engine.NewEngine(engine.Options{Modules: []*engine.Module{HostModule()}, AutoLoad: true, Aliases: Aliases})
+	count := map[verdict]int{}
+	for _, c := range file.Cases {
+		v, stdout, stderr := c.verdict(eng)
+		count[v]++
+		if v == refused && testing.Verbose() {
+			t.Logf("refused %s: %s\n%s", c.key(), c.Line, stderr)
+		}
+		_, listed := slices.BinarySearch(known, c.key())
+		if listed {
+			assert.Equal(t, different, v, "%s no longer differs: take it off %s", c.key(), path)
+		} else {
+			assert.NotEqual(t, different, v, "%s\n%s\nreal:\n%s\nhere:\n%s\n%s", c.key(), c.Line, c.Stdout, stdout, stderr)
+		}
+	}
+	t.Logf("%d lines: %d same, %d refused, %d different", len(file.Cases), count[same], count[refused], count[different])
+}
