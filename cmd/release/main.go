@@ -150,7 +150,7 @@ func build(ctx context.Context, t target, version string) ([]byte, error) {
 // goTool runs go for a target; what it prints comes back.
 func goTool(ctx context.Context, t target, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=-tags=nomsgpack")
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	if err != nil {
