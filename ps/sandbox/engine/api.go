@@ -125,8 +125,9 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 // ThrownError is an error record that nothing caught: throw, an error under
 // Stop, ThrowTerminatingError at the top.
 type ThrownError struct {
-	Record *dotnet.ErrorRecord
-	Thrown bool // by the throw statement
+	Record  *dotnet.ErrorRecord
+	Thrown  bool // by the throw statement
+	Refused bool // for what the engine does not support: no catch clause has seen it
 }
 
 func (e *ThrownError) Error() string { return e.Record.Error() }

@@ -395,7 +395,7 @@ func (f *frame) catch(body stmtFn, rec *dotnet.ErrorRecord, out sink) error {
 // stopped gives the error that must end the run even before finally blocks.
 func (f *frame) stopped(err error) error {
 	switch err.(type) {
-	case *LimitError, *DefectError, *dotnet.LimitError:
+	case *LimitError, *DefectError, *dotnet.LimitError, *dotnet.Refused:
 		return err
 	}
 	return nil

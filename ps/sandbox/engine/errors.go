@@ -62,6 +62,9 @@ func asPS(err error) *psError {
 // fail gives an error its place when it has none, and makes limits of package
 // dotnet ours.
 func fail(err error, at *place) error {
+	if refused, ok := err.(*dotnet.Refused); ok && refused.Record.Position == nil {
+		refused.Record.Position = at.position()
+	}
 	pe := asPS(err)
 	if pe == nil {
 		return limitOf(err, at)
@@ -77,7 +80,7 @@ func fail(err error, at *place) error {
 func (f *frame) statementError(err error, at *place) error {
 	pe := asPS(err)
 	if pe == nil {
-		return limitOf(err, at)
+		return fail(err, at)
 	}
 	f.locate(pe.rec, at)
 	f.s.ok = false
@@ -216,7 +219,8 @@ func defect(command string, err error) error {
 	var over *dotnet.LimitError
 	var exit *ExitError
 	var bad *DefectError
-	if errors.As(err, &limit) || errors.As(err, &over) || errors.As(err, &exit) || errors.As(err, &bad) {
+	var refused *dotnet.Refused
+	if errors.As(err, &refused) || errors.As(err, &limit) || errors.As(err, &over) || errors.As(err, &exit) || errors.As(err, &bad) {
 		return err
 	}
 	return &DefectError{Command: command, Cause: err}

@@ -50,7 +50,7 @@ func (n *stageNode) write(v any) error {
 		}
 	}
 	switch e := err.(type) {
-	case *stopUpstream, *LimitError, *DefectError, *ExitError:
+	case *stopUpstream, *LimitError, *DefectError, *ExitError, *dotnet.Refused:
 		return err
 	case *pipelineStopped:
 		if e.p == n.run {

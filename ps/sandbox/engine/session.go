@@ -180,6 +180,11 @@ func (s *Session) begin(ctx context.Context) func() {
 // result turns what ended a run into the error Run documents.
 func (s *Session) result(f *frame, err error) error {
 	err = limitOf(err, nil)
+	if refused, ok := err.(*dotnet.Refused); ok {
+		s.ok = false
+		s.addError(refused.Record)
+		return &ThrownError{Record: refused.Record, Refused: true}
+	}
 	if pe := asPS(err); pe != nil {
 		s.ok = false
 		s.addError(pe.rec)
