@@ -10,17 +10,17 @@ import (
 	"adgateway/ps"
 )
 
-// spend takes what a run can destroy from what the caller may destroy in an
-// hour, of a removal of many at most bulk. The result is nil where nothing is
-// counted.
-func spend(p *auth.Principal, b *ops.Bound, bulk int) (*auth.Spending, *failure) {
+// reserve takes what a run can destroy from what the caller may destroy in an
+// hour; a removal of many reserves up to bulkLimit. The result is nil if nothing
+// is counted.
+func reserve(p *auth.Principal, b *ops.Bound, bulkLimit int) (*auth.Spending, *failure) {
 	impact, many, counted := b.Impact()
 	if !counted {
 		return nil, nil
 	}
 	most := 1
 	if many {
-		most = bulk
+		most = bulkLimit
 	}
 	spending, refused := p.Spend(impact, most)
 	if refused != nil {
@@ -29,26 +29,22 @@ func spend(p *auth.Principal, b *ops.Bound, bulk int) (*auth.Spending, *failure)
 	return spending, nil
 }
 
-// spent counts what a run really destroyed. Where that is not known it counts
-// as much as may have been.
-func (a *answer) spent(result *ps.Result, err error) {
-	if a.spending == nil {
-		return
+// destroyed returns how many objects a run destroyed, or may have destroyed if
+// that is not known.
+func destroyed(b *ops.Bound, result *ps.Result, err error) int {
+	if err != nil {
+		return destroyedBy(ps.AsError(err))
 	}
-	destroyed := 0
-	switch impact, _, _ := a.bound.Impact(); {
-	case err != nil:
-		destroyed = destroyedBy(ps.AsError(err))
-	case impact == auth.PasswordReset:
-		destroyed = 1
-	default:
-		for _, change := range result.Changes {
-			if len(change.After) == 0 {
-				destroyed++
-			}
+	if impact, _, _ := b.Impact(); impact == auth.PasswordReset {
+		return 1
+	}
+	n := 0
+	for _, change := range result.Changes {
+		if len(change.After) == 0 {
+			n++
 		}
 	}
-	a.spending.Settle(destroyed)
+	return n
 }
 
 func destroyedBy(e *ps.Error) int {
@@ -59,14 +55,14 @@ func destroyedBy(e *ps.Error) int {
 	return max(1, len(e.Steps))
 }
 
-// explain completes a failure by what only the caller's limits can tell.
-func (a *answer) explain(f *failure) *failure {
+// explain completes a failure with what follows from the caller's limits.
+func (s *Server) explain(r *request, f *failure) *failure {
 	switch {
 	case f.code == schema.Limit:
-		a.explainLimit(f)
-	case f.code == schema.TooMany && a.spending != nil && a.spending.Held() < note(a.c).policy.BulkLimit:
-		// The script was told to remove at most what is left in this hour.
-		if refused := a.spending.Exceeded(); refused != nil {
+		s.explainLimit(r, f)
+	case f.code == schema.TooMany && r.spending != nil && r.spending.Held() < r.policy.BulkLimit:
+		// The script's limit was what the caller has left in this hour.
+		if refused := r.spending.Exceeded(); refused != nil {
 			f.code, f.retryAfter = schema.RateLimited, refused.RetryAfter
 			f.message += " " + refused.Message
 		}
@@ -75,16 +71,16 @@ func (a *answer) explain(f *failure) *failure {
 }
 
 // explainLimit says what was refused, as the caller named it, and what the
-// caller may use. It tells nothing of objects outside the limits.
-func (a *answer) explainLimit(f *failure) {
+// caller may use. It reveals nothing about objects outside the limits.
+func (s *Server) explainLimit(r *request, f *failure) {
 	field := ""
 	if len(f.details) > 0 {
 		field = f.details[0].Field
 	}
-	if given := a.bound.Text(field); given != "" {
+	if given := r.bound.Text(field); given != "" {
 		f.message = fmt.Sprintf("%s '%s': %s", field, given, f.message)
 	}
-	limits := a.principal.Limits
+	limits := r.principal.Limits
 	var allowed []string
 	for _, limit := range []struct {
 		argument, one, many string
@@ -92,16 +88,16 @@ func (a *answer) explainLimit(f *failure) {
 	}{
 		{"AllowedOU", "OU", "OUs", limits.OUs}, {"AllowedZone", "zone", "zones", limits.Zones}, {"AllowedGroup", "group", "groups", limits.Groups},
 	} {
-		if _, declared := a.server.scripts[a.op.Script].Param(limit.argument); declared && len(limit.items) > 0 {
+		if _, declared := s.scripts[r.op.Script].Param(limit.argument); declared && len(limit.items) > 0 {
 			allowed = append(allowed, listed(limit.one, limit.many, limit.items))
 		}
 	}
 	if len(allowed) > 0 {
-		f.message += fmt.Sprintf(" The %s is limited to %s.", a.principal, strings.Join(allowed, " and "))
+		f.message += fmt.Sprintf(" The %s is limited to %s.", r.principal, strings.Join(allowed, " and "))
 	}
 }
 
-// listed names the first items of a list.
+// listed enumerates up to ten items.
 func listed(one, many string, items []string) string {
 	const shown = 10
 	if len(items) == 1 {

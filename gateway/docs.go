@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -26,31 +27,29 @@ func (s *Server) addDocs(engine *gin.Engine) {
 	}
 	// Made when it is first asked for, so that a start does not wait for it.
 	document := sync.OnceValues(func() (*described, error) {
-		text, err := openapi.Document(s.Operations, firstOf(s.Version.Version, "development"))
+		text, err := openapi.Document(s.Operations, cmp.Or(s.Version.Version, "development"))
 		sum := sha256.Sum256(text)
 		return &described{text, `"` + hex.EncodeToString(sum[:16]) + `"`}, err
 	})
-	engine.GET(documentPath, func(c *gin.Context) {
+	engine.GET(documentPath, endpoint(func(r *request) {
 		d, err := document()
 		if err != nil {
-			failed := fail(ourFault.code, "%s", ourFault.sentence)
-			failed.cause = err
-			s.writeFailure(c, failed)
+			r.fail(internalError(err))
 			return
 		}
-		limitWrite(c, time.Now().Add(note(c).sendTimeout))
-		c.Header("Content-Type", openapi.ContentType)
-		c.Header("Cache-Control", "no-cache")
-		c.Header("ETag", d.tag)
-		http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(d.text))
-	})
+		r.limitSend()
+		r.c.Header("Content-Type", openapi.ContentType)
+		r.c.Header("Cache-Control", "no-cache")
+		r.c.Header("ETag", d.tag)
+		http.ServeContent(r.c.Writer, r.c.Request, "", time.Time{}, bytes.NewReader(d.text))
+	}))
 	page := http.StripPrefix(docsPath, openapi.Page())
 	engine.GET(docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
 	for _, name := range openapi.PageFiles() {
-		engine.GET(docsPath+"/"+name, func(c *gin.Context) {
-			limitWrite(c, time.Now().Add(note(c).sendTimeout))
-			page.ServeHTTP(c.Writer, c.Request)
-		})
+		engine.GET(docsPath+"/"+name, endpoint(func(r *request) {
+			r.limitSend()
+			page.ServeHTTP(r.c.Writer, r.c.Request)
+		}))
 	}
 }
 

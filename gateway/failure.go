@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -27,9 +30,24 @@ type failure struct {
 	cause         error // for the log only
 }
 
+// errorBody is the member "error" of an envelope.
+type errorBody struct {
+	Code          schema.Code `json:"code"`
+	Message       string      `json:"message"`
+	Outcome       ps.Outcome  `json:"outcome,omitempty"`
+	DirectoryCode string      `json:"directoryCode,omitempty"`
+	Details       []detail    `json:"details"`
+	RequestID     string      `json:"requestId"`
+}
+
 type detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
+}
+
+// internalError returns the answer to a defect of our own; only the log has cause.
+func internalError(cause error) *failure {
+	return &failure{code: ourFault.code, message: ourFault.sentence, cause: cause}
 }
 
 func fail(code schema.Code, format string, args ...any) *failure {
@@ -48,8 +66,25 @@ func (f *failure) forOperation(op *ops.Operation) *failure {
 	return f
 }
 
-// refusal makes one failure of all problems of a request. A malformed request
-// comes before one that only cannot be carried out.
+// envelope returns the body of the answer.
+func (f *failure) envelope(requestID string) any {
+	body := struct {
+		Output   string          `json:"output"`
+		Result   json.RawMessage `json:"result"`
+		Warnings []ps.Warning    `json:"warnings,omitempty"`
+		Error    errorBody       `json:"error"`
+	}{f.message, f.result, f.warnings, errorBody{f.code, f.message, f.outcome, f.directoryCode, f.details, requestID}}
+	if body.Result == nil {
+		body.Result = json.RawMessage("[]")
+	}
+	if body.Error.Details == nil {
+		body.Error.Details = []detail{}
+	}
+	return body
+}
+
+// refusal joins all problems of a request into one failure. If any value is
+// malformed, the request as a whole is invalid.
 func refusal(problems []schema.Problem) *failure {
 	code := problems[0].Code
 	details := make([]detail, len(problems))
@@ -77,4 +112,29 @@ func sentence(d detail) string {
 		text += "."
 	}
 	return text
+}
+
+// refusedBy returns the answer to a refusal by package auth.
+func refusedBy(refused *auth.Refusal) *failure {
+	failed := fail(schema.Unauthenticated, "%s", refused.Message)
+	failed.refused = refusedUnknown
+	if refused.Reason != "" {
+		failed.cause = errors.New(refused.Reason)
+	}
+	switch refused.Status {
+	case http.StatusBadRequest:
+		failed.code, failed.refused = schema.InvalidRequest, refusedMalformed
+	case http.StatusTooManyRequests:
+		failed.code, failed.retryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
+		failed.refused = refusedRate
+	case http.StatusServiceUnavailable:
+		failed.code, failed.retryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
+		failed.refused = refusedBusy
+		if refused.Unavailable {
+			failed.code, failed.refused = schema.Unavailable, refusedStore
+		}
+	default:
+		failed.challenge = auth.Challenge
+	}
+	return failed
 }

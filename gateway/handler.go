@@ -5,220 +5,161 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gin-gonic/gin"
+	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
-var (
-	errManyRecords = errors.New("the script emitted several records where one is declared")
-	errNoRecord    = errors.New("the script emitted no record where one is declared")
-	errNotRun      = errors.New("the run ended without a result")
-)
-
-// serve is the handler of every operation: bind, run, reply.
-func (s *Server) serve(op *ops.Operation) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		note(c).op = op
-		principal, failed := s.admit(c)
-		if failed != nil {
-			s.writeFailure(c, failed.forOperation(op))
-			return
-		}
-		defer principal.Leave()
-		a, failed := s.prepare(c, op, principal)
-		if failed != nil {
-			s.writeFailure(c, failed.forOperation(op))
-			return
-		}
-		result, err := s.run(c, a)
-		note(c).evidence.ran(result, err)
-		if err == nil {
-			err = a.complete(op)
-		}
-		if err == nil && len(result.Failures) > 0 {
-			note(c).server = result.Server
-			s.writeFailure(c, a.partial(result))
-			return
-		}
-		if err == nil {
-			note(c).server = result.Server
-			a.finish(result)
-			err = a.broken
-		}
-		switch {
-		case err == nil:
-			note(c).records = a.records
-		case a.streamed:
-			// Nothing can be said any more: an unfinished body must not look like one.
-			note(c).failure = &failure{code: schema.Internal, cause: err}
-			panic(http.ErrAbortHandler)
-		default:
-			s.writeFailure(c, a.failure(err))
+// serve returns the handler of an operation.
+func (s *Server) serve(op *ops.Operation) func(*request) {
+	return func(r *request) {
+		r.op = op
+		if failed := s.operate(r); failed != nil {
+			r.fail(failed.forOperation(op))
 		}
 	}
 }
 
-// prepare authorises, takes the request apart, readies its answer and records
-// that it is about to run.
-func (s *Server) prepare(c *gin.Context, op *ops.Operation, principal *auth.Principal) (*answer, *failure) {
-	bound, failed := s.bind(c, op, principal)
-	if failed != nil {
-		return nil, failed
+// operate is the life of a request for an operation. Each stage returns what it
+// adds to the request, or the failure that ends it.
+func (s *Server) operate(r *request) (failed *failure) {
+	if r.principal, failed = s.authenticate(r.c.Request); failed != nil {
+		return failed
 	}
-	spending, failed := spend(principal, bound, note(c).policy.BulkLimit)
-	if failed != nil {
-		return nil, failed
+	if failed = admit(r.principal); failed != nil {
+		return failed
 	}
-	a := &answer{
-		server: s, c: c, op: op, bound: bound, principal: principal, spending: spending,
-		classic: isClassic(principal, note(c).policy.Dialect),
+	defer r.principal.Leave()
+	if failed = authorise(r.principal, r.op.Scope); failed != nil {
+		return failed
 	}
-	if failed := s.recordIntent(c, op, bound); failed != nil {
-		a.spent(nil, &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone})
-		return nil, failed
+	var problems []schema.Problem
+	if r.given, problems, failed = s.collect(r); failed != nil {
+		return failed
 	}
-	return a, nil
-}
-
-// run runs the script, settles what was cut off and counts what it destroyed.
-func (s *Server) run(c *gin.Context, a *answer) (result *ps.Result, err error) {
-	err = errNotRun
-	defer func() { a.spent(result, err) }()
-	req, began := s.request(c, a), time.Now()
-	if result, err = s.Runner.Run(c.Request.Context(), req); err != nil {
-		result, err = s.settled(c, a, req, began, err)
+	if r.bound, failed = bind(r.op, r.given, problems); failed != nil {
+		return failed
 	}
-	return result, err
-}
-
-// bind authorises and takes the request apart.
-func (s *Server) bind(c *gin.Context, op *ops.Operation, principal *auth.Principal) (*ops.Bound, *failure) {
-	if failed := lacks(principal, op.Scope); failed != nil {
-		return nil, failed
+	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
+		return failed
 	}
-	given, problems, failed := s.collect(c, op)
-	if failed != nil {
-		return nil, failed
+	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
+		return failed
 	}
-	note(c).evidence.given = given
-	bound, problems := op.Bind(given, problems...)
-	if len(problems) > 0 {
-		return nil, refusal(problems)
-	}
-	for _, scope := range bound.Scopes {
-		if failed := lacks(principal, scope); failed != nil {
-			return nil, failed
+	if r.intent, failed = s.recordIntent(r); failed != nil {
+		if r.spending != nil {
+			r.spending.Settle(0)
 		}
+		return failed
 	}
-	return bound, nil
+	e := newEnvelope(r, s.streamAbove)
+	r.result, r.runErr = s.run(r, e)
+	return s.answer(r, e)
 }
 
-// admit finds the caller and takes the request against its quota. Unless it
-// fails, the principal's Leave must follow.
-func (s *Server) admit(c *gin.Context) (*auth.Principal, *failure) {
-	principal, failed := s.authenticate(c)
-	if failed != nil {
-		return nil, failed
-	}
-	if refused := principal.Enter(); refused != nil {
-		return nil, refusedBy(refused)
-	}
-	return principal, nil
-}
-
-// authenticate finds the caller, or says how to become known.
-func (s *Server) authenticate(c *gin.Context) (*auth.Principal, *failure) {
-	principal, err := s.caller(c.Request)
+// authenticate finds the caller.
+func (s *Server) authenticate(req *http.Request) (*auth.Principal, *failure) {
+	principal, err := s.caller(req)
 	if err == nil {
-		note(c).principal = principal.Name
-		note(c).evidence.who = &audit.Who{Name: principal.Name, Kind: principal.Kind}
 		return principal, nil
 	}
 	var refused *auth.Refusal
 	if !errors.As(err, &refused) {
-		failed := fail(ourFault.code, "%s", ourFault.sentence)
-		failed.cause = err
-		return nil, failed
+		return nil, internalError(err)
 	}
 	return nil, refusedBy(refused)
 }
 
-// refusedBy makes the answer to a refusal of the authentication.
-func refusedBy(refused *auth.Refusal) *failure {
-	failed := fail(schema.Unauthenticated, "%s", refused.Message)
-	failed.refused = refusedUnknown
-	if refused.Reason != "" {
-		failed.cause = errors.New(refused.Reason)
+// admit counts the request against the caller's quota. On success
+// [auth.Principal.Leave] must follow.
+func admit(p *auth.Principal) *failure {
+	if refused := p.Enter(); refused != nil {
+		return refusedBy(refused)
 	}
-	switch refused.Status {
-	case http.StatusBadRequest:
-		failed.code, failed.refused = schema.InvalidRequest, refusedMalformed
-	case http.StatusTooManyRequests:
-		failed.code, failed.retryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
-		failed.refused = refusedRate
-	case http.StatusServiceUnavailable:
-		failed.code, failed.retryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
-		failed.refused = refusedBusy
-		if refused.Unavailable {
-			failed.code, failed.refused = schema.Unavailable, refusedStore
+	return nil
+}
+
+// authorise requires all the scopes.
+func authorise(p *auth.Principal, scopes ...auth.Scope) *failure {
+	for _, scope := range scopes {
+		if !p.Has(scope) {
+			failed := fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+			failed.refused = refusedScope
+			return failed
 		}
-	default:
-		failed.challenge = auth.Challenge
 	}
-	return failed
+	return nil
 }
 
-func lacks(p *auth.Principal, scope auth.Scope) *failure {
-	if p.Has(scope) {
-		return nil
+// bind checks the values of a request, after the problems met while reading it.
+func bind(op *ops.Operation, given ops.Given, problems []schema.Problem) (*ops.Bound, *failure) {
+	bound, problems := op.Bind(given, problems...)
+	if len(problems) > 0 {
+		return nil, refusal(problems)
 	}
-	failed := fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
-	failed.refused = refusedScope
-	return failed
+	return bound, nil
 }
 
-// request is what the runner is asked for.
-func (s *Server) request(c *gin.Context, a *answer) ps.Request {
-	op, bound, policy := a.op, a.bound, note(c).policy
+var errNotRun = errors.New("the run ended without a result")
+
+// run runs the script, settles a change that was cut off, and counts what was
+// destroyed. The records go to e.
+func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
+	err = errNotRun // unless the runner returns
+	defer func() {
+		if r.spending != nil {
+			r.spending.Settle(destroyed(r.bound, result, err))
+		}
+	}()
+	req, startedAt := s.runRequest(r, e), time.Now()
+	result, err = s.Runner.Run(r.c.Request.Context(), req)
+	if cut := settle.Open(req, err); cut != nil {
+		return s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut})
+	}
+	return result, err
+}
+
+// runRequest returns what the runner is asked for.
+func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 	req := ps.Request{
-		ID: note(c).id, Script: op.Script, Lane: op.Lane, Args: bound.Args,
-		Write: op.Effect.Writes(), List: op.Reply.Mark == ops.List, Limit: op.Timeout,
-		Records: a.take,
+		ID: r.id, Script: r.op.Script, Lane: r.op.Lane, Args: r.bound.Args,
+		Write: r.op.Effect.Writes(), List: r.op.Reply.Mark == ops.List, Limit: r.op.Timeout,
+		Records: e.take,
 	}
-	for name, value := range contextArgs(a, policy) {
-		if _, declared := s.scripts[op.Script].Param(name); declared {
+	for name, value := range contextArgs(r) {
+		if _, declared := s.scripts[req.Script].Param(name); declared {
 			req.Args[name] = value
 		}
 	}
 	switch {
 	case req.Limit > 0:
 	case req.Write:
-		req.Limit = policy.WriteLimit
+		req.Limit = r.policy.WriteLimit
 	case req.List:
-		req.Limit = policy.ListLimit
+		req.Limit = r.policy.ListLimit
 	default:
-		req.Limit = policy.ReadLimit
+		req.Limit = r.policy.ReadLimit
 	}
 	return req
 }
 
-// contextArgs are what scripts learn about the caller, where they ask for it.
-func contextArgs(a *answer, policy *Policy) ps.Args {
-	p, most := a.principal, policy.BulkLimit
-	if _, many, _ := a.bound.Impact(); many {
-		most = min(most, a.spending.Held())
+// contextArgs returns the arguments that describe the caller, for the scripts
+// that declare them.
+func contextArgs(r *request) ps.Args {
+	p, bulkLimit := r.principal, r.policy.BulkLimit
+	if _, many, _ := r.bound.Impact(); many {
+		bulkLimit = min(bulkLimit, r.spending.Held())
 	}
 	return ps.Args{
 		"AllowedOU":    limit(p.Limits.OUs),
 		"AllowedZone":  limit(p.Limits.Zones),
 		"AllowedGroup": limit(p.Limits.Groups),
 		"Privileged":   ps.Bool(p.Has(auth.Privileged)),
-		"BulkLimit":    ps.Int(int64(most)),
+		"BulkLimit":    ps.Int(int64(bulkLimit)),
 	}
 }
 
@@ -229,27 +170,62 @@ func limit(allowed []string) ps.Value {
 	return ps.List(allowed)
 }
 
-// complete tells whether a run that ended well answered what the row declares.
-func (a *answer) complete(op *ops.Operation) error {
-	if a.broken == nil && a.records == 0 && op.Reply.Mark != ops.List {
-		return errNoRecord
+// settle finds out what became of a change that was cut off, whether or not the
+// client is still there.
+func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Result, error) {
+	settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.SettleLimit, Pause: r.policy.SettlePause}
+	found := settler.Settle(r.c.Request.Context(), change)
+	if found.NoCleanUp != nil {
+		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).Error("what an unfinished create left behind could not be removed")
 	}
-	return a.broken
+	fields := logrus.Fields{"request": r.id, "operation": r.op.ID, "cause": change.Cut.Error(), "outcome": found.Outcome}
+	if found.Unread != nil {
+		fields["error"] = found.Unread.Error()
+	}
+	s.Log.WithFields(fields).Warn("a write that was cut off was settled")
+	if found.Result == nil {
+		return nil, found.Err
+	}
+	e.replace(found.Records)
+	return found.Result, nil
 }
 
-// failure makes the answer to an error: one of our own about the records, or
-// one of the run.
-func (a *answer) failure(err error) *failure {
-	ours := a.broken != nil || errors.Is(err, errNoRecord)
-	if !ours {
-		return a.explain(failureOf(a.op, a.bound, err))
+// answer writes the answer to a run that succeeded, at least in part. Otherwise
+// it returns the failure.
+func (s *Server) answer(r *request, e *envelope) *failure {
+	err := r.runErr
+	if err == nil {
+		err = e.check()
 	}
-	f := &failure{code: ourFault.code, message: ourFault.sentence, cause: err}
-	if a.broken != nil {
-		f.cause = a.broken
+	if err != nil {
+		return s.explainRun(r, e, err)
 	}
-	if a.op.Effect.Writes() {
-		f.outcome = ps.OutcomeDone
+	r.server = r.result.Server
+	if len(r.result.Failures) > 0 {
+		return e.partial(r.result)
 	}
-	return f.forOperation(a.op)
+	if err := e.finish(r.result); err != nil {
+		r.abort(&failure{code: schema.Internal, cause: err})
+	}
+	r.records = e.records
+	return nil
+}
+
+// explainRun returns the answer to a run that failed, or that did not emit what
+// the operation declares.
+func (s *Server) explainRun(r *request, e *envelope, err error) *failure {
+	switch {
+	case e.streamed:
+		r.abort(&failure{code: schema.Internal, cause: err})
+		return nil
+	case e.err != nil:
+		err = e.err
+	case !errors.Is(err, errNoRecord):
+		return s.explain(r, failureOf(r.op, r.bound, err))
+	}
+	failed := internalError(err)
+	if r.op.Effect.Writes() {
+		failed.outcome = ps.OutcomeDone
+	}
+	return failed
 }

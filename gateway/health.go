@@ -1,41 +1,41 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
-
-	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
 )
 
-// healthz tells that the process runs.
-func (s *Server) healthz(c *gin.Context) {
-	s.writeRecords(c, http.StatusOK, "The gateway is running.", []any{struct {
+// healthz answers as long as the process runs.
+func (s *Server) healthz(r *request) {
+	r.sendRecords(http.StatusOK, "The gateway is running.", []any{struct {
 		Status string `json:"status"`
 	}{"ok"}})
 }
 
-// readyz tells whether requests can be served, check by check. Reasons are for
-// callers with ops:read.
-func (s *Server) readyz(c *gin.Context) {
+// readyz reports whether requests can be served, check by check. Only callers
+// with ops:read see the reasons.
+func (s *Server) readyz(r *request) {
 	var checks []Check
 	if s.Ready != nil {
-		checks = s.Ready(c.Request.Context())
+		checks = s.Ready(r.c.Request.Context())
 	}
 	if s.Audit != nil {
 		checks = append(checks, auditCheck(s.Audit))
 	}
 	reasons := false
-	if auth.Carries(c.Request) {
-		principal, failed := s.authenticate(c)
+	if auth.Carries(r.c.Request) {
+		var failed *failure
+		r.principal, failed = s.authenticate(r.c.Request)
 		switch {
 		case failed == nil:
-			reasons = principal.Has(auth.OpsRead)
-		case failed.code == schema.Unavailable: // nobody is known: the check of the credentials tells it
+			reasons = r.principal.Has(auth.OpsRead)
+		case failed.code == schema.Unavailable: // the check of the credential store reports it
 		default:
-			s.writeFailure(c, failed)
+			r.fail(failed)
 			return
 		}
 	}
@@ -53,16 +53,16 @@ func (s *Server) readyz(c *gin.Context) {
 		}
 		if !check.OK {
 			status, output = schema.Unavailable.Status(), "The gateway is not ready."
-			c.Header("Retry-After", "5")
+			r.c.Header("Retry-After", "5")
 		}
 		records = append(records, record)
 	}
-	s.writeRecords(c, status, output, records)
+	r.sendRecords(status, output, records)
 }
 
-// version tells what runs here.
-func (s *Server) version(c *gin.Context) {
-	s.writeRecords(c, http.StatusOK, "This is adgateway "+firstOf(s.Version.Version, "(development)")+".", []any{struct {
+// version reports the build and the engine.
+func (s *Server) version(r *request) {
+	r.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".", []any{struct {
 		Version string `json:"version"`
 		Commit  string `json:"commit"`
 		Built   string `json:"built"`
@@ -71,8 +71,8 @@ func (s *Server) version(c *gin.Context) {
 	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine}})
 }
 
-func (s *Server) writeRecords(c *gin.Context, status int, output string, records []any) {
-	send(c, status, encode(struct {
+func (r *request) sendRecords(status int, output string, records []any) {
+	r.send(status, encode(struct {
 		Output string `json:"output"`
 		Result []any  `json:"result"`
 	}{output, records}))

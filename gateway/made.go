@@ -4,12 +4,12 @@ import "encoding/json"
 
 // addMade adds the secret that was made for the request to its record, whatever
 // fields were asked for. No cache keeps such an answer.
-func (a *answer) addMade(record []byte) []byte {
-	made := a.bound.Made
+func (e *envelope) addMade(record []byte) []byte {
+	made := e.r.bound.Made
 	if made == nil {
 		return record
 	}
-	a.c.Header("Cache-Control", "no-store")
+	e.r.c.Header("Cache-Control", "no-store")
 	name, _ := json.Marshal(made.Member) // text is always encoded
 	extended := append([]byte{}, record[:len(record)-1]...)
 	if len(extended) > 1 {

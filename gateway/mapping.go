@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -251,11 +252,11 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.retryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.details = append(f.details, detail{"", "This remains: " + firstOf(left.DN, left.GUID)})
+		f.details = append(f.details, detail{"", "This remains: " + cmp.Or(left.DN, left.GUID)})
 	}
 	if f.outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
-			f.details = append(f.details, detail{"", fmt.Sprintf("This was done before: %s '%s'", step.Label, firstOf(step.DN, step.GUID))})
+			f.details = append(f.details, detail{"", fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
 		}
 	}
 	for _, note := range e.Notes {
@@ -302,13 +303,4 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 	if status := f.code.Status(); field != "" && status >= 400 && status < 500 {
 		f.details = append(f.details, detail{field, f.message})
 	}
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

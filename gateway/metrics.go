@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -81,58 +80,51 @@ func (m *meters) register(with *prometheus.Registry) error {
 	return nil
 }
 
-// measure counts each request.
-func (s *Server) measure(c *gin.Context) {
-	start := time.Now()
-	s.meters.running.Inc()
-	defer func() {
-		s.meters.running.Dec()
-		n := note(c)
-		status, code := c.Writer.Status(), allWell
-		if n.failure != nil {
-			status, code = n.failure.code.Status(), string(n.failure.code)
-			if c.Request.Context().Err() != nil {
-				code = clientLeft
-			}
-			if n.failure.refused != "" {
-				s.meters.refused.WithLabelValues(string(n.failure.refused)).Inc()
-			}
+// measure counts an answered request.
+func (s *Server) measure(r *request) {
+	status, code := r.c.Writer.Status(), allWell
+	if r.failure != nil {
+		status, code = r.failure.code.Status(), string(r.failure.code)
+		if r.c.Request.Context().Err() != nil {
+			code = clientLeft
 		}
-		operation := operationOf(c)
-		s.meters.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx", code).Inc()
-		s.meters.duration.WithLabelValues(operation).Observe(time.Since(start).Seconds())
-	}()
-	c.Next()
+		if r.failure.refused != "" {
+			s.meters.refused.WithLabelValues(string(r.failure.refused)).Inc()
+		}
+	}
+	operation := r.operation()
+	s.meters.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx", code).Inc()
+	s.meters.duration.WithLabelValues(operation).Observe(time.Since(r.startedAt).Seconds())
 }
 
-// operationOf is the id of the row that a request was for, or the name of an
-// operational endpoint.
-func operationOf(c *gin.Context) string {
-	if op := note(c).op; op != nil {
-		return op.ID
+// operation returns the id of the operation, or the name of an operational
+// endpoint.
+func (r *request) operation() string {
+	if r.op != nil {
+		return r.op.ID
 	}
-	if path := c.FullPath(); path != "" {
+	if path := r.c.FullPath(); path != "" {
 		return strings.TrimPrefix(path, "/")
 	}
 	return noOperation
 }
 
 // metrics answers with the metrics as Prometheus reads them.
-func (s *Server) metrics() gin.HandlerFunc {
+func (s *Server) metrics() func(*request) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
-	return func(c *gin.Context) {
-		if !s.OpenMetrics || auth.Carries(c.Request) || !local(c.Request) {
-			principal, failed := s.authenticate(c)
-			if failed == nil {
-				failed = lacks(principal, auth.OpsRead)
+	return func(r *request) {
+		if !s.OpenMetrics || auth.Carries(r.c.Request) || !local(r.c.Request) {
+			var failed *failure
+			if r.principal, failed = s.authenticate(r.c.Request); failed == nil {
+				failed = authorise(r.principal, auth.OpsRead)
 			}
 			if failed != nil {
-				s.writeFailure(c, failed)
+				r.fail(failed)
 				return
 			}
 		}
-		limitWrite(c, time.Now().Add(note(c).sendTimeout))
-		answer.ServeHTTP(c.Writer, c.Request)
+		r.limitSend()
+		answer.ServeHTTP(r.c.Writer, r.c.Request)
 	}
 }
 

@@ -13,89 +13,69 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/auth"
-	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
-// notes is what a request's handlers leave for its log line.
-type notes struct {
-	id        string
-	policy    *Policy
-	op        *ops.Operation
-	principal string
-	server    string
-	records   int
-	failure   *failure
-
-	sendTimeout time.Duration // for one piece of the answer
-
-	evidence evidence
-}
-
-const notesKey = "adgateway.notes"
-
-func note(c *gin.Context) *notes {
-	return c.MustGet(notesKey).(*notes)
-}
-
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// identify gives the request its id, the client's where it is well-formed.
-func (s *Server) identify(policy *Policy) gin.HandlerFunc {
+// receive creates the state of a request, with the client's id if that is well
+// formed, and records what became of it when the answer is complete, panic or
+// not: in the audit, in the log, in the metrics.
+func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id := c.GetHeader("X-Request-Id")
 		if !requestID.MatchString(id) {
 			id = uuid.Must(uuid.NewV7()).String()
 		}
-		c.Set(notesKey, &notes{id: id, policy: policy, sendTimeout: s.Connections.SendTimeout})
+		r := &request{c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		c.Set(requestKey, r)
 		c.Header("X-Request-Id", id)
 		c.Header("X-Engine", s.Engine)
+		s.meters.running.Inc()
+		defer s.meters.running.Dec()
+		defer s.measure(r)
+		defer s.logAccess(r)
+		defer s.recordOutcome(r)
+		c.Next()
 	}
 }
 
-// logAccess writes one line for each request: never its query, its body or a
+// logAccess writes the log line of a request: never its query, its body or a
 // header.
-func (s *Server) logAccess(c *gin.Context) {
-	start := time.Now()
-	defer func() {
-		n := note(c)
-		fields := logrus.Fields{
-			"request_id":  n.id,
-			"method":      c.Request.Method,
-			"route":       "",
-			"status":      c.Writer.Status(),
-			"duration_ms": float64(time.Since(start).Microseconds()) / 1000,
-			"bytes":       max(c.Writer.Size(), 0),
-			"client":      auth.Client(c.Request).String(),
-		}
-		if n.principal != "" {
-			fields["principal"] = n.principal
-		}
-		if n.op != nil {
-			fields["route"], fields["operation"], fields["records"] = n.op.Path, n.op.ID, n.records
-		} else {
-			fields["route"] = c.FullPath()
-		}
-		entry := s.Log.WithFields(fields)
-		if n.server != "" {
-			entry = entry.WithField("server", n.server)
-		}
-		switch f := n.failure; {
-		case f == nil:
-			entry.Info("request")
-		case c.Request.Context().Err() != nil:
-			entry.WithFields(f.log()).WithField("client_left", true).Info("request")
-		case f.code.Status() >= 500:
-			entry.WithFields(f.log()).Error("request")
-		default:
-			entry.WithFields(f.log()).Info("request")
-		}
-	}()
-	c.Next()
+func (s *Server) logAccess(r *request) {
+	fields := logrus.Fields{
+		"request_id":  r.id,
+		"method":      r.c.Request.Method,
+		"route":       r.c.FullPath(),
+		"status":      r.c.Writer.Status(),
+		"duration_ms": float64(time.Since(r.startedAt).Microseconds()) / 1000,
+		"bytes":       max(r.c.Writer.Size(), 0),
+		"client":      auth.Client(r.c.Request).String(),
+	}
+	if r.principal != nil && r.principal.Name != "" {
+		fields["principal"] = r.principal.Name
+	}
+	if r.op != nil {
+		fields["route"], fields["operation"], fields["records"] = r.op.Path, r.op.ID, r.records
+	}
+	if r.server != "" {
+		fields["server"] = r.server
+	}
+	entry := s.Log.WithFields(fields)
+	switch f := r.failure; {
+	case f == nil:
+		entry.Info("request")
+	case r.c.Request.Context().Err() != nil:
+		entry.WithFields(f.log()).WithField("client_left", true).Info("request")
+	case f.code.Status() >= 500:
+		entry.WithFields(f.log()).Error("request")
+	default:
+		entry.WithFields(f.log()).Info("request")
+	}
 }
 
-// log tells a failure to the log, its cause included.
+// log returns the log fields of a failure, its cause included.
 func (f *failure) log() logrus.Fields {
 	fields := logrus.Fields{"code": f.code}
 	for name, value := range map[string]string{"outcome": string(f.outcome), "directory_code": f.directoryCode} {
@@ -109,9 +89,10 @@ func (f *failure) log() logrus.Fields {
 	return fields
 }
 
-// recoverPanic turns a panic into a 500 that tells nothing, and a log line that
-// tells where. An abort goes on to the server, which closes the connection.
-func (s *Server) recoverPanic(c *gin.Context) {
+// recoverPanic turns a panic into a 500 that reveals nothing and a log line with
+// the stack. http.ErrAbortHandler passes on to the server, which closes the
+// connection.
+func recoverPanic(r *request) {
 	defer func() {
 		reason := recover()
 		if reason == nil {
@@ -120,24 +101,22 @@ func (s *Server) recoverPanic(c *gin.Context) {
 		if reason == http.ErrAbortHandler {
 			panic(reason)
 		}
-		failed := fail(ourFault.code, "%s", ourFault.sentence)
-		failed.cause = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
-		if n := note(c); n.op != nil {
+		failed := internalError(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+		if r.op != nil {
 			failed.outcome = ps.OutcomeUnknown
-			failed.forOperation(n.op)
+			failed.forOperation(r.op)
 		}
-		if c.Writer.Written() {
-			note(c).failure = failed
-			panic(http.ErrAbortHandler)
+		if r.c.Writer.Written() {
+			r.abort(failed)
 		}
-		s.writeFailure(c, failed)
+		r.fail(failed)
 	}()
-	c.Next()
+	r.c.Next()
 }
 
-// secure sets the headers that keep browsers from doing anything with an
-// answer, and refuses requests that other sites make them send.
-func (s *Server) secure(c *gin.Context) {
+// secure sets the headers that keep browsers from using an answer in any other
+// way, and refuses cross-site requests.
+func secure(r *request) {
 	for name, value := range map[string]string{
 		"X-Content-Type-Options":       "nosniff",
 		"X-Frame-Options":              "DENY",
@@ -146,23 +125,23 @@ func (s *Server) secure(c *gin.Context) {
 		"Cross-Origin-Resource-Policy": "same-origin",
 		"Cache-Control":                "no-store",
 	} {
-		c.Header(name, value)
+		r.c.Header(name, value)
 	}
-	if c.Request.TLS != nil {
-		c.Header("Strict-Transport-Security", "max-age=31536000")
+	if r.c.Request.TLS != nil {
+		r.c.Header("Strict-Transport-Security", "max-age=31536000")
 	}
-	s.origin(c, note(c).policy.Origins)
+	r.checkOrigin(r.policy.Origins)
 }
 
-// noRoute answers what no operation matches.
-func (s *Server) noRoute(c *gin.Context) {
-	found := routeOf(c.Request)
+// noRoute answers requests that match no operation.
+func (s *Server) noRoute(r *request) {
+	found := routeOf(r.c.Request)
 	switch {
 	case found.problem != "":
-		s.writeFailure(c, fail(schema.InvalidRequest, "%s", found.problem))
+		r.fail(fail(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:
-		c.Header("Allow", strings.Join(found.allowed, ", "))
-		s.noMethod(c)
+		r.c.Header("Allow", strings.Join(found.allowed, ", "))
+		noMethod(r)
 	default:
 		failed := fail(schema.NotFound, "There is no such route.")
 		switch near := s.routes.nearest(found.path); {
@@ -171,12 +150,12 @@ func (s *Server) noRoute(c *gin.Context) {
 		case !s.HideDocs:
 			failed.message += " All are described at " + docsPath + ", and for programs at " + documentPath + "."
 		}
-		s.writeFailure(c, failed)
+		r.fail(failed)
 	}
 }
 
-// noMethod answers a path that is there for other methods; the header Allow is set.
-func (s *Server) noMethod(c *gin.Context) {
-	s.writeFailure(c, fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
-		printable(c.Request.Method), c.Writer.Header().Get("Allow")))
+// noMethod answers a path that has other methods. The header Allow is already set.
+func noMethod(r *request) {
+	r.fail(fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
+		printable(r.c.Request.Method), r.c.Writer.Header().Get("Allow")))
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"adgateway/gateway/schema"
 )
 
@@ -21,28 +19,28 @@ const (
 	corsMaxAge  = "600" // seconds
 )
 
-// origin refuses requests that other sites make a browser send, and tells the
+// checkOrigin refuses requests that other sites make a browser send, and tells the
 // browser what pages of a listed origin may do. A page of the gateway itself is
 // no other site. It reports whether the request goes on.
-func (s *Server) origin(c *gin.Context, listed []string) bool {
-	header, origins := c.Writer.Header(), c.Request.Header.Values("Origin")
+func (r *request) checkOrigin(listed []string) bool {
+	header, origins := r.c.Writer.Header(), r.c.Request.Header.Values("Origin")
 	if len(listed) > 0 {
 		header.Add("Vary", "Origin")
 	}
 	allowed := len(origins) == 1 && slices.ContainsFunc(listed, func(one string) bool { return strings.EqualFold(one, origins[0]) })
-	own := len(origins) == 1 && sameHost(origins[0], c.Request.Host)
-	crossSite := c.GetHeader("Sec-Fetch-Site") == "cross-site"
+	own := len(origins) == 1 && sameHost(origins[0], r.c.Request.Host)
+	crossSite := r.c.GetHeader("Sec-Fetch-Site") == "cross-site"
 	if !allowed && (crossSite || len(origins) > 0 && !own) {
 		failed := fail(schema.Forbidden, "Requests from other web sites are not accepted.")
 		failed.refused = refusedOtherSites
-		s.writeFailure(c, failed)
+		r.fail(failed)
 		return false
 	}
 	if !allowed {
 		return true
 	}
 	header.Set("Access-Control-Allow-Origin", origins[0])
-	if c.Request.Method != http.MethodOptions || c.GetHeader("Access-Control-Request-Method") == "" {
+	if r.c.Request.Method != http.MethodOptions || r.c.GetHeader("Access-Control-Request-Method") == "" {
 		header.Set("Access-Control-Expose-Headers", corsAnswer)
 		return true
 	}
@@ -53,7 +51,7 @@ func (s *Server) origin(c *gin.Context, listed []string) bool {
 	header.Set("Access-Control-Allow-Methods", corsMethods)
 	header.Set("Access-Control-Allow-Headers", corsRequest)
 	header.Set("Access-Control-Max-Age", corsMaxAge)
-	c.AbortWithStatus(http.StatusNoContent)
+	r.c.AbortWithStatus(http.StatusNoContent)
 	return false
 }
 

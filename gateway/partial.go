@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,23 +14,23 @@ import (
 // for others: the records of those that were done, and a detail for each that
 // was not. Where none was done it is a failure like any other, of the first
 // object's code.
-func (a *answer) partial(result *ps.Result) *failure {
+func (e *envelope) partial(result *ps.Result) *failure {
 	f := &failure{server: result.Server, warnings: result.Warnings}
 	for i := range result.Failures {
 		failed := &result.Failures[i]
-		of := failureOf(a.op, a.bound, &failed.Error)
+		of := failureOf(e.r.op, e.r.bound, &failed.Error)
 		if i == 0 {
 			f.code, f.message, f.directoryCode, f.cause = of.code, of.message, of.directoryCode, &failed.Error
 		}
-		f.details = append(f.details, detail{"", fmt.Sprintf("'%s': %s", firstOf(failed.DN, failed.GUID), of.message)})
+		f.details = append(f.details, detail{"", fmt.Sprintf("'%s': %s", cmp.Or(failed.DN, failed.GUID), of.message)})
 	}
 	f.outcome = ps.OutcomeNone
 	if result.Effect == ps.EffectNone {
 		return f
 	}
 	f.code, f.outcome, f.directoryCode = schema.Partial, ps.OutcomePartial, ""
-	f.result = append(append(json.RawMessage{'['}, a.result.Bytes()...), ']')
-	f.message = fmt.Sprintf("%s %s failed; see details.", ended(a.sentence(result)), objects(len(result.Failures)))
+	f.result = append(append(json.RawMessage{'['}, e.result.Bytes()...), ']')
+	f.message = fmt.Sprintf("%s %s failed; see details.", ended(e.sentence(result)), objects(len(result.Failures)))
 	return f
 }
 

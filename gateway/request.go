@@ -1,292 +1,108 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"math"
-	"mime"
 	"net/http"
-	"net/url"
-	"os"
-	"reflect"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
-	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
-// collector gathers the values of a request by listed name, from path, query
-// and body, and what is wrong with their names and number.
-type collector struct {
-	op             *ops.Operation
-	secretsInQuery bool
-	given          ops.Given
-	problems       []schema.Problem
+// request is the state of one HTTP request. The first middleware creates it, the
+// stages of the handler add to it in the order of the fields, and audit, log and
+// metrics read it once the answer is complete. One goroutine uses it at a time.
+type request struct {
+	c           *gin.Context
+	id          string
+	startedAt   time.Time
+	policy      *Policy
+	sendTimeout time.Duration // for one piece of the answer
+
+	op        *ops.Operation  // nil: not for an operation
+	principal *auth.Principal // nil: not authenticated
+	given     ops.Given       // nil: not read
+	bound     *ops.Bound      // nil: not accepted
+	spending  *auth.Spending  // nil: the operation destroys nothing that is counted
+	intent    *audit.Entry    // nil: not recorded
+
+	result *ps.Result // of the run; nil: none, or it failed
+	runErr error      // of the run
+
+	server  string   // that answered; empty unless the run succeeded
+	records int      // in the answer of a success
+	failure *failure // nil: a success
 }
 
-// collect reads everything a request gives. The failure is about the body as a
-// whole; problems with single parameters are in the second result.
-func (s *Server) collect(gc *gin.Context, op *ops.Operation) (ops.Given, []schema.Problem, *failure) {
-	r := gc.Request
-	c := &collector{op: op, secretsInQuery: note(gc).policy.AllowSecretsInQuery, given: ops.Given{}}
-	values := routeOf(r).values
-	for _, p := range op.Params {
-		if p.Path != "" {
-			c.given[p.Name] = values[p.Path]
-		}
-	}
-	c.pairs(r.URL.RawQuery, true)
-	if failed := c.body(gc.Writer, r, s.BodyLimit); failed != nil {
-		return nil, nil, failed
-	}
-	return c.given, c.problems, nil
+const requestKey = "adgateway.request"
+
+// endpoint adapts a handler to gin.
+func endpoint(handle func(*request)) gin.HandlerFunc {
+	return func(c *gin.Context) { handle(c.MustGet(requestKey).(*request)) }
 }
 
-func (c *collector) wrong(field, message string) {
-	c.problems = append(c.problems, schema.Problem{Field: field, Code: schema.InvalidRequest, Message: message})
+// fail answers with a failure.
+func (r *request) fail(f *failure) {
+	r.failure = f
+	header := r.c.Writer.Header()
+	setHeader(header, serverHeader, f.server)
+	setHeader(header, "WWW-Authenticate", f.challenge)
+	if f.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
+	}
+	r.send(f.code.Status(), encode(f.envelope(r.id)))
+	r.c.Abort()
 }
 
-// pairs reads the form name=value&name=value. A semicolon is data. The token in
-// the query was seen to by the authentication.
-func (c *collector) pairs(raw string, query bool) {
-	for pair := range strings.SplitSeq(raw, "&") {
-		if pair == "" {
-			continue
-		}
-		rawName, rawValue, _ := strings.Cut(pair, "=")
-		name, err := url.QueryUnescape(rawName)
-		if err != nil {
-			c.wrong("", "A parameter's name holds a percent sign that does not start an escape.")
-			continue
-		}
-		if query && ops.Fold(name) == ops.Fold(auth.QueryParameter) {
-			continue
-		}
-		p := c.param(name)
-		if p == nil {
-			continue
-		}
-		value, err := url.QueryUnescape(rawValue)
-		switch {
-		case err != nil:
-			c.wrong(p.Name, "holds a percent sign that does not start an escape")
-		case query && p.Kind.Secret() && !c.secretsInQuery:
-			c.wrong(p.Name, "is a secret and not accepted in the query; send it in the body")
-		default:
-			c.add(p, value)
-		}
-	}
+// abort ends a request whose answer has begun: it closes the connection, so that
+// the client does not take an unfinished body for a complete one.
+func (r *request) abort(f *failure) {
+	r.failure = f
+	panic(http.ErrAbortHandler)
 }
 
-// param finds a parameter by its name on the wire; an unknown one is a problem.
-func (c *collector) param(name string) *ops.Param {
-	if p := c.op.Param(name); p != nil {
-		return p
-	}
-	if name == "" {
-		c.wrong("", "A parameter has no name.")
-		return nil
-	}
-	message := "is not a parameter of this operation, which has none"
-	if near := c.nearest(name); near != "" {
-		message = "is not a parameter of this operation; did you mean " + near + "?"
-	}
-	c.wrong(printable(name), message)
-	return nil
+// send writes a whole answer.
+func (r *request) send(status int, body []byte) {
+	r.c.Header("Content-Length", strconv.Itoa(len(body)))
+	r.c.Header("Content-Type", contentType)
+	r.c.Status(status)
+	r.c.Writer.WriteHeaderNow()
+	_ = r.write(body) // fails only if the client has left
 }
 
-// printable makes a name from the wire fit for an answer.
-func printable(name string) string {
-	const limit = 64
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return utf8.RuneError
+// write writes in pieces and gives the client sendTimeout for each. So a client
+// that does not read cannot hold the handler, or the session of a stream, for
+// ever, and one that reads slowly still gets everything.
+func (r *request) write(body []byte) error {
+	for len(body) > 0 {
+		piece := body[:min(len(body), streamPiece)]
+		r.limitSend()
+		if _, err := r.c.Writer.Write(piece); err != nil {
+			return err
 		}
-		return r
-	}, strings.ToValidUTF8(name, string(utf8.RuneError)))
-	if runes := []rune(name); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return name
-}
-
-// nearest is the input that a name of the answer's fields stands for, else the
-// parameter whose name looks most like it; empty when the operation has none.
-func (c *collector) nearest(name string) string {
-	if shape := c.op.Reply.Shape; shape != nil {
-		for _, field := range shape.Fields {
-			if strings.EqualFold(field.Name, name) && c.op.Param(field.Input) != nil {
-				return field.Input
-			}
-		}
-	}
-	known := make([]string, len(c.op.Params))
-	for i, p := range c.op.Params {
-		known[i] = p.Name
-	}
-	return nearest.Of(name, known, math.MaxInt)
-}
-
-func (c *collector) add(p *ops.Param, value any) {
-	before, twice := c.given[p.Name]
-	if twice && before != value && !alike(p.Kind, before, value) {
-		c.wrong(p.Name, "is given twice with different values")
-		return
-	}
-	if !twice {
-		c.given[p.Name] = value
-	}
-}
-
-// alike tells whether two values that were given mean the same to their kind,
-// as true and "True" do.
-func alike(kind schema.Kind, a, b any) bool {
-	if a == "" || b == "" {
-		return false // an empty text has a meaning of its own
-	}
-	first, problem := kind.Decode(a)
-	second, other := kind.Decode(b)
-	return problem == nil && other == nil && reflect.DeepEqual(first.Values, second.Values)
-}
-
-// body reads parameters from a form or a JSON object.
-func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *failure {
-	if r.Body == nil || r.Body == http.NoBody {
-		return nil
-	}
-	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fail(schema.InvalidRequest, "The body did not arrive in time.")
-	case err != nil:
-		return fail(schema.InvalidRequest, "The body could not be read to its end.")
-	case len(content) == 0:
-		return nil
-	}
-	encoding := r.Header.Get("Content-Encoding")
-	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	inUTF8 := slices.Contains([]string{"", "utf-8", "utf8"}, strings.ToLower(parameters["charset"]))
-	if err != nil || !inUTF8 || len(r.Header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
-		mediaType = ""
-	}
-	switch mediaType {
-	case "application/json":
-		return c.json(content)
-	case "application/x-www-form-urlencoded":
-		c.pairs(string(content), false)
-		return nil
-	default:
-		return fail(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
-	}
-}
-
-// json reads the members of one JSON object, in order, so that a member given
-// twice is seen. A byte order mark is passed over (RFC 8259, 8.1): Windows
-// PowerShell begins the files it writes in UTF-8 with one.
-func (c *collector) json(content []byte) *failure {
-	content = bytes.TrimPrefix(content, []byte("\ufeff"))
-	notJSON := fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
-	if !utf8.Valid(content) {
-		return notJSON
-	}
-	// Where, but not what: the character can be one of a password.
-	var mistake *json.SyntaxError
-	if errors.As(json.Unmarshal(content, new(json.RawMessage)), &mistake) {
-		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
-	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber()
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return notJSON
-	}
-	for decoder.More() {
-		token, err := decoder.Token()
-		name, isText := token.(string)
-		var member json.RawMessage
-		if err != nil || !isText || decoder.Decode(&member) != nil {
-			return notJSON
-		}
-		p := c.param(name)
-		if p == nil {
-			continue
-		}
-		value, err := scalar(member)
-		if err != nil {
-			c.wrong(p.Name, err.Error())
-			continue
-		}
-		c.add(p, value)
+		body = body[len(piece):]
 	}
 	return nil
 }
 
-// scalar is a member's value as kinds decode it.
-func scalar(member json.RawMessage) (any, error) {
-	switch member[0] {
-	case '{', '[':
-		return schema.Composite{}, nil
-	case 'n':
-		return nil, nil
-	case 't', 'f':
-		return member[0] == 't', nil
-	case '"':
-		if loneSurrogate(member) {
-			return nil, errors.New("must be valid Unicode: it holds half of a surrogate pair")
-		}
-		var text string
-		if err := json.Unmarshal(member, &text); err != nil {
-			return nil, errors.New("must be valid JSON text")
-		}
-		return text, nil
-	default:
-		return json.Number(member), nil
-	}
+// limitSend gives the client sendTimeout from now. The server lifts the limit
+// after each request. Connections without deadlines have no limit.
+func (r *request) limitSend() { r.setWriteDeadline(time.Now().Add(r.sendTimeout)) }
+
+// unlimitSend lifts the limit while there is nothing to send.
+func (r *request) unlimitSend() { r.setWriteDeadline(time.Time{}) }
+
+func (r *request) setWriteDeadline(deadline time.Time) {
+	_ = http.NewResponseController(r.c.Writer).SetWriteDeadline(deadline)
 }
 
-// loneSurrogate finds an escape \ud800-\udfff that is not one of a pair, which
-// the decoder would silently replace.
-func loneSurrogate(quoted []byte) bool {
-	for i := 0; i+1 < len(quoted); i++ {
-		if quoted[i] != '\\' {
-			continue
-		}
-		i++
-		if quoted[i] != 'u' {
-			continue
-		}
-		switch unit := escapeUnit(quoted[i-1:]); {
-		case unit >= 0xdc00 && unit <= 0xdfff:
-			return true
-		case unit >= 0xd800 && unit < 0xdc00:
-			if low := escapeUnit(quoted[i+5:]); low < 0xdc00 || low > 0xdfff {
-				return true
-			}
-			i += 6
-		}
-		i += 4
+func setHeader(header http.Header, name, value string) {
+	if value != "" {
+		header.Set(name, value)
 	}
-	return false
-}
-
-// escapeUnit is the code unit of \uXXXX at the start of b, else 0.
-func escapeUnit(b []byte) (unit int) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0
-	}
-	if _, err := fmt.Sscanf(string(b[2:6]), "%04x", &unit); err != nil {
-		return 0
-	}
-	return unit
 }

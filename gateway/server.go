@@ -208,18 +208,18 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	if err := engine.SetTrustedProxies(nil); err != nil { // the client is found by proxies.client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	engine.Use(s.identify(policy), s.measure, s.logAccess, s.recordOutcome, s.recoverPanic, s.secure)
-	engine.NoRoute(s.noRoute)
+	engine.Use(s.receive(policy), endpoint(recoverPanic), endpoint(secure))
+	engine.NoRoute(endpoint(s.noRoute))
 	engine.HandleMethodNotAllowed = true // of the operational endpoints; gin sets Allow
-	engine.NoMethod(s.noMethod)
+	engine.NoMethod(endpoint(noMethod))
 	for _, op := range s.Operations {
-		engine.Handle(op.Method, op.Path, s.serve(op))
+		engine.Handle(op.Method, op.Path, endpoint(s.serve(op)))
 	}
 	probing := []string{http.MethodGet, http.MethodHead} // many load balancers and monitors ask with HEAD
-	engine.Match(probing, "/healthz", s.healthz)
-	engine.Match(probing, "/readyz", s.readyz)
-	engine.GET("/metrics", s.metrics())
-	engine.GET("/version", s.version)
+	engine.Match(probing, "/healthz", endpoint(s.healthz))
+	engine.Match(probing, "/readyz", endpoint(s.readyz))
+	engine.GET("/metrics", endpoint(s.metrics()))
+	engine.GET("/version", endpoint(s.version))
 	s.addDocs(engine)
 	return engine, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,83 +14,18 @@ import (
 	"adgateway/ps"
 )
 
-// change is a change of a property; "renewed" in after makes it one that ends as after without it.
-func change(name, before, after string) ps.IntendedChange {
-	if end, renewed := strings.CutPrefix(after, "renewed"); renewed {
-		return ps.IntendedChange{Name: name, Before: before, After: end, Renewed: true, Step: "set password"}
-	}
-	return ps.IntendedChange{Name: name, Before: before, After: after}
-}
-
-func TestJudge(t *testing.T) {
-	created := change(existence, "False", "True")
-	removed := change(existence, "True", "False")
-	setPassword := []ps.Step{{Label: "set password"}}
-	type changes = []ps.IntendedChange
-	type state = map[string]string
-	for name, c := range map[string]struct {
-		objects []changes
-		steps   []ps.Step
-		seen    []state
-		want    ps.Outcome
-	}{
-		"created":                         {[]changes{{created}}, nil, []state{{existence: "True"}}, ps.OutcomeDone},
-		"not created":                     {[]changes{{created}}, nil, []state{{existence: "False"}}, ps.OutcomeNone},
-		"created half":                    {[]changes{{created, change("enabled", "False", "True")}}, nil, []state{{existence: "True", "enabled": "False"}}, ps.OutcomePartial},
-		"created whole":                   {[]changes{{created, change("enabled", "False", "True")}}, nil, []state{{existence: "True", "enabled": "True"}}, ps.OutcomeDone},
-		"removed":                         {[]changes{{removed}}, nil, []state{{existence: "False"}}, ps.OutcomeDone},
-		"not removed":                     {[]changes{{removed}}, nil, []state{{existence: "True"}}, ps.OutcomeNone},
-		"one of two removed":              {[]changes{{removed}, {removed}}, nil, []state{{existence: "False"}, {existence: "True"}}, ps.OutcomePartial},
-		"only its protection lifted":      {[]changes{{removed, change("protected", "True", "True")}}, nil, []state{{existence: "True", "protected": "False"}}, ps.OutcomePartial},
-		"nothing to change":               {[]changes{{change("l", "x", "x")}}, nil, []state{{"l": "x"}}, ps.OutcomeDone},
-		"changed":                         {[]changes{{change("l", "x", "y")}}, nil, []state{{"l": "y"}}, ps.OutcomeDone},
-		"changed, by case":                {[]changes{{change("name", "x", "X")}}, nil, []state{{"name": "x"}}, ps.OutcomeNone},
-		"moved, whatever the case":        {[]changes{{change(parent, "OU=a", "OU=b")}}, nil, []state{{parent: "ou=B"}}, ps.OutcomeDone},
-		"moved, protection still lifted":  {[]changes{{change(parent, "a", "b"), change("protected", "True", "True")}}, nil, []state{{parent: "b", "protected": "False"}}, ps.OutcomePartial},
-		"changed by somebody else":        {[]changes{{change("l", "x", "y")}}, nil, []state{{"l": "z"}}, ps.OutcomeUnknown},
-		"changed by somebody else after":  {[]changes{{change("l", "x", "y"), change("st", "", "q")}}, nil, []state{{"l": "z", "st": "q"}}, ps.OutcomeDone},
-		"changed by somebody else, or us": {[]changes{{change("l", "x", "y"), change("st", "", "q")}}, nil, []state{{"l": "z", "st": ""}}, ps.OutcomeUnknown},
-		"not come so far":                 {[]changes{{change("l", "x", "y"), change("st", "", "q")}}, nil, []state{{"l": "x", "st": "z"}}, ps.OutcomeNone},
-		"gone meanwhile":                  {[]changes{{change("l", "x", "y")}}, nil, []state{{existence: "False"}}, ps.OutcomeUnknown},
-		"not seen":                        {[]changes{{change("l", "x", "y")}}, nil, nil, ps.OutcomeUnknown},
-		"state not told":                  {[]changes{{change("l", "x", "y")}}, nil, []state{{}}, ps.OutcomeUnknown},
-		"password set":                    {[]changes{{change("pwdLastSet", "5", "renewed")}}, nil, []state{{"pwdLastSet": "6"}}, ps.OutcomeDone},
-		"password not set":                {[]changes{{change("pwdLastSet", "5", "renewed")}}, setPassword, []state{{"pwdLastSet": "5"}}, ps.OutcomeNone},
-		"password set and forced":         {[]changes{{change("pwdLastSet", "5", "renewed0")}}, nil, []state{{"pwdLastSet": "0"}}, ps.OutcomeDone},
-		"password set, not forced":        {[]changes{{change("pwdLastSet", "5", "renewed0")}}, nil, []state{{"pwdLastSet": "6"}}, ps.OutcomePartial},
-		"forced before, not forced":       {[]changes{{change("pwdLastSet", "0", "renewed0")}}, nil, []state{{"pwdLastSet": "6"}}, ps.OutcomePartial},
-		"forced before and after":         {[]changes{{change("pwdLastSet", "0", "renewed0")}}, nil, []state{{"pwdLastSet": "0"}}, ps.OutcomeUnknown},
-		"forced before, set, and after":   {[]changes{{change("pwdLastSet", "0", "renewed0")}}, setPassword, []state{{"pwdLastSet": "0"}}, ps.OutcomeDone},
-		"forced before, enabled after":    {[]changes{{created, change("pwdLastSet", "0", "renewed0"), change("enabled", "False", "True")}}, nil, []state{{existence: "True", "pwdLastSet": "0", "enabled": "True"}}, ps.OutcomeDone},
-		"forced before, not enabled":      {[]changes{{created, change("pwdLastSet", "0", "renewed0"), change("enabled", "False", "True")}}, nil, []state{{existence: "True", "pwdLastSet": "0", "enabled": "False"}}, ps.OutcomePartial},
-		"member, of two objects":          {[]changes{{change("member", "False", "True")}, {}}, nil, []state{{existence: "True", "member": "True"}}, ps.OutcomeDone},
-	} {
-		t.Run(name, func(t *testing.T) {
-			intent := &ps.Intent{}
-			for _, changes := range c.objects {
-				intent.Objects = append(intent.Objects, ps.Intended{DN: "CN=x", Changes: changes})
-			}
-			var seen []observation
-			for _, state := range c.seen {
-				seen = append(seen, observation{State: state})
-			}
-			got := judge(intent, c.steps, seen)
-			assert.Equal(t, c.want, got.outcome, "%q", got.notes)
-			assert.Len(t, got.objects, len(c.objects))
-			assert.Equal(t, c.want == ps.OutcomePartial || c.want == ps.OutcomeUnknown && len(c.seen) > 0, len(got.notes) > 0, "%q", got.notes)
-		})
-	}
-}
-
-// settling is a runner whose writes are cut off after announcing a new password,
-// and whose scripts that settle see pwdLastSet with these values, one a reading.
+// settling returns a runner whose writes are cut off after announcing a new
+// password, and whose settling script reports these values of pwdLastSet, one per
+// reading.
 func settling(seen ...string) *fakeRunner {
 	readings := 0
 	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Write {
 			return nil, &ps.Error{
 				Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9.corp.example", Steps: []ps.Step{{Label: "something", DN: "CN=j"}},
-				Intent: &ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{change("pwdLastSet", "5", "renewed")}}}},
+				Intent: &ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
+					GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "pwdLastSet", Before: "5", Renewed: true, Step: "set password"}},
+				}}},
 			}
 		}
 		value := seen[min(readings, len(seen)-1)]
@@ -139,13 +73,12 @@ func TestAWriteThatWasCutOffIsSettled(t *testing.T) {
 				return
 			}
 			require.Len(t, got.Result, 1)
-			assert.Contains(t, string(got.Result[0]), `"password":"`, "a secret that was made is shown")
+			assert.Contains(t, string(got.Result[0]), `"password":"`, "the generated secret is shown")
 			assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		})
 	}
 }
 
-// A client that leaves does not keep a write from being settled.
 func TestAClientThatLeavesDoesNotStopTheSettling(t *testing.T) {
 	runner := settling("5", "6")
 	var left context.CancelFunc

@@ -1,0 +1,179 @@
+// Package settle finds out what became of a change that was cut off.
+//
+// A script announces what it is about to change, with the values before and
+// after ([ps.Intent]). If its run is cut off later, another script reads on
+// another session what the same server holds now, and judge compares the two.
+// What an unfinished create left behind is removed.
+//
+// Ending a session does not stop a cmdlet that is already at work in the server.
+// So a change that shows is believed at once, while everything else must be read
+// twice, with a pause between, and be the same. A server slower than that cannot
+// be told from one that does nothing.
+package settle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+)
+
+// Settler settles changes through Runner. It is safe for concurrent use.
+type Settler struct {
+	Runner  ps.Runner
+	Scripts map[string]ps.Script // declarations, by name
+	Limit   time.Duration        // for one change, clean-up included
+	Pause   time.Duration        // between two readings
+}
+
+// Change is a change whose run was cut off.
+type Change struct {
+	Operation *ops.Operation
+	Bound     *ops.Bound
+	Request   ps.Request
+	StartedAt time.Time
+	Cut       *ps.Error // how the run ended
+}
+
+// Finding is what became of a change.
+type Finding struct {
+	Outcome ps.Outcome
+
+	// Result is what the script would have reported, and Records the record of
+	// each object done. Result is nil if the change was not made; Err then is the
+	// error of the run, completed with what is known now.
+	Result  *ps.Result
+	Records []json.RawMessage
+	Err     *ps.Error
+
+	Unread    error // why the outcome stayed unknown; nil if it did not
+	NoCleanUp error // why an unfinished create could not be removed
+}
+
+// Open returns err if the run left open what became of its changes, otherwise nil.
+func Open(req ps.Request, err error) *ps.Error {
+	cut := ps.AsError(err)
+	if !req.Write || cut.Outcome != ps.OutcomeUnknown || cut.Intent == nil || len(cut.Intent.Objects) == 0 {
+		return nil
+	}
+	return cut
+}
+
+// Settle finds out what became of a change. Cancelling ctx does not stop it.
+func (s *Settler) Settle(ctx context.Context, change Change) Finding {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Limit)
+	defer cancel()
+	r := &run{Settler: s, Change: change}
+	v, seen, unread := r.find(ctx)
+	var notRemoved error
+	if v.outcome == ps.OutcomePartial && r.Operation.Settle.CleanUp != "" && r.guid() != "" {
+		if notRemoved = r.script(ctx, r.Operation.Settle.CleanUp, true, nil); notRemoved == nil {
+			v = verdict{outcome: ps.OutcomeNone}
+		}
+	}
+	finding := r.report(v, seen)
+	finding.Outcome, finding.Unread, finding.NoCleanUp = v.outcome, unread, notRemoved
+	return finding
+}
+
+// run settles one change.
+type run struct {
+	*Settler
+	Change
+}
+
+// find reads until it is clear what became of the changes. The error is why it
+// stayed unclear.
+func (r *run) find(ctx context.Context) (verdict, []observation, error) {
+	var last verdict
+	for first := true; ; first = false {
+		seen, err := r.read(ctx)
+		if err != nil {
+			return verdict{outcome: ps.OutcomeUnknown}, nil, err
+		}
+		v := judge(r.Cut.Intent, r.Cut.Steps, seen)
+		if v.outcome == ps.OutcomeDone || !first && v.equal(last) {
+			return v, seen, nil
+		}
+		last = v
+		select {
+		case <-time.After(r.Pause):
+		case <-ctx.Done():
+			return verdict{outcome: ps.OutcomeUnknown, notes: v.notes}, seen, context.Cause(ctx)
+		}
+	}
+}
+
+var errNoRecord = errors.New("the script that settles emitted no record")
+
+// read reads the announced objects.
+func (r *run) read(ctx context.Context) ([]observation, error) {
+	var seen []observation
+	maxAge := r.maxAge()
+	err := r.script(ctx, r.Operation.Settle.Script, false, func(batch json.RawMessage) error {
+		var some []observation
+		if err := json.Unmarshal(batch, &some); err != nil {
+			return err
+		}
+		seen = append(seen, some...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(seen) == 0 {
+		return nil, errNoRecord
+	}
+	if r.guid() == "" && seen[0].Age > maxAge {
+		// Older than the request: another object of that name.
+		seen[0] = observation{State: map[string]string{existence: absent}}
+	}
+	return seen, nil
+}
+
+// guid returns the identity of the first object: as announced, or as reported
+// by the step that created it.
+func (r *run) guid() string {
+	if guid := r.Cut.Intent.Objects[0].GUID; guid != "" || len(r.Cut.Steps) == 0 {
+		return guid
+	}
+	return r.Cut.Steps[0].GUID
+}
+
+// maxAge returns the greatest age, in seconds, of what the request created. The
+// directory stores times in whole seconds.
+func (r *run) maxAge() int { return int(time.Since(r.StartedAt)/time.Second) + 2 }
+
+// script runs one of the scripts that settle, on the server that was asked for
+// the change.
+func (r *run) script(ctx context.Context, name string, write bool, records func(json.RawMessage) error) error {
+	script := r.Scripts[name]
+	object := &r.Cut.Intent.Objects[0]
+	var guids []string
+	for i := range r.Cut.Intent.Objects {
+		guids = append(guids, r.Cut.Intent.Objects[i].GUID)
+	}
+	packed := false
+	for _, change := range object.Changes {
+		packed = packed || change.Name == userParameters
+	}
+	args := r.Operation.Settle.Args(script, ps.Args{
+		ops.SettleGuid: ps.Text(r.guid()), ops.SettleGuids: ps.List(guids), ops.SettleAccount: ps.Text(object.Account),
+		ops.SettleName: ps.Text(object.Name), ops.SettleParent: ps.Text(object.Parent),
+		ops.SettleUserParameters: ps.Bool(packed), ops.SettleMaxAge: ps.Int(int64(r.maxAge())),
+	}, r.Bound)
+	for _, server := range ops.ServerArgs {
+		if _, declared := script.Param(server); declared && r.Cut.Server != "" {
+			args[server] = ps.Text(r.Cut.Server)
+		}
+	}
+	deadline, _ := ctx.Deadline()
+	_, err := r.Runner.Run(ctx, ps.Request{
+		ID: r.Request.ID, Script: name, Lane: r.Operation.Lane, Args: args, Write: write, Settles: true,
+		Limit: max(time.Until(deadline), time.Millisecond), Records: records,
+	})
+	return err
+}
