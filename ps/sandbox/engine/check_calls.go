@@ -26,7 +26,7 @@ func (ch *checker) walk(root syntax.Node, vars *assigned) {
 		case *syntax.FunctionDef:
 			name, _ := functionName(n.Name)
 			if sig := ch.functions[lower(name)]; sig != nil && sig.attrError != nil {
-				ch.fault(n, FaultType, "", "%s", asPS(sig.attrError).rec.Exception.Message)
+				ch.fault(n, FaultType, "", "%v", sig.attrError)
 			}
 			if target, alias := aliasTargets[lower(name)]; alias {
 				ch.fault(n, FaultAlias, "", "the function %s would never be called: the alias of %s wins over it", name, target)

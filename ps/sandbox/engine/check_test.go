@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 			"type s.ps1:1:6: unknown type [No.Such]",
 			"type s.ps1:3:30: unknown type [No.Such2]",
 			"type s.ps1:4:17: unknown type [No.Such3]"}},
-		"unknown attribute": {"function Get-Thing { param([NoSuch()]$a) $a }", []string{"type s.ps1:1:1: Unable to find type [NoSuch]."}},
+		"unknown attribute": {"function Get-Thing { param([NoSuch()]$a) $a }", []string{"type s.ps1:1:1: Outside the script subset: the type [NoSuch]."}},
 		"variable never assigned": {"$name = 'x'\n\"$nmae\"\nfunction Get-Thing { $name; $other }", []string{
 			"variable s.ps1:2:2: the variable $nmae is never assigned ($name?)",
 			"variable s.ps1:3:29: the variable $other is never assigned"}},

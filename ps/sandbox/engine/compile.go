@@ -144,7 +144,7 @@ func (c *compiler) statement(s syntax.Statement) stmtFn {
 func (c *compiler) refuseStatement(n syntax.Node) stmtFn {
 	at := c.place(n)
 	return func(*frame, sink) error {
-		return fail(runtimeError("NotSupported", dotnet.NotImplemented, nil, "The statement is not supported: %s", at.src.Slice(at.at)), at)
+		return fail(dotnet.Refuse("%s", at.src.Slice(at.at)), at)
 	}
 }
 

@@ -98,7 +98,8 @@ func runSource(source string) (r ran) {
 // command, parameter or type.
 func (r ran) refused() bool {
 	var parse *ParseError
-	if errors.As(r.err, &parse) {
+	var thrown *ThrownError
+	if errors.As(r.err, &parse) || errors.As(r.err, &thrown) && thrown.Refused {
 		return true
 	}
 	for _, rec := range r.records {

@@ -107,9 +107,8 @@ func (s *Session) lookupType(text string) *dotnet.Type {
 	return nil
 }
 
-func typeNotFound(text string) *dotnet.ErrorRecord {
-	return runtimeError("TypeNotFound", dotnet.InvalidOperation, text, "Unable to find type [%s].", text)
-}
+// typeNotFound refuses a type the sandbox does not have; PowerShell might.
+func typeNotFound(text string) error { return dotnet.Refuse("the type [%s]", text) }
 
 var exceptionTypes sync.Map
 
