@@ -12,7 +12,7 @@ $DebugPreference = 'SilentlyContinue'
 $InformationPreference = 'SilentlyContinue'
 $ConfirmPreference = 'None'
 
-$GatewayUtf8 = New-Object -TypeName System.Text.UTF8Encoding -ArgumentList $false
+$GatewayUtf8 = [System.Text.UTF8Encoding]::new($false)
 $GatewayStdout = [Console]::OpenStandardOutput()
 $GatewayFrameStart = [string][char]30
 $GatewayLineFeed = [string][char]10
@@ -29,11 +29,11 @@ $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayEffect = 'none'
 $script:GatewayCounts = @{}
-$script:GatewayIntents = New-Object -TypeName 'System.Collections.Generic.List[object]'
-$script:GatewayUndo = New-Object -TypeName 'System.Collections.Generic.List[object]'
-$script:GatewayWarnings = New-Object -TypeName 'System.Collections.Generic.List[object]'
-$script:GatewayChanges = New-Object -TypeName 'System.Collections.Generic.List[object]'
-$script:GatewayFailures = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$script:GatewayIntents = [System.Collections.Generic.List[object]]::new()
+$script:GatewayUndo = [System.Collections.Generic.List[object]]::new()
+$script:GatewayWarnings = [System.Collections.Generic.List[object]]::new()
+$script:GatewayChanges = [System.Collections.Generic.List[object]]::new()
+$script:GatewayFailures = [System.Collections.Generic.List[object]]::new()
 
 #region Frames and the request loop
 
@@ -177,7 +177,7 @@ function Invoke-GatewayRequest {
     try {
         $parts = $script:GatewayLine.Substring(1).Split([char]32)
         $script:GatewayLine = ''
-        $secrets = New-Object -TypeName 'System.Collections.Generic.List[object]'
+        $secrets = [System.Collections.Generic.List[object]]::new()
         for ($i = 1; $i -lt $parts.Length; $i++) {
             $secrets.Add([System.Net.NetworkCredential]::new('', $GatewayUtf8.GetString([Convert]::FromBase64String($parts[$i]))).SecurePassword)
             $parts[$i] = ''
@@ -192,7 +192,7 @@ function Invoke-GatewayRequest {
             $arguments[$property.Name] = ConvertFrom-GatewayValue -Value $property.Value
         }
         $script:GatewayStep = 'run'
-        $batch = New-Object -TypeName 'System.Collections.Generic.List[object]'
+        $batch = [System.Collections.Generic.List[object]]::new()
         & $name @arguments | ForEach-Object -Process {
             $batch.Add($_)
             if ($batch.Count -ge $GatewayBatchSize) {
@@ -417,8 +417,8 @@ function Stop-Gateway {
     if ($Code -eq 'not_found') { $category = 'ObjectNotFound' }
     if ($Code -eq 'conflict') { $category = 'ResourceExists' }
     if ($Code -eq 'limit' -or $Code -eq 'forbidden') { $category = 'PermissionDenied' }
-    $exception = New-Object -TypeName System.InvalidOperationException -ArgumentList $Message
-    throw (New-Object -TypeName System.Management.Automation.ErrorRecord -ArgumentList $exception, ('Gateway.' + $Code), $category, $Arg)
+    $exception = [System.InvalidOperationException]::new($Message)
+    throw [System.Management.Automation.ErrorRecord]::new($exception, ('Gateway.' + $Code), $category, $Arg)
 }
 
 #endregion

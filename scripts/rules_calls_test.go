@@ -160,6 +160,20 @@ var bannedTypes = map[string]bool{
 // bareType is a type's name in lower case, without System.
 func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(name), "system.") }
 
+// bareName is the name of a type with its generic arguments, in lower case and
+// without "System."; array brackets are left out.
+func bareName(t *syntax.TypeName) string {
+	name := bareType(t.Name)
+	if len(t.Args) == 0 {
+		return name
+	}
+	args := make([]string, len(t.Args))
+	for i, arg := range t.Args {
+		args[i] = bareName(arg)
+	}
+	return name + "[" + strings.Join(args, ",") + "]"
+}
+
 // isVariable tells whether a value is $name.
 func isVariable(value syntax.Node, name string) bool {
 	if value == nil {

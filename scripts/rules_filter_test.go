@@ -248,12 +248,13 @@ func (f *filters) hashes(name string) ([]*syntax.Hash, bool) {
 	return out, len(out) > 0
 }
 
-// isNewList tells whether a value is a new, empty object: New-Object without arguments.
+// isNewList reports whether a value is a new, empty list: [List[T]]::new().
 func isNewList(value syntax.Node) bool {
-	p, ok := value.(*syntax.Pipeline)
-	if !ok || len(p.Elements) != 1 {
+	call, ok := sole(value).(*syntax.Invoke)
+	if !ok || !call.Static || len(call.Args) != 0 {
 		return false
 	}
-	c, ok := p.Elements[0].(*syntax.Command)
-	return ok && strings.EqualFold(commandName(c), "New-Object") && len(c.Args) == 2
+	typ, ok := call.Target.(*syntax.TypeExpr)
+	name, _ := literal(call.Name)
+	return ok && strings.EqualFold(name, "new") && strings.HasPrefix(bareName(typ.Type), "collections.generic.list[")
 }

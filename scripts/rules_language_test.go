@@ -28,8 +28,8 @@ func inLanguage(_ *library, t *text) []error {
 				fault(n, "$%s is not set by Windows PowerShell (facts-5.1 I73)", n.Name)
 			}
 		case *syntax.TypeName:
-			if name := bareType(n.Name); !known["["+name+"]"] {
-				fault(n, "the type [%s] is not in testdata/framework.txt: enter it once it is known that .NET Framework 4.5.2 has it", n.Name)
+			if !known["["+bareName(n)+"]"] {
+				fault(n, "the type [%s] is not in testdata/framework.txt: enter it once it is known that .NET Framework 4.5.2 has it", n)
 			}
 		case *syntax.Attribute:
 			for _, named := range n.Named {
@@ -40,7 +40,7 @@ func inLanguage(_ *library, t *text) []error {
 		case *syntax.Member:
 			if typ, ok := n.Target.(*syntax.TypeExpr); ok && n.Static {
 				member, _ := literal(n.Name)
-				entry := fmt.Sprintf("[%s]::%s", bareType(typ.Type.Name), strings.ToLower(member))
+				entry := fmt.Sprintf("[%s]::%s", bareName(typ.Type), strings.ToLower(member))
 				if !known[entry] {
 					fault(n, "%s is not in testdata/framework.txt (facts-5.1 I74)", entry)
 				}
@@ -76,7 +76,7 @@ var laterVariables = []string{"iswindows", "islinux", "ismacos", "iscoreclr", "p
 func invoked(n *syntax.Invoke) string {
 	method, _ := literal(n.Name)
 	if typ, ok := n.Target.(*syntax.TypeExpr); ok && n.Static {
-		return fmt.Sprintf("[%s]::%s/%d", bareType(typ.Type.Name), strings.ToLower(method), len(n.Args))
+		return fmt.Sprintf("[%s]::%s/%d", bareName(typ.Type), strings.ToLower(method), len(n.Args))
 	}
 	return fmt.Sprintf(".%s/%d", strings.ToLower(method), len(n.Args))
 }
@@ -90,6 +90,13 @@ func laterOverload(n *syntax.Invoke) string {
 		if cast, ok := sole(n.Args[0]).(*syntax.Cast); ok {
 			first = bareType(cast.Type.String())
 		}
+	}
+	if typ, ok := n.Target.(*syntax.TypeExpr); ok && bareName(typ.Type) == "array" {
+		if strings.EqualFold(method, "Sort") && !slices.Equal(castsOf(n.Args), sortCasts) {
+			return "Sort needs its arguments cast to " + strings.Join(sortCasts, ", ") +
+				": without the casts PowerShell chooses a generic overload and sorts a copy of the items"
+		}
+		return ""
 	}
 	switch strings.ToLower(method) {
 	case "split":
@@ -108,6 +115,24 @@ func laterOverload(n *syntax.Invoke) string {
 	return ""
 }
 
+// sortCasts are the casts with which Array.Sort sorts its second array, too, on
+// a real engine.
+var sortCasts = []string{"array", "array", "collections.icomparer"}
+
+// castsOf lists the types that arguments are cast to; an argument without a cast
+// is "".
+func castsOf(args []syntax.Expr) []string {
+	types := make([]string, len(args))
+	for i, arg := range args {
+		if cast, ok := sole(arg).(*syntax.Cast); ok {
+			types[i] = bareName(cast.Type)
+		}
+	}
+	return types
+}
+
+// newObjectFaults refuses New-Object but for types whose constructor only this
+// command reaches in every engine: [T]::new() does the same a hundred times faster.
 func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 	var faults []string
 	for i, a := range n.Args {
@@ -117,7 +142,10 @@ func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 		}
 		name, constant := literal(n.Args[i+1])
 		if entry := "[" + bareType(name) + "]"; !constant || !known[entry] {
-			faults = append(faults, fmt.Sprintf("New-Object makes %s, which is not in testdata/framework.txt", entry))
+			faults = append(faults, fmt.Sprintf("New-Object creates %s, which is not in testdata/framework.txt", entry))
+		}
+		if bareType(name) != "directoryservices.directoryentry" {
+			faults = append(faults, fmt.Sprintf("New-Object creates [%s], which is slow: write [%s]::new()", name, name))
 		}
 	}
 	return faults

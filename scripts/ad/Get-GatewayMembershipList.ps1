@@ -21,7 +21,7 @@ $primaryEscaped = Get-GatewayLdapEscaped -Value $primaryDn
 $direct = '(member=' + $memberDn + ')'
 if ($primaryDn -ne '') { $direct = '(|' + $direct + '(distinguishedName=' + $primaryEscaped + '))' }
 $kinds = @{}
-$found = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$found = [System.Collections.Generic.List[object]]::new()
 foreach ($group in @(Get-GatewayObject -Filter $direct @search)) {
     $primary = [string]::Equals([string]$group.DistinguishedName, $primaryDn, [System.StringComparison]::OrdinalIgnoreCase)
     $kinds[[string]$group.ObjectGUID] = @{ direct = $true; primary = $primary }

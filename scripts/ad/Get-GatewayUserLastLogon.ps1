@@ -15,11 +15,11 @@ Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedO
 $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid $user.ObjectGUID) + ')'
 $base = (Get-GatewayDomain -Server $Server).dn
 
-$missing = New-Object -TypeName 'System.Collections.Generic.List[string]'
+$missing = [System.Collections.Generic.List[string]]::new()
 foreach ($name in @($Unreached)) {
     if ($name) { $missing.Add($name) }
 }
-$controllers = New-Object -TypeName 'System.Collections.Generic.List[string]'
+$controllers = [System.Collections.Generic.List[string]]::new()
 foreach ($name in @($DomainController)) {
     if ($name) { $controllers.Add($name) }
 }

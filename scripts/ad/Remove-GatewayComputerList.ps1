@@ -47,7 +47,7 @@ if ($matching.Length -gt $BulkLimit) {
 }
 Set-GatewayStep -Label 'read computers' -Arg 'WildCard'
 $properties = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
-$removable = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$removable = [System.Collections.Generic.List[object]]::new()
 foreach ($match in $matching) {
     $guid = [string]$match.ObjectGUID
     $computer = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $properties -Server $Server -Arg 'WildCard' -Quiet -Write

@@ -76,7 +76,8 @@ function Get-GatewayMatchingComputer {
     $pattern = '*'
     if ($WildCard) { $pattern = ($WildCard -replace '[\[\]?`]', '`$0').ToUpperInvariant() }
     foreach ($computer in @(Get-GatewayObject -Class 'computer' -Filter $Filter -Base $Base -Scope $Scope -Server $Server)) {
-        if (([string]$computer.Name).ToUpperInvariant() -like $pattern) { $computer }
+        # -like compares as the culture does: a Turkish one takes a dotless i for I.
+        if (([string]$computer.Name).ToUpperInvariant() -clike $pattern) { $computer }
     }
 }
 
@@ -85,9 +86,9 @@ function Get-GatewayMatchingComputer {
 function Get-GatewayComputerChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
-    $going = New-Object -TypeName 'System.Collections.Generic.List[object]'
-    $blocking = New-Object -TypeName 'System.Collections.Generic.List[string]'
-    $guarded = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    $going = [System.Collections.Generic.List[object]]::new()
+    $blocking = [System.Collections.Generic.List[string]]::new()
+    $guarded = [System.Collections.Generic.List[string]]::new()
     $search = @{ Class = 'any'; Filter = '(objectClass=*)'; Base = $Dn; Server = $Server }
     foreach ($child in @(Get-GatewayObject -Property 'ProtectedFromAccidentalDeletion' @search)) {
         if ([string]$child.ObjectGUID -eq $Guid) { continue }

@@ -45,7 +45,7 @@ function Get-GatewayAllowedDn {
         [Parameter(Mandatory)] [string] $Server
     )
     if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return $null }
-    $found = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    $found = [System.Collections.Generic.List[string]]::new()
     foreach ($ou in $AllowedOU) {
         $domain = Get-GatewayDomain -Server $Server
         $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $ou) + ')'
@@ -147,7 +147,7 @@ function Find-GatewayAccount {
     )
     $base = (Get-GatewayDomain -Server $Server).dn
     $escaped = Get-GatewayLdapEscaped -Value $Identity
-    $filters = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    $filters = [System.Collections.Generic.List[string]]::new()
     if (($Identity -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
         $filters.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Identity)) + ')')
     }
@@ -228,7 +228,7 @@ function Assert-GatewayNameFree {
     )
     Set-GatewayStep -Label 'check names' -Arg $Arg
     $root = (Get-GatewayDomain -Server $Server).dn
-    $checks = New-Object -TypeName 'System.Collections.Generic.List[object]'
+    $checks = [System.Collections.Generic.List[object]]::new()
     if ($Account) { $checks.Add(@{ text = $Account; filter = 'sAMAccountName'; type = ''; base = $root; scope = 'Subtree' }) }
     if ($Principal) { $checks.Add(@{ text = $Principal; filter = 'userPrincipalName'; type = ''; base = $root; scope = 'Subtree' }) }
     if ($Name) { $checks.Add(@{ text = $Name; filter = 'name'; type = ($NameType + '='); base = $Parent; scope = 'OneLevel' }) }
@@ -269,8 +269,8 @@ function Get-GatewaySorted {
     )
     $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     $zero = [string][char]0
-    $kept = New-Object -TypeName 'System.Collections.Generic.List[object]'
-    $keys = New-Object -TypeName 'System.Collections.Generic.List[string]'
+    $kept = [System.Collections.Generic.List[object]]::new()
+    $keys = [System.Collections.Generic.List[string]]::new()
     foreach ($item in $Items) {
         $dn = [string]$item.DistinguishedName
         if ($null -eq $bases -or (Test-GatewayWithin -Dn $dn -Base $bases)) {
@@ -279,7 +279,8 @@ function Get-GatewaySorted {
         }
     }
     $sorted = $kept.ToArray()
-    [System.Array]::Sort($keys.ToArray(), $sorted, [System.StringComparer]::Ordinal)
+    $order = $keys.ToArray()
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
     , $sorted
 }
 

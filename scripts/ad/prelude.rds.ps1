@@ -39,7 +39,7 @@ function Split-GatewayUserParameters {
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Text,
         [Parameter(Mandatory)] [string] $Arg
     )
-    $items = New-Object -TypeName 'System.Collections.Generic.List[object]'
+    $items = [System.Collections.Generic.List[object]]::new()
     if ($Text.Length -lt 50 -or [int]$Text[48] -ne 80) {
         $reserved = $Text
         if ($Text.Length -eq 0) { $reserved = 'CtxCfgPresent' }
@@ -152,7 +152,7 @@ function ConvertTo-GatewayUserParameters {
         $changed = $true
     }
     if (-not $changed) { return $Text }
-    $out = New-Object -TypeName System.Text.StringBuilder
+    $out = [System.Text.StringBuilder]::new()
     [void]$out.Append([string]$data.reserved).Append('P').Append([string][char]$data.items.Count)
     foreach ($item in $data.items) {
         [void]$out.Append([string][char]($item.name.Length * 2)).Append([string][char]($item.value.Length * 2))

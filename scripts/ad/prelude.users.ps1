@@ -98,10 +98,15 @@ function ConvertTo-GatewayUser {
         if ($want['mobilePhone']) { $record['mobilePhone'] = [string]$item.mobile }
         if ($want['profilePath']) { $record['profilePath'] = [string]$item.profilePath }
         if ($want['profileLogonScript']) { $record['profileLogonScript'] = [string]$item.scriptPath }
+        # The directory belongs to a drive, or is a path by itself. An if in $( ) that gives nothing
+        # stays null through the cast.
         $drive = [string]$item.homeDrive
-        if ($want['homeFolderPath']) { $record['homeFolderPath'] = [string]$(if ($drive -eq '') { $item.homeDirectory }) }
+        $directory = [string]$item.homeDirectory
+        $path = ''
+        if ($drive -eq '') { $path = $directory; $directory = '' }
+        if ($want['homeFolderPath']) { $record['homeFolderPath'] = $path }
         if ($want['homeFolderDrive']) { $record['homeFolderDrive'] = $drive }
-        if ($want['homeFolderDirectory']) { $record['homeFolderDirectory'] = [string]$(if ($drive -ne '') { $item.homeDirectory }) }
+        if ($want['homeFolderDirectory']) { $record['homeFolderDirectory'] = $directory }
         if ($want['enabled']) { $record['enabled'] = [bool]$item.Enabled }
         if ($want['lockedOut']) { $record['lockedOut'] = [bool]$item.LockedOut }
         $neverExpires = ([int]$item.userAccountControl -band 0x10000) -ne 0
@@ -180,7 +185,7 @@ function Get-GatewayUserStored {
         homeDirectory = $User.homeDirectory; homeDrive = $User.homeDrive
     }
     foreach ($name in $GatewayUserWritten) {
-        $values = New-Object -TypeName 'System.Collections.Generic.List[string]'
+        $values = [System.Collections.Generic.List[string]]::new()
         foreach ($value in @($stored[$name])) {
             if ($null -ne $value) { $values.Add([string]$value) }
         }
@@ -204,8 +209,8 @@ function Compare-GatewayUserText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Stored, [Parameter(Mandatory)] [hashtable] $Wanted)
     $change = @{
-        replace = @{}; clear = (New-Object -TypeName 'System.Collections.Generic.List[string]')
-        oldReplace = @{}; oldClear = (New-Object -TypeName 'System.Collections.Generic.List[string]')
+        replace = @{}; clear = [System.Collections.Generic.List[string]]::new()
+        oldReplace = @{}; oldClear = [System.Collections.Generic.List[string]]::new()
         before = @{}; after = @{}; number = 0
     }
     foreach ($name in @($Wanted.Keys)) {

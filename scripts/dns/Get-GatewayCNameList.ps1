@@ -9,7 +9,7 @@ param(
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
-$zones = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$zones = [System.Collections.Generic.List[object]]::new()
 if ($ZoneName) {
     $zones.Add((Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone))
 } else {
@@ -23,8 +23,8 @@ if ($ZoneName) {
 
 # The order of the whole list is name, zone, data, so all zones are read before the first record is written.
 $zero = [string][char]0
-$found = New-Object -TypeName 'System.Collections.Generic.List[object]'
-$keys = New-Object -TypeName 'System.Collections.Generic.List[string]'
+$found = [System.Collections.Generic.List[object]]::new()
+$keys = [System.Collections.Generic.List[string]]::new()
 foreach ($zone in $zones) {
     $zoneText = [string]$zone.ZoneName
     Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
@@ -49,5 +49,6 @@ foreach ($zone in $zones) {
     }
 }
 $sorted = $found.ToArray()
-[System.Array]::Sort($keys.ToArray(), $sorted, [System.StringComparer]::Ordinal)
+$order = $keys.ToArray()
+[System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
 $sorted

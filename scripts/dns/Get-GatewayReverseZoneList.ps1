@@ -7,8 +7,8 @@ param(
 )
 
 Set-GatewayStep -Label 'list zones'
-$found = New-Object -TypeName 'System.Collections.Generic.List[object]'
-$keys = New-Object -TypeName 'System.Collections.Generic.List[string]'
+$found = [System.Collections.Generic.List[object]]::new()
+$keys = [System.Collections.Generic.List[string]]::new()
 foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
     $name = [string]$zone.ZoneName
     if (-not [bool]$zone.IsReverseLookupZone) { continue }
@@ -18,5 +18,6 @@ foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
     $keys.Add($name.ToUpperInvariant())
 }
 $sorted = $found.ToArray()
-[System.Array]::Sort($keys.ToArray(), $sorted, [System.StringComparer]::Ordinal)
+$order = $keys.ToArray()
+[System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
 ConvertTo-GatewayZone -Zone $sorted

@@ -16,7 +16,7 @@ if ($null -eq $ou) {
 }
 $dn = [string]$ou.DistinguishedName
 $mine = 0
-$foreign = New-Object -TypeName 'System.Collections.Generic.List[string]'
+$foreign = [System.Collections.Generic.List[string]]::new()
 foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $dn -SearchScope Subtree -ResultSetSize 1000 -Server $Server)) {
     $name = [string]$object.DistinguishedName
     if ([string]::Equals($name, $dn, [System.StringComparison]::OrdinalIgnoreCase)) { continue }

@@ -3,7 +3,7 @@
 param([Parameter(Mandatory)] [int] $Count, [Parameter(Mandatory)] [string] $Fact, [string] $Server)
 
 $watch = [System.Diagnostics.Stopwatch]::StartNew()
-$records = New-Object -TypeName 'System.Collections.Generic.List[object]'
+$records = [System.Collections.Generic.List[object]]::new()
 $length = 0
 for ($i = 1; $i -le $Count; $i++) {
     $records.Add([ordered]@{

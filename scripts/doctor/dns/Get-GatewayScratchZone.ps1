@@ -17,7 +17,7 @@ if ([string]$zone.ZoneType -ne 'Primary' -or [bool]$zone.IsAutoCreated) {
 }
 Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
 $mine = 0
-$foreign = New-Object -TypeName 'System.Collections.Generic.List[string]'
+$foreign = [System.Collections.Generic.List[string]]::new()
 foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)) {
     $name = [string]$record.HostName
     $type = ([string]$record.RecordType).ToUpperInvariant()
