@@ -139,7 +139,7 @@ func unbanned(_ *library, t *text) []error {
 				faults = append(faults, placed(t, n, "InvokeCommand runs text as code"))
 			}
 		}
-		if b, ok := n.(*syntax.Binary); ok && b.Case == syntax.CaseExact && b.Op != syntax.Match && b.Op != syntax.NotMatch {
+		if b, ok := n.(*syntax.Binary); ok && b.Case == syntax.CaseExact && !slices.Contains(byCodeUnit, b.Op) {
 			faults = append(faults, placed(t, n, "a comparison where case counts is one of code units: write Equals, because operators compare as a culture does"))
 		}
 		if i, ok := n.(*syntax.Invoke); ok {
@@ -159,6 +159,10 @@ var bannedTypes = map[string]bool{
 
 // bareType is a type's name in lower case, without System.
 func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(name), "system.") }
+
+// byCodeUnit are the operators that compare by code units when case counts; the
+// others compare as the culture does.
+var byCodeUnit = []syntax.BinaryOp{syntax.Match, syntax.NotMatch, syntax.Like, syntax.NotLike}
 
 // bareName is the name of a type with its generic arguments, in lower case and
 // without "System."; array brackets are left out.
