@@ -17,7 +17,7 @@ export GOFLAGS := -tags=nomsgpack
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test lint tidy race fuzz bench grammar conformance soak release release-check clean
+.PHONY: run build test lint deadcode tidy race fuzz bench grammar conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain and prints what to try
 	./$(BIN) sandbox
@@ -34,6 +34,9 @@ lint:
 	GOOS=windows $(GO) vet ./...
 	GOOS=windows GOARCH=arm64 $(GO) vet ./winsvc/... ./ps/session/... ./cmd/...
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
+
+deadcode: ## functions that no command reaches on Linux or Windows
+	./test/deadcode.sh
 
 tidy: ## go.mod and go.sum are what `go mod tidy` makes
 	$(GO) mod tidy -diff

@@ -54,7 +54,8 @@ var mayImport = map[string][]string{
 	"ps/sandbox/zones":                   {"ps/sandbox/internal/data"},
 	"ps/sandbox/adcmd":                   {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/directory"},
 	"ps/sandbox/dnscmd":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/zones"},
-	"ps/sandbox/remote":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/sandbox", "ps/session", "ps/session/sessiontest"},
+	"ps/sandbox/remote":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/sandbox", "ps/session"},
+	"ps/sandbox/remote/remotetest":       {"ps/sandbox/remote", "ps/session/sessiontest"},
 	"ps/sandbox/proxies":                 {"ps", "ps/cmdlets", "ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/remote"},
 	"ps/sandbox/proxies/proxytest":       {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote"},
 	"scripts":                            {"ps", "ps/syntax", "ps/cmdlets"},
@@ -144,6 +145,25 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 				if strings.HasPrefix(imported, library) {
 					assert.Contains(t, places, s.dir, "%s imports %s", s.path, imported)
 				}
+			}
+		}
+	}
+}
+
+// TestTestCodeDoesNotShip: a package with "test" in its path is for tests, and
+// nothing that ships imports it or a testing library.
+func TestTestCodeDoesNotShip(t *testing.T) {
+	libraries := []string{"testing", "github.com/stretchr/testify", "go.uber.org/goleak"}
+	for _, s := range sources(t) {
+		if s.test() || strings.Contains(s.dir, "test") {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			ours, isOurs := strings.CutPrefix(imported, module)
+			assert.False(t, isOurs && strings.Contains(ours, "test"), "%s imports %s", s.path, imported)
+			for _, library := range libraries {
+				assert.False(t, imported == library || strings.HasPrefix(imported, library+"/"), "%s imports %s", s.path, imported)
 			}
 		}
 	}

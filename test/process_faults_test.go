@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/sandbox/remote/remotetest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,7 +57,7 @@ var unannounced = []string{
 // memory.
 func TestEveryFaultOfAProcess(t *testing.T) {
 	before, memory := goleak.IgnoreCurrent(), heap()
-	names := remote.RequestFaults()
+	names := remotetest.RequestFaults()
 	n := &nonces{}
 	var kinds sync.WaitGroup // each on a system of its own
 	for kind, k := range faultKinds {

@@ -7,6 +7,7 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/ps/session"
 	"adgateway/scripts"
 
@@ -29,7 +30,7 @@ func TestEveryFaultOfAStart(t *testing.T) {
 	start := func(fault string, limit time.Duration) error {
 		s, err := session.Start(t.Context(), session.Config{
 			Starter: &remote.Starter{Server: server, Env: func() []string {
-				return []string{engineVariable + "=1", "GORACE=atexit_sleep_ms=0", remote.FaultVariable + "=" + fault}
+				return []string{engineVariable + "=1", "GORACE=atexit_sleep_ms=0", remotetest.FaultVariable + "=" + fault}
 			}},
 			StartTimeout: limit,
 			Boot:         session.Boot{Prelude: scripts.Prelude(ps.DNS), Scripts: scripts.Sources(ps.DNS), Module: scripts.Modules[ps.DNS]},
@@ -39,7 +40,7 @@ func TestEveryFaultOfAStart(t *testing.T) {
 		}
 		return err
 	}
-	for _, fault := range remote.StartFaults() {
+	for _, fault := range remotetest.StartFaults() {
 		t.Run(fault, func(t *testing.T) {
 			began := time.Now()
 			err := start(fault, 2*time.Second)

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/ps/session"
 
 	"github.com/stretchr/testify/assert"
@@ -26,7 +27,7 @@ const engineVariable = "TEST_ENGINE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(engineVariable) != "" {
-		os.Exit(remote.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(remotetest.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -61,7 +62,7 @@ func (p *processes) system(t testing.TB, overrides ...string) *system {
 	sessions := session.Config{MaxOutput: p.maxOutput, Starter: &remote.Starter{Server: p.server, Env: func() []string {
 		env := []string{engineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
 		if p.faults != nil {
-			env = append(env, remote.FaultVariable+"="+p.faults())
+			env = append(env, remotetest.FaultVariable+"="+p.faults())
 		}
 		return env
 	}}}

@@ -27,46 +27,59 @@ type Client struct {
 	frames chan *frame   // what the server sends
 	done   chan struct{} // closed when the connection is over
 
-	closing func()          // ends the goroutine that reads
-	closed  <-chan struct{} // then
+	ctx    context.Context // of the connection
+	cancel func()          // ends ctx and with it the reading goroutine
 
-	active *exchange // the call that has the connection; of the session's goroutine
+	active *exchange // call that owns the connection; used by the session's goroutine only
 
 	mu       sync.Mutex
-	released []uint64 // ids that nothing here refers to any more
+	released []uint64 // ids without a reference on this side
 }
 
 // errGone is a connection that has ended: nothing the script can do helps.
 var errGone = errors.New("the process that holds the stores is gone")
 
-// Dial connects with a key. declared are the modules without their bodies: what
-// the binder must know, and the types that scripts may name.
+// dialWait bounds how long connecting and the exchange of hello and welcome take.
+const dialWait = 10 * time.Second
+
+// Dial connects with a key. When ctx ends, the connection closes and calls under
+// way fail. declared are the modules without command bodies: what the parameter
+// binder needs, and the types that scripts may name.
 func Dial(ctx context.Context, address, key string, declared []*engine.Module) (*Client, error) {
-	var dialer net.Dialer
+	dialer := net.Dialer{Timeout: dialWait}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{conn: conn, wire: newWire(conn), frames: make(chan *frame), done: make(chan struct{})}
-	closing, cancel := context.WithCancel(context.Background())
-	c.closed, c.closing = closing.Done(), cancel
-	detach := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer detach()
-	err = c.wire.send(&frame{F: "hello", Key: key})
-	var welcome *frame
-	if err == nil {
-		welcome, err = c.wire.read(MaxFrame)
-	}
-	if err == nil && welcome.F != "welcome" {
-		err = fmt.Errorf("the server says %q", welcome.F)
-	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	context.AfterFunc(c.ctx, func() { _ = conn.Close() })
+	welcome, err := c.hello(key)
 	if err != nil {
-		cancel()
-		return nil, errors.Join(fmt.Errorf("the server does not take the key: %w", err), conn.Close())
+		c.cancel()
+		return nil, fmt.Errorf("the server did not accept the key: %w", err)
 	}
 	c.declare(welcome, declared)
 	go c.read()
 	return c, nil
+}
+
+// hello presents the key and returns the server's welcome.
+func (c *Client) hello(key string) (*frame, error) {
+	if err := c.conn.SetDeadline(time.Now().Add(dialWait)); err != nil {
+		return nil, err
+	}
+	if err := c.wire.send(&frame{F: "hello", Key: key}); err != nil {
+		return nil, err
+	}
+	welcome, err := c.wire.read(MaxFrame)
+	if err != nil {
+		return nil, err
+	}
+	if welcome.F != "welcome" {
+		return nil, fmt.Errorf("unexpected frame %q", welcome.F)
+	}
+	return welcome, c.conn.SetDeadline(time.Time{})
 }
 
 // Modules are the server's modules that are declared here.
@@ -81,11 +94,15 @@ func (c *Client) Now() time.Time { return time.Now().Add(c.ahead) }
 // Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Close ends the connection.
+// Close closes the connection and waits for the goroutine that reads from it.
+// It may be called more than once.
 func (c *Client) Close() error {
-	c.closing()
+	c.cancel()
 	err := c.conn.Close()
 	<-c.done
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
 	return err
 }
 
@@ -99,7 +116,7 @@ func (c *Client) read() {
 		}
 		select {
 		case c.frames <- f:
-		case <-c.closed:
+		case <-c.ctx.Done():
 			return
 		}
 	}
@@ -404,7 +421,7 @@ func (c *Client) access(f *frame, args []any) (any, error) {
 	if err := c.start(f); err != nil {
 		return nil, err
 	}
-	answer, err := c.next(context.Background())
+	answer, err := c.next(c.ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,36 +11,25 @@ import (
 	"adgateway/ps/sandbox/engine"
 )
 
-// dialWait bounds how long a process may take to reach the server.
-const dialWait = 10 * time.Second
-
-// exitLost is the exit code of a process that lost the server, or never had it.
+// exitLost is the exit code of a process that cannot reach the server or has
+// lost the connection to it.
 const exitLost = 70
 
-// Engine is the life of a stand-in process: the sandbox's PowerShell on these
-// streams, with the modules of the server that the environment names, or none.
-// args are PowerShell's own and must end in -Command -. It takes its variables
-// out of the environment, returns the exit code, and leaves a goroutine behind
-// when it ends before its input does: the process is to end then.
+// Engine is the main function of a stand-in process: it runs the sandbox's
+// PowerShell on the given streams, with the modules of the server that the
+// environment names, if any, and returns the exit code. args are PowerShell's own
+// and must end in -Command -. Engine removes its variables from the environment.
+// The process must exit when it returns: if its input has not ended, a goroutine
+// is still reading it.
 func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	address, key, switches := take(AddressVariable), take(KeyVariable), take(FaultVariable)
-	fault, err := parseFaults(switches)
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
-		return exitLost
-	}
-	if code, over := fault.atStart(ctx); over {
-		return code
-	}
+	address, key := take(AddressVariable), take(KeyVariable)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var modules []*engine.Module
 	var lost <-chan struct{}
 	culture, now := "", time.Now
 	if key != "" {
-		dialing, stop := context.WithTimeout(ctx, dialWait)
-		client, err := Dial(dialing, address, key, sandbox.Declarations())
-		stop()
+		client, err := Dial(ctx, address, key, sandbox.Declarations())
 		if err != nil {
 			_, _ = fmt.Fprintln(stderr, err)
 			return exitLost
@@ -48,13 +37,9 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 		defer client.Close()
 		modules, culture, now, lost = client.Modules(), client.Culture(), client.Now, client.Done()
 	}
-	if fault.has(noModule) {
-		modules = nil
-	}
-	in, out, errs := fault.wrap(stdin, stdout, stderr)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: in, Stdout: out, Stderr: errs}, culture, now, modules...)
+		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}, culture, now, modules...)
 	}()
 	select {
 	case code := <-ended:
@@ -66,7 +51,7 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 }
 
-// take reads a variable and removes it, so that nothing the process starts has it.
+// take reads a variable and removes it, so that child processes do not inherit it.
 func take(name string) string {
 	value := os.Getenv(name)
 	_ = os.Unsetenv(name) // fails for malformed names only

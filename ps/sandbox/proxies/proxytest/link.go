@@ -88,9 +88,7 @@ func (l *link) entry(path string) (any, error) {
 	l.mu.Lock()
 	if l.entries == nil && !l.closed {
 		address, key := l.issue()
-		ctx, cancel := context.WithTimeout(context.Background(), wait)
-		client, err := remote.Dial(ctx, address, key, sandbox.Declarations())
-		cancel()
+		client, err := remote.Dial(context.Background(), address, key, sandbox.Declarations()) // until close
 		if err != nil {
 			l.mu.Unlock()
 			return nil, err

@@ -1,4 +1,4 @@
-package remote
+package remotetest
 
 import (
 	"bufio"
@@ -22,35 +22,35 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// FaultVariable makes a process fail on purpose, for tests of what stands above
-// it: faults with commas between them. Each is a name, for faults of the start,
-// NAME@TEXT, which strikes at every request whose data contains the text, or
-// NAME%RATE, which strikes at random at so many of a hundred requests. The names are those below and those of sessiontest.Faults.
-const FaultVariable = "ADGATEWAY_ENGINE_FAULT"
+// FaultVariable is the environment variable that lists the faults of a process,
+// separated by commas. NAME is a fault at start-up; NAME@TEXT hits every request
+// whose data contains TEXT; NAME%RATE hits RATE percent of the requests at
+// random. The names are those of [StartFaults] and [RequestFaults].
+const FaultVariable = "ADGATEWAY_TEST_FAULT"
 
-// Faults of the start.
+// Faults at start-up.
 const (
-	exitAtStart = "exit-at-start" // ends at once, with code 7
-	hangAtStart = "hang-at-start" // reads and writes nothing
-	dieInImport = "die-in-import" // ends where the ready frame should come
-	noModule    = "no-module"     // there are no modules to import
-	languageOff = "language-mode" // says that its language is constrained
-	readAhead   = "read-ahead"    // loses what comes in one read with the boot line (facts-5.1 K1)
+	exitAtStart = "exit-at-start" // exits at once with code 7
+	hangAtStart = "hang-at-start" // neither reads nor writes
+	dieInImport = "die-in-import" // exits instead of sending the ready frame
+	noModule    = "no-module"     // has no modules to import
+	languageOff = "language-mode" // reports ConstrainedLanguage
+	readAhead   = "read-ahead"    // loses input read together with the boot line (facts-5.1 K1)
 	swallowLine = "swallow-line"  // loses the first data line
 )
 
-// Faults of requests that run as they should otherwise.
+// Faults of requests. Unless it says otherwise, the request still runs.
 const (
-	late       = "late"          // the answer comes late
-	noise      = "noise"         // other text before, between and after frames
-	slowDrip   = "drip"          // every byte of the answer alone
-	floodErrs  = "stderr-flood"  // two megabytes on stderr
-	echo       = "echo"          // the data line and its secrets in clear on stdout and stderr, then it runs
-	dieAfter   = "die-after"     // the request is run, its answer never comes
-	dieAtPlan  = "die-at-intent" // it ends where a write would be announced
-	dieAtStep  = "die-at-step"   // it ends after a change, where the first step would be told
-	hangAtStep = "hang-at-step"  // it is silent from there on
-	grandchild = "grandchild"    // a process is left that keeps the streams open; then it dies
+	late       = "late"          // delays the answer
+	noise      = "noise"         // writes stray text before, between and after frames
+	slowDrip   = "drip"          // writes the answer byte by byte
+	floodErrs  = "stderr-flood"  // writes two megabytes to stderr
+	echo       = "echo"          // writes the data line and its decoded secrets to stdout and stderr
+	dieAfter   = "die-after"     // runs the request and exits before the answer
+	dieAtPlan  = "die-at-intent" // exits instead of announcing a write
+	dieAtStep  = "die-at-step"   // exits after a change, instead of sending the first step
+	hangAtStep = "hang-at-step"  // hangs there instead
+	grandchild = "grandchild"    // exits before the request runs, leaving a process that holds the streams open
 )
 
 const (
@@ -64,37 +64,37 @@ var (
 	requestFaults = []string{late, noise, slowDrip, floodErrs, echo, dieAfter, dieAtPlan, dieAtStep, hangAtStep, grandchild}
 )
 
-// StartFaults are the names of the faults of the start.
+// StartFaults returns the names of the faults at start-up.
 func StartFaults() []string { return slices.Clone(startFaults) }
 
-// RequestFaults are the names of the faults of requests, those of
-// sessiontest.Faults included.
+// RequestFaults returns the names of the faults of requests, including those of
+// [sessiontest.Faults].
 func RequestFaults() []string {
 	return append(slices.Sorted(maps.Keys(sessiontest.Faults)), requestFaults...)
 }
 
-// faults are what a process shall do wrong. The zero value does nothing wrong.
+// faults are the faults of one process. The zero value has none.
 type faults struct {
 	start   []string
 	request []trigger
 
 	in          *bufio.Reader
-	rest        []byte // of the line that is being read
+	rest        []byte // unread part of the current line
 	booted      bool   // the boot line has been read
 	dataLines   int
 	out, errs   io.Writer
-	active      atomic.Pointer[string] // the fault of the request that runs
-	constrained bool                   // it has been written
+	active      atomic.Pointer[string] // fault of the running request
+	constrained bool                   // the altered ready frame has been written
 	exit        func(code int)
 }
 
 type trigger struct {
 	name string
-	text string  // in the data of the request
-	rate float64 // without a text: of a hundred requests
+	text string  // in the request's data
+	rate float64 // percent of the requests, if text is empty
 }
 
-func (t trigger) strikes(data string) bool {
+func (t trigger) hits(data string) bool {
 	return t.text != "" && strings.Contains(data, t.text) || rand.Float64()*100 < t.rate
 }
 
@@ -115,7 +115,7 @@ func parseFaults(text string) (*faults, error) {
 			known = RequestFaults()
 		}
 		if !slices.Contains(known, name) || isRequest && match == "" && rate <= 0 {
-			return nil, fmt.Errorf("%s: there is no fault %q", FaultVariable, part)
+			return nil, fmt.Errorf("%s: unknown fault %q", FaultVariable, part)
 		}
 		if isRequest {
 			f.request = append(f.request, trigger{name, match, rate})
@@ -128,7 +128,7 @@ func parseFaults(text string) (*faults, error) {
 
 func (f *faults) has(name string) bool { return slices.Contains(f.start, name) }
 
-// atStart strikes before anything else happens.
+// atStart injects the faults that come before anything else.
 func (f *faults) atStart(ctx context.Context) (code int, over bool) {
 	switch {
 	case f.has(exitAtStart):
@@ -140,7 +140,7 @@ func (f *faults) atStart(ctx context.Context) (code int, over bool) {
 	return 0, false
 }
 
-// wrap puts the faults between the process and its streams.
+// wrap returns the streams with the faults injected.
 func (f *faults) wrap(stdin io.Reader, stdout, stderr io.Writer) (io.Reader, io.Writer, io.Writer) {
 	if len(f.start) == 0 && len(f.request) == 0 {
 		return stdin, stdout, stderr
@@ -149,10 +149,10 @@ func (f *faults) wrap(stdin io.Reader, stdout, stderr io.Writer) (io.Reader, io.
 	return f, faultyOutput{f}, stderr
 }
 
-// readAheadSize is the buffer of a console host that reads ahead.
+// readAheadSize is the buffer size of a console host that reads ahead.
 const readAheadSize = 4096
 
-// Read gives the host its lines.
+// Read returns the process's input, as the faults leave it.
 func (f *faults) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		line, err := f.in.ReadBytes('\n')
@@ -166,7 +166,7 @@ func (f *faults) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// filter sees a line before the host does, and gives what the host shall see of it.
+// filter returns what the console host gets to see of an input line.
 func (f *faults) filter(line []byte) []byte {
 	if !f.booted {
 		f.booted = true
@@ -184,14 +184,15 @@ func (f *faults) filter(line []byte) []byte {
 		return nil
 	}
 	for _, t := range f.request {
-		if t.strikes(text) {
-			return f.strike(t.name, id, line)
+		if t.hits(text) {
+			return f.inject(t.name, id, line)
 		}
 	}
 	return line
 }
 
-// dataLine reads a request as the prelude does, as far as its id.
+// dataLine decodes the request of a data line as the prelude does; text is its
+// JSON without the secrets. ok is false for any other line.
 func dataLine(line []byte) (id, text string, ok bool) {
 	rest, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
 	first, _, _ := bytes.Cut(rest, []byte(" "))
@@ -206,8 +207,9 @@ func dataLine(line []byte) (id, text string, ok bool) {
 	return strings.TrimPrefix(request.ID, "="), string(body), true
 }
 
-// strike lets a fault happen to a request. What it gives the host runs.
-func (f *faults) strike(name, id string, line []byte) []byte {
+// inject starts a fault of a request and returns the line for the host to run,
+// or nil if the fault answers in its place.
+func (f *faults) inject(name, id string, line []byte) []byte {
 	switch name {
 	case late:
 		time.Sleep(lateness)
@@ -217,7 +219,7 @@ func (f *faults) strike(name, id string, line []byte) []byte {
 			_, _ = io.WriteString(f.errs, flood)
 		}
 	case echo:
-		text := clear(line)
+		text := decoded(line)
 		_, _ = io.WriteString(f.errs, text)
 		_, _ = io.WriteString(f.out, text)
 	case grandchild:
@@ -234,22 +236,22 @@ func (f *faults) strike(name, id string, line []byte) []byte {
 	return line
 }
 
-// clear is a data line as it came and wrapped as the console host wraps
-// messages, and its secrets decoded.
-func clear(line []byte) string {
+// decoded returns a data line as received, again wrapped as the console host
+// wraps messages, and its secrets in clear text.
+func decoded(line []byte) string {
 	const width = 80
 	text := string(line)
 	for i, rest := 0, strings.TrimSpace(text); i < len(rest); i += width {
 		text += rest[i:min(i+width, len(rest))] + "\r\n"
 	}
 	for _, part := range strings.Fields(string(line))[1:] {
-		secret, _ := base64.StdEncoding.DecodeString(part) // what is none is echoed as it came
+		secret, _ := base64.StdEncoding.DecodeString(part) // not base64: echoed as received
 		text += string(secret) + "\n"
 	}
 	return text
 }
 
-// play lets a script of sessiontest answer.
+// play lets a script of sessiontest answer the request.
 func (f *faults) play(script func(*sessiontest.Call), id string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -262,7 +264,7 @@ func (f *faults) play(script func(*sessiontest.Call), id string) {
 	script(&sessiontest.Call{Context: context.Background(), ID: id, Args: map[string]any{}, Stdout: f.out, Stderr: f.errs})
 }
 
-// leaveGrandchild starts this executable once more, with the same streams.
+// leaveGrandchild starts this executable again on the same streams.
 func (f *faults) leaveGrandchild() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -274,10 +276,10 @@ func (f *faults) leaveGrandchild() error {
 	return cmd.Start()
 }
 
-// faultyOutput is the process's stdout.
+// faultyOutput is the process's stdout with the faults injected.
 type faultyOutput struct{ f *faults }
 
-// Write writes what the host says, or something else.
+// Write writes p as the faults alter it.
 func (w faultyOutput) Write(p []byte) (int, error) {
 	f := w.f
 	for _, piece := range sessiontest.Pieces(p) {
@@ -295,7 +297,7 @@ func (w faultyOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write writes a piece as the fault that is active has it.
+// write writes a piece, altered by the active fault.
 func (w faultyOutput) write(piece sessiontest.Piece) error {
 	f := w.f
 	before, after := "", ""
@@ -311,7 +313,7 @@ func (w faultyOutput) write(piece sessiontest.Piece) error {
 			}
 		case hangAtStep:
 			if piece.Kind == "step" {
-				select {} // until it is killed
+				select {} // until the process is killed
 			}
 		case noise:
 			if piece.Kind != "" {
@@ -330,7 +332,7 @@ func (w faultyOutput) write(piece sessiontest.Piece) error {
 	return err
 }
 
-// constrain tells of another language mode in the first frame.
+// constrain replaces the language mode in the first frame.
 func (w faultyOutput) constrain(piece sessiontest.Piece) error {
 	if piece.Kind == "" {
 		return w.write(piece)

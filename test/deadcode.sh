@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Lists the functions of the module that no command reaches, and fails if there
+# are any: those that neither the Linux nor the Windows build reaches, and those
+# that only one of them reaches in a package without files for Windows.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tool=$(go tool -n deadcode)
+found=$(mktemp -d)
+trap 'rm -rf "$found"' EXIT
+
+unreached() {
+    GOOS=$1 "$tool" -f '{{range .Funcs}}{{println .Position .Name}}{{end}}' ./cmd/... | sed '/^$/d' | sort > "$found/$1"
+}
+
+unreached linux &
+unreached windows
+wait $!
+{
+    comm -12 "$found/linux" "$found/windows" | sed 's/$/ is dead/'
+    comm -3 "$found/linux" "$found/windows" | tr -d '\t' | while read -r position name; do
+        ls "$(dirname "$position")"/*_windows.go > /dev/null 2>&1 || echo "$position $name is dead on one system"
+    done
+} > "$found/dead"
+cat "$found/dead"
+test ! -s "$found/dead"
