@@ -1,6 +1,8 @@
 package adcmd
 
 import (
+	"slices"
+
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/engine/dotnet"
 )
@@ -14,13 +16,14 @@ const (
 	uacNeverExpire = 0x10000
 )
 
-// accountBit is a property or parameter that is one bit of userAccountControl.
+// accountBit is a property or parameter backed by a bit of userAccountControl.
 type accountBit struct {
 	bit      int64
 	inverted bool // the property is true when the bit is clear
 }
 
-// accountBits are named alike as properties and as parameters.
+// accountBits are the account bits by their name, which is the same for the
+// property and the parameter.
 var accountBits = map[string]accountBit{
 	"Enabled":                           {bit: uacDisabled, inverted: true},
 	"HomedirRequired":                   {bit: 0x8},
@@ -44,7 +47,7 @@ func (b accountBit) read(_ *reader, o *directory.Object) any {
 	return (n&b.bit != 0) != b.inverted
 }
 
-// apply is the value of userAccountControl with the property set.
+// apply returns uac with the property set to on.
 func (b accountBit) apply(uac int64, on bool) int64 {
 	if on != b.inverted {
 		return uac | b.bit
@@ -52,14 +55,14 @@ func (b accountBit) apply(uac int64, on bool) int64 {
 	return uac &^ b.bit
 }
 
-// isAccountParam tells whether a parameter is a bit or an access list of an
-// account, which [changes.account] and [call.accessLists] write.
+// isAccountParam reports whether a parameter sets an account bit or access
+// control entries, which [changes.account] and [call.accessLists] write.
 func isAccountParam(param string) bool {
 	_, bit := accountBits[param]
 	return bit || param == "ChangePasswordAtLogon" || param == "CannotChangePassword" || param == "ProtectedFromAccidentalDeletion"
 }
 
-// flag is a Boolean parameter; given is false when it is absent or null.
+// flag returns a Boolean parameter; given is false if it is absent or $null.
 func (c *call) flag(param string) (on, given bool) {
 	v := c.bound(param)
 	if v == nil {
@@ -68,12 +71,12 @@ func (c *call) flag(param string) (on, given bool) {
 	return dotnet.Truthy(v), true
 }
 
-// bits is userAccountControl with the parameters of the caller applied, except
-// those in without.
+// bits returns uac with the caller's parameters applied, except those listed in
+// without.
 func (c *call) bits(uac int64, without ...string) int64 {
 	for _, param := range c.row.attrs {
 		bit, ok := accountBits[param]
-		if !ok || contains(without, param) {
+		if !ok || slices.Contains(without, param) {
 			continue
 		}
 		if on, given := c.flag(param); given {
@@ -83,16 +86,7 @@ func (c *call) bits(uac int64, without ...string) int64 {
 	return uac
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-// checkPasswordFlags refuses what cannot be true together (facts H7).
+// checkPasswordFlags rejects flags that exclude each other (facts H7).
 func (c *call) checkPasswordFlags() error {
 	change, _ := c.flag("ChangePasswordAtLogon")
 	never, _ := c.flag("PasswordNeverExpires")
@@ -102,7 +96,8 @@ func (c *call) checkPasswordFlags() error {
 	return nil
 }
 
-// account adds the bits and the change at next logon of an existing account.
+// account adds the account bits and -ChangePasswordAtLogon of an existing
+// account.
 func (ch *changes) account(o *directory.Object) error {
 	c := ch.c
 	if err := c.checkPasswordFlags(); err != nil {
@@ -130,7 +125,7 @@ func (ch *changes) account(o *directory.Object) error {
 	return nil
 }
 
-// pwdLastSet is what is written for a change at next logon (facts H6).
+// pwdLastSet is the value written for -ChangePasswordAtLogon (facts H6).
 func pwdLastSet(change bool) int64 {
 	if change {
 		return 0
@@ -138,8 +133,8 @@ func pwdLastSet(change bool) int64 {
 	return -1
 }
 
-// accessLists writes the parameters that are entries of access lists. They are
-// steps of their own: what was written before stays when one fails.
+// accessLists writes the parameters that set access control entries. Each is a
+// separate write: if it fails, the earlier ones remain.
 func (c *call) accessLists(o *directory.Object) error {
 	ref := o.GUID.Ref()
 	if deny, given := c.flag("CannotChangePassword"); given {
@@ -155,8 +150,8 @@ func (c *call) accessLists(o *directory.Object) error {
 	return nil
 }
 
-// setEnabled is the body of Enable-ADAccount and Disable-ADAccount: one bit,
-// nothing when it is so already (facts E11, H14).
+// setEnabled is the body of Enable-ADAccount and Disable-ADAccount. It writes
+// nothing if the account already has that state (facts E11, H14).
 func setEnabled(on bool) func(*call) error {
 	return func(c *call) error {
 		o, err := c.identity("userAccountControl")
@@ -172,8 +167,8 @@ func setEnabled(on bool) func(*call) error {
 	}
 }
 
-// unlockAccount writes lockoutTime 0; an account that is not locked stays as it
-// is (facts E15, H13).
+// unlockAccount sets lockoutTime to 0; it writes nothing if the account is not
+// locked (facts E15, H13).
 func unlockAccount(c *call) error {
 	o, err := c.identity("lockoutTime")
 	if err != nil {
@@ -186,48 +181,8 @@ func unlockAccount(c *call) error {
 	return c.change(o, ch)
 }
 
-// setAccountControl is the body of Set-ADAccountControl.
-func setAccountControl(c *call) error {
-	o, err := c.identity("userAccountControl")
-	if err != nil {
-		return err
-	}
-	ch := c.newChanges()
-	if err := ch.account(o); err != nil {
-		return err
-	}
-	return c.change(o, ch)
-}
-
-// setExpiration is the body of Set-ADAccountExpiration and, with clear, of
-// Clear-ADAccountExpiration.
-func setExpiration(clear bool) func(*call) error {
-	return func(c *call) error {
-		o, err := c.identity()
-		if err != nil {
-			return err
-		}
-		ch := c.newChanges()
-		until := int64(0)
-		d, isDate := c.bound("DateTime").(dotnet.DateTime)
-		span, isSpan := c.bound("TimeSpan").(dotnet.TimeSpan)
-		switch {
-		case clear:
-		case isDate:
-			var ok bool
-			if until, ok = c.h.fileTime(d); !ok {
-				return c.throw(failure{typ: "System.ArgumentOutOfRangeException", message: c.say("fileTime"), param: "fileTime"})
-			}
-		case isSpan:
-			until = directory.ToFileTime(c.h.Domain.Now()) + int64(span)
-		}
-		ch.add(directory.OpReplace, "accountExpires", until)
-		return c.change(o, ch)
-	}
-}
-
-// change asks, writes and returns the object for -PassThru: the end of every
-// command that changes one object.
+// change is the common end of the commands that change one object: it asks for
+// confirmation, writes and returns the object for -PassThru.
 func (c *call) change(o *directory.Object, ch *changes) error {
 	c.target = o.DN
 	ok, err := c.ShouldProcess(o.DN)
@@ -243,8 +198,8 @@ func (c *call) change(o *directory.Object, ch *changes) error {
 	return c.passThru(o.GUID)
 }
 
-// passThru returns the object as it is now, with the default properties of its
-// class (facts E5).
+// passThru writes the current object with the default properties of its class,
+// if -PassThru is given (facts E5).
 func (c *call) passThru(g directory.GUID) error {
 	if !c.Bool("PassThru") {
 		return nil
@@ -256,8 +211,8 @@ func (c *call) passThru(g directory.GUID) error {
 	return c.emit(c.class, c.class.plan, o)
 }
 
-// setPassword is the body of Set-ADAccountPassword. What is missing would be
-// asked for, which this session cannot (facts E13, A34).
+// setPassword is the body of Set-ADAccountPassword. It prompts for a missing
+// password, which fails in these sessions (facts E13, A34).
 func setPassword(c *call) error {
 	o, err := c.identity()
 	if err != nil {

@@ -1,42 +1,42 @@
-// Package adcmd is the ActiveDirectory module of the sandbox: its cmdlets as
-// declared tables over the simulated directory (package ps/sandbox/directory).
+// Package adcmd implements the sandbox's ActiveDirectory module: a table of
+// cmdlets over the simulated directory (package ps/sandbox/directory). It has
+// the cmdlets and parameters that the gateway's scripts use, and no others.
 //
 // # Tour
 //
-// [Module] gives the module for an engine. Each cmdlet is a row: its name, its
-// body, the parameters it understands; what the documentation says about it
-// (sets, types, positions) comes from package ps/cmdlets.
+// [Module] builds the module for an engine. Each cmdlet is a row: its name, its
+// body and the parameters it supports. Its documented contract (parameter sets,
+// types, positions) comes from package ps/cmdlets.
 //
-//   - commands.go: the tables of rows
-//   - get.go, filter.go: the reading cmdlets, LDAP filters and the filter language
-//   - class.go, property.go: classes of objects, their properties by friendly
-//     and LDAP name, what is computed, what is shown by default
-//   - identity.go, connection.go: what -Identity, -Server and references accept
+//   - commands.go: the tables of cmdlets
+//   - get.go: the reading cmdlets
+//   - class.go, property.go: object classes and their properties, by friendly
+//     and LDAP name; computed properties; default property sets
+//   - identity.go, connection.go: -Identity, -Server, -Credential
 //   - change.go, account.go: parameters to attribute changes and account bits
-//   - create.go, object.go, instance.go, member.go: the writing cmdlets
-//   - domain.go: the domain, its controllers, the root DSE, the password policy
-//   - errors.go, texts.go: Win32 codes to exception types, ids and categories
-//     (facts D.1), and the sentences that are the module's own
-//   - entry.go: DirectoryEntry, for attributes that go over LDAP
-//   - types.go, sid.go, value.go: the .NET types, and values between the
-//     directory and the engine
+//   - create.go, object.go, member.go: the writing cmdlets
+//   - domain.go: the domain, its controllers, the root DSE
+//   - errors.go, texts.go: Win32 codes to exception types, error ids and
+//     categories (facts D.1), and the module's own messages
+//   - entry.go: DirectoryEntry, for attributes written over LDAP
+//   - types.go, sid.go, value.go: the .NET types, and conversion of values
+//     between the directory and the engine
 //
-// # What is copied from the real module
+// # Simulated behaviour
 //
-// A user is created in three steps and stays behind disabled when a later one
-// fails (facts E2); protection is two entries in access lists (facts E37);
-// adding a present member succeeds silently (facts E25); identities resolve as
-// facts C16 and C17 say. Messages are in the culture of [Options], ids and
-// codes never are (facts D3).
+// A user is created in three steps and is left behind disabled when a later one
+// fails (facts E2); protection is two access control entries (facts E37);
+// adding an existing member succeeds silently (facts E25); identities resolve
+// as described in facts C16 and facts C17. Messages are in the culture of
+// [Options]; error ids and codes are not localized (facts D3).
 //
-// # Where it knowingly differs
+// # Known differences
 //
-// A parameter that no row understands (certificates, authentication policies,
-// Kerberos types, templates of the New cmdlets) is refused with
-// System.NotSupportedException, never skipped; so are dates and $variables in
-// -Filter. A credential is tried, but gives no other rights. An identity that
-// is not found ends the pipeline also when it came through the pipeline, where
-// the real module reports it and goes on (facts D4).
+// A parameter that the cmdlet's row does not list is rejected by name with
+// System.NotSupportedException, never ignored: -Instance, say, and -Filter, whose
+// language resolves variables of the session and needs escaping of its own
+// (facts C9, C10). A credential is checked but does not change what the caller
+// may do.
 package adcmd
 
 import (
@@ -50,29 +50,31 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Options say over what and in which language the module works.
+// Options configure the module.
 type Options struct {
 	// Domain is the directory; it must not be nil.
 	Domain *directory.Domain
-	// Culture is the language of messages, "en-US" (also when empty) or "de-DE".
+	// Culture is the language of messages: "en-US" (the default) or "de-DE".
 	Culture string
-	// Location is the time zone of the DateTime values, which are local (facts
-	// B26); nil is time.Local.
+	// Location is the time zone of DateTime values, which are local (facts
+	// B26); nil means time.Local.
 	Location *time.Location
-	// Account is whose connections the sessions use: each takes one of the few
-	// that ADWS gives an account on one controller, from its first command there
-	// until the context of its run is done. Empty takes none.
+	// Account owns the ADWS connections of all sessions. ADWS limits the
+	// connections per account and controller; a session holds one from its
+	// first command on that controller until the context of its run ends. An
+	// empty account is not limited.
 	Account string
 }
 
-// ModuleName and ModuleVersion are what Get-Module shows.
+// The module as Get-Module shows it.
 const (
 	ModuleName    = "ActiveDirectory"
 	ModuleVersion = "1.0.1.0"
 	moduleGUID    = "43c15630-959c-49e4-a977-758c5cc93408"
 )
 
-// Module makes the module. It may serve any number of engines and sessions at once.
+// Module returns the module. It is safe for concurrent use by any number of
+// engines and sessions.
 func Module(o Options) *engine.Module {
 	h := &host{Options: o, classes: newClasses(o.Domain.Schema())}
 	if h.Location == nil {
@@ -86,7 +88,7 @@ func Module(o Options) *engine.Module {
 	return m
 }
 
-// host is what all commands of one module share.
+// host is the state shared by all commands of one module.
 type host struct {
 	Options
 	classes     map[string]*class
@@ -96,32 +98,31 @@ type host struct {
 // command is one cmdlet: a row of a table.
 type command struct {
 	name  string
-	class string // class of the objects it works on: "ADUser"
+	class string // class of the objects it works on, e.g. "ADUser"
 	run   func(*call) error
-	// params are the parameters the body understands beside the common ones
-	// (see commonParams) and those that attributes lists.
+	// params are the parameters the body supports, in addition to commonParams
+	// and attrs.
 	params []string
-	// sets: parameters set attributes, as the contract says (see attributeParams).
+	// sets reports whether the cmdlet has parameters that set attributes.
 	sets bool
-	// attrs are those parameters.
+	// attrs are those parameters, see attributeParams.
 	attrs []string
 }
 
-// commonParams are understood by every command that has them.
-var commonParams = []string{"AuthType", "Credential", "Server", "Partition", "Identity", "Confirm", "WhatIf"}
+// commonParams are supported by every command that declares them.
+var commonParams = []string{"AuthType", "Credential", "Server", "Identity", "Confirm", "WhatIf"}
 
 const commandClass = namespace + "Commands."
 
 func (row command) command(h *host) *engine.Command {
 	decl, ok := cmdlets.Lookup(row.name)
 	if !ok {
-		// The rows are fixed; a test looks up each of them.
-		panic("adcmd: no contract for " + row.name)
+		panic("adcmd: no contract for " + row.name) // the table is fixed, and tested
 	}
 	if row.sets {
 		row.attrs = attributeParams(decl)
 	}
-	known := map[string]bool{} // as they are declared, and in lower case
+	known := map[string]bool{} // as declared and in lower case
 	for _, list := range [][]string{commonParams, row.params, row.attrs} {
 		for _, p := range list {
 			known[p], known[strings.ToLower(p)] = true, true
@@ -134,7 +135,7 @@ func (row command) command(h *host) *engine.Command {
 			c := &call{Call: ic, h: h, row: &row, writes: decl.Writes(), class: h.classes[row.class]}
 			for _, name := range ic.BoundNames() {
 				if !known[name] && !known[strings.ToLower(name)] {
-					return c.notSupported("the sandbox does not know -" + name + " of " + row.name)
+					return c.notSupported("the sandbox does not support -" + name + " of " + row.name)
 				}
 			}
 			release, err := c.connect()
@@ -150,7 +151,7 @@ func (row command) command(h *host) *engine.Command {
 	}
 }
 
-// call is one run of a command.
+// call is one invocation of a command.
 type call struct {
 	*engine.Call
 	h      *host
@@ -158,8 +159,7 @@ type call struct {
 	dc     *directory.DC
 	class  *class
 	writes bool
-	// target is what the command acts on, for error records.
-	target any
+	target any // what the command acts on, for error records
 }
 
 func (c *call) ctx() context.Context { return c.Context() }

@@ -16,10 +16,10 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// module10k is the module over a domain with 10,000 generated users, and the
-// account names of those.
+// module10k returns the module over a domain with 10,000 generated users, and
+// their account names.
 func module10k(b *testing.B) (*engine.Module, []string) {
-	d, err := directory.New("corp.example", "", directory.Options{Seed: 1})
+	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(b, err)
 	require.NoError(b, d.Generate(10_000, 1))
 	dc, err := d.DC("")
@@ -58,9 +58,9 @@ func BenchmarkGetUserByFilter(b *testing.B) {
 	benchmarkScript(b, `Get-ADUser -LDAPFilter "(&(objectCategory=person)(objectClass=user)(sAMAccountName=$name))" `+details, 1)
 }
 
-// benchHost is a caller of one command: parameters, and what came of it.
+// benchHost calls one command and collects its output.
 type benchHost struct {
-	engine.Host // what the command must not need
+	engine.Host // nil: the command must not call the other methods
 	bound       map[string]any
 	names       []string
 	written     []any
@@ -74,8 +74,8 @@ func (h *benchHost) Write(v any) error                  { h.written = append(h.w
 func (h *benchHost) ShouldProcess(string) (bool, error) { return true, nil }
 func (h *benchHost) Throw(*dotnet.ErrorRecord) error    { return errors.New("the command failed") }
 
-// benchmarkCommand runs the body of a command alone, without an engine around it;
-// next gives the parameters of the i-th run.
+// benchmarkCommand runs the body of a command without an engine; next sets the
+// parameters of the i-th run.
 func benchmarkCommand(b *testing.B, name string, next func(i int, names []string, bound map[string]any), want int) {
 	m, names := module10k(b)
 	at := slices.IndexFunc(m.Commands, func(c *engine.Command) bool { return c.Decl.Name == name })
@@ -96,8 +96,8 @@ func benchmarkCommand(b *testing.B, name string, next func(i int, names []string
 	}
 }
 
-// BenchmarkDetails is the lookup of a details request with all its properties,
-// each time for another user: the body of the cmdlet alone.
+// BenchmarkDetails looks up another user each time, with all properties of a
+// details request.
 func BenchmarkDetails(b *testing.B) {
 	properties := dotnet.NewArray()
 	for _, name := range strings.Fields(`accountExpires c company department description displayName givenName homeDirectory

@@ -8,19 +8,19 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// changes collects what a command will write, in the order the module sends it
-// (facts E6): Remove, Add, Replace, Clear, then the named parameters.
+// changes collects the modifications of a command in the order in which the
+// module sends them (facts E6): Remove, Add, Replace, Clear, then the named
+// parameters.
 type changes struct {
 	c    *call
 	list []directory.Change
-	// by names, in lower case, the parameter that changes an attribute: two of
-	// them for one attribute are a fault of the caller.
-	by map[string]string
+	by   map[string]string // attribute, folded -> parameter that changes it
 }
 
 func (c *call) newChanges() *changes { return &changes{c: c, by: map[string]string{}} }
 
-// claim notes that a parameter changes an attribute.
+// claim records that a parameter changes an attribute. It is an error if another
+// parameter changes it too.
 func (ch *changes) claim(attr, param string) error {
 	key := fold(attr)
 	if other, ok := ch.by[key]; ok && other != param {
@@ -34,15 +34,15 @@ func (ch *changes) add(op directory.ChangeOp, attr string, values ...any) {
 	ch.list = append(ch.list, directory.Change{Op: op, Name: attr, Values: values})
 }
 
-// attrParams are the parameters whose attribute the documentation does not
-// name, or names in a form that is no attribute.
+// attrParams maps parameters to attributes where the documentation does not
+// name a valid one.
 var attrParams = map[string]string{
 	"UserPrincipalName": "userPrincipalName",
 	"Manager":           "manager",
 	"ManagedBy":         "managedBy",
 }
 
-// ldapName is the attribute that a parameter sets.
+// ldapName returns the attribute that a parameter sets, "" if there is none.
 func (c *call) ldapName(param string) string {
 	if name, ok := attrParams[param]; ok {
 		return name
@@ -57,11 +57,11 @@ func (c *call) ldapName(param string) string {
 	return ""
 }
 
-// references are the parameters that name another object, and its class.
+// references are the parameters that identify another object, with its class.
 var references = map[string]string{"Manager": "ADUser", "ManagedBy": "ADPrincipal"}
 
-// parameters adds the named parameters of the row that the caller gave. A null
-// clears, and an empty text goes to the directory, which refuses it (facts E7).
+// parameters adds the named parameters that are bound. $null clears; an empty
+// string is passed on to the directory, which rejects it (facts E7).
 func (ch *changes) parameters() error {
 	c := ch.c
 	for _, param := range c.row.attrs {
@@ -82,7 +82,7 @@ func (ch *changes) parameter(param string) error {
 	}
 	attr := c.ldapName(param)
 	if attr == "" {
-		return c.notSupported("the sandbox does not know what -" + param + " sets")
+		return c.notSupported("the sandbox does not support -" + param)
 	}
 	if err := ch.claim(attr, param); err != nil {
 		return err
@@ -104,13 +104,13 @@ func (ch *changes) parameter(param string) error {
 	return nil
 }
 
-// specialParams are the parameters that are more than one text in one attribute.
+// specialParams are the parameters that do not simply set one string value.
 var specialParams = map[string]func(ch *changes, param string) error{
 	"AccountExpirationDate": (*changes).expiration,
 	"ServicePrincipalNames": (*changes).principalNames,
 }
 
-// expiration writes accountExpires: null is 0, never (facts E9).
+// expiration sets accountExpires; $null becomes 0, which means never (facts E9).
 func (ch *changes) expiration(param string) error {
 	c := ch.c
 	if err := ch.claim("accountExpires", param); err != nil {
@@ -126,8 +126,8 @@ func (ch *changes) expiration(param string) error {
 	return nil
 }
 
-// principalNames takes texts when creating, and a table of Add, Remove, Replace
-// when changing; null clears.
+// principalNames sets servicePrincipalName. New cmdlets pass a list of strings,
+// Set cmdlets a hashtable with Add, Remove and Replace; $null clears.
 func (ch *changes) principalNames(param string) error {
 	const attr = "servicePrincipalName"
 	if err := ch.claim(attr, param); err != nil {
@@ -152,8 +152,8 @@ func (ch *changes) principalNames(param string) error {
 	return nil
 }
 
-// tables adds -Remove, -Add, -Replace and -Clear, which name attributes by
-// their LDAP names (facts E6).
+// tables adds -Remove, -Add, -Replace and -Clear, which use LDAP names (facts
+// E6).
 func (ch *changes) tables() error {
 	for _, t := range []struct {
 		param string
@@ -176,7 +176,7 @@ func (ch *changes) tables() error {
 	return nil
 }
 
-// table adds one of the tables. Null values are refused (facts E7).
+// table adds one of the hashtables. $null values are rejected (facts E7).
 func (ch *changes) table(param string, op directory.ChangeOp, table *dotnet.Hashtable) error {
 	for i := 0; i < table.Len(); i++ {
 		key, value := table.At(i)
@@ -188,8 +188,8 @@ func (ch *changes) table(param string, op directory.ChangeOp, table *dotnet.Hash
 		if err != nil {
 			return err
 		}
-		// The tables may name an attribute together: a value is added and
-		// another removed. A parameter of its own may not.
+		// Several tables may change the same attribute, to add one value and
+		// remove another. A named parameter may not change it too.
 		ch.by[fold(attr)] = param
 		ch.add(op, attr, values...)
 	}
@@ -205,7 +205,7 @@ func (ch *changes) attribute(name string) (string, error) {
 	return a.Name, nil
 }
 
-// values are the values of one attribute as the store takes them.
+// values converts the values of one attribute for the directory.
 func (c *call) values(param string, v any) ([]any, error) {
 	items := dotnet.EnumerateAny(v)
 	if b, ok := v.(*dotnet.Bytes); ok {
@@ -225,7 +225,7 @@ func (c *call) values(param string, v any) ([]any, error) {
 	return out, nil
 }
 
-// value is one value as the store takes it; ok is false for null.
+// value converts one value for the directory; ok is false for $null.
 func (c *call) value(v any) (out any, ok bool) {
 	switch v := v.(type) {
 	case nil, dotnet.Nothing:
@@ -247,7 +247,7 @@ func (c *call) value(v any) (out any, ok bool) {
 	return dotnet.ToText(v), true
 }
 
-// otherAttributes adds -OtherAttributes of the creating commands.
+// otherAttributes adds -OtherAttributes of the New cmdlets.
 func (ch *changes) otherAttributes() error {
 	table, ok := ch.c.bound("OtherAttributes").(*dotnet.Hashtable)
 	if !ok {
@@ -271,7 +271,7 @@ func (ch *changes) otherAttributes() error {
 	return nil
 }
 
-// initial are the changes as attributes of a new object: nothing is cleared there.
+// initial returns the changes as the attributes of a new object.
 func (ch *changes) initial() []directory.Values {
 	var out []directory.Values
 	for _, change := range ch.list {
@@ -283,7 +283,7 @@ func (ch *changes) initial() []directory.Values {
 	return out
 }
 
-// has tells whether an attribute is changed.
+// has reports whether an attribute is changed.
 func (ch *changes) has(attr string) bool {
 	for _, change := range ch.list {
 		if strings.EqualFold(change.Name, attr) {
@@ -293,15 +293,14 @@ func (ch *changes) has(attr string) bool {
 	return false
 }
 
-// fallback sets an attribute that nothing the caller gave sets.
+// fallback sets an attribute that no parameter sets.
 func (ch *changes) fallback(attr string, value any) {
 	if !ch.has(attr) {
 		ch.add(directory.OpReplace, attr, value)
 	}
 }
 
-// write sends the changes as one modification: all or none. Nothing to change
-// is a success.
+// write sends all changes as one modification. An empty list succeeds.
 func (ch *changes) write(o *directory.Object, options directory.ModifyOptions) error {
 	if len(ch.list) == 0 {
 		return nil

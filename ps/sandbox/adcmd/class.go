@@ -14,33 +14,29 @@ import (
 type class struct {
 	name     string // "ADUser"
 	typ      *dotnet.Type
-	filter   string   // what a search adds to the caller's filter
-	defaults []string // properties an object has without -Properties
-	// identity says what -Identity accepts beside a DN and a GUID (facts C16).
-	sid, sam bool
-	dollar   bool // a computer is also found without its "$"
+	filter   string   // restricts searches to the class; "" if it does not
+	defaults []string // properties returned without -Properties
+	sid, sam bool     // -Identity also accepts a SID, a sAMAccountName (facts C16)
+	dollar   bool     // -Identity may omit the "$" of a computer
 
 	props    map[string]*property // by lower-case friendly name
 	schema   *directory.Schema
-	compiled *directory.Filter // filter; nil when there is none
-	plan     plan              // of the defaults
-
-	// plans are those of lists of properties that were asked for before:
-	// scripts ask for the same ones again and again.
-	plans *planCache
+	compiled *directory.Filter // filter, compiled; may be nil
+	plan     plan              // of the default properties
+	plans    *planCache        // of the property lists that scripts repeat
 }
 
-// property is one friendly property of a class.
+// property is a friendly property of a class.
 type property struct {
 	name  string
-	attrs []string // attributes to ask the directory for
-	// get makes the value. The object has the attributes.
+	attrs []string // attributes that get needs
+	// get returns the value from an object that has the attributes.
 	get func(r *reader, o *directory.Object) any
 }
 
 var objectDefaults = []string{"DistinguishedName", "Name", "ObjectClass", "ObjectGUID"}
 
-// classRows declares the classes. A search for users leaves out computers, whose
+// classRows are the classes. Searches for users exclude computers, whose LDAP
 // class derives from user.
 var classRows = []class{
 	{name: "ADObject", typ: tObject, defaults: objectDefaults},
@@ -75,8 +71,7 @@ func newClasses(schema *directory.Schema) map[string]*class {
 		c.props = map[string]*property{}
 		model, ok := cmdlets.LookupClass(c.name)
 		if !ok {
-			// The rows are fixed; a test builds them all.
-			panic("adcmd: no class " + c.name)
+			panic("adcmd: no class " + c.name) // the rows are fixed, and tested
 		}
 		for _, p := range model.All() {
 			prop := newProperty(schema, p)
@@ -88,8 +83,8 @@ func newClasses(schema *directory.Schema) map[string]*class {
 	return out
 }
 
-// newProperty is a property of the object model: computed by a row of computed,
-// a list by one of lists, else the value of its attribute.
+// newProperty returns a property of the object model: a computed one, an account
+// bit, a list, or the value of one attribute.
 func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	if row, ok := computed[p.Name]; ok {
 		return &property{name: p.Name, attrs: row.attrs, get: row.get}
@@ -107,8 +102,8 @@ func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	return &property{name: p.Name, attrs: []string{attr}, get: firstOf(schema, attr)}
 }
 
-// firstOf gives the first value of an attribute: friendly properties are
-// single, whatever the schema says.
+// firstOf returns a getter of the attribute's first value: friendly properties
+// are single-valued, whatever the schema says.
 func firstOf(schema *directory.Schema, name string) func(*reader, *directory.Object) any {
 	a, ok := schema.Attribute(name)
 	if !ok {
@@ -130,8 +125,8 @@ func listOf(schema *directory.Schema, name string) func(*reader, *directory.Obje
 	return func(r *reader, o *directory.Object) any { return collection(r.h.raws(o, a)) }
 }
 
-// rawProperty is an attribute under its LDAP name: a collection when the schema
-// lets it have several values, nil when it has none (facts B21).
+// rawProperty returns an attribute under its LDAP name. Its value is a collection
+// if the attribute is multi-valued, $null without values (facts B21).
 func rawProperty(a *directory.Attribute) *property {
 	return &property{name: a.Name, attrs: []string{a.Name}, get: func(r *reader, o *directory.Object) any {
 		if a.SingleValued {
@@ -144,28 +139,27 @@ func rawProperty(a *directory.Attribute) *property {
 	}}
 }
 
-// plan is what a read asks the directory for and how it makes objects of it.
+// plan describes a read: the attributes to request and the properties to build.
 type plan struct {
 	attrs    []string
 	selected *directory.Selection // attrs, looked up
 	props    []*property
-	blank    dotnet.Props // the names of props, see blank
-	// all: every attribute the first object has joins in (facts B23).
-	all bool
+	blank    dotnet.Props // the names of props without values
+	all      bool         // add every attribute that the first object has (facts B23)
 }
 
-// planCache keeps plans by the names asked for.
+// planCache keeps plans by the requested names.
 type planCache struct {
 	mu    sync.RWMutex
 	plans map[string]plan
 }
 
-// maxPlans bounds the cache: names come from scripts, which may make them up.
+// maxPlans bounds the cache, as scripts may request arbitrary names.
 const maxPlans = 256
 
-// cached is [class.read] with a memory. Plans are shared and not changed.
+// cached is [class.read] with a cache. Plans are shared and must not be changed.
 func (c *class) cached(names []string) (plan, string) {
-	var buf [1024]byte // room for the names of nearly all lists
+	var buf [1024]byte // enough for the key of nearly every list
 	key := buf[:0]
 	for _, name := range names {
 		key = append(append(key, name...), 0)
@@ -189,7 +183,7 @@ func (c *class) cached(names []string) (plan, string) {
 	return p, ""
 }
 
-// read makes the plan for -Properties. bad is the first name that is neither a
+// read returns the plan for -Properties. bad is the first name that is neither a
 // property of the class nor an attribute of the schema.
 func (c *class) read(names []string) (p plan, bad string) {
 	seen := map[string]bool{}
@@ -226,7 +220,7 @@ func (c *class) read(names []string) (p plan, bad string) {
 	return p, ""
 }
 
-// find is a property by its friendly or LDAP name; nil when there is none.
+// find returns a property by its friendly or LDAP name, or nil.
 func (c *class) find(name string) *property {
 	if prop, ok := c.props[strings.ToLower(name)]; ok {
 		return prop
@@ -237,8 +231,8 @@ func (c *class) find(name string) *property {
 	return nil
 }
 
-// attributesOf are the attributes of properties. An empty list would mean all:
-// every class has a default property with one, its name.
+// attributesOf returns the attributes that properties need. The list is never
+// empty, which would request all: every class has the default property Name.
 func attributesOf(props []*property) []string {
 	var attrs []string
 	seen := map[string]bool{}
@@ -253,8 +247,8 @@ func attributesOf(props []*property) []string {
 	return attrs
 }
 
-// extend adds the attributes of the first object to the plan of -Properties *:
-// later objects show no others (facts B23).
+// extend adds the attributes of the first object to the plan for -Properties *.
+// Later objects have no other properties (facts B23).
 func (c *class) extend(p plan, first *directory.Object) plan {
 	p.all = false
 	props := append([]*property(nil), p.props...)
@@ -277,7 +271,7 @@ func (c *class) extend(p plan, first *directory.Object) plan {
 	return p
 }
 
-// blank has the names of properties, in their order, and no values.
+// blank returns the properties without values, in their order.
 func blank(props []*property) (names dotnet.Props) {
 	names.Grow(len(props))
 	for _, prop := range props {
@@ -288,20 +282,20 @@ func blank(props []*property) (names dotnet.Props) {
 
 func fold(s string) string { return strings.ToLower(s) }
 
-// reader makes objects from what one controller answered.
+// reader builds .NET objects from the directory objects of one controller.
 type reader struct {
 	h  *host
 	c  *call
 	dc *directory.DC
 }
 
-// origin is what an object remembers of where it came from (facts G7).
+// origin records which controller an object was read from (facts G7).
 type origin struct {
 	dc   *directory.DC
 	guid directory.GUID
 }
 
-// object is one object of a class.
+// object returns an object of the class with the properties of the plan.
 func (r *reader) object(c *class, p plan, o *directory.Object) *dotnet.Instance {
 	inst := &dotnet.Instance{Type: c.typ, Text: o.DN, Data: origin{r.dc, o.GUID}, Props: p.blank.Clone()}
 	for i, prop := range p.props {

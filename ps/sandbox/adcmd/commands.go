@@ -5,7 +5,7 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// allCommands are the rows of the module.
+// allCommands returns the commands of the module.
 func allCommands() []command {
 	var out []command
 	for _, table := range [][]command{readers, writers, accounts, domainCommands} {
@@ -20,13 +20,12 @@ var readers = []command{
 	{name: "Get-ADComputer", class: "ADComputer", run: getObjects, params: getParams},
 	{name: "Get-ADOrganizationalUnit", class: "ADOrganizationalUnit", run: getObjects, params: getParams},
 	{name: "Get-ADObject", class: "ADObject", run: getObjects, params: append([]string{"IncludeDeletedObjects"}, getParams...)},
-	{name: "Get-ADGroupMember", class: "ADGroup", run: groupMembers, params: []string{"Recursive"}},
 	{name: "Get-ADPrincipalGroupMembership", class: "ADPrincipal", run: principalGroups},
 }
 
 var (
 	newParams = []string{"Name", "Path", "OtherAttributes", "PassThru"}
-	setParams = []string{"Instance", "Add", "Remove", "Replace", "Clear", "PassThru"}
+	setParams = []string{"Add", "Remove", "Replace", "Clear", "PassThru"}
 )
 
 var writers = []command{
@@ -39,7 +38,6 @@ var writers = []command{
 	{name: "Set-ADUser", class: "ADUser", run: setObject, sets: true, params: setParams},
 	{name: "Set-ADGroup", class: "ADGroup", run: setObject, sets: true, params: setParams},
 	{name: "Set-ADComputer", class: "ADComputer", run: setObject, sets: true, params: setParams},
-	{name: "Set-ADOrganizationalUnit", class: "ADOrganizationalUnit", run: setObject, sets: true, params: setParams},
 	{name: "Set-ADObject", class: "ADObject", run: setObject, sets: true, params: setParams},
 
 	{name: "Remove-ADUser", class: "ADUser", run: removeObject},
@@ -62,9 +60,6 @@ var accounts = []command{
 	{name: "Disable-ADAccount", class: "ADAccount", run: setEnabled(false), params: []string{"PassThru"}},
 	{name: "Unlock-ADAccount", class: "ADAccount", run: unlockAccount, params: []string{"PassThru"}},
 	{name: "Set-ADAccountPassword", class: "ADAccount", run: setPassword, params: []string{"NewPassword", "OldPassword", "Reset", "PassThru"}},
-	{name: "Set-ADAccountControl", class: "ADAccount", run: setAccountControl, sets: true, params: []string{"PassThru"}},
-	{name: "Set-ADAccountExpiration", class: "ADAccount", run: setExpiration(false), params: []string{"DateTime", "TimeSpan", "PassThru"}},
-	{name: "Clear-ADAccountExpiration", class: "ADAccount", run: setExpiration(true), params: []string{"PassThru"}},
 }
 
 var domainCommands = []command{
@@ -73,12 +68,11 @@ var domainCommands = []command{
 		"Discover", "DomainName", "Filter", "ForceDiscover", "NextClosestSite", "Service", "SiteName", "Writable", "AvoidSelf", "MinimumDirectoryServiceVersion",
 	}},
 	{name: "Get-ADRootDSE", run: getRootDSE, params: []string{"Properties"}},
-	{name: "Get-ADDefaultDomainPasswordPolicy", run: getPasswordPolicy, params: []string{"Current"}},
 }
 
-// attributeParams are the parameters of a cmdlet that set an attribute, a bit
-// or an access list, as the contract says. The name is not among them: it makes
-// the DN. Certificates are not known.
+// attributeParams returns the parameters of a cmdlet that set an attribute, an
+// account bit or access control entries. Names are not included, they become
+// part of the DN; -Certificates is not supported.
 func attributeParams(decl *cmdlets.Cmdlet) []string {
 	var out []string
 	for _, p := range decl.Params {
@@ -96,17 +90,17 @@ func attributeParams(decl *cmdlets.Cmdlet) []string {
 	return out
 }
 
-// nullable are the parameters that take $null although their type is a value's:
-// -AccountExpirationDate $null is never (facts E9), -ResultSetSize $null is all
-// (facts C15), and a flag that is null was not given. The documentation does
-// not print that part of their types.
+// nullable maps a documented value type to the type that the parameter really
+// has, which accepts $null: -AccountExpirationDate $null means never (facts
+// E9), -ResultSetSize $null means all (facts C15), and a flag of $null counts
+// as absent. The documentation does not show that part of the types.
 var nullable = map[string]string{
 	"Boolean": "Nullable[bool]", "DateTime": "Nullable[datetime]", "TimeSpan": "Nullable[timespan]", "Int32": "Nullable[int]",
 }
 
-// declaration is the contract of a cmdlet as the binder gets it: with the
-// nullable types in place. The binder hands $null, which clears, and the empty
-// text (facts E7) as they are.
+// declaration returns the contract of a cmdlet for the binder, with nullable
+// types. The binder passes $null, which clears, and the empty string (facts E7)
+// on unchanged.
 func declaration(decl *cmdlets.Cmdlet) *cmdlets.Cmdlet {
 	out := *decl
 	out.Params = make([]*cmdlets.Param, len(decl.Params))

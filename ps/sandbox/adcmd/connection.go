@@ -7,23 +7,23 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// connections are those that processes hold to controllers. A process keeps
-// one to each controller it has spoken to until it ends, however many commands
-// run inside each other: so the limit of ADWS counts processes.
+// connections are the connections that processes hold to domain controllers. A
+// process keeps one to each controller it has used until it ends, however its
+// commands nest, so the ADWS limit counts processes.
 type connections struct {
 	mu   sync.Mutex
 	held map[connection]bool
 }
 
-// connection is one process, known by the channel that is closed when it ends,
-// and one controller.
+// connection identifies a connection.
 type connection struct {
-	process <-chan struct{}
+	process <-chan struct{} // closed when the process ends
 	dc      *directory.DC
 }
 
-// take makes sure that there is a connection. The function it returns ends one
-// that lasts for a call only: of a caller whose end cannot be seen.
+// take ensures that the process behind ctx has a connection to dc. The caller
+// calls release after each command; it only has an effect when ctx cannot end,
+// so that the connection lasts for that command alone.
 func (cs *connections) take(ctx context.Context, dc *directory.DC, account string) (release func(), err error) {
 	keep := func() {}
 	if account == "" {

@@ -16,10 +16,10 @@ import (
 
 var noStreams engine.Streams
 
-// Every parameter a row names exists, and every parameter that sets something
-// leads to an attribute of the schema.
+// Every parameter of a row exists, and every attribute parameter has an attribute
+// of the schema.
 func TestRowsFollowTheContract(t *testing.T) {
-	d, err := directory.New("corp.example", "", directory.Options{Seed: 1})
+	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)
 	h := &host{Options: Options{Domain: d}, classes: newClasses(d.Schema())}
 	seen := map[string]bool{}
@@ -51,10 +51,9 @@ func TestRowsFollowTheContract(t *testing.T) {
 	assert.Len(t, Module(Options{Domain: d}).Commands, len(seen))
 }
 
-// Friendly properties of every class read something, and have an attribute
-// that the schema knows.
+// The friendly properties of every class only need attributes of the schema.
 func TestPropertiesFollowTheModel(t *testing.T) {
-	d, err := directory.New("corp.example", "", directory.Options{Seed: 1})
+	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)
 	for _, c := range newClasses(d.Schema()) {
 		for _, name := range c.defaults {
@@ -69,9 +68,9 @@ func TestPropertiesFollowTheModel(t *testing.T) {
 	}
 }
 
-// Facts D.1: each code has its type, each type its category.
+// Facts D.1: the exception type of each code and the category of each type.
 func TestCodesAndCategories(t *testing.T) {
-	d, err := directory.New("corp.example", "", directory.Options{Seed: 1})
+	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)
 	c := &call{h: &host{Options: Options{Domain: d}}}
 	for code, want := range map[int]struct {

@@ -9,15 +9,12 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// creation is what the New cmdlets differ in.
+// creation describes a New cmdlet.
 type creation struct {
 	objectClass string
-	// container is where objects go without -Path.
-	container func(*directory.Domain) string
-	// attributes adds what every new object of the class has.
-	attributes func(ch *changes, name string) error
-	// finish are the steps after the object exists. It stays when one fails.
-	finish func(c *call, o *directory.Object) error
+	container   func(*directory.Domain) string           // default of -Path
+	attributes  func(ch *changes, name string) error     // adds default attributes; may be nil
+	finish      func(c *call, o *directory.Object) error // runs after Add; may be nil
 }
 
 var (
@@ -89,8 +86,8 @@ func (n creation) run(c *call) error {
 	return c.passThru(o.GUID)
 }
 
-// newDN is the name of the new object: -Name is escaped here, -Path must be a
-// DN (facts C21) of something that exists (facts D.2).
+// newDN returns the DN of the new object. -Name is escaped here; -Path is a DN
+// (facts C21) and must exist (facts D.2).
 func (c *call) newDN(n creation, objectClass string) (string, error) {
 	class, ok := c.h.Domain.Schema().Class(objectClass)
 	if !ok {
@@ -105,7 +102,7 @@ func (c *call) newDN(n creation, objectClass string) (string, error) {
 	return strings.ToUpper(class.RDN) + "=" + directory.EscapeRDN(c.String("Name")) + "," + path, nil
 }
 
-// checkDN makes sure that a path is well formed and leads somewhere.
+// checkDN checks that a path is a DN of an existing object.
 func (c *call) checkDN(path string) error {
 	if _, err := directory.ParseDN(path); err != nil {
 		return c.fail(&directory.Error{Code: directory.CodeBadNameSyntax, Kind: directory.KindSyntax, DN: path})
@@ -121,7 +118,8 @@ func (c *call) checkDN(path string) error {
 	return nil
 }
 
-// accountName is sAMAccountName: that of the caller, else the name.
+// accountName sets sAMAccountName to the name unless the caller gave one, and
+// appends the suffix if it is missing.
 func (ch *changes) accountName(name, suffix string) {
 	const attr = "sAMAccountName"
 	ch.fallback(attr, name)
@@ -136,7 +134,7 @@ func (ch *changes) accountName(name, suffix string) {
 	}
 }
 
-// userAttributes: a user is made disabled, whatever was asked for (facts E2).
+// userAttributes creates every user disabled, whatever -Enabled says (facts E2).
 func userAttributes(ch *changes, name string) error {
 	ch.accountName(name, "")
 	ch.fallback("userAccountControl", ch.c.bits(uacNormal|uacDisabled, "Enabled"))
@@ -182,7 +180,7 @@ func (c *call) finishAccount(o *directory.Object, enable bool) error {
 	return c.accessLists(o)
 }
 
-// computerAttributes: a workstation account, disabled until it has its random
+// computerAttributes creates a workstation account, disabled until it has a
 // password; its account name ends in "$" (facts E47).
 func computerAttributes(ch *changes, name string) error {
 	ch.accountName(name, "$")
@@ -190,8 +188,8 @@ func computerAttributes(ch *changes, name string) error {
 	return nil
 }
 
-// finishComputer sets the password that was given, or a random one of 240
-// characters, and enables unless -Enabled is false (facts E47).
+// finishComputer sets the given password or a random one of 240 characters, and
+// enables the account unless -Enabled is false (facts E47).
 func finishComputer(c *call, o *directory.Object) error {
 	if c.bound("AccountPassword") != nil {
 		if err := c.newPassword(o); err != nil {
@@ -218,7 +216,7 @@ var (
 	categoryBits = map[string]int64{"distribution": 0, "security": groupSecurity, "0": 0, "1": groupSecurity}
 )
 
-// groupAttributes: a security group unless the caller says otherwise.
+// groupAttributes creates a security group by default.
 func groupAttributes(ch *changes, name string) error {
 	ch.accountName(name, "")
 	n, err := ch.c.groupType(groupSecurity)
@@ -229,7 +227,7 @@ func groupAttributes(ch *changes, name string) error {
 	return nil
 }
 
-// groupType is the attribute with -GroupScope and -GroupCategory applied.
+// groupType returns n with -GroupScope and -GroupCategory applied.
 func (c *call) groupType(n int64) (int64, error) {
 	if v := c.bound("GroupScope"); v != nil {
 		bit, ok := scopeBits[fold(enumText(v))]
@@ -248,7 +246,8 @@ func (c *call) groupType(n int64) (int64, error) {
 	return int64(int32(uint32(n))), nil
 }
 
-// enumText is the name of an enumeration's value, also of one given as a number.
+// enumText returns the number of an enumeration value, or any other value as
+// text.
 func enumText(v any) string {
 	if e, ok := v.(dotnet.Enum); ok {
 		return itoa(int(e.Value))
@@ -256,8 +255,8 @@ func enumText(v any) string {
 	return dotnet.ToText(v)
 }
 
-// finishOU protects, unless the caller says no: a second step, and an OU that
-// is not protected stays when it fails (facts E36).
+// finishOU protects the OU unless the caller opts out. If this second write
+// fails, an unprotected OU is left behind (facts E36).
 func finishOU(c *call, o *directory.Object) error {
 	protect, given := c.flag("ProtectedFromAccidentalDeletion")
 	if given && !protect {

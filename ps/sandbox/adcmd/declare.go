@@ -5,9 +5,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Declaration is the module as a process knows it that has no directory: what
-// the binder must know of the commands, which have no bodies, and the types of
-// values. The types of directory entries, which need a directory, are left out.
+// Declaration returns the module without a directory: the commands as the binder
+// needs them, with a nil Process, and the types of values. The DirectoryEntry
+// types are left out, as they need a directory.
 func Declaration() *engine.Module {
 	m := &engine.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID, Types: append([]*dotnet.Type{tSID}, order...)}
 	for _, row := range allCommands() {

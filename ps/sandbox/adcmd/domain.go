@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// isDomain tells whether a name means the domain of the sandbox.
+// isDomain reports whether given identifies the sandbox's domain.
 func (c *call) isDomain(given string) bool {
 	d := c.h.Domain
 	if strings.EqualFold(given, d.DNSName()) || strings.EqualFold(given, d.NetBIOSName()) {
@@ -27,7 +27,8 @@ func (c *call) isDomain(given string) bool {
 	return err == nil && dn.Equal(root)
 }
 
-// domainRoot is the domain's root object, after -Identity was found to mean it.
+// domainRoot reads the domain's root object. An -Identity that names another
+// domain is an error.
 func (c *call) domainRoot(attributes ...string) (*directory.Object, error) {
 	if v := c.bound("Identity"); v != nil {
 		given := identityText(v)
@@ -43,7 +44,7 @@ func (c *call) domainRoot(attributes ...string) (*directory.Object, error) {
 	return o, nil
 }
 
-// textCollection is a collection of texts.
+// textCollection returns a collection of strings.
 func textCollection(items ...string) *dotnet.List {
 	values := make([]any, len(items))
 	for i, s := range items {
@@ -104,7 +105,7 @@ func getDomain(c *call) error {
 	return c.Write(inst)
 }
 
-// level is a functional level; a root that states none runs at that of 2016.
+// level returns the functional level of the root object, 2016 if it has none.
 func level(t *dotnet.Type, root *directory.Object) dotnet.Enum {
 	n, ok := root.Int("msDS-Behavior-Version")
 	if !ok {
@@ -113,54 +114,8 @@ func level(t *dotnet.Type, root *directory.Object) dotnet.Enum {
 	return dotnet.Enum{Type: t, Value: n}
 }
 
-// Interval attributes count down: minus so many ticks; the least number means never.
-func interval(o *directory.Object, attr string) any {
-	n, ok := o.Int(attr)
-	switch {
-	case !ok:
-		return nil
-	case n == -1<<63:
-		return dotnet.TimeSpan(0)
-	}
-	return dotnet.TimeSpan(-n)
-}
-
-// Bits of pwdProperties.
-const (
-	policyComplex    = 1
-	policyReversible = 16
-)
-
-func getPasswordPolicy(c *call) error {
-	root, err := c.domainRoot("minPwdLength", "pwdHistoryLength", "pwdProperties", "maxPwdAge", "minPwdAge",
-		"lockoutThreshold", "lockoutDuration", "lockOutObservationWindow")
-	if err != nil {
-		return err
-	}
-	number := func(attr string) any {
-		n, _ := root.Int(attr)
-		return int32(n)
-	}
-	properties, _ := root.Int("pwdProperties")
-	inst := dotnet.NewInstance(tPolicy,
-		"ComplexityEnabled", properties&policyComplex != 0,
-		"DistinguishedName", root.DN,
-		"LockoutDuration", interval(root, "lockoutDuration"),
-		"LockoutObservationWindow", interval(root, "lockOutObservationWindow"),
-		"LockoutThreshold", number("lockoutThreshold"),
-		"MaxPasswordAge", interval(root, "maxPwdAge"),
-		"MinPasswordAge", interval(root, "minPwdAge"),
-		"MinPasswordLength", number("minPwdLength"),
-		"objectClass", textCollection("domainDNS"),
-		"objectGuid", dotnet.Guid(root.GUID),
-		"PasswordHistoryCount", number("pwdHistoryLength"),
-		"ReversibleEncryptionEnabled", properties&policyReversible != 0,
-	)
-	inst.Text = root.DN
-	return c.Write(inst)
-}
-
-// getRootDSE is the body of Get-ADRootDSE: it shows all it has unasked.
+// getRootDSE is the body of Get-ADRootDSE. It returns every property it knows,
+// whatever -Properties asks for.
 func getRootDSE(c *call) error {
 	d := c.h.Domain
 	dn := d.RootDN()
@@ -202,8 +157,8 @@ func serverObject(dc *directory.DC) string {
 
 func ntdsSettings(dc *directory.DC) string { return "CN=NTDS Settings," + serverObject(dc) }
 
-// getControllers is the body of Get-ADDomainController: one by name, all, or
-// one that the locator finds (facts G2).
+// getControllers is the body of Get-ADDomainController: one controller by name,
+// all of them, or the one the locator finds (facts G2).
 func getControllers(c *call) error {
 	d := c.h.Domain
 	switch {
@@ -211,7 +166,7 @@ func getControllers(c *call) error {
 		return c.discover()
 	case c.Has("Filter"):
 		if strings.TrimSpace(c.String("Filter")) != "*" {
-			return c.notSupported("the sandbox knows no filter of domain controllers but *")
+			return c.notSupported("the sandbox supports no other filter of domain controllers than *")
 		}
 		for _, dc := range d.DCs() {
 			if err := c.Write(c.controller(dc)); err != nil {
@@ -233,8 +188,8 @@ func getControllers(c *call) error {
 	return c.Write(c.controller(c.dc))
 }
 
-// controller is one domain controller. Its account, if there is one, says where
-// it is and what it runs.
+// controller returns a domain controller. Its DN and operating system are those
+// of its computer account, if it has one.
 func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 	d := c.h.Domain
 	var account *directory.Object
@@ -282,8 +237,8 @@ func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 	return inst
 }
 
-// discover is the locator. It answers with less than a controller, and HostName
-// is a collection (facts G3).
+// discover is the body of -Discover. The object it returns has fewer properties
+// than a domain controller, and its HostName is a collection (facts G3).
 func (c *call) discover() error {
 	d := c.h.Domain
 	if name := c.String("DomainName"); name != "" && !strings.EqualFold(name, d.DNSName()) && !strings.EqualFold(name, d.NetBIOSName()) {

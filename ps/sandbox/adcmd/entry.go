@@ -10,11 +10,11 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// entryTypes are System.DirectoryServices.DirectoryEntry and its two
-// collections, as far as scripts need them to read and write single attributes
-// over LDAP (facts F20): paths that name a server, a cache that RefreshCache
-// fills, CommitChanges. Other attributes than texts, booleans and small numbers
-// are refused.
+// entryTypes returns System.DirectoryServices.DirectoryEntry and its two
+// collections. They support what scripts need to read and write single
+// attributes over LDAP (facts F20): paths with a server, RefreshCache and
+// CommitChanges. Values are strings, booleans or 32-bit integers; attributes
+// with other values are rejected.
 func entryTypes(h *host) []*dotnet.Type {
 	s := &entries{host: h}
 	s.values = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyValueCollection", Members: []dotnet.Member{
@@ -30,7 +30,7 @@ func entryTypes(h *host) []*dotnet.Type {
 	s.entry = dotnet.Define(dotnet.Class{
 		Name: entryNamespace + "DirectoryEntry",
 		New: []dotnet.Member{dotnet.Constructor("string", func(_ any, args []any) (any, error) {
-			return &dotnet.Instance{Type: s.entry, Data: &entry{entries: s, path: dotnet.ToText(args[0])}}, nil
+			return &dotnet.Instance{Type: s.entry, Data: &entry{entries: s, path: dotnet.ToText(args[0]), ctx: context.Background}}, nil
 		})},
 		Members: []dotnet.Member{
 			dotnet.Property("Path", func(self any) (any, error) { return opened(self).path, nil }),
@@ -50,19 +50,26 @@ func entryTypes(h *host) []*dotnet.Type {
 
 const entryNamespace = "System.DirectoryServices."
 
-// entries are the types of one module.
+// entries holds the types of one module.
 type entries struct {
 	*host
 	entry, properties, values *dotnet.Type
 }
 
-// entry is one DirectoryEntry: a path, and the attributes it has loaded.
+// entry is a DirectoryEntry: a path and the attributes loaded from it.
 type entry struct {
 	*entries
 	path     string
+	ctx      func() context.Context     // the context of the current run
 	cache    map[string]*attributeCache // by folded name
 	disposed bool
 }
+
+var _ dotnet.ContextUser = (*entry)(nil)
+
+// UseContext implements [dotnet.ContextUser]: reads and writes end with the run
+// that makes them.
+func (e *entry) UseContext(current func() context.Context) { e.ctx = current }
 
 // attributeCache is a PropertyValueCollection.
 type attributeCache struct {
@@ -95,14 +102,14 @@ func (a *attributeCache) put(items []any) error {
 		case string, bool, int32:
 			kept = append(kept, item)
 		default:
-			return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not know values of the type %s in a directory entry", dotnet.TypeOf(item).Name)
+			return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not support values of the type %s in a directory entry", dotnet.TypeOf(item).Name)
 		}
 	}
 	a.items, a.changed = kept, true
 	return nil
 }
 
-// Errors of ADSI that do not come from the server.
+// ADSI paths, and the errors of ADSI that do not come from the server.
 const (
 	hresultBadPath  = 0x80005000 // E_ADS_BAD_PATHNAME
 	hresultWin32    = 0x80070000
@@ -112,7 +119,8 @@ const (
 	messageDisposed = "Cannot access a disposed object."
 )
 
-// bind finds the object of the path: LDAP://server/<GUID=...> or LDAP://server/DN.
+// bind returns the controller and the object reference of the path, which is
+// LDAP://server/<GUID=...> or LDAP://server/DN.
 func (e *entry) bind() (*directory.DC, string, error) {
 	if e.disposed {
 		return nil, "", dotnet.ExceptionNamed("System.ObjectDisposedException", "%s", messageDisposed)
@@ -129,7 +137,7 @@ func (e *entry) bind() (*directory.DC, string, error) {
 	return dc, strings.ReplaceAll(ref, `\/`, "/"), nil
 }
 
-// refresh loads attributes anew; what was changed in them is forgotten.
+// refresh reloads attributes and discards uncommitted changes to them.
 func (e *entry) refresh(names []any) error {
 	dc, ref, err := e.bind()
 	if err != nil {
@@ -139,7 +147,7 @@ func (e *entry) refresh(names []any) error {
 	for i, name := range names {
 		texts[i] = dotnet.ToText(name)
 	}
-	o, err := dc.Get(context.Background(), ref, texts...)
+	o, err := dc.Get(e.ctx(), ref, texts...)
 	if err != nil {
 		return e.thrown(err)
 	}
@@ -167,10 +175,10 @@ func (e *entry) refresh(names []any) error {
 }
 
 func notInAnEntry(name string) error {
-	return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not know the values of %s in a directory entry", name)
+	return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not support the values of %s in a directory entry", name)
 }
 
-// property is one attribute; it is loaded when it was not yet.
+// property returns an attribute, loading it on first use.
 func (e *entry) property(name string) (any, error) {
 	if e.cache[fold(name)] == nil {
 		if err := e.refresh([]any{name}); err != nil {
@@ -180,7 +188,7 @@ func (e *entry) property(name string) (any, error) {
 	return &dotnet.Instance{Type: e.values, Data: e.cache[fold(name)]}, nil
 }
 
-// commit writes what was changed, all or none.
+// commit writes all changes in one modification.
 func (e *entry) commit() error {
 	dc, ref, err := e.bind()
 	if err != nil {
@@ -199,7 +207,7 @@ func (e *entry) commit() error {
 	if len(changes) == 0 {
 		return nil
 	}
-	if err := dc.Modify(context.Background(), ref, changes, directory.ModifyOptions{}); err != nil {
+	if err := dc.Modify(e.ctx(), ref, changes, directory.ModifyOptions{}); err != nil {
 		return e.thrown(err)
 	}
 	for _, a := range e.cache {
@@ -208,8 +216,9 @@ func (e *entry) commit() error {
 	return nil
 }
 
-// thrown is an error of the store as ADSI reports it: its Win32 code in an
-// HRESULT; "access denied" has a type of its own.
+// thrown translates a directory error into the exception that ADSI raises: a
+// COMException whose HRESULT contains the Win32 code, or an
+// UnauthorizedAccessException. Other errors are returned unchanged.
 func (e *entry) thrown(err error) error {
 	var failed *directory.Error
 	if !errors.As(err, &failed) {

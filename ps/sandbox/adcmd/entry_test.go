@@ -1,6 +1,8 @@
 package adcmd
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 
 const openAlice = `$e = New-Object -TypeName System.DirectoryServices.DirectoryEntry -ArgumentList ('LDAP://dc1.corp.example/<GUID=' + (Get-ADUser alice).ObjectGUID + '>');`
 
-// TestDirectoryEntry reads and writes an attribute over LDAP (facts F20).
+// Facts F20: an attribute is read and written over LDAP.
 func TestDirectoryEntry(t *testing.T) {
 	l := newLab(t, "en-US")
 	out := func(script string) []any {
@@ -22,7 +24,7 @@ func TestDirectoryEntry(t *testing.T) {
 		require.Nil(t, thrown, script)
 		return values
 	}
-	// What is written is all that a text may hold, control characters included.
+	// A string may contain any character, control characters included.
 	text := "CtxCfgPresent" + strings.Repeat(" ", 35) + "P\x01\x1a\x08\x01\u3030\u6666\x02" + "😀"
 	l.session.SetVariable("text", text)
 	out(openAlice + `$e.RefreshCache([string[]]@('userParameters')); $e.Properties['userParameters'].Value = $text; $e.CommitChanges(); $e.Dispose()`)
@@ -31,7 +33,7 @@ func TestDirectoryEntry(t *testing.T) {
 	assert.Equal(t, text, o.String("userParameters"))
 	assert.Equal(t, []any{text, int32(1)}, out(openAlice+`$e.Properties['userParameters'].Value; $e.Properties['USERPARAMETERS'].Count`))
 
-	// Nothing is written before CommitChanges; RefreshCache forgets what was changed.
+	// Nothing is written before CommitChanges; RefreshCache discards changes.
 	out(openAlice + `$e.Properties['userParameters'].Value = 'x'; $e.RefreshCache([string[]]@('userParameters')); $e.CommitChanges()`)
 	assert.Equal(t, []any{text}, out(openAlice+`$e.Properties['userParameters'].Value`))
 	out(openAlice + `$e.Properties['userParameters'].Clear(); $e.CommitChanges()`)
@@ -40,7 +42,7 @@ func TestDirectoryEntry(t *testing.T) {
 	assert.Equal(t, []any{"1 2"}, out(openAlice+`"$($e.Properties['otherMobile'].Value)"`))
 }
 
-// TestDirectoryEntryErrors: the code of the directory is in an HRESULT.
+// The HRESULT of an error contains the Win32 code of the directory.
 func TestDirectoryEntryErrors(t *testing.T) {
 	for _, culture := range []string{"en-US", "de-DE"} {
 		l := newLab(t, culture)
@@ -55,9 +57,9 @@ func TestDirectoryEntryErrors(t *testing.T) {
 			`$e = New-Object System.DirectoryServices.DirectoryEntry 'WinNT://x'; $e.RefreshCache([string[]]@('sn'))`:                                                                            {"COMException", -2147463168},
 			`$e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc1.corp.example/CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example'; $e.Properties['sn'].Value = 'x'; $e.CommitChanges()`: {"COMException", -2147016552},
 			openAlice + `$e.Properties['pwdLastSet'].Value = 'x'; $e.CommitChanges()`:                                                                                                            {"NotSupportedException", 0},
-			openAlice + `$e.Dispose(); $e.CommitChanges()`:                         {"ObjectDisposedException", 0},
-			openAlice + `$e.Properties['sn'].Value = Get-Date; $e.CommitChanges()`: {"NotSupportedException", 0},
-			openAlice + `$e.Properties['objectSid'].Value`:                         {"NotSupportedException", 0},
+			openAlice + `$e.Dispose(); $e.CommitChanges()`:                                   {"ObjectDisposedException", 0},
+			openAlice + `$e.Properties['sn'].Value = [datetime]::UtcNow; $e.CommitChanges()`: {"NotSupportedException", 0},
+			openAlice + `$e.Properties['objectSid'].Value`:                                   {"NotSupportedException", 0},
 		} {
 			_, rec := l.try("$ErrorActionPreference = 'Stop'; " + script)
 			require.NotNil(t, rec, script)
@@ -73,4 +75,21 @@ func TestDirectoryEntryErrors(t *testing.T) {
 			assert.NotEqual(t, dotnet.LimitsExceeded, rec.Category)
 		}
 	}
+}
+
+// A directory entry ends with the run that uses it.
+func TestDirectoryEntryIsCancelled(t *testing.T) {
+	l := newLab(t, "")
+	m := Module(Options{Domain: l.domain})
+	at := slices.IndexFunc(m.Types, func(typ *dotnet.Type) bool { return typ.Name == entryNamespace+"DirectoryEntry" })
+	require.GreaterOrEqual(t, at, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := dotnet.NewFor(func() context.Context { return ctx }, m.Types[at], []any{"LDAP://dc1.corp.example/" + alice})
+	require.NoError(t, err)
+	names := &dotnet.Array{Elem: dotnet.TString, Items: []any{"sn"}}
+	_, err = dotnet.CallMethod(e, "RefreshCache", []any{names})
+	require.NoError(t, err)
+	cancel()
+	_, err = dotnet.CallMethod(e, "RefreshCache", []any{names})
+	require.ErrorIs(t, err, context.Canceled)
 }

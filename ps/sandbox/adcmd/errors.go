@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// byCode are the exception types of Win32 codes (facts D.1); all others are
-// plain ADException.
+// byCode maps Win32 codes to exception types (facts D.1); the type of all other
+// codes is ADException.
 var byCode = map[int]string{
 	directory.CodeAccessDenied:        "System.UnauthorizedAccessException",
 	directory.CodeInvalidPassword:     "ADInvalidPasswordException",
@@ -30,8 +30,8 @@ var byCode = map[int]string{
 	directory.CodeDirectoryNotFound:   "ADServerDownException",
 }
 
-// categories are those of exactly these types: what is derived from them and
-// not listed is NotSpecified (facts D6).
+// categories maps exception types to error categories. A type that is not
+// listed is NotSpecified, even if its base type is (facts D6).
 var categories = map[string]dotnet.Category{
 	"ADIdentityNotFoundException":                            dotnet.ObjectNotFound,
 	"ADIdentityAlreadyExistsException":                       dotnet.ResourceExists,
@@ -42,7 +42,6 @@ var categories = map[string]dotnet.Category{
 	"ADInvalidPasswordException":                             dotnet.InvalidData,
 	"ADServerDownException":                                  dotnet.ResourceUnavailable,
 	"ADReferralException":                                    dotnet.ResourceUnavailable,
-	"ADFilterParsingException":                               dotnet.ParserError,
 	"ADInvalidOperationException":                            dotnet.InvalidOperation,
 	"ADIllegalModifyOperationException":                      dotnet.InvalidOperation,
 	"System.NotSupportedException":                           dotnet.InvalidOperation,
@@ -54,7 +53,7 @@ var categories = map[string]dotnet.Category{
 	"System.FormatException":                                 dotnet.InvalidType,
 }
 
-// systemTypes are the types of .NET that failures name.
+// systemTypes are the .NET exception types that failures use.
 var systemTypes = map[string]*dotnet.Type{}
 
 func init() {
@@ -77,7 +76,7 @@ func init() {
 	}
 }
 
-// typeNamed is the type of an exception: of this module, or of .NET.
+// typeNamed returns an exception type of this module or of .NET.
 func typeNamed(name string) *dotnet.Type {
 	if t := types[name]; t != nil {
 		return t
@@ -85,16 +84,15 @@ func typeNamed(name string) *dotnet.Type {
 	return systemTypes[name]
 }
 
-// failure is one error before it becomes a record.
+// failure describes an error from which an error record is created.
 type failure struct {
-	typ     string // short name of a type of this module, or the full name of another
-	message string
-	code    int
-	server  string // ServerErrorMessage
-	// fromServer: the id is made of the code (facts D1).
-	fromServer bool
-	id         string           // instead of the usual id
-	category   *dotnet.Category // instead of the type's
+	typ        string // short name of a type of this module, full name of a .NET type
+	message    string
+	code       int
+	server     string           // ServerErrorMessage
+	fromServer bool             // the error id contains the code (facts D1)
+	id         string           // overrides the default error id
+	category   *dotnet.Category // overrides the category of the type
 	param      string           // ParamName of an ArgumentException
 }
 
@@ -125,11 +123,11 @@ func (c *call) record(f failure) *dotnet.ErrorRecord {
 	return dotnet.NewError(e, id, category, c.target)
 }
 
-// throw ends the command with a failure.
+// throw ends the command with an error.
 func (c *call) throw(f failure) error { return c.Throw(c.record(f)) }
 
-// fail turns an error of the store into what the command throws. A cancelled
-// context is passed on as it is.
+// fail translates a directory error into the error that the command throws. The
+// error of a cancelled context is returned unchanged.
 func (c *call) fail(err error) error {
 	var e *directory.Error
 	if !errors.As(err, &e) {
@@ -157,7 +155,7 @@ func (c *call) failureOf(e *directory.Error) failure {
 	return f
 }
 
-// notFound is the failure to find -Identity (facts D.2).
+// notFound is the failure of an -Identity that does not exist (facts D.2).
 func (c *call) notFound(identity string) failure {
 	return failure{
 		typ: "ADIdentityNotFoundException", message: c.say("notFound", identity, c.h.Domain.RootDN()),
@@ -172,7 +170,7 @@ func (c *call) notSupported(message string) error {
 	return c.throw(failure{typ: "System.NotSupportedException", message: message})
 }
 
-// invalidArgument is what a validation attribute of a parameter says.
+// invalidArgument throws the error of a parameter's validation attribute.
 func (c *call) invalidArgument(param, message string) error {
 	category := dotnet.InvalidData
 	return c.throw(failure{
@@ -181,7 +179,7 @@ func (c *call) invalidArgument(param, message string) error {
 	})
 }
 
-// prompt is what a question does in a session that is not interactive (facts A35).
+// prompt throws the error of a prompt in a non-interactive session (facts A35).
 func (c *call) prompt() error {
 	category := dotnet.InvalidOperation
 	return c.throw(failure{
@@ -190,13 +188,13 @@ func (c *call) prompt() error {
 	})
 }
 
-// isCode tells whether an error of the store has the code.
+// isCode reports whether err is a directory error with the code.
 func isCode(err error, code int) bool {
 	var e *directory.Error
 	return errors.As(err, &e) && e.Code == code
 }
 
-// cancelled tells whether an error is the end of a context.
+// cancelled reports whether err is the error of a context that has ended.
 func cancelled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

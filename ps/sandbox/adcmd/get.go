@@ -7,9 +7,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-var getParams = []string{"Filter", "LDAPFilter", "Properties", "SearchBase", "SearchScope", "ResultSetSize", "ResultPageSize"}
+var getParams = []string{"LDAPFilter", "Properties", "SearchBase", "SearchScope", "ResultSetSize", "ResultPageSize"}
 
-// getObjects is the body of Get-ADUser, Get-ADGroup and their like.
+// getObjects is the body of Get-ADUser, Get-ADGroup and the like.
 func getObjects(c *call) error {
 	p, bad := c.class.cached(c.Strings("Properties"))
 	if bad != "" {
@@ -39,10 +39,10 @@ func (c *call) emit(cl *class, p plan, o *directory.Object) error {
 
 func (c *call) reader() *reader { return &reader{h: c.h, c: c, dc: c.dc} }
 
-// search writes what a request finds, as it is found.
+// search writes the results of a request as they are found.
 func (c *call) search(req directory.SearchRequest, p plan) error {
 	r := c.reader()
-	// An error of the pipeline must come back as it is, one of the store not.
+	// A pipeline error is returned unchanged, a directory error is translated.
 	var written error
 	err := c.dc.SearchEach(c.ctx(), req, func(o *directory.Object) error {
 		if p.all {
@@ -65,17 +65,11 @@ var scopes = map[string]directory.Scope{
 	"0": directory.ScopeBase, "1": directory.ScopeOneLevel, "2": directory.ScopeSubtree,
 }
 
-// request is the search the parameters ask for. Without -SearchBase it is the
-// whole domain, without -ResultSetSize all there is (facts C15).
+// request builds the search from the parameters. Without -SearchBase it covers
+// the whole domain; without -ResultSetSize it is unbounded (facts C15).
 func (c *call) request(p plan) (req directory.SearchRequest, err error) {
-	var filter string
-	if c.Has("LDAPFilter") {
-		filter = bracketed(c.String("LDAPFilter"))
-	} else if filter, err = c.translate(c.String("Filter")); err != nil {
-		return req, err
-	}
 	req = directory.SearchRequest{Base: c.String("SearchBase"), Selected: p.selected, Deleted: c.Bool("IncludeDeletedObjects")}
-	if req.Compiled, err = c.class.only(filter); err != nil {
+	if req.Compiled, err = c.class.only(parenthesized(c.String("LDAPFilter"))); err != nil {
 		return req, c.fail(err)
 	}
 	if c.Has("SearchScope") {
@@ -102,18 +96,18 @@ func (c *call) request(p plan) (req directory.SearchRequest, err error) {
 	return req, nil
 }
 
-// bracketed is a filter as the module sends it: with brackets when it has none
-// (facts C13).
-func bracketed(filter string) string {
+// parenthesized returns the filter as the module sends it: with parentheses
+// added if it has none (facts C13).
+func parenthesized(filter string) string {
 	if !strings.HasPrefix(strings.TrimLeft(filter, " "), "(") {
 		return "(" + filter + ")"
 	}
 	return filter
 }
 
-// only compiles a filter for the objects of the class; "" is all of them. It is
-// compiled alone: what is wrong with it must not be hidden by brackets around it
-// and the class's own filter.
+// only compiles a filter that matches objects of the class only; "" matches all
+// of them. The caller's filter is compiled on its own, so that combining it with
+// the class's filter cannot hide a syntax error.
 func (cl *class) only(filter string) (*directory.Filter, error) {
 	if filter == "" {
 		return cl.compiled, nil

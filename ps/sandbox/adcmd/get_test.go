@@ -9,7 +9,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// dn's of the lab, for the tables.
+// DNs of the lab.
 const (
 	staff = "OU=Staff,DC=corp,DC=example"
 	sales = "OU=Sales,OU=Staff,DC=corp,DC=example"
@@ -65,14 +65,7 @@ func TestReading(t *testing.T) {
 		"subtree":                {`@(Get-ADUser -LDAPFilter '(sAMAccountName=*)' -SearchBase '` + staff + `').Count`, "3"},
 		"base":                   {`@(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase '` + staff + `' -SearchScope Base).Name`, "Staff"},
 		"result size":            {`@(Get-ADUser -LDAPFilter '(sAMAccountName=*)' -SearchBase '` + staff + `' -ResultSetSize 2).Count`, "2"},
-		"no limit":               {`@(Get-ADUser -Filter * -SearchBase '` + staff + `' -ResultSetSize $null).Count`, "3"},
-
-		"filter *":         {`@(Get-ADOrganizationalUnit -Filter *).Count -ge 3`, "True"},
-		"filter -eq":       {`(Get-ADUser -Filter "GivenName -eq 'Alice'").Name`, "alice"},
-		"filter -like":     {`@(Get-ADUser -Filter { Name -like 'a*e' -and Enabled -eq $false }).Name`, "alice"},
-		"filter escapes *": {`@(Get-ADUser -Filter "Name -eq 'a*e'").Count`, "0"},
-		"filter -or -not":  {`@(Get-ADUser -Filter "(Name -eq 'alice' -or Name -eq 'bob') -and -not (sn -eq 'O''Brien')").Name`, "bob"},
-		"filter by GUID":   {`$g = (Get-ADUser bob).ObjectGUID; (Get-ADUser -Filter "ObjectGUID -eq '$g'").Name`, "bob"},
+		"no limit":               {`@(Get-ADUser -LDAPFilter '(objectClass=user)' -SearchBase '` + staff + `' -ResultSetSize $null).Count`, "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.t = t
@@ -101,14 +94,6 @@ func TestReadingFails(t *testing.T) {
 		"an unknown property":         {`Get-ADUser alice -Properties mail, nonsense`, "Get-ADUser", argument},
 		"a range (E24)":               {`Get-ADGroup Readers -Properties 'member;range=0-1'`, "Get-ADGroup", argument},
 		"another class's property":    {`Get-ADObject -Identity '` + alice + `' -Properties EmailAddress`, "Get-ADObject", argument},
-		"a bad filter (C12)": {
-			`Get-ADUser -Filter "Name -eq"`, "Get-ADUser",
-			wantError{ac + namespace + "ADFilterParsingException", "ADFilterParsingException", dotnet.ParserError},
-		},
-		"a computed property (C14)": {
-			`Get-ADUser -Filter "LockedOut -eq 'true'"`, "Get-ADUser",
-			wantError{ac + "System.NotSupportedException", "System.NotSupportedException", dotnet.InvalidOperation},
-		},
 		"a bad LDAP filter": {
 			`Get-ADUser -LDAPFilter '((sn=x)'`, "Get-ADUser",
 			wantError{"ActiveDirectoryServer:8254", "ADException", dotnet.NotSpecified},
@@ -121,12 +106,20 @@ func TestReadingFails(t *testing.T) {
 			`Get-ADUser alice -Server dc9.corp.example`, "Get-ADUser",
 			wantError{"ActiveDirectoryServer:0", "ADServerDownException", dotnet.ResourceUnavailable},
 		},
-		"what the sandbox does not know": {
+		"an unsupported parameter": {
 			`New-ADUser -Name x -CompoundIdentitySupported $true`, "New-ADUser",
 			wantError{ac + "System.NotSupportedException", "System.NotSupportedException", dotnet.InvalidOperation},
 		},
+		"the filter language": {
+			`Get-ADUser -Filter 'Name -eq "alice"'`, "Get-ADUser",
+			wantError{ac + "System.NotSupportedException", "System.NotSupportedException", dotnet.InvalidOperation},
+		},
+		"another partition": {
+			`Get-ADUser alice -Partition 'DC=other,DC=example'`, "Get-ADUser",
+			wantError{ac + "System.NotSupportedException", "System.NotSupportedException", dotnet.InvalidOperation},
+		},
 		"size 0": {
-			`Get-ADUser -Filter * -ResultSetSize 0`, "Get-ADUser",
+			`Get-ADUser -LDAPFilter '(sn=x)' -ResultSetSize 0`, "Get-ADUser",
 			wantError{"ParameterArgumentValidationError", "System.Management.Automation.ParameterBindingValidationException", dotnet.InvalidData},
 		},
 		"an empty identity": {
@@ -143,14 +136,14 @@ func TestReadingFails(t *testing.T) {
 	}
 }
 
-// An enumeration converts, or the binder says so.
+// The binder rejects a name that is not in the enumeration.
 func TestEnumerationsConvert(t *testing.T) {
-	rec := newLab(t, "").fails(`Get-ADUser -Filter * -SearchScope Sideways`)
+	rec := newLab(t, "").fails(`Get-ADUser -LDAPFilter '(sn=x)' -SearchScope Sideways`)
 	assert.Equal(t, "CannotConvertArgumentNoMessage,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
 	assert.Equal(t, dotnet.InvalidArgument, rec.Category)
 }
 
-// Facts D3: messages are in the language of the host, ids are not.
+// Facts D3: messages are in the culture of the host, ids are not.
 func TestMessagesAreInTheCulture(t *testing.T) {
 	for culture, want := range map[string][2]string{
 		"en-US": {"Cannot find an object with identity: 'x' under: 'DC=corp,DC=example'.", "Directory object not found."},
@@ -164,7 +157,7 @@ func TestMessagesAreInTheCulture(t *testing.T) {
 	}
 }
 
-// Facts D5: what a script reads of an error.
+// Facts D5: the properties of an error that scripts read.
 func TestErrorsCarryTheirCode(t *testing.T) {
 	l := newLab(t, "")
 	got := l.run(`try { New-ADUser -Name alice -SamAccountName alice } catch {
@@ -185,7 +178,7 @@ func TestErrorsCarryTheirCode(t *testing.T) {
 	}
 }
 
-// What an error record says it was about.
+// The target of an error record.
 func TestErrorsNameTheirTarget(t *testing.T) {
 	l := newLab(t, "")
 	for script, want := range map[string]string{
@@ -197,7 +190,7 @@ func TestErrorsNameTheirTarget(t *testing.T) {
 	}
 }
 
-// Facts B23: -Properties * shows of later objects what the first one had.
+// Facts B23: with -Properties *, later objects have the properties of the first.
 func TestAllPropertiesFollowTheFirstObject(t *testing.T) {
 	l := newLab(t, "")
 	got := l.run(`$all = @(Get-ADUser -LDAPFilter '(sAMAccountName=*)' -SearchBase '` + staff + `' -Properties *)
@@ -227,7 +220,7 @@ func TestDefaultProperties(t *testing.T) {
 	}
 }
 
-// What scripts do with the values they get.
+// The values of properties behave in scripts as the real ones do.
 func TestValuesInScripts(t *testing.T) {
 	l := newLab(t, "")
 	const readers = "CN=Readers," + staff
@@ -245,8 +238,6 @@ func TestValuesInScripts(t *testing.T) {
 		"is of a base type":    {`(Get-ADUser alice) -is [Microsoft.ActiveDirectory.Management.ADObject]`, "True"},
 		"a GUID as text":       {`([string](Get-ADUser alice).ObjectGUID).Length`, "36"},
 		"names of properties":  {`(Get-ADUser alice).PSObject.Properties.Name -contains 'SamAccountName'`, "True"},
-		"Where-Object":         {`@(Get-ADUser -Filter * -SearchBase '` + staff + `' | Where-Object { $_.Name -like 'b*' }).Count`, "2"},
-		"Sort by property":     {`Get-ADUser -Filter * -SearchBase '` + staff + `' | Sort-Object -Property Name -Descending | ForEach-Object { $_.Name }`, "Boss\nbob\nalice"},
 		"splatting":            {`$a = @{ LDAPFilter = '(sAMAccountName=bob)'; SearchScope = 'Subtree'; ResultSetSize = $null; Properties = @('mail') }; (Get-ADUser @a).Name`, "bob"},
 		"an enumeration value": {`(Get-ADGroup Readers).GroupScope -eq 'Global'; [int](Get-ADGroup Readers).GroupCategory`, "True\n1"},
 	} {
@@ -257,15 +248,14 @@ func TestValuesInScripts(t *testing.T) {
 	}
 }
 
-// TestMissingInPipeline: one object that is missing does not keep the others
-// from their turn (facts D4); given as an argument it ends the command.
+// A missing object in the pipeline does not stop the others (facts D4); as an
+// argument it ends the command.
 func TestMissingInPipeline(t *testing.T) {
 	const id = "error: ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException,Microsoft.ActiveDirectory.Management.Commands."
 	l := newLab(t, "")
 	for script, want := range map[string]string{
 		`'alice', 'nobody', 'bob' | Get-ADUser | ForEach-Object { $_.Name }`:                                          "alice\n" + id + "GetADUser\nbob",
 		`'nobody', 'bob' | Get-ADUser -ErrorAction SilentlyContinue | ForEach-Object { $_.Name }`:                     "bob",
-		`'nobody', 'Readers' | Get-ADGroupMember | ForEach-Object { $_.Name }`:                                        id + "GetADGroupMember\nalice",
 		`'nobody', 'alice' | Set-ADUser -Title x; (Get-ADUser alice -Properties title).Title`:                         id + "SetADUser\nx",
 		`try { 'nobody', 'bob' | Get-ADUser -ErrorAction Stop } catch { "c $($_.CategoryInfo.Category)" }`:            "c ObjectNotFound",
 		`try { Get-ADUser -Identity nobody -ErrorAction SilentlyContinue } catch { "c $($_.CategoryInfo.Category)" }`: "c ObjectNotFound",

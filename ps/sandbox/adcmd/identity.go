@@ -8,9 +8,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// connect finds the controller of the call: -Server, else the one a piped
-// object came from, else the domain's own choice (facts G1, G5, G7). It takes
-// a connection of the account there.
+// connect selects the controller of the call and takes a connection to it. The
+// controller is that of -Server, else the one that the object in -Identity was
+// read from, else the domain's default (facts G1, G5, G7).
 func (c *call) connect() (release func(), err error) {
 	if dc := c.origin(); dc != nil && !c.Has("Server") {
 		c.dc = dc
@@ -26,31 +26,24 @@ func (c *call) connect() (release func(), err error) {
 	if err := c.authenticate(); err != nil {
 		return nil, err
 	}
-	if partition := c.String("Partition"); partition != "" {
-		if err := c.checkPartition(partition); err != nil {
-			return nil, err
-		}
-	}
 	if release, err = c.h.connections.take(c.ctx(), c.dc, c.h.Account); err != nil {
 		return nil, c.fail(err)
 	}
 	return release, nil
 }
 
-// isCatalog tells whether -Server names the port of a global catalog, which
-// only reads (facts G5).
+// isCatalog reports whether -Server has a global catalog port. The global catalog
+// is read-only (facts G5).
 func isCatalog(server string) bool {
 	return strings.HasSuffix(server, ":3268") || strings.HasSuffix(server, ":3269")
 }
 
-// origin is the controller that -Identity or -Instance, given as an object, was
-// read from.
+// origin returns the controller that the object in -Identity was read from, or
+// nil.
 func (c *call) origin() *directory.DC {
-	for _, param := range []string{"Identity", "Instance"} {
-		if inst, ok := c.bound(param).(*dotnet.Instance); ok {
-			if from, ok := inst.Data.(origin); ok {
-				return from.dc
-			}
+	if inst, ok := c.bound("Identity").(*dotnet.Instance); ok {
+		if from, ok := inst.Data.(origin); ok {
+			return from.dc
 		}
 	}
 	return nil
@@ -61,8 +54,8 @@ func (c *call) bound(name string) any {
 	return v
 }
 
-// authenticate tries -Credential as a logon: the sandbox has no access rights
-// of its own per account, so nothing else follows from who asks.
+// authenticate checks -Credential with a logon. It has no other effect: the
+// sandbox has no access rights per account.
 func (c *call) authenticate() error {
 	cred, ok := c.bound("Credential").(*dotnet.PSCredential)
 	if !ok || cred == nil || cred.UserName == "" {
@@ -85,35 +78,23 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// checkPartition takes the domain's own naming context only: it is all there is.
-func (c *call) checkPartition(partition string) error {
-	dn, err := directory.ParseDN(partition)
-	if err != nil {
-		return c.fail(err)
-	}
-	if root, err := directory.ParseDN(c.h.Domain.RootDN()); err == nil && dn.Equal(root) {
-		return nil
-	}
-	return c.fail(&directory.Error{Code: directory.CodeReferral, Kind: directory.KindReferral, Op: "search", DN: partition})
-}
+// errSkip ends the processing of one pipeline object after its error has been
+// written.
+var errSkip = errors.New("the error has been written")
 
-// errSkip ends the work on one object of the pipeline, of which the error has
-// been reported.
-var errSkip = errors.New("the object has been reported")
-
-// identity finds the object of -Identity. It throws when there is none: a
-// terminating error, whatever -ErrorAction says. For an object of the pipeline
-// the error does not end the command: the next object follows (facts C19, D4).
+// identity finds the object of -Identity. If it does not exist the error is
+// terminating, whatever -ErrorAction says; if it came from the pipeline the error
+// is written and the command continues with the next object (facts C19, D4).
 func (c *call) identity(attributes ...string) (*directory.Object, error) {
 	return c.find(c.selection(attributes...))
 }
 
-// find is identity for attributes that have been looked up.
+// find is identity with a prepared selection of attributes.
 func (c *call) find(want *directory.Selection) (*directory.Object, error) {
 	return c.resolve(c.class, c.bound("Identity"), "Identity", want)
 }
 
-// selection are the attributes of these names; none without a name.
+// selection selects attributes by name; no names select none.
 func (c *call) selection(names ...string) *directory.Selection {
 	if len(names) == 0 {
 		return &directory.Selection{}
@@ -121,7 +102,7 @@ func (c *call) selection(names ...string) *directory.Selection {
 	return c.h.Domain.Schema().Select(names...)
 }
 
-// resolve finds one object of a class by what a caller gave for it.
+// resolve finds the object of a class that the value of a parameter identifies.
 func (c *call) resolve(cl *class, v any, param string, want *directory.Selection) (*directory.Object, error) {
 	given := identityText(v)
 	if given == "" {
@@ -148,8 +129,8 @@ func (c *call) resolve(cl *class, v any, param string, want *directory.Selection
 	return o, nil
 }
 
-// lookup is resolve without the throwing: neither an object nor an error means
-// the failure.
+// lookup is resolve without throwing: it returns either an object, the failure
+// to resolve, or the error of the search.
 func (c *call) lookup(cl *class, v any, given string, want *directory.Selection) (*directory.Object, *failure, error) {
 	filter := cl.identityFilter(v, given)
 	if filter == "" {
@@ -176,7 +157,7 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 	return found[0], nil, nil
 }
 
-// identityText is what an identity is called in messages.
+// identityText returns the form of an identity for messages.
 func identityText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -192,9 +173,9 @@ func identityText(v any) string {
 	return dotnet.ToText(v)
 }
 
-// identityFilter is the search for an identity (facts C16, C17): what parses as
-// a GUID is an objectGUID and nothing else; other text is tried as every form
-// the class accepts. It is empty when the text fits no form.
+// identityFilter returns the filter for an identity (facts C16, C17). Text that
+// parses as a GUID is only compared with objectGUID; other text is tried in
+// every form that the class accepts. The filter is empty if none applies.
 func (cl *class) identityFilter(v any, given string) string {
 	switch v := v.(type) {
 	case dotnet.Guid:
@@ -239,26 +220,9 @@ func or(parts []string) string {
 	return "(|" + strings.Join(parts, "") + ")"
 }
 
-// and joins filters; an empty one says nothing.
-func and(filters ...string) string {
-	var parts []string
-	for _, f := range filters {
-		if f != "" {
-			parts = append(parts, f)
-		}
-	}
-	switch len(parts) {
-	case 0:
-		return ""
-	case 1:
-		return parts[0]
-	}
-	return "(&" + strings.Join(parts, "") + ")"
-}
-
-// reference is the DN that a parameter such as -Manager means. A DN goes to the
-// directory as it is, which finds out whether it exists; everything else is
-// resolved here (facts E8).
+// reference returns the DN for a parameter such as -Manager. A DN is passed on
+// unchanged, and the directory checks that it exists; anything else is resolved
+// here (facts E8).
 func (c *call) reference(cl *class, v any, param string) (string, error) {
 	if s, ok := v.(string); ok && strings.Contains(s, "=") {
 		if _, err := directory.ParseDN(s); err == nil {

@@ -16,10 +16,10 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// noon is the time it always is in the tests.
+// noon is the fixed time of the tests.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// lab is a small domain and a session of the engine with the module imported.
+// lab is a small domain and an engine session with the module imported.
 type lab struct {
 	t       *testing.T
 	domain  *directory.Domain
@@ -27,11 +27,20 @@ type lab struct {
 	session *engine.Session
 }
 
+// newDomain returns the domain corp.example with its standard objects.
+func newDomain(o directory.Options) (*directory.Domain, error) {
+	records, err := directory.StandardRecords("corp.example")
+	if err != nil {
+		return nil, err
+	}
+	return directory.Open(o, records)
+}
+
 const goodPassword = "Correct-Horse-7"
 
 func newLab(t *testing.T, culture string) *lab {
 	t.Helper()
-	d, err := directory.New("corp.example", "", directory.Options{Seed: 1, Clock: func() time.Time { return noon }})
+	d, err := newDomain(directory.Options{Seed: 1, Clock: func() time.Time { return noon }})
 	require.NoError(t, err)
 	dc, err := d.DC("")
 	require.NoError(t, err)
@@ -41,7 +50,7 @@ func newLab(t *testing.T, culture string) *lab {
 	return l
 }
 
-// connect opens a session on the module.
+// connect opens a session with the module.
 func (l *lab) connect(o Options) {
 	eng := engine.NewEngine(engine.Options{Modules: []*engine.Module{Module(o)}})
 	l.session = eng.NewSession(engine.Console{})
@@ -79,8 +88,8 @@ func (l *lab) fill() {
 	}, directory.ModifyOptions{}))
 }
 
-// try runs a text and gives what it wrote and what it threw. The errors that
-// did not end it are added to the output as "error: id".
+// try runs a script and returns its output and the error that ended it. Non-
+// terminating errors appear in the output as "error: id".
 func (l *lab) try(text string) ([]any, *dotnet.ErrorRecord) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -98,7 +107,7 @@ func (l *lab) try(text string) ([]any, *dotnet.ErrorRecord) {
 	return out, nil
 }
 
-// run is try for texts that must not throw; the output is one line for each value.
+// run is try for scripts that must succeed. It returns a line per value.
 func (l *lab) run(text string) string {
 	l.t.Helper()
 	out, thrown := l.try("$ErrorActionPreference = 'Stop'\n" + text)
@@ -116,7 +125,7 @@ func lines(out []any) string {
 	return strings.Join(texts, "\n")
 }
 
-// fails runs a text that must throw.
+// fails runs a script that must throw.
 func (l *lab) fails(text string) *dotnet.ErrorRecord {
 	l.t.Helper()
 	_, thrown := l.try("$ErrorActionPreference = 'Stop'\n" + text)
@@ -124,8 +133,8 @@ func (l *lab) fails(text string) *dotnet.ErrorRecord {
 	return thrown
 }
 
-// changed lists what a text changed: "+DN" added, "-DN" removed, "DN -> DN"
-// renamed, "DN: attributes" modified.
+// changed lists what f changed: "+DN" added, "-DN" removed, "DN -> DN" renamed,
+// "DN: attributes" modified.
 func (l *lab) changed(f func()) []string {
 	l.t.Helper()
 	before, err := l.dc.Snapshot()
@@ -154,7 +163,7 @@ func (l *lab) changed(f func()) []string {
 	return out
 }
 
-// failure is what a case expects of an error.
+// wantError is the expected error of a case.
 type wantError struct {
 	id       string // before the comma
 	typ      string // short or full name
@@ -172,8 +181,8 @@ func assertError(t *testing.T, want wantError, command string, rec *dotnet.Error
 	assert.Equal(t, want.category, rec.Category)
 }
 
-// journal lists the kinds of writes of a text that must not throw. It also has
-// what a snapshot does not show, such as passwords.
+// journal returns the operations of the writes of a script that must succeed,
+// including those that a snapshot does not show, such as passwords.
 func (l *lab) journal(text string) []string {
 	l.t.Helper()
 	var seq int64

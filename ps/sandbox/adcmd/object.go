@@ -2,11 +2,8 @@ package adcmd
 
 import "adgateway/ps/sandbox/directory"
 
-// setObject is the body of Set-ADUser, Set-ADGroup and their like.
+// setObject is the body of Set-ADUser, Set-ADGroup and the like.
 func setObject(c *call) error {
-	if v := c.bound("Instance"); v != nil {
-		return setInstance(c, v)
-	}
 	o, err := c.identity("userAccountControl", "pwdLastSet", "groupType")
 	if err != nil {
 		return err
@@ -27,8 +24,8 @@ func setObject(c *call) error {
 	return c.change(o, ch)
 }
 
-// group adds a new scope or category of a group, in one step: what cannot be
-// reached in one the directory refuses (facts E31).
+// group adds -GroupScope and -GroupCategory as one change. The directory rejects
+// conversions that need an intermediate step (facts E31).
 func (ch *changes) group(o *directory.Object) error {
 	if !ch.c.Has("GroupScope") && !ch.c.Has("GroupCategory") {
 		return nil
@@ -48,8 +45,8 @@ func (ch *changes) group(o *directory.Object) error {
 	return nil
 }
 
-// removeObject is the body of the Remove cmdlets. -Recursive is the tree
-// delete control (facts E43).
+// removeObject is the body of the Remove cmdlets. -Recursive uses the tree-delete
+// control (facts E43).
 func removeObject(c *call) error {
 	o, err := c.identity()
 	if err != nil {
@@ -96,7 +93,7 @@ func moveObject(c *call) error {
 	return c.passThru(o.GUID)
 }
 
-// renameObject changes the name and with it the DN, nothing else (facts E12).
+// renameObject changes the name, and thus the DN, and nothing else (facts E12).
 func renameObject(c *call) error {
 	o, err := c.identity()
 	if err != nil {

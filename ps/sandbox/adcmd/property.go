@@ -7,8 +7,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// lists are the friendly properties that are collections, and their attributes.
-// The documentation of the object model does not tell them apart.
+// lists maps the friendly properties that are collections to their attributes.
+// The documentation of the object model does not distinguish them.
 var lists = map[string]string{
 	"MemberOf":              "memberOf",
 	"Members":               "member",
@@ -24,7 +24,7 @@ type computedRow struct {
 	get   func(r *reader, o *directory.Object) any
 }
 
-// computed are the friendly properties that are more than the value of an attribute.
+// computed are the friendly properties that are not the value of one attribute.
 var computed map[string]computedRow
 
 func init() {
@@ -49,11 +49,11 @@ func init() {
 		"LastLogonDate":          {[]string{"lastLogonTimestamp"}, since1601("lastLogonTimestamp")}, // facts E17c
 		"PasswordLastSet":        {[]string{"pwdLastSet"}, since1601("pwdLastSet")},
 
-		// Facts H11: computed by the directory, not stored in userAccountControl.
+		// Computed by the directory, not stored in userAccountControl (facts H11).
 		"LockedOut":       {[]string{uacComputed}, computedBit(0x10)},
 		"PasswordExpired": {[]string{uacComputed}, computedBit(0x800000)},
 
-		// The sandbox has no resolver behind its computers' names.
+		// The sandbox does not resolve computer names.
 		"IPv4Address": {nil, func(*reader, *directory.Object) any { return nil }},
 		"IPv6Address": {nil, func(*reader, *directory.Object) any { return nil }},
 	}
@@ -70,7 +70,7 @@ func moment(attr string) func(*reader, *directory.Object) any {
 	}
 }
 
-// since1601 shows 0, which means never or unknown, as null.
+// since1601 returns a getter of a FILETIME; 0 and never become $null.
 func since1601(attr string) func(*reader, *directory.Object) any {
 	return func(r *reader, o *directory.Object) any { return r.h.fromFileTime(o.Value(attr)) }
 }
@@ -82,7 +82,7 @@ func computedBit(bit int64) func(*reader, *directory.Object) any {
 	}
 }
 
-// protected is null when the directory will not say (facts E37).
+// protected is $null if the access list cannot be read (facts E37).
 func protected(r *reader, o *directory.Object) any {
 	on, err := r.dc.Protected(r.c.ctx(), o.GUID.Ref())
 	if err != nil {
@@ -99,7 +99,7 @@ func cannotChangePassword(r *reader, o *directory.Object) any {
 	return on
 }
 
-// linkedPolicies are the DNs in gpLink: [LDAP://dn;options]...
+// linkedPolicies returns the DNs in gpLink: [LDAP://dn;options]...
 func linkedPolicies(_ *reader, o *directory.Object) any {
 	var dns []any
 	for _, part := range strings.Split(o.String("gpLink"), "[") {
@@ -144,7 +144,7 @@ func groupCategory(_ *reader, o *directory.Object) any {
 	return dotnet.EnumOf(tKind, "Distribution")
 }
 
-// primaryGroup costs another read (facts E18).
+// primaryGroup needs a second read (facts E18).
 func primaryGroup(r *reader, o *directory.Object) any {
 	rid, ok := o.Int("primaryGroupID")
 	if !ok || o.SID.IsZero() {

@@ -39,7 +39,7 @@ func TestServersHaveSeveralNames(t *testing.T) {
 	}
 }
 
-// Facts G6: what writes needs a writable controller, and finds one itself.
+// Facts G6: a write needs a writable controller, and finds one by default.
 func TestAReadOnlyController(t *testing.T) {
 	l := newLab(t, "")
 	l.domain.DCs()[0].SetWritable(false)
@@ -51,11 +51,11 @@ func TestAReadOnlyController(t *testing.T) {
 	assert.Equal(t, "True", l.run(`(Get-ADDomainController dc1).IsReadOnly`))
 }
 
-// Facts G1, G7: what one controller was told the other learns later, and an
-// object that is passed on remembers where it came from.
+// Facts G1, G7: a write reaches the other controller later, and a piped object
+// is looked up on the controller it was read from.
 func TestControllersDiffer(t *testing.T) {
 	now := noon
-	d, err := directory.New("corp.example", "", directory.Options{
+	d, err := newDomain(directory.Options{
 		Seed: 1, Clock: func() time.Time { return now }, ReplicationLag: 15 * time.Second,
 	})
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestControllersDiffer(t *testing.T) {
 	assert.Equal(t, "carol", l.run(`(Get-ADUser carol -Server dc2).Name`))
 }
 
-// Facts E17a: each controller has its own lastLogon.
+// Facts E17a: lastLogon is not replicated.
 func TestLastLogonIsPerController(t *testing.T) {
 	l := newLab(t, "")
 	require.NoError(t, l.domain.DCs()[1].SetLastLogon(context.Background(), alice, noon.Add(-time.Hour)))
@@ -92,14 +92,14 @@ func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc2).Name`))
 }
 
-// Commands inside each other share the connection of their process.
+// Nested commands share the connection of their process.
 func TestAProcessHoldsOneConnection(t *testing.T) {
 	l := newLab(t, "")
 	l.connect(Options{Domain: l.domain, Account: "svc", Location: time.UTC})
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	for range 3 {
-		require.NoError(t, l.session.Run(ctx, "test.ps1", `Get-ADUser -Filter * | Set-ADUser -Title t -PassThru | Get-ADUser -Server dc2`, noStreams))
+		require.NoError(t, l.session.Run(ctx, "test.ps1", `Get-ADUser -LDAPFilter '(sn=*)' | Set-ADUser -Title t -PassThru | Get-ADUser -Server dc2`, noStreams))
 	}
 	assert.Equal(t, 1, l.domain.DCs()[0].Connections("svc"))
 	assert.Equal(t, 1, l.domain.DCs()[1].Connections("svc"))
@@ -119,11 +119,10 @@ func TestCredentials(t *testing.T) {
 	assertError(t, wantError{"ActiveDirectoryCmdlet:" + typ, typ, dotnet.SecurityError}, "Get-ADUser", rec)
 }
 
-// A locked account shows it, and unlocking ends it (facts E15, H12).
+// Facts E15, H12: a lockout is visible, and unlocking ends it.
 func TestLockout(t *testing.T) {
 	l := newLab(t, "")
 	l.run(`Enable-ADAccount alice; Set-ADObject 'DC=corp,DC=example' -Replace @{ lockoutThreshold = 3 }`)
-	assert.Equal(t, "3", l.run(`(Get-ADDefaultDomainPasswordPolicy).LockoutThreshold`))
 	for range 3 {
 		require.Error(t, l.dc.Logon(context.Background(), "alice", "wrong"))
 	}
@@ -132,41 +131,33 @@ func TestLockout(t *testing.T) {
 	assert.Equal(t, "False\n0\nFalse", l.run(`Unlock-ADAccount alice;`+show))
 }
 
-func TestPartitions(t *testing.T) {
-	l := newLab(t, "")
-	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Partition 'DC=corp,DC=example').Name`))
-	rec := l.fails(`Get-ADUser alice -Partition 'DC=other,DC=example'`)
-	assertError(t, wantError{"ActiveDirectoryServer:8235", "ADReferralException", dotnet.ResourceUnavailable}, "Get-ADUser", rec)
-}
-
-// A cancelled run ends as such, not as an error of the directory.
+// A cancelled run ends with the context's error, not with one of the directory.
 func TestCancelled(t *testing.T) {
 	l := newLab(t, "")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := l.session.Run(ctx, "test.ps1", `Get-ADUser -Filter *`, noStreams)
+	err := l.session.Run(ctx, "test.ps1", `Get-ADUser -LDAPFilter '(sn=*)'`, noStreams)
 	require.Error(t, err)
 }
 
-// Facts G5: a global catalog only reads.
+// Facts G5: a global catalog is read-only.
 func TestTheGlobalCatalogOnlyReads(t *testing.T) {
 	l := newLab(t, "")
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc1.corp.example:3268).Name`))
 	assertError(t, unwilling, "Set-ADUser", l.fails(`Set-ADUser alice -City x -Server dc1.corp.example:3268`))
 }
 
-// Whatever asks before it acts does nothing under -WhatIf.
+// Every command that supports ShouldProcess changes nothing with -WhatIf.
 func TestWhatIfChangesNothing(t *testing.T) {
 	calls := map[string]string{
 		"New-ADUser": `x`, "New-ADGroup": `x Global`, "New-ADComputer": `x`, "New-ADOrganizationalUnit": `x`, "New-ADObject": `x container`,
 		"Set-ADUser": `alice -City x -Enabled $true`, "Set-ADGroup": `Readers -Description x`, "Set-ADComputer": `PC1 -Location x`,
-		"Set-ADOrganizationalUnit": `'` + empty + `' -ProtectedFromAccidentalDeletion $true`, "Set-ADObject": `'` + alice + `' -Description x`,
+		"Set-ADObject":  `'` + alice + `' -Description x`,
 		"Remove-ADUser": `alice`, "Remove-ADGroup": `Readers`, "Remove-ADComputer": `PC1`, "Remove-ADOrganizationalUnit": `'` + sales + `' -Recursive`,
 		"Remove-ADObject": `'` + alice + `'`, "Move-ADObject": `'` + alice + `' '` + sales + `'`, "Rename-ADObject": `'` + alice + `' x`,
 		"Add-ADGroupMember": `Readers bob`, "Remove-ADGroupMember": `Readers alice`,
 		"Enable-ADAccount": `alice`, "Disable-ADAccount": `'PC1$'`, "Unlock-ADAccount": `alice`,
-		"Set-ADAccountPassword": `alice -Reset -NewPassword $p`, "Set-ADAccountControl": `alice -PasswordNeverExpires $true`,
-		"Set-ADAccountExpiration": `alice -DateTime '2027-01-01'`, "Clear-ADAccountExpiration": `alice`,
+		"Set-ADAccountPassword": `alice -Reset -NewPassword $p`,
 	}
 	l := newLab(t, "")
 	for _, row := range allCommands() {

@@ -5,7 +5,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// sidValue is a SecurityIdentifier; null for the zero SID.
+// sidValue returns a SecurityIdentifier, $null for the zero SID.
 func sidValue(s directory.SID) any {
 	if s.IsZero() {
 		return nil
@@ -18,11 +18,11 @@ func sidOf(self any) directory.SID {
 	return s
 }
 
-// tSID is System.Security.Principal.SecurityIdentifier. Two are equal when
+// tSID is System.Security.Principal.SecurityIdentifier. Values are equal if
 // their texts are.
 var tSID *dotnet.Type
 
-func init() { // not in the declaration: the members make such objects themselves
+func init() { // the members refer to tSID, so its declaration cannot
 	tSID = dotnet.Define(sidClass())
 }
 

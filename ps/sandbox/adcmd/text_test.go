@@ -14,19 +14,19 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// hostile are texts that a less careful path would take for something else.
+// hostile are strings that careless code would interpret.
 var hostile = []string{
 	"plain", "O'Brien", "‘quoted’ “twice”", "a;b|c&d", "$(Get-Date) `n $x", "*", "(a)(b)", `back\slash`, `\2a`, "a,b+c\"d<e>f;g=h",
 	" leading", "trailing ", "#hash", "/slash/", "tab\tand\nline", "日本語", "😀", "e\u0301", "CN=x,DC=y", "%00", "-Identity", "\u202eright to left",
 }
 
-// FuzzStoredText writes a text as description and as name, and reads both back:
-// character for character, or a typed error and nothing changed.
+// FuzzStoredText writes a string as a description and as a name. It is either
+// read back unchanged, or there is a typed error and nothing has changed.
 func FuzzStoredText(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
 	}
-	d, err := directory.New("corp.example", "", directory.Options{Seed: 1, Clock: func() time.Time { return noon }, JournalLimit: 100})
+	d, err := newDomain(directory.Options{Seed: 1, Clock: func() time.Time { return noon }, JournalLimit: 100})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func FuzzStoredText(f *testing.F) {
 	})
 }
 
-// Every one of the hostile texts is a legal description, and a legal name unless
-// it has control characters.
+// Every hostile string is a valid description, and a valid name unless it has
+// control characters.
 func TestHostileTextsAreStored(t *testing.T) {
 	l := newLab(t, "")
 	for _, text := range hostile {

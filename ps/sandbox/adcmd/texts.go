@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// say is a text of the module itself in the culture of the host. Texts of
-// Win32 codes come from the store.
+// say formats one of the module's own messages in the culture of the host. The
+// messages of Win32 codes come from package directory.
 func (c *call) say(key string, args ...any) string {
 	pair := texts[key]
 	text := pair[0]
@@ -16,7 +16,7 @@ func (c *call) say(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// texts are the module's own sentences: English, German.
+// texts are the module's own messages in English and German.
 var texts = map[string][2]string{
 	"notFound": {
 		"Cannot find an object with identity: '%[1]s' under: '%[2]s'.",
@@ -62,21 +62,9 @@ var texts = map[string][2]string{
 		"Not a valid Win32 FileTime.",
 		"Keine gültige Win32-FileTime.",
 	},
-	"filter": {
-		"Error parsing query: '%[1]s' Error Message: '%[2]s' at position: '%[3]d'.",
-		"Fehler beim Analysieren der Abfrage: \"%[1]s\". Fehlermeldung: \"%[2]s\" an Position: \"%[3]d\".",
-	},
-	"filterProperty": {
-		"Searching for the property '%[1]s' is not supported.",
-		"Die Suche nach der Eigenschaft \"%[1]s\" wird nicht unterstützt.",
-	},
 	"validate": {
 		"Cannot validate argument on parameter '%[1]s'. %[2]s",
 		"Das Argument für den Parameter \"%[1]s\" kann nicht überprüft werden. %[2]s",
-	},
-	"readOnly": {
-		"The property '%[1]s' cannot be set on this object.",
-		"Die Eigenschaft \"%[1]s\" kann für dieses Objekt nicht festgelegt werden.",
 	},
 	"prompt": {
 		"Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.",
@@ -85,9 +73,5 @@ var texts = map[string][2]string{
 	"noSID": {
 		"The object '%[1]s' has no security identifier and cannot be a member through this cmdlet.",
 		"Das Objekt \"%[1]s\" hat keine Sicherheits-ID und kann über dieses Cmdlet kein Mitglied sein.",
-	},
-	"sizeLimit": {
-		"The size limit for this request was exceeded.",
-		"Das Größenlimit für diese Anforderung wurde überschritten.",
 	},
 }

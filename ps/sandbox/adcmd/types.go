@@ -2,15 +2,13 @@ package adcmd
 
 import "adgateway/ps/sandbox/engine/dotnet"
 
-// namespace is that of every type of the module.
+// namespace is the namespace of the module's types.
 const namespace = "Microsoft.ActiveDirectory.Management."
 
-// The types of the module. Objects are instances of the class types; the rest
-// are enumerations, collections and exceptions.
+// The types of the module: classes, enumerations, a collection and exceptions.
 var (
 	types = map[string]*dotnet.Type{} // by short name
-	// order lists the types as they were defined, for the module's Types.
-	order []*dotnet.Type
+	order []*dotnet.Type              // in order of definition, for Module.Types
 
 	_          = classType("ADEntity", "")
 	tObject    = classType("ADObject", "ADEntity")
@@ -24,7 +22,6 @@ var (
 	tServer    = classType("ADDirectoryServer", "ADEntity")
 	tDC        = classType("ADDomainController", "ADDirectoryServer")
 	tRootDSE   = classType("ADRootDSE", "ADEntity")
-	tPolicy    = classType("ADDefaultDomainPasswordPolicy", "ADEntity")
 
 	tCollection = define(dotnet.Class{
 		Name:       namespace + "ADPropertyValueCollection",
@@ -59,7 +56,6 @@ func init() {
 		{"ADInvalidPasswordException", "ADPasswordException"},
 		{"ADServerDownException", "ADException"},
 		{"ADReferralException", "ADException"},
-		{"ADFilterParsingException", "ADException"},
 	} {
 		exception(e.name, e.base)
 	}
@@ -86,7 +82,7 @@ func enumFrom(name string, first int64, names ...string) *dotnet.Type {
 	return define(dotnet.Class{Name: namespace + name, Kind: dotnet.KindEnum, Values: values})
 }
 
-// mode is the enumeration of functional levels of a domain or forest.
+// mode defines the enumeration of functional levels of a domain or forest.
 func mode(name, suffix string) *dotnet.Type {
 	values := []dotnet.EnumValue{{Name: "Unknown" + suffix, Value: -1}}
 	for level, version := range []string{"2000", "2003Interim", "2003", "2008", "2008R2", "2012", "2012R2", "2016"} {
@@ -104,8 +100,8 @@ func exception(name, base string) *dotnet.Type {
 	return define(dotnet.Class{Name: namespace + name, Base: parent})
 }
 
-// collectionMembers are what scripts use of an ADPropertyValueCollection; it is
-// indexed and enumerated like any list.
+// collectionMembers are the members of ADPropertyValueCollection that scripts
+// use. It is also indexed and enumerated like any list.
 var collectionMembers = []dotnet.Member{
 	dotnet.Property("Count", func(self any) (any, error) { return int32(len(self.(*dotnet.List).Items)), nil }),
 	dotnet.Property("Value", func(self any) (any, error) {
@@ -122,7 +118,8 @@ var collectionMembers = []dotnet.Member{
 	dotnet.Method("IndexOf", "object", func(self any, args []any) (any, error) { return int32(indexIn(self, args[0])), nil }),
 }
 
-// indexIn finds a value as .NET's Equals does: texts by their characters.
+// indexIn finds a value with the semantics of .NET's Equals: strings compare
+// ordinally.
 func indexIn(self, v any) int {
 	for i, item := range self.(*dotnet.List).Items {
 		if dotnet.Equal(item, v, true) {

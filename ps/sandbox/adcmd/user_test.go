@@ -13,7 +13,7 @@ const secret = `$p = ConvertTo-SecureString -String '` + goodPassword + `' -AsPl
 $weak = ConvertTo-SecureString -String 'x' -AsPlainText -Force
 `
 
-// writing is a case that must succeed: what it prints and what it changes.
+// writing is a case that must succeed, with its output and its changes.
 type writing struct {
 	script string
 	want   string
@@ -32,7 +32,7 @@ func runWritings(t *testing.T, cases map[string]writing) {
 	}
 }
 
-// refusal is a case that must fail: how, and what stays behind.
+// refusal is a case that must fail, with its error and what it leaves behind.
 type refusal struct {
 	script  string
 	command string
@@ -40,8 +40,8 @@ type refusal struct {
 	change  []string
 }
 
-// runRefusals runs each case in two languages: ids, types and categories are
-// the same in both, messages are not (facts D3, H24).
+// runRefusals runs each case in two cultures. Ids, types and categories are the
+// same in both, messages are not (facts D3, H24).
 func runRefusals(t *testing.T, cases map[string]refusal) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -124,26 +124,19 @@ func TestNewUserRefused(t *testing.T) {
 
 func TestSetUser(t *testing.T) {
 	runWritings(t, map[string]writing{
-		"friendly parameters":  {`Set-ADUser alice -City Bonn -Title T; $u = Get-ADUser alice -Properties City, Title; $u.City + $u.Title`, "BonnT", []string{alice + ": l title"}},
-		"null clears (E7)":     {`Set-ADUser alice -City $null; $null -eq (Get-ADUser alice -Properties City).City`, "True", []string{alice + ": l"}},
-		"Clear":                {`Set-ADUser alice -Clear l, otherMobile, info; $null -eq (Get-ADUser alice -Properties l).l`, "True", []string{alice + ": l otherMobile"}},
-		"Add, Remove, Replace": {`Set-ADUser alice -Remove @{ otherMobile = '1' } -Add @{ otherMobile = '3' } -Replace @{ info = 'i' }; $u = Get-ADUser alice -Properties otherMobile, info; [string]::Join(',', @($u.otherMobile)); $u.info`, "2,3\ni", []string{alice + ": info otherMobile"}},
-		"several values":       {`Set-ADUser alice -Replace @{ otherMobile = @('7', '8', '9') }; (Get-ADUser alice -Properties otherMobile).otherMobile.Count`, "3", []string{alice + ": otherMobile"}},
-		"manager by SAM":       {`Set-ADUser bob -Manager alice; (Get-ADUser bob -Properties Manager).Manager`, alice, []string{"CN=bob," + sales + ": manager"}},
-		"manager null":         {`Set-ADUser alice -Manager $null; $null -eq (Get-ADUser alice -Properties Manager).Manager`, "True", []string{alice + ": manager"}},
-		"expiry null (E9)":     {`Set-ADUser alice -AccountExpirationDate '2027-01-02'; Set-ADUser alice -AccountExpirationDate $null; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "True", []string{alice + ": accountExpires"}},
-		"enable":               {`Set-ADUser alice -Enabled $true; (Get-ADUser alice).Enabled`, "True", []string{alice + ": userAccountControl"}},
-		"must change":          {`Set-ADUser alice -ChangePasswordAtLogon $true; (Get-ADUser alice -Properties pwdLastSet).pwdLastSet`, "0", []string{alice + ": pwdLastSet"}},
-		"SAM and UPN":          {`Set-ADUser alice -SamAccountName al -UserPrincipalName al@corp.example; (Get-ADUser al).UserPrincipalName`, "al@corp.example", []string{alice + ": sAMAccountName userPrincipalName"}},
-		"a changed object": {
-			`$u = Get-ADUser alice -Properties City, otherMobile, PasswordNeverExpires; $u.City = 'Bonn'; $u.otherMobile = @('5'); $u.Surname = $null; $u.PasswordNeverExpires = $true
-			Set-ADUser -Instance $u
-			$u = Get-ADUser alice -Properties City, otherMobile, PasswordNeverExpires; $u.City; $u.otherMobile[0]; $null -eq $u.Surname; $u.PasswordNeverExpires`,
-			"Bonn\n5\nTrue\nTrue", []string{alice + ": l otherMobile sn userAccountControl"},
-		},
-		"an unchanged object":    {`Set-ADUser -Instance (Get-ADUser alice -Properties *)`, "", nil},
+		"friendly parameters":    {`Set-ADUser alice -City Bonn -Title T; $u = Get-ADUser alice -Properties City, Title; $u.City + $u.Title`, "BonnT", []string{alice + ": l title"}},
+		"null clears (E7)":       {`Set-ADUser alice -City $null; $null -eq (Get-ADUser alice -Properties City).City`, "True", []string{alice + ": l"}},
+		"Clear":                  {`Set-ADUser alice -Clear l, otherMobile, info; $null -eq (Get-ADUser alice -Properties l).l`, "True", []string{alice + ": l otherMobile"}},
+		"Add, Remove, Replace":   {`Set-ADUser alice -Remove @{ otherMobile = '1' } -Add @{ otherMobile = '3' } -Replace @{ info = 'i' }; $u = Get-ADUser alice -Properties otherMobile, info; [string]::Join(',', @($u.otherMobile)); $u.info`, "2,3\ni", []string{alice + ": info otherMobile"}},
+		"several values":         {`Set-ADUser alice -Replace @{ otherMobile = @('7', '8', '9') }; (Get-ADUser alice -Properties otherMobile).otherMobile.Count`, "3", []string{alice + ": otherMobile"}},
+		"manager by SAM":         {`Set-ADUser bob -Manager alice; (Get-ADUser bob -Properties Manager).Manager`, alice, []string{"CN=bob," + sales + ": manager"}},
+		"manager null":           {`Set-ADUser alice -Manager $null; $null -eq (Get-ADUser alice -Properties Manager).Manager`, "True", []string{alice + ": manager"}},
+		"expiry null (E9)":       {`Set-ADUser alice -AccountExpirationDate '2027-01-02'; Set-ADUser alice -AccountExpirationDate $null; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "True", []string{alice + ": accountExpires"}},
+		"enable":                 {`Set-ADUser alice -Enabled $true; (Get-ADUser alice).Enabled`, "True", []string{alice + ": userAccountControl"}},
+		"must change":            {`Set-ADUser alice -ChangePasswordAtLogon $true; (Get-ADUser alice -Properties pwdLastSet).pwdLastSet`, "0", []string{alice + ": pwdLastSet"}},
+		"SAM and UPN":            {`Set-ADUser alice -SamAccountName al -UserPrincipalName al@corp.example; (Get-ADUser al).UserPrincipalName`, "al@corp.example", []string{alice + ": sAMAccountName userPrincipalName"}},
 		"PassThru":               {`(Set-ADUser alice -City Bonn -PassThru).SamAccountName`, "alice", []string{alice + ": l"}},
-		"by pipeline":            {`Get-ADUser -Filter * -SearchBase '` + sales + `' | Set-ADUser -Title T`, "", []string{"CN=bob," + sales + ": title"}},
+		"by pipeline":            {`Get-ADUser -LDAPFilter '(objectClass=user)' -SearchBase '` + sales + `' | Set-ADUser -Title T`, "", []string{"CN=bob," + sales + ": title"}},
 		"WhatIf changes nothing": {`Set-ADUser alice -City Bonn -WhatIf`, "", nil},
 		"the same again":         {`Set-ADUser alice -City Köln`, "", nil},
 	})
@@ -151,13 +144,9 @@ func TestSetUser(t *testing.T) {
 
 func TestSetUserRefused(t *testing.T) {
 	runRefusals(t, map[string]refusal{
-		"absent":                    {`Set-ADUser nobody -City K`, "Set-ADUser", noIdentity, nil},
-		"no such manager":           {`Set-ADUser alice -Manager nobody -City Bonn`, "Set-ADUser", noIdentity, nil},
-		"clear accountExpires (E9)": {`Set-ADUser alice -Clear accountExpires`, "Set-ADUser", wantError{"ActiveDirectoryServer:8311", "ADIllegalModifyOperationException", dotnet.InvalidOperation}, nil},
-		"a computed property": {
-			`$u = Get-ADUser alice -Properties LockedOut, City; $u.City = 'Bonn'; $u.LockedOut = $true; Set-ADUser -Instance $u`, "Set-ADUser",
-			wantError{"ActiveDirectoryCmdlet:System.NotSupportedException", "System.NotSupportedException", dotnet.InvalidOperation}, nil,
-		},
+		"absent":                       {`Set-ADUser nobody -City K`, "Set-ADUser", noIdentity, nil},
+		"no such manager":              {`Set-ADUser alice -Manager nobody -City Bonn`, "Set-ADUser", noIdentity, nil},
+		"clear accountExpires (E9)":    {`Set-ADUser alice -Clear accountExpires`, "Set-ADUser", wantError{"ActiveDirectoryServer:8311", "ADIllegalModifyOperationException", dotnet.InvalidOperation}, nil},
 		"an array is no text":          {`Set-ADUser alice -City a, b`, "Set-ADUser", wantError{"CannotConvertArgumentNoMessage", "System.Management.Automation.ParameterBindingException", dotnet.InvalidArgument}, nil},
 		"the empty text (E7)":          {`Set-ADUser alice -City ''`, "Set-ADUser", wantError{"ActiveDirectoryServer:87", "ADInvalidOperationException", dotnet.InvalidOperation}, nil},
 		"an attribute twice (E6)":      {`Set-ADUser alice -City Bonn -Replace @{ l = 'x' }`, "Set-ADUser", argument, nil},
@@ -184,8 +173,6 @@ func TestAccounts(t *testing.T) {
 		"reset, then must change (H10)": {
 			`Set-ADAccountPassword bob -Reset -NewPassword $p; Set-ADUser bob -ChangePasswordAtLogon $true; (Get-ADUser bob -Properties pwdLastSet).pwdLastSet`, "0", nil,
 		},
-		"control":    {`Set-ADAccountControl alice -PasswordNeverExpires $true -CannotChangePassword $true; $u = Get-ADUser alice -Properties PasswordNeverExpires, CannotChangePassword; $u.PasswordNeverExpires; $u.CannotChangePassword`, "True\nTrue", []string{alice + ": nTSecurityDescriptor userAccountControl"}},
-		"expiration": {`Set-ADAccountExpiration alice -DateTime '2027-01-02'; (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate.Year; Clear-ADAccountExpiration alice; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "2027\nTrue", []string{alice + ": accountExpires"}},
 	})
 	runRefusals(t, map[string]refusal{
 		"enable without password (H5)":   {`Enable-ADAccount bob`, "Enable-ADAccount", complexity, nil},

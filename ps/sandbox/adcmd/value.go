@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// text is a string value, nil for the empty one.
+// text returns s, or nil if it is empty.
 func text(s string) any {
 	if s == "" {
 		return nil
@@ -19,21 +19,21 @@ func text(s string) any {
 	return s
 }
 
-// ticksPerSecond and the ticks of 1970-01-01 and 1601-01-01.
+// Ticks of 100 ns: per second, and at 1970-01-01 and 1601-01-01.
 const (
 	ticksPerSecond = int64(10_000_000)
 	unixTicks      = int64(621355968000000000)
 	fileTimeTicks  = int64(504911232000000000)
 )
 
-// local is a moment as the module shows it: local time (facts B26).
+// local returns t as a DateTime in local time, as the module does (facts B26).
 func (h *host) local(t time.Time) dotnet.DateTime {
 	_, offset := t.In(h.Location).Zone()
 	ticks := (t.Unix()+int64(offset))*ticksPerSecond + int64(t.Nanosecond()/100) + unixTicks
 	return dotnet.DateTime{Ticks: ticks, Kind: dotnet.Local}
 }
 
-// moment is the time a DateTime means: what is not UTC is local.
+// moment returns the time of a DateTime; any kind but UTC means local time.
 func (h *host) moment(d dotnet.DateTime) time.Time {
 	ticks := d.Ticks - unixTicks
 	seconds, rest := ticks/ticksPerSecond, ticks%ticksPerSecond
@@ -44,14 +44,14 @@ func (h *host) moment(d dotnet.DateTime) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), h.Location)
 }
 
-// fileTime is a DateTime as accountExpires stores it; ok is false for times
-// before 1601, which cannot be stored.
+// fileTime converts a DateTime to a FILETIME; ok is false for times before 1601,
+// which have none.
 func (h *host) fileTime(d dotnet.DateTime) (n int64, ok bool) {
 	n = directory.ToFileTime(h.moment(d))
 	return n, n > 0
 }
 
-// fromFileTime is an attribute that counts from 1601: nil for 0 and never.
+// fromFileTime converts a FILETIME to a DateTime; 0 and never become nil.
 func (h *host) fromFileTime(v any) any {
 	n, ok := v.(int64)
 	if !ok {
@@ -64,11 +64,11 @@ func (h *host) fromFileTime(v any) any {
 	return h.local(t)
 }
 
-// collection is an ADPropertyValueCollection: the form of every multi-valued
-// property, also with one value or none.
+// collection returns an ADPropertyValueCollection, the form of every multi-valued
+// property, even with one value or none.
 func collection(items []any) *dotnet.List { return &dotnet.List{Type: tCollection, Items: items} }
 
-// raw is one stored value as the module shows it.
+// raw converts a directory value to the type that the module returns.
 func (h *host) raw(a *directory.Attribute, v any) any {
 	switch v := v.(type) {
 	case time.Time:
@@ -91,7 +91,7 @@ func (h *host) raw(a *directory.Attribute, v any) any {
 	return v
 }
 
-// tSecurity is what a security descriptor is shown as; its entries are not.
+// tSecurity stands for security descriptors, without their entries.
 var tSecurity = dotnet.Define(dotnet.Class{Name: "System.DirectoryServices.ActiveDirectorySecurity"})
 
 func (h *host) raws(o *directory.Object, a *directory.Attribute) []any {

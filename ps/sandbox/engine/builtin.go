@@ -334,7 +334,7 @@ func newObject(inv *invocation, out sink) error {
 			args = []any{nil}
 		}
 	}
-	object, err := newValue(t, args)
+	object, err := newValue(f, t, args)
 	if err != nil {
 		pe := asPS(err)
 		if pe == nil {
@@ -357,11 +357,11 @@ func newObject(inv *invocation, out sink) error {
 	return out.write(object)
 }
 
-func newValue(t *dotnet.Type, args []any) (any, error) {
+func newValue(f *frame, t *dotnet.Type, args []any) (any, error) {
 	if t == dotnet.TPSObject && len(args) == 0 {
 		return dotnet.NewPSObject(), nil
 	}
-	return dotnet.New(t, args)
+	return dotnet.NewFor(f.s.Context, t, args)
 }
 
 // constructorError is how New-Object reports a constructor that failed.

@@ -322,7 +322,7 @@ func (f *frame) callStatic(t *dotnet.Type, name *dotnet.Name, args []any) (any, 
 
 func (f *frame) dispatchStatic(t *dotnet.Type, name *dotnet.Name, args []any) (any, error) {
 	if name.Is("new") {
-		return dotnet.New(t, args)
+		return dotnet.NewFor(f.s.Context, t, args)
 	}
 	if t == dotnet.TRegex && len(args) > 0 {
 		if err := f.guardRegex(args[0]); err != nil {

@@ -133,7 +133,7 @@ func (c *connection) access(f *frame, args []any) (any, error) {
 		if !c.server.remote[t] {
 			return nil, fmt.Errorf("no objects of the type %.60q live here", f.Type)
 		}
-		return dotnet.New(t, args)
+		return dotnet.NewFor(func() context.Context { return c.ctx }, t, args)
 	}
 	object, ok := c.kept[f.ID].(*dotnet.Instance)
 	if !ok || !c.server.remote[object.Type] {

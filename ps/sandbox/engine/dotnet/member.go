@@ -1,6 +1,9 @@
 package dotnet
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // ErrNoMethod is what an Object's Invoke returns for a method it does not have.
 var ErrNoMethod = errors.New("no such method")
@@ -274,6 +277,25 @@ func (n *Name) CallStatic(t *Type, args []any) (any, error) {
 		return nil, methodNotFound(t, n.text)
 	}
 	return s.call(nil, args)
+}
+
+// ContextUser is implemented by the Data of instances whose members do work
+// that can be cancelled.
+type ContextUser interface {
+	// UseContext sets the source of the context for the calls that follow.
+	UseContext(current func() context.Context)
+}
+
+// NewFor is New on behalf of a run: an instance whose Data is a [ContextUser]
+// gets its context from current.
+func NewFor(current func() context.Context, t *Type, args []any) (any, error) {
+	v, err := New(t, args)
+	if o, ok := v.(*Instance); ok && err == nil {
+		if user, ok := o.Data.(ContextUser); ok {
+			user.UseContext(current)
+		}
+	}
+	return v, err
 }
 
 // New is [T]::new(args) and New-Object.
