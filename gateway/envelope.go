@@ -103,7 +103,7 @@ func (e *envelope) add(record []byte) error {
 		}
 		e.result.WriteByte(',')
 	}
-	e.result.Write(e.addMade(record))
+	e.result.Write(e.addGenerated(record))
 	enough := e.streamAbove
 	if e.streamed {
 		enough = streamPiece
@@ -192,10 +192,10 @@ func (e *envelope) writeResult(body *bytes.Buffer) {
 
 // sentence says what happened.
 func (e *envelope) sentence(result *ps.Result) string {
-	text := e.r.op.Says
+	text := e.r.op.Success
 	switch {
-	case text != "" && e.r.op.Same != "" && result.Effect == ps.EffectNone:
-		text = e.r.op.Same
+	case text != "" && e.r.op.Unchanged != "" && result.Effect == ps.EffectNone:
+		text = e.r.op.Unchanged
 	case text != "":
 	case e.r.op.Reply.Mark == ops.List:
 		text = "{records} found"

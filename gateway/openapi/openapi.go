@@ -243,7 +243,7 @@ func successes(op *ops.Operation) map[string]string {
 	switch {
 	case !op.Effect.Creates():
 		return map[string]string{"200": "Done."}
-	case op.Same != "":
+	case op.Unchanged != "":
 		return map[string]string{"201": "Created.", "200": "It was so already; nothing was changed."}
 	default:
 		return map[string]string{"201": "Created."}

@@ -26,7 +26,7 @@ func (b *builder) define(name string, make func() *openapi3.Schema) *openapi3.Sc
 func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 	shape, name, made := op.Reply.Shape, op.Reply.Shape.Name, ""
 	for i := range op.Params {
-		if made = op.Params[i].Made; made != "" {
+		if made = op.Params[i].Generated; made != "" {
 			name += "With" + strings.ToUpper(made[:1]) + made[1:]
 			break
 		}

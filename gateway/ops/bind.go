@@ -8,47 +8,47 @@ import (
 	"adgateway/ps"
 )
 
-// Given is what a request carries, by the listed name of the parameter. Values
-// are as [schema.Kind] decodes them.
+// Given holds the values of a request by the documented names of the parameters,
+// of the types that [schema.Kind] decodes.
 type Given map[string]any
 
-// Bound is a request whose parameters were accepted.
+// Bound holds the accepted parameters of a request.
 type Bound struct {
-	Op     *Operation
-	Args   ps.Args           // for the script, without the server's own (limits, privileges)
-	Fields *schema.Selection // what the records hold
-	Scopes []auth.Scope      // asked for besides the row's
-	Made   *Made             // a secret that was made for this request; mostly nil
-	texts  map[string]string
+	Op        *Operation
+	Args      ps.Args           // for the script, without those about the caller (limits, privileges)
+	Fields    *schema.Selection // fields of the records
+	Scopes    []auth.Scope      // required in addition to the operation's
+	Generated *Generated        // secret generated for this request; nil: none
+	texts     map[string]string
 }
 
-// Text is the accepted value of a parameter, for rules and sentences; empty
-// when it is absent or a secret. A default counts as given.
+// Text returns the accepted value of a parameter, or its default, for rules and
+// sentences; empty if it is absent or a secret.
 func (b *Bound) Text(name string) string { return b.texts[name] }
 
-// Has tells whether a parameter was given, or has a default.
+// Has reports whether a parameter was given or has a default.
 func (b *Bound) Has(name string) bool {
 	_, has := b.texts[name]
 	return has
 }
 
-// Bind accepts the values of a request, or tells all that is wrong with them.
-// Names in given that the operation does not have are ignored. The problems met
-// while the request was read come first; what they name counts as given. When
-// there are problems the Bound holds what was accepted, for sentences.
+// Bind checks the values of a request and returns all problems. Names in given
+// that the operation does not have are ignored. The problems met while reading the
+// request come first, and the parameters that they name are not reported again. If
+// there are problems, Bound holds what was accepted, for sentences.
 func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []schema.Problem) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
 	if op.Reply.Shape != nil {
 		b.Fields = op.Reply.Shape.All()
 	}
-	unread := map[string]bool{}
+	reported := map[string]bool{}
 	for _, problem := range problems {
-		unread[problem.Field] = true
+		reported[problem.Field] = true
 	}
 	for i := range op.Params {
 		name := op.Params[i].Name
-		if problem := b.bind(&op.Params[i], given); problem != nil && !unread[name] {
+		if problem := b.bind(&op.Params[i], given); problem != nil && !reported[name] {
 			problem.Field = name
 			problems = append(problems, *problem)
 		}
@@ -78,8 +78,8 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 	switch {
 	case !present && p.Required:
 		return &schema.Problem{Code: schema.InvalidRequest, Message: "is required"}
-	case !present && p.Made != "":
-		b.make(p)
+	case !present && p.Generated != "":
+		b.generate(p)
 		return nil
 	case !present && p.Default == "":
 		return nil
@@ -88,7 +88,7 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 	}
 	decoded, problem := p.Kind.Decode(raw)
 	if problem != nil {
-		problem.Message += b.Op.insteadOf(raw, p)
+		problem.Message += b.Op.nullHint(raw, p)
 		return problem
 	}
 	if present && p.Scope != "" && decoded.Text != "false" {
@@ -116,7 +116,7 @@ const (
 	refused
 )
 
-// emptyMeans is the rule for an empty string.
+// emptyMeans returns what an empty string means.
 func (op *Operation) emptyMeans(p *Param) emptiness {
 	switch {
 	case op.Effect == Read || op.Effect == Create || p.isFields():
@@ -132,8 +132,8 @@ func (op *Operation) emptyMeans(p *Param) emptiness {
 	}
 }
 
-// insteadOf says what may be sent in place of null, which kinds do not take.
-func (op *Operation) insteadOf(raw any, p *Param) string {
+// nullHint says what to send in place of null, which no kind accepts.
+func (op *Operation) nullHint(raw any, p *Param) string {
 	switch {
 	case raw != nil || p.Required:
 		return ""
@@ -144,8 +144,8 @@ func (op *Operation) insteadOf(raw any, p *Param) string {
 	}
 }
 
-// TakesEmpty tells whether an empty string is accepted: taken as absent, or
-// emptying an attribute.
+// TakesEmpty reports whether an empty string is accepted, as absent or to clear an
+// attribute.
 func (op *Operation) TakesEmpty(p *Param) bool {
 	meaning := op.emptyMeans(p)
 	return meaning == cleared || meaning == absent && !p.Required
@@ -153,15 +153,15 @@ func (op *Operation) TakesEmpty(p *Param) bool {
 
 func (p *Param) isFields() bool { return p.Name == showFields }
 
-// Impact says what a run can destroy of which callers may destroy only so much
-// an hour, and whether it can be more than one; counted is false when it can
-// destroy nothing of the kind. It follows from the scopes that were asked for.
+// Impact returns what a run can destroy that counts against the caller's hourly
+// limits, and whether it can be more than one object; counted is false if it can
+// destroy nothing. It follows from the scopes required.
 func (b *Bound) Impact() (impact auth.Impact, many, counted bool) {
 	for _, scope := range append([]auth.Scope{b.Op.Scope}, b.Scopes...) {
 		if deletes, more := scope.Deletes(); deletes {
 			impact, many, counted = auth.Deletion, many || more, true
 		}
-		// A new account's first password takes nothing from anybody.
+		// A new account's first password replaces none.
 		if scope == auth.UserPassword && b.Op.Effect != Create {
 			impact, counted = auth.PasswordReset, true
 		}

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-func TestSentencesOfWhatTheScriptReports(t *testing.T) {
+func TestSentencesWithCountsAndChanges(t *testing.T) {
 	op := Find(Table(), "computer.delete")
 	bound, problems := op.Bind(Given{"ADComputerName": "PRINT1"})
 	require.Empty(t, problems)
@@ -29,19 +29,19 @@ func TestSentencesOfWhatTheScriptReports(t *testing.T) {
 		2: "The computer 'PRINT1' was removed together with 'CN=1'.",
 		3: "The computer 'PRINT1' was removed together with 'CN=1', 'CN=2'.",
 	} {
-		assert.Equal(t, want, op.Sentence(op.Says, bound, 1, changes(n)))
+		assert.Equal(t, want, op.Sentence(op.Success, bound, 1, changes(n)))
 	}
-	assert.True(t, strings.HasSuffix(op.Sentence(op.Says, bound, 1, changes(51)), ", 'CN=50'."))
-	assert.True(t, strings.HasSuffix(op.Sentence(op.Says, bound, 1, changes(54)), ", 'CN=50' and 3 more."))
-	assert.Equal(t, "The computer 'PRINT1' was removed.", op.Sentence(op.Says, bound, 1, nil))
+	assert.True(t, strings.HasSuffix(op.Sentence(op.Success, bound, 1, changes(51)), ", 'CN=50'."))
+	assert.True(t, strings.HasSuffix(op.Sentence(op.Success, bound, 1, changes(54)), ", 'CN=50' and 3 more."))
+	assert.Equal(t, "The computer 'PRINT1' was removed.", op.Sentence(op.Success, bound, 1, nil))
 
 	op = Find(Table(), "ou.delete")
 	bound, _ = op.Bind(Given{"OUPath": "OU=a,DC=b"})
 	result := &ps.Result{Counts: map[string]int{"user": 2, "organizationalUnit": 1, "computer": 10}}
-	assert.Equal(t, "The OU 'OU=a,DC=b' was removed: 10 computers, 1 organizationalUnit, 2 users.", op.Sentence(op.Says, bound, 1, result))
+	assert.Equal(t, "The OU 'OU=a,DC=b' was removed: 10 computers, 1 organizationalUnit, 2 users.", op.Sentence(op.Success, bound, 1, result))
 }
 
-func TestScopesOfFlagsAreForTrueOnly(t *testing.T) {
+func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {
 	op := Find(Table(), "ou.delete")
 	for value, want := range map[any][]auth.Scope{
 		"true": {auth.OUDeleteTree}, "TRUE": {auth.OUDeleteTree}, true: {auth.OUDeleteTree}, "false": nil, false: nil,

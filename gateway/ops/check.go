@@ -12,8 +12,8 @@ import (
 	"adgateway/ps"
 )
 
-// contextArgs are the script parameters that no row feeds: the server gives
-// the caller's limits, the runner the server to ask.
+// contextArgs are the types of the script parameters that no row feeds: the
+// gateway supplies the caller's limits, the runner the server to ask.
 var contextArgs = map[string]string{
 	"AllowedOU":    "string[]",
 	"AllowedZone":  "string[]",
@@ -23,20 +23,20 @@ var contextArgs = map[string]string{
 	"Server":       "string",
 	"ComputerName": "string",
 
-	"DomainController": "string[]", // all that answer
-	"Unreached":        "string[]", // those that do not
+	"DomainController": "string[]", // all reachable ones
+	"Unreached":        "string[]", // the others
 }
 
-// ownScripts answer no operation: the runner uses them itself.
+// ownScripts serve no operation; the runner uses them itself.
 var ownScripts = []string{"Get-GatewayServer"}
 
-// Check holds the table against itself and against the scripts. It returns all
-// faults, in order of the table; none when the table may be served.
+// Check verifies the table in itself and against the scripts. It returns all
+// faults, in the order of the table.
 func Check(table []*Operation, scripts []ps.Script) []error {
 	c := &checker{scripts: map[string]ps.Script{}, used: map[string]bool{}, seen: map[string]string{}}
 	for _, script := range scripts {
 		if _, twice := c.scripts[script.Name]; twice {
-			c.fault("script %s: is there twice", script.Name)
+			c.fault("script %s: declared twice", script.Name)
 		}
 		c.scripts[script.Name] = script
 	}
@@ -54,7 +54,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 type checker struct {
 	scripts map[string]ps.Script
 	used    map[string]bool
-	seen    map[string]string // id, row and route to the operation that has it
+	seen    map[string]string // operation by id, row and route
 	faults  []error
 }
 
@@ -71,26 +71,26 @@ func (c *checker) operation(op *Operation) {
 		c.seen[key] = op.ID
 	}
 	if op.ID == "" || op.Summary == "" || op.Row == 0 || op.Subject == "" {
-		fault("lacks an id, a row number, a summary or a subject")
+		fault("has no id, row number, summary or subject")
 	}
 	if op.Scope == "" || !slices.Contains(auth.Scopes(), op.Scope) || op.Scope == auth.All {
-		fault("has no scope of its own (%q)", op.Scope)
+		fault("has no specific scope (%q)", op.Scope)
 	}
 	if op.Effect < Read || op.Effect > Register {
 		fault("has no effect")
 	}
 	if op.Effect.Writes() == (op.Method == "GET") {
-		fault("has the effect %s and the method %s", op.Effect, op.Method)
+		fault("has effect %s but method %s", op.Effect, op.Method)
 	}
-	if op.Effect.Writes() && op.Says == "" {
-		fault("writes, but has no sentence of success")
+	if op.Effect.Writes() && op.Success == "" {
+		fault("writes, but has no sentence for success")
 	}
 	if op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark) {
 		fault("has no reply")
 	}
 	for _, code := range op.Fails {
 		if code.Status() == 0 {
-			fault("fails with the unknown code %q", code)
+			fault("fails with unknown code %q", code)
 		}
 	}
 	c.path(op, fault)
@@ -100,14 +100,15 @@ func (c *checker) operation(op *Operation) {
 	c.settle(op, fault)
 }
 
-// routeKey is a path with its placeholders alike and its fixed parts folded.
+// routeKey returns a path with anonymous placeholders and folded literals: paths
+// with the same key conflict.
 func routeKey(path string) string {
 	return regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(Fold(path), "{}")
 }
 
 func (c *checker) path(op *Operation, fault func(string, ...any)) {
 	if !strings.HasPrefix(op.Path, "/api/") || strings.HasSuffix(op.Path, "/") || strings.Contains(op.Path, "//") {
-		fault("has the path %q", op.Path)
+		fault("has invalid path %q", op.Path)
 	}
 	fed := map[string]bool{}
 	for _, p := range op.Params {
@@ -115,14 +116,14 @@ func (c *checker) path(op *Operation, fault func(string, ...any)) {
 			continue
 		}
 		if !strings.Contains(op.Path+"/", "/{"+p.Path+"}/") {
-			fault("parameter %s is for the placeholder {%s}, which the path lacks", p.Name, p.Path)
+			fault("parameter %s belongs to placeholder {%s}, which the path does not have", p.Name, p.Path)
 		}
 		if fed[p.Path] {
 			fault("placeholder {%s} has several parameters", p.Path)
 		}
 		fed[p.Path] = true
 		if !p.Required {
-			fault("parameter %s is in the path and not required", p.Name)
+			fault("parameter %s is in the path but not required", p.Name)
 		}
 		if p.Kind != nil && p.Kind.Secret() {
 			fault("parameter %s is a secret in the path", p.Name)
@@ -150,9 +151,9 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 			fault("parameter %s is required and has a default", p.Name)
 		}
 		if strings.Contains(Fold(p.Name), "password") && p.Kind.Parts()[0].Type == "string" {
-			fault("parameter %s looks like a secret and is none", p.Name)
+			fault("parameter %s is named like a secret but is not one", p.Name)
 		}
-		c.made(op, &p, fault)
+		c.generated(op, &p, fault)
 		if p.Default != "" {
 			if _, problem := p.Kind.Decode(p.Default); problem != nil {
 				fault("parameter %s has a default that %s", p.Name, problem.Message)
@@ -162,14 +163,14 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 }
 
 func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
-	for _, sentence := range []string{op.Subject, op.Says, op.Same} {
+	for _, sentence := range []string{op.Subject, op.Success, op.Unchanged} {
 		for _, name := range placeholder.FindAllString(sentence, -1) {
 			name = strings.Trim(name, "{}")
 			if name == "records" || name == "counts" || name == "also" || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
 				continue
 			}
 			if p := op.Param(name); p == nil || p.Name != name || p.Kind.Secret() {
-				fault("says {%s}, which is no parameter to be shown", name)
+				fault("has a sentence with {%s}, which is not a parameter that may be shown", name)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	}
 	c.used[op.Script] = true
 	if script.Lane != op.Lane {
-		fault("is in the lane %s, its script in %s", op.Lane, script.Lane)
+		fault("is in lane %s, but its script in %s", op.Lane, script.Lane)
 	}
 	if script.Writes && !op.Effect.Writes() {
 		fault("reads, but its script calls a cmdlet that writes")
@@ -194,11 +195,11 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 		_, given := contextArgs[name]
 		switch typ := op.Fixed[name].Type(); {
 		case !has:
-			fault("fixes %s, which the script lacks", name)
+			fault("fixes %s, which the script does not declare", name)
 		case given || typ == "securestring":
-			fault("fixes %s, which is not a row's to give", name)
+			fault("fixes %s, which a row must not set", name)
 		case declared.Type != typ:
-			fault("fixes %s as %s, the script's is %s", name, typ, declared.Type)
+			fault("fixes %s as %s, but the script declares %s", name, typ, declared.Type)
 		}
 		fed[name] = true
 	}
@@ -211,11 +212,11 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 			declared, has := script.Param(name)
 			switch {
 			case !has:
-				fault("parameter %s feeds %s, which the script lacks", p.Name, name)
+				fault("parameter %s feeds %s, which the script does not declare", p.Name, name)
 			case declared.Type != part.Type:
-				fault("parameter %s makes %s, the script's %s is %s", p.Name, part.Type, name, declared.Type)
-			case declared.Mandatory && !p.Required && p.Default == "" && p.Made == "":
-				fault("parameter %s may be absent, the script's %s is mandatory", p.Name, name)
+				fault("parameter %s yields %s, but the script's %s is %s", p.Name, part.Type, name, declared.Type)
+			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "":
+				fault("parameter %s may be absent, but the script's %s is mandatory", p.Name, name)
 			}
 			if _, fixed := op.Fixed[name]; fixed {
 				fault("parameter %s feeds %s, which is fixed", p.Name, name)
@@ -237,8 +238,8 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// FieldOf is the listed name of the parameter that feeds an argument of the
-// script; empty when none does.
+// FieldOf returns the name of the parameter that feeds an argument of the script;
+// empty if none does.
 func (op *Operation) FieldOf(arg string) string {
 	for _, p := range op.Params {
 		for _, part := range p.Kind.Parts() {
@@ -250,8 +251,8 @@ func (op *Operation) FieldOf(arg string) string {
 	return ""
 }
 
-// IsAbout tells whether a parameter names the object that the operation is
-// about, or says what is to become of it, and refers to no other.
+// IsAbout reports whether a parameter names the target of the operation or
+// describes its new state, as opposed to referring to another object.
 func (op *Operation) IsAbout(p *Param) bool {
 	switch {
 	case p.Path != "":
@@ -264,8 +265,8 @@ func (op *Operation) IsAbout(p *Param) bool {
 	}
 }
 
-// Codes lists the codes a row can fail with besides the common ones, in order
-// of status, without repetition.
+// Codes returns the codes that a row can fail with besides the common ones, in
+// order of status and without duplicates.
 func (op *Operation) Codes() []schema.Code {
 	codes := slices.Clone(op.Fails)
 	slices.SortStableFunc(codes, func(a, b schema.Code) int { return a.Status() - b.Status() })

@@ -79,7 +79,7 @@ var cnameRows = []*Operation{
 		Settle:  settleCName,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Subject: cnameSubject,
-		Says:    "The {subject} was created.",
+		Success: "The {subject} was created.",
 	},
 	{
 		ID: "cname.delete", Row: 7, Summary: "Removes one CNAME record.",
@@ -93,11 +93,12 @@ var cnameRows = []*Operation{
 		Settle:  settleCName,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: cnameSubject,
-		Says:    "The {subject} was removed.",
+		Success: "The {subject} was removed.",
 	},
 }
 
-// The scripts complete both names from the zone, so a trailing dot must reach them.
+// cnameParams returns the parameters that identify a record. The kinds keep a
+// trailing dot, because the scripts complete both names from the zone.
 func cnameParams(owner, target schema.Kind) []Param {
 	return []Param{
 		{Name: "DNS_HostName", Arg: "Name", Kind: owner, Required: true, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."},
@@ -106,9 +107,9 @@ func cnameParams(owner, target schema.Kind) []Param {
 	}
 }
 
-// namesFit refuses names that are too long only together with the zone: the
-// server would call them malformed. There can be no such record, so where one
-// is looked for the code is not_found.
+// namesFit rejects names that are too long together with the zone, which the
+// server would call malformed. No such record can exist, so reads and removals
+// answer not_found.
 func namesFit(code schema.Code) Rule {
 	return Rule{
 		Doc: "names completed by the zone are at most 253 characters long",
@@ -128,7 +129,7 @@ func namesFit(code schema.Code) Rule {
 
 const tooLong = "is too long together with the zone: a DNS name has at most 253 characters"
 
-// insideZone tells whether a name is a full one, as the scripts read it.
+// insideZone reports whether the scripts take a name as a full one.
 func insideZone(name, zone string) bool {
 	plain, absolute := strings.CutSuffix(Fold(name), ".")
 	return absolute || plain == "@" || plain == Fold(zone) || strings.HasSuffix(plain, "."+Fold(zone))

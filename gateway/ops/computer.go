@@ -76,7 +76,7 @@ var computerRows = []*Operation{
 		Settle:  settleComputer,
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: computerSubject,
-		Says:    "The {subject} was registered.",
+		Success: "The {subject} was registered.",
 	},
 	{
 		ID: "computer.rename", Row: 60, Summary: "Renames the directory object of a computer.",
@@ -86,14 +86,14 @@ var computerRows = []*Operation{
 			existingComputer(computerName),
 			{Name: "NewADComputerName", Path: "NewADComputerName", Arg: "NewName", Kind: schema.ComputerName, Required: true, Doc: "The new NetBIOS name."},
 		},
-		Script:  "Rename-GatewayComputer",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.Computer, Single},
-		Settle:  settleComputer,
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
-		Subject: computerSubject,
-		Says:    "The {subject} was renamed to '{NewADComputerName}' in the directory. The machine itself is not renamed.",
-		Same:    "The {subject} has the name '{NewADComputerName}' already; nothing was changed.",
+		Script:    "Rename-GatewayComputer",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Computer, Single},
+		Settle:    settleComputer,
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject:   computerSubject,
+		Success:   "The {subject} was renamed to '{NewADComputerName}' in the directory. The machine itself is not renamed.",
+		Unchanged: "The {subject} has the name '{NewADComputerName}' already; nothing was changed.",
 	},
 	{
 		ID: "computer.update", Row: 61, Summary: "Changes the description of a computer.",
@@ -103,14 +103,14 @@ var computerRows = []*Operation{
 			existingComputer(computerName),
 			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Required: true, Example: "Files of the Berlin office", Doc: "The description; an empty one removes it."},
 		},
-		Script:  "Set-GatewayComputer",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.Computer, Single},
-		Settle:  settleComputer,
-		Fails:   []schema.Code{schema.NotFound},
-		Subject: computerSubject,
-		Says:    "The {subject} was changed.",
-		Same:    "The {subject} has the description already; nothing was changed.",
+		Script:    "Set-GatewayComputer",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Computer, Single},
+		Settle:    settleComputer,
+		Fails:     []schema.Code{schema.NotFound},
+		Subject:   computerSubject,
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} has the description already; nothing was changed.",
 	},
 	{
 		ID: "computer.delete", Row: 62, Summary: "Removes a computer with its connection points and print queues.",
@@ -123,31 +123,31 @@ var computerRows = []*Operation{
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
 		Subject: computerSubject,
-		Says:    "The {subject} was removed{also}.",
+		Success: "The {subject} was removed{also}.",
 	},
 	{
 		ID: "computer.deleteMany", Row: 63, Summary: "Removes the computers whose names match a pattern.",
 		Method: http.MethodDelete, Path: "/api/Computers/Remove",
 		Scope: auth.ComputerBulkDelete, Effect: Delete,
 		Params: []Param{
-			{Name: "OUPath", Kind: schema.DN, Tells: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
-			{Name: wildCard, Kind: schema.Wildcard, Tells: true, Doc: "Which names; needed unless OUPath is below the domain root."},
-			{Name: "Recursive", Kind: schema.Bool, Default: "false", Tells: true, Doc: "Those below the OU, too."},
+			{Name: "OUPath", Kind: schema.DN, Audited: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
+			{Name: wildCard, Kind: schema.Wildcard, Audited: true, Doc: "Which names; needed unless OUPath is below the domain root."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Those below the OU, too."},
 		},
-		Rules:   []Rule{patternOrOU},
-		Script:  "Remove-GatewayComputerList",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.Computer, List},
-		Settle:  settleRemoval,
-		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.TooMany},
-		Subject: "computers",
-		Says:    "{count:computers} removed.",
-		Same:    "No computer was removed.",
+		Rules:     []Rule{patternOrOU},
+		Script:    "Remove-GatewayComputerList",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Computer, List},
+		Settle:    settleRemoval,
+		Fails:     []schema.Code{schema.Partial, schema.NotFound, schema.TooMany},
+		Subject:   "computers",
+		Success:   "{count:computers} removed.",
+		Unchanged: "No computer was removed.",
 	},
 }
 
-// existingComputer is the computer a row is about; rows differ in the name of
-// the placeholder.
+// existingComputer is the target of a row. The name of the placeholder differs
+// between rows.
 func existingComputer(placeholder string) Param {
 	return Param{
 		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true, Example: "FS1",
@@ -155,8 +155,8 @@ func existingComputer(placeholder string) Param {
 	}
 }
 
-// patternOrOU keeps one request from taking every computer of the domain. That
-// the OU is not the domain's root is for the script to see.
+// patternOrOU prevents one request from removing every computer of the domain. The
+// script checks that the OU is not the domain root.
 var patternOrOU = Rule{
 	Doc: "WildCard holds more than *, or OUPath is given",
 	Apply: func(b *Bound) []schema.Problem {

@@ -89,7 +89,7 @@ var groupRows = []*Operation{
 		Settle:  settleGroup,
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: groupSubject,
-		Says:    "The distribution {subject} was created.",
+		Success: "The distribution {subject} was created.",
 	},
 	{
 		ID: "group.createSecurity", Row: 52, Summary: "Creates a security group.",
@@ -103,7 +103,7 @@ var groupRows = []*Operation{
 		Settle:  settleGroup,
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: groupSubject,
-		Says:    "The security {subject} was created.",
+		Success: "The security {subject} was created.",
 	},
 	{
 		ID: "group.rename", Row: 53, Summary: "Gives a group another name.",
@@ -113,14 +113,14 @@ var groupRows = []*Operation{
 			existingGroup,
 			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "The new sAMAccountName and CN."},
 		},
-		Script:  "Rename-GatewayGroup",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.Group, Single},
-		Settle:  settleGroup,
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
-		Subject: groupSubject,
-		Says:    "The {subject} was renamed to '{NewGroupName}'.",
-		Same:    "The {subject} has this name already; nothing was changed.",
+		Script:    "Rename-GatewayGroup",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Group, Single},
+		Settle:    settleGroup,
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject:   groupSubject,
+		Success:   "The {subject} was renamed to '{NewGroupName}'.",
+		Unchanged: "The {subject} has this name already; nothing was changed.",
 	},
 	{
 		ID: "group.delete", Row: 54, Summary: "Removes a group.",
@@ -136,7 +136,7 @@ var groupRows = []*Operation{
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
 		Subject: groupSubject,
-		Says:    "The {subject} was removed.",
+		Success: "The {subject} was removed.",
 	},
 }
 
@@ -150,7 +150,7 @@ var existingGroup = Param{
 	Doc: "The group.",
 }
 
-// groupSearch is where lists look.
+// groupSearch are the inputs of lists.
 var groupSearch = []Param{
 	{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 	{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},

@@ -1,11 +1,11 @@
 // Package ops declares every operation that the gateway offers.
 //
-// An [Operation] is one row of the API: its route, who may call it, what it
-// takes, which script answers it and what comes back. Nothing about an endpoint
-// is written anywhere else: routing, binding, answers, the API document and the
-// audit derive from the row. [Table] is all rows, one file per resource;
-// [Check] holds them against the scripts; [Operation.Bind] turns a request's
-// values into a script's arguments.
+// An [Operation] is one row of the API: its route, the scope it requires, its
+// parameters, the script that serves it and the shape of its reply. Nothing about
+// an endpoint is written anywhere else: routing, binding, answers, the API
+// document and the audit derive from the row. [Table] returns all rows, one file
+// per resource; [Check] verifies them against the scripts; [Operation.Bind] turns
+// the values of a request into arguments of a script.
 package ops
 
 import (
@@ -20,41 +20,41 @@ import (
 // Operation is one row of the API.
 type Operation struct {
 	ID      string     // "user.create": operationId, audit name, metric label; unique
-	Row     int        // its number in the HTTP contract; unique
+	Row     int        // number in the HTTP contract; unique
 	Summary string     // one sentence
 	Method  string     // http.MethodPost
 	Path    string     // "/api/ADUser/{UserName}"
-	Scope   auth.Scope // asked of the caller
-	Effect  Effect     // decides what an empty string means, and what a client's leaving does
+	Scope   auth.Scope // required of the caller
+	Effect  Effect     // decides what an empty string means and whether a run is cancelled when the client leaves
 	Params  []Param
-	Rules   []Rule // what holds across parameters, in order
+	Rules   []Rule // constraints across parameters, in order
 
 	Script string  // "New-GatewayUser"
-	Fixed  ps.Args // arguments that are the same at every call: {"Category": "Security"}
+	Fixed  ps.Args // constant arguments: {"Category": "Security"}
 	Lane   ps.Lane
 	Reply  Reply
-	Settle Settle        // of an operation that writes: how one that was cut off is settled
-	Fails  []schema.Code // domain failures: what can go wrong besides the request itself
+	Settle Settle        // how a write that was cut off is settled; zero for reads
+	Fails  []schema.Code // domain failures, besides what is wrong with the request itself
 
 	Timeout time.Duration // zero: the server's default for reads, lists or writes
 
-	// Subject names what the operation is about in sentences; {Name} stands for
-	// the value of a parameter: "user '{Username}'".
+	// Subject names the target of the operation in sentences; {Name} is replaced
+	// by the value of a parameter: "user '{Username}'".
 	Subject string
-	// Says is the sentence of success. Besides parameters it knows {records}
-	// ("2 records"), {count:NAME} of the script's counts, {counts}, which is all
-	// of them, and {also}, the objects changed with the first. Empty on reads: a
-	// sentence by the mark of the reply.
-	Says string
-	// Same is the sentence when the script had nothing to change.
-	Same string
+	// Success is the sentence of a success. Besides parameters it may contain
+	// {records} ("2 records"), {count:NAME} for one of the script's counts,
+	// {counts} for all of them, and {also} for the objects changed along with the
+	// first. Empty on reads, whose sentence follows from the mark of the reply.
+	Success string
+	// Unchanged is the sentence when the script had nothing to change.
+	Unchanged string
 }
 
-// Effect is what an operation does to its object.
+// Effect is what an operation does to its target.
 type Effect uint8
 
-// The effects. Move, Rename and Register are changes with rules of their own
-// for empty strings.
+// The effects. Move, Rename and Register are changes that have their own rules for
+// empty strings.
 const (
 	_ Effect = iota
 	Read
@@ -66,10 +66,10 @@ const (
 	Register
 )
 
-// Writes tells whether the operation may change something.
+// Writes reports whether the operation may change something.
 func (e Effect) Writes() bool { return e > Read }
 
-// Creates tells whether the operation makes an object, or a membership.
+// Creates reports whether the operation creates an object or a membership.
 func (e Effect) Creates() bool { return e == Create || e == Register }
 
 func (e Effect) String() string {
@@ -82,24 +82,24 @@ func (e Effect) String() string {
 
 // Param is one parameter of an operation.
 type Param struct {
-	Name     string // as listed, in any case on the wire: "Username"
-	Path     string // the placeholder that carries it: "UserName"; empty: query, form or JSON
-	Arg      string // the script's parameter, before the kind's suffix; empty: Name
+	Name     string // as documented; case-insensitive on the wire: "Username"
+	Path     string // placeholder of the path: "UserName"; empty: query, form or JSON
+	Arg      string // parameter of the script, without the kind's suffix; empty: Name
 	Kind     schema.Kind
 	Required bool
-	Default  string     // taken when absent; empty: the argument is left out
-	Keep     bool       // an empty string is taken as absent on updates, too
-	Tells    bool       // says what the operation is about, or how far it goes, though it may be absent: for the audit
-	Scope    auth.Scope // asked for besides the row's when the parameter is given, and not false
+	Default  string     // value if absent; empty: the argument is omitted
+	Keep     bool       // an update treats an empty string as absent instead of clearing
+	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
+	Scope    auth.Scope // also required if the parameter is given and not false
 	Doc      string
-	Example  string // one that is true of the sandbox's domain; empty: the kind's
+	Example  string // valid in the sandbox's domain; empty: the kind's
 
-	// Made is of a secret that the gateway makes when it is absent: the member
-	// of the record that shows it, this one time.
-	Made string
+	// Generated is for a secret that the gateway generates if it is absent: the
+	// member of the record that shows it, once.
+	Generated string
 }
 
-// arg is the script's parameter before the kind's suffix.
+// arg returns the parameter of the script, without the kind's suffix.
 func (p *Param) arg() string {
 	if p.Arg != "" {
 		return p.Arg
@@ -107,7 +107,7 @@ func (p *Param) arg() string {
 	return p.Name
 }
 
-// Sample is an example of a value; empty when there is none.
+// Sample returns an example of a value; empty if there is none.
 func (p *Param) Sample() string {
 	if p.Example != "" {
 		return p.Example
@@ -115,8 +115,8 @@ func (p *Param) Sample() string {
 	return p.Kind.Doc().Example
 }
 
-// Identifies tells whether the parameter says what the operation is about.
-func (p *Param) Identifies() bool { return p.Path != "" || p.Required || p.Tells }
+// Identifies reports whether the parameter identifies the target in the audit.
+func (p *Param) Identifies() bool { return p.Path != "" || p.Required || p.Audited }
 
 // Reply is what an operation answers with.
 type Reply struct {
@@ -124,31 +124,32 @@ type Reply struct {
 	Mark  Mark
 }
 
-// Mark is how many records an answer has, and what the classic dialect makes of them.
+// Mark is the number of records in an answer and their form in the classic dialect.
 type Mark string
 
 // The marks.
 const (
 	List   Mark = "L"
 	Single Mark = "1"
-	Exists Mark = "?" // a single existence; classic: its boolean
-	Moment Mark = "t" // a single last logon; classic: its date-time
+	Exists Mark = "?" // one existence; classic: a boolean
+	Moment Mark = "t" // one last logon; classic: a date-time
 )
 
-// Rule holds across parameters. It may complete the arguments; what it finds
-// wrong are problems. It runs after every parameter by itself was accepted.
+// Rule is a constraint across parameters, applied once each of them has been
+// accepted. It may complete the arguments.
 type Rule struct {
 	Doc   string
 	Apply func(b *Bound) []schema.Problem
 }
 
-// Table is every operation, by resource. The rows are shared: do not change them.
+// Table returns every operation, by resource. The rows are shared and must not be
+// changed.
 func Table() []*Operation { return table }
 
 var table = slices.Concat(cnameRows, reverseZoneRows, membershipRows, userRows, ouRows, groupRows, computerRows)
 
-// Resources are what operations are about: the part of an id before the dot,
-// and a sentence.
+// Resources describes each resource, by the part of an operation's id before the
+// dot.
 var Resources = map[string]string{
 	"cname":       "CNAME records of the DNS server",
 	"reverseZone": "Reverse lookup zones of the DNS server",
@@ -169,7 +170,7 @@ func Find(table []*Operation, id string) *Operation {
 	return nil
 }
 
-// Param returns the parameter of the name, in any case, or nil.
+// Param returns the parameter with the name, in any case, or nil.
 func (op *Operation) Param(name string) *Param {
 	for i := range op.Params {
 		if equalFold(op.Params[i].Name, name) {
@@ -179,7 +180,7 @@ func (op *Operation) Param(name string) *Param {
 	return nil
 }
 
-// Secrets lists the names of the parameters that are secrets.
+// Secrets returns the names of the parameters that are secrets.
 func (op *Operation) Secrets() []string {
 	var names []string
 	for _, p := range op.Params {
@@ -190,12 +191,11 @@ func (op *Operation) Secrets() []string {
 	return names
 }
 
-// equalFold compares as routes and parameter names are compared: ASCII letters
-// in any case, everything else exactly.
+// equalFold compares names on the wire.
 func equalFold(a, b string) bool { return Fold(a) == Fold(b) }
 
-// Fold puts ASCII letters in lower case and leaves the rest: names on the wire
-// are the same when their folds are.
+// Fold converts ASCII letters to lower case and nothing else. Fixed parts of paths
+// and names of parameters are equal if their folds are.
 func Fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if 'A' <= s[i] && s[i] <= 'Z' {

@@ -16,7 +16,7 @@ import (
 	"adgateway/ps"
 )
 
-// wanted are scripts that declare exactly what the rows feed.
+// wanted returns scripts that declare exactly what the rows feed.
 func wanted(table []*Operation) []ps.Script {
 	var scripts []ps.Script
 	for _, op := range table {
@@ -43,7 +43,7 @@ func wanted(table []*Operation) []ps.Script {
 	return append(scripts, settling(table)...)
 }
 
-// settling are scripts that settle the rows.
+// settling returns the scripts that settle the rows.
 func settling(table []*Operation) []ps.Script {
 	var scripts []ps.Script
 	for _, op := range table {
@@ -63,7 +63,7 @@ func TestTheTableHasNoFaults(t *testing.T) {
 	assert.Empty(t, Check(Table(), wanted(Table())))
 }
 
-func TestTheTableHasTheContractsRoutes(t *testing.T) {
+func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 	var routes []string
 	for _, op := range Table() {
 		routes = append(routes, fmt.Sprintf("%d %s %s %s %s", op.Row, op.Method, op.Path, op.Reply.Mark, op.Scope))
@@ -135,7 +135,7 @@ func TestTheTableHasTheContractsRoutes(t *testing.T) {
 	}, routes)
 }
 
-func TestUserInputsAreTheContracts(t *testing.T) {
+func TestUserInputsAreThoseOfTheContract(t *testing.T) {
 	var names []string
 	for _, p := range userInputs {
 		names = append(names, p.Name)
@@ -146,7 +146,7 @@ func TestUserInputsAreTheContracts(t *testing.T) {
 	assert.Equal(t, want, names)
 }
 
-// good is a row without fault, to be spoilt.
+// good returns a valid row for tests to break.
 func good() *Operation {
 	return &Operation{
 		ID: "thing.get", Row: 1, Summary: "Shows a thing.", Method: http.MethodGet, Path: "/api/Thing/{Name}",
@@ -172,37 +172,37 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		want  []string
 	}{
 		"none":                {func(*Operation, *ps.Script) {}, nil},
-		"no texts":            {func(op *Operation, _ *ps.Script) { op.Summary, op.Subject = "", "" }, []string{"lacks an id"}},
-		"no scope":            {func(op *Operation, _ *ps.Script) { op.Scope = "" }, []string{"has no scope of its own"}},
-		"scope of everything": {func(op *Operation, _ *ps.Script) { op.Scope = auth.All }, []string{"has no scope of its own"}},
-		"unknown scope":       {func(op *Operation, _ *ps.Script) { op.Scope = "user:fly" }, []string{"has no scope of its own"}},
+		"no texts":            {func(op *Operation, _ *ps.Script) { op.Summary, op.Subject = "", "" }, []string{"has no id, row number"}},
+		"no scope":            {func(op *Operation, _ *ps.Script) { op.Scope = "" }, []string{"has no specific scope"}},
+		"scope of everything": {func(op *Operation, _ *ps.Script) { op.Scope = auth.All }, []string{"has no specific scope"}},
+		"unknown scope":       {func(op *Operation, _ *ps.Script) { op.Scope = "user:fly" }, []string{"has no specific scope"}},
 		"no effect":           {func(op *Operation, _ *ps.Script) { op.Effect = 0 }, []string{"has no effect"}},
-		"read that is a PUT":  {func(op *Operation, _ *ps.Script) { op.Method = http.MethodPut }, []string{"has the effect read and the method PUT"}},
-		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has the effect delete and the method GET", "writes, but has no sentence of success", "writes, and does not say how it is settled"}},
+		"read that is a PUT":  {func(op *Operation, _ *ps.Script) { op.Method = http.MethodPut }, []string{"has effect read but method PUT"}},
+		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has effect delete but method GET", "writes, but has no sentence for success", "writes, but does not declare how it is settled"}},
 		"no reply":            {func(op *Operation, _ *ps.Script) { op.Reply = Reply{} }, []string{"has no reply"}},
 		"unknown code":        {func(op *Operation, _ *ps.Script) { op.Fails = []schema.Code{"oops"} }, []string{`unknown code "oops"`}},
-		"relative path":       {func(op *Operation, _ *ps.Script) { op.Path = "Thing/{Name}/" }, []string{`has the path "Thing/{Name}/"`}},
+		"relative path":       {func(op *Operation, _ *ps.Script) { op.Path = "Thing/{Name}/" }, []string{`has invalid path "Thing/{Name}/"`}},
 		"placeholder alone":   {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing/{Name}/{Other}" }, []string{"placeholder {Other} has no parameter"}},
-		"parameter alone":     {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing" }, []string{"for the placeholder {Name}, which the path lacks"}},
+		"parameter alone":     {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing" }, []string{"belongs to placeholder {Name}, which the path does not have"}},
 		"placeholder twice":   {func(op *Operation, _ *ps.Script) { op.Params[1].Path, op.Params[1].Required = "Name", true }, []string{"placeholder {Name} has several parameters"}},
-		"optional in path":    {func(op *Operation, _ *ps.Script) { op.Params[0].Required = false }, []string{"is in the path and not required", "Name may be absent, the script's Name is mandatory"}},
+		"optional in path":    {func(op *Operation, _ *ps.Script) { op.Params[0].Required = false }, []string{"is in the path but not required", "Name may be absent, but the script's Name is mandatory"}},
 		"secret in path": {func(op *Operation, s *ps.Script) {
 			op.Params[0].Kind = schema.Password
 			s.Params[0].Type = "securestring"
-		}, []string{"is a secret in the path", "says {Name}"}},
+		}, []string{"is a secret in the path", "has a sentence with {Name}"}},
 		"no kind":                {func(op *Operation, _ *ps.Script) { op.Params[1].Kind = nil }, []string{"parameter Land has no kind"}},
 		"name taken":             {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "NAME", "Land" }, []string{`parameter "NAME": the name is empty or taken`}},
 		"name of the token":      {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "auth-token", "Land" }, []string{`"auth-token": the name is empty or taken`}},
 		"default never used":     {func(op *Operation, _ *ps.Script) { op.Params[0].Default = "x" }, []string{"is required and has a default"}},
 		"bad default":            {func(op *Operation, _ *ps.Script) { op.Params[1].Default = "Nowhere" }, []string{"has a default that must be a country"}},
-		"open secret":            {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "newPassword", "Land" }, []string{"looks like a secret and is none"}},
-		"unknown placeholder":    {func(op *Operation, _ *ps.Script) { op.Subject = "thing '{Nome}'" }, []string{"says {Nome}"}},
+		"open secret":            {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "newPassword", "Land" }, []string{"is named like a secret but is not one"}},
+		"unknown placeholder":    {func(op *Operation, _ *ps.Script) { op.Subject = "thing '{Nome}'" }, []string{"has a sentence with {Nome}"}},
 		"no script":              {func(op *Operation, _ *ps.Script) { op.Script = "Get-Other" }, []string{`has no script "Get-Other"`, "script Get-Thing: no operation uses it"}},
-		"other lane":             {func(_ *Operation, s *ps.Script) { s.Lane = ps.DNS }, []string{"is in the lane directory, its script in dns"}},
+		"other lane":             {func(_ *Operation, s *ps.Script) { s.Lane = ps.DNS }, []string{"is in lane directory, but its script in dns"}},
 		"read that writes":       {func(_ *Operation, s *ps.Script) { s.Writes = true }, []string{"reads, but its script calls a cmdlet that writes"}},
-		"argument lacking":       {func(_ *Operation, s *ps.Script) { s.Params = s.Params[:2] }, []string{"feeds LandName, which the script lacks", "feeds LandNumber, which the script lacks"}},
-		"argument of other type": {func(_ *Operation, s *ps.Script) { s.Params[3].Type = "string" }, []string{"makes int, the script's LandNumber is string"}},
-		"argument fed twice":     {func(op *Operation, _ *ps.Script) { op.Params[1].Kind, op.Params[1].Arg = schema.Identity, "Name" }, []string{"may be absent, the script's Name is mandatory", "several parameters feed Name"}},
+		"argument lacking":       {func(_ *Operation, s *ps.Script) { s.Params = s.Params[:2] }, []string{"feeds LandName, which the script does not declare", "feeds LandNumber, which the script does not declare"}},
+		"argument of other type": {func(_ *Operation, s *ps.Script) { s.Params[3].Type = "string" }, []string{"yields int, but the script's LandNumber is string"}},
+		"argument fed twice":     {func(op *Operation, _ *ps.Script) { op.Params[1].Kind, op.Params[1].Arg = schema.Identity, "Name" }, []string{"may be absent, but the script's Name is mandatory", "several parameters feed Name"}},
 		"argument not fed": {func(_ *Operation, s *ps.Script) {
 			s.Params = append(s.Params, ps.Param{Name: "More", Type: "string", Mandatory: true})
 		}, []string{"nothing feeds the script's mandatory More"}},
@@ -210,12 +210,12 @@ func TestCheckFindsEveryFault(t *testing.T) {
 			op.Fixed = ps.Args{"Sort": ps.Text("a")}
 			s.Params = append(s.Params, ps.Param{Name: "Sort", Type: "string", Mandatory: true})
 		}, nil},
-		"fixed argument lacking": {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Sort": ps.Text("a")} }, []string{"fixes Sort, which the script lacks"}},
+		"fixed argument lacking": {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Sort": ps.Text("a")} }, []string{"fixes Sort, which the script does not declare"}},
 		"fixed of other type": {func(op *Operation, _ *ps.Script) {
 			op.Fixed, op.Params[1].Kind = ps.Args{"LandNumber": ps.Text("a")}, schema.Identity
-		}, []string{"fixes LandNumber as string, the script's is int", "feeds Land, which the script lacks"}},
+		}, []string{"fixes LandNumber as string, but the script declares int", "feeds Land, which the script does not declare"}},
 		"fixed and fed":         {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Name": ps.Text("a")} }, []string{"parameter Name feeds Name, which is fixed"}},
-		"fixed context":         {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Privileged": ps.Bool(true)} }, []string{"fixes Privileged, which is not a row's to give"}},
+		"fixed context":         {func(op *Operation, _ *ps.Script) { op.Fixed = ps.Args{"Privileged": ps.Bool(true)} }, []string{"fixes Privileged, which a row must not set"}},
 		"context of other type": {func(_ *Operation, s *ps.Script) { s.Params[4].Type = "string" }, []string{"the script's Privileged is string, not bool"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,13 +233,13 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	}
 }
 
-func TestCheckComparesRowsWithEachOther(t *testing.T) {
+func TestCheckFindsConflictsBetweenRows(t *testing.T) {
 	a, b := good(), good()
 	b.Path = "/api/THING/{Other}"
 	b.Params[0].Path = "Other"
 	faults := Check([]*Operation{a, b}, []ps.Script{goodScript(), goodScript()})
 	require.Len(t, faults, 4)
-	for i, want := range []string{"script Get-Thing: is there twice", "the same id thing.get", "the same row 1", "the same route GET /api/thing/{}"} {
+	for i, want := range []string{"script Get-Thing: declared twice", "the same id thing.get", "the same row 1", "the same route GET /api/thing/{}"} {
 		assert.ErrorContains(t, faults[i], want)
 	}
 }
@@ -250,7 +250,7 @@ func TestEmptyStrings(t *testing.T) {
 	for name, c := range map[string]struct {
 		effect Effect
 		params []Param
-		args   string // what the script gets, or the problem
+		args   string // arguments of the script, or the problem
 	}{
 		"read":                        {Read, param(text), "map[]"},
 		"create":                      {Create, param(text), "map[]"},
@@ -281,7 +281,7 @@ func TestEmptyStrings(t *testing.T) {
 	}
 }
 
-func TestFixedArgumentsAreBoundAtEveryCall(t *testing.T) {
+func TestFixedArgumentsAreBoundOnEveryCall(t *testing.T) {
 	op := good()
 	op.Fixed = ps.Args{"Sort": ps.Text("a")}
 	for range 2 {
@@ -289,8 +289,8 @@ func TestFixedArgumentsAreBoundAtEveryCall(t *testing.T) {
 		require.Empty(t, problems)
 		assert.Equal(t, ps.Args{"Name": ps.Text("x"), "Sort": ps.Text("a")}, bound.Args)
 	}
-	assert.Len(t, op.Fixed, 1, "a request does not change its row")
-	assert.Empty(t, op.FieldOf("Sort"), "a fixed argument is no parameter's fault")
+	assert.Len(t, op.Fixed, 1, "a request must not change its row")
+	assert.Empty(t, op.FieldOf("Sort"), "no parameter feeds a fixed argument")
 }
 
 func TestCreatingAUser(t *testing.T) {
@@ -338,7 +338,7 @@ func TestCreatingAUser(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreTooLongOnlyWithTheirZone(t *testing.T) {
+func TestNamesThatAreTooLongTogetherWithTheirZone(t *testing.T) {
 	label := strings.Repeat("a", 60) + "."
 	long := strings.TrimSuffix(strings.Repeat(label, 4), ".") // 243
 	for _, c := range []struct {
@@ -369,7 +369,7 @@ func TestSentences(t *testing.T) {
 	bound, problems := op.Bind(Given{"NetworkIDOrZoneName": "10.0.0.0/8"})
 	require.Empty(t, problems)
 	assert.Equal(t, "reverse zone '10.in-addr.arpa'", op.SubjectOf(bound))
-	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.", op.Sentence(op.Says, bound, 1, &ps.Result{Counts: map[string]int{"records": 2}}))
+	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.", op.Sentence(op.Success, bound, 1, &ps.Result{Counts: map[string]int{"records": 2}}))
 	assert.Equal(t, "1 record found", op.Sentence("{records} found", bound, 1, nil))
 	assert.Equal(t, "0 records found", op.Sentence("{records} found", bound, 0, nil))
 
@@ -377,7 +377,7 @@ func TestSentences(t *testing.T) {
 	bound, _ = op.Bind(Given{"Username": strings.Repeat("ä", 300) + "{subject}"})
 	assert.Equal(t, "The user '"+strings.Repeat("ä", 200)+"…' was found.", op.Sentence("The {subject} was found.", bound, 1, nil))
 	bound, _ = op.Bind(Given{"Username": "{records}$1"})
-	assert.Equal(t, "The user '{records}$1' was found.", op.Sentence("The {subject} was found.", bound, 1, nil), "values are not sentences")
+	assert.Equal(t, "The user '{records}$1' was found.", op.Sentence("The {subject} was found.", bound, 1, nil), "placeholders in values are not replaced")
 }
 
 func TestFieldOf(t *testing.T) {
@@ -387,7 +387,7 @@ func TestFieldOf(t *testing.T) {
 	}
 }
 
-func TestFoldIsForASCIIOnly(t *testing.T) {
+func TestFoldChangesOnlyASCII(t *testing.T) {
 	assert.Equal(t, "abz", Fold("aBZ"))
-	assert.Equal(t, "äÖ\u212a", Fold("äÖ\u212a"), "the Kelvin sign is no k")
+	assert.Equal(t, "äÖ\u212a", Fold("äÖ\u212a"), "the Kelvin sign is not k")
 }

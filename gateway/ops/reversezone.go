@@ -41,7 +41,7 @@ var reverseZoneRows = []*Operation{
 		Settle:  settleZone,
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: "reverse zone '{NetworkID}'",
-		Says:    "The {subject} was created.",
+		Success: "The {subject} was created.",
 	},
 	{
 		ID: "reverseZone.delete", Row: 11, Summary: "Removes a reverse lookup zone with its records.",
@@ -54,7 +54,7 @@ var reverseZoneRows = []*Operation{
 		Settle:  settleZone,
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.Unprocessable},
 		Subject: "reverse zone '{NetworkIDOrZoneName}'",
-		Says:    "The {subject} was removed with {count:records}.",
+		Success: "The {subject} was removed with {count:records}.",
 	},
 }
 

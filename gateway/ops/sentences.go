@@ -10,19 +10,19 @@ import (
 	"adgateway/ps"
 )
 
-// placeholder is {Name} of a parameter, {subject}, {records}, {count:NAME},
-// {counts} or {also}.
+// placeholder matches {Name} for a parameter, {subject}, {records}, {count:NAME},
+// {counts} and {also}.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_:]+\}`)
 
-// SubjectOf names what the request is about: "user 'jdoe'".
+// SubjectOf names the target of a request: "user 'jdoe'".
 func (op *Operation) SubjectOf(b *Bound) string {
 	return placeholder.ReplaceAllStringFunc(op.Subject, func(name string) string {
 		return shorten(b.Text(strings.Trim(name, "{}")))
 	})
 }
 
-// Sentence fills a sentence of the row, with the number of records and what the
-// script has reported; nil: nothing.
+// Sentence replaces the placeholders of a sentence. A nil result stands for an
+// empty one.
 func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps.Result) string {
 	if result == nil {
 		result = &ps.Result{}
@@ -46,7 +46,7 @@ func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps
 	})
 }
 
-// allCounts lists what the script has counted: "2 computers, 1 group".
+// allCounts lists the script's counts: "2 computers, 1 group".
 func allCounts(counts map[string]int) string {
 	var parts []string
 	for _, noun := range slices.Sorted(maps.Keys(counts)) {
@@ -55,8 +55,8 @@ func allCounts(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// also names the objects that were changed with the first: " together with
-// 'CN=Laser,CN=PRINT1'"; empty when there are none.
+// also names the objects changed along with the first: " together with
+// 'CN=Laser,CN=PRINT1'"; empty if there are none.
 func also(changes []ps.Change) string {
 	const limit = 50
 	var parts []string
@@ -82,7 +82,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// shorten keeps sentences readable whatever the client sent.
+// shorten limits how much of a client's value a sentence repeats.
 func shorten(text string) string {
 	const limit = 200
 	runes := []rune(text)

@@ -7,27 +7,25 @@ import (
 	"adgateway/ps"
 )
 
-// Settle says how a write that was cut off is settled. Its script had announced
-// what it was about to change ([ps.Intent]); another script reads what is there
-// now, and the gateway compares the two.
+// Settle declares how a write that was cut off is settled, see package
+// gateway/settle.
 //
-// Arguments of both scripts come by name: from Fixed, from [SettleArgs] out of
-// the intent, or as the row's own script has them.
+// The arguments of both scripts are matched by name: from Fixed, from the intent
+// (the Settle constants), or from the arguments of the row's own script.
 type Settle struct {
-	Script  string  // reads the state of the objects announced, and their records
-	CleanUp string  // removes what a create of several steps leaves half made; empty: it has one step
-	Fixed   ps.Args // arguments that are the same at every call
+	Script  string  // reads the state and the records of the announced objects
+	CleanUp string  // removes what an unfinished create leaves behind; empty: the create is one step
+	Fixed   ps.Args // constant arguments
 }
 
-// The arguments that an intent gives to the scripts that settle, by name, and
-// their types. All but Guids are about the first object.
+// The arguments that an intent supplies. All but Guids describe the first object.
 const (
 	SettleGuid           = "Guid"
 	SettleGuids          = "Guids"
 	SettleAccount        = "Account"
 	SettleName           = "ObjectName"
 	SettleParent         = "Parent"
-	SettleUserParameters = "UserParameters" // whether they are among the changes
+	SettleUserParameters = "UserParameters" // whether that attribute is among the changes
 	SettleMaxAge         = "MaxAge"         // seconds since the request began
 )
 
@@ -36,7 +34,7 @@ var settleArgs = map[string]string{
 	SettleUserParameters: "bool", SettleMaxAge: "int",
 }
 
-// ServerArgs are the arguments by which scripts are told the server to ask.
+// ServerArgs are the arguments that name the server to ask.
 var ServerArgs = []string{"Server", "ComputerName"}
 
 var (
@@ -50,14 +48,14 @@ var (
 	settleZone     = Settle{Script: "Confirm-GatewayReverseZone"}
 )
 
-// cleanedUp is a way to settle a create of several steps.
+// cleanedUp adds the clean-up of a create of several steps.
 func (s Settle) cleanedUp() Settle {
 	s.CleanUp = "Remove-GatewayRemnant"
 	return s
 }
 
-// Args are the arguments of a script that settles a request: what the script
-// declares, out of what the intent offers and the request was bound to.
+// Args returns the arguments that the script declares, from what the intent offers
+// and from the bound request.
 func (s *Settle) Args(script ps.Script, offered ps.Args, b *Bound) ps.Args {
 	args := ps.Args{}
 	for _, declared := range script.Params {
@@ -71,16 +69,16 @@ func (s *Settle) Args(script ps.Script, offered ps.Args, b *Bound) ps.Args {
 	return args
 }
 
-// settle holds how a row is settled against the scripts.
+// settle checks how a row is settled.
 func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 	if !op.Effect.Writes() {
 		if op.Settle.Script != "" || op.Settle.CleanUp != "" {
-			fault("reads, and says how writes are settled")
+			fault("only reads, but declares how writes are settled")
 		}
 		return
 	}
 	if op.Settle.Script == "" {
-		fault("writes, and does not say how it is settled when it is cut off")
+		fault("writes, but does not declare how it is settled")
 		return
 	}
 	if op.Settle.CleanUp != "" && op.Effect != Create {
@@ -92,12 +90,12 @@ func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 		case name == "":
 			continue
 		case !known:
-			fault("is settled by the script %s, which there is not", name)
+			fault("is settled by script %s, which does not exist", name)
 			continue
 		case script.Lane != op.Lane:
-			fault("is in the lane %s, %s in %s", op.Lane, name, script.Lane)
+			fault("is in lane %s, but %s in %s", op.Lane, name, script.Lane)
 		case script.Writes != writes:
-			fault("%s writes: %t; to settle needs %t, to clean up %t", name, script.Writes, false, true)
+			fault("script %s: writes is %t, but must be %t", name, script.Writes, writes)
 		}
 		c.used[name] = true
 		for _, declared := range script.Params {
@@ -106,19 +104,19 @@ func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 			case typ == "" && declared.Mandatory:
 				fault("nothing feeds %s of %s", declared.Name, name)
 			case typ != "" && typ != declared.Type:
-				fault("%s of %s is %s, not %s", declared.Name, name, declared.Type, typ)
+				fault("argument %s of %s is %s, not %s", declared.Name, name, declared.Type, typ)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(op.Settle.Fixed)) {
 		if _, has := c.scripts[op.Settle.Script].Param(name); !has {
-			fault("fixes %s, which %s lacks", name, op.Settle.Script)
+			fault("fixes %s, which %s does not declare", name, op.Settle.Script)
 		}
 	}
 }
 
-// settleType is the type of what feeds an argument of a script that settles;
-// empty when nothing does.
+// settleType returns the type of what feeds an argument of a script that settles;
+// empty if nothing does.
 func (c *checker) settleType(op *Operation, name string) string {
 	if value, fixed := op.Settle.Fixed[name]; fixed {
 		return value.Type()
@@ -132,8 +130,8 @@ func (c *checker) settleType(op *Operation, name string) string {
 	return op.fed(name)
 }
 
-// fed is the type of what a row always feeds to an argument of its own script;
-// empty when nothing does.
+// fed returns the type of what a row always feeds to an argument of its own script;
+// empty if nothing does.
 func (op *Operation) fed(name string) string {
 	if value, fixed := op.Fixed[name]; fixed {
 		return value.Type()

@@ -10,10 +10,10 @@ import (
 	"adgateway/ps"
 )
 
-// goodWrite is a row that writes, without fault, to be spoilt.
+// goodWrite returns a valid row that writes.
 func goodWrite() *Operation {
 	op := good()
-	op.Method, op.Effect, op.Says, op.Script = http.MethodPost, Create, "The {subject} was made.", "New-Thing"
+	op.Method, op.Effect, op.Success, op.Script = http.MethodPost, Create, "The {subject} was created.", "New-Thing"
 	op.Settle = Settle{Script: "Confirm-Thing", CleanUp: "Remove-Thing", Fixed: ps.Args{"Class": ps.Text("thing")}}
 	return op
 }
@@ -31,23 +31,23 @@ func goodSettling() []ps.Script {
 	}
 }
 
-func TestCheckHoldsHowWritesAreSettled(t *testing.T) {
+func TestCheckOfHowWritesAreSettled(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(op *Operation, confirm, remove *ps.Script)
 		want  []string
 	}{
-		"none":                             {func(*Operation, *ps.Script, *ps.Script) {}, nil},
-		"not settled":                      {func(op *Operation, _, _ *ps.Script) { op.Settle = Settle{} }, []string{"does not say how it is settled", "script Confirm-Thing: no operation uses it", "script Remove-Thing: no operation uses it"}},
-		"unknown script":                   {func(op *Operation, _, _ *ps.Script) { op.Settle.Script, op.Settle.Fixed = "Confirm-Other", nil }, []string{"settled by the script Confirm-Other, which there is not", "script Confirm-Thing: no operation uses it"}},
-		"other lane":                       {func(_ *Operation, confirm, _ *ps.Script) { confirm.Lane = ps.DNS }, []string{"is in the lane directory, Confirm-Thing in dns"}},
-		"a reader that writes":             {func(_ *Operation, confirm, _ *ps.Script) { confirm.Writes = true }, []string{"Confirm-Thing writes: true"}},
-		"a cleaner that only reads":        {func(_ *Operation, _, remove *ps.Script) { remove.Writes = false }, []string{"Remove-Thing writes: false"}},
-		"a cleaner of what is not created": {func(op *Operation, _, _ *ps.Script) { op.Effect = Update }, []string{"cleans up after a update"}},
+		"none":                        {func(*Operation, *ps.Script, *ps.Script) {}, nil},
+		"not settled":                 {func(op *Operation, _, _ *ps.Script) { op.Settle = Settle{} }, []string{"does not declare how it is settled", "script Confirm-Thing: no operation uses it", "script Remove-Thing: no operation uses it"}},
+		"unknown script":              {func(op *Operation, _, _ *ps.Script) { op.Settle.Script, op.Settle.Fixed = "Confirm-Other", nil }, []string{"settled by script Confirm-Other, which does not exist", "script Confirm-Thing: no operation uses it"}},
+		"other lane":                  {func(_ *Operation, confirm, _ *ps.Script) { confirm.Lane = ps.DNS }, []string{"is in lane directory, but Confirm-Thing in dns"}},
+		"settling script that writes": {func(_ *Operation, confirm, _ *ps.Script) { confirm.Writes = true }, []string{"script Confirm-Thing: writes is true"}},
+		"clean-up that only reads":    {func(_ *Operation, _, remove *ps.Script) { remove.Writes = false }, []string{"script Remove-Thing: writes is false"}},
+		"clean-up of an update":       {func(op *Operation, _, _ *ps.Script) { op.Effect = Update }, []string{"cleans up after a update"}},
 		"argument not fed": {func(_ *Operation, confirm, _ *ps.Script) {
 			confirm.Params = append(confirm.Params, ps.Param{Name: "LandName", Type: "string", Mandatory: true}) // may be absent
 		}, []string{"nothing feeds LandName of Confirm-Thing"}},
 		"argument of other type": {func(_ *Operation, _, remove *ps.Script) { remove.Params[1].Type = "string" }, []string{"MaxAge of Remove-Thing is string, not int"}},
-		"fixed argument lacking": {func(_ *Operation, confirm, _ *ps.Script) { confirm.Params = confirm.Params[1:] }, []string{"fixes Class, which Confirm-Thing lacks"}},
+		"fixed argument lacking": {func(_ *Operation, confirm, _ *ps.Script) { confirm.Params = confirm.Params[1:] }, []string{"fixes Class, which Confirm-Thing does not declare"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			op, scripts := goodWrite(), goodSettling()
@@ -66,10 +66,10 @@ func TestCheckHoldsHowWritesAreSettled(t *testing.T) {
 	op.Settle.Script = "Confirm-Thing"
 	faults := Check([]*Operation{op}, []ps.Script{goodScript()})
 	require.Len(t, faults, 1)
-	assert.ErrorContains(t, faults[0], "reads, and says how writes are settled")
+	assert.ErrorContains(t, faults[0], "only reads, but declares how writes are settled")
 }
 
-func TestArgumentsOfScriptsThatSettle(t *testing.T) {
+func TestArgumentsOfSettlingScripts(t *testing.T) {
 	settle := goodWrite().Settle
 	bound := &Bound{Args: ps.Args{"Name": ps.Text("jdoe"), "Class": ps.Text("not this"), "Land": ps.Text("GR")}}
 	offered := ps.Args{SettleGuid: ps.Text("g"), SettleGuids: ps.List([]string{"g"}), SettleMaxAge: ps.Int(3)}

@@ -89,52 +89,52 @@ var userRows = []*Operation{
 		Settle:  settleUser.cleanedUp(),
 		Fails:   []schema.Code{schema.Conflict, schema.Policy, schema.Unprocessable},
 		Subject: userSubject,
-		Says:    "The {subject} was created.",
+		Success: "The {subject} was created.",
 	},
 	{
 		ID: "user.update", Row: 26, Summary: "Changes a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}",
 		Scope: auth.UserWrite, Effect: Update,
-		Params:  slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
-		Rules:   []Rule{somethingGiven, homeFolder, nextLogonOrNever},
-		Script:  "Set-GatewayUser",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.User, Single},
-		Settle:  settleUser,
-		Fails:   updateFails,
-		Subject: userSubject,
-		Says:    "The {subject} was changed.",
-		Same:    "The {subject} is so already; nothing was changed.",
+		Params:    slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
+		Rules:     []Rule{somethingGiven, homeFolder, nextLogonOrNever},
+		Script:    "Set-GatewayUser",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     updateFails,
+		Subject:   userSubject,
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
 		ID: "user.disable", Row: 27, Summary: "Disables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Disable",
 		Scope: auth.UserWrite, Effect: Update,
-		Params:  []Param{existingUser, userFields},
-		Script:  "Set-GatewayUserState",
-		Fixed:   ps.Args{"State": ps.Text("Disabled")},
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.User, Single},
-		Settle:  settleUser,
-		Fails:   []schema.Code{schema.NotFound},
-		Subject: userSubject,
-		Says:    "The {subject} was disabled.",
-		Same:    "The {subject} is disabled already; nothing was changed.",
+		Params:    []Param{existingUser, userFields},
+		Script:    "Set-GatewayUserState",
+		Fixed:     ps.Args{"State": ps.Text("Disabled")},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound},
+		Subject:   userSubject,
+		Success:   "The {subject} was disabled.",
+		Unchanged: "The {subject} is disabled already; nothing was changed.",
 	},
 	{
 		ID: "user.enable", Row: 28, Summary: "Enables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Enable",
 		Scope: auth.UserWrite, Effect: Update,
-		Params:  []Param{existingUser, userFields},
-		Script:  "Set-GatewayUserState",
-		Fixed:   ps.Args{"State": ps.Text("Enabled")},
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.User, Single},
-		Settle:  settleUser,
-		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.Policy},
-		Subject: userSubject,
-		Says:    "The {subject} was enabled.",
-		Same:    "The {subject} is enabled already; nothing was changed.",
+		Params:    []Param{existingUser, userFields},
+		Script:    "Set-GatewayUserState",
+		Fixed:     ps.Args{"State": ps.Text("Enabled")},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound, schema.Protected, schema.Policy},
+		Subject:   userSubject,
+		Success:   "The {subject} was enabled.",
+		Unchanged: "The {subject} is enabled already; nothing was changed.",
 	},
 	{
 		ID: "user.rename", Row: 29, Summary: "Gives a user another username.",
@@ -145,14 +145,14 @@ var userRows = []*Operation{
 			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; it also becomes the prefix of the UPN."},
 			userFields,
 		},
-		Script:  "Rename-GatewayUser",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.User, Single},
-		Settle:  settleUser,
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
-		Subject: userSubject,
-		Says:    "The {subject} was renamed to '{NewUsername}'.",
-		Same:    "The {subject} has this name already; nothing was changed.",
+		Script:    "Rename-GatewayUser",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject:   userSubject,
+		Success:   "The {subject} was renamed to '{NewUsername}'.",
+		Unchanged: "The {subject} has this name already; nothing was changed.",
 	},
 	{
 		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password, one that the gateway makes if none is given.",
@@ -160,7 +160,7 @@ var userRows = []*Operation{
 		Scope: auth.UserPassword, Effect: Update,
 		Params: []Param{
 			existingUser,
-			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Keep: true, Made: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
+			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Keep: true, Generated: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
 			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "The password must be changed at the next logon."},
 			userFields,
 		},
@@ -170,22 +170,22 @@ var userRows = []*Operation{
 		Settle:  settleUser,
 		Fails:   []schema.Code{schema.NotFound, schema.Policy, schema.Unprocessable},
 		Subject: userSubject,
-		Says:    "The password of the {subject} was set.",
+		Success: "The password of the {subject} was set.",
 	},
 	{
 		ID: "user.unlock", Row: 31, Summary: "Unlocks a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Unlock",
 		Scope: auth.UserWrite, Effect: Update,
-		Params:  []Param{existingUser, userFields},
-		Script:  "Set-GatewayUserState",
-		Fixed:   ps.Args{"State": ps.Text("Unlocked")},
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.User, Single},
-		Settle:  settleUser,
-		Fails:   []schema.Code{schema.NotFound},
-		Subject: userSubject,
-		Says:    "The {subject} was unlocked.",
-		Same:    "The {subject} is not locked out; nothing was changed.",
+		Params:    []Param{existingUser, userFields},
+		Script:    "Set-GatewayUserState",
+		Fixed:     ps.Args{"State": ps.Text("Unlocked")},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound},
+		Subject:   userSubject,
+		Success:   "The {subject} was unlocked.",
+		Unchanged: "The {subject} is not locked out; nothing was changed.",
 	},
 	{
 		ID: "user.delete", Row: 32, Summary: "Removes a user.",
@@ -198,7 +198,7 @@ var userRows = []*Operation{
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
 		Subject: userSubject,
-		Says:    "The {subject} was removed.",
+		Success: "The {subject} was removed.",
 	},
 	{
 		ID: "user.getByGuid", Row: 33, Summary: "Shows the user with a GUID.",
@@ -216,16 +216,16 @@ var userRows = []*Operation{
 		ID: "user.updateByGuid", Row: 34, Summary: "Changes the user with a GUID.",
 		Method: http.MethodPut, Path: "/api/ADUserGuid",
 		Scope: auth.UserWrite, Effect: Update,
-		Params:  slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
-		Rules:   []Rule{somethingGiven, homeFolder, nextLogonOrNever},
-		Script:  "Set-GatewayUser",
-		Lane:    ps.Directory,
-		Reply:   Reply{schema.User, Single},
-		Settle:  settleUser,
-		Fails:   updateFails,
-		Subject: userGuidSubject,
-		Says:    "The {subject} was changed.",
-		Same:    "The {subject} is so already; nothing was changed.",
+		Params:    slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
+		Rules:     []Rule{somethingGiven, homeFolder, nextLogonOrNever},
+		Script:    "Set-GatewayUser",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     updateFails,
+		Subject:   userGuidSubject,
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
 		ID: "user.deleteByGuid", Row: 35, Summary: "Removes the user with a GUID.",
@@ -238,11 +238,11 @@ var userRows = []*Operation{
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
 		Subject: userGuidSubject,
-		Says:    "The {subject} was removed.",
+		Success: "The {subject} was removed.",
 	},
 }
 
-// updateFails is how an update can fail: a new place can be taken or refused.
+// updateFails includes the failures of a move to another OU.
 var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Policy, schema.Unprocessable}
 
 var userGuid = Param{
@@ -260,7 +260,7 @@ var userFields = Param{
 	Doc: "The fields to answer with.",
 }
 
-// userInputs are the inputs of a user, for creating and updating.
+// userInputs are the inputs for creating and updating a user.
 var userInputs = []Param{
 	{Name: "Password", Kind: schema.Password, Keep: true, Scope: auth.UserPassword, Doc: "The password. Without one the account is created disabled."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
@@ -316,7 +316,6 @@ var homeFolder = Rule{
 	},
 }
 
-// somethingGiven is for updates.
 var somethingGiven = Rule{
 	Doc: "at least one input is given",
 	Apply: func(b *Bound) []schema.Problem {
@@ -329,7 +328,7 @@ var somethingGiven = Rule{
 	},
 }
 
-// driveNeedsDirectory is for creates; of an update the script asks what is stored.
+// driveNeedsDirectory is for creates; for updates the script checks what is stored.
 var driveNeedsDirectory = Rule{
 	Doc: "HomeFolderDrive needs HomeFolderDirectory",
 	Apply: func(b *Bound) []schema.Problem {
@@ -340,8 +339,8 @@ var driveNeedsDirectory = Rule{
 	},
 }
 
-// firstLogon sets what a create has by default: a password that must be changed
-// at the first logon, except one that never expires.
+// firstLogon sets the defaults of a create: the password must be changed at the
+// first logon unless it never expires.
 var firstLogon = Rule{
 	Doc: "ChangePasswordNextLogon is true unless PasswordNeverExpired is; not both",
 	Apply: func(b *Bound) []schema.Problem {

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-func TestMadePasswordsHaveEveryClassAtRandomPlaces(t *testing.T) {
-	first := map[int]bool{} // the classes at the first place
+func TestGeneratedPasswordsHaveEveryClassAtRandomPositions(t *testing.T) {
+	first := map[int]bool{} // classes seen at the first position
 	seen := map[string]bool{}
 	for range 500 {
 		password := randomPassword()
@@ -30,27 +30,29 @@ func TestMadePasswordsHaveEveryClassAtRandomPlaces(t *testing.T) {
 	assert.Len(t, first, len(passwordClasses))
 }
 
-func TestAMadeSecretIsNotPrinted(t *testing.T) {
+func TestAGeneratedSecretIsNotPrinted(t *testing.T) {
 	bound, problems := Find(Table(), "user.resetPassword").Bind(Given{"Username": "jdoe"})
 	require.Empty(t, problems)
-	require.NotNil(t, bound.Made)
-	assert.Equal(t, "password", bound.Made.Member)
+	require.NotNil(t, bound.Generated)
+	assert.Equal(t, "password", bound.Generated.Member)
 	assert.True(t, bound.Args["Password"].IsSecret())
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-		assert.NotContains(t, fmt.Sprintf(verb, bound.Made), bound.Made.Reveal())
+		assert.NotContains(t, fmt.Sprintf(verb, bound.Generated), bound.Generated.Reveal())
 	}
 	bound, problems = Find(Table(), "user.resetPassword").Bind(Given{"Username": "jdoe", "newPassword": "given"})
 	require.Empty(t, problems)
-	assert.Nil(t, bound.Made)
+	assert.Nil(t, bound.Generated)
 }
 
-func TestCheckFindsFaultsOfMadeSecrets(t *testing.T) {
+func TestCheckFindsFaultsOfGeneratedSecrets(t *testing.T) {
 	for want, spoil := range map[string]func(*Operation){
-		"is no optional secret": func(op *Operation) { op.Params[0].Made = "thing" },
+		"is not an optional secret": func(op *Operation) { op.Params[0].Generated = "thing" },
 		"is a field of the record": func(op *Operation) {
-			op.Params = append(op.Params, Param{Name: "x", Kind: schema.Password, Made: "guid"})
+			op.Params = append(op.Params, Param{Name: "x", Kind: schema.Password, Generated: "guid"})
 		},
-		"of an operation with one re": func(op *Operation) { op.Params = append(op.Params, Param{Name: "x", Kind: schema.Password, Made: "y"}) },
+		"of an operation with one re": func(op *Operation) {
+			op.Params = append(op.Params, Param{Name: "x", Kind: schema.Password, Generated: "y"})
+		},
 	} {
 		op := good()
 		op.Reply.Mark = Exists

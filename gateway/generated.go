@@ -2,10 +2,10 @@ package gateway
 
 import "encoding/json"
 
-// addMade adds the secret that was made for the request to its record, whatever
+// addGenerated adds the secret that was made for the request to its record, whatever
 // fields were asked for. No cache keeps such an answer.
-func (e *envelope) addMade(record []byte) []byte {
-	made := e.r.bound.Made
+func (e *envelope) addGenerated(record []byte) []byte {
+	made := e.r.bound.Generated
 	if made == nil {
 		return record
 	}

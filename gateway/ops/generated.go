@@ -1,0 +1,85 @@
+package ops
+
+import (
+	"crypto/rand"
+	"math/big"
+
+	"adgateway/ps"
+)
+
+// Generated is a secret that the gateway generated because the request had none.
+// It is shown once, in the answer. Printing it does not reveal the value.
+type Generated struct {
+	Member string // of the record, in addition to its fields
+	value  string
+}
+
+// Reveal returns the secret, for the answer.
+func (m *Generated) Reveal() string { return m.value }
+
+func (*Generated) String() string { return "***" }
+
+// GoString keeps the value out of %#v.
+func (*Generated) GoString() string { return "***" }
+
+// generate sets the parameter to a random secret.
+func (b *Bound) generate(p *Param) {
+	b.Generated = &Generated{Member: p.Generated, value: randomPassword()}
+	b.Args[p.arg()] = ps.Secret(b.Generated.value)
+}
+
+const passwordLength = 24
+
+// passwordClasses are the four character classes of a password, without characters
+// that look alike.
+var passwordClasses = [...]string{
+	"ABCDEFGHJKLMNPQRSTUVWXYZ",
+	"abcdefghijkmnopqrstuvwxyz",
+	"23456789",
+	"!#$%*+-=?@_~",
+}
+
+// randomPassword generates a password that has every class, at random positions.
+func randomPassword() string {
+	all := ""
+	password := make([]byte, 0, passwordLength)
+	for _, class := range passwordClasses {
+		all += class
+		password = append(password, class[random(len(class))])
+	}
+	for len(password) < passwordLength {
+		password = append(password, all[random(len(all))])
+	}
+	for i := len(password) - 1; i > 0; i-- {
+		j := random(i + 1)
+		password[i], password[j] = password[j], password[i]
+	}
+	return string(password)
+}
+
+// random returns a uniformly distributed number from 0 to n-1.
+func random(n int) int {
+	number, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	if err != nil {
+		panic(err) // the reader of crypto/rand does not fail
+	}
+	return int(number.Int64())
+}
+
+// generated checks a parameter that can be generated.
+func (c *checker) generated(op *Operation, p *Param, fault func(string, ...any)) {
+	if p.Generated == "" {
+		return
+	}
+	if !p.Kind.Secret() || len(p.Kind.Parts()) != 1 || p.Required || p.Default != "" || op.Reply.Mark != Single {
+		fault("parameter %s is generated, but is not an optional secret of an operation with one record", p.Name)
+	}
+	if op.Reply.Shape == nil {
+		return
+	}
+	for _, field := range op.Reply.Shape.Fields {
+		if field.Name == p.Generated {
+			fault("parameter %s is shown as %s, which is a field of the record", p.Name, p.Generated)
+		}
+	}
+}
