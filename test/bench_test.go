@@ -22,23 +22,23 @@ import (
 // bytes. p50 and p99 are latencies at the client in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	const users = 10_000
-	s := newSystem(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")
+	s := New(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")
 	var names []string
-	for _, user := range s.get("/api/ADUser/ListUsers?OUPath=OU=Generated,DC=corp,DC=example&ShowFields=username").envelope.Result {
-		names = append(names, text(user["username"]))
+	for _, user := range s.Get("/api/ADUser/ListUsers?OUPath=OU=Generated,DC=corp,DC=example&ShowFields=username").Envelope.Result {
+		names = append(names, Text(user["username"]))
 	}
 	require.Len(b, names, users)
-	first := s.get("/api/ADUser/" + names[0] + "/Details")
-	require.Equal(b, http.StatusOK, first.status, "%s", first.body)
+	first := s.Get("/api/ADUser/" + names[0] + "/Details")
+	require.Equal(b, http.StatusOK, first.Status, "%s", first.Body)
 
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
-	engine.GET("/api/ADUser/:name/Details", func(c *gin.Context) { c.Data(http.StatusOK, "application/json", first.body) })
+	engine.GET("/api/ADUser/:name/Details", func(c *gin.Context) { c.Data(http.StatusOK, "application/json", first.Body) })
 	bare := httptest.NewServer(engine)
 	defer bare.Close()
 
 	for _, connections := range []int{1, 16} {
-		for _, server := range []struct{ name, url string }{{"gin", bare.URL}, {"details", s.url}} {
+		for _, server := range []struct{ name, url string }{{"gin", bare.URL}, {"details", s.URL}} {
 			b.Run(fmt.Sprintf("%s/connections=%d", server.name, connections), func(b *testing.B) {
 				load(b, server.url, connections, names)
 			})
@@ -83,7 +83,7 @@ func details(client *http.Client, url, name string) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	request.Header.Set("Auth-Token", "Bearer "+AllToken)
 	response, err := client.Do(request)
 	if err != nil {
 		return err
@@ -102,11 +102,11 @@ func details(client *http.Client, url, name string) error {
 func BenchmarkList(b *testing.B) {
 	for _, users := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("users=%d", users), func(b *testing.B) {
-			s := newSystem(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")
+			s := New(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")
 			for b.Loop() {
-				a := s.get("/api/ADUser/ListUsers/All")
-				require.Equal(b, http.StatusOK, a.status)
-				b.SetBytes(int64(len(a.body)))
+				a := s.Get("/api/ADUser/ListUsers/All")
+				require.Equal(b, http.StatusOK, a.Status)
+				b.SetBytes(int64(len(a.Body)))
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 
 // everyChange changes a user in every way that can be taken back.
 var everyChange = map[string]any{
-	"Description": "changed", "POBox": "1", "Country": "FR", "Manager": "jkrueger", "HomeFolderPath": `C:\x`, "OUPath": athensOU,
+	"Description": "changed", "POBox": "1", "Country": "FR", "Manager": "jkrueger", "HomeFolderPath": `C:\x`, "OUPath": AthensOU,
 	"PasswordNeverExpired": true, "RdsProfilePath": `\\fs1\rds`, "RdsAllowLogon": false,
 }
 
@@ -29,57 +29,57 @@ func with(params map[string]any, name string, value any) map[string]any {
 // TestUsersAreChangedWhollyOrNotAtAll has a late step of a change fail: the
 // earlier ones are taken back.
 func TestUsersAreChangedWhollyOrNotAtAll(t *testing.T) {
-	const path = "/api/ADUser/" + sampleUser
-	for _, culture := range cultures {
+	const path = "/api/ADUser/" + SampleUser
+	for _, culture := range Cultures {
 		s, f := newFaultySystem(t, sandbox.Options{Seed: 1, Culture: culture})
 		ctx := context.Background()
 		t.Run(culture+"/the password is refused", func(t *testing.T) {
-			c := call{method: http.MethodPut, path: path, params: with(everyChange, "Password", "weak")}
-			a := s.in(t).refused(c, http.StatusUnprocessableEntity, "policy")
-			assert.Equal(t, "none", a.envelope.Error.Outcome)
+			c := Call{Method: http.MethodPut, Path: path, Params: with(everyChange, "Password", "weak")}
+			a := s.In(t).Rejects(c, http.StatusUnprocessableEntity, "policy")
+			assert.Equal(t, "none", a.Envelope.Error.Outcome)
 		})
 		t.Run(culture+"/the new place has the name meanwhile", func(t *testing.T) {
-			s := s.in(t)
+			s := s.In(t)
 			f.before("Move-ADObject", func(call int) {
 				if call == 1 {
-					s.add("CN=Anna Schmidt,"+athensOU, "container")
+					s.AddObject("CN=Anna Schmidt,"+AthensOU, "container")
 				}
 			})
-			s.onlyChanged(call{method: http.MethodPut, path: path, params: everyChange}, http.StatusConflict, "conflict", "AD:8305", "+ CN=Anna Schmidt,"+athensOU)
+			s.onlyChanged(Call{Method: http.MethodPut, Path: path, Params: everyChange}, http.StatusConflict, "conflict", "AD:8305", "+ CN=Anna Schmidt,"+AthensOU)
 			f.before("Move-ADObject", nil)
-			require.NoError(t, s.dc1().Delete(ctx, "CN=Anna Schmidt,"+athensOU))
+			require.NoError(t, s.DC1().Delete(ctx, "CN=Anna Schmidt,"+AthensOU))
 		})
 		t.Run(culture+"/the settings change meanwhile", func(t *testing.T) {
-			s := s.in(t)
+			s := s.In(t)
 			f.before("Set-ADUser", func(n int) {
 				if n == 1 {
 					change := directory.Change{Op: directory.OpReplace, Name: "userParameters", Values: []any{"m:mine"}}
-					require.NoError(t, s.dc1().Modify(ctx, sampleUserDN, []directory.Change{change}, directory.ModifyOptions{}))
+					require.NoError(t, s.DC1().Modify(ctx, SampleUserDN, []directory.Change{change}, directory.ModifyOptions{}))
 				}
 			})
-			s.onlyChanged(call{method: http.MethodPut, path: path, params: everyChange}, http.StatusConflict, "conflict", "", "~ "+sampleUserDN+" userParameters")
+			s.onlyChanged(Call{Method: http.MethodPut, Path: path, Params: everyChange}, http.StatusConflict, "conflict", "", "~ "+SampleUserDN+" userParameters")
 			f.before("Set-ADUser", nil)
 		})
 		t.Run(culture+"/the new common name is taken meanwhile", func(t *testing.T) {
-			s := s.in(t)
-			s.ok(call{method: http.MethodPost, path: "/api/ADUser/first"}, http.StatusCreated)
+			s := s.In(t)
+			s.OK(Call{Method: http.MethodPost, Path: "/api/ADUser/first"}, http.StatusCreated)
 			f.before("Rename-ADObject", func(n int) {
 				if n == 1 {
-					s.add("CN=second,CN=Users,DC=corp,DC=example", "container")
+					s.AddObject("CN=second,CN=Users,DC=corp,DC=example", "container")
 				}
 			})
-			s.onlyChanged(call{method: http.MethodPut, path: "/api/ADUser/first/Rename/second"}, http.StatusConflict, "conflict", "AD:8305",
+			s.onlyChanged(Call{Method: http.MethodPut, Path: "/api/ADUser/first/Rename/second"}, http.StatusConflict, "conflict", "AD:8305",
 				"+ CN=second,CN=Users,DC=corp,DC=example")
 			f.before("Rename-ADObject", nil)
 		})
 		t.Run(culture+"/a new user cannot be enabled", func(t *testing.T) {
-			s := s.in(t)
-			f.before("Enable-ADAccount", func(int) { s.denyTo("CN=late,CN=Users,DC=corp,DC=example", directory.RightWriteProperty, true) })
-			c := call{method: http.MethodPost, path: "/api/ADUser/late", params: with(map[string]any{"RdsAllowLogon": false}, "Password", goodPass)}
-			a := s.refused(c, http.StatusForbidden, "directory_denied")
+			s := s.In(t)
+			f.before("Enable-ADAccount", func(int) { s.DenyEveryone("CN=late,CN=Users,DC=corp,DC=example", directory.RightWriteProperty, true) })
+			c := Call{Method: http.MethodPost, Path: "/api/ADUser/late", Params: with(map[string]any{"RdsAllowLogon": false}, "Password", GoodPassword)}
+			a := s.Rejects(c, http.StatusForbidden, "directory_denied")
 			f.before("Enable-ADAccount", nil)
-			assert.Equal(t, "none", a.envelope.Error.Outcome)
-			assert.NotContains(t, s.log.String(), goodPass)
+			assert.Equal(t, "none", a.Envelope.Error.Outcome)
+			assert.NotContains(t, s.Log.String(), GoodPassword)
 		})
 	}
 }
@@ -88,71 +88,71 @@ func TestUsersAreChangedWhollyOrNotAtAll(t *testing.T) {
 // directory does not let be undone.
 func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
-	s.ok(call{method: http.MethodPost, path: "/api/ADUser/half", params: map[string]any{"ChangePasswordNextLogon": false}}, http.StatusCreated)
+	s.OK(Call{Method: http.MethodPost, Path: "/api/ADUser/half", Params: map[string]any{"ChangePasswordNextLogon": false}}, http.StatusCreated)
 	const dn = "CN=half,CN=Users,DC=corp,DC=example"
-	f.before("Set-ADUser", func(int) { s.denyTo(dn, directory.RightWriteProperty, true) })
-	a := s.do(call{method: http.MethodPut, path: "/api/ADUser/half/ResetPassword", params: map[string]any{"newPassword": goodPass, "ChangePassword": true}})
+	f.before("Set-ADUser", func(int) { s.DenyEveryone(dn, directory.RightWriteProperty, true) })
+	a := s.Do(Call{Method: http.MethodPut, Path: "/api/ADUser/half/ResetPassword", Params: map[string]any{"newPassword": GoodPassword, "ChangePassword": true}})
 	f.before("Set-ADUser", nil)
-	require.Equal(t, http.StatusForbidden, a.status, "%s", a.body)
-	assert.Equal(t, "partial", a.envelope.Error.Outcome)
-	assert.Contains(t, string(a.body), "This remains: "+dn)
-	require.NoError(t, s.dc1().SetACL(context.Background(), dn, nil))
-	s.put("/api/ADUser/half/Enable", nil)
-	assert.NoError(t, s.dc1().Logon(context.Background(), "half", goodPass), "the new password is there")
+	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
+	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
+	assert.Contains(t, string(a.Body), "This remains: "+dn)
+	require.NoError(t, s.DC1().SetACL(context.Background(), dn, nil))
+	s.Put("/api/ADUser/half/Enable", nil)
+	assert.NoError(t, s.DC1().Logon(context.Background(), "half", GoodPassword), "the new password is there")
 
-	f.before("Set-ADAccountPassword", func(int) { s.switchDC(false) })
-	a = s.do(call{method: http.MethodPut, path: "/api/ADUser/half", params: map[string]any{"City": "x", "Password": "An0ther-Horse"}})
+	f.before("Set-ADAccountPassword", func(int) { s.SwitchDC(false) })
+	a = s.Do(Call{Method: http.MethodPut, Path: "/api/ADUser/half", Params: map[string]any{"City": "x", "Password": "An0ther-Horse"}})
 	f.before("Set-ADAccountPassword", nil)
-	s.switchDC(true)
-	require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.body)
-	assert.Equal(t, "partial", a.envelope.Error.Outcome)
-	assert.Contains(t, string(a.body), "This remains: "+dn)
-	assert.Equal(t, "x", s.ok(call{method: http.MethodGet, path: "/api/ADUser/half/Details"}, http.StatusOK)["city"])
-	assert.NotContains(t, s.log.String(), "Horse")
+	s.SwitchDC(true)
+	require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
+	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
+	assert.Contains(t, string(a.Body), "This remains: "+dn)
+	assert.Equal(t, "x", s.OK(Call{Method: http.MethodGet, Path: "/api/ADUser/half/Details"}, http.StatusOK)["city"])
+	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
 // TestAControllerThatGoesAwayWhileItIsAsked is named like one that was away before.
 func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
-	dc2 := s.world.Directory.DCs()[1].HostName()
+	dc2 := s.World.Directory.DCs()[1].HostName()
 	f.before("Get-ADUser", func(call int) { // the first finds the user, the second asks dc1
 		if call == 3 {
-			require.NoError(t, s.world.SetAlive(dc2, false))
+			require.NoError(t, s.World.SetAlive(dc2, false))
 		}
 	})
-	got := s.ok(call{method: http.MethodGet, path: "/api/ADUser/" + sampleUser + "/LastLogon"}, http.StatusOK)
+	got := s.OK(Call{Method: http.MethodGet, Path: "/api/ADUser/" + SampleUser + "/LastLogon"}, http.StatusOK)
 	assert.Equal(t, []any{false, []any{dc2}}, []any{got["complete"], got["unreached"]})
 	assert.NotNil(t, got["lastLogon"])
 }
 
 // TestUsersAtOnce: of several that want one name, one gets it.
 func TestUsersAtOnce(t *testing.T) {
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	names := []string{"one", "two", "three"}
 	for _, name := range names {
-		s.ok(call{method: http.MethodPost, path: "/api/ADUser/" + name}, http.StatusCreated)
+		s.OK(Call{Method: http.MethodPost, Path: "/api/ADUser/" + name}, http.StatusCreated)
 	}
-	for title, c := range map[string]func(name string) call{
-		"create": func(string) call { return call{method: http.MethodPost, path: "/api/ADUser/wanted"} },
-		"rename": func(name string) call {
-			return call{method: http.MethodPut, path: "/api/ADUser/" + name + "/Rename/renamed"}
+	for title, c := range map[string]func(name string) Call{
+		"create": func(string) Call { return Call{Method: http.MethodPost, Path: "/api/ADUser/wanted"} },
+		"rename": func(name string) Call {
+			return Call{Method: http.MethodPut, Path: "/api/ADUser/" + name + "/Rename/renamed"}
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			answers := make([]answer, len(names))
+			answers := make([]Answer, len(names))
 			var all sync.WaitGroup
 			for i, name := range names {
-				all.Go(func() { answers[i] = s.do(c(name)) })
+				all.Go(func() { answers[i] = s.Do(c(name)) })
 			}
 			all.Wait()
 			done := 0
 			for _, a := range answers {
-				if a.status < 300 {
+				if a.Status < 300 {
 					done++
 					continue
 				}
-				assert.Equal(t, http.StatusConflict, a.status, "%s", a.body)
-				assert.Equal(t, "none", a.envelope.Error.Outcome)
+				assert.Equal(t, http.StatusConflict, a.Status, "%s", a.Body)
+				assert.Equal(t, "none", a.Envelope.Error.Outcome)
 			}
 			assert.Equal(t, 1, done)
 		})

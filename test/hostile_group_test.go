@@ -19,22 +19,22 @@ var storedGroup = map[string]storedCheck{
 
 // createdGroup holds what a hostile create has stored against what was sent, by
 // a second route, and removes the group.
-func createdGroup(s *system, _ *guard, p *ops.Param, name, value string, a answer) {
-	record := s.record(a)
-	assert.Equal(s.t, record, s.ok(call{method: http.MethodGet, path: groupPath(text(record["guid"]), "")}, http.StatusOK), name)
+func createdGroup(s *System, _ *guard, p *ops.Param, name, value string, a Answer) {
+	record := s.Record(a)
+	assert.Equal(s.T, record, s.OK(Call{Method: http.MethodGet, Path: GroupPath(Text(record["guid"]), "")}, http.StatusOK), name)
 	for _, field := range map[string][]string{"GroupName": {"name", "samName"}, "GroupDescription": {"description"}, "GroupEmail": {"email"}}[p.Name] {
-		assert.Equal(s.t, orNull(value), record[field], name)
+		assert.Equal(s.T, orNull(value), record[field], name)
 	}
 	if p.Name == "GroupName" {
-		assert.Equal(s.t, record, s.ok(call{method: http.MethodGet, path: groupPath(value, "")}, http.StatusOK), name)
+		assert.Equal(s.T, record, s.OK(Call{Method: http.MethodGet, Path: GroupPath(value, "")}, http.StatusOK), name)
 	}
-	s.ok(call{method: http.MethodDelete, path: groupPath(text(record["samName"]), "/Remove")}, http.StatusOK)
+	s.OK(Call{Method: http.MethodDelete, Path: GroupPath(Text(record["samName"]), "/Remove")}, http.StatusOK)
 }
 
 // renamedGroup holds what a hostile rename has stored, and renames the group back.
-func renamedGroup(s *system, _ *guard, p *ops.Param, name, value string, a answer) {
-	require.Equal(s.t, "NewGroupName", p.Name, "%s: %s", name, a.body)
-	record := s.record(a)
-	assert.Equal(s.t, []any{value, value}, []any{record["name"], record["samName"]}, name)
-	s.put(groupPath(value, "/Rename/"+url.PathEscape(sampleGroup)), nil)
+func renamedGroup(s *System, _ *guard, p *ops.Param, name, value string, a Answer) {
+	require.Equal(s.T, "NewGroupName", p.Name, "%s: %s", name, a.Body)
+	record := s.Record(a)
+	assert.Equal(s.T, []any{value, value}, []any{record["name"], record["samName"]}, name)
+	s.Put(GroupPath(value, "/Rename/"+url.PathEscape(SampleGroup)), nil)
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// record is the only record of an answer.
-func (s *system) record(a answer) map[string]any {
-	s.t.Helper()
-	require.Len(s.t, a.envelope.Result, 1, "%s", a.body)
-	return a.envelope.Result[0]
+// Record is the only record of an answer.
+func (s *System) Record(a Answer) map[string]any {
+	s.T.Helper()
+	require.Len(s.T, a.Envelope.Result, 1, "%s", a.Body)
+	return a.Envelope.Result[0]
 }
 
 // done sends a request that must succeed with a status, and returns its only record.
-func (s *system) done(status int, method, path string, params map[string]any) map[string]any {
-	s.t.Helper()
-	return s.ok(call{method: method, path: path, params: params}, status)
+func (s *System) Expect(status int, method, path string, params map[string]any) map[string]any {
+	s.T.Helper()
+	return s.OK(Call{Method: method, Path: path, Params: params}, status)
 }
 
 // orNull is how an answer shows a text.
@@ -31,92 +31,92 @@ func orNull(text string) any {
 }
 
 var storedOU = map[string]storedCheck{
-	"ou.create": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		made := s.record(a)
-		read := s.done(http.StatusOK, http.MethodGet, "/api/OU/Guid/Details", map[string]any{"OUGuid": made["guid"]})
-		assert.Equal(s.t, made, read, name)
-		byPath := s.done(http.StatusOK, http.MethodGet, "/api/OU/Path/Details", map[string]any{"OUPath": made["path"]})
-		assert.Equal(s.t, made, byPath, name)
+	"ou.create": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		made := s.Record(a)
+		read := s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Guid/Details", map[string]any{"OUGuid": made["guid"]})
+		assert.Equal(s.T, made, read, name)
+		byPath := s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Path/Details", map[string]any{"OUPath": made["path"]})
+		assert.Equal(s.T, made, byPath, name)
 		switch p.Name {
 		case "OUName":
-			assert.Equal(s.t, value, made["name"], name)
+			assert.Equal(s.T, value, made["name"], name)
 		case "OUDescription":
-			assert.Equal(s.t, orNull(value), made["description"], name)
+			assert.Equal(s.T, orNull(value), made["description"], name)
 		case "IsProtected":
-			assert.Equal(s.t, true, made["protected"], "%s: given or by default", name)
+			assert.Equal(s.T, true, made["protected"], "%s: given or by default", name)
 		default:
-			s.t.Errorf("%s is accepted as %s: %s", name, p.Name, a.body)
+			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}
-		s.done(http.StatusOK, http.MethodDelete, "/api/OU/Path/Remove", map[string]any{"OUPath": made["path"], "Force": "true"})
-		g.changedOnly(s, emptyOU, name) // protection leaves a trace on the parent (facts E38)
+		s.Expect(http.StatusOK, http.MethodDelete, "/api/OU/Path/Remove", map[string]any{"OUPath": made["path"], "Force": "true"})
+		g.changedOnly(s, EmptyOU, name) // protection leaves a trace on the parent (facts E38)
 	},
-	"ou.update": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		now := s.record(a)
+	"ou.update": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		now := s.Record(a)
 		switch p.Name {
 		case "OUDescription":
-			assert.Equal(s.t, orNull(value), now["description"], name)
+			assert.Equal(s.T, orNull(value), now["description"], name)
 		case "IsProtected":
-			assert.Equal(s.t, true, now["protected"], name)
+			assert.Equal(s.T, true, now["protected"], name)
 		default:
-			s.t.Errorf("%s is accepted as %s: %s", name, p.Name, a.body)
+			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}
-		assert.Equal(s.t, now, s.done(http.StatusOK, http.MethodGet, "/api/OU/Path/Details", map[string]any{"OUPath": emptyOU}), name)
-		s.done(http.StatusOK, http.MethodPut, "/api/OU", map[string]any{"OUPath": emptyOU, "OUDescription": "Nothing in it", "IsProtected": false})
-		g.changedOnly(s, corpOU, name)
+		assert.Equal(s.T, now, s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Path/Details", map[string]any{"OUPath": EmptyOU}), name)
+		s.Expect(http.StatusOK, http.MethodPut, "/api/OU", map[string]any{"OUPath": EmptyOU, "OUDescription": "Nothing in it", "IsProtected": false})
+		g.changedOnly(s, CorpOU, name)
 	},
-	"ou.rename": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		require.Equal(s.t, "OUNewName", p.Name, "%s: %s", name, a.body)
-		now := s.record(a)
-		assert.Equal(s.t, value, now["name"], name)
-		assert.Equal(s.t, true, now["protected"], name)
-		back := s.done(http.StatusOK, http.MethodPut, "/api/OU/Rename", map[string]any{"OUPath": now["path"], "OUNewName": "Protected empty"})
-		assert.Equal(s.t, protectedOU, back["path"], name)
-		g.changedOnly(s, protectedOU, name)
+	"ou.rename": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		require.Equal(s.T, "OUNewName", p.Name, "%s: %s", name, a.Body)
+		now := s.Record(a)
+		assert.Equal(s.T, value, now["name"], name)
+		assert.Equal(s.T, true, now["protected"], name)
+		back := s.Expect(http.StatusOK, http.MethodPut, "/api/OU/Rename", map[string]any{"OUPath": now["path"], "OUNewName": "Protected empty"})
+		assert.Equal(s.T, ProtectedOU, back["path"], name)
+		g.changedOnly(s, ProtectedOU, name)
 	},
-	"ou.delete": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		require.Contains(s.t, "Force Recursive", p.Name, "%s: %s", name, a.body)
-		undo := samples["ou.delete"].undo
-		s.done(http.StatusCreated, undo.method, undo.path, undo.params)
-		g.changedOnly(s, emptyOU, name)
+	"ou.delete": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		require.Contains(s.T, "Force Recursive", p.Name, "%s: %s", name, a.Body)
+		undo := Samples["ou.delete"].Undo
+		s.Expect(http.StatusCreated, undo.Method, undo.Path, undo.Params)
+		g.changedOnly(s, EmptyOU, name)
 	},
 }
 
 var storedComputer = map[string]storedCheck{
-	"computer.register": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		made := s.record(a)
+	"computer.register": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		made := s.Record(a)
 		path := "/api/Computers/" + made["computerName"].(string)
-		assert.Equal(s.t, made, s.record(s.get(path)), name)
+		assert.Equal(s.T, made, s.Record(s.Get(path)), name)
 		switch p.Name {
 		case "ADComputerName":
-			assert.Equal(s.t, value, made["computerName"], name)
+			assert.Equal(s.T, value, made["computerName"], name)
 		case "ADComputerDescription":
-			assert.Equal(s.t, value, made["description"], name)
+			assert.Equal(s.T, value, made["description"], name)
 		default:
-			s.t.Errorf("%s is accepted as %s: %s", name, p.Name, a.body)
+			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}
-		s.done(http.StatusOK, http.MethodDelete, path+"/Remove", nil)
+		s.Expect(http.StatusOK, http.MethodDelete, path+"/Remove", nil)
 	},
-	"computer.rename": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		require.Equal(s.t, "NewADComputerName", p.Name, "%s: %s", name, a.body)
-		assert.Equal(s.t, value, s.record(a)["computerName"], name)
-		s.done(http.StatusOK, http.MethodPut, "/api/Computers/"+value+"/Rename/WEB1", nil)
+	"computer.rename": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		require.Equal(s.T, "NewADComputerName", p.Name, "%s: %s", name, a.Body)
+		assert.Equal(s.T, value, s.Record(a)["computerName"], name)
+		s.Expect(http.StatusOK, http.MethodPut, "/api/Computers/"+value+"/Rename/WEB1", nil)
 		g.changedOnly(s, "CN=WEB1,", name)
 	},
-	"computer.update": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
-		require.Equal(s.t, "ComputerDescription", p.Name, "%s: %s", name, a.body)
-		assert.Equal(s.t, orNull(value), s.record(a)["description"], name)
-		assert.Equal(s.t, s.record(a), s.record(s.get("/api/Computers/FS1")), name)
-		s.done(http.StatusOK, http.MethodPut, "/api/Computers/FS1/Update", map[string]any{"ComputerDescription": "File server"})
+	"computer.update": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
+		require.Equal(s.T, "ComputerDescription", p.Name, "%s: %s", name, a.Body)
+		assert.Equal(s.T, orNull(value), s.Record(a)["description"], name)
+		assert.Equal(s.T, s.Record(a), s.Record(s.Get("/api/Computers/FS1")), name)
+		s.Expect(http.StatusOK, http.MethodPut, "/api/Computers/FS1/Update", map[string]any{"ComputerDescription": "File server"})
 		g.changedOnly(s, "CN=FS1,", name)
 	},
-	"computer.deleteMany": func(s *system, g *guard, p *ops.Param, name, value string, a answer) {
+	"computer.deleteMany": func(s *System, g *guard, p *ops.Param, name, value string, a Answer) {
 		if p.Name == "WildCard" {
-			assert.Empty(s.t, a.envelope.Result, "%s: %s", name, a.body)
+			assert.Empty(s.T, a.Envelope.Result, "%s: %s", name, a.Body)
 			return
 		}
-		require.Equal(s.t, "Recursive", p.Name, "%s: %s", name, a.body)
-		assert.Equal(s.t, "WEB3", s.record(a)["computerName"], name)
-		s.done(http.StatusCreated, http.MethodPost, "/api/Computers/WEB3/Register", nil)
+		require.Equal(s.T, "Recursive", p.Name, "%s: %s", name, a.Body)
+		assert.Equal(s.T, "WEB3", s.Record(a)["computerName"], name)
+		s.Expect(http.StatusCreated, http.MethodPost, "/api/Computers/WEB3/Register", nil)
 		g.changedOnly(s, "CN=WEB3,", name)
 	},
 }

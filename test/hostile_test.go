@@ -19,7 +19,7 @@ import (
 )
 
 // hostile are values that break careless programs, by what they are.
-var hostile = map[string]string{
+var HostileValues = map[string]string{
 	"empty":             "",
 	"blank":             " ",
 	"single quotes":     "a'b‘c’d‚e‛f",
@@ -80,31 +80,31 @@ func TestHostileValues(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			s := newSystem(t, sandbox.Options{Seed: 1})
-			g := guard{base: s.snapshot()}
+			s := New(t, sandbox.Options{Seed: 1})
+			g := guard{base: s.Snapshot()}
 			for i := range op.Params {
-				t.Run(op.Params[i].Name, func(t *testing.T) { s.in(t).attackAll(&g, op, &op.Params[i]) })
+				t.Run(op.Params[i].Name, func(t *testing.T) { s.In(t).attackAll(&g, op, &op.Params[i]) })
 			}
 			for _, bad := range []string{`"code":"internal"`, "panic"} { // the log is too long to be shown
-				assert.False(t, strings.Contains(s.log.String(), bad), "%s is in the log", bad)
+				assert.False(t, strings.Contains(s.Log.String(), bad), "%s is in the log", bad)
 			}
 		})
 	}
 }
 
 // attackAll gives one parameter every hostile value.
-func (s *system) attackAll(g *guard, op *ops.Operation, p *ops.Param) {
-	if first, needed := before[op.ID]; needed {
-		require.Equal(s.t, http.StatusCreated, s.do(first).status)
-		g.base = s.snapshot()
+func (s *System) attackAll(g *guard, op *ops.Operation, p *ops.Param) {
+	if first, needed := Setup[op.ID]; needed {
+		require.Equal(s.T, http.StatusCreated, s.Do(first).Status)
+		g.base = s.Snapshot()
 		defer func() {
-			undo := callOf(op, samples[op.ID].params)
-			require.Equal(s.t, http.StatusOK, s.do(undo).status)
-			g.base = s.snapshot()
+			undo := CallFor(op, Samples[op.ID].Params)
+			require.Equal(s.T, http.StatusOK, s.Do(undo).Status)
+			g.base = s.Snapshot()
 		}()
 	}
 	again := hasTwin(op, p)
-	for name, value := range hostile {
+	for name, value := range HostileValues {
 		if again && crc32.ChecksumIEEE([]byte(op.ID+p.Name+name))%8 != 0 {
 			continue
 		}
@@ -134,18 +134,18 @@ type guard struct {
 	mark sandbox.Mark
 }
 
-func (g *guard) unchanged(s *system, what string) {
-	s.t.Helper()
+func (g *guard) unchanged(s *System, what string) {
+	s.T.Helper()
 	var writes int
-	if writes, g.mark = s.world.Since(g.mark); writes > 0 {
-		assert.Empty(s.t, g.base.Compare(s.snapshot()), what)
+	if writes, g.mark = s.World.Since(g.mark); writes > 0 {
+		assert.Empty(s.T, g.base.Compare(s.Snapshot()), what)
 	}
 }
 
-func (s *system) attack(g *guard, op *ops.Operation, p *ops.Param, name, value string) {
-	s.t.Helper()
+func (s *System) attack(g *guard, op *ops.Operation, p *ops.Param, name, value string) {
+	s.T.Helper()
 	params := map[string]any{}
-	for key, good := range samples[op.ID].params {
+	for key, good := range Samples[op.ID].Params {
 		params[key] = good
 	}
 	params[p.Name] = value
@@ -155,28 +155,28 @@ func (s *system) attack(g *guard, op *ops.Operation, p *ops.Param, name, value s
 			params["ShowFields"] = p.Name
 		}
 	}
-	c := callOf(op, params)
-	if value == hostile["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
+	c := CallFor(op, params)
+	if value == HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
 		// JSON cannot be made with it by the library: send it as a form.
 		form := url.Values{}
-		for key, v := range c.params {
-			form.Set(key, text(v))
+		for key, v := range c.Params {
+			form.Set(key, Text(v))
 		}
-		c.params, c.raw = nil, strings.NewReader(form.Encode())
-		c.headers = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+		c.Params, c.Raw = nil, strings.NewReader(form.Encode())
+		c.Headers = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 	}
-	a := s.do(c)
-	require.Less(s.t, a.status, 500, "%s: %s", name, a.body)
+	a := s.Do(c)
+	require.Less(s.T, a.Status, 500, "%s: %s", name, a.Body)
 	switch {
-	case a.status == http.StatusBadRequest:
-		require.NotNil(s.t, a.envelope.Error, name)
-		named := a.envelope.Output == "" || p.Path != "" // an empty path segment is no parameter any more
-		for _, detail := range a.envelope.Error.Details {
+	case a.Status == http.StatusBadRequest:
+		require.NotNil(s.T, a.Envelope.Error, name)
+		named := a.Envelope.Output == "" || p.Path != "" // an empty path segment is no parameter any more
+		for _, detail := range a.Envelope.Error.Details {
 			named = named || detail.Field == p.Name
 		}
-		assert.True(s.t, named, "%s: the refusal does not name %s: %s", name, p.Name, a.body)
+		assert.True(s.T, named, "%s: the refusal does not name %s: %s", name, p.Name, a.Body)
 		fallthrough
-	case a.status >= 400 || !op.Effect.Writes():
+	case a.Status >= 400 || !op.Effect.Writes():
 		g.unchanged(s, name)
 		s.foundNothingElse(op, p, name, value, a)
 	default:
@@ -186,19 +186,19 @@ func (s *system) attack(g *guard, op *ops.Operation, p *ops.Param, name, value s
 }
 
 // foundNothingElse: a look-up by a hostile name that succeeds has found that name.
-func (s *system) foundNothingElse(op *ops.Operation, p *ops.Param, name, value string, a answer) {
-	if a.status >= 300 || p.Path == "" || value == "" || len(a.envelope.Result) == 0 {
+func (s *System) foundNothingElse(op *ops.Operation, p *ops.Param, name, value string, a Answer) {
+	if a.Status >= 300 || p.Path == "" || value == "" || len(a.Envelope.Result) == 0 {
 		return
 	}
 	switch op.ID {
 	case "user.get":
-		assert.Equal(s.t, strings.ToLower(value), strings.ToLower(text(a.envelope.Result[0]["username"])), name)
+		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(Text(a.Envelope.Result[0]["username"])), name)
 	case "group.get":
-		assert.Equal(s.t, strings.ToLower(value), strings.ToLower(text(a.envelope.Result[0]["samName"])), name)
+		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(Text(a.Envelope.Result[0]["samName"])), name)
 	case "user.exists", "group.exists", "computer.exists":
-		assert.Equal(s.t, false, a.envelope.Result[0]["exists"], name)
+		assert.Equal(s.T, false, a.Envelope.Result[0]["exists"], name)
 	case "membership.get", "membership.exists", "membership.list", "membership.groupExists":
-		s.t.Errorf("%s has found something by %s: %s", op.ID, name, a.body)
+		s.T.Errorf("%s has found something by %s: %s", op.ID, name, a.Body)
 	}
 }
 
@@ -211,99 +211,99 @@ func isField(shape *schema.Shape, name string) bool {
 
 // changedOnly takes what is there now as the state to hold on to, when nothing
 // but one object has changed.
-func (g *guard) changedOnly(s *system, dn, what string) {
-	s.t.Helper()
-	now := s.snapshot()
+func (g *guard) changedOnly(s *System, dn, what string) {
+	s.T.Helper()
+	now := s.Snapshot()
 	for _, line := range g.base.Compare(now) {
-		assert.Contains(s.t, line, dn, what)
+		assert.Contains(s.T, line, dn, what)
 	}
 	g.base = now
 }
 
 // storedBy are the checks of what operations have stored, which put things back.
-var storedBy = merged(storedOU, storedComputer, storedGroup)
+var storedBy = Merge(storedOU, storedComputer, storedGroup)
 
 // storedCheck is one of them.
-type storedCheck func(s *system, g *guard, p *ops.Param, name, value string, a answer)
+type storedCheck func(s *System, g *guard, p *ops.Param, name, value string, a Answer)
 
 // storedExactly reads back what a create has stored, and removes it.
-func (s *system) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, value string, a answer) {
+func (s *System) storedExactly(g *guard, op *ops.Operation, p *ops.Param, name, value string, a Answer) {
 	switch op.ID {
 	case "user.create":
-		username := samples[op.ID].params["Username"]
+		username := Samples[op.ID].Params["Username"]
 		if p.Name == "Username" {
 			username = value
 		}
-		path := "/api/ADUser/" + url.PathEscape(text(username))
+		path := "/api/ADUser/" + url.PathEscape(Text(username))
 		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
 			// nothing to compare: secrets are not shown, the others are not stored as given
 		} else if p.Name == "Username" {
-			assert.Equal(s.t, value, a.envelope.Result[0]["username"], name)
-			read := s.get(path + "/Details?ShowFields=username")
-			require.Equal(s.t, http.StatusOK, read.status, "%s: %s", name, read.body)
-			assert.Equal(s.t, value, read.envelope.Result[0]["username"], name)
+			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
+			read := s.Get(path + "/Details?ShowFields=username")
+			require.Equal(s.T, http.StatusOK, read.Status, "%s: %s", name, read.Body)
+			assert.Equal(s.T, value, read.Envelope.Result[0]["username"], name)
 		} else {
-			read := s.get(path + "/Details?ShowFields=" + p.Name)
-			require.Equal(s.t, http.StatusOK, read.status, "%s: %s", name, read.body)
-			require.Len(s.t, read.envelope.Result[0], 1)
-			for _, stored := range read.envelope.Result[0] {
-				assert.Equal(s.t, value, text(stored), "%s in %s", name, p.Name)
+			read := s.Get(path + "/Details?ShowFields=" + p.Name)
+			require.Equal(s.T, http.StatusOK, read.Status, "%s: %s", name, read.Body)
+			require.Len(s.T, read.Envelope.Result[0], 1)
+			for _, stored := range read.Envelope.Result[0] {
+				assert.Equal(s.T, value, Text(stored), "%s in %s", name, p.Name)
 			}
-			assert.Equal(s.t, a.envelope.Result, read.envelope.Result, name)
+			assert.Equal(s.T, a.Envelope.Result, read.Envelope.Result, name)
 		}
-		removed := s.do(call{method: http.MethodDelete, path: path})
-		require.Equal(s.t, http.StatusOK, removed.status, "%s: %s", name, removed.body)
+		removed := s.Do(Call{Method: http.MethodDelete, Path: path})
+		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
 	case "cname.create":
 		params := map[string]any{}
-		for key, good := range samples[op.ID].params {
+		for key, good := range Samples[op.ID].Params {
 			params[key] = good
 		}
 		params[p.Name] = value
-		removed := s.do(call{method: http.MethodDelete, path: op.Path, params: params})
-		require.Equal(s.t, http.StatusOK, removed.status, "%s: %s", name, removed.body)
+		removed := s.Do(Call{Method: http.MethodDelete, Path: op.Path, Params: params})
+		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
 	case "user.update", "user.updateByGuid":
 		if isField(schema.User, p.Name) && p.Name != "OUPath" && p.Name != "Manager" && p.Name != "Country" {
-			read := s.get("/api/ADUser/" + sampleUser + "/Details?ShowFields=" + p.Name)
-			require.Len(s.t, read.envelope.Result[0], 1)
-			for _, stored := range read.envelope.Result[0] {
+			read := s.Get("/api/ADUser/" + SampleUser + "/Details?ShowFields=" + p.Name)
+			require.Len(s.T, read.Envelope.Result[0], 1)
+			for _, stored := range read.Envelope.Result[0] {
 				if value == "" {
-					assert.Nil(s.t, stored, "%s is cleared", p.Name)
+					assert.Nil(s.T, stored, "%s is cleared", p.Name)
 				} else {
-					assert.Equal(s.t, value, text(stored), "%s in %s", name, p.Name)
+					assert.Equal(s.T, value, Text(stored), "%s in %s", name, p.Name)
 				}
 			}
-			assert.Equal(s.t, a.envelope.Result, read.envelope.Result, name)
+			assert.Equal(s.T, a.Envelope.Result, read.Envelope.Result, name)
 		}
-		g.changedOnly(s, sampleUserDN, name)
+		g.changedOnly(s, SampleUserDN, name)
 	case "user.rename":
-		back := s.do(call{method: http.MethodPut, path: "/api/ADUser/" + url.PathEscape(text(a.envelope.Result[0]["username"])) + "/Rename/" + sampleUser})
-		require.Equal(s.t, http.StatusOK, back.status, "%s: %s", name, back.body)
+		back := s.Do(Call{Method: http.MethodPut, Path: "/api/ADUser/" + url.PathEscape(Text(a.Envelope.Result[0]["username"])) + "/Rename/" + SampleUser})
+		require.Equal(s.T, http.StatusOK, back.Status, "%s: %s", name, back.Body)
 		if p.Name == "NewUsername" {
-			assert.Equal(s.t, value, a.envelope.Result[0]["username"], name)
+			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
 		}
 		// A display name that an update left equal to the new name follows back.
-		g.changedOnly(s, sampleUserDN, name)
+		g.changedOnly(s, SampleUserDN, name)
 	case "user.resetPassword":
-		g.changedOnly(s, sampleUserDN, name)
+		g.changedOnly(s, SampleUserDN, name)
 	case "user.disable", "user.enable", "user.unlock":
-		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
-		g.base = s.snapshot()
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		g.base = s.Snapshot()
 	case "user.deleteByGuid":
-		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
-		g.base = s.snapshot()
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		g.base = s.Snapshot()
 	case "user.delete":
-		require.Equal(s.t, "ShowFields", p.Name, "%s: %s", name, a.body)
-		require.Equal(s.t, http.StatusCreated, s.do(before[op.ID]).status)
-		g.base = s.snapshot()
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		require.Equal(s.T, http.StatusCreated, s.Do(Setup[op.ID]).Status)
+		g.base = s.Snapshot()
 	default:
 		check, known := storedBy[op.ID]
-		require.True(s.t, known, "%s accepts %s: %s", op.ID, name, a.body)
+		require.True(s.T, known, "%s accepts %s: %s", op.ID, name, a.Body)
 		check(s, g, p, name, value, a)
 	}
 }
 
 func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	for _, op := range ops.Table() {
 		if op.Method != http.MethodPost {
 			continue
@@ -315,10 +315,10 @@ func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
 			}
 			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1}, "a list": []any{"a"}} {
 				t.Run(op.ID+"/"+p.Name+"/"+name, func(t *testing.T) {
-					c := callOf(op, samples[op.ID].params)
-					c.params[p.Name] = value
-					a := s.in(t).refused(c, http.StatusBadRequest, "invalid_request")
-					assert.Equal(t, p.Name, a.envelope.Error.Details[0].Field)
+					c := CallFor(op, Samples[op.ID].Params)
+					c.Params[p.Name] = value
+					a := s.In(t).Rejects(c, http.StatusBadRequest, "invalid_request")
+					assert.Equal(t, p.Name, a.Envelope.Error.Details[0].Field)
 				})
 			}
 		}
@@ -326,29 +326,29 @@ func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
 }
 
 func TestBrokenRequestsAreRefused(t *testing.T) {
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	json := map[string]string{"Content-Type": "application/json"}
 	for name, c := range map[string]struct {
-		call   call
+		call   Call
 		status int
 		code   string
 	}{
-		"unknown route":       {call{method: "GET", path: "/api/ADUsers/x/Details"}, 404, "not_found"},
-		"unknown method":      {call{method: "PATCH", path: "/api/ADUser/x"}, 405, "method_not_allowed"},
-		"empty segment":       {call{method: "GET", path: "/api/ADUser//Details"}, 400, "invalid_request"},
-		"bad percent":         {call{method: "GET", path: "/api/ADUser/aschmidt/Details?ShowFields=%zz"}, 400, "invalid_request"},
-		"twice, differing":    {call{method: "GET", path: "/api/ADUser/aschmidt/Details?ShowFields=username&showfields=name"}, 400, "invalid_request"},
-		"path and query":      {call{method: "GET", path: "/api/ADUser/aschmidt/Details?Username=other"}, 400, "invalid_request"},
-		"secret in the query": {call{method: "POST", path: "/api/ADUser/x?Password=Corr3ct-Horse"}, 400, "invalid_request"},
-		"no JSON":             {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader("{"), headers: json}, 400, "invalid_request"},
-		"a JSON list":         {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader("[]"), headers: json}, 400, "invalid_request"},
-		"deep JSON":           {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader(strings.Repeat("[", 100000)), headers: json}, 400, "invalid_request"},
-		"XML":                 {call{method: "POST", path: "/api/ADUser/x", raw: strings.NewReader("<a/>"), headers: map[string]string{"Content-Type": "text/xml"}}, 415, "unsupported_media_type"},
-		"a body too large":    {call{method: "POST", path: "/api/ADUser/x", raw: bytes.NewReader(make([]byte, 2<<20)), headers: json}, 413, "too_large"},
-		"cross-site":          {call{method: "GET", path: "/api/OU/All", headers: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "forbidden"},
-		"foreign origin":      {call{method: "GET", path: "/api/OU/All", headers: map[string]string{"Origin": "https://evil.example"}}, 403, "forbidden"},
+		"unknown route":       {Call{Method: "GET", Path: "/api/ADUsers/x/Details"}, 404, "not_found"},
+		"unknown method":      {Call{Method: "PATCH", Path: "/api/ADUser/x"}, 405, "method_not_allowed"},
+		"empty segment":       {Call{Method: "GET", Path: "/api/ADUser//Details"}, 400, "invalid_request"},
+		"bad percent":         {Call{Method: "GET", Path: "/api/ADUser/aschmidt/Details?ShowFields=%zz"}, 400, "invalid_request"},
+		"twice, differing":    {Call{Method: "GET", Path: "/api/ADUser/aschmidt/Details?ShowFields=username&showfields=name"}, 400, "invalid_request"},
+		"path and query":      {Call{Method: "GET", Path: "/api/ADUser/aschmidt/Details?Username=other"}, 400, "invalid_request"},
+		"secret in the query": {Call{Method: "POST", Path: "/api/ADUser/x?Password=Corr3ct-Horse"}, 400, "invalid_request"},
+		"no JSON":             {Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader("{"), Headers: json}, 400, "invalid_request"},
+		"a JSON list":         {Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader("[]"), Headers: json}, 400, "invalid_request"},
+		"deep JSON":           {Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader(strings.Repeat("[", 100000)), Headers: json}, 400, "invalid_request"},
+		"XML":                 {Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader("<a/>"), Headers: map[string]string{"Content-Type": "text/xml"}}, 415, "unsupported_media_type"},
+		"a body too large":    {Call{Method: "POST", Path: "/api/ADUser/x", Raw: bytes.NewReader(make([]byte, 2<<20)), Headers: json}, 413, "too_large"},
+		"cross-site":          {Call{Method: "GET", Path: "/api/OU/All", Headers: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "forbidden"},
+		"foreign origin":      {Call{Method: "GET", Path: "/api/OU/All", Headers: map[string]string{"Origin": "https://evil.example"}}, 403, "forbidden"},
 	} {
-		t.Run(name, func(t *testing.T) { s.in(t).refused(c.call, c.status, c.code) })
+		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c.call, c.status, c.code) })
 	}
-	assert.NotContains(t, s.log.String(), "Corr3ct-Horse", "no secret is in the log")
+	assert.NotContains(t, s.Log.String(), "Corr3ct-Horse", "no secret is in the log")
 }

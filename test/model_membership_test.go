@@ -72,23 +72,23 @@ func TestMembershipBehavesAsItsModel(t *testing.T) {
 	const changes = 250
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := newSystem(t, sandbox.Options{Seed: 1})
+			s := New(t, sandbox.Options{Seed: 1})
 			random := rand.New(rand.NewPCG(seed, 7))
-			users, m := []string{sampleUser, leftUser, lockedUser}, model{}
+			users, m := []string{SampleUser, LeftUser, LockedUser}, model{}
 			for _, scope := range []string{"Global", "Universal", "DomainLocal"} {
 				for n := range 3 {
 					name := fmt.Sprintf("%s %d", scope, n)
 					m[name] = &modelGroup{scope, map[string]bool{}}
-					s.ok(call{method: http.MethodPost, path: groupPath(name, "/Security"), params: map[string]any{"GroupScope": scope}}, http.StatusCreated)
+					s.OK(Call{Method: http.MethodPost, Path: GroupPath(name, "/Security"), Params: map[string]any{"GroupScope": scope}}, http.StatusCreated)
 				}
 			}
 			names := slices.Sorted(maps.Keys(m))
 			pick := func(from []string) string { return from[random.IntN(len(from))] }
 			for n := range changes {
 				parent, child := pick(names), pick(append(users, names...))
-				path := groupIn(child, parent)
+				path := GroupInGroupPath(child, parent)
 				if slices.Contains(users, child) {
-					path = userIn(child, parent)
+					path = UserInGroupPath(child, parent)
 				}
 				method, want := http.MethodPost, 0
 				if random.IntN(3) == 0 {
@@ -97,20 +97,20 @@ func TestMembershipBehavesAsItsModel(t *testing.T) {
 				} else {
 					want = m.add(parent, child)
 				}
-				a := s.do(call{method: method, path: path})
-				require.Equal(t, want, a.status, "%d: %s %s: %s", n, method, path, a.body)
+				a := s.Do(Call{Method: method, Path: path})
+				require.Equal(t, want, a.Status, "%d: %s %s: %s", n, method, path, a.Body)
 			}
 			for name, group := range m {
-				stored := s.stored("CN="+name+","+usersContainer, "member").Strings("member")
+				stored := s.Stored("CN="+name+","+UsersContainer, "member").Strings("member")
 				assert.Len(t, stored, len(group.members), name)
 				for _, user := range users {
-					exists := s.ok(call{method: http.MethodGet, path: userIn(user, name) + "/Exists"}, http.StatusOK)["exists"]
+					exists := s.OK(Call{Method: http.MethodGet, Path: UserInGroupPath(user, name) + "/Exists"}, http.StatusOK)["exists"]
 					assert.Equal(t, group.members[user], exists, "%s in %s", user, name)
-					exists = s.ok(call{method: http.MethodGet, path: userIn(user, name) + "/Exists?Recursive=true"}, http.StatusOK)["exists"]
+					exists = s.OK(Call{Method: http.MethodGet, Path: UserInGroupPath(user, name) + "/Exists?Recursive=true"}, http.StatusOK)["exists"]
 					assert.Equal(t, m.reaches(name, user, map[string]bool{}), exists, "%s in %s, by groups", user, name)
 				}
 				for child := range m {
-					exists := s.ok(call{method: http.MethodGet, path: groupIn(child, name) + "/Exists"}, http.StatusOK)["exists"]
+					exists := s.OK(Call{Method: http.MethodGet, Path: GroupInGroupPath(child, name) + "/Exists"}, http.StatusOK)["exists"]
 					assert.Equal(t, group.members[child], exists, "%s in %s", child, name)
 				}
 			}
@@ -123,9 +123,9 @@ func TestMembershipBehavesAsItsModel(t *testing.T) {
 // every group again by each of its names.
 func TestEveryUsersGroups(t *testing.T) {
 	const oneIn = 40 // of the users with plain names
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	search := func(filter string, attributes ...string) []*directory.Object {
-		found, err := s.dc1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})
+		found, err := s.DC1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})
 		require.NoError(t, err)
 		return found
 	}
@@ -136,9 +136,9 @@ func TestEveryUsersGroups(t *testing.T) {
 		for _, member := range group.Strings("member") {
 			parents[strings.ToLower(member)] = append(parents[strings.ToLower(member)], group.DN)
 		}
-		record := s.ok(call{method: http.MethodGet, path: groupPath(sam[group.DN], "")}, http.StatusOK)
+		record := s.OK(Call{Method: http.MethodGet, Path: GroupPath(sam[group.DN], "")}, http.StatusOK)
 		assert.Equal(t, []any{group.DN, group.String("name")}, []any{record["distinguishedName"], record["name"]})
-		assert.Equal(t, record, s.ok(call{method: http.MethodGet, path: groupPath(group.DN, "")}, http.StatusOK))
+		assert.Equal(t, record, s.OK(Call{Method: http.MethodGet, Path: GroupPath(group.DN, "")}, http.StatusOK))
 	}
 	checked := 0
 	for i, user := range search("(&(objectCategory=person)(objectClass=user))", "sAMAccountName", "primaryGroupID") {
@@ -157,10 +157,10 @@ func TestEveryUsersGroups(t *testing.T) {
 			}
 		}
 		for query, want := range map[string][]string{"": direct, "?Recursive=true": all} {
-			a := s.get("/api/ADUser/" + url.PathEscape(user.String("sAMAccountName")) + "/Group/All" + query)
-			require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+			a := s.Get("/api/ADUser/" + url.PathEscape(user.String("sAMAccountName")) + "/Group/All" + query)
+			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 			var got []string
-			for _, record := range a.envelope.Result {
+			for _, record := range a.Envelope.Result {
 				dn := record["distinguishedName"].(string)
 				got = append(got, dn)
 				assert.Equal(t, slices.Contains(direct, dn), record["direct"], "%s in %s", user.DN, dn)

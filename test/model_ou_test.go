@@ -150,7 +150,7 @@ func (m *ouModel) lines() []string {
 }
 
 // step makes one request at random, and tells what must be answered.
-func (m *ouModel) step(r *rand.Rand) (call, string) {
+func (m *ouModel) step(r *rand.Rand) (Call, string) {
 	names := []string{"a", "A", "b", "B b", "c,d", "C+D", "ä", "ö"}
 	machines := []string{"M1", "m1", "M2", "M3", "M-4"}
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
@@ -166,7 +166,7 @@ func (m *ouModel) step(r *rand.Rand) (call, string) {
 	parent := ous[r.IntN(len(ous))]
 	if len(ous) == 1 || r.IntN(4) == 0 {
 		node := ouNode{name: pick(names), protected: flag() == "true"}
-		return makeOU(node.name, parent.dn(), "IsProtected", fmt.Sprint(node.protected)), m.made(parent, node)
+		return CreateOU(node.name, parent.dn(), "IsProtected", fmt.Sprint(node.protected)), m.made(parent, node)
 	}
 	ou := ous[1+r.IntN(len(ous)-1)]
 	dn := ou.dn()
@@ -176,30 +176,30 @@ func (m *ouModel) step(r *rand.Rand) (call, string) {
 	switch what := r.IntN(10); {
 	case what == 0:
 		ou.protected = !ou.protected
-		return changeOU(dn, "IsProtected", fmt.Sprint(ou.protected)), "200"
+		return UpdateOU(dn, "IsProtected", fmt.Sprint(ou.protected)), "200"
 	case what == 1:
 		ou.description = pick([]string{"", "x", "X", "$(y)"})
-		return changeOU(dn, "OUDescription", ou.description), "200"
+		return UpdateOU(dn, "OUDescription", ou.description), "200"
 	case what <= 3:
 		target := parent.dn()
-		return moveOU(dn, target), m.moved(ou, parent)
+		return MoveOU(dn, target), m.moved(ou, parent)
 	case what == 4:
 		name := pick(names)
-		return renameOU(dn, name), m.renamed(ou, name)
+		return RenameOU(dn, name), m.renamed(ou, name)
 	case what == 5:
 		force, recursive := flag(), flag()
-		return removeOU(dn, "Force", force, "Recursive", recursive), m.removed(ou, force == "true", recursive == "true")
+		return RemoveOU(dn, "Force", force, "Recursive", recursive), m.removed(ou, force == "true", recursive == "true")
 	case what <= 7 || len(computers) == 0:
 		node := ouNode{name: pick(machines), computer: true}
-		return register(node.name, "OUPath", parent.dn()), m.made(parent, node)
+		return RegisterComputer(node.name, "OUPath", parent.dn()), m.made(parent, node)
 	case what == 8:
 		machine := computers[r.IntN(len(computers))]
 		old, name := machine.name, pick(machines)
-		return renameComputer(old, name), m.renamed(machine, name)
+		return RenameComputer(old, name), m.renamed(machine, name)
 	default:
 		machine := computers[r.IntN(len(computers))]
 		machine.cut()
-		return removeComputer(machine.name), "200"
+		return RemoveComputer(machine.name), "200"
 	}
 }
 
@@ -216,19 +216,19 @@ func TestOUsAgainstAModel(t *testing.T) {
 	const steps = 300
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			s := newSystem(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=5")
-			m := &ouModel{root: &ouNode{name: emptyOU}, limit: 5}
+			s := New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=5")
+			m := &ouModel{root: &ouNode{name: EmptyOU}, limit: 5}
 			r := rand.New(rand.NewPCG(seed, 44))
 			answers := map[string]int{}
 			for i := range steps {
 				c, want := m.step(r)
-				a := s.do(c)
-				got := fmt.Sprint(a.status)
-				if a.envelope.Error != nil {
-					got += " " + a.envelope.Error.Code
-					assert.Equal(t, "none", a.envelope.Error.Outcome)
+				a := s.Do(c)
+				got := fmt.Sprint(a.Status)
+				if a.Envelope.Error != nil {
+					got += " " + a.Envelope.Error.Code
+					assert.Equal(t, "none", a.Envelope.Error.Outcome)
 				}
-				require.Equal(t, want, got, "step %d: %s %s %v: %s", i, c.method, c.path, c.params, a.body)
+				require.Equal(t, want, got, "step %d: %s %s %v: %s", i, c.Method, c.Path, c.Params, a.Body)
 				answers[got]++
 			}
 			assert.Equal(t, m.lines(), s.ouLines())
@@ -238,15 +238,15 @@ func TestOUsAgainstAModel(t *testing.T) {
 }
 
 // ouLines are all OUs and computers below the model's root, as the model writes them.
-func (s *system) ouLines() []string {
-	s.t.Helper()
+func (s *System) ouLines() []string {
+	s.T.Helper()
 	var lines []string
 	for path, member := range map[string]string{"/api/OU/All": "path", "/api/Computers/All": "distinguishedName"} {
-		a := s.get(path)
-		require.Equal(s.t, http.StatusOK, a.status, "%s", a.body)
-		for _, record := range a.envelope.Result {
+		a := s.Get(path)
+		require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+		for _, record := range a.Envelope.Result {
 			dn := record[member].(string)
-			if !strings.HasSuffix(dn, ","+emptyOU) {
+			if !strings.HasSuffix(dn, ","+EmptyOU) {
 				continue
 			}
 			protected, _ := record["protected"].(bool)

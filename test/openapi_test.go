@@ -21,35 +21,35 @@ type documented struct {
 	compiler *jsonschema.Compiler
 }
 
-func (s *system) documented() *documented {
-	s.t.Helper()
-	a := s.do(call{method: http.MethodGet, path: "/openapi.json"})
-	require.Equal(s.t, http.StatusOK, a.status)
-	document, err := openapi3.NewLoader().LoadFromData(a.body)
-	require.NoError(s.t, err)
-	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.body))
-	require.NoError(s.t, err)
+func (s *System) documented() *documented {
+	s.T.Helper()
+	a := s.Do(Call{Method: http.MethodGet, Path: "/openapi.json"})
+	require.Equal(s.T, http.StatusOK, a.Status)
+	document, err := openapi3.NewLoader().LoadFromData(a.Body)
+	require.NoError(s.T, err)
+	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body))
+	require.NoError(s.T, err)
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
-	require.NoError(s.t, compiler.AddResource("openapi.json", plain))
+	require.NoError(s.T, compiler.AddResource("openapi.json", plain))
 	return &documented{document, compiler}
 }
 
 // holds checks that an answer is one that the document tells of.
-func (d *documented) holds(t testing.TB, op *ops.Operation, a answer) {
+func (d *documented) holds(t testing.TB, op *ops.Operation, a Answer) {
 	t.Helper()
-	response := d.document.Paths.Value(op.Path).GetOperation(op.Method).Responses.Status(a.status)
-	require.NotNil(t, response, "%s: the document has no status %d: %s", op.ID, a.status, a.body)
+	response := d.document.Paths.Value(op.Path).GetOperation(op.Method).Responses.Status(a.Status)
+	require.NotNil(t, response, "%s: the document has no status %d: %s", op.ID, a.Status, a.Body)
 	require.Contains(t, response.Value.Content, "application/json")
 	compiled, err := d.compiler.Compile("openapi.json" + response.Value.Content["application/json"].Schema.Ref)
 	require.NoError(t, err, op.ID)
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.body))
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body))
 	require.NoError(t, err)
-	assert.NoError(t, compiled.Validate(instance), "%s, status %d", op.ID, a.status)
+	assert.NoError(t, compiled.Validate(instance), "%s, status %d", op.ID, a.Status)
 	for name := range response.Value.Headers {
 		if name != "X-Directory-Server" { // only where one was asked
-			assert.NotEmpty(t, a.header.Get(name), "%s, status %d: %s", op.ID, a.status, name)
+			assert.NotEmpty(t, a.Header.Get(name), "%s, status %d: %s", op.ID, a.Status, name)
 		}
 	}
 }
@@ -57,51 +57,51 @@ func (d *documented) holds(t testing.TB, op *ops.Operation, a answer) {
 // TestAnswersAreAsTheDocumentSays walks once through every row on one system:
 // its good call, and calls that are refused.
 func TestAnswersAreAsTheDocumentSays(t *testing.T) {
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	d := s.documented()
 	for _, op := range ops.Table() {
-		if first, needed := before[op.ID]; needed {
-			require.Equal(t, http.StatusCreated, s.do(first).status, op.ID)
+		if first, needed := Setup[op.ID]; needed {
+			require.Equal(t, http.StatusCreated, s.Do(first).Status, op.ID)
 		}
-		good := samples[op.ID]
-		a := s.do(callOf(op, good.params))
-		require.Less(t, a.status, 300, "%s: %s", op.ID, a.body)
+		good := Samples[op.ID]
+		a := s.Do(CallFor(op, good.Params))
+		require.Less(t, a.Status, 300, "%s: %s", op.ID, a.Body)
 		d.holds(t, op, a)
-		if good.undo.path != "" {
-			require.Less(t, s.do(good.undo).status, 300, op.ID)
+		if good.Undo.Path != "" {
+			require.Less(t, s.Do(good.Undo).Status, 300, op.ID)
 		}
-		for _, token := range []string{"none", readToken} {
-			c := callOf(op, good.params)
-			c.token = token
-			d.holds(t, op, s.do(c))
+		for _, token := range []string{"none", ReadToken} {
+			c := CallFor(op, good.Params)
+			c.Token = token
+			d.holds(t, op, s.Do(c))
 		}
-		c := callOf(op, good.params)
-		c.params["Nonsense"] = "x"
-		d.holds(t, op, s.do(c))
+		c := CallFor(op, good.Params)
+		c.Params["Nonsense"] = "x"
+		d.holds(t, op, s.Do(c))
 	}
-	d.holds(t, ops.Find(ops.Table(), "user.get"), s.do(call{method: http.MethodGet, path: "/api/ADUser/nobody/Details"}))
-	d.holds(t, ops.Find(ops.Table(), "user.create"), s.do(call{method: http.MethodPost, path: "/api/ADUser/" + sampleUser}))
-	d.holds(t, ops.Find(ops.Table(), "user.create"), s.do(call{method: http.MethodPost, path: "/api/ADUser/weak", params: map[string]any{"Password": "x"}}))
-	d.holds(t, ops.Find(ops.Table(), "user.resetPassword"), s.do(call{method: http.MethodPut, path: "/api/ADUser/" + sampleUser + "/ResetPassword"}))
+	d.holds(t, ops.Find(ops.Table(), "user.get"), s.Do(Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/Details"}))
+	d.holds(t, ops.Find(ops.Table(), "user.create"), s.Do(Call{Method: http.MethodPost, Path: "/api/ADUser/" + SampleUser}))
+	d.holds(t, ops.Find(ops.Table(), "user.create"), s.Do(Call{Method: http.MethodPost, Path: "/api/ADUser/weak", Params: map[string]any{"Password": "x"}}))
+	d.holds(t, ops.Find(ops.Table(), "user.resetPassword"), s.Do(Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser + "/ResetPassword"}))
 }
 
 // TestExamplesOfTheDocumentAreTrue: what the page fills in by itself works in
 // the sandbox. An example that another one got in the way of is tried again
 // where nothing has changed.
 func TestExamplesOfTheDocumentAreTrue(t *testing.T) {
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	d := s.documented()
 	for _, writes := range []bool{false, true} {
 		for _, op := range ops.Table() {
 			if op.Effect.Writes() != writes {
 				continue
 			}
-			c := callOf(op, d.filledIn(op))
-			a := s.do(c)
-			if a.status >= 300 && writes {
-				a = newSystem(t, sandbox.Options{Seed: 1}).do(c)
+			c := CallFor(op, d.filledIn(op))
+			a := s.Do(c)
+			if a.Status >= 300 && writes {
+				a = New(t, sandbox.Options{Seed: 1}).Do(c)
 			}
-			assert.Less(t, a.status, 300, "%s %s with %v: %s", c.method, c.path, c.params, a.body)
+			assert.Less(t, a.Status, 300, "%s %s with %v: %s", c.Method, c.Path, c.Params, a.Body)
 		}
 	}
 }

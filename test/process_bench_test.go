@@ -16,9 +16,9 @@ func BenchmarkProcesses(b *testing.B) {
 			settings []string
 		}{{"sessions", nil}, {"process per request", []string{"pool.maxRequests=1"}}} {
 			b.Run(fmt.Sprintf("%s/connections=%d", c.name, connections), func(b *testing.B) {
-				s := (&processes{}).system(b, append(c.settings, "log.level=error")...)
+				s := (&Processes{}).NewSystem(b, append(c.settings, "log.level=error")...)
 				defer http.DefaultClient.CloseIdleConnections()
-				load(b, s.url, connections, []string{"aschmidt"})
+				load(b, s.URL, connections, []string{"aschmidt"})
 			})
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// faultLimit bounds how long a request may take whose process fails.
-const faultLimit = 5 * time.Second
+// FaultLimit bounds how long a request may take whose process fails.
+const FaultLimit = 5 * time.Second
 
 // faultStatus is what is answered to a read, a write and a list when it is not
 // 502, to a write 504: the process is no longer there, or what it says breaks
@@ -56,9 +56,9 @@ var unannounced = []string{
 // next request is served, and nothing is left: no process, no goroutine, no
 // memory.
 func TestEveryFaultOfAProcess(t *testing.T) {
-	before, memory := goleak.IgnoreCurrent(), heap()
+	before, memory := goleak.IgnoreCurrent(), HeapBytes()
 	names := remotetest.RequestFaults()
-	n := &nonces{}
+	n := &Nonces{}
 	var kinds sync.WaitGroup // each on a system of its own
 	for kind, k := range faultKinds {
 		kinds.Go(func() {
@@ -66,22 +66,22 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 			for i, name := range names {
 				switches = append(switches, name+"@"+faultMarker(i))
 			}
-			p := &processes{faults: func() string { return strings.Join(switches, ",") }, maxOutput: 8 << 20}
+			p := &Processes{Faults: func() string { return strings.Join(switches, ",") }, MaxOutput: 8 << 20}
 			t.Run(k.name, func(t *testing.T) {
-				s := p.system(t, "http.readTimeout=1s", "http.writeTimeout=1s", "http.listTimeout=1s", "http.settlePause=100ms")
+				s := p.NewSystem(t, "http.readTimeout=1s", "http.writeTimeout=1s", "http.listTimeout=1s", "http.settlePause=100ms")
 				over := overshoot{limit: time.Second}
 				for i, name := range names {
-					t.Run(name, func(t *testing.T) { p.strike(s.in(t), kind, name, faultMarker(i), n, &over) })
+					t.Run(name, func(t *testing.T) { p.strike(s.In(t), kind, name, faultMarker(i), n, &over) })
 				}
 				t.Logf("longest over the deadline: %s (%s)", over.longest.Round(time.Millisecond), over.of)
-				p.onlySessionsRun(t)
+				p.OnlySessionsLeft(t)
 			})
-			assert.Eventually(t, func() bool { return len(p.running()) == 0 }, faultLimit, 10*time.Millisecond, "processes are left: %v", p.running())
+			assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, FaultLimit, 10*time.Millisecond, "processes are left: %v", p.Running())
 		})
 	}
 	kinds.Wait()
-	noGoroutineIsLeft(t, before)
-	assert.Less(t, heap(), memory+maxGrowth, "bytes of memory are left")
+	NoGoroutinesLeft(t, before)
+	assert.Less(t, HeapBytes(), memory+MaxHeapGrowth, "bytes of memory are left")
 }
 
 // faultKinds are the kinds of requests that faults strike.
@@ -95,75 +95,75 @@ var faultKinds = [3]struct{ name, method, path string }{
 func faultMarker(i int) string { return fmt.Sprintf("fault%02dx", i) }
 
 // strike makes one request of a kind that a fault strikes, beside another one.
-func (p *processes) strike(s *system, kind int, fault, marker string, n *nonces, over *overshoot) {
-	t := s.t.(*testing.T)
+func (p *Processes) strike(s *System, kind int, fault, marker string, n *Nonces, over *overshoot) {
+	t := s.T.(*testing.T)
 	want, ok := faultStatus[fault]
 	if !ok {
 		want = [3]int{502, 504, 502}
 	}
-	beside, value := make(chan answer, 1), n.next()
-	go func() { beside <- s.get("/api/ADUser/" + value + "/Details") }()
-	nonce := n.next()
+	beside, value := make(chan Answer, 1), n.Next()
+	go func() { beside <- s.Get("/api/ADUser/" + value + "/Details") }()
+	nonce := n.Next()
 	start := time.Now()
-	a := s.do(call{method: faultKinds[kind].method, path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
+	a := s.Do(Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
 	took := time.Since(start)
-	assert.Less(t, took, faultLimit)
-	if a.status == http.StatusGatewayTimeout {
+	assert.Less(t, took, FaultLimit)
+	if a.Status == http.StatusGatewayTimeout {
 		over.note(t.Name(), took)
 	}
-	if fault != "Send-GatewayNoiseFlood" || a.status != http.StatusGatewayTimeout { // a slow machine meets the time limit before that of the output
-		assert.Equal(t, want[kind], a.status, "%.300s", a.body)
+	if fault != "Send-GatewayNoiseFlood" || a.Status != http.StatusGatewayTimeout { // a slow machine meets the time limit before that of the output
+		assert.Equal(t, want[kind], a.Status, "%.300s", a.Body)
 	}
-	if faultKinds[kind].name == "write" && a.status == http.StatusGatewayTimeout {
-		assert.Equal(t, slices.Contains(unannounced, fault), a.envelope.Error.Outcome == "none", "%s", a.body)
+	if faultKinds[kind].name == "write" && a.Status == http.StatusGatewayTimeout {
+		assert.Equal(t, slices.Contains(unannounced, fault), a.Envelope.Error.Outcome == "none", "%s", a.Body)
 	}
-	n.only(t, nonce, a.body)
+	n.Only(t, nonce, a.Body)
 	if slices.Contains(carried, fault) {
-		assert.Contains(t, string(a.body), nonce, "the answer is that of the request")
+		assert.Contains(t, string(a.Body), nonce, "the answer is that of the request")
 	}
 	other := <-beside
-	assert.Equal(t, http.StatusNotFound, other.status, "%s", other.body)
-	assert.Contains(t, string(other.body), value)
-	n.only(t, value, other.body)
-	require.Equal(t, http.StatusOK, s.get("/api/ADUser/mmueller/Details").status, "the next request")
-	s.describe("aschmidt", n.next())
+	assert.Equal(t, http.StatusNotFound, other.Status, "%s", other.Body)
+	assert.Contains(t, string(other.Body), value)
+	n.Only(t, value, other.Body)
+	require.Equal(t, http.StatusOK, s.Get("/api/ADUser/mmueller/Details").Status, "the next request")
+	s.describe("aschmidt", n.Next())
 	if fault == "grandchild" {
-		p.onlySessionsRun(t)
+		p.OnlySessionsLeft(t)
 	}
 }
 
 // maxGrowth is what a test of many requests may leave on the heap: caches.
-const maxGrowth = 24 << 20
+const MaxHeapGrowth = 24 << 20
 
-func heap() uint64 {
+func HeapBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// nonces give every request a value of its own.
-type nonces struct{ last atomic.Int64 }
+// Nonces give every request a value of its own.
+type Nonces struct{ last atomic.Int64 }
 
-var nonceForm = regexp.MustCompile(`nonce[0-9]{6}`)
+var NoncePattern = regexp.MustCompile(`nonce[0-9]{6}`)
 
-func (n *nonces) next() string { return fmt.Sprintf("nonce%06d", n.last.Add(1)) }
+func (n *Nonces) Next() string { return fmt.Sprintf("nonce%06d", n.last.Add(1)) }
 
-// only holds that no other request's value is in an answer.
-func (*nonces) only(t *testing.T, nonce string, body []byte) {
+// Only holds that no other request's value is in an answer.
+func (*Nonces) Only(t *testing.T, nonce string, body []byte) {
 	t.Helper()
-	for _, found := range nonceForm.FindAllString(string(body), -1) {
+	for _, found := range NoncePattern.FindAllString(string(body), -1) {
 		assert.Equal(t, nonce, found, "an answer to another request: %.300s", body)
 	}
 }
 
 // describe changes a user's description to a text that the answer must tell.
-func (s *system) describe(user, text string) {
-	s.t.Helper()
-	a := s.do(call{method: http.MethodPut, path: "/api/ADUser/" + user, params: map[string]any{"Description": text}})
-	require.Equal(s.t, http.StatusOK, a.status, "%s", a.body)
-	require.Len(s.t, a.envelope.Result, 1)
-	assert.Equal(s.t, text, a.envelope.Result[0]["description"])
+func (s *System) describe(user, text string) {
+	s.T.Helper()
+	a := s.Do(Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: map[string]any{"Description": text}})
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	require.Len(s.T, a.Envelope.Result, 1)
+	assert.Equal(s.T, text, a.Envelope.Result[0]["description"])
 }
 
 // overshoot is the longest time that an answer came after its deadline.
@@ -193,45 +193,45 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 			t.Run(fault, func(t *testing.T) {
 				var broken atomic.Bool
 				broken.Store(true)
-				p := &processes{faults: func() string {
+				p := &Processes{Faults: func() string {
 					if broken.Load() {
 						return fault
 					}
 					return ""
 				}}
-				s := p.system(t, "pool.startTimeout="+c.timeout)
-				a := s.get("/api/ADUser/aschmidt/Details")
-				require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.body)
-				assert.Equal(t, "unavailable", a.envelope.Error.Code)
-				assert.NotEmpty(t, a.header.Get("Retry-After"))
+				s := p.NewSystem(t, "pool.startTimeout="+c.timeout)
+				a := s.Get("/api/ADUser/aschmidt/Details")
+				require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
+				assert.Equal(t, "unavailable", a.Envelope.Error.Code)
+				assert.NotEmpty(t, a.Header.Get("Retry-After"))
 				s.notReady(c.reason)
 
 				broken.Store(false)
-				assert.Eventually(t, func() bool { return s.get("/api/ADUser/aschmidt/Details").status == http.StatusOK }, patience, 50*time.Millisecond)
-				assert.Eventually(t, func() bool { return s.get("/readyz").status == http.StatusOK }, patience, 50*time.Millisecond)
+				assert.Eventually(t, func() bool { return s.Get("/api/ADUser/aschmidt/Details").Status == http.StatusOK }, Patience, 50*time.Millisecond)
+				assert.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, Patience, 50*time.Millisecond)
 			})
 		})
 	}
 	faults.Wait()
-	noGoroutineIsLeft(t, before)
+	NoGoroutinesLeft(t, before)
 }
 
 // notReady holds that /readyz says why no session of the directory starts, and
 // only to those who may know.
-func (s *system) notReady(reason string) {
-	s.t.Helper()
-	for token, tells := range map[string]bool{allToken: true, readToken: false, "none": false} {
-		a := s.do(call{method: http.MethodGet, path: "/readyz", token: token})
-		assert.Equal(s.t, http.StatusServiceUnavailable, a.status)
-		for _, check := range a.envelope.Result {
+func (s *System) notReady(reason string) {
+	s.T.Helper()
+	for token, tells := range map[string]bool{AllToken: true, ReadToken: false, "none": false} {
+		a := s.Do(Call{Method: http.MethodGet, Path: "/readyz", Token: token})
+		assert.Equal(s.T, http.StatusServiceUnavailable, a.Status)
+		for _, check := range a.Envelope.Result {
 			if check["name"] != "directorySessions" {
 				continue
 			}
-			assert.Equal(s.t, false, check["ok"])
+			assert.Equal(s.T, false, check["ok"])
 			if tells {
-				assert.Contains(s.t, check["reason"], reason)
+				assert.Contains(s.T, check["reason"], reason)
 			} else {
-				assert.NotContains(s.t, check, "reason")
+				assert.NotContains(s.T, check, "reason")
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestEveryFaultOfAStart(t *testing.T) {
 	start := func(fault string, limit time.Duration) error {
 		s, err := session.Start(t.Context(), session.Config{
 			Starter: &remote.Starter{Server: server, Env: func() []string {
-				return []string{engineVariable + "=1", "GORACE=atexit_sleep_ms=0", remotetest.FaultVariable + "=" + fault}
+				return []string{EngineVariable + "=1", "GORACE=atexit_sleep_ms=0", remotetest.FaultVariable + "=" + fault}
 			}},
 			StartTimeout: limit,
 			Boot:         session.Boot{Prelude: scripts.Prelude(ps.DNS), Scripts: scripts.Sources(ps.DNS), Module: scripts.Modules[ps.DNS]},
@@ -44,15 +44,15 @@ func TestEveryFaultOfAStart(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			began := time.Now()
 			err := start(fault, 2*time.Second)
-			assert.Less(t, time.Since(began), faultLimit)
+			assert.Less(t, time.Since(began), FaultLimit)
 			if fault == "read-ahead" {
 				require.NoError(t, err)
 			} else {
 				require.Error(t, err)
 				assert.Equal(t, ps.KindUnavailable, ps.AsError(err).Kind, "%v", err)
 			}
-			assert.Eventually(t, func() bool { return server.Connections() == 0 }, patience, time.Millisecond)
-			require.NoError(t, start("", patience))
+			assert.Eventually(t, func() bool { return server.Connections() == 0 }, Patience, time.Millisecond)
+			require.NoError(t, start("", Patience))
 		})
 	}
 }

@@ -38,7 +38,7 @@ func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { // after the sessions have been closed
-		assert.Eventually(t, func() bool { return server.Connections() == 0 }, patience, time.Millisecond, "connections are left")
+		assert.Eventually(t, func() bool { return server.Connections() == 0 }, Patience, time.Millisecond, "connections are left")
 		assert.NoError(t, server.Close())
 	})
 	return server
@@ -71,31 +71,31 @@ func TestContractThroughProxies(t *testing.T) {
 // in one of `every` operations.
 func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
-	theirs := newSystemOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
+	theirs := NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
 	world = stillWorld(t)
-	ours := newSystemOn(t, world, world.Starter(), "pool.directorySessions=1", "pool.dnsSessions=1")
+	ours := NewOn(t, world, world.Starter(), "pool.directorySessions=1", "pool.dnsSessions=1")
 	for i, op := range ops.Table() {
 		if i%every != 0 {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {
-			a, b := theirs.in(t), ours.in(t)
-			calls := []call{callOf(op, samples[op.ID].params)}
-			if first, needed := before[op.ID]; needed {
-				calls = append([]call{first}, calls...)
+			a, b := theirs.In(t), ours.In(t)
+			calls := []Call{CallFor(op, Samples[op.ID].Params)}
+			if first, needed := Setup[op.ID]; needed {
+				calls = append([]Call{first}, calls...)
 			} else {
-				missing := samples[op.ID].params
-				calls = append(calls, callOf(op, absent(op, missing)))
+				missing := Samples[op.ID].Params
+				calls = append(calls, CallFor(op, absent(op, missing)))
 			}
-			if undo := samples[op.ID].undo; undo.path != "" {
+			if undo := Samples[op.ID].Undo; undo.Path != "" {
 				calls = append(calls, undo)
 			}
 			for _, c := range calls {
-				theirs, ours := a.do(c), b.do(c)
-				assert.Equal(t, ours.status, theirs.status, "%s %s: %s", c.method, c.path, theirs.body)
-				assert.Equal(t, comparable(t, ours), comparable(t, theirs), "%s %s", c.method, c.path)
+				theirs, ours := a.Do(c), b.Do(c)
+				assert.Equal(t, ours.Status, theirs.Status, "%s %s: %s", c.Method, c.Path, theirs.Body)
+				assert.Equal(t, comparable(t, ours), comparable(t, theirs), "%s %s", c.Method, c.Path)
 			}
-			assert.Empty(t, b.snapshot().Compare(a.snapshot()), "what is left differs")
+			assert.Empty(t, b.Snapshot().Compare(a.Snapshot()), "what is left differs")
 		})
 	}
 }
@@ -115,15 +115,15 @@ func absent(op *ops.Operation, good map[string]any) map[string]any {
 }
 
 // comparable is an answer without what no two have alike.
-func comparable(t *testing.T, a answer) any {
+func comparable(t *testing.T, a Answer) any {
 	t.Helper()
 	var body map[string]any
-	require.NoError(t, json.Unmarshal(a.body, &body), "%s", a.body)
+	require.NoError(t, json.Unmarshal(a.Body, &body), "%s", a.Body)
 	if failure, ok := body["error"].(map[string]any); ok {
 		delete(failure, "requestId")
 	}
-	if a.status >= http.StatusInternalServerError {
-		t.Errorf("%s", a.body)
+	if a.Status >= http.StatusInternalServerError {
+		t.Errorf("%s", a.Body)
 	}
 	return body
 }

@@ -41,7 +41,7 @@ func newCodec(t testing.TB) *codec {
 		AutoLoad: true,
 	})
 	c := &codec{session: eng.NewSession(engine.Console{})}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	prelude := scripts.Prelude(ps.Directory)
 	require.NoError(t, c.session.Run(ctx, prelude.Name, prelude.Text, engine.Streams{}))
@@ -52,7 +52,7 @@ func newCodec(t testing.TB) *codec {
 // refused tells that it ended with an error of the API.
 func (c *codec) encode(t testing.TB, raw []byte, given string) (out []byte, refused bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	c.session.SetVariable("encoded", base64.StdEncoding.EncodeToString(raw))
 	var texts []string
@@ -344,7 +344,7 @@ func unitsOf(raw []byte) []uint16 {
 // TestSettingsChangedMeanwhileAreNotOverwritten: the write compares with what was
 // read before it.
 func TestSettingsChangedMeanwhileAreNotOverwritten(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -360,7 +360,7 @@ func TestSettingsChangedMeanwhileAreNotOverwritten(t *testing.T) {
 		require.NoError(t, session.Run(ctx, "test", text, engine.Streams{Output: func(v any) error { said = append(said, dotnet.ToText(v)); return nil }}))
 	}
 	run(`Import-Module -Name ActiveDirectory
-		$user = @{ Guid = '` + sampleUserGUID + `'; Server = 'dc1.corp.example' }
+		$user = @{ Guid = '` + SampleUserGUID + `'; Server = 'dc1.corp.example' }
 		$first = Get-GatewayUserParameters @user
 		Set-GatewayUserParameters @user -Old $first -New 'somebody else'
 		try { Set-GatewayUserParameters @user -Old $first -New 'mine' } catch { $_.FullyQualifiedErrorId }

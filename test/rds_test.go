@@ -44,19 +44,19 @@ func rdsVector(t testing.TB, name string) string {
 // TestTheLifeOfRemoteDesktopSettings goes through creating, reading, changing
 // and clearing them.
 func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
-	s := newSystem(t, sandbox.Options{Seed: 1})
+	s := New(t, sandbox.Options{Seed: 1})
 	const dn = "CN=rds,CN=Users,DC=corp,DC=example"
-	plain := s.ok(call{method: http.MethodPost, path: "/api/ADUser/plain", params: map[string]any{"RdsProfilePath": "", "City": "x"}}, http.StatusCreated)
+	plain := s.OK(Call{Method: http.MethodPost, Path: "/api/ADUser/plain", Params: map[string]any{"RdsProfilePath": "", "City": "x"}}, http.StatusCreated)
 	assert.Equal(t, []any{nil, nil, nil, false, true}, rdsFields(plain), "the defaults")
-	assert.Empty(t, s.stored("CN=plain,CN=Users,DC=corp,DC=example", "userParameters").String("userParameters"), "nothing given, nothing written")
+	assert.Empty(t, s.Stored("CN=plain,CN=Users,DC=corp,DC=example", "userParameters").String("userParameters"), "nothing given, nothing written")
 
-	made := s.ok(call{method: http.MethodPost, path: "/api/ADUser/rds", params: map[string]any{
+	made := s.OK(Call{Method: http.MethodPost, Path: "/api/ADUser/rds", Params: map[string]any{
 		"RdsProfilePath": `\\fs1\p\Ωmega😀`, "RdsHomeFolderPath": `\\fs1\h`, "RdsHomeFolderDrive": "T:", "RdsConnectDrive": true, "RdsAllowLogon": false,
 	}}, http.StatusCreated)
 	want := []any{`\\fs1\p\Ωmega😀`, `\\fs1\h`, "T:", true, false}
 	assert.Equal(t, want, rdsFields(made))
-	assert.Equal(t, want, rdsFields(s.ok(call{method: http.MethodGet, path: "/api/ADUser/rds/Details"}, http.StatusOK)))
-	only := s.ok(call{method: http.MethodGet, path: "/api/ADUser/rds/Details?ShowFields=RdsAllowLogon,rdsProfilePath"}, http.StatusOK)
+	assert.Equal(t, want, rdsFields(s.OK(Call{Method: http.MethodGet, Path: "/api/ADUser/rds/Details"}, http.StatusOK)))
+	only := s.OK(Call{Method: http.MethodGet, Path: "/api/ADUser/rds/Details?ShowFields=RdsAllowLogon,rdsProfilePath"}, http.StatusOK)
 	assert.Equal(t, map[string]any{"rdsProfilePath": `\\fs1\p\Ωmega😀`, "rdsAllowLogon": false}, only)
 
 	for i, c := range []struct {
@@ -68,35 +68,35 @@ func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 		{map[string]any{"RdsConnectDrive": false, "RdsHomeFolderDrive": ""}, []any{nil, `\\fs1\h`, nil, false, true}},
 		{map[string]any{"City": "y"}, []any{nil, `\\fs1\h`, nil, false, true}},
 	} {
-		assert.Equal(t, c.want, rdsFields(s.put("/api/ADUser/rds", c.params)), "step %d", i)
+		assert.Equal(t, c.want, rdsFields(s.Put("/api/ADUser/rds", c.params)), "step %d", i)
 	}
-	before := s.snapshot()
-	again := s.do(call{method: http.MethodPut, path: "/api/ADUser/rds", params: map[string]any{"RdsHomeFolderPath": `\\fs1\h`, "RdsConnectDrive": "False"}})
-	assert.Contains(t, again.envelope.Output, "nothing was changed")
-	assert.Empty(t, before.Compare(s.snapshot()))
+	before := s.Snapshot()
+	again := s.Do(Call{Method: http.MethodPut, Path: "/api/ADUser/rds", Params: map[string]any{"RdsHomeFolderPath": `\\fs1\h`, "RdsConnectDrive": "False"}})
+	assert.Contains(t, again.Envelope.Output, "nothing was changed")
+	assert.Empty(t, before.Compare(s.Snapshot()))
 
 	// A step that fails later takes them back.
-	a := s.refused(call{method: http.MethodPut, path: "/api/ADUser/rds", params: map[string]any{
+	a := s.Rejects(Call{Method: http.MethodPut, Path: "/api/ADUser/rds", Params: map[string]any{
 		"RdsProfilePath": `\\other`, "City": "z", "PasswordNeverExpired": true, "Password": "weak",
 	}}, http.StatusUnprocessableEntity, "policy")
-	assert.Equal(t, "none", a.envelope.Error.Outcome)
+	assert.Equal(t, "none", a.Envelope.Error.Outcome)
 
 	// What other programs keep there stays, before and behind.
 	ctx := context.Background()
 	set := func(text string) {
 		t.Helper()
 		changes := []directory.Change{{Op: directory.OpReplace, Name: "userParameters", Values: []any{text}}}
-		require.NoError(t, s.dc1().Modify(ctx, dn, changes, directory.ModifyOptions{}))
+		require.NoError(t, s.DC1().Modify(ctx, dn, changes, directory.ModifyOptions{}))
 	}
 	for _, name := range []string{"v1.utf16", "v2.utf16", "v3.utf8", "v4.utf8"} {
 		text := rdsVector(t, name) + "G$RADIUSCHAP\x01\u3030"
 		set(text)
-		read := rdsFields(s.ok(call{method: http.MethodGet, path: "/api/ADUser/rds/Details"}, http.StatusOK))
+		read := rdsFields(s.OK(Call{Method: http.MethodGet, Path: "/api/ADUser/rds/Details"}, http.StatusOK))
 		wish := !read[4].(bool)
-		changed := rdsFields(s.put("/api/ADUser/rds", map[string]any{"RdsAllowLogon": wish}))
+		changed := rdsFields(s.Put("/api/ADUser/rds", map[string]any{"RdsAllowLogon": wish}))
 		assert.Equal(t, append(append([]any{}, read[:4]...), wish), changed, name)
-		s.put("/api/ADUser/rds", map[string]any{"RdsAllowLogon": !wish})
-		stored := s.stored(dn, "userParameters").String("userParameters")
+		s.Put("/api/ADUser/rds", map[string]any{"RdsAllowLogon": !wish})
+		stored := s.Stored(dn, "userParameters").String("userParameters")
 		if name == "v2.utf16" { // it had no flags
 			assert.Equal(t, text[:48], stored[:48], name)
 			assert.True(t, strings.HasSuffix(stored, "G$RADIUSCHAP\x01\u3030"), name)
@@ -109,16 +109,16 @@ func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 	broken := rdsVector(t, "v1.utf16")[:100]
 	set(broken)
 	for _, path := range []string{"/api/ADUser/rds/Details", "/api/ADUser/ListUsers/All?ShowFields=rdsAllowLogon,username"} {
-		got := s.get(path)
-		assert.Equal(t, http.StatusOK, got.status)
-		require.NotEmpty(t, got.envelope.Warnings, path)
-		assert.Contains(t, fmt.Sprint(got.envelope.Warnings), "rds_unreadable "+made["guid"].(string))
+		got := s.Get(path)
+		assert.Equal(t, http.StatusOK, got.Status)
+		require.NotEmpty(t, got.Envelope.Warnings, path)
+		assert.Contains(t, fmt.Sprint(got.Envelope.Warnings), "rds_unreadable "+made["guid"].(string))
 	}
-	read := s.ok(call{method: http.MethodGet, path: "/api/ADUser/rds/Details"}, http.StatusOK)
+	read := s.OK(Call{Method: http.MethodGet, Path: "/api/ADUser/rds/Details"}, http.StatusOK)
 	assert.Equal(t, []any{nil, nil, nil, nil, nil}, rdsFields(read))
-	a = s.refused(call{method: http.MethodPut, path: "/api/ADUser/rds", params: map[string]any{"RdsAllowLogon": true, "City": "q"}}, http.StatusUnprocessableEntity, "unprocessable")
-	assert.Equal(t, "RdsAllowLogon", a.envelope.Error.Details[0].Field)
+	a = s.Rejects(Call{Method: http.MethodPut, Path: "/api/ADUser/rds", Params: map[string]any{"RdsAllowLogon": true, "City": "q"}}, http.StatusUnprocessableEntity, "unprocessable")
+	assert.Equal(t, "RdsAllowLogon", a.Envelope.Error.Details[0].Field)
 	set(strings.Repeat("m:", 40))
-	s.refused(call{method: http.MethodPut, path: "/api/ADUser/rds", params: map[string]any{"RdsProfilePath": "x"}}, http.StatusUnprocessableEntity, "unprocessable")
-	assert.Equal(t, "done", s.put("/api/ADUser/rds", map[string]any{"City": "done"})["city"])
+	s.Rejects(Call{Method: http.MethodPut, Path: "/api/ADUser/rds", Params: map[string]any{"RdsProfilePath": "x"}}, http.StatusUnprocessableEntity, "unprocessable")
+	assert.Equal(t, "done", s.Put("/api/ADUser/rds", map[string]any{"City": "done"})["city"])
 }

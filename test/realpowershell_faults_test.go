@@ -48,7 +48,7 @@ func faultsOf(t *testing.T, path string) {
 	whole := t
 	for i, f := range scriptFaults {
 		t.Run(f.name, func(t *testing.T) {
-			limit := patience
+			limit := Patience
 			if f.kind == ps.KindTimeout {
 				limit = time.Second
 			}
@@ -73,13 +73,13 @@ func faultsOf(t *testing.T, path string) {
 	t.Run("the caller leaves", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(200*time.Millisecond, cancel)
-		_, err := s.Run(ctx, ps.Request{Script: "Test-GatewayFault6", Limit: patience})
+		_, err := s.Run(ctx, ps.Request{Script: "Test-GatewayFault6", Limit: Patience})
 		assert.Equal(t, ps.KindCancelled, ps.AsError(err).Kind, "%v", err)
 	})
 	t.Run("is killed", func(t *testing.T) {
 		s := sessionWith(t, starter, sources...)
 		time.AfterFunc(200*time.Millisecond, s.Kill)
-		_, err := s.Run(t.Context(), ps.Request{Script: "Test-GatewayFault6", Limit: patience})
+		_, err := s.Run(t.Context(), ps.Request{Script: "Test-GatewayFault6", Limit: Patience})
 		assert.Error(t, err)
 	})
 }
@@ -98,7 +98,7 @@ param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Man
     secret = [string][System.Net.NetworkCredential]::new('', $Secret).Password
 }
 `})
-	for name, value := range hostile {
+	for name, value := range HostileValues {
 		if !utf8.ValidString(value) {
 			continue // stopped before: JSON has none
 		}

@@ -56,7 +56,7 @@ func TestRealPowerShellSuite(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "pwsh")
-	text := "#!/bin/sh\nexport " + engineVariable + "=1 GORACE=atexit_sleep_ms=0\nexec '" + self + "' \"$@\"\n"
+	text := "#!/bin/sh\nexport " + EngineVariable + "=1 GORACE=atexit_sleep_ms=0\nexec '" + self + "' \"$@\"\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
 	onPowerShell(t, path, 8)
 }
@@ -98,7 +98,7 @@ func sessionWith(t *testing.T, starter session.Starter, more ...ps.Source) *sess
 func ask(t *testing.T, s *session.Session, script string, args ps.Args) ([]map[string]any, error) {
 	t.Helper()
 	var records []map[string]any
-	_, err := s.Run(t.Context(), ps.Request{Script: script, Args: args, Limit: patience, Records: func(batch json.RawMessage) error {
+	_, err := s.Run(t.Context(), ps.Request{Script: script, Args: args, Limit: Patience, Records: func(batch json.RawMessage) error {
 		var part []map[string]any
 		err := json.Unmarshal(batch, &part)
 		records = append(records, part...)
@@ -233,10 +233,10 @@ func playedBack(t *testing.T, path string, args []string, input string) (stdout,
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off")
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = Patience
 	var out, errs strings.Builder
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
-	deadline := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	deadline := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() })
 	defer deadline.Stop()
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -3,30 +3,30 @@ package test
 import "net/http"
 
 var computerSamples = map[string]sample{
-	"computer.list":    {params: map[string]any{"OUPath": "OU=Devices,OU=Corp,DC=corp,DC=example"}},
+	"computer.list":    {Params: map[string]any{"OUPath": "OU=Devices,OU=Corp,DC=corp,DC=example"}},
 	"computer.listAll": {},
-	"computer.get":     {params: map[string]any{"ADComputerName": "FS1"}},
-	"computer.exists":  {params: map[string]any{"ADComputerName": "FS1$"}},
+	"computer.get":     {Params: map[string]any{"ADComputerName": "FS1"}},
+	"computer.exists":  {Params: map[string]any{"ADComputerName": "FS1$"}},
 	"computer.register": {
-		params: map[string]any{"ADComputerName": "SAMPLE", "ADComputerDescription": "A sample"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/Computers/SAMPLE/Remove"},
+		Params: map[string]any{"ADComputerName": "SAMPLE", "ADComputerDescription": "A sample"}, Status: http.StatusCreated,
+		Undo: Call{Method: http.MethodDelete, Path: "/api/Computers/SAMPLE/Remove"},
 	},
 	"computer.rename": {
-		params: map[string]any{"ADComputerName": "WEB1", "NewADComputerName": "SAMPLE"},
-		undo:   call{method: http.MethodPut, path: "/api/Computers/SAMPLE/Rename/WEB1"},
+		Params: map[string]any{"ADComputerName": "WEB1", "NewADComputerName": "SAMPLE"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/Computers/SAMPLE/Rename/WEB1"},
 	},
 	"computer.update": {
-		params: map[string]any{"ADComputerName": "FS1", "ComputerDescription": "changed"},
-		undo:   call{method: http.MethodPut, path: "/api/Computers/FS1/Update", params: map[string]any{"ComputerDescription": "File server"}},
+		Params: map[string]any{"ADComputerName": "FS1", "ComputerDescription": "changed"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/Computers/FS1/Update", Params: map[string]any{"ComputerDescription": "File server"}},
 	},
 	"computer.delete": {
-		params: map[string]any{"ADComputerName": "WEB2"},
-		undo:   call{method: http.MethodPost, path: "/api/Computers/WEB2/Register"},
+		Params: map[string]any{"ADComputerName": "WEB2"},
+		Undo:   Call{Method: http.MethodPost, Path: "/api/Computers/WEB2/Register"},
 	},
 	"computer.deleteMany": {
-		params: map[string]any{"WildCard": "WEB3", "Recursive": "true"},
-		undo:   call{method: http.MethodPost, path: "/api/Computers/WEB3/Register"},
+		Params: map[string]any{"WildCard": "WEB3", "Recursive": "true"},
+		Undo:   Call{Method: http.MethodPost, Path: "/api/Computers/WEB3/Register"},
 	},
 }
 
-var computerBefore = map[string]call{}
+var computerBefore = map[string]Call{}

@@ -3,32 +3,32 @@ package test
 import "net/http"
 
 const (
-	sampleGroup  = "VPN Users"
+	SampleGroup  = "VPN Users"
 	helpDeskGUID = "da2584e8-e4b7-5549-a6fc-696ad78dc01f"
 )
 
 var groupSamples = map[string]sample{
-	"group.list":             {params: map[string]any{"OUPath": "OU=Groups,OU=Corp,DC=corp,DC=example"}},
-	"group.get":              {params: map[string]any{"GroupName": sampleGroup}},
-	"group.exists":           {params: map[string]any{"GroupName": sampleGroup}},
+	"group.list":             {Params: map[string]any{"OUPath": "OU=Groups,OU=Corp,DC=corp,DC=example"}},
+	"group.get":              {Params: map[string]any{"GroupName": SampleGroup}},
+	"group.exists":           {Params: map[string]any{"GroupName": SampleGroup}},
 	"group.listAll":          {},
 	"group.listDistribution": {},
-	"group.listSecurity":     {params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example", "Recursive": false}},
+	"group.listSecurity":     {Params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example", "Recursive": false}},
 	"group.createDistribution": {
-		params: map[string]any{"GroupName": "Sample List", "GroupScope": "universal", "GroupEmail": "list@corp.example"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/ADGroups/Sample%20List/Remove"},
+		Params: map[string]any{"GroupName": "Sample List", "GroupScope": "universal", "GroupEmail": "list@corp.example"}, Status: http.StatusCreated,
+		Undo: Call{Method: http.MethodDelete, Path: "/api/ADGroups/Sample%20List/Remove"},
 	},
 	"group.createSecurity": {
-		params: map[string]any{"GroupName": "Sample Group", "OUPath": limitedOU, "GroupDescription": "A sample"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/ADGroups/Sample%20Group/Remove"},
+		Params: map[string]any{"GroupName": "Sample Group", "OUPath": LimitedOU, "GroupDescription": "A sample"}, Status: http.StatusCreated,
+		Undo: Call{Method: http.MethodDelete, Path: "/api/ADGroups/Sample%20Group/Remove"},
 	},
 	"group.rename": {
-		params: map[string]any{"GroupName": sampleGroup, "NewGroupName": "Dial In"},
-		undo:   call{method: http.MethodPut, path: "/api/ADGroups/Dial%20In/Rename/VPN%20Users"},
+		Params: map[string]any{"GroupName": SampleGroup, "NewGroupName": "Dial In"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADGroups/Dial%20In/Rename/VPN%20Users"},
 	},
-	"group.delete": {params: map[string]any{"GroupName": "Sample Gone"}},
+	"group.delete": {Params: map[string]any{"GroupName": "Sample Gone"}},
 }
 
-var groupBefore = map[string]call{
-	"group.delete": {method: http.MethodPost, path: "/api/ADGroups/Sample%20Gone/Security"},
+var groupBefore = map[string]Call{
+	"group.delete": {Method: http.MethodPost, Path: "/api/ADGroups/Sample%20Gone/Security"},
 }

@@ -3,26 +3,26 @@ package test
 import "net/http"
 
 var membershipSamples = map[string]sample{
-	"membership.get":    {params: map[string]any{"Username": sampleUser, "GroupName": sampleGroup}},
-	"membership.exists": {params: map[string]any{"Username": sampleUser, "GroupName": sampleGroup}},
-	"membership.list":   {params: map[string]any{"Username": sampleUser}},
+	"membership.get":    {Params: map[string]any{"Username": SampleUser, "GroupName": SampleGroup}},
+	"membership.exists": {Params: map[string]any{"Username": SampleUser, "GroupName": SampleGroup}},
+	"membership.list":   {Params: map[string]any{"Username": SampleUser}},
 	"membership.add": {
-		params: map[string]any{"Username": sampleUser, "GroupName": "Help Desk"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/ADUser/aschmidt/Group/Help%20Desk"},
+		Params: map[string]any{"Username": SampleUser, "GroupName": "Help Desk"}, Status: http.StatusCreated,
+		Undo: Call{Method: http.MethodDelete, Path: "/api/ADUser/aschmidt/Group/Help%20Desk"},
 	},
 	"membership.remove": {
-		params: map[string]any{"Username": sampleUser, "GroupName": sampleGroup},
-		undo:   call{method: http.MethodPost, path: "/api/ADUser/aschmidt/Group/VPN%20Users"},
+		Params: map[string]any{"Username": SampleUser, "GroupName": SampleGroup},
+		Undo:   Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt/Group/VPN%20Users"},
 	},
 	"membership.addGroup": {
-		params: map[string]any{"ParentGroupName": "Project Phoenix", "ChildGroupName": "Help Desk"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/ADGroup/Project%20Phoenix/Group/Help%20Desk"},
+		Params: map[string]any{"ParentGroupName": "Project Phoenix", "ChildGroupName": "Help Desk"}, Status: http.StatusCreated,
+		Undo: Call{Method: http.MethodDelete, Path: "/api/ADGroup/Project%20Phoenix/Group/Help%20Desk"},
 	},
 	"membership.removeGroup": {
-		params: map[string]any{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"},
-		undo:   call{method: http.MethodPost, path: "/api/ADGroup/All%20Staff/Group/Sales%20Staff"},
+		Params: map[string]any{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"},
+		Undo:   Call{Method: http.MethodPost, Path: "/api/ADGroup/All%20Staff/Group/Sales%20Staff"},
 	},
-	"membership.groupExists": {params: map[string]any{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"}},
+	"membership.groupExists": {Params: map[string]any{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"}},
 }
 
-var membershipBefore = map[string]call{}
+var membershipBefore = map[string]Call{}

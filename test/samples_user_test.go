@@ -3,52 +3,52 @@ package test
 import "net/http"
 
 const (
-	sampleUser     = "aschmidt"
-	sampleUserGUID = "897be383-0d4f-5fd1-b27f-461bf3bb4b03"
-	sampleUserDN   = "CN=Anna Schmidt,OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+	SampleUser     = "aschmidt"
+	SampleUserGUID = "897be383-0d4f-5fd1-b27f-461bf3bb4b03"
+	SampleUserDN   = "CN=Anna Schmidt,OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	sampleUserText = "Head of Sales, Berlin" // her description
-	leftUser       = "karl.alt"              // disabled, with a password
-	lockedUser     = "locked.out"
+	LeftUser       = "karl.alt"              // disabled, with a password
+	LockedUser     = "locked.out"
 	spareUserGUID  = "ab2ab868-0adc-5480-9a2d-fceabe6b4a9d" // of never.set
 )
 
 var userSamples = map[string]sample{
-	"user.get":       {params: map[string]any{"Username": sampleUser}},
-	"user.exists":    {params: map[string]any{"Username": sampleUser}},
-	"user.lastLogon": {params: map[string]any{"Username": sampleUser}},
-	"user.list":      {params: map[string]any{"OUPath": limitedOU}},
+	"user.get":       {Params: map[string]any{"Username": SampleUser}},
+	"user.exists":    {Params: map[string]any{"Username": SampleUser}},
+	"user.lastLogon": {Params: map[string]any{"Username": SampleUser}},
+	"user.list":      {Params: map[string]any{"OUPath": LimitedOU}},
 	"user.listAll":   {},
 	"user.create": {
-		params: map[string]any{"Username": "sample", "FirstName": "Sam", "Password": "Corr3ct-Horse"}, status: http.StatusCreated,
-		undo: call{method: http.MethodDelete, path: "/api/ADUser/sample"},
+		Params: map[string]any{"Username": "sample", "FirstName": "Sam", "Password": "Corr3ct-Horse"}, Status: http.StatusCreated,
+		Undo: Call{Method: http.MethodDelete, Path: "/api/ADUser/sample"},
 	},
 	"user.update": {
-		params: map[string]any{"Username": sampleUser, "Description": "changed"},
-		undo:   call{method: http.MethodPut, path: "/api/ADUser/" + sampleUser, params: map[string]any{"Description": sampleUserText}},
+		Params: map[string]any{"Username": SampleUser, "Description": "changed"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser, Params: map[string]any{"Description": sampleUserText}},
 	},
 	"user.disable": {
-		params: map[string]any{"Username": sampleUser},
-		undo:   call{method: http.MethodPut, path: "/api/ADUser/" + sampleUser + "/Enable"},
+		Params: map[string]any{"Username": SampleUser},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser + "/Enable"},
 	},
 	"user.enable": {
-		params: map[string]any{"Username": leftUser},
-		undo:   call{method: http.MethodPut, path: "/api/ADUser/" + leftUser + "/Disable"},
+		Params: map[string]any{"Username": LeftUser},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/" + LeftUser + "/Disable"},
 	},
 	"user.rename": {
-		params: map[string]any{"Username": sampleUser, "NewUsername": "a.schmidt"},
-		undo:   call{method: http.MethodPut, path: "/api/ADUser/a.schmidt/Rename/" + sampleUser},
+		Params: map[string]any{"Username": SampleUser, "NewUsername": "a.schmidt"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/a.schmidt/Rename/" + SampleUser},
 	},
-	"user.resetPassword": {params: map[string]any{"Username": sampleUser, "newPassword": "Corr3ct-Horse"}},
-	"user.unlock":        {params: map[string]any{"Username": lockedUser}},
-	"user.delete":        {params: map[string]any{"Username": "sample.gone"}},
-	"user.getByGuid":     {params: map[string]any{"UserGuid": sampleUserGUID}},
+	"user.resetPassword": {Params: map[string]any{"Username": SampleUser, "newPassword": "Corr3ct-Horse"}},
+	"user.unlock":        {Params: map[string]any{"Username": LockedUser}},
+	"user.delete":        {Params: map[string]any{"Username": "sample.gone"}},
+	"user.getByGuid":     {Params: map[string]any{"UserGuid": SampleUserGUID}},
 	"user.updateByGuid": {
-		params: map[string]any{"UserGuid": sampleUserGUID, "Description": "changed"},
-		undo:   call{method: http.MethodPut, path: "/api/ADUserGuid", params: map[string]any{"UserGuid": sampleUserGUID, "Description": sampleUserText}},
+		Params: map[string]any{"UserGuid": SampleUserGUID, "Description": "changed"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUserGuid", Params: map[string]any{"UserGuid": SampleUserGUID, "Description": sampleUserText}},
 	},
-	"user.deleteByGuid": {params: map[string]any{"UserGuid": spareUserGUID}},
+	"user.deleteByGuid": {Params: map[string]any{"UserGuid": spareUserGUID}},
 }
 
-var userBefore = map[string]call{
-	"user.delete": {method: http.MethodPost, path: "/api/ADUser/sample.gone"},
+var UserBefore = map[string]Call{
+	"user.delete": {Method: http.MethodPost, Path: "/api/ADUser/sample.gone"},
 }

@@ -38,17 +38,17 @@ import (
 // guarded is a system with a secret in every place that takes one, and with
 // everything kept that comes out of it. It runs at the log level debug.
 type guarded struct {
-	*system
+	*System
 	folder string // of all files, temporary ones too
 
 	token, classic, reader string   // static tokens
 	stored, user           string   // credentials of the store, as headers have them
 	own                    []string // secrets that the program has made, in clear
 
-	text    lockedBuffer // the log in its other shape
-	wire    lockedBuffer // what the server writes to its connections
-	streams lockedBuffer // standard output and standard error of the processes
-	made    []string     // passwords that replies have shown
+	text    LogBuffer // the log in its other shape
+	wire    LogBuffer // what the server writes to its connections
+	streams LogBuffer // standard output and standard error of the processes
+	made    []string  // passwords that replies have shown
 }
 
 // inputs are files that secrets stand in by the administrator's will.
@@ -57,12 +57,12 @@ var inputs = []string{"audit.key", "server.pfx", "pfx.password"}
 func (g *guarded) path(name string) string { return filepath.Join(g.folder, name) }
 
 func (g *guarded) write(name string, text []byte) {
-	require.NoError(g.t, os.WriteFile(g.path(name), text, 0o600))
+	require.NoError(g.T, os.WriteFile(g.path(name), text, 0o600))
 }
 
 // newGuarded starts the system on processes.
-func newGuarded(t *testing.T, folder string) (*guarded, *processes) {
-	g := &guarded{system: &system{t: t}, folder: folder, token: canary.Plain("token"), classic: canary.Plain("classic"), reader: canary.Plain("reader")}
+func newGuarded(t *testing.T, folder string) (*guarded, *Processes) {
+	g := &guarded{System: &System{T: t}, folder: folder, token: canary.Plain("token"), classic: canary.Plain("classic"), reader: canary.Plain("reader")}
 	t.Setenv("TMPDIR", g.folder)
 	t.Setenv("ADGATEWAY_SECRET", canary.Plain("environment"))
 	g.write("audit.key", []byte(canary.Secret("audit")))
@@ -70,10 +70,10 @@ func newGuarded(t *testing.T, folder string) (*guarded, *processes) {
 	pfx, err := canary.PFX(canary.Plain("pfx"))
 	require.NoError(t, err)
 	g.write("server.pfx", pfx)
-	p := &processes{faults: func() string {
+	p := &Processes{Faults: func() string {
 		return "echo@ECHO,noise@NOISE,die-after@AFTER,die-at-step@STEP,hang-at-step@HANG,stderr-flood@FLOOD"
 	}}
-	p.options = func(o *app.Options) {
+	p.Options = func(o *app.Options) {
 		o.Auth = g.credentials()
 		o.Log.SetLevel(logrus.TraceLevel)
 		o.Log.AddHook(asText{&g.text})
@@ -84,13 +84,13 @@ func newGuarded(t *testing.T, folder string) (*guarded, *processes) {
 			return c
 		}
 	}
-	g.system = p.system(t, "audit.file="+g.path("audit.jsonl"), "audit.keyFile="+g.path("audit.key"), "audit.reads=true",
+	g.System = p.NewSystem(t, "audit.file="+g.path("audit.jsonl"), "audit.keyFile="+g.path("audit.key"), "audit.reads=true",
 		"tls.pfxFile="+g.path("server.pfx"), "tls.pfxPasswordFile="+g.path("pfx.password"))
-	server := httptest.NewUnstartedServer(g.stack.Gateway.Handler())
+	server := httptest.NewUnstartedServer(g.Stack.Gateway.Handler())
 	server.Listener = taped{server.Listener, &g.wire}
 	server.Start()
 	t.Cleanup(server.Close)
-	g.url = server.URL
+	g.URL = server.URL
 	return g, p
 }
 
@@ -99,11 +99,11 @@ func newGuarded(t *testing.T, folder string) (*guarded, *processes) {
 func (g *guarded) credentials() auth.Authenticator {
 	static := auth.NewStatic(auth.Header{AllowQuery: true})
 	all := []auth.Scope{auth.All}
-	require.NoError(g.t, static.AddToken(g.token, &auth.Principal{Name: "all", Scopes: all}))
-	require.NoError(g.t, static.AddToken(g.classic, &auth.Principal{Name: "classic", Scopes: all, Dialect: auth.Classic}))
-	require.NoError(g.t, static.AddToken(g.reader, &auth.Principal{Name: "reader", Scopes: []auth.Scope{auth.OpsRead}}))
+	require.NoError(g.T, static.AddToken(g.token, &auth.Principal{Name: "all", Scopes: all}))
+	require.NoError(g.T, static.AddToken(g.classic, &auth.Principal{Name: "classic", Scopes: all, Dialect: auth.Classic}))
+	require.NoError(g.T, static.AddToken(g.reader, &auth.Principal{Name: "reader", Scopes: []auth.Scope{auth.OpsRead}}))
 	file, now := auth.File{Path: g.path("credentials.json")}, time.Now()
-	require.NoError(g.t, file.Edit(g.t.Context(), func(d *auth.Document) error {
+	require.NoError(g.T, file.Edit(g.T.Context(), func(d *auth.Document) error {
 		portal := auth.NewAccount("portal", now, auth.Rights{Scopes: []string{"*"}})
 		token := portal.AddToken(now, now)
 		g.own, g.stored = append(g.own, token), "Bearer "+token
@@ -114,14 +114,14 @@ func (g *guarded) credentials() auth.Authenticator {
 		return nil
 	}))
 	store, err := auth.OpenStore(auth.StoreOptions{File: file, Header: auth.Header{AllowQuery: true}, Failures: 1000})
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		store.Run(ctx)
 	}()
-	g.t.Cleanup(func() {
+	g.T.Cleanup(func() {
 		stop()
 		<-ended
 	})
@@ -195,21 +195,21 @@ var madeForm = regexp.MustCompile(`"password":("(?:[^"\\]|\\.)*")`)
 
 // send makes a request of the call and returns its status. A body says of what
 // type it is in its header Content-Type.
-func (g *guarded) send(c call, credential string) int {
-	g.t.Helper()
-	query, body, contentType := c.encoded(g.t)
-	target := g.url + c.path + query
-	headers := maps.Clone(c.headers)
+func (g *guarded) send(c Call, credential string) int {
+	g.T.Helper()
+	query, body, contentType := c.Encode(g.T)
+	target := g.URL + c.Path + query
+	headers := maps.Clone(c.Headers)
 	if headers == nil {
 		headers = map[string]string{}
 	}
 	if contentType != "" {
 		headers["Content-Type"] = contentType
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, c.method, target, body)
-	require.NoError(g.t, err)
+	request, err := http.NewRequestWithContext(ctx, c.Method, target, body)
+	require.NoError(g.T, err)
 	if credential != "" {
 		headers["Auth-Token"] = credential
 	}
@@ -217,40 +217,40 @@ func (g *guarded) send(c call, credential string) int {
 		request.Header.Set(name, value)
 	}
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	if found := madeForm.FindSubmatch(answer); found != nil {
 		var password string
-		require.NoError(g.t, json.Unmarshal(found[1], &password))
+		require.NoError(g.T, json.Unmarshal(found[1], &password))
 		g.made = append(g.made, password)
 	}
 	return response.StatusCode
 }
 
 // filled is a good call of an operation with a canary for each of its secrets.
-func filled(op *ops.Operation) call {
-	params := maps.Clone(samples[op.ID].params)
+func filled(op *ops.Operation) Call {
+	params := maps.Clone(Samples[op.ID].Params)
 	for _, name := range op.Secrets() {
 		params[name] = canary.Secret(name)
 	}
-	return callOf(op, params)
+	return CallFor(op, params)
 }
 
 // with is a call with one more parameter.
-func (c call) with(name string, value any) call {
-	c.params = maps.Clone(c.params)
-	if c.params == nil {
-		c.params = map[string]any{}
+func (c Call) with(name string, value any) Call {
+	c.Params = maps.Clone(c.Params)
+	if c.Params == nil {
+		c.Params = map[string]any{}
 	}
-	c.params[name] = value
+	c.Params[name] = value
 	return c
 }
 
 // typed is a call that sends its parameters otherwise.
-func (c call) typed(contentType, body string) call {
-	c.raw, c.params, c.headers = strings.NewReader(body), nil, map[string]string{"Content-Type": contentType}
+func (c Call) typed(contentType, body string) Call {
+	c.Raw, c.Params, c.Headers = strings.NewReader(body), nil, map[string]string{"Content-Type": contentType}
 	return c
 }
 
@@ -258,29 +258,29 @@ func (c call) typed(contentType, body string) call {
 // is refused for all that it can be refused for.
 func (g *guarded) everyOperation(op *ops.Operation) {
 	bearer := "Bearer " + g.token
-	if first, needed := before[op.ID]; needed {
-		require.Equal(g.t, http.StatusCreated, g.send(first, bearer))
+	if first, needed := Setup[op.ID]; needed {
+		require.Equal(g.T, http.StatusCreated, g.send(first, bearer))
 	}
 	good := filled(op)
-	assert.Less(g.t, g.send(good, bearer), 300, op.ID)
-	if undo := samples[op.ID].undo; undo.path != "" {
-		assert.Less(g.t, g.send(undo, bearer), 300, op.ID)
+	assert.Less(g.T, g.send(good, bearer), 300, op.ID)
+	if undo := Samples[op.ID].Undo; undo.Path != "" {
+		assert.Less(g.T, g.send(undo, bearer), 300, op.ID)
 	}
 	g.send(good, "Bearer "+g.classic)
-	if undo := samples[op.ID].undo; undo.path != "" {
+	if undo := Samples[op.ID].Undo; undo.Path != "" {
 		g.send(undo, bearer)
 	}
-	refused := func(c call, credential string) {
-		g.t.Helper()
+	refused := func(c Call, credential string) {
+		g.T.Helper()
 		status := g.send(c, credential)
-		assert.True(g.t, status >= 400 && status < 500, "%s: %d", op.ID, status)
+		assert.True(g.T, status >= 400 && status < 500, "%s: %d", op.ID, status)
 	}
 	refused(good, "Bearer "+g.reader)
 	refused(good, "Bearer "+canary.Plain("wrong"))
 	refused(good.with("Passwort", canary.Secret("mistyped")), bearer)
 	for _, name := range op.Secrets() {
 		spoilt := good
-		spoilt.path += "?" + url.Values{name: {canary.Secret("query")}}.Encode()
+		spoilt.Path += "?" + url.Values{name: {canary.Secret("query")}}.Encode()
 		refused(spoilt, bearer)
 		for _, wrong := range []any{[]string{canary.Secret("list")}, map[string]string{"a": canary.Secret("object")}, canary.Secret("long") + strings.Repeat("x", 5000), canary.Secret("control\x00")} {
 			refused(good.with(name, wrong), bearer)
@@ -298,24 +298,24 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 
 // badCredentials are sent in all places that take one, right and wrong.
 func (g *guarded) badCredentials() {
-	c := call{method: http.MethodGet, path: "/api/OU/All"}
+	c := Call{Method: http.MethodGet, Path: "/api/OU/All"}
 	for credential, want := range map[string]int{
 		g.stored: 200, g.user: 200, basicOf("anna", canary.Secret("guess")): 401, basicOf(canary.Secret("name"), "x"): 401,
 		g.token: 401, "Bearer" + g.token: 401, "Digest " + g.token: 401, "Basic " + g.token: 401, "Basic " + base64.StdEncoding.EncodeToString([]byte(g.token)): 401,
 		"Bearer " + strings.TrimPrefix(g.stored, "Bearer ") + canary.Mark: 401,
 	} {
-		assert.Equal(g.t, want, g.send(c, credential))
+		assert.Equal(g.T, want, g.send(c, credential))
 	}
 	query := "?Auth-Token=" + url.QueryEscape("Bearer "+g.token)
-	assert.Equal(g.t, http.StatusOK, g.send(call{method: http.MethodGet, path: c.path + query}, ""))
-	assert.Equal(g.t, http.StatusBadRequest, g.send(call{method: http.MethodGet, path: c.path + query}, g.stored))
-	c.headers = map[string]string{"Authorization": g.user}
-	assert.Equal(g.t, http.StatusOK, g.send(c, ""))
-	assert.Equal(g.t, http.StatusBadRequest, g.send(c, g.stored))
-	c.headers = map[string]string{"X-Panic": "1"}
-	assert.Equal(g.t, http.StatusInternalServerError, g.send(c, g.stored))
-	c.headers = map[string]string{"Origin": "https://" + canary.Plain("origin") + ".example", "Cookie": "session=" + canary.Plain("cookie")}
-	assert.Equal(g.t, http.StatusForbidden, g.send(c, g.stored))
+	assert.Equal(g.T, http.StatusOK, g.send(Call{Method: http.MethodGet, Path: c.Path + query}, ""))
+	assert.Equal(g.T, http.StatusBadRequest, g.send(Call{Method: http.MethodGet, Path: c.Path + query}, g.stored))
+	c.Headers = map[string]string{"Authorization": g.user}
+	assert.Equal(g.T, http.StatusOK, g.send(c, ""))
+	assert.Equal(g.T, http.StatusBadRequest, g.send(c, g.stored))
+	c.Headers = map[string]string{"X-Panic": "1"}
+	assert.Equal(g.T, http.StatusInternalServerError, g.send(c, g.stored))
+	c.Headers = map[string]string{"Origin": "https://" + canary.Plain("origin") + ".example", "Cookie": "session=" + canary.Plain("cookie")}
+	assert.Equal(g.T, http.StatusForbidden, g.send(c, g.stored))
 }
 
 // badProcesses changes a password in processes that fail in a way which the
@@ -323,47 +323,47 @@ func (g *guarded) badCredentials() {
 func (g *guarded) badProcesses() {
 	g.apply("http.writeTimeout=1s", "http.settleTimeout=2s", "http.settlePause=100ms")
 	for mark, want := range map[string]int{"ECHO": 200, "NOISE": 200, "FLOOD": 200, "AFTER": 200, "STEP": 504, "HANG": 504} {
-		c := call{method: http.MethodPut, path: "/api/ADUser/" + sampleUser, params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}
-		assert.Equal(g.t, want, g.send(c, g.stored), mark)
+		c := Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser, Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}
+		assert.Equal(g.T, want, g.send(c, g.stored), mark)
 	}
 	g.apply()
 }
 
 // apply puts settings in force that may change while the gateway runs.
 func (g *guarded) apply(overrides ...string) {
-	g.t.Helper()
+	g.T.Helper()
 	settings, err := config.Load("", nil, overrides)
-	require.NoError(g.t, err)
-	require.NoError(g.t, g.stack.Apply(settings))
+	require.NoError(g.T, err)
+	require.NoError(g.T, g.Stack.Apply(settings))
 }
 
 // rest is everything else that answers.
 func (g *guarded) rest() {
 	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/version", "/openapi.json", "/docs/", "/nowhere", "/api//x"} {
-		g.send(call{method: http.MethodGet, path: path}, "Bearer "+g.token)
+		g.send(Call{Method: http.MethodGet, Path: path}, "Bearer "+g.token)
 	}
-	g.send(call{method: http.MethodGet, path: "/readyz"}, "Bearer "+canary.Plain("nobody"))
-	g.send(call{method: http.MethodPatch, path: "/api/OU/All", params: map[string]any{"Password": canary.Secret("method")}}, g.stored)
+	g.send(Call{Method: http.MethodGet, Path: "/readyz"}, "Bearer "+canary.Plain("nobody"))
+	g.send(Call{Method: http.MethodPatch, Path: "/api/OU/All", Params: map[string]any{"Password": canary.Secret("method")}}, g.stored)
 	// Policies of the directory refuse a password, and an object is missing.
-	for _, user := range []string{sampleUser, "nobody"} {
-		g.send(call{method: http.MethodPut, path: "/api/ADUser/" + user + "/ResetPassword", params: map[string]any{"newPassword": canary.Mark}}, g.stored)
+	for _, user := range []string{SampleUser, "nobody"} {
+		g.send(Call{Method: http.MethodPut, Path: "/api/ADUser/" + user + "/ResetPassword", Params: map[string]any{"newPassword": canary.Mark}}, g.stored)
 	}
 	for range 3 {
-		assert.Equal(g.t, http.StatusOK, g.send(call{method: http.MethodPut, path: "/api/ADUser/" + sampleUser + "/ResetPassword"}, g.stored))
+		assert.Equal(g.T, http.StatusOK, g.send(Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser + "/ResetPassword"}, g.stored))
 	}
-	assert.Equal(g.t, http.StatusOK, g.send(call{method: http.MethodPut, path: "/api/ADUser/" + sampleUser + "/ResetPassword"}, "Bearer "+g.classic))
+	assert.Equal(g.T, http.StatusOK, g.send(Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser + "/ResetPassword"}, "Bearer "+g.classic))
 	g.apply("http.allowSecretsInQuery=true")
 	for _, op := range ops.Table() {
 		if len(op.Secrets()) > 0 {
-			c := callOf(op, samples[op.ID].params)
+			c := CallFor(op, Samples[op.ID].Params)
 			for _, name := range op.Secrets() {
-				delete(c.params, name)
-				c.path += "?" + url.Values{name: {canary.Secret("allowed")}}.Encode()
+				delete(c.Params, name)
+				c.Path += "?" + url.Values{name: {canary.Secret("allowed")}}.Encode()
 			}
-			assert.Less(g.t, g.send(c, g.stored), 300, op.ID)
-			c.path += "&" + url.Values{"Nonsense": {"1"}}.Encode()
-			assert.Equal(g.t, http.StatusBadRequest, g.send(c, g.stored), op.ID)
-			if undo := samples[op.ID].undo; undo.path != "" {
+			assert.Less(g.T, g.send(c, g.stored), 300, op.ID)
+			c.Path += "&" + url.Values{"Nonsense": {"1"}}.Encode()
+			assert.Equal(g.T, http.StatusBadRequest, g.send(c, g.stored), op.ID)
+			if undo := Samples[op.ID].Undo; undo.Path != "" {
 				g.send(undo, g.stored)
 			}
 		}
@@ -378,7 +378,7 @@ func TestNoSecretComesOut(t *testing.T) {
 	folder := t.TempDir()
 	found := map[string][]byte{}
 	t.Run("calls", func(t *testing.T) {
-		var p *processes
+		var p *Processes
 		g, p = newGuarded(t, folder)
 		g.badCredentials() // before the address has failed too often
 		for _, op := range ops.Table() {
@@ -388,9 +388,9 @@ func TestNoSecretComesOut(t *testing.T) {
 		g.rest()
 		maps.Copy(found, g.ofProcesses(p))
 	})
-	found["log (JSON)"], found["log (text)"] = []byte(g.log.String()), []byte(g.text.String())
+	found["log (JSON)"], found["log (text)"] = []byte(g.Log.String()), []byte(g.text.String())
 	found["replies"], found["streams of processes"] = []byte(g.wire.String()), []byte(g.streams.String())
-	g.t = t
+	g.T = t
 	g.files(found)
 
 	hunt := canary.New(append(g.own, g.made...)...)
@@ -417,9 +417,9 @@ func TestNoSecretComesOut(t *testing.T) {
 
 // ofProcesses are the command lines and variables of all processes, and the
 // keys that let them connect: these are in their own variables only.
-func (g *guarded) ofProcesses(p *processes) map[string][]byte {
+func (g *guarded) ofProcesses(p *Processes) map[string][]byte {
 	found := map[string][]byte{}
-	for _, pid := range p.running() {
+	for _, pid := range p.Running() {
 		for _, name := range []string{"cmdline", "environ"} {
 			text, err := os.ReadFile(filepath.Join("/proc", pid, name))
 			if err != nil {
@@ -439,7 +439,7 @@ func (g *guarded) ofProcesses(p *processes) map[string][]byte {
 
 // files are all that were written.
 func (g *guarded) files(found map[string][]byte) {
-	require.NoError(g.t, filepath.WalkDir(g.folder, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(g.T, filepath.WalkDir(g.folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -20,8 +20,8 @@ import (
 type write struct {
 	op     string
 	params map[string]any
-	before []call // make what it changes
-	read   call   // shows what the differences of the world do not
+	before []Call // make what it changes
+	read   Call   // shows what the differences of the world do not
 	// told are the outcomes after cuts ("step 0 before") where the differences of
 	// the world do not tell what was done.
 	told  map[string]string
@@ -34,9 +34,9 @@ func cutWrites(all bool) map[string]write {
 	writes := map[string]write{}
 	for _, op := range ops.Table() {
 		if op.Effect.Writes() {
-			w := write{op: op.ID, params: samples[op.ID].params, read: reads[op.ID]}
-			if first, needed := before[op.ID]; needed {
-				w.before = []call{first}
+			w := write{op: op.ID, params: Samples[op.ID].Params, read: reads[op.ID]}
+			if first, needed := Setup[op.ID]; needed {
+				w.before = []Call{first}
 			}
 			writes[op.ID] = w
 		}
@@ -49,55 +49,55 @@ func cutWrites(all bool) map[string]write {
 	return writes
 }
 
-var readSampleUser = call{method: http.MethodGet, path: "/api/ADUser/" + sampleUser + "/Details"}
+var readSampleUser = Call{Method: http.MethodGet, Path: "/api/ADUser/" + SampleUser + "/Details"}
 
 // reads show what some samples make or change.
-var reads = map[string]call{
+var reads = map[string]Call{
 	"user.update": readSampleUser, "user.resetPassword": readSampleUser,
-	"user.create": {method: http.MethodGet, path: "/api/ADUser/sample/Details"},
-	"ou.create":   {method: http.MethodGet, path: "/api/OU/Path/Details?OUPath=OU%3DSample,OU%3DEmpty,OU%3DCorp,DC%3Dcorp,DC%3Dexample"},
+	"user.create": {Method: http.MethodGet, Path: "/api/ADUser/sample/Details"},
+	"ou.create":   {Method: http.MethodGet, Path: "/api/OU/Path/Details?OUPath=OU%3DSample,OU%3DEmpty,OU%3DCorp,DC%3Dcorp,DC%3Dexample"},
 }
 
 var moreWrites = map[string]write{
 	"user.create with everything": {
 		often: true, op: "user.create", read: reads["user.create"],
-		params: merged(everyChange, map[string]any{"Username": "sample", "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": false}),
+		params: Merge(everyChange, map[string]any{"Username": "sample", "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": false}),
 	},
 	"user.create without password": {
 		op: "user.create", read: reads["user.create"],
 		params: map[string]any{"Username": "sample", "ChangePasswordNextLogon": false, "RdsConnectDrive": true},
 	},
 	"user.update with everything": {
-		op: "user.update", read: readSampleUser, params: merged(everyChange, map[string]any{"Username": sampleUser, "Password": "Corr3ct-Horse"}),
+		op: "user.update", read: readSampleUser, params: Merge(everyChange, map[string]any{"Username": SampleUser, "Password": "Corr3ct-Horse"}),
 	},
 	"user.update with a forced password": {
-		op: "user.update", read: readSampleUser, params: map[string]any{"Username": sampleUser, "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": true, "City": "Rome"},
+		op: "user.update", read: readSampleUser, params: map[string]any{"Username": SampleUser, "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": true, "City": "Rome"},
 	},
 	"user.resetPassword of a forced one": {
 		often: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
-		before: []call{userBefore["user.delete"]}, read: call{method: http.MethodGet, path: "/api/ADUser/sample.gone/Details"},
+		before: []Call{UserBefore["user.delete"]}, read: Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
 		// pwdLastSet is 0 before and after, and in between not.
 		told: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
 	},
-	"user.resetPassword with a made one": {op: "user.resetPassword", read: readSampleUser, params: map[string]any{"Username": sampleUser, "ChangePassword": true}},
+	"user.resetPassword with a made one": {op: "user.resetPassword", read: readSampleUser, params: map[string]any{"Username": SampleUser, "ChangePassword": true}},
 	"ou.create protected": {
-		op: "ou.create", read: reads["ou.create"], params: map[string]any{"OUName": "Sample", "OUDestinationPath": emptyOU},
+		op: "ou.create", read: reads["ou.create"], params: map[string]any{"OUName": "Sample", "OUDestinationPath": EmptyOU},
 	},
-	"ou.update of both":   {op: "ou.update", params: map[string]any{"OUPath": emptyOU, "OUDescription": "x", "IsProtected": true}},
-	"ou.delete of a tree": {often: true, op: "ou.delete", params: map[string]any{"OUPath": "OU=Tree," + emptyOU, "Force": true, "Recursive": true}, before: tree},
+	"ou.update of both":   {op: "ou.update", params: map[string]any{"OUPath": EmptyOU, "OUDescription": "x", "IsProtected": true}},
+	"ou.delete of a tree": {often: true, op: "ou.delete", params: map[string]any{"OUPath": "OU=Tree," + EmptyOU, "Force": true, "Recursive": true}, before: tree},
 	"computer.deleteMany of several": {
 		op: "computer.deleteMany", params: map[string]any{"WildCard": "WEB*", "Recursive": true},
 	},
 	"user.rename of its common name": {
-		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []call{userBefore["user.delete"]},
+		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []Call{UserBefore["user.delete"]},
 	},
 }
 
 // tree is a protected OU with another protected one and a group in it.
-var tree = []call{
-	{method: http.MethodPost, path: "/api/OU", params: map[string]any{"OUName": "Tree", "OUDestinationPath": emptyOU}},
-	{method: http.MethodPost, path: "/api/OU", params: map[string]any{"OUName": "Twig", "OUDestinationPath": "OU=Tree," + emptyOU}},
-	{method: http.MethodPost, path: "/api/ADGroups/Leaf/Security", params: map[string]any{"OUPath": "OU=Twig,OU=Tree," + emptyOU}},
+var tree = []Call{
+	{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Tree", "OUDestinationPath": EmptyOU}},
+	{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Twig", "OUDestinationPath": "OU=Tree," + EmptyOU}},
+	{Method: http.MethodPost, Path: "/api/ADGroups/Leaf/Security", Params: map[string]any{"OUPath": "OU=Twig,OU=Tree," + EmptyOU}},
 }
 
 // TestEveryWriteIsSettled cuts every write off at every frame of its answer:
@@ -112,7 +112,7 @@ func TestEveryWriteIsSettled(t *testing.T) {
 		w := writes[name]
 		t.Run(name, func(t *testing.T) {
 			good := lab.run(t, &w, nil)
-			require.Less(t, good.answer.status, 300, "%s", good.answer.body)
+			require.Less(t, good.answer.Status, 300, "%s", good.answer.Body)
 			require.Contains(t, good.frames, "intent", "a write announces what it will do")
 			cuts := cutsOf(good.frames)
 			if !all {
@@ -163,7 +163,7 @@ func frameName(frames []string, at int) string {
 
 // writeRun is one run of a write in a world of its own.
 type writeRun struct {
-	answer  answer
+	answer  Answer
 	frames  []string
 	changed []string       // how the world differs from before
 	record  map[string]any // what a create made
@@ -173,45 +173,45 @@ type writeRun struct {
 type cutLab struct {
 	t        *testing.T
 	cutter   *cutter
-	system   *system
+	system   *System
 	pristine sandbox.Snapshot
-	undo     call // takes the last write back; none: it cannot be
+	undo     Call // takes the last write back; none: it cannot be
 }
 
 // open makes the world as it was.
 func (l *cutLab) open() {
 	if l.system != nil {
-		if l.undo.path != "" && len(l.pristine.Compare(l.system.snapshot())) > 0 {
-			l.system.do(l.undo)
+		if l.undo.Path != "" && len(l.pristine.Compare(l.system.Snapshot())) > 0 {
+			l.system.Do(l.undo)
 		}
-		if len(l.pristine.Compare(l.system.snapshot())) == 0 {
+		if len(l.pristine.Compare(l.system.Snapshot())) == 0 {
 			return
 		}
 	}
 	world, err := sandbox.NewWorld(l.t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(l.t, err)
 	l.cutter = &cutter{}
-	l.system = newSystemOn(l.t, world, world.Starter().WithConsole(l.cutter.console),
+	l.system = NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console),
 		"pool.directorySessions=2", "http.writeTimeout=300ms", "http.settleTimeout=30s", "http.settlePause=1ms")
-	l.pristine = l.system.snapshot()
+	l.pristine = l.system.Snapshot()
 }
 
 func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	l.open()
-	l.undo = samples[w.op].undo
-	s := l.system.in(t)
+	l.undo = Samples[w.op].Undo
+	s := l.system.In(t)
 	for _, first := range w.before {
-		a := s.do(first)
-		require.Equal(t, http.StatusCreated, a.status, "%s", a.body)
+		a := s.Do(first)
+		require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
 	}
-	op, start := ops.Find(ops.Table(), w.op), s.snapshot()
+	op, start := ops.Find(ops.Table(), w.op), s.Snapshot()
 	l.cutter.arm(op.Script, c)
-	r := writeRun{answer: s.do(callOf(op, w.params))}
+	r := writeRun{answer: s.Do(CallFor(op, w.params))}
 	r.frames = l.cutter.answered()
-	r.changed = start.Compare(s.snapshot())
-	if w.read.path != "" {
-		if found := s.do(w.read); found.status == http.StatusOK {
-			r.record = found.envelope.Result[0]
+	r.changed = start.Compare(s.Snapshot())
+	if w.read.Path != "" {
+		if found := s.Do(w.read); found.Status == http.StatusOK {
+			r.record = found.Envelope.Result[0]
 		}
 	}
 	return r
@@ -221,11 +221,11 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 // against the same write when nothing went wrong. It returns the outcome.
 func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	a := got.answer
-	told := fmt.Sprintf("%d %s; the store: %s", a.status, a.body, strings.Join(got.changed, "; "))
+	told := fmt.Sprintf("%d %s; the store: %s", a.Status, a.Body, strings.Join(got.changed, "; "))
 	all := slices.Equal(good.changed, got.changed) && assert.ObjectsAreEqual(lasting(good.record), lasting(got.record))
 	outcome := "done"
-	if a.envelope.Error != nil {
-		outcome = a.envelope.Error.Outcome
+	if a.Envelope.Error != nil {
+		outcome = a.Envelope.Error.Outcome
 	}
 	if want, told := w.told[label]; told {
 		require.Equal(t, want, outcome, told)
@@ -233,22 +233,22 @@ func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	}
 	switch {
 	case len(got.changed) == 0:
-		require.Equal(t, http.StatusGatewayTimeout, a.status, told)
+		require.Equal(t, http.StatusGatewayTimeout, a.Status, told)
 		require.Equal(t, "none", outcome, told)
-		assert.Empty(t, a.envelope.Result)
+		assert.Empty(t, a.Envelope.Result)
 	case all:
-		require.Equal(t, good.answer.status, a.status, told)
-		require.Len(t, a.envelope.Result, len(good.answer.envelope.Result))
-		for i, record := range good.answer.envelope.Result {
-			assert.Equal(t, lasting(record), lasting(a.envelope.Result[i]))
+		require.Equal(t, good.answer.Status, a.Status, told)
+		require.Len(t, a.Envelope.Result, len(good.answer.Envelope.Result))
+		for i, record := range good.answer.Envelope.Result {
+			assert.Equal(t, lasting(record), lasting(a.Envelope.Result[i]))
 		}
-		assert.Equal(t, good.answer.envelope.Output, a.envelope.Output)
-		assert.Equal(t, good.answer.header.Get("X-Directory-Server"), a.header.Get("X-Directory-Server"))
+		assert.Equal(t, good.answer.Envelope.Output, a.Envelope.Output)
+		assert.Equal(t, good.answer.Header.Get("X-Directory-Server"), a.Header.Get("X-Directory-Server"))
 	default:
 		require.Equal(t, "partial", outcome, told)
-		assert.NotEmpty(t, a.envelope.Error.Details, "what remains is named")
-		if a.status != http.StatusMultiStatus {
-			require.Equal(t, http.StatusGatewayTimeout, a.status, told)
+		assert.NotEmpty(t, a.Envelope.Error.Details, "what remains is named")
+		if a.Status != http.StatusMultiStatus {
+			require.Equal(t, http.StatusGatewayTimeout, a.Status, told)
 		}
 	}
 	return outcome
@@ -262,7 +262,7 @@ func lasting(record map[string]any) map[string]any {
 		switch name {
 		case "guid", "sid", "created", "modified", "passwordLastSet":
 		case "password":
-			kept[name] = len(text(value)) > 20
+			kept[name] = len(Text(value)) > 20
 		default:
 			kept[name] = value
 		}

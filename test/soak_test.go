@@ -50,20 +50,20 @@ func TestSoak(t *testing.T) {
 		require.NoError(t, err, "SEED")
 	}
 	t.Logf("seed %d, %s", seed, duration)
-	before, memory, routines := goleak.IgnoreCurrent(), heap(), runtime.NumGoroutine()
-	p := &processes{faults: func() string { return soakFaults }, maxOutput: 8 << 20}
+	before, memory, routines := goleak.IgnoreCurrent(), HeapBytes(), runtime.NumGoroutine()
+	p := &Processes{Faults: func() string { return soakFaults }, MaxOutput: 8 << 20}
 	var told tally
 	settled := 0           // writes that were cut off and told as done
 	failed, paused := 0, 0 // starts of processes, and those after which there was a pause
 	t.Run("clients", func(t *testing.T) {
-		s := p.system(t, "http.readTimeout=3s", "http.writeTimeout=3s", "http.listTimeout=5s", "http.settleTimeout=10s", "http.settlePause=100ms", "pool.maxWait=30s")
+		s := p.NewSystem(t, "http.readTimeout=3s", "http.writeTimeout=3s", "http.listTimeout=5s", "http.settleTimeout=10s", "http.settlePause=100ms", "pool.maxWait=30s")
 		j := &soakJournal{system: s, written: map[string]bool{}}
-		n := &nonces{}
+		n := &Nonces{}
 		end := time.Now().Add(duration)
 		var clients sync.WaitGroup
 		all := make([]*soakClient, soakClients)
 		for i := range soakClients {
-			all[i] = &soakClient{t: t, s: s.in(t), j: j, n: n, told: &told, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+			all[i] = &soakClient{t: t, s: s.In(t), j: j, n: n, told: &told, random: rand.New(rand.NewPCG(seed, uint64(i)))}
 			for _, kind := range soakKinds {
 				for k := range soakSlots {
 					all[i].slots = append(all[i].slots, &soakSlot{kind: kind, name: kind.name(i, k), sure: true})
@@ -80,20 +80,20 @@ func TestSoak(t *testing.T) {
 		for _, client := range all {
 			client.audit()
 		}
-		p.onlySessionsRun(t)
-		log := s.log.String()
+		p.OnlySessionsLeft(t)
+		log := s.Log.String()
 		settled = strings.Count(log, `"outcome":"done","request"`)
 		failed = strings.Count(log, `"msg":"a session could not be started"`)
 		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause":"0s"`)
-		s.log.Reset() // it has grown with the requests, and timers may hold it for some seconds yet
+		s.Log.Reset() // it has grown with the requests, and timers may hold it for some seconds yet
 	})
-	assert.Eventually(t, func() bool { return len(p.running()) == 0 }, patience, 10*time.Millisecond, "processes are left: %v", p.running())
-	noGoroutineIsLeft(t, before)
-	p.server = nil // and with it the world, whose journal has grown
-	after := heap()
+	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
+	NoGoroutinesLeft(t, before)
+	p.Server = nil // and with it the world, whose journal has grown
+	after := HeapBytes()
 	assert.Eventually(t, func() bool { // timers of the last requests hold the system for some seconds yet
-		after = heap()
-		return after < memory+maxGrowth
+		after = HeapBytes()
+		return after < memory+MaxHeapGrowth
 	}, time.Minute, time.Second, "bytes of memory are left")
 	// Processes that die one at a time keep nobody from an answer: only after
 	// several starts in a row have failed is there a pause, and are requests refused.
@@ -102,7 +102,7 @@ func TestSoak(t *testing.T) {
 	assert.True(t, refused == 0 || paused > 0, "%d requests were refused without need", refused)
 	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, partial %d, unknown %d; errors: %s; longest request %s; failed starts %d (%d with a pause after); heap %d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
 		told.reads.Load()+told.writes.Load(), told.reads.Load(), told.writes.Load(), told.done.Load(), settled, told.none.Load(), told.partial.Load(), told.unknown.Load(), told.failures(),
-		time.Duration(told.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.running()))
+		time.Duration(told.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.Running()))
 }
 
 // tally counts what clients were told.
@@ -138,13 +138,13 @@ func (t *tally) failures() string {
 // nonce: its description, or what the record points to.
 type soakKind struct {
 	name   func(client, slot int) string
-	create func(name, text string) call
-	update func(name, text string) call // nil: such a thing cannot be changed
-	remove func(name, text string) call
-	read   func(name, text string) call
-	list   func(name string) call
+	create func(name, text string) Call
+	update func(name, text string) Call // nil: such a thing cannot be changed
+	remove func(name, text string) Call
+	read   func(name, text string) Call
+	list   func(name string) Call
 	// truth is what the store holds.
-	truth func(s *system, name, text string) (there bool, stored string, err error)
+	truth func(s *System, name, text string) (there bool, stored string, err error)
 }
 
 // soakSlot is one object, and what its client knows of it.
@@ -160,9 +160,9 @@ type soakSlot struct {
 
 type soakClient struct {
 	t      *testing.T
-	s      *system
+	s      *System
 	j      *soakJournal
-	n      *nonces
+	n      *Nonces
 	told   *tally
 	random *rand.Rand
 	slots  []*soakSlot
@@ -175,14 +175,14 @@ func (c *soakClient) act() {
 	case !slot.sure:
 		c.learn(slot)
 	case !slot.there && pick < 8:
-		text := c.n.next()
+		text := c.n.Next()
 		c.write(slot, slot.kind.create(slot.name, text), true, text)
 	case !slot.there:
 		c.read(slot)
 	case pick < 2:
 		c.write(slot, slot.kind.remove(slot.name, slot.text), false, "")
 	case pick < 6 && slot.kind.update != nil:
-		text := c.n.next()
+		text := c.n.Next()
 		c.write(slot, slot.kind.update(slot.name, text), true, text)
 	case pick < 7 && slot.kind.list != nil:
 		c.ask(slot.kind.list(slot.name))
@@ -193,11 +193,11 @@ func (c *soakClient) act() {
 }
 
 // ask sends a request, which must be answered in time.
-func (c *soakClient) ask(request call) answer {
+func (c *soakClient) ask(request Call) Answer {
 	start := time.Now()
-	a := c.s.do(request)
+	a := c.s.Do(request)
 	took := time.Since(start)
-	assert.Less(c.t, took, soakLimit, "%s %s hangs", request.method, request.path)
+	assert.Less(c.t, took, soakLimit, "%s %s hangs", request.Method, request.Path)
 	for {
 		longest := c.told.longest.Load()
 		if int64(took) <= longest || c.told.longest.CompareAndSwap(longest, int64(took)) {
@@ -210,7 +210,7 @@ func (c *soakClient) ask(request call) answer {
 func (c *soakClient) read(slot *soakSlot) {
 	a := c.ask(slot.kind.read(slot.name, slot.text))
 	c.told.reads.Add(1)
-	switch a.status {
+	switch a.Status {
 	case http.StatusOK:
 		assert.True(c.t, slot.there, "%s was read, and should not be there", slot.name)
 		c.own(slot, a)
@@ -222,33 +222,33 @@ func (c *soakClient) read(slot *soakSlot) {
 }
 
 // own holds that an answer is about the object of the request.
-func (c *soakClient) own(slot *soakSlot, a answer) {
-	c.n.only(c.t, slot.text, a.body)
-	assert.Contains(c.t, strings.ToLower(string(a.body)), strings.ToLower(slot.name), "an answer to another request")
+func (c *soakClient) own(slot *soakSlot, a Answer) {
+	c.n.Only(c.t, slot.text, a.Body)
+	assert.Contains(c.t, strings.ToLower(string(a.Body)), strings.ToLower(slot.name), "an answer to another request")
 }
 
 // failed holds that an answer is one that a failing process may cause.
-func (c *soakClient) failed(a answer) {
-	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, a.status, "%s", a.body)
-	n, _ := c.told.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.status, a.envelope.Error.Code, a.envelope.Error.Outcome), &atomic.Int64{})
+func (c *soakClient) failed(a Answer) {
+	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, a.Status, "%s", a.Body)
+	n, _ := c.told.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.Status, a.Envelope.Error.Code, a.Envelope.Error.Outcome), &atomic.Int64{})
 	n.(*atomic.Int64).Add(1)
 }
 
 // write sends a change, and holds what is told of it against the store.
-func (c *soakClient) write(slot *soakSlot, request call, there bool, text string) {
+func (c *soakClient) write(slot *soakSlot, request Call, there bool, text string) {
 	a := c.ask(request)
 	c.told.writes.Add(1)
 	outcome := "done"
-	if a.status >= 300 {
+	if a.Status >= 300 {
 		c.failed(a)
-		require.NotNil(c.t, a.envelope.Error, "%s", a.body)
-		outcome = a.envelope.Error.Outcome
+		require.NotNil(c.t, a.Envelope.Error, "%s", a.Body)
+		outcome = a.Envelope.Error.Outcome
 	}
 	is, stored, err := slot.kind.truth(c.s, slot.name, cmp.Or(text, slot.text))
 	if !assert.NoError(c.t, err) {
 		return
 	}
-	about := fmt.Sprintf("%s %s: told %d %s, the store has %t %q, before %t %q; %.600s", request.method, request.path, a.status, outcome, is, stored, slot.there, slot.text, a.body)
+	about := fmt.Sprintf("%s %s: told %d %s, the store has %t %q, before %t %q; %.600s", request.Method, request.Path, a.Status, outcome, is, stored, slot.there, slot.text, a.Body)
 	switch outcome {
 	case "done":
 		c.told.done.Add(1)
@@ -307,25 +307,25 @@ func (c *soakClient) audit() {
 
 // soakJournal is every text that was ever written to the stores.
 type soakJournal struct {
-	system  *system
+	system  *System
 	written map[string]bool
 }
 
 // follow reads the journals.
 func (j *soakJournal) follow() {
 	take := func(text string) {
-		for _, nonce := range nonceForm.FindAllString(text, -1) {
+		for _, nonce := range NoncePattern.FindAllString(text, -1) {
 			j.written[nonce] = true
 		}
 	}
-	for _, entry := range j.system.world.Directory.Journal(0) {
+	for _, entry := range j.system.World.Directory.Journal(0) {
 		for _, object := range entry.Objects {
 			for _, change := range object.Changes {
 				take(strings.Join(change.After, " "))
 			}
 		}
 	}
-	for _, change := range j.system.world.DNS.Journal(0) {
+	for _, change := range j.system.World.DNS.Journal(0) {
 		take(change.After)
 	}
 }

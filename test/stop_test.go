@@ -20,31 +20,31 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	for name, c := range map[string]struct {
 		fault  string
-		call   call
+		call   Call
 		status int // 0: the connection is closed
 	}{
-		"that ends":          {"late", call{method: http.MethodGet, path: "/api/ADUser/slowly/Details"}, http.StatusNotFound},
-		"a write that hangs": {"Wait-GatewayForever", call{method: http.MethodDelete, path: "/api/ADUser/slowly"}, 0},
+		"that ends":          {"late", Call{Method: http.MethodGet, Path: "/api/ADUser/slowly/Details"}, http.StatusNotFound},
+		"a write that hangs": {"Wait-GatewayForever", Call{Method: http.MethodDelete, Path: "/api/ADUser/slowly"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &processes{faults: func() string { return c.fault + "@slowly" }}
-			s := p.system(t, "http.shutdownTimeout=1s", "pool.directorySessions=1")
-			require.Equal(t, http.StatusOK, s.get("/api/ADUser/aschmidt/Details").status)
+			p := &Processes{Faults: func() string { return c.fault + "@slowly" }}
+			s := p.NewSystem(t, "http.shutdownTimeout=1s", "pool.directorySessions=1")
+			require.Equal(t, http.StatusOK, s.Get("/api/ADUser/aschmidt/Details").Status)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			ended := make(chan error, 1)
-			go func() { ended <- s.stack.Gateway.Run(ctx, listener) }()
+			go func() { ended <- s.Stack.Gateway.Run(ctx, listener) }()
 			answered := make(chan int, 1)
 			go func() { answered <- statusOf(c.call, "http://"+listener.Addr().String()) }()
-			require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Busy > 0 }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 }, Patience, time.Millisecond)
 			refused := make(chan int, 1)
 			if c.status == 0 { // it keeps the only session for as long as it takes
 				go func() {
-					refused <- statusOf(call{method: http.MethodGet, path: "/api/OU/All"}, "http://"+listener.Addr().String())
+					refused <- statusOf(Call{Method: http.MethodGet, Path: "/api/OU/All"}, "http://"+listener.Addr().String())
 				}()
-				require.Eventually(t, func() bool { return s.stack.Pool.Stats()[ps.Directory].Waiting > 0 }, patience, time.Millisecond)
+				require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Waiting > 0 }, Patience, time.Millisecond)
 			}
 
 			start := time.Now()
@@ -61,25 +61,25 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 			}
 			closing, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			err = s.stack.Close(closing)
+			err = s.Stack.Close(closing)
 			assert.Equal(t, c.status == 0, err != nil, "%v: a session had to be cut off", err)
-			assert.Less(t, time.Since(start), time.Second+time.Second+faultLimit)
-			assert.Empty(t, p.running())
+			assert.Less(t, time.Since(start), time.Second+time.Second+FaultLimit)
+			assert.Empty(t, p.Running())
 		})
 	}
-	noGoroutineIsLeft(t, before)
+	NoGoroutinesLeft(t, before)
 }
 
 // statusOf sends a request over a connection of its own; 0: there was no answer.
-func statusOf(c call, url string) int {
+func statusOf(c Call, url string) int {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequest(c.method, url+c.path, nil)
+	request, err := http.NewRequest(c.Method, url+c.Path, nil)
 	if err != nil {
 		return -1
 	}
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
-	response, err := (&http.Client{Transport: transport, Timeout: patience}).Do(request)
+	request.Header.Set("Auth-Token", "Bearer "+AllToken)
+	response, err := (&http.Client{Transport: transport, Timeout: Patience}).Do(request)
 	if err != nil {
 		return 0
 	}

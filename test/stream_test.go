@@ -20,7 +20,7 @@ import (
 
 // longLists is a system whose sessions list so many users of 1.5 KB as they
 // are told: nobody holds them but the gateway.
-func longLists(t testing.TB, users *int) *system {
+func longLists(t testing.TB, users *int) *System {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -34,31 +34,31 @@ func longLists(t testing.TB, users *int) *system {
 			c.End()
 		},
 	}}
-	return newSystemOf(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
+	return NewWithSessions(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
 }
 
 // readSlowly lists the users and stops reading now and then. It returns how
 // many bytes came and the most memory that was in use meanwhile.
-func (s *system) readSlowly() (size int64, peak uint64) {
-	s.t.Helper()
+func (s *System) readSlowly() (size int64, peak uint64) {
+	s.T.Helper()
 	const pauses = 4 << 20
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
-	require.NoError(s.t, err)
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+	require.NoError(s.T, err)
+	request.Header.Set("Auth-Token", "Bearer "+AllToken)
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	defer response.Body.Close()
-	require.Equal(s.t, http.StatusOK, response.StatusCode)
+	require.Equal(s.T, http.StatusOK, response.StatusCode)
 	for {
 		n, err := io.CopyN(io.Discard, response.Body, pauses)
 		size += n
 		if err == io.EOF {
 			return size, peak
 		}
-		require.NoError(s.t, err)
-		peak = max(peak, heap()) // everything behind waits for this reader
+		require.NoError(s.T, err)
+		peak = max(peak, HeapBytes()) // everything behind waits for this reader
 	}
 }
 
@@ -67,8 +67,8 @@ func (s *system) readSlowly() (size int64, peak uint64) {
 func TestALongListIsNotHeldInMemory(t *testing.T) {
 	users := 24_000
 	s := longLists(t, &users)
-	s.get("/readyz")
-	before := heap()
+	s.Get("/readyz")
+	before := HeapBytes()
 	size, peak := s.readSlowly()
 	assert.Greater(t, size, int64(users)*1500)
 	assert.Less(t, peak, before+24<<20, "of %d bytes", size)
@@ -81,7 +81,7 @@ func BenchmarkLongList(b *testing.B) {
 		b.Run(fmt.Sprintf("users=%d", n), func(b *testing.B) {
 			users := n
 			s := longLists(b, &users)
-			before := heap()
+			before := HeapBytes()
 			var peak uint64
 			for b.Loop() {
 				size, most := s.readSlowly()
@@ -98,14 +98,14 @@ func BenchmarkLongList(b *testing.B) {
 func TestAClientThatLeavesALongList(t *testing.T) {
 	users := 8_000
 	s := longLists(t, &users)
-	s.get("/readyz")
+	s.Get("/readyz")
 	http.DefaultClient.CloseIdleConnections()
 	goroutines := runtime.NumGoroutine()
 	for range 5 { // more than may list at once
 		ctx, leave := context.WithCancel(t.Context())
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
 		require.NoError(t, err)
-		request.Header.Set("Auth-Token", "Bearer "+allToken)
+		request.Header.Set("Auth-Token", "Bearer "+AllToken)
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		_, err = io.CopyN(io.Discard, response.Body, 1<<20)
@@ -115,8 +115,8 @@ func TestAClientThatLeavesALongList(t *testing.T) {
 	}
 	users = 500
 	assert.Eventually(t, func() bool {
-		_ = s.get("/api/ADUser/ListUsers/All?ShowFields=username,description")
+		_ = s.Get("/api/ADUser/ListUsers/All?ShowFields=username,description")
 		http.DefaultClient.CloseIdleConnections()
 		return runtime.NumGoroutine() <= goroutines+8 // of a session more or less
-	}, patience, 50*time.Millisecond)
+	}, Patience, 50*time.Millisecond)
 }

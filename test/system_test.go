@@ -25,24 +25,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience bounds everything that waits in these tests.
-const patience = 60 * time.Second
+// Patience bounds everything that waits in these tests.
+const Patience = 60 * time.Second
 
 // The tokens that a system knows.
 const (
-	allToken     = "all-token"     // every scope
-	plainToken   = "plain-token"   // every scope but privileged
-	readToken    = "read-token"    // user:read only
-	limitedToken = "limited-token" // every scope, in one OU and one zone only
-	deskToken    = "desk-token"    // every scope, in that OU and for some groups only
-	classicToken = "classic-token" // every scope, classic dialect
-	groupToken   = "group-token"   // every scope, anywhere, but for some groups only
-	noTreeToken  = "no-tree-token" // what is about OUs, but not whole trees of them
+	AllToken     = "all-token"     // every scope
+	PlainToken   = "plain-token"   // every scope but privileged
+	ReadToken    = "read-token"    // user:read only
+	LimitedToken = "limited-token" // every scope, in one OU and one zone only
+	DeskToken    = "desk-token"    // every scope, in that OU and for some groups only
+	ClassicToken = "classic-token" // every scope, classic dialect
+	GroupToken   = "group-token"   // every scope, anywhere, but for some groups only
+	NoTreeToken  = "no-tree-token" // what is about OUs, but not whole trees of them
 )
 
 // Where the limited token may work.
 const (
-	limitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+	LimitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	limitedZone = "corp.example"
 )
 
@@ -50,48 +50,48 @@ const (
 // and one that does not), by distinguished name and by GUID.
 var deskGroups = []string{"vpn users", "Team", "cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
 
-// system is the whole gateway over a sandbox, behind HTTP.
-type system struct {
-	t     testing.TB
-	url   string
-	world *sandbox.World
-	stack *app.Stack
-	log   *lockedBuffer
+// System is the whole gateway over a sandbox, behind HTTP.
+type System struct {
+	T     testing.TB
+	URL   string
+	World *sandbox.World
+	Stack *app.Stack
+	Log   *LogBuffer
 }
 
 // newSystem builds one and takes it down at the end of the test. overrides are
 // settings, "key=value".
-func newSystem(t testing.TB, world sandbox.Options, overrides ...string) *system {
+func New(t testing.TB, world sandbox.Options, overrides ...string) *System {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	w, err := sandbox.NewWorld(ctx, world)
 	require.NoError(t, err)
-	return newSystemOn(t, w, w.Starter(), overrides...)
+	return NewOn(t, w, w.Starter(), overrides...)
 }
 
 // newSystemOn is newSystem with a world and what starts its sessions.
-func newSystemOn(t testing.TB, w *sandbox.World, starter session.Starter, overrides ...string) *system {
+func NewOn(t testing.TB, w *sandbox.World, starter session.Starter, overrides ...string) *System {
 	t.Helper()
-	return newSystemOf(t, w, session.Config{Starter: starter}, overrides...)
+	return NewWithSessions(t, w, session.Config{Starter: starter}, overrides...)
 }
 
 // newSystemOf is newSystemOn with all that is said of sessions.
-func newSystemOf(t testing.TB, w *sandbox.World, sessions session.Config, overrides ...string) *system {
+func NewWithSessions(t testing.TB, w *sandbox.World, sessions session.Config, overrides ...string) *System {
 	t.Helper()
 	return newSystemWith(t, w, sessions, func(*app.Options) {}, overrides...)
 }
 
 // newSystemWith is newSystemOf with a change to what the stack is made of.
-func newSystemWith(t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string) *system {
+func newSystemWith(t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string) *System {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	settings, err := config.Load("", nil, overrides)
 	require.NoError(t, err)
-	s := &system{t: t, world: w, log: &lockedBuffer{}}
+	s := &System{T: t, World: w, Log: &LogBuffer{}}
 	log := logrus.New()
-	log.SetOutput(s.log)
+	log.SetOutput(s.Log)
 	log.SetFormatter(&logrus.JSONFormatter{})
 	options := app.Options{
 		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
@@ -101,12 +101,12 @@ func newSystemWith(t testing.TB, w *sandbox.World, sessions session.Config, chan
 	change(&options)
 	built, err := app.New(ctx, options)
 	require.NoError(t, err)
-	s.stack = built
+	s.Stack = built
 	server := httptest.NewServer(built.Gateway.Handler())
-	s.url = server.URL
+	s.URL = server.URL
 	t.Cleanup(func() {
 		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
 		assert.NoError(t, built.Close(ctx))
 	})
@@ -124,14 +124,14 @@ func tokens(t testing.TB) *auth.Static {
 	all := []auth.Scope{auth.All}
 	static := auth.NewStatic(auth.Header{})
 	for token, p := range map[string]*auth.Principal{
-		allToken:     {Scopes: all},
-		plainToken:   {Scopes: plain},
-		readToken:    {Scopes: []auth.Scope{auth.UserRead}},
-		limitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Zones: []string{limitedZone}}},
-		deskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{limitedOU}, Groups: deskGroups}},
-		classicToken: {Scopes: all, Dialect: auth.Classic},
-		groupToken:   {Scopes: all, Limits: auth.Limits{Groups: deskGroups}},
-		noTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
+		AllToken:     {Scopes: all},
+		PlainToken:   {Scopes: plain},
+		ReadToken:    {Scopes: []auth.Scope{auth.UserRead}},
+		LimitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Zones: []string{limitedZone}}},
+		DeskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Groups: deskGroups}},
+		ClassicToken: {Scopes: all, Dialect: auth.Classic},
+		GroupToken:   {Scopes: all, Limits: auth.Limits{Groups: deskGroups}},
+		NoTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
 	} {
 		p.Name = token
 		require.NoError(t, static.AddToken(token, p))
@@ -139,22 +139,22 @@ func tokens(t testing.TB) *auth.Static {
 	return static
 }
 
-// call is one request. Parameters go into the query for GET and DELETE, else
+// Call is one request. Parameters go into the query for GET and DELETE, else
 // into a JSON body.
-type call struct {
-	method, path string
-	params       map[string]any
-	token        string // empty: allToken
-	raw          io.Reader
-	headers      map[string]string
+type Call struct {
+	Method, Path string
+	Params       map[string]any
+	Token        string // empty: allToken
+	Raw          io.Reader
+	Headers      map[string]string
 }
 
-// answer is what came back.
-type answer struct {
-	status   int
-	header   http.Header
-	body     []byte
-	envelope envelope
+// Answer is what came back.
+type Answer struct {
+	Status   int
+	Header   http.Header
+	Body     []byte
+	Envelope envelope
 }
 
 type envelope struct {
@@ -174,41 +174,41 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// do sends a request and reads the answer as the envelope it must be, but for
+// Do sends a request and reads the answer as the envelope it must be, but for
 // the classic dialect.
-func (s *system) do(c call) answer {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (s *System) Do(c Call) Answer {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	query, body, contentType := c.encoded(s.t)
-	target := s.url + c.path + query
-	request, err := http.NewRequestWithContext(ctx, c.method, target, body)
-	require.NoError(s.t, err)
-	if c.token == "" {
-		c.token = allToken
+	query, body, contentType := c.Encode(s.T)
+	target := s.URL + c.Path + query
+	request, err := http.NewRequestWithContext(ctx, c.Method, target, body)
+	require.NoError(s.T, err)
+	if c.Token == "" {
+		c.Token = AllToken
 	}
-	if c.token != "none" {
-		request.Header.Set("Auth-Token", "Bearer "+c.token)
+	if c.Token != "none" {
+		request.Header.Set("Auth-Token", "Bearer "+c.Token)
 	}
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
-	for name, value := range c.headers {
+	for name, value := range c.Headers {
 		request.Header.Set(name, value)
 	}
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	defer response.Body.Close()
-	a := answer{status: response.StatusCode, header: response.Header}
-	a.body, err = io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	if c.token != classicToken {
-		require.NoError(s.t, json.Unmarshal(a.body, &a.envelope), "%s %s: %s", c.method, c.path, a.body)
+	a := Answer{Status: response.StatusCode, Header: response.Header}
+	a.Body, err = io.ReadAll(response.Body)
+	require.NoError(s.T, err)
+	if c.Token != ClassicToken {
+		require.NoError(s.T, json.Unmarshal(a.Body, &a.Envelope), "%s %s: %s", c.Method, c.Path, a.Body)
 	}
 	return a
 }
 
-func text(value any) string {
+func Text(value any) string {
 	if s, ok := value.(string); ok {
 		return s
 	}
@@ -216,30 +216,30 @@ func text(value any) string {
 	return string(encoded)
 }
 
-func (s *system) get(path string) answer {
-	s.t.Helper()
-	return s.do(call{method: http.MethodGet, path: path})
+func (s *System) Get(path string) Answer {
+	s.T.Helper()
+	return s.Do(Call{Method: http.MethodGet, Path: path})
 }
 
 // lockedBuffer is a buffer that the gateway writes to while a test reads.
-type lockedBuffer struct {
+type LogBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (b *lockedBuffer) Write(p []byte) (int, error) {
+func (b *LogBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)
 }
 
-func (b *lockedBuffer) String() string {
+func (b *LogBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
 }
 
-func (b *lockedBuffer) Reset() {
+func (b *LogBuffer) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.text.Reset()
@@ -247,18 +247,18 @@ func (b *lockedBuffer) Reset() {
 
 // encoded puts the parameters where clients put them: the query of reads and
 // removals, a JSON body of the others. A raw body is left as it is.
-func (c call) encoded(t require.TestingT) (query string, body io.Reader, contentType string) {
+func (c Call) Encode(t require.TestingT) (query string, body io.Reader, contentType string) {
 	switch {
-	case c.raw != nil || len(c.params) == 0:
-		return "", c.raw, ""
-	case c.method == http.MethodGet || c.method == http.MethodDelete:
+	case c.Raw != nil || len(c.Params) == 0:
+		return "", c.Raw, ""
+	case c.Method == http.MethodGet || c.Method == http.MethodDelete:
 		values := url.Values{}
-		for name, value := range c.params {
-			values.Set(name, text(value))
+		for name, value := range c.Params {
+			values.Set(name, Text(value))
 		}
 		return "?" + values.Encode(), nil, ""
 	default:
-		encoded, err := json.Marshal(c.params)
+		encoded, err := json.Marshal(c.Params)
 		require.NoError(t, err)
 		return "", bytes.NewReader(encoded), "application/json"
 	}
