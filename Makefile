@@ -41,8 +41,8 @@ deadcode: ## functions that no command reaches on Linux or Windows
 tidy: ## go.mod and go.sum are what `go mod tidy` makes
 	$(GO) mod tidy -diff
 
-race: ## the longest package is named first, so that the others run beside it
-	$(GO) test -race -vet=off -timeout 20m ./test ./...
+race: ## race detector on all packages
+	$(GO) test -race -vet=off -timeout 20m ./...
 
 fuzz: ## each fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
@@ -70,8 +70,8 @@ grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (need
 	GRAMMAR=1 $(GO) test -count=1 -v ./test/grammar
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
-	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test
-	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test
+	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults
+	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
 clean:
 	rm -rf bin dist

@@ -1,0 +1,145 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryOperationHasASample(t *testing.T) {
+	for _, op := range ops.Table() {
+		assert.Contains(t, systemtest.Samples, op.ID)
+	}
+	assert.Len(t, systemtest.Samples, len(ops.Table()), "a sample without operation")
+}
+
+// TestContractInAnotherLanguage: messages of Windows decide nothing (facts D3).
+func TestContractInAnotherLanguage(t *testing.T) {
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			systemtest.New(t, sandbox.Options{Seed: 1, Culture: "de-DE"}).GoodCall(op)
+		})
+	}
+}
+
+// TestClassicDialect: every success is 200; result is an object, a boolean or a
+// date-time where the row's mark says so.
+func TestClassicDialect(t *testing.T) {
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := systemtest.New(t, sandbox.Options{Seed: 1})
+			if first, needed := systemtest.Setup[op.ID]; needed {
+				require.Equal(t, http.StatusCreated, s.Do(first).Status)
+			}
+			c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			c.Token = systemtest.ClassicToken
+			a := s.Do(c)
+			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+			var envelope struct {
+				Output string `json:"output"`
+				Result any    `json:"result"`
+			}
+			require.NoError(t, json.Unmarshal(a.Body, &envelope), "%s", a.Body)
+			assert.NotEmpty(t, envelope.Output)
+			switch op.Reply.Mark {
+			case ops.List:
+				assert.IsType(t, []any{}, envelope.Result)
+			case ops.Single:
+				assert.IsType(t, map[string]any{}, envelope.Result)
+			case ops.Exists:
+				assert.Equal(t, true, envelope.Result)
+			case ops.Moment:
+				if envelope.Result != nil {
+					_, err := time.Parse(time.RFC3339, systemtest.Text(envelope.Result))
+					assert.NoError(t, err)
+				}
+			default:
+				t.Errorf("mark %q", op.Reply.Mark)
+			}
+		})
+	}
+}
+
+// TestSecretsInTheQuery: refused with the field's name, unless the settings
+// allow them; even then they are in no log.
+func TestSecretsInTheQuery(t *testing.T) {
+	const secret = "Corr3ct-Horse-9"
+	for _, op := range ops.Table() {
+		for _, name := range op.Secrets() {
+			for _, allowed := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/allowed=%t", op.ID, name, allowed), func(t *testing.T) {
+					t.Parallel()
+					s := systemtest.New(t, sandbox.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
+					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+					delete(c.Params, name)
+					c.Path += "?" + url.Values{name: {secret}}.Encode()
+					if a := s.Do(c); allowed {
+						assert.Less(t, a.Status, 300, "%s", a.Body)
+					} else {
+						require.Equal(t, http.StatusBadRequest, a.Status, "%s", a.Body)
+						assert.Equal(t, name, a.Envelope.Error.Details[0].Field)
+					}
+					assert.NotContains(t, s.Log.String(), secret)
+				})
+			}
+		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	for _, op := range ops.Table() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := systemtest.New(t, sandbox.Options{Seed: 1})
+			t.Run("good call", func(t *testing.T) { s.In(t).GoodCall(op) })
+			t.Run("no token", func(t *testing.T) {
+				c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+				c.Token = "none"
+				a := s.In(t).Rejects(c, http.StatusUnauthorized, "unauthenticated")
+				assert.Equal(t, auth.Challenge, a.Header.Get("WWW-Authenticate"))
+			})
+			t.Run("wrong token", func(t *testing.T) {
+				c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+				c.Token = "nobody's"
+				s.In(t).Rejects(c, http.StatusUnauthorized, "unauthenticated")
+			})
+			if op.Scope != auth.UserRead {
+				t.Run("wrong scope", func(t *testing.T) {
+					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+					c.Token = systemtest.ReadToken
+					a := s.In(t).Rejects(c, http.StatusForbidden, "forbidden")
+					assert.Contains(t, a.Envelope.Output, string(op.Scope), "the answer names the scope")
+				})
+			}
+			t.Run("unknown parameter", func(t *testing.T) {
+				c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+				c.Params["Nonsense"] = "x"
+				a := s.In(t).Rejects(c, http.StatusBadRequest, "invalid_request")
+				assert.Equal(t, "Nonsense", a.Envelope.Error.Details[0].Field)
+			})
+			for _, p := range op.Params {
+				if p.Required && p.Path == "" {
+					t.Run("without "+p.Name, func(t *testing.T) {
+						c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+						delete(c.Params, p.Name)
+						a := s.In(t).Rejects(c, http.StatusBadRequest, "invalid_request")
+						assert.Equal(t, p.Name, a.Envelope.Error.Details[0].Field)
+					})
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package faults
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/adcmd"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/dnscmd"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// faults let a test reach between the steps of a script: before a cmdlet runs,
+// it can change the world under it.
+type faults struct {
+	mu    sync.Mutex
+	calls map[string]int
+	hooks map[string]func(call int)
+}
+
+// before has f called before each call of a cmdlet, with the number of the call
+// since then. Nil takes the hook away.
+func (f *faults) before(cmdlet string, hook func(call int)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[cmdlet], f.hooks[cmdlet] = 0, hook
+}
+
+func (f *faults) reach(cmdlet string) {
+	f.mu.Lock()
+	hook := f.hooks[cmdlet]
+	f.calls[cmdlet]++
+	n := f.calls[cmdlet]
+	f.mu.Unlock()
+	if hook != nil {
+		hook(n)
+	}
+}
+
+// newFaultySystem is a system whose cmdlets of the directory can be reached
+// between.
+func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (*systemtest.System, *faults) {
+	t.Helper()
+	w, err := sandbox.NewWorld(context.Background(), world)
+	require.NoError(t, err)
+	f := &faults{calls: map[string]int{}, hooks: map[string]func(int){}}
+	module := adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: world.Culture, Account: "svc-adgateway$"})
+	for _, command := range module.Commands {
+		name, process := command.Decl.Name, command.Process
+		command.Process = func(c *engine.Call) error {
+			f.reach(name)
+			return process(c)
+		}
+	}
+	eng := engine.NewEngine(engine.Options{
+		Modules:  []*engine.Module{sandbox.HostModule(), module, dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: world.Culture})},
+		AutoLoad: true, Aliases: sandbox.Aliases, Culture: world.Culture, PID: os.Getpid(),
+	})
+	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...), f
+}
+
+// TestATreeThatGoesHalfWay has the directory begin with a tree before it
+// refuses (facts E44): what is gone is told, what is left is protected again.
+func TestATreeThatGoesHalfWay(t *testing.T) {
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+	root := s.CreateTree(systemtest.EmptyOU)
+	inner := "OU=Inner," + root
+	gone := "CN=tree group 1," + inner
+	f.before("Remove-ADOrganizationalUnit", func(int) {
+		require.NoError(t, s.DC1().Delete(context.Background(), gone))
+		s.DenyEveryone(root, directory.RightDeleteTree, false)
+	})
+	a := s.Do(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true"))
+	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
+	assert.Equal(t, "directory_denied", a.Envelope.Error.Code)
+	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
+	var told []string
+	for _, detail := range a.Envelope.Error.Details {
+		told = append(told, detail.Message)
+	}
+	assert.Contains(t, told, "This remains: "+gone)
+	for _, dn := range []string{root, inner} {
+		assert.Equal(t, true, s.OK(systemtest.ReadOU(dn), http.StatusOK)["protected"], dn)
+	}
+}
+
+// TestWhatComesBetween changes the world between the guards of a script and its
+// change: the directory's own rules decide then, and what was lifted is restored.
+func TestWhatComesBetween(t *testing.T) {
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+	ctx := context.Background()
+	t.Run("a child appears in an empty OU", func(t *testing.T) {
+		s := s.In(t)
+		f.before("Remove-ADOrganizationalUnit", func(int) { s.AddObject("CN=late,"+systemtest.ProtectedOU, "container") })
+		onlyChanged(s, systemtest.RemoveOU(systemtest.ProtectedOU, "Force", "true"), http.StatusConflict, "not_empty", "AD:8213", "+ CN=late,"+systemtest.ProtectedOU)
+		f.before("Remove-ADOrganizationalUnit", nil)
+		require.NoError(t, s.DC1().Delete(ctx, "CN=late,"+systemtest.ProtectedOU))
+	})
+	t.Run("a name is taken", func(t *testing.T) {
+		s := s.In(t)
+		f.before("Move-ADObject", func(call int) {
+			if call == 1 {
+				s.AddObject("OU=Protected empty,"+systemtest.EmptyOU, "organizationalUnit")
+			}
+		})
+		onlyChanged(s, systemtest.MoveOU(systemtest.ProtectedOU, systemtest.EmptyOU), http.StatusConflict, "conflict", "AD:8305", "+ OU=Protected empty,"+systemtest.EmptyOU)
+		f.before("Move-ADObject", nil)
+		assert.Equal(t, true, s.OK(systemtest.ReadOU(systemtest.ProtectedOU), http.StatusOK)["protected"])
+		f.before("Rename-ADObject", func(call int) {
+			if call == 1 {
+				s.AddObject("OU=Late,"+systemtest.CorpOU, "organizationalUnit")
+			}
+		})
+		onlyChanged(s, systemtest.RenameOU(systemtest.ProtectedOU, "Late"), http.StatusConflict, "conflict", "AD:8305", "+ OU=Late,"+systemtest.CorpOU)
+		f.before("New-ADOrganizationalUnit", func(int) { s.AddObject("OU=Later,"+systemtest.CorpOU, "organizationalUnit") })
+		onlyChanged(s, systemtest.CreateOU("Later", systemtest.CorpOU), http.StatusConflict, "conflict", "AD:8305", "+ OU=Later,"+systemtest.CorpOU)
+		f.before("Rename-ADObject", func(call int) {
+			if call == 1 {
+				s.AddObject("CN=LATE,"+systemtest.ServersOU, "container")
+			}
+		})
+		onlyChanged(s, systemtest.RenameComputer("WEB1", "LATE"), http.StatusConflict, "conflict", "AD:8305", "+ CN=LATE,"+systemtest.ServersOU)
+		f.before("Rename-ADObject", nil)
+		assert.Equal(t, "WEB1$", s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)["samName"])
+		f.before("New-ADComputer", func(int) { s.AddObject("CN=LATE2,"+systemtest.ServersOU, "computer", "sAMAccountName", "LATE2$") })
+		onlyChanged(s, systemtest.RegisterComputer("LATE2"), http.StatusConflict, "conflict", "AD:1316", "+ CN=LATE2,"+systemtest.ServersOU)
+	})
+	t.Run("a key appears below a computer", func(t *testing.T) {
+		s := s.In(t)
+		f.before("Remove-ADComputer", func(int) {
+			s.AddObject("CN=Key,CN=WEB2,"+systemtest.ServersOU, "msFVE-RecoveryInformation", systemtest.RecoveryKey...)
+		})
+		onlyChanged(s, systemtest.RemoveComputer("WEB2"), http.StatusConflict, "not_empty", "AD:8213", "+ CN=Key,CN=WEB2,"+systemtest.ServersOU)
+		f.before("Remove-ADComputer", nil)
+	})
+	t.Run("a computer goes", func(t *testing.T) {
+		s := s.In(t)
+		f.before("Remove-ADComputer", func(call int) {
+			if call == 1 {
+				require.NoError(t, s.DC1().Delete(ctx, "CN=BR-PC02,"+systemtest.BranchesOU))
+			}
+		})
+		a := s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU))
+		assert.Equal(t, http.StatusMultiStatus, a.Status, "%s", a.Body)
+		assert.Len(t, a.Envelope.Result, 5)
+		require.Len(t, a.Envelope.Error.Details, 1)
+		assert.Contains(t, a.Envelope.Error.Details[0].Message, "CN=BR-PC02,")
+	})
+}
+
+// onlyChanged sends a request that the directory must refuse with its code
+// (facts D2, E43, E46), where something else has made one change meanwhile.
+func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, directoryCode, change string) {
+	s.T.Helper()
+	start := s.Snapshot()
+	a := s.Do(c)
+	require.Equal(s.T, status, a.Status, "%s", a.Body)
+	assert.Equal(s.T, code, a.Envelope.Error.Code)
+	assert.Equal(s.T, directoryCode, a.Envelope.Error.DirectoryCode)
+	assert.Equal(s.T, "none", a.Envelope.Error.Outcome)
+	assert.Equal(s.T, []string{change}, start.Compare(s.Snapshot()))
+}
+
+// TestTheServerGoesAwayInBetween switches the controller off in the middle of
+// changes: the answer tells what is known, and nothing that is not.
+func TestTheServerGoesAwayInBetween(t *testing.T) {
+	t.Run("while many are removed", func(t *testing.T) {
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+		f.before("Remove-ADComputer", func(call int) { s.SwitchDC(call < 3) })
+		a := s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU))
+		f.before("Remove-ADComputer", nil)
+		s.SwitchDC(true)
+		require.Equal(t, http.StatusMultiStatus, a.Status, "%s", a.Body)
+		assert.Equal(t, []string{"BR-PC01", "BR-PC02"}, systemtest.NamesOfComputers(a))
+		require.Len(t, a.Envelope.Error.Details, 4)
+		for i, name := range []string{"BR-PC03", "BR-PC04", "BR-PC05", "BR-PC06"} {
+			assert.True(t, strings.HasPrefix(a.Envelope.Error.Details[i].Message, "'CN="+name+","), a.Envelope.Error.Details[i].Message)
+		}
+		assert.Len(t, s.ComputerNames(systemtest.ListComputers("OUPath", systemtest.BranchesOU)), 4)
+	})
+	t.Run("before the first is removed", func(t *testing.T) {
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+		f.before("Remove-ADComputer", func(int) { s.SwitchDC(false) })
+		a := s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU))
+		f.before("Remove-ADComputer", nil)
+		s.SwitchDC(true)
+		require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
+		assert.NotEmpty(t, a.Header.Get("Retry-After"))
+		assert.Equal(t, "unknown", a.Envelope.Error.Outcome)
+		assert.Len(t, s.ComputerNames(systemtest.ListComputers("OUPath", systemtest.BranchesOU)), 6)
+	})
+	t.Run("while an OU is protected", func(t *testing.T) {
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+		f.before("Set-ADObject", func(int) { s.SwitchDC(false) })
+		a := s.Do(systemtest.CreateOU("Cut", systemtest.EmptyOU))
+		f.before("Set-ADObject", nil)
+		s.SwitchDC(true)
+		require.Equal(t, http.StatusServiceUnavailable, a.Status, "its error has the number 0, as that about access lists has: %s", a.Body)
+		assert.Equal(t, "partial", a.Envelope.Error.Outcome)
+	})
+	t.Run("while an OU is moved", func(t *testing.T) {
+		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+		f.before("Move-ADObject", func(int) { s.SwitchDC(false) })
+		a := s.Do(systemtest.MoveOU(systemtest.ProtectedOU, systemtest.EmptyOU))
+		f.before("Move-ADObject", nil)
+		s.SwitchDC(true)
+		require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
+		assert.Equal(t, "partial", a.Envelope.Error.Outcome, "the protection was lifted and could not be restored")
+		require.NotEmpty(t, a.Envelope.Error.Details)
+		assert.Contains(t, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message, systemtest.ProtectedOU)
+		assert.Equal(t, false, s.OK(systemtest.ReadOU(systemtest.ProtectedOU), http.StatusOK)["protected"])
+	})
+}
+
+// TestTwoAtOnce sends the same creates side by side: one is first.
+func TestTwoAtOnce(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for name, c := range map[string]systemtest.Call{
+		"OU":       systemtest.CreateOU("Twice", systemtest.EmptyOU),
+		"computer": systemtest.RegisterComputer("TWICE"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			const clients = 4
+			answers := make([]systemtest.Answer, clients)
+			var all sync.WaitGroup
+			for i := range clients {
+				all.Go(func() { answers[i] = s.Do(c) })
+			}
+			all.Wait()
+			made := 0
+			for _, a := range answers {
+				if a.Status == http.StatusCreated {
+					made++
+					continue
+				}
+				assert.Equal(t, http.StatusConflict, a.Status, "%s", a.Body)
+				assert.Equal(t, "conflict", a.Envelope.Error.Code)
+				assert.Equal(t, "none", a.Envelope.Error.Outcome)
+			}
+			assert.Equal(t, 1, made)
+		})
+	}
+}

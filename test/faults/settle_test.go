@@ -1,0 +1,272 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/gateway/ops"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// write is a call that changes something, to be cut off everywhere.
+type write struct {
+	op     string
+	params map[string]any
+	before []systemtest.Call // make what it changes
+	read   systemtest.Call   // shows what the differences of the world do not
+	// told are the outcomes after cuts ("step 0 before") where the differences of
+	// the world do not tell what was done.
+	told  map[string]string
+	often bool // of more writes: is tried each time
+}
+
+// cutWrites are one write of each row, by its sample, and all or some of those
+// with more steps.
+func cutWrites(all bool) map[string]write {
+	writes := map[string]write{}
+	for _, op := range ops.Table() {
+		if op.Effect.Writes() {
+			w := write{op: op.ID, params: systemtest.Samples[op.ID].Params, read: reads[op.ID]}
+			if first, needed := systemtest.Setup[op.ID]; needed {
+				w.before = []systemtest.Call{first}
+			}
+			writes[op.ID] = w
+		}
+	}
+	for name, w := range moreWrites {
+		if all || w.often {
+			writes[name] = w
+		}
+	}
+	return writes
+}
+
+var readSampleUser = systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Details"}
+
+// reads show what some samples make or change.
+var reads = map[string]systemtest.Call{
+	"user.update": readSampleUser, "user.resetPassword": readSampleUser,
+	"user.create": {Method: http.MethodGet, Path: "/api/ADUser/sample/Details"},
+	"ou.create":   {Method: http.MethodGet, Path: "/api/OU/Path/Details?OUPath=OU%3DSample,OU%3DEmpty,OU%3DCorp,DC%3Dcorp,DC%3Dexample"},
+}
+
+var moreWrites = map[string]write{
+	"user.create with everything": {
+		often: true, op: "user.create", read: reads["user.create"],
+		params: systemtest.Merge(everyChange, map[string]any{"Username": "sample", "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": false}),
+	},
+	"user.create without password": {
+		op: "user.create", read: reads["user.create"],
+		params: map[string]any{"Username": "sample", "ChangePasswordNextLogon": false, "RdsConnectDrive": true},
+	},
+	"user.update with everything": {
+		op: "user.update", read: readSampleUser, params: systemtest.Merge(everyChange, map[string]any{"Username": systemtest.SampleUser, "Password": "Corr3ct-Horse"}),
+	},
+	"user.update with a forced password": {
+		op: "user.update", read: readSampleUser, params: map[string]any{"Username": systemtest.SampleUser, "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": true, "City": "Rome"},
+	},
+	"user.resetPassword of a forced one": {
+		often: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
+		before: []systemtest.Call{systemtest.UserBefore["user.delete"]}, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
+		// pwdLastSet is 0 before and after, and in between not.
+		told: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
+	},
+	"user.resetPassword with a made one": {op: "user.resetPassword", read: readSampleUser, params: map[string]any{"Username": systemtest.SampleUser, "ChangePassword": true}},
+	"ou.create protected": {
+		op: "ou.create", read: reads["ou.create"], params: map[string]any{"OUName": "Sample", "OUDestinationPath": systemtest.EmptyOU},
+	},
+	"ou.update of both":   {op: "ou.update", params: map[string]any{"OUPath": systemtest.EmptyOU, "OUDescription": "x", "IsProtected": true}},
+	"ou.delete of a tree": {often: true, op: "ou.delete", params: map[string]any{"OUPath": "OU=Tree," + systemtest.EmptyOU, "Force": true, "Recursive": true}, before: tree},
+	"computer.deleteMany of several": {
+		op: "computer.deleteMany", params: map[string]any{"WildCard": "WEB*", "Recursive": true},
+	},
+	"user.rename of its common name": {
+		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []systemtest.Call{systemtest.UserBefore["user.delete"]},
+	},
+}
+
+// tree is a protected OU with another protected one and a group in it.
+var tree = []systemtest.Call{
+	{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Tree", "OUDestinationPath": systemtest.EmptyOU}},
+	{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Twig", "OUDestinationPath": "OU=Tree," + systemtest.EmptyOU}},
+	{Method: http.MethodPost, Path: "/api/ADGroups/Leaf/Security", Params: map[string]any{"OUPath": "OU=Twig,OU=Tree," + systemtest.EmptyOU}},
+}
+
+// TestEveryWriteIsSettled cuts every write off at every frame of its answer:
+// what the client is told is what the store holds. Without SETTLE=all in the
+// environment it tries one cut of each row, another kind at each.
+func TestEveryWriteIsSettled(t *testing.T) {
+	all := os.Getenv("SETTLE") == "all"
+	writes := cutWrites(all)
+	lab := &cutLab{t: t}
+	told := map[string]int{}
+	for i, name := range slices.Sorted(maps.Keys(writes)) {
+		w := writes[name]
+		t.Run(name, func(t *testing.T) {
+			good := lab.run(t, &w, nil)
+			require.Less(t, good.answer.Status, 300, "%s", good.answer.Body)
+			require.Contains(t, good.frames, "intent", "a write announces what it will do")
+			cuts := cutsOf(good.frames)
+			if !all {
+				cuts = cuts[i%len(cuts):][:1]
+			}
+			for _, c := range cuts {
+				label := frameName(good.frames, c.frame) + " " + string(c.how)
+				t.Run(label, func(t *testing.T) {
+					told[w.check(t, label, good, lab.run(t, &w, &c))]++
+				})
+			}
+		})
+	}
+	t.Logf("outcomes: %v", told)
+	for _, outcome := range []string{"done", "none", "partial"} {
+		assert.Positive(t, told[outcome], "no cut ended as %s", outcome)
+	}
+}
+
+// cutsOf are the ways to cut an answer of these frames off. What lies between
+// two frames is tried once only.
+func cutsOf(frames []string) []cut {
+	cuts := []cut{{0, cutBefore}, {0, cutInside}}
+	for i, kind := range frames {
+		if i > 0 && kind == "step" {
+			cuts = append(cuts, cut{i, cutBefore})
+		}
+		cuts = append(cuts, cut{i, cutAfter})
+	}
+	last := len(frames) - 1
+	cuts[len(cuts)-1] = cut{last, cutInside}
+	return append(cuts, cut{slices.Index(frames, "intent") + 1, hangs})
+}
+
+// frameName tells the frames of an answer apart: "step 1".
+func frameName(frames []string, at int) string {
+	n := 0
+	for _, kind := range frames[:at] {
+		if kind == frames[at] {
+			n++
+		}
+	}
+	if frames[at] == "step" {
+		return fmt.Sprintf("step %d", n)
+	}
+	return frames[at]
+}
+
+// writeRun is one run of a write in a world of its own.
+type writeRun struct {
+	answer  systemtest.Answer
+	frames  []string
+	changed []string       // how the world differs from before
+	record  map[string]any // what a create made
+}
+
+// cutLab runs writes in one world, as long as that can be put back.
+type cutLab struct {
+	t        *testing.T
+	cutter   *cutter
+	system   *systemtest.System
+	pristine sandbox.Snapshot
+	undo     systemtest.Call // takes the last write back; none: it cannot be
+}
+
+// open makes the world as it was.
+func (l *cutLab) open() {
+	if l.system != nil {
+		if l.undo.Path != "" && len(l.pristine.Compare(l.system.Snapshot())) > 0 {
+			l.system.Do(l.undo)
+		}
+		if len(l.pristine.Compare(l.system.Snapshot())) == 0 {
+			return
+		}
+	}
+	world, err := sandbox.NewWorld(l.t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(l.t, err)
+	l.cutter = &cutter{}
+	l.system = systemtest.NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console),
+		"pool.directorySessions=2", "http.writeTimeout=300ms", "http.settleTimeout=30s", "http.settlePause=1ms")
+	l.pristine = l.system.Snapshot()
+}
+
+func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
+	l.open()
+	l.undo = systemtest.Samples[w.op].Undo
+	s := l.system.In(t)
+	for _, first := range w.before {
+		a := s.Do(first)
+		require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
+	}
+	op, start := ops.Find(ops.Table(), w.op), s.Snapshot()
+	l.cutter.arm(op.Script, c)
+	r := writeRun{answer: s.Do(systemtest.CallFor(op, w.params))}
+	r.frames = l.cutter.answered()
+	r.changed = start.Compare(s.Snapshot())
+	if w.read.Path != "" {
+		if found := s.Do(w.read); found.Status == http.StatusOK {
+			r.record = found.Envelope.Result[0]
+		}
+	}
+	return r
+}
+
+// check holds the answer to a write that was cut off against the store, and
+// against the same write when nothing went wrong. It returns the outcome.
+func (w *write) check(t *testing.T, label string, good, got writeRun) string {
+	a := got.answer
+	told := fmt.Sprintf("%d %s; the store: %s", a.Status, a.Body, strings.Join(got.changed, "; "))
+	all := slices.Equal(good.changed, got.changed) && assert.ObjectsAreEqual(lasting(good.record), lasting(got.record))
+	outcome := "done"
+	if a.Envelope.Error != nil {
+		outcome = a.Envelope.Error.Outcome
+	}
+	if want, told := w.told[label]; told {
+		require.Equal(t, want, outcome, told)
+		return outcome
+	}
+	switch {
+	case len(got.changed) == 0:
+		require.Equal(t, http.StatusGatewayTimeout, a.Status, told)
+		require.Equal(t, "none", outcome, told)
+		assert.Empty(t, a.Envelope.Result)
+	case all:
+		require.Equal(t, good.answer.Status, a.Status, told)
+		require.Len(t, a.Envelope.Result, len(good.answer.Envelope.Result))
+		for i, record := range good.answer.Envelope.Result {
+			assert.Equal(t, lasting(record), lasting(a.Envelope.Result[i]))
+		}
+		assert.Equal(t, good.answer.Envelope.Output, a.Envelope.Output)
+		assert.Equal(t, good.answer.Header.Get("X-Directory-Server"), a.Header.Get("X-Directory-Server"))
+	default:
+		require.Equal(t, "partial", outcome, told)
+		assert.NotEmpty(t, a.Envelope.Error.Details, "what remains is named")
+		if a.Status != http.StatusMultiStatus {
+			require.Equal(t, http.StatusGatewayTimeout, a.Status, told)
+		}
+	}
+	return outcome
+}
+
+// lasting is a record without what differs from run to run; of a password that
+// was made, only that there is one.
+func lasting(record map[string]any) map[string]any {
+	kept := map[string]any{}
+	for name, value := range record {
+		switch name {
+		case "guid", "sid", "created", "modified", "passwordLastSet":
+		case "password":
+			kept[name] = len(systemtest.Text(value)) > 20
+		default:
+			kept[name] = value
+		}
+	}
+	return kept
+}

@@ -1,0 +1,303 @@
+package hostile
+
+import (
+	"bytes"
+	"hash/crc32"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestHostileValues gives every parameter of every script every hostile value. What its kind forbids is refused with the field's name; what its kind
+// allows is stored and read back character for character; a look-up finds
+// nothing else. Nothing changes but what was asked for, and nothing fails inside.
+func TestHostileValues(t *testing.T) {
+	for _, op := range ops.Table() {
+		if len(op.Params) == 0 {
+			continue
+		}
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := systemtest.New(t, sandbox.Options{Seed: 1})
+			g := guard{base: s.Snapshot()}
+			for i := range op.Params {
+				t.Run(op.Params[i].Name, func(t *testing.T) { attackAll(s.In(t), &g, op, &op.Params[i]) })
+			}
+			for _, bad := range []string{`"code":"internal"`, "panic"} { // the log is too long to be shown
+				assert.False(t, strings.Contains(s.Log.String(), bad), "%s is in the log", bad)
+			}
+		})
+	}
+}
+
+// attackAll gives one parameter every hostile value.
+func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) {
+	if first, needed := systemtest.Setup[op.ID]; needed {
+		require.Equal(s.T, http.StatusCreated, s.Do(first).Status)
+		g.base = s.Snapshot()
+		defer func() {
+			undo := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			require.Equal(s.T, http.StatusOK, s.Do(undo).Status)
+			g.base = s.Snapshot()
+		}()
+	}
+	again := hasTwin(op, p)
+	for name, value := range systemtest.HostileValues {
+		if again && crc32.ChecksumIEEE([]byte(op.ID+p.Name+name))%8 != 0 {
+			continue
+		}
+		attack(s, g, op, p, name, value)
+	}
+}
+
+// hasTwin tells whether an operation before this one hands the same parameter to
+// the same script: then each eighth value shows that this one does, too.
+func hasTwin(op *ops.Operation, p *ops.Param) bool {
+	for _, other := range ops.Table() {
+		if other == op {
+			return false
+		}
+		twin := other.Param(p.Name)
+		if other.Script == op.Script && other.Effect == op.Effect && twin != nil && reflect.DeepEqual(twin.Kind, p.Kind) && twin.Path == p.Path && p.Path == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// guard holds that nothing stays changed. Most requests write nothing at all,
+// which the journals tell faster than snapshots.
+type guard struct {
+	base sandbox.Snapshot
+	mark sandbox.Mark
+}
+
+func (g *guard) unchanged(s *systemtest.System, what string) {
+	s.T.Helper()
+	var writes int
+	if writes, g.mark = s.World.Since(g.mark); writes > 0 {
+		assert.Empty(s.T, g.base.Compare(s.Snapshot()), what)
+	}
+}
+
+func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string) {
+	s.T.Helper()
+	params := map[string]any{}
+	for key, good := range systemtest.Samples[op.ID].Params {
+		params[key] = good
+	}
+	params[p.Name] = value
+	if p.Name != "ShowFields" && op.Param("ShowFields") != nil && (op.Effect == ops.Create || op.Effect == ops.Update) {
+		params["ShowFields"] = "username"
+		if isField(op.Reply.Shape, p.Name) {
+			params["ShowFields"] = p.Name
+		}
+	}
+	c := systemtest.CallFor(op, params)
+	if value == systemtest.HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
+		// JSON cannot be made with it by the library: send it as a form.
+		form := url.Values{}
+		for key, v := range c.Params {
+			form.Set(key, systemtest.Text(v))
+		}
+		c.Params, c.Raw = nil, strings.NewReader(form.Encode())
+		c.Headers = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	}
+	a := s.Do(c)
+	require.Less(s.T, a.Status, 500, "%s: %s", name, a.Body)
+	switch {
+	case a.Status == http.StatusBadRequest:
+		require.NotNil(s.T, a.Envelope.Error, name)
+		named := a.Envelope.Output == "" || p.Path != "" // an empty path segment is no parameter any more
+		for _, detail := range a.Envelope.Error.Details {
+			named = named || detail.Field == p.Name
+		}
+		assert.True(s.T, named, "%s: the refusal does not name %s: %s", name, p.Name, a.Body)
+		fallthrough
+	case a.Status >= 400 || !op.Effect.Writes():
+		g.unchanged(s, name)
+		foundNothingElse(s, op, p, name, value, a)
+	default:
+		storedExactly(s, g, op, p, name, value, a)
+		g.unchanged(s, name)
+	}
+}
+
+// foundNothingElse: a look-up by a hostile name that succeeds has found that name.
+func foundNothingElse(s *systemtest.System, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
+	if a.Status >= 300 || p.Path == "" || value == "" || len(a.Envelope.Result) == 0 {
+		return
+	}
+	switch op.ID {
+	case "user.get":
+		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(systemtest.Text(a.Envelope.Result[0]["username"])), name)
+	case "group.get":
+		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(systemtest.Text(a.Envelope.Result[0]["samName"])), name)
+	case "user.exists", "group.exists", "computer.exists":
+		assert.Equal(s.T, false, a.Envelope.Result[0]["exists"], name)
+	case "membership.get", "membership.exists", "membership.list", "membership.groupExists":
+		s.T.Errorf("%s has found something by %s: %s", op.ID, name, a.Body)
+	}
+}
+
+// isField tells whether an input is a field of the record, too.
+func isField(shape *schema.Shape, name string) bool {
+	return slices.ContainsFunc(shape.Fields, func(f schema.Field) bool {
+		return strings.EqualFold(f.Name, name) || f.Input == name
+	})
+}
+
+// changedOnly takes what is there now as the state to hold on to, when nothing
+// but one object has changed.
+func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
+	s.T.Helper()
+	now := s.Snapshot()
+	for _, line := range g.base.Compare(now) {
+		assert.Contains(s.T, line, dn, what)
+	}
+	g.base = now
+}
+
+// storedBy are the checks of what operations have stored, which put things back.
+var storedBy = systemtest.Merge(storedOU, storedComputer, storedGroup)
+
+// storedCheck is one of them.
+type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
+
+// storedExactly reads back what a create has stored, and removes it.
+func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
+	switch op.ID {
+	case "user.create":
+		username := systemtest.Samples[op.ID].Params["Username"]
+		if p.Name == "Username" {
+			username = value
+		}
+		path := "/api/ADUser/" + url.PathEscape(systemtest.Text(username))
+		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
+			// nothing to compare: secrets are not shown, the others are not stored as given
+		} else if p.Name == "Username" {
+			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
+			read := s.Get(path + "/Details?ShowFields=username")
+			require.Equal(s.T, http.StatusOK, read.Status, "%s: %s", name, read.Body)
+			assert.Equal(s.T, value, read.Envelope.Result[0]["username"], name)
+		} else {
+			read := s.Get(path + "/Details?ShowFields=" + p.Name)
+			require.Equal(s.T, http.StatusOK, read.Status, "%s: %s", name, read.Body)
+			require.Len(s.T, read.Envelope.Result[0], 1)
+			for _, stored := range read.Envelope.Result[0] {
+				assert.Equal(s.T, value, systemtest.Text(stored), "%s in %s", name, p.Name)
+			}
+			assert.Equal(s.T, a.Envelope.Result, read.Envelope.Result, name)
+		}
+		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path})
+		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
+	case "cname.create":
+		params := map[string]any{}
+		for key, good := range systemtest.Samples[op.ID].Params {
+			params[key] = good
+		}
+		params[p.Name] = value
+		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: op.Path, Params: params})
+		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
+	case "user.update", "user.updateByGuid":
+		if isField(schema.User, p.Name) && p.Name != "OUPath" && p.Name != "Manager" && p.Name != "Country" {
+			read := s.Get("/api/ADUser/" + systemtest.SampleUser + "/Details?ShowFields=" + p.Name)
+			require.Len(s.T, read.Envelope.Result[0], 1)
+			for _, stored := range read.Envelope.Result[0] {
+				if value == "" {
+					assert.Nil(s.T, stored, "%s is cleared", p.Name)
+				} else {
+					assert.Equal(s.T, value, systemtest.Text(stored), "%s in %s", name, p.Name)
+				}
+			}
+			assert.Equal(s.T, a.Envelope.Result, read.Envelope.Result, name)
+		}
+		g.changedOnly(s, systemtest.SampleUserDN, name)
+	case "user.rename":
+		back := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + url.PathEscape(systemtest.Text(a.Envelope.Result[0]["username"])) + "/Rename/" + systemtest.SampleUser})
+		require.Equal(s.T, http.StatusOK, back.Status, "%s: %s", name, back.Body)
+		if p.Name == "NewUsername" {
+			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
+		}
+		// A display name that an update left equal to the new name follows back.
+		g.changedOnly(s, systemtest.SampleUserDN, name)
+	case "user.resetPassword":
+		g.changedOnly(s, systemtest.SampleUserDN, name)
+	case "user.disable", "user.enable", "user.unlock":
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		g.base = s.Snapshot()
+	case "user.deleteByGuid":
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		g.base = s.Snapshot()
+	case "user.delete":
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		require.Equal(s.T, http.StatusCreated, s.Do(systemtest.Setup[op.ID]).Status)
+		g.base = s.Snapshot()
+	default:
+		check, known := storedBy[op.ID]
+		require.True(s.T, known, "%s accepts %s: %s", op.ID, name, a.Body)
+		check(s, g, p, name, value, a)
+	}
+}
+
+func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for _, op := range ops.Table() {
+		if op.Method != http.MethodPost {
+			continue
+		}
+		for i := range op.Params {
+			p := &op.Params[i]
+			if p.Path != "" {
+				continue
+			}
+			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1}, "a list": []any{"a"}} {
+				t.Run(op.ID+"/"+p.Name+"/"+name, func(t *testing.T) {
+					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+					c.Params[p.Name] = value
+					a := s.In(t).Rejects(c, http.StatusBadRequest, "invalid_request")
+					assert.Equal(t, p.Name, a.Envelope.Error.Details[0].Field)
+				})
+			}
+		}
+	}
+}
+
+func TestBrokenRequestsAreRefused(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	json := map[string]string{"Content-Type": "application/json"}
+	for name, c := range map[string]struct {
+		call   systemtest.Call
+		status int
+		code   string
+	}{
+		"unknown route":       {systemtest.Call{Method: "GET", Path: "/api/ADUsers/x/Details"}, 404, "not_found"},
+		"unknown method":      {systemtest.Call{Method: "PATCH", Path: "/api/ADUser/x"}, 405, "method_not_allowed"},
+		"empty segment":       {systemtest.Call{Method: "GET", Path: "/api/ADUser//Details"}, 400, "invalid_request"},
+		"bad percent":         {systemtest.Call{Method: "GET", Path: "/api/ADUser/aschmidt/Details?ShowFields=%zz"}, 400, "invalid_request"},
+		"twice, differing":    {systemtest.Call{Method: "GET", Path: "/api/ADUser/aschmidt/Details?ShowFields=username&showfields=name"}, 400, "invalid_request"},
+		"path and query":      {systemtest.Call{Method: "GET", Path: "/api/ADUser/aschmidt/Details?Username=other"}, 400, "invalid_request"},
+		"secret in the query": {systemtest.Call{Method: "POST", Path: "/api/ADUser/x?Password=Corr3ct-Horse"}, 400, "invalid_request"},
+		"no JSON":             {systemtest.Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader("{"), Headers: json}, 400, "invalid_request"},
+		"a JSON list":         {systemtest.Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader("[]"), Headers: json}, 400, "invalid_request"},
+		"deep JSON":           {systemtest.Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader(strings.Repeat("[", 100000)), Headers: json}, 400, "invalid_request"},
+		"XML":                 {systemtest.Call{Method: "POST", Path: "/api/ADUser/x", Raw: strings.NewReader("<a/>"), Headers: map[string]string{"Content-Type": "text/xml"}}, 415, "unsupported_media_type"},
+		"a body too large":    {systemtest.Call{Method: "POST", Path: "/api/ADUser/x", Raw: bytes.NewReader(make([]byte, 2<<20)), Headers: json}, 413, "too_large"},
+		"cross-site":          {systemtest.Call{Method: "GET", Path: "/api/OU/All", Headers: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "forbidden"},
+		"foreign origin":      {systemtest.Call{Method: "GET", Path: "/api/OU/All", Headers: map[string]string{"Origin": "https://evil.example"}}, 403, "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c.call, c.status, c.code) })
+	}
+	assert.NotContains(t, s.Log.String(), "Corr3ct-Horse", "no secret is in the log")
+}

@@ -1,0 +1,226 @@
+package layout
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "adgateway/"
+
+// mayImport says which packages of the module a package may import in its own
+// code; tests are free. A pattern that ends in /... covers what lies below.
+var mayImport = map[string][]string{
+	"cmd/adgateway":                      {"cmd/adgateway/internal/commands"},
+	"cmd/adgateway/app":                  {"gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts"},
+	"cmd/adgateway/internal/commands":    {"..."},
+	"cmd/adgateway/internal/doctor":      {"gateway/config", "ps", "winsvc", "winsvc/host"},
+	"cmd/adgateway/internal/doctor/live": {"ps", "ps/session"},
+	"cmd/release":                        {"gateway/config"},
+	"gateway":                            {"gateway/...", "ps"},
+	"gateway/ops":                        {"gateway/schema", "gateway/auth", "ps"},
+	"gateway/schema":                     {"ps", "gateway/schema/..."},
+	"gateway/settle":                     {"gateway/ops", "ps"},
+	"gateway/schema/tsparams":            {},
+	"gateway/audit":                      {"gateway/filefault", "ps"},
+	"gateway/auth":                       {"gateway/filefault", "gateway/nearest", "gateway/schema"},
+	"gateway/config":                     {"gateway/nearest"},
+	"gateway/filefault":                  {},
+	"gateway/nearest":                    {},
+	"gateway/openapi":                    {"gateway/ops", "gateway/schema", "ps"},
+	"gateway/tlscert":                    {"gateway/filefault"},
+	"ps":                                 {},
+	"ps/servers":                         {"ps"},
+	"ps/pool":                            {"ps"},
+	"ps/session":                         {"ps"},
+	"ps/session/sessiontest":             {"ps", "ps/session"},
+	"ps/syntax":                          {},
+	"ps/cmdlets":                         {},
+	"ps/sandbox":                         {"ps/cmdlets", "ps/syntax", "ps/sandbox/..."},
+	"ps/sandbox/engine":                  {"ps/syntax", "ps/cmdlets", "ps/sandbox/engine/dotnet"},
+	"ps/sandbox/engine/dotnet":           {},
+	"ps/sandbox/internal/data":           {},
+	"ps/sandbox/internal/ldif":           {},
+	"ps/sandbox/directory":               {"ps/sandbox/internal/ldif", "ps/sandbox/internal/data"},
+	"ps/sandbox/zones":                   {"ps/sandbox/internal/data"},
+	"ps/sandbox/adcmd":                   {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/directory"},
+	"ps/sandbox/dnscmd":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/zones"},
+	"ps/sandbox/remote":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/sandbox", "ps/session"},
+	"ps/sandbox/remote/remotetest":       {"ps/sandbox/remote", "ps/session/sessiontest"},
+	"ps/sandbox/proxies":                 {"ps", "ps/cmdlets", "ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/remote"},
+	"ps/sandbox/proxies/proxytest":       {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote"},
+	"scripts":                            {"ps", "ps/syntax", "ps/cmdlets"},
+	"winsvc":                             {},
+	"winsvc/host":                        {},
+}
+
+// only says where a library may be used; nobody else imports it.
+var only = map[string][]string{
+	"github.com/gin-gonic/gin":        {"gateway"},
+	"github.com/kardianos/service":    {"winsvc"},
+	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
+	"github.com/jackc/puddle":         {"ps/pool"},
+	"github.com/prometheus/":          {"gateway", "cmd/adgateway/app"},
+	"github.com/go-ldap/":             {"ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
+	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/dnscmd"},
+}
+
+// plain packages use the standard library only.
+var plain = []string{"ps", "ps/syntax"}
+
+type source struct {
+	path, dir string // slash-separated, from the root
+	file      *ast.File
+	text      []byte
+	fset      *token.FileSet
+}
+
+func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// sources parses every Go file of the project.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	root := "../.."
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".git")) {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		slash := filepath.ToSlash(relative)
+		all = append(all, source{path: slash, dir: filepath.ToSlash(filepath.Dir(slash)), file: file, text: text, fset: fset})
+		return nil
+	}))
+	require.NotEmpty(t, all)
+	return all
+}
+
+func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test() || strings.HasPrefix(s.dir, "test") {
+			continue
+		}
+		allowed, known := mayImport[s.dir]
+		if !assert.True(t, known, "%s: package %s is not in the table of packages", s.path, s.dir) {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			ours := strings.TrimPrefix(imported, module)
+			if ours != imported {
+				assert.True(t, matches(allowed, ours), "%s imports %s", s.path, ours)
+				continue
+			}
+			if slices.Contains(plain, s.dir) {
+				assert.NotContains(t, strings.Split(imported, "/")[0], ".", "%s imports %s", s.path, imported)
+			}
+			for library, places := range only {
+				if strings.HasPrefix(imported, library) {
+					assert.Contains(t, places, s.dir, "%s imports %s", s.path, imported)
+				}
+			}
+		}
+	}
+}
+
+// TestTestCodeDoesNotShip: a package with "test" in its path is for tests, and
+// nothing that ships imports it or a testing library.
+func TestTestCodeDoesNotShip(t *testing.T) {
+	libraries := []string{"testing", "github.com/stretchr/testify", "go.uber.org/goleak"}
+	for _, s := range sources(t) {
+		if s.test() || strings.Contains(s.dir, "test") {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			ours, isOurs := strings.CutPrefix(imported, module)
+			assert.False(t, isOurs && strings.Contains(ours, "test"), "%s imports %s", s.path, imported)
+			for _, library := range libraries {
+				assert.False(t, imported == library || strings.HasPrefix(imported, library+"/"), "%s imports %s", s.path, imported)
+			}
+		}
+	}
+}
+
+func matches(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, below := strings.CutSuffix(pattern, "...")
+		return pattern == path || below && strings.HasPrefix(path, prefix)
+	})
+}
+
+func TestBuildTagsStandOnlyWhereSystemsDiffer(t *testing.T) {
+	for _, s := range sources(t) {
+		name := strings.TrimSuffix(filepath.Base(s.path), ".go")
+		name = strings.TrimSuffix(name, "_test")
+		tagged := strings.HasSuffix(name, "_windows")
+		for _, group := range s.file.Comments {
+			for _, comment := range group.List {
+				tagged = tagged || strings.HasPrefix(comment.Text, "//go:build")
+			}
+		}
+		if !tagged {
+			continue
+		}
+		assert.True(t, s.dir == "ps/session" || strings.HasPrefix(s.dir, "winsvc"), "%s has a build tag", s.path)
+		assert.True(t, strings.HasSuffix(name, "_windows") || strings.HasSuffix(name, "_other"), "%s has a build tag", s.path)
+	}
+}
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	const fileLines, functionLines = 600, 80
+	for _, s := range sources(t) {
+		lines := strings.Count(string(s.text), "\n")
+		assert.LessOrEqual(t, lines, fileLines, "%s", s.path)
+		if s.test() {
+			continue
+		}
+		for _, declaration := range s.file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok || function.Body == nil {
+				continue
+			}
+			length := s.fset.Position(function.Body.Rbrace).Line - s.fset.Position(function.Body.Lbrace).Line - 1
+			assert.LessOrEqual(t, length, functionLines, "%s: %s", s.path, function.Name.Name)
+		}
+	}
+}
+
+func TestTopLevelIsFixed(t *testing.T) {
+	allowed := []string{"cmd", "gateway", "ps", "scripts", "winsvc", "test", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
+		"bin", "dist"} // what builds make; git ignores it
+	entries, err := os.ReadDir("../..")
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") {
+			assert.Contains(t, allowed, entry.Name())
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/session"
+	"adgateway/ps/session/sessiontest"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// longLists is a system whose sessions list so many users of 1.5 KB as they
+// are told: nobody holds them but the gateway.
+func longLists(t testing.TB, users *int) *systemtest.System {
+	t.Helper()
+	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	one := `{"username":"u","description":"` + strings.Repeat("x", 1500) + `"}`
+	batch := "[" + strings.Repeat(one+",", 499) + one + "]"
+	process := &sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){
+		"Get-GatewayUserList": func(c *sessiontest.Call) {
+			for range *users / 500 {
+				c.Frame("records", batch)
+			}
+			c.End()
+		},
+	}}
+	return systemtest.NewWithSessions(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
+}
+
+// readSlowly lists the users and stops reading now and then. It returns how
+// many bytes came and the most memory that was in use meanwhile.
+func readSlowly(s *systemtest.System) (size int64, peak uint64) {
+	s.T.Helper()
+	const pauses = 4 << 20
+	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+	require.NoError(s.T, err)
+	request.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.T, err)
+	defer response.Body.Close()
+	require.Equal(s.T, http.StatusOK, response.StatusCode)
+	for {
+		n, err := io.CopyN(io.Discard, response.Body, pauses)
+		size += n
+		if err == io.EOF {
+			return size, peak
+		}
+		require.NoError(s.T, err)
+		peak = max(peak, systemtest.HeapBytes()) // everything behind waits for this reader
+	}
+}
+
+// However long a list is, the gateway holds no more of it than its beginning,
+// which waits for the script's success.
+func TestALongListIsNotHeldInMemory(t *testing.T) {
+	users := 24_000
+	s := longLists(t, &users)
+	s.Get("/readyz")
+	before := systemtest.HeapBytes()
+	size, peak := readSlowly(s)
+	assert.Greater(t, size, int64(users)*1500)
+	assert.Less(t, peak, before+24<<20, "of %d bytes", size)
+}
+
+// BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool,
+// session and frames. peak-MiB is the most memory in use while it is read.
+func BenchmarkLongList(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("users=%d", n), func(b *testing.B) {
+			users := n
+			s := longLists(b, &users)
+			before := systemtest.HeapBytes()
+			var peak uint64
+			for b.Loop() {
+				size, most := readSlowly(s)
+				peak = max(peak, most)
+				b.SetBytes(size)
+			}
+			b.ReportMetric(float64(max(peak, before)-before)/(1<<20), "peak-MiB")
+		})
+	}
+}
+
+// A client that leaves in the middle of a list ends it: the session is free
+// again, and nothing waits for the client any more.
+func TestAClientThatLeavesALongList(t *testing.T) {
+	users := 8_000
+	s := longLists(t, &users)
+	s.Get("/readyz")
+	http.DefaultClient.CloseIdleConnections()
+	goroutines := runtime.NumGoroutine()
+	for range 5 { // more than may list at once
+		ctx, leave := context.WithCancel(t.Context())
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+		require.NoError(t, err)
+		request.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, response.Body, 1<<20)
+		require.NoError(t, err)
+		leave()
+		response.Body.Close()
+	}
+	users = 500
+	assert.Eventually(t, func() bool {
+		_ = s.Get("/api/ADUser/ListUsers/All?ShowFields=username,description")
+		http.DefaultClient.CloseIdleConnections()
+		return runtime.NumGoroutine() <= goroutines+8 // of a session more or less
+	}, systemtest.Patience, 50*time.Millisecond)
+}

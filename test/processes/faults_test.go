@@ -1,0 +1,209 @@
+package processes
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/ps/sandbox/remote/remotetest"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// faultStatus is what is answered to a read, a write and a list when it is not
+// 502, to a write 504: the process is no longer there, or what it says breaks
+// the protocol.
+var faultStatus = map[string][3]int{
+	// Requests for what does not exist, answered as without the fault.
+	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404}, "echo": {404, 404, 404},
+	"die-at-intent": {404, 404, 404}, "die-at-step": {404, 404, 404}, "hang-at-step": {404, 404, 404},
+	// Answers of the protocol's form that are errors.
+	"Get-GatewayMissing": {404, 404, 404}, "New-GatewayHalf": {422, 422, 422},
+	// Answers of the protocol's form that do not fit the operation.
+	"Get-GatewayDrip": {500, 500, 500}, "Get-GatewayEcho": {500, 500, 500}, "Get-GatewayNoise": {500, 500, 500},
+	"New-GatewayThing": {500, 500, 500}, "Send-GatewayFlood": {500, 500, 500},
+	// Answers without a record: a list may be empty.
+	"Get-GatewayMany": {500, 500, 200}, "Get-GatewayNothing": {500, 500, 200}, "Get-GatewayStderrFlood": {500, 500, 200},
+	"Send-GatewayTwice": {500, 500, 200}, "Stop-GatewayAfterEnd": {500, 500, 200},
+	// Silence.
+	"Wait-GatewayAfterStep": {504, 504, 504}, "Wait-GatewayForever": {504, 504, 504}, "Wait-GatewayInsideFrame": {504, 504, 504},
+}
+
+// carried are the answers of a process that are those to the request itself.
+var carried = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
+
+// unannounced are the faults by which a process ends, or says no more, before it
+// has announced a change: it has changed nothing. After the others it is not known.
+var unannounced = []string{
+	"Send-GatewayNoiseFlood", "Stop-GatewayBefore", "Stop-GatewayBeforeLineFeed", "Stop-GatewayInsideFrame", "Stop-GatewayInsideHeader",
+	"Wait-GatewayForever", "Wait-GatewayInsideFrame", "die-after", "grandchild",
+}
+
+// A process that fails in any way while it serves a read, a write or a list
+// gives a documented status in time; no answer reaches another request, the
+// next request is served, and nothing is left: no process, no goroutine, no
+// memory.
+func TestEveryFaultOfAProcess(t *testing.T) {
+	before, memory := goleak.IgnoreCurrent(), systemtest.HeapBytes()
+	names := remotetest.RequestFaults()
+	n := &systemtest.Nonces{}
+	var kinds sync.WaitGroup // each on a system of its own
+	for kind, k := range faultKinds {
+		kinds.Go(func() {
+			var switches []string
+			for i, name := range names {
+				switches = append(switches, name+"@"+faultMarker(i))
+			}
+			p := &systemtest.Processes{Faults: func() string { return strings.Join(switches, ",") }, MaxOutput: 8 << 20}
+			t.Run(k.name, func(t *testing.T) {
+				s := p.NewSystem(t, "http.readTimeout=1s", "http.writeTimeout=1s", "http.listTimeout=1s", "http.settlePause=100ms")
+				over := overshoot{limit: time.Second}
+				for i, name := range names {
+					t.Run(name, func(t *testing.T) { strike(p, s.In(t), kind, name, faultMarker(i), n, &over) })
+				}
+				t.Logf("longest over the deadline: %s (%s)", over.longest.Round(time.Millisecond), over.of)
+				p.OnlySessionsLeft(t)
+			})
+			assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.FaultLimit, 10*time.Millisecond, "processes are left: %v", p.Running())
+		})
+	}
+	kinds.Wait()
+	systemtest.NoGoroutinesLeft(t, before)
+	assert.Less(t, systemtest.HeapBytes(), memory+systemtest.MaxHeapGrowth, "bytes of memory are left")
+}
+
+// faultKinds are the kinds of requests that faults strike.
+var faultKinds = [3]struct{ name, method, path string }{
+	{"read", http.MethodGet, "/api/ADUser/%s/Details"},
+	{"write", http.MethodDelete, "/api/ADUser/%s"},
+	{"list", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
+}
+
+// faultMarker in a data line is what the i-th fault strikes at.
+func faultMarker(i int) string { return fmt.Sprintf("fault%02dx", i) }
+
+// strike makes one request of a kind that a fault strikes, beside another one.
+func strike(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker string, n *systemtest.Nonces, over *overshoot) {
+	t := s.T.(*testing.T)
+	want, ok := faultStatus[fault]
+	if !ok {
+		want = [3]int{502, 504, 502}
+	}
+	beside, value := make(chan systemtest.Answer, 1), n.Next()
+	go func() { beside <- s.Get("/api/ADUser/" + value + "/Details") }()
+	nonce := n.Next()
+	start := time.Now()
+	a := s.Do(systemtest.Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
+	took := time.Since(start)
+	assert.Less(t, took, systemtest.FaultLimit)
+	if a.Status == http.StatusGatewayTimeout {
+		over.note(t.Name(), took)
+	}
+	if fault != "Send-GatewayNoiseFlood" || a.Status != http.StatusGatewayTimeout { // a slow machine meets the time limit before that of the output
+		assert.Equal(t, want[kind], a.Status, "%.300s", a.Body)
+	}
+	if faultKinds[kind].name == "write" && a.Status == http.StatusGatewayTimeout {
+		assert.Equal(t, slices.Contains(unannounced, fault), a.Envelope.Error.Outcome == "none", "%s", a.Body)
+	}
+	n.Only(t, nonce, a.Body)
+	if slices.Contains(carried, fault) {
+		assert.Contains(t, string(a.Body), nonce, "the answer is that of the request")
+	}
+	other := <-beside
+	assert.Equal(t, http.StatusNotFound, other.Status, "%s", other.Body)
+	assert.Contains(t, string(other.Body), value)
+	n.Only(t, value, other.Body)
+	require.Equal(t, http.StatusOK, s.Get("/api/ADUser/mmueller/Details").Status, "the next request")
+	describe(s, "aschmidt", n.Next())
+	if fault == "grandchild" {
+		p.OnlySessionsLeft(t)
+	}
+}
+
+// describe changes a user's description to a text that the answer must tell.
+func describe(s *systemtest.System, user, text string) {
+	s.T.Helper()
+	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: map[string]any{"Description": text}})
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	require.Len(s.T, a.Envelope.Result, 1)
+	assert.Equal(s.T, text, a.Envelope.Result[0]["description"])
+}
+
+// overshoot is the longest time that an answer came after its deadline.
+type overshoot struct {
+	limit   time.Duration
+	longest time.Duration
+	of      string
+}
+
+func (o *overshoot) note(name string, took time.Duration) {
+	if over := took - o.limit; o.of == "" || over > o.longest {
+		o.longest, o.of = over, name
+	}
+}
+
+// While sessions cannot be started, requests are told at once and /readyz tells
+// why to those who may know; as soon as they can, all is well again by itself.
+func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	var faults sync.WaitGroup // they wait more than they work
+	for fault, c := range map[string]struct{ reason, timeout string }{
+		"no-module":     {"ActiveDirectory", "60s"},
+		"language-mode": {"ConstrainedLanguage", "60s"},
+		"swallow-line":  {"the first data line did not arrive", "5s"}, // told by time alone
+	} {
+		faults.Go(func() {
+			t.Run(fault, func(t *testing.T) {
+				var broken atomic.Bool
+				broken.Store(true)
+				p := &systemtest.Processes{Faults: func() string {
+					if broken.Load() {
+						return fault
+					}
+					return ""
+				}}
+				s := p.NewSystem(t, "pool.startTimeout="+c.timeout)
+				a := s.Get("/api/ADUser/aschmidt/Details")
+				require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
+				assert.Equal(t, "unavailable", a.Envelope.Error.Code)
+				assert.NotEmpty(t, a.Header.Get("Retry-After"))
+				notReady(s, c.reason)
+
+				broken.Store(false)
+				assert.Eventually(t, func() bool { return s.Get("/api/ADUser/aschmidt/Details").Status == http.StatusOK }, systemtest.Patience, 50*time.Millisecond)
+				assert.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience, 50*time.Millisecond)
+			})
+		})
+	}
+	faults.Wait()
+	systemtest.NoGoroutinesLeft(t, before)
+}
+
+// notReady holds that /readyz says why no session of the directory starts, and
+// only to those who may know.
+func notReady(s *systemtest.System, reason string) {
+	s.T.Helper()
+	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false, "none": false} {
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/readyz", Token: token})
+		assert.Equal(s.T, http.StatusServiceUnavailable, a.Status)
+		for _, check := range a.Envelope.Result {
+			if check["name"] != "directorySessions" {
+				continue
+			}
+			assert.Equal(s.T, false, check["ok"])
+			if tells {
+				assert.Contains(s.T, check["reason"], reason)
+			} else {
+				assert.NotContains(s.T, check, "reason")
+			}
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package processes
+
+import (
+	"testing"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { systemtest.Main(m) }
+
+// Every good call of the contract is answered by processes as it is in this one.
+func TestContractOnProcesses(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	t.Run("calls", func(t *testing.T) {
+		p := &systemtest.Processes{}
+		s := p.NewSystem(t)
+		for _, op := range ops.Table() {
+			t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
+		}
+		assert.Positive(t, p.Server.Connections())
+	})
+	systemtest.NoGoroutinesLeft(t, ignore)
+}

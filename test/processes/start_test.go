@@ -1,0 +1,59 @@
+package processes
+
+import (
+	"testing"
+	"time"
+
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/sandbox/remote/remotetest"
+	"adgateway/ps/session"
+	"adgateway/scripts"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// A process that fails while it starts is told apart from one that is ready, in
+// time, and leaves nothing; the next one starts. One that reads ahead is no
+// fault: nothing is written before it is ready.
+func TestEveryFaultOfAStart(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	modules, culture := world.Modules()
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close()) }()
+	start := func(fault string, limit time.Duration) error {
+		s, err := session.Start(t.Context(), session.Config{
+			Starter: &remote.Starter{Server: server, Env: func() []string {
+				return []string{systemtest.EngineVariable + "=1", "GORACE=atexit_sleep_ms=0", remotetest.FaultVariable + "=" + fault}
+			}},
+			StartTimeout: limit,
+			Boot:         session.Boot{Prelude: scripts.Prelude(ps.DNS), Scripts: scripts.Sources(ps.DNS), Module: scripts.Modules[ps.DNS]},
+		})
+		if err == nil {
+			err = s.Close(t.Context())
+		}
+		return err
+	}
+	for _, fault := range remotetest.StartFaults() {
+		t.Run(fault, func(t *testing.T) {
+			began := time.Now()
+			err := start(fault, 2*time.Second)
+			assert.Less(t, time.Since(began), systemtest.FaultLimit)
+			if fault == "read-ahead" {
+				require.NoError(t, err)
+			} else {
+				require.Error(t, err)
+				assert.Equal(t, ps.KindUnavailable, ps.AsError(err).Kind, "%v", err)
+			}
+			assert.Eventually(t, func() bool { return server.Connections() == 0 }, systemtest.Patience, time.Millisecond)
+			require.NoError(t, start("", systemtest.Patience))
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package realengine
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"adgateway/ps"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// scriptFaults are what a script can do to its session, with the kind of error
+// that comes of it; "" where the request is answered all the same.
+var scriptFaults = []struct {
+	name, text string
+	kind       ps.Kind
+	goesOn     bool // the session takes the next request
+	steps      int
+}{
+	{"throws", "throw 'thrown'", ps.KindScript, true, 0},
+	{"fails in .NET", "[int]'x'", ps.KindScript, true, 0},
+	{"writes an error", "Write-Error -Message 'written'", ps.KindScript, true, 0},
+	{"says more", "[Console]::Out.Write('noise'); Write-Warning -Message 'w'; [ordered]@{ n = [int]1 }; [Console]::Out.Write(\"more`r`n\")", "", true, 0},
+	{"floods stderr", "for ($i = 0; $i -lt 2000; $i++) { [Console]::Error.WriteLine('e' * 1000) }; [ordered]@{ n = [int]1 }", "", true, 0},
+	{"answers much", "foreach ($i in 1..3000) { [ordered]@{ n = [int]$i; text = [string]('x' * 200) } }", "", true, 0},
+	{"does not end", "while ($true) { $x = 1 }", ps.KindTimeout, false, 0},
+	{"ends the process", "exit 3", ps.KindDied, false, 0},
+	{"ends it after a step", "Complete-GatewayStep -Label 'half' -Guid 'g' -Dn 'd'; exit 3", ps.KindDied, false, 1},
+	{"breaks a frame", "$bytes = [byte[]]@(30, 120, 10); $GatewayStdout.Write($bytes, 0, 3); $GatewayStdout.Flush(); while ($true) { $x = 1 }", ps.KindDied, false, 0},
+	{"answers for another", "Write-GatewayFrame -Id 'other' -Kind 'end' -Payload '{}'; while ($true) { $x = 1 }", ps.KindDied, false, 0},
+	{"cuts a frame off", "$bytes = $GatewayUtf8.GetBytes([string][char]30 + $script:GatewayId + ' records 999' + [string][char]10 + '[{'); $GatewayStdout.Write($bytes, 0, $bytes.Length); $GatewayStdout.Flush(); exit 3", ps.KindDied, false, 0},
+}
+
+// faultsOf: what goes wrong in a process ends in a typed error in time, and the
+// next session is served.
+func faultsOf(t *testing.T, path string) {
+	starter := powerShell(t, path, stillWorld(t))
+	var sources []ps.Source
+	for i, f := range scriptFaults {
+		sources = append(sources, ps.Source{Name: fmt.Sprintf("Test-GatewayFault%d", i), Text: "[CmdletBinding()]\nparam()\n" + f.text + "\n"})
+	}
+	s := sessionWith(t, starter, sources...)
+	whole := t
+	for i, f := range scriptFaults {
+		t.Run(f.name, func(t *testing.T) {
+			limit := systemtest.Patience
+			if f.kind == ps.KindTimeout {
+				limit = time.Second
+			}
+			_, err := s.Run(t.Context(), ps.Request{Script: sources[i].Name, Limit: limit, Write: f.steps > 0})
+			if f.kind == "" {
+				require.NoError(t, err)
+			} else {
+				require.Error(t, err)
+				failure := ps.AsError(err)
+				assert.Equal(t, f.kind, failure.Kind, "%v", err)
+				assert.Len(t, failure.Steps, f.steps)
+			}
+			if !f.goesOn {
+				require.NotNil(t, s.Dead())
+				s = sessionWith(whole, starter, sources...)
+			}
+			records, err := ask(t, s, "Get-GatewayReverseZoneList", ps.Args{"ComputerName": ps.Text("dc1.corp.example")})
+			require.NoError(t, err)
+			assert.NotEmpty(t, records)
+		})
+	}
+	t.Run("the caller leaves", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(200*time.Millisecond, cancel)
+		_, err := s.Run(ctx, ps.Request{Script: "Test-GatewayFault6", Limit: systemtest.Patience})
+		assert.Equal(t, ps.KindCancelled, ps.AsError(err).Kind, "%v", err)
+	})
+	t.Run("is killed", func(t *testing.T) {
+		s := sessionWith(t, starter, sources...)
+		time.AfterFunc(200*time.Millisecond, s.Kill)
+		_, err := s.Run(t.Context(), ps.Request{Script: "Test-GatewayFault6", Limit: systemtest.Patience})
+		assert.Error(t, err)
+	})
+}
+
+// longestSecret is what a SecureString holds at most, less one.
+const longestSecret = 65535
+
+// textsArrive: texts and secrets arrive and come back character for character.
+func textsArrive(t *testing.T, path string) {
+	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayEcho", Text: `[CmdletBinding()]
+param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List, [Parameter(Mandatory)] [securestring] $Secret)
+[ordered]@{
+    text   = [string]$Text
+    length = [int]$Text.Length
+    list   = [string[]]@($List)
+    secret = [string][System.Net.NetworkCredential]::new('', $Secret).Password
+}
+`})
+	for name, value := range systemtest.HostileValues {
+		if !utf8.ValidString(value) {
+			continue // stopped before: JSON has none
+		}
+		t.Run(name, func(t *testing.T) {
+			secret := value
+			if secret == "" {
+				secret = "x"
+			}
+			secret = secret[:min(len(secret), longestSecret)]
+			records, err := ask(t, s, "Test-GatewayEcho", ps.Args{"Text": ps.Text(value), "List": ps.List([]string{"a" + value, "b"}), "Secret": ps.Secret(secret)})
+			require.NoError(t, err)
+			require.Len(t, records, 1)
+			assert.True(t, records[0]["text"] == value, "%.100q is not %.100q", records[0]["text"], value)
+			assert.True(t, records[0]["secret"] == secret, "secret %.100q", records[0]["secret"])
+			assert.Equal(t, []any{"a" + value, "b"}, records[0]["list"])
+			assert.EqualValues(t, len(utf16.Encode([]rune(value))), records[0]["length"])
+		})
+	}
+	require.NoError(t, s.Close(t.Context()))
+}

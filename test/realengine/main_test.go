@@ -1,0 +1,9 @@
+package realengine
+
+import (
+	"testing"
+
+	"adgateway/test/systemtest"
+)
+
+func TestMain(m *testing.M) { systemtest.Main(m) }

@@ -1,0 +1,130 @@
+package realengine
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/proxies"
+	"adgateway/ps/sandbox/proxies/proxytest"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/session"
+	"adgateway/scripts"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// stillClock keeps what is written the same in two worlds.
+func stillClock() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// stillWorld is the built-in domain at one moment.
+func stillWorld(t testing.TB) *sandbox.World {
+	t.Helper()
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Clock: stillClock})
+	require.NoError(t, err)
+	return world
+}
+
+// serverOf lets processes reach a world.
+func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
+	t.Helper()
+	modules, culture := world.Modules()
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	require.NoError(t, err)
+	t.Cleanup(func() { // after the sessions have been closed
+		assert.Eventually(t, func() bool { return server.Connections() == 0 }, systemtest.Patience, time.Millisecond, "connections are left")
+		assert.NoError(t, server.Close())
+	})
+	return server
+}
+
+func described(t testing.TB) []ps.Script {
+	t.Helper()
+	all, err := scripts.Describe()
+	require.NoError(t, err)
+	return all
+}
+
+// Every good call of the contract, and one that finds nothing, is answered
+// through the functions for a real PowerShell as it is by the cmdlets, field by
+// field, and leaves the same behind.
+func TestContractThroughProxies(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	t.Run("calls", func(t *testing.T) {
+		modules, err := proxies.Modules(described(t))
+		require.NoError(t, err)
+		sameAnswers(t, 1, func(t testing.TB, world *sandbox.World) session.Starter {
+			return &proxytest.Starter{Server: serverOf(t, world), Modules: modules}
+		})
+	})
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, ignore, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // ends by itself
+}
+
+// sameAnswers holds a system whose sessions are started so against the sandbox,
+// in one of `every` operations.
+func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
+	world := stillWorld(t)
+	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
+	world = stillWorld(t)
+	ours := systemtest.NewOn(t, world, world.Starter(), "pool.directorySessions=1", "pool.dnsSessions=1")
+	for i, op := range ops.Table() {
+		if i%every != 0 {
+			continue
+		}
+		t.Run(op.ID, func(t *testing.T) {
+			a, b := theirs.In(t), ours.In(t)
+			calls := []systemtest.Call{systemtest.CallFor(op, systemtest.Samples[op.ID].Params)}
+			if first, needed := systemtest.Setup[op.ID]; needed {
+				calls = append([]systemtest.Call{first}, calls...)
+			} else {
+				missing := systemtest.Samples[op.ID].Params
+				calls = append(calls, systemtest.CallFor(op, absent(op, missing)))
+			}
+			if undo := systemtest.Samples[op.ID].Undo; undo.Path != "" {
+				calls = append(calls, undo)
+			}
+			for _, c := range calls {
+				theirs, ours := a.Do(c), b.Do(c)
+				assert.Equal(t, ours.Status, theirs.Status, "%s %s: %s", c.Method, c.Path, theirs.Body)
+				assert.Equal(t, comparable(t, ours), comparable(t, theirs), "%s %s", c.Method, c.Path)
+			}
+			assert.Empty(t, b.Snapshot().Compare(a.Snapshot()), "what is left differs")
+		})
+	}
+}
+
+// absent are parameters of a good call with names that nothing has.
+func absent(op *ops.Operation, good map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range good {
+		out[name] = value
+	}
+	for _, p := range op.Params {
+		if _, given := out[p.Name]; given && p.Path != "" {
+			out[p.Name] = "no-such-thing"
+		}
+	}
+	return out
+}
+
+// comparable is an answer without what no two have alike.
+func comparable(t *testing.T, a systemtest.Answer) any {
+	t.Helper()
+	var body map[string]any
+	require.NoError(t, json.Unmarshal(a.Body, &body), "%s", a.Body)
+	if failure, ok := body["error"].(map[string]any); ok {
+		delete(failure, "requestId")
+	}
+	if a.Status >= http.StatusInternalServerError {
+		t.Errorf("%s", a.Body)
+	}
+	return body
+}

@@ -1,0 +1,131 @@
+package systemtest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"adgateway/gateway/ops"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// GoodCall sends the sample of op, checks the answer against the operation and
+// the world against the effect of the operation, and undoes the change.
+func (s *System) GoodCall(op *ops.Operation) {
+	good := Samples[op.ID]
+	if first, needed := Setup[op.ID]; needed {
+		a := s.Do(first)
+		require.Equal(s.T, http.StatusCreated, a.Status, "%s", a.Body)
+	}
+	start := s.Snapshot()
+	a := s.Do(CallFor(op, good.Params))
+	want := good.Status
+	if want == 0 {
+		want = http.StatusOK
+	}
+	require.Equal(s.T, want, a.Status, "%s", a.Body)
+	assert.Equal(s.T, "application/json; charset=utf-8", a.Header.Get("Content-Type"))
+	assert.Equal(s.T, "sandbox", a.Header.Get("X-Engine"))
+	assert.NotEmpty(s.T, a.Header.Get("X-Request-Id"))
+	assert.Equal(s.T, "dc1.corp.example", a.Header.Get("X-Directory-Server"))
+	assert.NotEmpty(s.T, a.Envelope.Output)
+	require.NotEmpty(s.T, a.Envelope.Result)
+	if op.Reply.Mark != ops.List {
+		assert.Len(s.T, a.Envelope.Result, 1)
+	}
+	s.fieldOrder(op, a)
+	changed := start.Compare(s.Snapshot())
+	if !op.Effect.Writes() {
+		assert.Empty(s.T, changed, "a read must change nothing")
+		return
+	}
+	assert.NotEmpty(s.T, changed, "a write must change something")
+	if good.Undo.Path != "" {
+		undone := s.Do(good.Undo)
+		require.Less(s.T, undone.Status, 300, "%s", undone.Body)
+	}
+}
+
+// fieldOrder checks that the first record has exactly the declared fields, in order.
+func (s *System) fieldOrder(op *ops.Operation, a Answer) {
+	at := 0
+	for _, field := range op.Reply.Shape.Fields {
+		_, present := a.Envelope.Result[0][field.Name]
+		require.True(s.T, present, "%s is missing", field.Name)
+		next := strings.Index(string(a.Body[at:]), fmt.Sprintf("%q:", field.Name))
+		require.GreaterOrEqual(s.T, next, 0, "%s comes too early", field.Name)
+		at += next
+	}
+	assert.Len(s.T, a.Envelope.Result[0], len(op.Reply.Shape.Fields))
+}
+
+// Rejects sends a request that must fail with status and code and change nothing.
+func (s *System) Rejects(c Call, status int, code string) Answer {
+	s.T.Helper()
+	start := s.Snapshot()
+	a := s.Do(c)
+	require.Equal(s.T, status, a.Status, "%s", a.Body)
+	require.NotNil(s.T, a.Envelope.Error, "%s", a.Body)
+	assert.Equal(s.T, code, a.Envelope.Error.Code)
+	assert.Equal(s.T, a.Envelope.Output, a.Envelope.Error.Message)
+	assert.Equal(s.T, a.Header.Get("X-Request-Id"), a.Envelope.Error.RequestID)
+	assert.Empty(s.T, a.Envelope.Result)
+	assert.Empty(s.T, start.Compare(s.Snapshot()), "a rejected request must change nothing")
+	return a
+}
+
+// Record returns the only record of an answer.
+func (s *System) Record(a Answer) map[string]any {
+	s.T.Helper()
+	require.Len(s.T, a.Envelope.Result, 1, "%s", a.Body)
+	return a.Envelope.Result[0]
+}
+
+// Expect sends a request that must succeed with status and returns its only record.
+func (s *System) Expect(status int, method, path string, params map[string]any) map[string]any {
+	s.T.Helper()
+	return s.OK(Call{Method: method, Path: path, Params: params}, status)
+}
+
+// ComputerNames sends a request for computers, which must succeed, and returns their names.
+func (s *System) ComputerNames(c Call) []string {
+	s.T.Helper()
+	a := s.Do(c)
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	return NamesOfComputers(a)
+}
+
+// ChangesNothing sends a change that must succeed as a no-op.
+func (s *System) ChangesNothing(c Call) {
+	s.T.Helper()
+	start := s.Snapshot()
+	a := s.Do(c)
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	assert.Contains(s.T, a.Envelope.Output, "nothing was changed")
+	assert.Empty(s.T, start.Compare(s.Snapshot()))
+}
+
+// FirstField returns the parameter that the first detail of an error names, or "".
+func FirstField(a Answer) string {
+	if len(a.Envelope.Error.Details) == 0 {
+		return ""
+	}
+	return a.Envelope.Error.Details[0].Field
+}
+
+// OK sends a request that must succeed with status and returns its only record.
+func (s *System) OK(c Call, status int) map[string]any {
+	s.T.Helper()
+	a := s.Do(c)
+	require.Equal(s.T, status, a.Status, "%s %s: %s", c.Method, c.Path, a.Body)
+	require.Len(s.T, a.Envelope.Result, 1, "%s", a.Body)
+	return a.Envelope.Result[0]
+}
+
+// Put sends a PUT request that must succeed with 200 and returns its only record.
+func (s *System) Put(path string, params map[string]any) map[string]any {
+	s.T.Helper()
+	return s.OK(Call{Method: http.MethodPut, Path: path, Params: params}, http.StatusOK)
+}

@@ -1,0 +1,137 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/sandbox/remote/remotetest"
+	"adgateway/ps/session"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// FaultLimit bounds the time a request may take when its process fails.
+const FaultLimit = 5 * time.Second
+
+// MaxHeapGrowth is what a test of many requests may leave on the heap, in bytes:
+// caches.
+const MaxHeapGrowth = 24 << 20
+
+// HeapBytes collects garbage and returns the size of the live heap.
+func HeapBytes() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Nonces generates a unique value for each request. It is safe for concurrent use.
+type Nonces struct{ last atomic.Int64 }
+
+// NoncePattern matches the values of Nonces.
+var NoncePattern = regexp.MustCompile(`nonce[0-9]{6}`)
+
+// Next returns a value that was not returned before.
+func (n *Nonces) Next() string { return fmt.Sprintf("nonce%06d", n.last.Add(1)) }
+
+// Only checks that body contains no nonce but the given one.
+func (*Nonces) Only(t *testing.T, nonce string, body []byte) {
+	t.Helper()
+	for _, found := range NoncePattern.FindAllString(string(body), -1) {
+		assert.Equal(t, nonce, found, "an answer to another request: %.300s", body)
+	}
+}
+
+// EngineVariable is the environment variable that turns a test binary into a
+// stand-in for a PowerShell process.
+const EngineVariable = "TEST_ENGINE"
+
+// Main runs the tests of a package whose sessions are processes of its own test
+// binary: with EngineVariable in the environment the binary is such a process.
+// Every package that uses Processes calls it as its TestMain.
+func Main(m *testing.M) {
+	if os.Getenv(EngineVariable) != "" {
+		os.Exit(remotetest.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// Processes runs every session of a world in a process of its own, started from
+// the test binary. All fields but Server are optional and set by the test.
+type Processes struct {
+	Server    *remote.Server     // set by NewSystem
+	Faults    func() string      // value of remotetest.FaultVariable for the next process
+	MaxOutput int64              // limit of a request, in bytes; 0: the default of sessions
+	Options   func(*app.Options) // adjusts the options of the system
+	mark      string             // value of EngineVariable, unique to these processes and their children
+}
+
+// NewSystem starts a system on processes and stops it at the end of the test.
+// overrides are settings, "key=value".
+func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
+	t.Helper()
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	p.mark = rand.Text()
+	modules, culture := world.Modules()
+	p.Server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	require.NoError(t, err)
+	t.Cleanup(func() { // runs after the sessions have been closed
+		assert.Eventually(t, func() bool { return p.Server.Connections() == 0 }, Patience, time.Millisecond, "processes are left")
+		assert.NoError(t, p.Server.Close())
+	})
+	if p.Options == nil {
+		p.Options = func(*app.Options) {}
+	}
+	sessions := session.Config{MaxOutput: p.MaxOutput, Starter: &remote.Starter{Server: p.Server, Env: func() []string {
+		env := []string{EngineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
+		if p.Faults != nil {
+			env = append(env, remotetest.FaultVariable+"="+p.Faults())
+		}
+		return env
+	}}}
+	return NewWith(t, world, sessions, p.Options, overrides...)
+}
+
+// Running returns the IDs of the started processes and of their children that
+// are alive. Without /proc it returns none.
+func (p *Processes) Running() []string {
+	var pids []string
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well-formed
+	for _, path := range environments {
+		text, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(text, []byte(EngineVariable+"="+p.mark+"\x00")) {
+			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return pids
+}
+
+// OnlySessionsLeft waits until no process is left but those of open sessions.
+func (p *Processes) OnlySessionsLeft(t *testing.T) {
+	t.Helper()
+	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, FaultLimit, 10*time.Millisecond)
+}
+
+// NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is
+// left that did not run before it was started.
+func NoGoroutinesLeft(t *testing.T, before goleak.Option) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, before)
+}

@@ -1,0 +1,290 @@
+// Package systemtest runs the whole gateway over a sandbox, behind HTTP, for the
+// packages of test. New starts a System; Call and Answer are its requests and
+// replies; Samples has a good call of every operation; Processes runs the
+// sessions in processes of their own. Only tests import it.
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/session"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Patience bounds every wait of these tests.
+const Patience = 60 * time.Second
+
+// Tokens of a system.
+const (
+	AllToken     = "all-token"     // every scope
+	PlainToken   = "plain-token"   // every scope but privileged
+	ReadToken    = "read-token"    // the scope user:read only
+	LimitedToken = "limited-token" // every scope, in one OU and one zone only
+	DeskToken    = "desk-token"    // every scope, in that OU and for some groups only
+	ClassicToken = "classic-token" // every scope, classic dialect
+	GroupToken   = "group-token"   // every scope, anywhere, but for some groups only
+	NoTreeToken  = "no-tree-token" // the scopes of OUs but ou:delete-tree
+)
+
+// Limits of LimitedToken.
+const (
+	LimitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+	limitedZone = "corp.example"
+)
+
+// deskGroups are the groups of DeskToken: two by account name, of which one does
+// not exist, one by DN and one by GUID.
+var deskGroups = []string{"vpn users", "Team", "cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
+
+// System is the whole gateway over a sandbox, behind HTTP.
+type System struct {
+	T     testing.TB // receives the failures
+	URL   string
+	World *sandbox.World
+	Stack *app.Stack
+	Log   *LogBuffer // one JSON object a line
+}
+
+// New starts a system over a new world and stops it at the end of the test.
+// overrides are settings, "key=value".
+func New(t testing.TB, world sandbox.Options, overrides ...string) *System {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	w, err := sandbox.NewWorld(ctx, world)
+	require.NoError(t, err)
+	return NewOn(t, w, w.Starter(), overrides...)
+}
+
+// NewOn is New with an existing world and the starter of its sessions.
+func NewOn(t testing.TB, w *sandbox.World, starter session.Starter, overrides ...string) *System {
+	t.Helper()
+	return NewWithSessions(t, w, session.Config{Starter: starter}, overrides...)
+}
+
+// NewWithSessions is NewOn with a whole configuration of sessions.
+func NewWithSessions(t testing.TB, w *sandbox.World, sessions session.Config, overrides ...string) *System {
+	t.Helper()
+	return NewWith(t, w, sessions, func(*app.Options) {}, overrides...)
+}
+
+// NewWith is NewWithSessions where change may adjust the options of the stack.
+func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string) *System {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	settings, err := config.Load("", nil, overrides)
+	require.NoError(t, err)
+	s := &System{T: t, World: w, Log: &LogBuffer{}}
+	log := logrus.New()
+	log.SetOutput(s.Log)
+	log.SetFormatter(&logrus.JSONFormatter{})
+	options := app.Options{
+		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
+		Session: func(ps.Lane) session.Config { return sessions },
+		Dial:    w.Dial,
+	}
+	change(&options)
+	built, err := app.New(ctx, options)
+	require.NoError(t, err)
+	s.Stack = built
+	server := httptest.NewServer(built.Gateway.Handler())
+	s.URL = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+		defer cancel()
+		assert.NoError(t, built.Close(ctx))
+	})
+	return s
+}
+
+// In returns the same system reporting to another test, such as a subtest.
+func (s *System) In(t testing.TB) *System {
+	copied := *s
+	copied.T = t
+	return &copied
+}
+
+// Snapshot returns the current state of the world.
+func (s *System) Snapshot() sandbox.Snapshot {
+	s.T.Helper()
+	snapshot, err := s.World.Snapshot()
+	require.NoError(s.T, err)
+	return snapshot
+}
+
+// tokens has the tokens above, with their scopes and limits.
+func tokens(t testing.TB) *auth.Static {
+	t.Helper()
+	var plain []auth.Scope
+	for _, scope := range auth.Scopes() {
+		if scope != auth.All && scope != auth.Privileged {
+			plain = append(plain, scope)
+		}
+	}
+	all := []auth.Scope{auth.All}
+	static := auth.NewStatic(auth.Header{})
+	for token, p := range map[string]*auth.Principal{
+		AllToken:     {Scopes: all},
+		PlainToken:   {Scopes: plain},
+		ReadToken:    {Scopes: []auth.Scope{auth.UserRead}},
+		LimitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Zones: []string{limitedZone}}},
+		DeskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Groups: deskGroups}},
+		ClassicToken: {Scopes: all, Dialect: auth.Classic},
+		GroupToken:   {Scopes: all, Limits: auth.Limits{Groups: deskGroups}},
+		NoTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
+	} {
+		p.Name = token
+		require.NoError(t, static.AddToken(token, p))
+	}
+	return static
+}
+
+// Call is a request. Params go into the query of GET and DELETE, else into a
+// JSON body.
+type Call struct {
+	Method, Path string
+	Params       map[string]any
+	Token        string    // "" is AllToken, "none" sends no credential
+	Raw          io.Reader // body as it is sent; nil: Params
+	Headers      map[string]string
+}
+
+// Answer is the reply to a Call.
+type Answer struct {
+	Status   int
+	Header   http.Header
+	Body     []byte
+	Envelope Envelope
+}
+
+// Envelope is the body of an answer.
+type Envelope struct {
+	Output   string           `json:"output"`
+	Result   []map[string]any `json:"result"`
+	Warnings []ps.Warning     `json:"warnings"`
+	Error    *struct {
+		Code          string `json:"code"`
+		Message       string `json:"message"`
+		Outcome       string `json:"outcome"`
+		DirectoryCode string `json:"directoryCode"`
+		RequestID     string `json:"requestId"`
+		Details       []struct {
+			Field   string `json:"field"`
+			Message string `json:"message"`
+		} `json:"details"`
+	} `json:"error"`
+}
+
+// Do sends a request and returns the answer, whose envelope is decoded unless the
+// token is ClassicToken.
+func (s *System) Do(c Call) Answer {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	query, body, contentType := c.Encode(s.T)
+	target := s.URL + c.Path + query
+	request, err := http.NewRequestWithContext(ctx, c.Method, target, body)
+	require.NoError(s.T, err)
+	if c.Token == "" {
+		c.Token = AllToken
+	}
+	if c.Token != "none" {
+		request.Header.Set("Auth-Token", "Bearer "+c.Token)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	for name, value := range c.Headers {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.T, err)
+	defer response.Body.Close()
+	a := Answer{Status: response.StatusCode, Header: response.Header}
+	a.Body, err = io.ReadAll(response.Body)
+	require.NoError(s.T, err)
+	if c.Token != ClassicToken {
+		require.NoError(s.T, json.Unmarshal(a.Body, &a.Envelope), "%s %s: %s", c.Method, c.Path, a.Body)
+	}
+	return a
+}
+
+// Text returns a string as it is and other values as JSON.
+func Text(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	encoded, _ := json.Marshal(value)
+	return string(encoded)
+}
+
+// Get sends a GET request.
+func (s *System) Get(path string) Answer {
+	s.T.Helper()
+	return s.Do(Call{Method: http.MethodGet, Path: path})
+}
+
+// LogBuffer is a buffer that is safe for concurrent use.
+type LogBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *LogBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String returns what has been written since the last Reset.
+func (b *LogBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// Reset discards the content.
+func (b *LogBuffer) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Reset()
+}
+
+// Encode returns the parameters as clients send them: a query with its question
+// mark for GET and DELETE, else a JSON body. A raw body is returned as it is.
+func (c Call) Encode(t require.TestingT) (query string, body io.Reader, contentType string) {
+	switch {
+	case c.Raw != nil || len(c.Params) == 0:
+		return "", c.Raw, ""
+	case c.Method == http.MethodGet || c.Method == http.MethodDelete:
+		values := url.Values{}
+		for name, value := range c.Params {
+			values.Set(name, Text(value))
+		}
+		return "?" + values.Encode(), nil, ""
+	default:
+		encoded, err := json.Marshal(c.Params)
+		require.NoError(t, err)
+		return "", bytes.NewReader(encoded), "application/json"
+	}
+}
