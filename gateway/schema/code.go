@@ -32,7 +32,7 @@ const (
 	Timeout              Code = "timeout"
 )
 
-// codes is the table of the codes, in the order of the documentation.
+// codes lists the codes in the order of the documentation.
 var codes = []struct {
 	code   Code
 	status int
@@ -71,7 +71,7 @@ var codeIndex = func() map[Code]int {
 	return index
 }()
 
-// Codes lists every code of the API in the order of the documentation.
+// Codes returns every code of the API in the order of the documentation.
 func Codes() []Code {
 	all := make([]Code, len(codes))
 	for i, row := range codes {
@@ -80,7 +80,7 @@ func Codes() []Code {
 	return all
 }
 
-// Status is the HTTP status of the code; of no code of the API it is 0.
+// Status returns the HTTP status of the code, or 0 if it is not a code of the API.
 func (c Code) Status() int {
 	if i, known := codeIndex[c]; known {
 		return codes[i].status
@@ -88,7 +88,7 @@ func (c Code) Status() int {
 	return 0
 }
 
-// Doc is the code in a sentence; of no code of the API it is empty.
+// Doc describes the code in a sentence; empty if it is not a code of the API.
 func (c Code) Doc() string {
 	if i, known := codeIndex[c]; known {
 		return codes[i].doc
@@ -96,9 +96,9 @@ func (c Code) Doc() string {
 	return ""
 }
 
-// Problem is one thing wrong with a request.
+// Problem is one thing that is wrong with a request.
 type Problem struct {
-	Field   string // the parameter as listed; empty: the request as a whole
-	Message string // continues the field's name, or is a sentence of its own; never holds the value
+	Field   string // documented name of the parameter; empty: the request as a whole
+	Message string // continues the field's name, or is a sentence if there is none; never contains the value
 	Code    Code
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // ComputerName is a new computer's NetBIOS name, without the $ of its account
-// (facts C24). It also becomes the CN and the first label of the DNS name, so
-// that it holds only what a DNS server takes, too.
+// (facts C24). It also becomes the CN and the first label of the DNS name, so it
+// contains only characters that a DNS server accepts.
 var ComputerName Kind = patternKind{
 	base: base{"string"}, limit: 15,
 	pattern: regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)$`),
@@ -19,8 +19,8 @@ var ComputerName Kind = patternKind{
 	example: "PC042",
 }
 
-// Wildcard is a pattern that names are matched against: only * is special. A
-// whole number is taken as its text.
+// Wildcard is a pattern for names in which only * is special. A whole number in JSON
+// is accepted as its text.
 var Wildcard Kind = wildcardKind{base{"string"}}
 
 type wildcardKind struct{ base }
@@ -37,7 +37,7 @@ func (wildcardKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	// Stars side by side mean no more than one.
+	// Adjacent stars are equivalent to one.
 	var pattern strings.Builder
 	for i, piece := range strings.Split(s, "*") {
 		switch {

@@ -12,9 +12,9 @@ import (
 	"adgateway/ps"
 )
 
-// Country is an ISO 3166-1 country: its alpha-2 code or its English short name,
-// in any case. It makes three arguments: Code2, Name and Number, for the
-// attributes c, co and countryCode.
+// Country is an ISO 3166-1 country: its alpha-2 code or its English short name, in
+// any case. It becomes three arguments, Code2, Name and Number, for the attributes
+// c, co and countryCode.
 var Country Kind = countryKind{}
 
 type countryKind struct{ base }
@@ -25,12 +25,12 @@ type country struct {
 	number int64
 }
 
-// notAssigned are codes that the library and Unicode list beside ISO 3166-1:
-// two that were withdrawn and one that anybody may use.
+// notAssigned are codes that the library and Unicode list in addition to
+// ISO 3166-1: two withdrawn ones and one for private use.
 var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
 
 // shortNames are the names of ISO 3166-1 where the library has another one. The
-// first is the one written; every name of the library and of Unicode is read.
+// first is used in answers. Names of the library and of Unicode are accepted, too.
 var shortNames = map[string][]string{
 	"AX": {"Åland Islands"},
 	"BL": {"Saint Barthélemy"},
@@ -69,7 +69,7 @@ var shortNames = map[string][]string{
 	"WF": {"Wallis and Futuna"},
 }
 
-// countryTable is the ISO 3166-1 table by code and by each name, folded.
+// countryTable returns the ISO 3166-1 table by folded code and folded name.
 var countryTable = sync.OnceValue(func() map[string]country {
 	table := map[string]country{}
 	unicodeNames := display.English.Regions()
@@ -89,8 +89,8 @@ var countryTable = sync.OnceValue(func() map[string]country {
 	return table
 })
 
-// foldCountry makes names alike that differ in case, in the apostrophe, or by
-// the article that ISO 3166 puts behind some.
+// foldCountry ignores case, the form of the apostrophe, and the article that
+// ISO 3166 appends to some names.
 func foldCountry(name string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(strings.ToLower(name), "’", "'"), " (the)")
 }
@@ -117,7 +117,7 @@ func (countryKind) Doc() Doc {
 	return Doc{Type: "string", Text: "ISO 3166-1 alpha-2 code or English short name.", Example: "GR"}
 }
 
-// countryName is the English name of a code, or the code itself.
+// countryName returns the English name of a code, or the code if it is unknown.
 func countryName(code string) string {
 	if found, known := countryTable()[foldCountry(code)]; known {
 		return found.name

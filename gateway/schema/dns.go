@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// DomainLimit is the longest DNS name, in characters without a trailing dot.
+// DomainLimit is the maximum length of a DNS name without a trailing dot.
 const DomainLimit = 253
 
 const labelLimit = 63
 
-// The slash is of the names in RFC 2317, which delegate a part of a network.
+// Slashes occur in the names of RFC 2317, which delegate part of a network.
 var (
 	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*$`)
 	ownerPattern  = regexp.MustCompile(`^(?:@|\*|(?:\*\.)?[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*)$`)
 	targetPattern = zonePattern
 )
 
-// Zone is the name of a DNS zone (facts C26-C29). The script gets it without
-// its trailing dot.
+// Zone is the name of a DNS zone (facts C26-C29). The script receives it without a
+// trailing dot.
 var Zone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name", example: "corp.example"}
 
 // Owner and Target are the two names of a CNAME record: relative to the zone or
-// fully qualified. A trailing dot is kept: it tells an absolute name.
+// fully qualified. A trailing dot is kept because it marks an absolute name.
 var (
 	Owner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "www", dot: true}
 	Target Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true}
 )
 
-// NewOwner and NewTarget are the same for a record to be made: a bad character
-// or length is then what DNS refuses, not a malformed request.
+// NewOwner and NewTarget are the same for a new record: a bad character or length
+// is then something that DNS rejects, not a malformed request.
 var (
 	NewOwner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "handbook", dot: true, code: Unprocessable}
 	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true, code: Unprocessable}
@@ -43,7 +43,7 @@ type domainKind struct {
 	what    string
 	example string
 	dot     bool // keep a trailing dot
-	code    Code // of a bad name; empty: InvalidRequest
+	code    Code // for a bad name; empty: InvalidRequest
 }
 
 func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
@@ -61,7 +61,7 @@ func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
 	if k.dot {
 		name = s
 	}
-	return one(name), nil
+	return textValue(name), nil
 }
 
 func (k domainKind) check(name string) *Problem {
@@ -84,8 +84,8 @@ func (k domainKind) Doc() Doc {
 		Text: "A DNS " + k.what + ".", Example: k.example}
 }
 
-// Network is a network in CIDR form. The script gets the name of its reverse
-// zone; the text of [Decoded] is that name, too.
+// Network is a network in CIDR form. The script receives the name of its reverse
+// zone, which is also the text of [Decoded].
 var Network Kind = networkKind{base: base{"string"}}
 
 // NetworkOrZone is a network in CIDR form or the name of a reverse zone.
@@ -96,7 +96,7 @@ type networkKind struct {
 	orZone bool
 }
 
-// trustAnchors is a zone of the server's own that is not under arpa (facts C28).
+// trustAnchors is a built-in zone of the server that is not under arpa (facts C28).
 const trustAnchors = "TrustAnchors"
 
 func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
@@ -109,7 +109,7 @@ func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
 		if problem != nil {
 			return nil, problem
 		}
-		return one(name), nil
+		return textValue(name), nil
 	}
 	if !k.orZone {
 		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32")
@@ -126,8 +126,8 @@ func underArpa(zone string) bool {
 	return strings.HasSuffix(zone, ".in-addr.arpa") || strings.HasSuffix(zone, ".ip6.arpa")
 }
 
-// reverseZone is the name of the zone that holds exactly the network. What a
-// zone cannot hold is refused, never rounded (facts E70, E71).
+// reverseZone returns the name of the zone for exactly the network. A network that
+// has no zone is rejected, never rounded (facts E70, E71).
 func reverseZone(cidr string) (string, *Problem) {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
@@ -173,8 +173,8 @@ func (k networkKind) Doc() Doc {
 	return doc
 }
 
-// SpansSlash tells whether values of the kind may hold a slash, so that in a
-// path one may take two segments.
+// SpansSlash reports whether values of the kind may contain a slash, so that one
+// may span two segments of a path.
 func SpansSlash(k Kind) bool {
 	_, network := k.(networkKind)
 	return network

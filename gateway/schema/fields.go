@@ -7,8 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// FieldList is the kind of ShowFields: names of fields of a shape, separated by
-// commas. The script gets them in declared order, without repetition.
+// FieldList returns the kind of ShowFields: names of fields of a shape, separated by
+// commas. The script receives them in declared order, without duplicates.
 func FieldList(shape *Shape) Kind {
 	k := fieldListKind{base: base{"string[]"}, shape: shape, index: map[string]int{}}
 	for i, field := range shape.Fields {
@@ -21,7 +21,7 @@ func FieldList(shape *Shape) Kind {
 	return k
 }
 
-// ChoosesFields tells whether values of the kind choose the fields of records.
+// ChoosesFields reports whether values of the kind select the fields of records.
 func ChoosesFields(k Kind) bool {
 	_, list := k.(fieldListKind)
 	return list
@@ -30,7 +30,7 @@ func ChoosesFields(k Kind) bool {
 type fieldListKind struct {
 	base
 	shape *Shape
-	index map[string]int // by name and by input's name, in lower case
+	index map[string]int // by name of the field and of its input, in lower case
 	names []string
 }
 
@@ -41,14 +41,14 @@ func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
 	}
 	selection := k.shape.All()
 	if s != "" && s != "*" && !strings.EqualFold(s, "all") {
-		if selection, problem = k.sel(s); problem != nil {
+		if selection, problem = k.choose(s); problem != nil {
 			return nil, problem
 		}
 	}
 	return &Decoded{Values: []ps.Value{ps.List(selection.Names())}, Text: s, Fields: selection}, nil
 }
 
-func (k fieldListKind) sel(list string) (*Selection, *Problem) {
+func (k fieldListKind) choose(list string) (*Selection, *Problem) {
 	wanted := make([]bool, len(k.names))
 	var unknown []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -76,7 +76,7 @@ func (k fieldListKind) sel(list string) (*Selection, *Problem) {
 	return selection, nil
 }
 
-// shortened is a name as an answer repeats it.
+// shortened limits how much of a name an answer repeats.
 func shortened(name string) string {
 	const limit = 64
 	if runes := []rune(name); len(runes) > limit {

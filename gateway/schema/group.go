@@ -7,8 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// GroupName is a group's new name: sAMAccountName and CN at once, so it has the
-// characters of the one and the length of the other (facts C24).
+// GroupName is a group's new name. It becomes both sAMAccountName and CN, so it has
+// the characters of the former and the length of the latter (facts C24).
 var GroupName Kind = patternKind{
 	base: base{"string"}, limit: Range("cn"),
 	pattern: regexp.MustCompile(UserName.Doc().Pattern),
@@ -16,13 +16,14 @@ var GroupName Kind = patternKind{
 	example: "Sales Team",
 }
 
-// GroupScope is a group's scope in any case. The script gets it as the
-// directory's commands write it: DomainLocal, Global or Universal.
+// GroupScope is a group's scope in any case. The script receives it as the cmdlets
+// spell it: DomainLocal, Global or Universal.
 var GroupScope Kind = scopeKind{base{"string"}}
 
 type scopeKind struct{ base }
 
-// scopes are the words of records, the first of each row, and what is taken for them.
+// scopes lists the spellings of each scope: first that of records, last that of the
+// cmdlets.
 var scopes = [][]string{{"Domain_Local", "DomainLocal"}, {"Global"}, {"Universal"}}
 
 func (scopeKind) Decode(raw any) (*Decoded, *Problem) {

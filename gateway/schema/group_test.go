@@ -31,7 +31,7 @@ func TestGroupKinds(t *testing.T) {
 	}
 }
 
-func TestAScopeIsShownAsRecordsShowIt(t *testing.T) {
+func TestAScopeIsShownAsInRecords(t *testing.T) {
 	decoded, problem := GroupScope.Decode("domainlocal")
 	require.Nil(t, problem)
 	assert.Equal(t, "Domain_Local", decoded.Text)

@@ -14,8 +14,8 @@ const (
 	dnLimit       = 4096
 )
 
-// Identity names an existing object: GUID, DN, sAMAccountName or, for reads,
-// CN. Any text without control characters is asked for exactly as it is.
+// Identity names an existing object: GUID, DN, sAMAccountName or, for reads, CN. It
+// is any text without control characters, passed on unchanged.
 var Identity Kind = identityKind{base: base{"string"}}
 
 // Reference is an Identity that can be cleared: the manager of a user.
@@ -31,7 +31,7 @@ func (identityKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	return one(s), nil
+	return textValue(s), nil
 }
 
 func (k identityKind) Clear() []ps.Value {
@@ -45,7 +45,7 @@ func (identityKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, distinguished name or sAMAccountName.", Example: "aschmidt"}
 }
 
-// DN is a well-formed distinguished name (RFC 4514, facts C20), taken as it is.
+// DN is a well-formed distinguished name (RFC 4514, facts C20), passed on unchanged.
 var DN Kind = dnKind{base{"string"}}
 
 type dnKind struct{ base }
@@ -68,18 +68,18 @@ func (dnKind) Decode(raw any) (*Decoded, *Problem) {
 	if !dnPattern.MatchString(s) || !validPairs(s) {
 		return nil, invalid("must be a distinguished name such as OU=Sales,DC=corp,DC=example")
 	}
-	return one(s), nil
+	return textValue(s), nil
 }
 
 func (dnKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 
-// validPairs tells whether no value is blank and the escaped octets of a DN,
-// put in place, are UTF-8 without NUL.
+// validPairs reports whether no value of a DN is blank and the unescaped DN is valid
+// UTF-8 without NUL.
 func validPairs(dn string) bool {
 	var plain strings.Builder
-	inValue, blank := false, false // blank: in a value, and nothing but blanks so far
+	inValue, blank := false, false // blank: in a value of only blanks so far
 	for i := 0; i < len(dn); i++ {
 		c := dn[i]
 		switch {

@@ -1,13 +1,13 @@
-// Package schema says what a value may be: which text a parameter takes, what
-// a script gets for it, and which fields a record has.
+// Package schema defines the values of the API: what a parameter accepts, what a
+// script receives for it, and which fields a record has.
 //
 // A [Kind] is one of a closed set of value types. It decodes strictly (no
-// trimming, no coercion), describes itself for the API document, and names the
-// PowerShell types it makes. A [Shape] is a kind of record: its fields in
-// declared order, with types and nullability; [Shape.Render] checks what a
-// script emitted and writes it anew in that order.
+// trimming, no coercion), describes itself for the API document, and declares the
+// PowerShell types that its values become. A [Shape] is the schema of a record:
+// its fields in declared order, with types and nullability; [Selection.Render]
+// checks what a script emitted and writes it in that order.
 //
-// A refused value is a [Problem]: a field, a sentence and a [Code]. No sentence
+// A rejected value is a [Problem]: a field, a sentence and a [Code]. No sentence
 // repeats the value, so that a secret is never echoed.
 package schema
 
@@ -24,29 +24,30 @@ import (
 // Kind is one of a closed set of value types. Kinds are immutable and safe for
 // concurrent use.
 type Kind interface {
-	// Decode checks a value as the request carried it: a string, or of a JSON
-	// body also a bool, a json.Number, nil (null) or a [Composite]. The problem
-	// has no field yet; exactly one of the results is nil.
+	// Decode checks a value of a request: a string or, in a JSON body, a bool, a
+	// json.Number, nil (null) or a [Composite]. Exactly one of the results is nil.
+	// The problem has no field yet.
 	Decode(raw any) (*Decoded, *Problem)
 
-	// Parts are the arguments that a value becomes, in the order of
+	// Parts returns the arguments that a value becomes, in the order of
 	// Decoded.Values. Most kinds have one part without a suffix.
 	Parts() []Part
 
-	// Clear gives the values that empty an attribute; nil when the kind cannot.
+	// Clear returns the values that clear an attribute; nil if the kind cannot.
 	Clear() []ps.Value
 
 	// Doc describes the kind for people and for the API document.
 	Doc() Doc
 
-	// Secret tells whether values must stay out of logs, queries and answers.
+	// Secret reports whether values must stay out of logs, queries and answers.
 	Secret() bool
 
 	sealed()
 }
 
-// Part is one argument a kind makes: the script's parameter is named by the
-// row, followed by Suffix, and has the PowerShell type Type as in [ps.Param].
+// Part is one argument that a value becomes. The script's parameter has the name
+// given by the operation plus Suffix, and the PowerShell type Type as in
+// [ps.Param].
 type Part struct {
 	Suffix string
 	Type   string
@@ -54,9 +55,9 @@ type Part struct {
 
 // Decoded is an accepted value.
 type Decoded struct {
-	Values []ps.Value // as Parts says
+	Values []ps.Value // one for each part
 	Text   string     // for sentences and rules; empty for a secret
-	Fields *Selection // of a field list only
+	Fields *Selection // field lists only
 }
 
 // Composite stands for a JSON object or array where a single value belongs.
@@ -66,14 +67,14 @@ type Composite struct{}
 type Doc struct {
 	Type      string   // JSON type: "string", "boolean"
 	Format    string   // OpenAPI format: "uuid", "password"
-	Pattern   string   // regular expression, where one says it all
-	MaxLength int      // in UTF-16 code units; zero: no limit of its own
+	Pattern   string   // regular expression; empty: none describes it fully
+	MaxLength int      // in UTF-16 code units; zero: unlimited
 	Enum      []string // the allowed words
 	Text      string   // one sentence
 	Example   string
 }
 
-// base gives a kind of one part what most have in common.
+// base implements what most kinds with one part have in common.
 type base struct{ typ string }
 
 func (b base) Parts() []Part     { return []Part{{Type: b.typ}} }
@@ -81,23 +82,24 @@ func (b base) Clear() []ps.Value { return nil }
 func (b base) Secret() bool      { return false }
 func (b base) sealed()           {}
 
-// one is the decoded form of a kind of one text part.
-func one(text string) *Decoded {
+// textValue returns the decoded form of a kind with one text part.
+func textValue(text string) *Decoded {
 	return &Decoded{Values: []ps.Value{ps.Text(text)}, Text: text}
 }
 
-// invalid is a problem of code [InvalidRequest].
+// invalid returns a problem with code [InvalidRequest].
 func invalid(format string, args ...any) *Problem {
 	return &Problem{Code: InvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// unprocessable is a problem of code [Unprocessable].
+// unprocessable returns a problem with code [Unprocessable].
 func unprocessable(format string, args ...any) *Problem {
 	return &Problem{Code: Unprocessable, Message: fmt.Sprintf(format, args...)}
 }
 
-// text takes a raw value as text: valid UTF-8 without control characters, at
-// most limit UTF-16 code units. With lines, tab, CR and LF are allowed.
+// text decodes a raw value as text: valid UTF-8 without control characters, at most
+// limit UTF-16 code units; limit 0 means unlimited. If lines is true, tab, CR and
+// LF are allowed.
 func text(raw any, limit int, lines bool) (string, *Problem) {
 	s, ok := raw.(string)
 	if !ok {
@@ -107,7 +109,7 @@ func text(raw any, limit int, lines bool) (string, *Problem) {
 		return "", invalid("must be valid UTF-8")
 	}
 	for _, r := range s {
-		if !control(r) || lines && (r == '\t' || r == '\r' || r == '\n') {
+		if !isControl(r) || lines && (r == '\t' || r == '\r' || r == '\n') {
 			continue
 		}
 		if r == 0 {
@@ -121,13 +123,13 @@ func text(raw any, limit int, lines bool) (string, *Problem) {
 	return s, nil
 }
 
-// control tells of characters that are no text. The last two cannot stand in
-// XML, in which the directory's web service talks.
-func control(r rune) bool {
+// isControl reports whether a character is not text. The last two are not allowed
+// in XML, which the directory's web service uses.
+func isControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
 }
 
-// utf16Length counts as Windows does.
+// utf16Length returns the length in UTF-16 code units, as Windows counts.
 func utf16Length(s string) int {
 	n := 0
 	for _, r := range s {
@@ -192,7 +194,7 @@ func (guidKind) Decode(raw any) (*Decoded, *Problem) {
 	if !guidPattern.MatchString(s) {
 		return nil, invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10")
 	}
-	return one(strings.ToLower(strings.Trim(s, "{}"))), nil
+	return textValue(strings.ToLower(strings.Trim(s, "{}"))), nil
 }
 
 func (guidKind) Doc() Doc {

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// show is what a kind made of a value, or how it refused it.
+// show returns the arguments of a decoded value, or the problem.
 func show(t *testing.T, k Kind, raw any) string {
 	t.Helper()
 	decoded, problem := k.Decode(raw)
@@ -129,7 +129,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestEveryKindClearsAsItsPartsSay(t *testing.T) {
+func TestClearedValuesHaveTheTypesOfTheParts(t *testing.T) {
 	for _, k := range []Kind{Bool, GUID, Text("sn"), Password, UserName, Drive, UNCPath, OUName, GroupName, GroupScope, Identity, Reference, DN, Country, Zone, Owner, Target, Network, NetworkOrZone, FieldList(User)} {
 		if cleared := k.Clear(); cleared != nil {
 			require.Len(t, cleared, len(k.Parts()))
@@ -161,8 +161,8 @@ func TestCountryTableIsISO3166(t *testing.T) {
 	}
 }
 
-// FuzzDN holds the rule for DNs against its own parts: what is accepted can be
-// split at unescaped commas into parts that are accepted, too.
+// FuzzDN checks that an accepted DN splits at unescaped commas into parts that are
+// accepted as well.
 func FuzzDN(f *testing.F) {
 	for _, seed := range []string{"OU=Sales,DC=corp,DC=example", `CN=a\,b+SN=c,DC=x`, `OU=\C3\A4, DC=x`, "OU=a;DC=b", `OU=a\`, "OU=#1", "=", ","} {
 		f.Add(seed)

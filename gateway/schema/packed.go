@@ -11,19 +11,19 @@ import (
 
 // Style says how records are written.
 type Style struct {
-	Classic bool             // fields are in the dialect of that name
-	Warn    func(ps.Warning) // told of what could not be shown; nil: nobody is
+	Classic bool             // dialect
+	Warn    func(ps.Warning) // receives what could not be shown; nil discards it
 }
 
-// Packed is one member that a script emits for several fields. It is text.
+// Packed is one text member that a script emits for several fields.
 type Packed struct {
 	Member string
-	// unpack makes the fields by name. When it cannot it says so, and the fields
-	// it does not make are null.
+	// unpack returns the fields by name, or a warning that says why it could not.
+	// Missing fields are null.
 	unpack func(text string) (map[string]json.RawMessage, *ps.Warning)
 }
 
-// unpack puts the values of packed fields in their places.
+// unpack stores the values of packed fields in their slots.
 func (s *Selection) unpack(values []json.RawMessage, style Style) error {
 	for i, packed := range s.packed {
 		value := values[len(s.fields)+i]
@@ -42,8 +42,8 @@ func (s *Selection) unpack(values []json.RawMessage, style Style) error {
 				continue
 			}
 			values[at] = null
-			if made, has := fields[field.Name]; has {
-				values[at] = made
+			if unpacked, has := fields[field.Name]; has {
+				values[at] = unpacked
 			}
 		}
 	}
@@ -59,9 +59,8 @@ const (
 	rdsAllowLogon      = "rdsAllowLogon"
 )
 
-// userParameters is the attribute that holds them: ” where it is absent, else
-// the user's GUID, a blank, and base64 of the code units. The GUID is for the
-// warning.
+// userParameters is the attribute that holds them: empty if absent, otherwise the
+// user's GUID, a blank and the code units in base64. The GUID is for the warning.
 var userParameters = &Packed{Member: "userParameters", unpack: unpackUserParameters}
 
 func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning) {
@@ -78,7 +77,7 @@ func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning)
 	return rdsFields(settings), nil
 }
 
-// noUserParameters are the fields of the many users that have none.
+// noUserParameters are the fields of users without the attribute, which are most.
 var noUserParameters = rdsFields(tsparams.Settings{AllowLogon: true})
 
 func rdsFields(settings tsparams.Settings) map[string]json.RawMessage {

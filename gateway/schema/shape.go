@@ -33,16 +33,16 @@ func (t FieldType) String() string {
 type Field struct {
 	Name  string
 	Type  FieldType
-	Null  bool   // may be null; an empty text counts as null then
-	Input string // name of the input that differs from the field's, an alias in field lists
+	Null  bool   // may be null; an empty text then becomes null
+	Input string // name of the input if it differs; an alias in field lists
 	Doc   string
-	Enum  []string // all values there are; nil: any
+	Enum  []string // possible values; nil: any
 
-	Packed *Packed // what holds the field with others; nil: a member of its own
+	Packed *Packed // member that holds several fields, this one among them; nil: its own member
 }
 
-// Shape is a kind of record: its fields in declared order. It is not changed
-// once it is in use, nor copied.
+// Shape is the schema of a record: its fields in declared order. It must not be
+// copied, nor changed once it is in use.
 type Shape struct {
 	Name   string // "User": schema name in the API document
 	Fields []Field
@@ -51,7 +51,7 @@ type Shape struct {
 	all  *Selection
 }
 
-// All selects every field of the shape.
+// All returns the selection of every field.
 func (s *Shape) All() *Selection {
 	s.once.Do(func() {
 		s.all = &Selection{Shape: s, index: map[string]int{}}
@@ -62,12 +62,13 @@ func (s *Shape) All() *Selection {
 	return s.all
 }
 
-// Selection is some fields of a shape, in declared order. It is immutable.
+// Selection is a subset of the fields of a shape, in declared order. It is
+// immutable.
 type Selection struct {
 	Shape  *Shape
 	fields []*Field
 	packed []*Packed
-	index  map[string]int // name of a member to its place: in fields, or -1 and down in packed
+	index  map[string]int // by name of a member: index in fields, or -1-index in packed
 }
 
 func (s *Selection) add(field int) {
@@ -82,7 +83,7 @@ func (s *Selection) add(field int) {
 	}
 }
 
-// Names lists the names of the fields.
+// Names returns the names of the fields.
 func (s *Selection) Names() []string {
 	names := make([]string, len(s.fields))
 	for i, field := range s.fields {
@@ -93,16 +94,16 @@ func (s *Selection) Names() []string {
 
 var null = json.RawMessage("null")
 
-// errShape is what a script did wrong; the text is for the log.
+// errShape returns an error about a script's record, for the log.
 func errShape(format string, args ...any) error {
 	return fmt.Errorf("record of the wrong shape: "+format, args...)
 }
 
-// Render checks a batch of records, a JSON array of objects, against the
-// selection and calls each with every one of them written anew: the fields in
-// declared order, without blanks. The bytes given to each are valid until it
-// returns. An error is each's own, or says how the batch differs from the shape;
-// it never holds a value. It takes time and memory linear in the batch.
+// Render checks a batch of records, a JSON array of objects, against the selection
+// and calls each for every record, rewritten with its fields in declared order and
+// without blanks. The bytes passed to each are valid until it returns. The error is
+// that of each, or says how the batch differs from the shape; it never contains a
+// value. Time and memory are linear in the size of the batch.
 func (s *Selection) Render(batch json.RawMessage, style Style, each func(record []byte) error) error {
 	if !json.Valid(batch) || !utf8.Valid(batch) {
 		return errors.New("batch of records is not valid JSON in UTF-8")
@@ -132,19 +133,19 @@ func (s *Selection) Render(batch json.RawMessage, style Style, each func(record 
 	return nil
 }
 
-// collect reads one record's values to the places of their fields.
+// collect reads the values of one record into the slots of their fields.
 func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 	if w.peek() != '{' {
 		return errShape("%s record is not an object", s.Shape.Name)
 	}
-	expected := 0 // scripts emit the declared order, so the next field is mostly at hand
+	expected := 0 // scripts emit the declared order, so the guess is nearly always right
 	for more := w.enter('}'); more; more = w.next('}') {
 		name := w.key()
 		place := expected
 		if place >= len(s.fields) || string(name) != s.fields[place].Name || s.fields[place].Packed != nil {
 			known := false
 			if place, known = s.index[string(name)]; !known {
-				return errShape("%s has no field of the name that was emitted after %d fields", s.Shape.Name, expected)
+				return errShape("%s has no field with the name emitted after %d fields", s.Shape.Name, expected)
 			}
 			if place < 0 {
 				place = len(s.fields) - place - 1
@@ -166,7 +167,7 @@ func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classi
 			return errShape("%s lacks %s", s.Shape.Name, field.Name)
 		}
 		if field.Null && string(value) == `""` {
-			value = null // scripts emit an absent text so
+			value = null // how scripts emit an absent text
 		}
 		if !field.fits(value) {
 			return errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
@@ -188,7 +189,7 @@ func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classi
 	return nil
 }
 
-// fits tells whether a JSON value is of the field's type.
+// fits reports whether a JSON value has the field's type.
 func (f *Field) fits(value json.RawMessage) bool {
 	switch {
 	case value[0] == 'n':
@@ -230,13 +231,13 @@ func (w *scanner) peek() byte {
 	return 0
 }
 
-// enter steps into an array or object; it tells whether a member follows.
+// enter steps into an array or object and reports whether a member follows.
 func (w *scanner) enter(end byte) bool {
 	w.at++
 	return w.closing(end)
 }
 
-// next steps over a comma or the end; it tells whether a member follows.
+// next steps over a comma or the end and reports whether a member follows.
 func (w *scanner) next(end byte) bool {
 	if w.peek() == ',' {
 		w.at++
@@ -253,7 +254,7 @@ func (w *scanner) closing(end byte) bool {
 	return true
 }
 
-// key reads a member's name and its colon.
+// key reads the name of a member and the colon.
 func (w *scanner) key() []byte {
 	w.peek()
 	quoted := w.value()
@@ -265,7 +266,7 @@ func (w *scanner) key() []byte {
 	return []byte(unquote(quoted))
 }
 
-// value reads any value whole.
+// value reads a value of any type.
 func (w *scanner) value() json.RawMessage {
 	w.peek()
 	start, depth := w.at, 0
@@ -312,8 +313,8 @@ func unquote(value json.RawMessage) string {
 	return text
 }
 
-// Member is the value of a member of a record that [Selection.Render] wrote;
-// nil when there is none.
+// Member returns the value of a member of a record written by [Selection.Render];
+// nil if it has none.
 func Member(record []byte, name string) json.RawMessage {
 	w := scanner{data: record}
 	for more := w.peek() == '{' && w.enter('}'); more; more = w.next('}') {

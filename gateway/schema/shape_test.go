@@ -67,7 +67,7 @@ func TestRenderWritesTheDeclaredOrder(t *testing.T) {
 	}
 }
 
-func TestRenderRefusesWhatIsNotOfTheShape(t *testing.T) {
+func TestRenderRejectsRecordsOfAnotherShape(t *testing.T) {
 	good := map[string]string{"id": `"` + testGUID + `"`, "name": `"a"`, "note": "null", "on": "true", "at": "null", "land": "null", "list": "[]"}
 	record := func(change map[string]string) string {
 		var members []string
@@ -93,7 +93,7 @@ func TestRenderRefusesWhatIsNotOfTheShape(t *testing.T) {
 		"empty":           {"", "batch of records is not valid JSON in UTF-8"},
 		"not an array":    {`{"id":1}`, "record of the wrong shape: batch is not an array"},
 		"not an object":   {`["x"]`, "record of the wrong shape: Test record is not an object"},
-		"unknown field":   {record(map[string]string{"+": `"secret":"hidden"`}), "record of the wrong shape: Test has no field of the name that was emitted after 7 fields"},
+		"unknown field":   {record(map[string]string{"+": `"secret":"hidden"`}), "record of the wrong shape: Test has no field with the name emitted after 7 fields"},
 		"twice":           {record(map[string]string{"+": `"on":true`}), "record of the wrong shape: Test has on twice"},
 		"lacking":         {record(map[string]string{"note": ""}), "record of the wrong shape: Test lacks note"},
 		"null":            {record(map[string]string{"name": "null"}), "record of the wrong shape: name is not text in Test"},
@@ -113,7 +113,7 @@ func TestRenderRefusesWhatIsNotOfTheShape(t *testing.T) {
 	}
 }
 
-func TestRenderEndsWithTheReceiversError(t *testing.T) {
+func TestRenderReturnsTheErrorOfEach(t *testing.T) {
 	stop := errors.New("stop")
 	calls := 0
 	err := Existence.All().Render(json.RawMessage(`[{"exists":true,"guid":"","distinguishedName":""},{"exists":true,"guid":"","distinguishedName":""}]`), Style{},
@@ -147,8 +147,8 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 	}
 }
 
-// FuzzRender renders whatever JSON may come: the result is what the library
-// reads from the input, or an error.
+// FuzzRender compares with encoding/json: the records have the values of the input,
+// or there is an error.
 func FuzzRender(f *testing.F) {
 	for _, seed := range []string{
 		`[{"exists":true,"guid":null,"distinguishedName":"CN=\"]}"}]`, `[]`, `[{}]`, `[{"exists":[{"a":"]"}]}]`, `[1,{"a":{}}]`,
@@ -158,7 +158,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, batch []byte) {
 		var want []map[string]any
-		for i := 0; i < 2; i++ { // twice: the receiver may not change the input
+		for i := 0; i < 2; i++ { // twice: the first pass must not change the input
 			var got []map[string]any
 			err := Existence.All().Render(batch, Style{}, func(record []byte) error {
 				var one map[string]any
@@ -184,7 +184,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// BenchmarkRender shows that time per record does not grow with the batch.
+// BenchmarkRender shows that the time per record does not grow with the batch.
 func BenchmarkRender(b *testing.B) {
 	var members []string
 	for _, field := range User.Fields {

@@ -1,6 +1,6 @@
 package schema
 
-// The records. Fields stand in the order of answers.
+// The records, with their fields in the order of answers.
 var (
 	User = &Shape{Name: "User", Fields: []Field{
 		{Name: "guid", Type: GUIDField},

@@ -7,8 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// ranges is the rangeUpper of the attributes in the directory's schema, in
-// UTF-16 code units; attributes without one have [noRange].
+// ranges holds the rangeUpper of attributes in the directory's schema, in UTF-16
+// code units; attributes without one get [noRange].
 var ranges = map[string]int{
 	"givenName": 64, "sn": 64, "company": 64, "department": 64,
 	"telephoneNumber": 64, "homePhone": 64, "mobile": 64, "cn": 64,
@@ -21,7 +21,7 @@ var ranges = map[string]int{
 
 const noRange = 1024
 
-// Range is the longest value of an attribute, in UTF-16 code units.
+// Range returns the maximum length of an attribute, in UTF-16 code units.
 func Range(attribute string) int {
 	if limit, known := ranges[attribute]; known {
 		return limit
@@ -29,7 +29,7 @@ func Range(attribute string) int {
 	return noRange
 }
 
-// Text is free text for an attribute, by its LDAP name.
+// Text returns the kind of free text for an attribute, by its LDAP name.
 func Text(attribute string) Kind {
 	return textKind{base: base{"string"}, attribute: attribute, limit: Range(attribute), lines: attribute == "description" || attribute == "streetAddress"}
 }
@@ -46,7 +46,7 @@ func (k textKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	return one(s), nil
+	return textValue(s), nil
 }
 
 func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }
@@ -80,15 +80,15 @@ func (passwordKind) Doc() Doc {
 	return Doc{Type: "string", Format: "password", MaxLength: passwordLimit, Text: "A password. It is never shown again."}
 }
 
-// patternKind is text that a regular expression describes.
+// patternKind is text that matches a regular expression.
 type patternKind struct {
 	base
 	limit   int
 	pattern *regexp.Regexp
-	must    string // "must ...", said when the pattern does not match
+	must    string // problem: "must ..."
 	example string
 	clears  bool
-	refuses *regexp.Regexp // text that matches the pattern and is still not one; may be nil
+	refuses *regexp.Regexp // rejected although pattern matches; nil: nothing
 }
 
 func (k patternKind) Decode(raw any) (*Decoded, *Problem) {
@@ -99,7 +99,7 @@ func (k patternKind) Decode(raw any) (*Decoded, *Problem) {
 	if !k.pattern.MatchString(s) || k.refuses != nil && k.refuses.MatchString(s) {
 		return nil, invalid("%s", k.must)
 	}
-	return one(s), nil
+	return textValue(s), nil
 }
 
 func (k patternKind) Clear() []ps.Value {
@@ -139,7 +139,7 @@ var UNCPath Kind = patternKind{
 	example: `\\files\home\jdoe`,
 }
 
-// OUName is the name of an OU, unescaped.
+// OUName is the unescaped name of an OU.
 var OUName Kind = patternKind{
 	base: base{"string"}, limit: Range("ou"),
 	pattern: regexp.MustCompile(`[^ ]`),

@@ -1,11 +1,11 @@
 // Package tsparams reads the Remote Desktop settings that are packed in the
 // attribute userParameters of a user (MS-TSTS 2.3; facts F.2).
 //
-// The attribute is a row of UTF-16 code units: 48 of other programs, the letter
-// P, the number of properties, the properties, and after them what is not ours
-// again. [Decode] gives the five settings that the API knows. Writing is done by
-// the scripts' prelude, in the same request that reads; the two are held
-// together by the same vectors and by fuzzing.
+// The attribute is a sequence of UTF-16 code units: 48 reserved ones, the letter P,
+// the number of properties, the properties, then foreign trailing data. [Decode]
+// returns the five settings that the API has. The prelude of the scripts writes
+// them, in the same request that reads them; shared vectors and fuzzing keep the
+// two implementations consistent.
 package tsparams
 
 import (
@@ -19,8 +19,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Settings are the five of them, with the defaults of the API where nothing is
-// stored: no paths, no drives connected, logon allowed.
+// Settings are the settings of one user. The defaults, if nothing is stored, are no
+// paths, no drives connected, logon allowed.
 type Settings struct {
 	ProfilePath     string
 	HomeFolderPath  string
@@ -29,11 +29,11 @@ type Settings struct {
 	AllowLogon      bool
 }
 
-// The places of the format, in code units.
+// Layout, in code units.
 const (
-	reserved  = 48
+	reserved  = 48 // before the signature
 	signature = 'P'
-	header    = 50
+	header    = 50 // before the properties
 )
 
 // Bits of CtxCfgFlags1.
@@ -42,18 +42,19 @@ const (
 	logonDisabled    = 0x10000
 )
 
-// ErrUnreadable is all errors of [Decode]: they say where, not what.
+// ErrUnreadable is wrapped by every error of [Decode]. The errors describe the place,
+// never the content.
 var ErrUnreadable = errors.New("userParameters cannot be read")
 
 func unreadable(why string) error { return errors.Join(ErrUnreadable, errors.New(why)) }
 
-// Decode reads the attribute's code units, little-endian. Without any data of
-// Remote Desktop in them the settings are the defaults. The error, which is
-// [ErrUnreadable], says that there are such data, but not in their form.
+// Decode reads the attribute's code units, little-endian. Without Remote Desktop
+// data in them it returns the defaults. An error means that there are such data, but
+// malformed.
 func Decode(raw []byte) (Settings, error) {
 	settings := Settings{AllowLogon: true}
 	if len(raw)%2 != 0 {
-		return settings, unreadable("half a code unit")
+		return settings, unreadable("it ends within a code unit")
 	}
 	units := make([]uint16, len(raw)/2)
 	for i := range units {
@@ -82,11 +83,11 @@ func Decode(raw []byte) (Settings, error) {
 	return settings, nil
 }
 
-// table has the first property of each name, in lower case, with its value as
-// it is stored.
+// table holds the first property of each name, in lower case, with its value as
+// stored.
 type table map[string][]uint16
 
-// split takes the properties apart; nil when there are none.
+// split returns the properties; nil if there are none.
 func split(units []uint16) (table, error) {
 	if len(units) < header || units[reserved] != signature {
 		return nil, nil
@@ -95,7 +96,7 @@ func split(units []uint16) (table, error) {
 	rest := units[header:]
 	for range units[header-1] {
 		if len(rest) < 3 {
-			return nil, unreadable("the head of a property is cut off")
+			return nil, unreadable("the header of a property is truncated")
 		}
 		nameBytes, valueBytes := int(rest[0]), int(rest[1])
 		if nameBytes%2 != 0 || valueBytes%2 != 0 {
@@ -104,7 +105,7 @@ func split(units []uint16) (table, error) {
 		rest = rest[3:]
 		name, value := nameBytes/2, valueBytes/2
 		if len(rest) < name+value {
-			return nil, unreadable("a property is cut off")
+			return nil, unreadable("a property is truncated")
 		}
 		key := lower(rest[:name])
 		if _, twice := properties[key]; !twice {
@@ -115,13 +116,14 @@ func split(units []uint16) (table, error) {
 	return properties, nil
 }
 
-// lower is a name for comparing: ours are ASCII only, so nothing else is folded.
+// lower returns a name in lower case for comparison. Names known here are ASCII, so
+// nothing else is folded.
 func lower(name []uint16) string {
 	var b strings.Builder
 	for _, unit := range name {
 		switch {
 		case unit > 0x7f:
-			b.WriteString("\x00") // no name of ours
+			b.WriteString("\x00") // not a known name
 		case 'A' <= unit && unit <= 'Z':
 			b.WriteByte(byte(unit) + 'a' - 'A')
 		default:
@@ -131,7 +133,7 @@ func lower(name []uint16) string {
 	return b.String()
 }
 
-// octets decodes a value: each code unit is two characters of hexadecimal.
+// octets decodes a value: each code unit holds two hexadecimal characters.
 func octets(value []uint16) ([]byte, bool) {
 	text := make([]byte, 0, 2*len(value))
 	for _, unit := range value {
@@ -141,8 +143,8 @@ func octets(value []uint16) ([]byte, bool) {
 	return decoded, err == nil
 }
 
-// text reads a string: the wide twin when it is well-formed, else the narrow
-// one, which is in the Western code page (facts F10-F12).
+// text reads a string: the wide form if it is well-formed, otherwise the narrow one,
+// which is in the Western code page (facts F10-F12).
 func (t table) text(name string) (string, error) {
 	wide, has := t[name+"w"]
 	if has {
@@ -172,7 +174,7 @@ func (t table) text(name string) (string, error) {
 	return string(text), nil
 }
 
-// flags reads CtxCfgFlags1. Where it is absent no bit is set.
+// flags reads CtxCfgFlags1; 0 if it is absent.
 func (t table) flags() (uint32, error) {
 	value, has := t["ctxcfgflags1"]
 	if !has {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bytesOf are the UTF-16LE bytes of a text.
+// bytesOf encodes a text as UTF-16LE.
 func bytesOf(text string) []byte {
 	var raw []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -24,7 +24,7 @@ func bytesOf(text string) []byte {
 
 var front = bytesOf("CtxCfgPresent" + strings.Repeat(" ", 35))
 
-// vector reads what follows the reserved part.
+// vector reads a file that holds what follows the reserved part.
 func vector(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -59,7 +59,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// property is one of them, with the value as raw bytes.
+// property encodes a property from the raw bytes of its value.
 func property(name string, value []byte) string {
 	text := hex.EncodeToString(value)
 	units := make([]rune, 0, len(value))
@@ -81,30 +81,30 @@ func TestDecode(t *testing.T) {
 		want Settings
 		fail string
 	}{
-		"nothing":                   {"", nothing, ""},
-		"too short":                 {strings.Repeat("P", 49), nothing, ""},
-		"another program's":         {"m:" + strings.Repeat("x", 100), nothing, ""},
-		"no properties":             {blob(), nothing, ""},
-		"without the first":         {blob(property("CtxCfgFlags1", []byte{0, 0, 1, 0})), nothing, ""},
-		"flags":                     {blob(present, property("CtxCfgFlags1", []byte{0, 0x80, 1, 0})), Settings{ConnectDrive: true}, ""},
-		"names in other case":       {blob(strings.ToUpper(present[3:16]), present)[:50], nothing, "cut off"},
-		"any case":                  {blob(present, property("CTXCFGFLAGS1", []byte{0, 0, 1, 0})), Settings{}, ""},
-		"the first of two":          {blob(present, property("CtxCfgFlags1", []byte{0, 0, 1, 0}), property("ctxcfgflags1", []byte{0, 0, 0, 0})), Settings{}, ""},
-		"the narrow twin":           {blob(present, property("CtxWFHomeDir", []byte{'C', ':', '\\', 0xe9, 0})), Settings{HomeFolderPath: `C:\é`, AllowLogon: true}, ""},
-		"the wide twin first":       {blob(present, property("CtxWFHomeDir", []byte{'?', 0}), property("CtxWFHomeDirW", []byte{0xa9, 3, 0, 0})), Settings{HomeFolderPath: "Ω", AllowLogon: true}, ""},
-		"a wide twin cut short":     {blob(present, property("CtxWFHomeDir", []byte{'x', 0}), property("CtxWFHomeDirW", []byte{0})), Settings{HomeFolderPath: "x", AllowLogon: true}, ""},
-		"only a broken wide twin":   {blob(present, property("CtxWFHomeDirW", []byte{0})), nothing, "not well-formed"},
-		"what follows":              {blob(present) + "G$RADIUS", nothing, ""},
-		"a head cut off":            {blob(present)[:48] + "P\x02" + present + "\x02", nothing, "head"},
-		"a property cut off":        {blob(present)[:49] + "\x01" + present[:10], nothing, "cut off"},
-		"more than there are":       {blob(present)[:49] + "\x09" + present, nothing, "head"},
-		"an odd length":             {blob("\x03\x02\x01abc"), nothing, "odd"},
-		"flags of two bytes":        {blob(present, property("CtxCfgFlags1", []byte{0, 0})), nothing, "four bytes"},
-		"flags not hexadecimal":     {blob(present, "\x18\x08\x01CtxCfgFlags1zzzz"), nothing, "four bytes"},
-		"a text not hexadecimal":    {blob(present, "\x18\x02\x01CtxWFHomeDirz"), nothing, "hexadecimal"},
-		"broken, but nobody's":      {blob(present, "\x08\x02\x01Namez"), nothing, ""},
-		"a name outside of ASCII":   {blob(present, "\x18\x10\x01CtxCfgFlagſ1"+property("", []byte{0, 0, 1, 0})[3:]+"xxxx"), nothing, ""},
-		"the longest that there is": {blob(present) + strings.Repeat("x", 32767-90), nothing, ""},
+		"nothing":                    {"", nothing, ""},
+		"too short":                  {strings.Repeat("P", 49), nothing, ""},
+		"foreign data only":          {"m:" + strings.Repeat("x", 100), nothing, ""},
+		"no properties":              {blob(), nothing, ""},
+		"without CtxCfgPresent":      {blob(property("CtxCfgFlags1", []byte{0, 0, 1, 0})), nothing, ""},
+		"flags":                      {blob(present, property("CtxCfgFlags1", []byte{0, 0x80, 1, 0})), Settings{ConnectDrive: true}, ""},
+		"names in other case":        {blob(strings.ToUpper(present[3:16]), present)[:50], nothing, "truncated"},
+		"any case":                   {blob(present, property("CTXCFGFLAGS1", []byte{0, 0, 1, 0})), Settings{}, ""},
+		"first of two":               {blob(present, property("CtxCfgFlags1", []byte{0, 0, 1, 0}), property("ctxcfgflags1", []byte{0, 0, 0, 0})), Settings{}, ""},
+		"narrow form":                {blob(present, property("CtxWFHomeDir", []byte{'C', ':', '\\', 0xe9, 0})), Settings{HomeFolderPath: `C:\é`, AllowLogon: true}, ""},
+		"wide form preferred":        {blob(present, property("CtxWFHomeDir", []byte{'?', 0}), property("CtxWFHomeDirW", []byte{0xa9, 3, 0, 0})), Settings{HomeFolderPath: "Ω", AllowLogon: true}, ""},
+		"malformed wide form":        {blob(present, property("CtxWFHomeDir", []byte{'x', 0}), property("CtxWFHomeDirW", []byte{0})), Settings{HomeFolderPath: "x", AllowLogon: true}, ""},
+		"only a malformed wide form": {blob(present, property("CtxWFHomeDirW", []byte{0})), nothing, "not well-formed"},
+		"trailing data":              {blob(present) + "G$RADIUS", nothing, ""},
+		"truncated header":           {blob(present)[:48] + "P\x02" + present + "\x02", nothing, "header"},
+		"truncated property":         {blob(present)[:49] + "\x01" + present[:10], nothing, "truncated"},
+		"count too high":             {blob(present)[:49] + "\x09" + present, nothing, "header"},
+		"an odd length":              {blob("\x03\x02\x01abc"), nothing, "odd"},
+		"flags of two bytes":         {blob(present, property("CtxCfgFlags1", []byte{0, 0})), nothing, "four bytes"},
+		"flags not hexadecimal":      {blob(present, "\x18\x08\x01CtxCfgFlags1zzzz"), nothing, "four bytes"},
+		"a text not hexadecimal":     {blob(present, "\x18\x02\x01CtxWFHomeDirz"), nothing, "hexadecimal"},
+		"malformed unknown property": {blob(present, "\x08\x02\x01Namez"), nothing, ""},
+		"a name outside of ASCII":    {blob(present, "\x18\x10\x01CtxCfgFlagſ1"+property("", []byte{0, 0, 1, 0})[3:]+"xxxx"), nothing, ""},
+		"maximum length":             {blob(present) + strings.Repeat("x", 32767-90), nothing, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Decode(bytesOf(c.text))
