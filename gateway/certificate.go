@@ -7,17 +7,16 @@ import (
 	"adgateway/gateway/auth"
 )
 
-// Certificates finds the caller whom a client's certificate names: subject is
-// that of a verified one, as [crypto/x509/pkix.Name.String] writes it. The error
-// is a [*auth.Refusal]. It is safe for concurrent use.
+// Certificates maps client certificates to callers. The subject is that of a
+// verified certificate, in the form of [crypto/x509/pkix.Name.String]. Errors are
+// [*auth.Refusal]. Implementations must be safe for concurrent use.
 type Certificates interface {
 	BySubject(subject string, client netip.Addr) (*auth.Principal, error)
 }
 
-// caller finds who a request comes from. A credential in the request, in any
-// place and form, says it alone: a wrong one is refused whatever certificate
-// the connection has, and a right one has its own rights and none of the
-// certificate's. Only a request without a credential is the certificate's.
+// caller authenticates a request. A credential in the request takes precedence over
+// the client certificate, wherever it is and whether or not it is valid: an invalid
+// one is rejected, and a valid one does not gain the rights of the certificate.
 func (s *Server) caller(r *http.Request) (*auth.Principal, error) {
 	client := auth.Client(r)
 	if s.Certificates != nil && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && !auth.Carries(r) {

@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/auth"
 )
 
-// proxies are the networks whose word on a request's origin is believed.
+// proxies are the networks whose X-Forwarded-For is trusted.
 type proxies []netip.Prefix
 
 func parseProxies(texts []string) (proxies, error) {
@@ -36,10 +36,10 @@ func (p proxies) trust(address netip.Addr) bool {
 	return false
 }
 
-// client is where a request comes from. Each proxy adds the peer it saw at the
-// end of X-Forwarded-For, or as one more line of it; so the list is read from
-// its end, as far as whoever wrote an entry is trusted. What stands before that
-// may be forged, and an entry that is no address ends it.
+// client returns the address of the client. Each proxy appends its peer to
+// X-Forwarded-For, or adds another line of it. So the list is read from its end as
+// long as the writer of an entry is trusted; whatever precedes may be forged. An
+// entry that is not an address ends the list, too.
 func (p proxies) client(r *http.Request) netip.Addr {
 	address := auth.Peer(r)
 	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -53,7 +53,7 @@ func (p proxies) client(r *http.Request) netip.Addr {
 	return address
 }
 
-// parseForwarded reads an address, which some proxies write with a port.
+// parseForwarded parses an address. Some proxies add a port.
 func parseForwarded(text string) (netip.Addr, bool) {
 	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 	if err != nil {
@@ -66,7 +66,7 @@ func parseForwarded(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), true
 }
 
-// locate keeps where each request comes from with it.
+// locate stores the address of the client in the context of each request.
 func (p proxies) locate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(auth.WithClient(r.Context(), p.client(r))))

@@ -22,8 +22,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// collector gathers the values of a request by listed name, from path, query
-// and body, and what is wrong with their names and number.
+// collector gathers the values of a request from path, query and body, by documented
+// name, and the problems with names and duplicates.
 type collector struct {
 	op             *ops.Operation
 	secretsInQuery bool
@@ -31,8 +31,8 @@ type collector struct {
 	problems       []schema.Problem
 }
 
-// collect reads everything a request gives. The failure is about the body as a
-// whole; problems with single parameters are in the second result.
+// collect reads all parameters of a request. The failure is about the body as a
+// whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
 	c := &collector{op: r.op, secretsInQuery: r.policy.AllowSecretsInQuery, given: ops.Given{}}
 	values := routeOf(r.c.Request).values
@@ -52,8 +52,8 @@ func (c *collector) wrong(field, message string) {
 	c.problems = append(c.problems, schema.Problem{Field: field, Code: schema.InvalidRequest, Message: message})
 }
 
-// pairs reads the form name=value&name=value. A semicolon is data. The token in
-// the query was seen to by the authentication.
+// pairs reads name=value&name=value. A semicolon is data. The token in the query is
+// skipped; authentication has handled it.
 func (c *collector) pairs(raw string, query bool) {
 	for pair := range strings.SplitSeq(raw, "&") {
 		if pair == "" {
@@ -84,7 +84,7 @@ func (c *collector) pairs(raw string, query bool) {
 	}
 }
 
-// param finds a parameter by its name on the wire; an unknown one is a problem.
+// param returns the parameter with a name on the wire. An unknown name is a problem.
 func (c *collector) param(name string) *ops.Param {
 	if p := c.op.Param(name); p != nil {
 		return p
@@ -101,7 +101,7 @@ func (c *collector) param(name string) *ops.Param {
 	return nil
 }
 
-// printable makes a name from the wire fit for an answer.
+// printable makes a name from the wire safe to repeat in an answer.
 func printable(name string) string {
 	const limit = 64
 	name = strings.Map(func(r rune) rune {
@@ -116,8 +116,9 @@ func printable(name string) string {
 	return name
 }
 
-// nearest is the input that a name of the answer's fields stands for, else the
-// parameter whose name looks most like it; empty when the operation has none.
+// nearest suggests a parameter for an unknown name: the input of the record's field
+// with that name, otherwise the parameter with the most similar name; empty if the
+// operation has no parameters.
 func (c *collector) nearest(name string) string {
 	if shape := c.op.Reply.Shape; shape != nil {
 		for _, field := range shape.Fields {
@@ -144,11 +145,10 @@ func (c *collector) add(p *ops.Param, value any) {
 	}
 }
 
-// alike tells whether two values that were given mean the same to their kind,
-// as true and "True" do.
+// alike reports whether two values decode to the same, as true and "True" do.
 func alike(kind schema.Kind, a, b any) bool {
 	if a == "" || b == "" {
-		return false // an empty text has a meaning of its own
+		return false // the meaning of an empty text depends on the operation
 	}
 	first, problem := kind.Decode(a)
 	second, other := kind.Decode(b)
@@ -189,16 +189,16 @@ func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *f
 	}
 }
 
-// json reads the members of one JSON object, in order, so that a member given
-// twice is seen. A byte order mark is passed over (RFC 8259, 8.1): Windows
-// PowerShell begins the files it writes in UTF-8 with one.
+// json reads the members of one JSON object in order, so that duplicates are noticed.
+// A byte order mark is skipped (RFC 8259, 8.1), because Windows PowerShell writes one
+// to UTF-8 files.
 func (c *collector) json(content []byte) *failure {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	notJSON := fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
 	if !utf8.Valid(content) {
 		return notJSON
 	}
-	// Where, but not what: the character can be one of a password.
+	// Only the position: the character may be part of a password.
 	var mistake *json.SyntaxError
 	if errors.As(json.Unmarshal(content, new(json.RawMessage)), &mistake) {
 		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
@@ -229,7 +229,7 @@ func (c *collector) json(content []byte) *failure {
 	return nil
 }
 
-// scalar is a member's value as kinds decode it.
+// scalar converts the value of a member to the types that kinds decode.
 func scalar(member json.RawMessage) (any, error) {
 	switch member[0] {
 	case '{', '[':
@@ -252,8 +252,8 @@ func scalar(member json.RawMessage) (any, error) {
 	}
 }
 
-// loneSurrogate finds an escape \ud800-\udfff that is not one of a pair, which
-// the decoder would silently replace.
+// loneSurrogate reports whether there is an escape \ud800-\udfff outside a surrogate
+// pair, which the decoder would silently replace.
 func loneSurrogate(quoted []byte) bool {
 	for i := 0; i+1 < len(quoted); i++ {
 		if quoted[i] != '\\' {
@@ -277,7 +277,7 @@ func loneSurrogate(quoted []byte) bool {
 	return false
 }
 
-// escapeUnit is the code unit of \uXXXX at the start of b, else 0.
+// escapeUnit returns the code unit of \uXXXX at the start of b, or 0.
 func escapeUnit(b []byte) (unit int) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0

@@ -17,18 +17,18 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Connections says how the server takes connections. Of everything in it the
-// zero value is a sensible choice.
+// Connections configures how the server accepts connections. The zero value of
+// every field selects a default.
 type Connections struct {
-	TLS *tls.Config // nil: nothing is encrypted
+	TLS *tls.Config // nil: plain HTTP
 
-	HeaderTimeout time.Duration // for a request's header and the TLS handshake; zero: 10 s
+	HeaderTimeout time.Duration // for the TLS handshake and the header of a request; zero: 10 s
 	BodyTimeout   time.Duration // for a whole request; zero: 1 min
-	SendTimeout   time.Duration // for a client to take one piece of an answer; zero: 1 min
+	SendTimeout   time.Duration // for the client to receive one piece of an answer; zero: 1 min
 	IdleTimeout   time.Duration // between requests; zero: 2 min
 
-	Total      int // at a time, more wait; zero: 2000
-	PerAddress int // of one address that is no trusted proxy, more are closed; zero: 250
+	Total      int // open at a time, further ones wait; zero: 2000
+	PerAddress int // open from one address that is not a trusted proxy, further ones are closed; zero: 250
 }
 
 func (c *Connections) complete() {
@@ -40,14 +40,14 @@ func (c *Connections) complete() {
 	c.PerAddress = cmp.Or(c.PerAddress, 250)
 }
 
-// headerLimit bounds a request's line and header. net/http answers 431 to more,
-// and a plain 400 to what is no HTTP, such as a malformed path (/%zz); over
-// HTTP/2 it ends the stream, or the connection when the header is far too long.
-// It does so before there is a request, so these answers are not envelopes.
+// headerLimit is the limit on the request line and header. Beyond it net/http
+// answers 431, and a plain 400 to malformed HTTP, such as the path /%zz; over HTTP/2
+// it ends the stream, or the connection if the header is far too long. There is no
+// request yet, so these answers are not envelopes.
 const headerLimit = 64 << 10
 
-// httpServer is the server of net/http with every limit on what clients may
-// make it wait for.
+// httpServer returns a server with a limit on everything that clients can make it
+// wait for.
 func (s *Server) httpServer() *http.Server {
 	c := s.Connections
 	return &http.Server{
@@ -60,37 +60,37 @@ func (s *Server) httpServer() *http.Server {
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: c.SendTimeout},
 		ErrorLog:          log.New(serverLog{s.Log, s.meters.handshakes}, "", 0),
 
-		DisableGeneralOptionsHandler: true, // "OPTIONS *" is answered like the rest
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" is handled like any other request
 	}
 }
 
-// listen puts the limits on a listener.
+// listen applies the limits to a listener.
 func (s *Server) listen(listener net.Listener) *limitedListener {
 	return &limitedListener{
 		Listener: listener, perAddress: s.Connections.PerAddress,
-		free: make(chan struct{}, s.Connections.Total), closed: make(chan struct{}),
-		open: map[netip.Addr]int{}, exempt: func(address netip.Addr) bool { return s.now.Load().proxies.trust(address) },
-		refuse: func(address netip.Addr, count int) {
+		slots: make(chan struct{}, s.Connections.Total), closed: make(chan struct{}),
+		open: map[netip.Addr]int{}, exempt: func(address netip.Addr) bool { return s.current.Load().proxies.trust(address) },
+		onRefused: func(address netip.Addr, count int) {
 			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).
-				Warn("connections were refused: the address has as many as http.maxConnectionsPerAddress allows")
+				Warn("connections refused: the address has as many as http.maxConnectionsPerAddress allows")
 		},
 	}
 }
 
-// limitedListener takes so many connections at a time, and so many of them from
-// one address.
+// limitedListener limits the open connections, in all and per address.
 type limitedListener struct {
 	net.Listener
-	free       chan struct{} // holds one for every open connection
+	slots      chan struct{} // one element per open connection
 	closed     chan struct{}
 	perAddress int
-	exempt     func(netip.Addr) bool // from the limit of an address
-	refuse     func(netip.Addr, int) // told at most once a minute, with how many there were
-	once       sync.Once             // of closed
-	mu         sync.Mutex            // of what follows
-	open       map[netip.Addr]int    // by address
-	refused    int                   // since refuse was told
-	told       time.Time             // when that was
+	exempt     func(netip.Addr) bool // reports whether perAddress does not apply
+	onRefused  func(netip.Addr, int) // called at most once a minute, with the number since the last call
+	once       sync.Once             // closes closed
+
+	mu         sync.Mutex // guards the fields below
+	open       map[netip.Addr]int
+	refused    int // since reportedAt
+	reportedAt time.Time
 }
 
 func (l *limitedListener) Close() error {
@@ -98,24 +98,24 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// Accept waits for a connection that is within the limits; others are closed.
+// Accept waits for a connection within the limits and closes others.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	select {
-	case l.free <- struct{}{}:
+	case l.slots <- struct{}{}:
 	case <-l.closed:
 		return nil, net.ErrClosed
 	}
 	for {
 		connection, err := l.Listener.Accept()
 		if err != nil {
-			<-l.free
+			<-l.slots
 			return nil, err
 		}
 		address := addressOf(connection)
 		if l.enter(address) {
 			return &limitedConn{Conn: connection, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
 		}
-		_ = connection.Close() // nothing was promised
+		_ = connection.Close() // nothing was sent
 	}
 }
 
@@ -132,9 +132,9 @@ func (l *limitedListener) enter(address netip.Addr) bool {
 		return true
 	}
 	l.refused++
-	if now := time.Now(); now.Sub(l.told) >= time.Minute {
-		l.refuse(address, l.refused)
-		l.refused, l.told = 0, now
+	if now := time.Now(); now.Sub(l.reportedAt) >= time.Minute {
+		l.onRefused(address, l.refused)
+		l.refused, l.reportedAt = 0, now
 	}
 	return false
 }
@@ -145,10 +145,10 @@ func (l *limitedListener) leave(address netip.Addr) {
 		delete(l.open, address)
 	}
 	l.mu.Unlock()
-	<-l.free
+	<-l.slots
 }
 
-// limitedConn gives its place back when it is closed.
+// limitedConn frees its slot when it is closed.
 type limitedConn struct {
 	net.Conn
 	leave func()
@@ -160,7 +160,7 @@ func (c *limitedConn) Close() error {
 	return err
 }
 
-// CloseWrite lets net/http end a connection so that the client still reads its
+// CloseWrite lets net/http end a connection so that the client can still read the
 // last answer, such as a 431.
 func (c *limitedConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
@@ -170,12 +170,12 @@ func (c *limitedConn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// serverLog takes what net/http has to say. A TLS handshake that fails is the
-// matter of one client, which learns of it; they are counted. A connection that
-// is closed before one is how load balancers and port scanners look in.
+// serverLog receives the messages of net/http. A failed TLS handshake concerns one
+// client, which sees it, too; it is counted and logged at debug. Connections closed
+// before the handshake are probes of load balancers and port scanners.
 type serverLog struct {
 	log        *logrus.Logger
-	handshakes prometheus.Counter // that failed
+	handshakes prometheus.Counter // failed ones
 }
 
 func (l serverLog) Write(line []byte) (int, error) {

@@ -254,7 +254,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	for _, connection := range []net.Conn{one, two, second, third, fourth, proxy, waiting} {
 		connection.Close()
 	}
-	assert.Contains(t, log.String(), "connections were refused")
+	assert.Contains(t, log.String(), "connections refused")
 	assert.Contains(t, log.String(), "client=127.0.0.2")
 }
 

@@ -19,17 +19,17 @@ const (
 	documentPath = "/openapi.json"
 )
 
-// addDocs serves the description of the API and the page that shows it. Both
-// are open to everybody: they hold nothing but what the program's source does.
+// addDocs adds the description of the API and the page that shows it. Both are public,
+// since they contain nothing that the source code does not.
 func (s *Server) addDocs(engine *gin.Engine) {
 	if s.HideDocs {
 		return
 	}
-	// Made when it is first asked for, so that a start does not wait for it.
-	document := sync.OnceValues(func() (*described, error) {
+	// Generated on first use, so that it does not delay the start.
+	document := sync.OnceValues(func() (*versioned, error) {
 		text, err := openapi.Document(s.Operations, cmp.Or(s.Version.Version, "development"))
 		sum := sha256.Sum256(text)
-		return &described{text, `"` + hex.EncodeToString(sum[:16]) + `"`}, err
+		return &versioned{text, `"` + hex.EncodeToString(sum[:16]) + `"`}, err
 	})
 	engine.GET(documentPath, endpoint(func(r *request) {
 		d, err := document()
@@ -53,8 +53,8 @@ func (s *Server) addDocs(engine *gin.Engine) {
 	}
 }
 
-// described is the description of the API, and what names this state of it.
-type described struct {
+// versioned is the description of the API with its entity tag.
+type versioned struct {
 	text []byte
 	tag  string
 }

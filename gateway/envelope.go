@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -15,25 +16,26 @@ import (
 
 const (
 	contentType  = "application/json; charset=utf-8"
-	serverHeader = "X-Directory-Server" // who was asked; of a stream it is a trailer
+	serverHeader = "X-Directory-Server" // a trailer if the answer is streamed
 )
 
-// encode is JSON without the escapes that only HTML needs.
+// encode returns JSON without the escapes that only HTML needs. The value must be
+// encodable.
 func encode(value any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // strings, numbers and lists of them only
+		panic(err) // values are strings, numbers and lists of them
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 const (
-	// streamAbove is the size of a result that is no longer held back until the
-	// script has ended well.
+	// streamAbove is the size up to which a result is held back until the script has
+	// succeeded.
 	streamAbove = 8 << 20
-	// streamPiece is the size of the pieces in which the rest is sent.
+	// streamPiece is the size of the pieces in which an answer is sent.
 	streamPiece = 64 << 10
 )
 
@@ -68,7 +70,7 @@ func (e *envelope) check() error {
 	return e.err
 }
 
-// take renders one batch of records. It is called from the runner's goroutine.
+// take renders one batch of records. The runner calls it from its own goroutine.
 func (e *envelope) take(batch json.RawMessage) error {
 	if e.err == nil {
 		e.err = e.r.bound.Fields.Render(batch, schema.Style{Classic: e.classic, Warn: e.warn}, e.add)
@@ -86,14 +88,14 @@ func (e *envelope) replace(records []json.RawMessage) {
 	}
 }
 
-// warn keeps a warning of our own about a record for the end of the answer.
+// warn adds a warning about a record.
 func (e *envelope) warn(w ps.Warning) {
 	if len(e.warnings) < maxWarnings {
 		e.warnings = append(e.warnings, w)
 	}
 }
 
-// maxWarnings bounds what is kept of our own warnings.
+// maxWarnings is the limit on warnings about records.
 const maxWarnings = 1000
 
 func (e *envelope) add(record []byte) error {
@@ -104,24 +106,24 @@ func (e *envelope) add(record []byte) error {
 		e.result.WriteByte(',')
 	}
 	e.result.Write(e.addGenerated(record))
-	enough := e.streamAbove
+	threshold := e.streamAbove
 	if e.streamed {
-		enough = streamPiece
+		threshold = streamPiece
 	}
-	if e.result.Len() < enough || e.r.op.Reply.Mark != ops.List || e.r.op.Effect.Writes() {
-		return nil // of a change, the status is known only at its end
+	if e.result.Len() < threshold || e.r.op.Reply.Mark != ops.List || e.r.op.Effect.Writes() {
+		return nil // the status of a change is not known before its end
 	}
 	err := e.flush()
 	e.r.unlimitSend() // the script may take its time to the next piece
 	return err
 }
 
-// flush sends what is held, the envelope's start before it at the first time.
+// flush sends the records held, after the start of the envelope on the first call.
 func (e *envelope) flush() error {
 	if !e.streamed {
 		e.streamed = true
 		e.r.c.Header("Content-Type", contentType)
-		e.r.c.Header("Trailer", serverHeader) // known when the script has ended
+		e.r.c.Header("Trailer", serverHeader) // not known before the script ends
 		e.r.c.Status(http.StatusOK)
 		if _, err := e.r.c.Writer.WriteString(`{"result":[`); err != nil {
 			return err
@@ -129,13 +131,14 @@ func (e *envelope) flush() error {
 	}
 	err := e.r.write(e.result.Bytes())
 	if e.result.Cap() > 2*streamPiece {
-		e.result = bytes.Buffer{} // what was held back is not needed again
+		e.result = bytes.Buffer{} // release the memory of what was held back
 	}
 	e.result.Reset()
 	return err
 }
 
-// finish writes what is left of the envelope after a run that ended well.
+// finish writes the answer, or the rest of it if streaming, after a run that
+// succeeded. It fails only if streaming.
 func (e *envelope) finish(result *ps.Result) error {
 	setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
 	output := encode(e.sentence(result))
@@ -169,7 +172,7 @@ func (e *envelope) status(result *ps.Result) int {
 	return http.StatusOK
 }
 
-// writeResult writes the records as an array, or as the classic dialect has them.
+// writeResult writes the records as an array, or in the form of the classic dialect.
 func (e *envelope) writeResult(body *bytes.Buffer) {
 	record := e.result.Bytes()
 	if e.classic {
@@ -190,7 +193,7 @@ func (e *envelope) writeResult(body *bytes.Buffer) {
 	body.WriteByte(']')
 }
 
-// sentence says what happened.
+// sentence returns the sentence about a success.
 func (e *envelope) sentence(result *ps.Result) string {
 	text := e.r.op.Success
 	switch {
@@ -209,9 +212,6 @@ func (e *envelope) sentence(result *ps.Result) string {
 	return e.r.op.Sentence(text, e.r.bound, e.records, result)
 }
 
-func isClassic(p *auth.Principal, standard auth.Dialect) bool {
-	if p.Dialect != "" {
-		return p.Dialect == auth.Classic
-	}
-	return standard == auth.Classic
+func isClassic(p *auth.Principal, byDefault auth.Dialect) bool {
+	return cmp.Or(p.Dialect, byDefault) == auth.Classic
 }

@@ -14,18 +14,18 @@ import (
 	"adgateway/ps"
 )
 
-// failure is an answer that is not a success.
+// failure is the answer to a request that did not succeed.
 type failure struct {
 	code          schema.Code
 	message       string
-	outcome       ps.Outcome // of a changing call; empty: it is not one
+	outcome       ps.Outcome // of a change; empty for reads
 	directoryCode string
 	details       []detail
 	retryAfter    time.Duration
 	challenge     string          // value of WWW-Authenticate
-	refused       refusalReason   // of a request that is refused for who sent it
-	server        string          // the directory or DNS server that was asked
-	result        json.RawMessage // the records of what was done all the same; nil: none
+	refused       refusalReason   // empty unless the request was refused because of its sender
+	server        string          // domain controller or DNS server that was asked
+	result        json.RawMessage // records of the part that was done; nil: none
 	warnings      []ps.Warning
 	cause         error // for the log only
 }
@@ -54,8 +54,7 @@ func fail(code schema.Code, format string, args ...any) *failure {
 	return &failure{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// forOperation completes what depends on the operation: a call that could have
-// changed something says what it left behind.
+// forOperation sets the outcome, which only changes have.
 func (f *failure) forOperation(op *ops.Operation) *failure {
 	if op.Effect.Writes() && f.outcome == "" {
 		f.outcome = ps.OutcomeNone
@@ -102,7 +101,7 @@ func refusal(problems []schema.Problem) *failure {
 	return f
 }
 
-// sentence is a detail as a sentence: a message with a field continues its name.
+// sentence returns a detail as a sentence: a message with a field continues its name.
 func sentence(d detail) string {
 	text := d.Message
 	if d.Field != "" {

@@ -2,19 +2,19 @@ package gateway
 
 import "encoding/json"
 
-// addGenerated adds the secret that was made for the request to its record, whatever
-// fields were asked for. No cache keeps such an answer.
+// addGenerated adds the secret generated for the request to its record, whatever
+// fields were selected. Caches must not store such an answer.
 func (e *envelope) addGenerated(record []byte) []byte {
-	made := e.r.bound.Generated
-	if made == nil {
+	secret := e.r.bound.Generated
+	if secret == nil {
 		return record
 	}
 	e.r.c.Header("Cache-Control", "no-store")
-	name, _ := json.Marshal(made.Member) // text is always encoded
+	name, _ := json.Marshal(secret.Member) // a string can always be encoded
 	extended := append([]byte{}, record[:len(record)-1]...)
 	if len(extended) > 1 {
 		extended = append(extended, ',')
 	}
 	extended = append(append(extended, name...), ':')
-	return append(append(extended, encode(made.Reveal())...), '}')
+	return append(append(extended, encode(secret.Reveal())...), '}')
 }

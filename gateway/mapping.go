@@ -15,7 +15,7 @@ import (
 	"adgateway/ps"
 )
 
-// meaning is what an error of the directory or of DNS is to the API.
+// meaning is the API's code and sentence for an error of the directory or of DNS.
 type meaning struct {
 	code     schema.Code
 	sentence string
@@ -98,7 +98,7 @@ var byNumber = map[int]meaning{
 	9906: {schema.Unprocessable, "The directory partition is in an unexpected state."},
 }
 
-// sentences of the codes that types and categories map to.
+// The meanings that types and categories map to.
 var (
 	denied       = byNumber[5]
 	exists       = meaning{schema.Conflict, "The object already exists."}
@@ -115,12 +115,12 @@ var (
 
 const directoryTypes = "Microsoft.ActiveDirectory.Management."
 
-// byID are errors that binders of cmdlets raise under an id of their own.
+// byID maps errors that cmdlets raise while binding their parameters.
 var byID = map[string]meaning{
 	"SetADGroupMember.ValidateMembersParameter": badReference,
 }
 
-// byType are the exception types that say something without a number (facts D6).
+// byType maps exception types that are meaningful without a number (facts D6).
 var byType = map[string]meaning{
 	directoryTypes + "ADIdentityNotFoundException":           missing,
 	directoryTypes + "ADIdentityAlreadyExistsException":      exists,
@@ -138,7 +138,7 @@ var byType = map[string]meaning{
 	"System.TimeoutException":                                tookLong,
 }
 
-// byCategory is asked last, and only of errors of the directory or of DNS.
+// byCategory is consulted last, and only for errors of the directory or of DNS.
 var byCategory = map[string]meaning{
 	"ObjectNotFound":      missing,
 	"ResourceExists":      exists,
@@ -147,9 +147,9 @@ var byCategory = map[string]meaning{
 	"OperationTimeout":    tookLong,
 }
 
-// meaningOf decides by number, then id and type, then category; never by
-// message, which is localised (facts D3, D7). What is neither known nor of the
-// directory is our own fault.
+// meaningOf maps an error by number, then id, type and category, never by message,
+// which is localised (facts D3, D7). An error that is neither known nor from the
+// directory is a defect of our own. The second result is the directory's code.
 func meaningOf(e *ps.Error) (meaning, string) {
 	number := numberOf(e)
 	code := directoryCode(e, number)
@@ -180,8 +180,8 @@ var (
 	win32ID     = regexp.MustCompile(`^WIN32 ([0-9]+)(?:,|$)`)
 )
 
-// numberOf is the Win32 or DNS code of an error; 0 when it has none. Other
-// exceptions have an ErrorCode, too, which is an HRESULT below zero.
+// numberOf returns the Win32 or DNS code of an error; 0 if it has none. Other
+// exceptions have an ErrorCode, too: a negative HRESULT.
 func numberOf(e *ps.Error) int {
 	candidates := []string{e.Code}
 	for _, match := range [][]string{win32ID.FindStringSubmatch(e.Native), directoryID.FindStringSubmatch(e.ID), win32ID.FindStringSubmatch(e.ID)} {
@@ -197,7 +197,7 @@ func numberOf(e *ps.Error) int {
 	return 0
 }
 
-// directoryCode is the number as the answer shows it: "AD:8305", "WIN32 9711".
+// directoryCode formats the number for the answer: "AD:8305", "WIN32 9711".
 func directoryCode(e *ps.Error, number int) string {
 	switch {
 	case number == 0:
@@ -209,17 +209,17 @@ func directoryCode(e *ps.Error, number int) string {
 	}
 }
 
-// scriptCodes are the codes that scripts may end with themselves.
+// scriptCodes are the codes that scripts may raise themselves.
 var scriptCodes = map[string]bool{
 	string(schema.InvalidRequest): true, string(schema.Forbidden): true, string(schema.Limit): true, string(schema.DirectoryDenied): true,
 	string(schema.NotFound): true, string(schema.Conflict): true, string(schema.Protected): true, string(schema.NotEmpty): true,
 	string(schema.Ambiguous): true, string(schema.TooMany): true, string(schema.Policy): true, string(schema.Unprocessable): true,
 }
 
-// askWhy ends a sentence that points to /readyz.
+// askWhy completes a sentence that refers to /readyz.
 const askWhy = "with the scope " + string(auth.OpsRead) + " also why."
 
-// failureOf makes the answer to an error of a run.
+// failureOf returns the answer to a failed run.
 func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	e := ps.AsError(err)
 	f := &failure{outcome: e.Outcome, server: e.Server, retryAfter: e.RetryAfter, cause: err}
@@ -238,7 +238,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	case ps.KindDied:
 		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {
-			f.code = schema.Timeout // cut off is cut off
+			f.code = schema.Timeout // a died write is reported like a timed-out one
 		}
 	case ps.KindCancelled:
 		f.code, f.message = schema.Timeout, "The request was given up before it was answered."
@@ -273,7 +273,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	return f
 }
 
-// leftBehind is what a write that was cut off left behind, as a sentence.
+// leftBehind completes the sentence about a write that was cut off.
 var leftBehind = map[ps.Outcome]string{
 	ps.OutcomeNone:    " Nothing was changed.",
 	ps.OutcomePartial: " Part of it was done; see details.",
@@ -290,8 +290,8 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 	} else {
 		var found meaning
 		found, f.directoryCode = meaningOf(e)
-		// What a number calls missing is the object asked for only when the failed
-		// step was about it, and not about what a parameter refers to (facts D9).
+		// The numbers do not say which object is missing: it is the target, unless the
+		// failed step was about an object that a parameter refers to (facts D9).
 		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
 			found = missing
 		}

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/auth"
 )
 
-// meters are what the server itself counts of requests. No label holds anything
-// that a client sent: operations are rows of the table, codes those of the API.
+// meters are the server's own metrics of requests. No label contains anything that a
+// client sent: operations are rows of the table, codes those of the API.
 type meters struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -26,9 +26,9 @@ type meters struct {
 
 // Labels of requests that have no operation, or no error.
 const (
-	noOperation = "none"        // what no route matches
-	allWell     = "ok"          // no error
-	clientLeft  = "client_left" // the client went away before the answer
+	noOperation = "none" // no route matches
+	noError     = "ok"
+	clientLeft  = "client_left" // before the answer
 )
 
 func newMeters() *meters {
@@ -57,12 +57,12 @@ func newMeters() *meters {
 	}
 }
 
-// A refusalReason says why a request was refused for who sent it.
+// refusalReason is why a request was refused because of its sender.
 type refusalReason string
 
 // The reasons.
 const (
-	refusedMalformed  refusalReason = "malformed"       // credentials that contradict each other, or at a wrong place
+	refusedMalformed  refusalReason = "malformed"       // contradicting or misplaced credentials
 	refusedUnknown    refusalReason = "unauthenticated" // no valid credential
 	refusedRate       refusalReason = "rate_limited"
 	refusedBusy       refusalReason = "busy"        // too many credentials are being checked
@@ -82,7 +82,7 @@ func (m *meters) register(with *prometheus.Registry) error {
 
 // measure counts an answered request.
 func (s *Server) measure(r *request) {
-	status, code := r.c.Writer.Status(), allWell
+	status, code := r.c.Writer.Status(), noError
 	if r.failure != nil {
 		status, code = r.failure.code.Status(), string(r.failure.code)
 		if r.c.Request.Context().Err() != nil {
@@ -109,7 +109,7 @@ func (r *request) operation() string {
 	return noOperation
 }
 
-// metrics answers with the metrics as Prometheus reads them.
+// metrics returns the handler that serves the metrics to Prometheus.
 func (s *Server) metrics() func(*request) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(r *request) {
@@ -128,7 +128,7 @@ func (s *Server) metrics() func(*request) {
 	}
 }
 
-// local tells whether a request comes from this machine and not through a proxy.
+// local reports whether a request comes from this machine and not through a proxy.
 func local(r *http.Request) bool {
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via"} {
 		if len(r.Header.Values(name)) > 0 {

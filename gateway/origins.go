@@ -9,9 +9,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// What a page of a listed origin may do across origins (the Fetch standard).
-// There is no Access-Control-Allow-Credentials: a page sends its token itself,
-// and the browser's own (a client certificate) is never lent to it.
+// The rights of pages from a listed origin (CORS, the Fetch standard). There is no
+// Access-Control-Allow-Credentials: a page sends its own token and must not use the
+// browser's credentials, such as a client certificate.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id"
@@ -19,10 +19,9 @@ const (
 	corsMaxAge  = "600" // seconds
 )
 
-// checkOrigin refuses requests that other sites make a browser send, and tells the
-// browser what pages of a listed origin may do. A page of the gateway itself is
-// no other site. It reports whether the request goes on.
-func (r *request) checkOrigin(listed []string) bool {
+// checkOrigin refuses cross-site requests from origins that are not listed, and
+// answers preflights of those that are. Pages of the gateway itself are allowed.
+func (r *request) checkOrigin(listed []string) {
 	header, origins := r.c.Writer.Header(), r.c.Request.Header.Values("Origin")
 	if len(listed) > 0 {
 		header.Add("Vary", "Origin")
@@ -34,25 +33,24 @@ func (r *request) checkOrigin(listed []string) bool {
 		failed := fail(schema.Forbidden, "Requests from other web sites are not accepted.")
 		failed.refused = refusedOtherSites
 		r.fail(failed)
-		return false
+		return
 	}
 	if !allowed {
-		return true
+		return
 	}
 	header.Set("Access-Control-Allow-Origin", origins[0])
 	if r.c.Request.Method != http.MethodOptions || r.c.GetHeader("Access-Control-Request-Method") == "" {
 		header.Set("Access-Control-Expose-Headers", corsAnswer)
-		return true
+		return
 	}
-	// The answer to a preflight is the same for every path, so that the page
-	// itself is told when a path or a method does not exist.
+	// The answer to a preflight is the same for every path. So a page learns from its
+	// own request, not from the preflight, that a path or a method does not exist.
 	header.Add("Vary", "Access-Control-Request-Method")
 	header.Add("Vary", "Access-Control-Request-Headers")
 	header.Set("Access-Control-Allow-Methods", corsMethods)
 	header.Set("Access-Control-Allow-Headers", corsRequest)
 	header.Set("Access-Control-Max-Age", corsMaxAge)
 	r.c.AbortWithStatus(http.StatusNoContent)
-	return false
 }
 
 func sameHost(origin, host string) bool {

@@ -10,10 +10,9 @@ import (
 	"adgateway/ps"
 )
 
-// partial makes the answer to a run that ended well for some objects and not
-// for others: the records of those that were done, and a detail for each that
-// was not. Where none was done it is a failure like any other, of the first
-// object's code.
+// partial returns the answer to a run that failed for some objects: the records of
+// the others, and a detail for each that failed. If all failed, it is a failure like
+// any other, with the code of the first object.
 func (e *envelope) partial(result *ps.Result) *failure {
 	f := &failure{server: result.Server, warnings: result.Warnings}
 	for i := range result.Failures {
@@ -34,7 +33,7 @@ func (e *envelope) partial(result *ps.Result) *failure {
 	return f
 }
 
-// ended is a sentence with its full stop.
+// ended returns a sentence with a full stop.
 func ended(sentence string) string { return strings.TrimSuffix(sentence, ".") + "." }
 
 func objects(n int) string {

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// routes finds operations by method and path. Fixed parts match in any case, a
-// literal wins over a value in the same place, a network may span two segments.
+// routes finds operations by method and path. Literals match in any case and take
+// precedence over placeholders; a network may span two segments.
 type routes struct {
 	patterns map[string][]*pattern // by method
 }
@@ -27,16 +27,16 @@ type pattern struct {
 type segment struct {
 	literal string // folded; empty: a placeholder
 	name    string // of the placeholder
-	spans   bool   // its value may take two segments
+	spans   bool   // the value may span two segments
 }
 
-// route is what was found for a request.
+// route is the result of routing a request.
 type route struct {
 	path    string            // as the client sent it, escaped
-	op      *ops.Operation    // nil: none
-	values  map[string]string // by placeholder, decoded once
-	allowed []string          // methods of that path, when it has no operation for the request's
-	problem string            // what is wrong with the path as such
+	op      *ops.Operation    // nil: none matches
+	values  map[string]string // by placeholder, unescaped
+	allowed []string          // methods of the path if the request's is not among them
+	problem string            // with the path itself; empty: none
 }
 
 type routeKey struct{}
@@ -55,7 +55,7 @@ func newRoutes(table []*ops.Operation) *routes {
 		p := &pattern{op: op}
 		for part := range strings.SplitSeq(strings.TrimPrefix(op.Path, "/"), "/") {
 			seg := segment{literal: ops.Fold(part)}
-			if name, isPlace := strings.CutPrefix(part, "{"); isPlace {
+			if name, isPlaceholder := strings.CutPrefix(part, "{"); isPlaceholder {
 				seg = segment{name: strings.TrimSuffix(name, "}")}
 				for _, param := range op.Params {
 					seg.spans = seg.spans || param.Path == seg.name && schema.SpansSlash(param.Kind)
@@ -68,9 +68,9 @@ func newRoutes(table []*ops.Operation) *routes {
 	return rt
 }
 
-// normalise rewrites the path of a request for an operation to the path of its
-// row, placeholders included, so that the router behind it matches literally,
-// and keeps what it found in the request's context.
+// normalise rewrites the path of a request for an operation to the path of its row,
+// placeholders included, so that gin matches it literally, and stores the route in
+// the context of the request.
 func (rt *routes) normalise(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found := rt.find(r.Method, r.URL.EscapedPath())
@@ -82,7 +82,7 @@ func (rt *routes) normalise(next http.Handler) http.Handler {
 		case found.op != nil:
 			target.Path, target.RawPath = found.op.Path, ""
 		case isAPI(r.URL.Path):
-			target.Path, target.RawPath = "/", "" // no operation: never a route by chance
+			target.Path, target.RawPath = "/", "" // gin must not match it by chance
 		}
 		next.ServeHTTP(w, r2)
 	})
@@ -93,7 +93,7 @@ func isAPI(path string) bool {
 	return folded == "/api" || strings.HasPrefix(folded, "/api/")
 }
 
-// find looks up an escaped path.
+// find routes an escaped path.
 func (rt *routes) find(method, escaped string) *route {
 	raw := strings.Split(strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/"), "/")
 	if base, err := url.PathUnescape(raw[0]); err != nil || ops.Fold(base) != "api" {
@@ -123,7 +123,7 @@ func (rt *routes) find(method, escaped string) *route {
 	return found
 }
 
-// match returns the best operation of a method for the segments.
+// match returns the best operation of a method and the values of its placeholders.
 func (rt *routes) match(method string, segments []string) (*ops.Operation, map[string]string) {
 	folded := make([]string, len(segments))
 	for i, part := range segments {
@@ -142,8 +142,8 @@ func (rt *routes) match(method string, segments []string) (*ops.Operation, map[s
 	return best.op, best.values(segments, bestRank)
 }
 
-// The rank of a match has a letter for each segment of the pattern; of two
-// matches the lesser is the better.
+// The rank of a match has one letter per segment of the pattern. The match with the
+// lexically smaller rank wins.
 const (
 	rankLiteral = 'a'
 	rankValue   = 'b'
@@ -151,7 +151,7 @@ const (
 )
 
 func (p *pattern) match(folded []string) (string, bool) {
-	extra := len(folded) - len(p.segments) // segments that a span takes in
+	extra := len(folded) - len(p.segments) // second segment of a span
 	if extra < 0 || extra > 1 {
 		return "", false
 	}
@@ -192,11 +192,10 @@ func (p *pattern) values(segments []string, rank string) map[string]string {
 	return values
 }
 
-// nearest suggests the known route that looks most like a path; empty when
-// none looks alike.
+// nearest suggests the route that is most similar to a path; empty if none is similar.
 func (rt *routes) nearest(escaped string) string {
-	const longest = 200
-	if len(escaped) > longest {
+	const maxLength = 200
+	if len(escaped) > maxLength {
 		return ""
 	}
 	parts := strings.Split(strings.Trim(ops.Fold(escaped), "/"), "/")
@@ -211,7 +210,7 @@ func (rt *routes) nearest(escaped string) string {
 	return best
 }
 
-// distance is how much a path differs from the pattern, placeholders aside.
+// distance returns how much a path differs from the pattern, ignoring placeholders.
 func (p *pattern) distance(parts []string) int {
 	total := 0
 	for i, seg := range p.segments {

@@ -1,17 +1,18 @@
-// Package gateway is the HTTP side: it takes requests, hands each to a
+// Package gateway is the HTTP side: it serves requests by running scripts through a
 // [ps.Runner] and answers with an envelope.
 //
-// A request passes these stations. [routes] finds the operation by method and
-// path, before gin, because gin can neither match fixed parts in any case nor
-// take a network with a slash as one value. The middleware gives the request an
-// id, a log line, headers and a net for panics. One generic handler then serves
-// every operation: authenticate, collect the values of path, query and body,
-// bind them by the operation's row, run its script, answer. What goes wrong is
-// a [failure] with one of the API's codes; [failureOf] maps errors of scripts
-// by number and type, never by message.
+// A request passes these stages. [routes] finds the operation by method and path,
+// before gin, which can neither match literals in any case nor take a network with a
+// slash as one value. The first middleware, receive, creates the state of the request
+// ([request]) and writes its audit, log and metrics when the answer is complete; two
+// others recover panics and set headers. The handler in handler.go serves every
+// operation: authenticate, authorise, collect the parameters, bind them, record the
+// intent, run the script, settle a change that was cut off, answer. Errors are a
+// [failure] with one of the API's codes; [failureOf] maps errors of scripts by number
+// and type, never by message.
 //
-// The package knows operations only as rows (package ops) and PowerShell only
-// as a Runner.
+// The package knows operations only as rows (package ops) and PowerShell only as a
+// Runner.
 package gateway
 
 import (
@@ -33,60 +34,59 @@ import (
 	"adgateway/ps"
 )
 
-// Options are what a server is made of. Runner, Auth and Log must be given; of
-// everything else the zero value is a sensible choice.
+// Options configure a server. Runner, Auth and Log are required; the zero value of
+// every other field selects a default.
 type Options struct {
 	Runner     ps.Runner
-	Scripts    []ps.Script      // what the scripts declare; the table is checked against them
+	Scripts    []ps.Script      // declarations, against which the table is checked
 	Operations []*ops.Operation // nil: ops.Table()
 	Auth       auth.Authenticator
-	// Certificates finds callers by client certificates; nil: none counts.
+	// Certificates maps client certificates to callers; nil: they are ignored.
 	Certificates Certificates
 	Log          *logrus.Logger
-	Audit        *audit.Log // records what is changed or refused; nil: nothing does
+	Audit        *audit.Log // records changes and refusals; nil: nothing is recorded
 
-	HideDocs bool // neither /openapi.json nor /docs
+	HideDocs bool // do not serve /openapi.json and /docs
 
-	Engine  string  // what answers: "sandbox" or "powershell" (default)
-	Version Version // shown by /version
-	// Ready tells the state of what the server needs, for /readyz. Nil: nothing
-	// is checked.
+	Engine  string  // "sandbox" or "powershell" (default)
+	Version Version // for /version
+	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
 	Ready func(ctx context.Context) []Check
 
-	// Metrics is what /metrics tells; the server adds its own. Nil: only those.
+	// Metrics is served by /metrics; the server registers its own. Nil: only those.
 	Metrics     *prometheus.Registry
-	OpenMetrics bool // clients on this machine read the metrics without a credential
+	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
 	Policy    Policy
 	BodyLimit int64 // bytes of a request's body; zero: 1 MiB
 
 	Connections Connections
 
-	// Stopping is called when the server begins to stop and lets what runs end, so
-	// that the Runner can refuse what has not begun. Nil: nothing is.
+	// Stopping is called when the server stops and waits for running requests, so that
+	// the Runner can refuse new runs. It may be nil.
 	Stopping func()
 
-	streamAbove int // of tests, which would take long with the usual
+	streamAbove int // tests lower it
 }
 
-// Policy is what may change while the server runs, see [Server.Apply]. Of
-// everything in it the zero value is a sensible choice.
+// Policy is the part of the settings that may change while the server runs, see
+// [Server.Apply]. The zero value of every field selects a default.
 type Policy struct {
-	Dialect             auth.Dialect // default of principals without one; empty: standard
-	AllowSecretsInQuery bool         // accept Password in the query (old clients)
-	Origins             []string     // values of the Origin header that are let through
-	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is believed
+	Dialect             auth.Dialect // for principals without one; empty: standard
+	AllowSecretsInQuery bool         // accept secrets in the query, for old clients
+	Origins             []string     // origins whose pages may call the API
+	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is trusted
 
-	ReadLimit   time.Duration // longest run of a read; zero: 30 s
-	ListLimit   time.Duration // of a list; zero: 5 min
-	WriteLimit  time.Duration // of a change; zero: 1 min
-	SettleLimit time.Duration // of finding out what became of a change that was cut off; zero: 5 s
-	SettlePause time.Duration // how long it must stay as it is to count as so; zero: 1 s
-	BulkLimit   int           // objects that one bulk removal may take; zero: 50
-	Grace       time.Duration // how long running requests may finish at the end; zero: 15 s
+	ReadLimit   time.Duration // for one run of a read; zero: 30 s
+	ListLimit   time.Duration // for one run of a list; zero: 5 min
+	WriteLimit  time.Duration // for one run of a change; zero: 1 min
+	SettleLimit time.Duration // for settling a change that was cut off; zero: 5 s
+	SettlePause time.Duration // between the two readings that must agree; zero: 1 s
+	BulkLimit   int           // objects that one bulk removal may remove; zero: 50
+	Grace       time.Duration // for running requests when the server stops; zero: 15 s
 }
 
-// Version is what /version tells.
+// Version is the build shown by /version.
 type Version struct {
 	Version string
 	Commit  string
@@ -130,15 +130,15 @@ func (p *Policy) complete() {
 	if p.Dialect == "" {
 		p.Dialect = auth.Standard
 	}
-	for limit, standard := range map[*time.Duration]time.Duration{
+	for limit, byDefault := range map[*time.Duration]time.Duration{
 		&p.ReadLimit: 30 * time.Second, &p.ListLimit: 5 * time.Minute, &p.WriteLimit: time.Minute, &p.Grace: 15 * time.Second,
 		&p.SettleLimit: 5 * time.Second, &p.SettlePause: time.Second,
 	} {
 		if *limit <= 0 {
-			*limit = standard
+			*limit = byDefault
 		}
 	}
-	p.SettlePause = min(p.SettlePause, p.SettleLimit/2) // there must be time for a second reading
+	p.SettlePause = min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
 	if p.BulkLimit <= 0 {
 		p.BulkLimit = 50
 	}
@@ -150,17 +150,17 @@ type Server struct {
 	routes  *routes
 	scripts map[string]ps.Script
 	meters  *meters
-	now     atomic.Pointer[view]
+	current atomic.Pointer[view]
 }
 
-// A view is the server under one policy. A request sees one from start to end.
+// view is the server under one policy. A request uses the same view throughout.
 type view struct {
-	policy  Policy // never changed
+	policy  Policy // immutable
 	proxies proxies
 	handler http.Handler
 }
 
-// New makes a server. The error joins every fault of the options and of the
+// New returns a server. The error joins every fault of the options or of the
 // operation table.
 func New(options Options) (*Server, error) {
 	if err := options.complete(); err != nil {
@@ -182,8 +182,8 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// Apply puts a policy in force for the requests that come from now on. With an
-// error the one before stays.
+// Apply changes the policy for requests from now on. If it fails, the policy stays
+// as it was.
 func (s *Server) Apply(policy Policy) error {
 	policy.complete()
 	next := &view{policy: policy}
@@ -195,7 +195,7 @@ func (s *Server) Apply(policy Policy) error {
 		return err
 	}
 	next.handler = next.proxies.locate(s.routes.normalise(engine))
-	s.now.Store(next)
+	s.current.Store(next)
 	return nil
 }
 
@@ -205,17 +205,17 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.RedirectFixedPath = false
-	if err := engine.SetTrustedProxies(nil); err != nil { // the client is found by proxies.client
+	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.client finds the client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	engine.Use(s.receive(policy), endpoint(recoverPanic), endpoint(secure))
 	engine.NoRoute(endpoint(s.noRoute))
-	engine.HandleMethodNotAllowed = true // of the operational endpoints; gin sets Allow
+	engine.HandleMethodNotAllowed = true // for the operational endpoints; gin sets Allow
 	engine.NoMethod(endpoint(noMethod))
 	for _, op := range s.Operations {
 		engine.Handle(op.Method, op.Path, endpoint(s.serve(op)))
 	}
-	probing := []string{http.MethodGet, http.MethodHead} // many load balancers and monitors ask with HEAD
+	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitors often use HEAD
 	engine.Match(probing, "/healthz", endpoint(s.healthz))
 	engine.Match(probing, "/readyz", endpoint(s.readyz))
 	engine.GET("/metrics", endpoint(s.metrics()))
@@ -224,15 +224,15 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	return engine, nil
 }
 
-// Handler is the whole server as a handler.
+// Handler returns the server as a handler.
 func (s *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().handler.ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.current.Load().handler.ServeHTTP(w, r) })
 }
 
-// Run serves on the listener, with TLS where the options have it, until ctx is
-// done, lets running requests finish for the time of grace, and returns; so it
-// does when the listener fails. It closes the listener and all connections. The
-// error is nil when ctx ended it and all requests were answered.
+// Run serves on the listener, with TLS if configured, until ctx is done or the
+// listener fails. Then it waits for running requests, at most [Policy.Grace], and
+// closes the listener and all connections. The error is nil if ctx ended it and all
+// requests were answered.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	server, limited := s.httpServer(), s.listen(listener)
 	serve := server.Serve
@@ -251,13 +251,13 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	if s.Stopping != nil {
 		s.Stopping()
 	}
-	// Also when no new connection can be taken, what runs is let end.
-	allowed := s.now.Load().policy.Grace
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), allowed)
+	// Running requests may finish even if the listener has failed.
+	grace := s.current.Load().policy.Grace
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
-		_ = server.Close() // what is left is cut off; the error says so
-		fault = errors.Join(fault, fmt.Errorf("gateway: requests that still ran after %s (http.shutdownTimeout) were cut off", allowed))
+	if err := server.Shutdown(waiting); errors.Is(err, context.DeadlineExceeded) {
+		_ = server.Close() // the error says that requests were cut off
+		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
 	}
 	<-failed // Serve has returned
 	return fault

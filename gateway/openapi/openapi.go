@@ -1,12 +1,12 @@
 // Package openapi describes the API for programs and people: an OpenAPI 3.1
-// document made from the operation table, and a page that shows it.
+// document generated from the operation table, and a page that shows it.
 //
-// [Document] derives everything from the rows and from the kinds and shapes they
-// name; a row needs no word for it. It describes the standard dialect. A
-// parameter outside the path may stand in the query, a form or a JSON body of
-// any request; the document lists it where a client would put it: in the query
-// of GET and DELETE, in the body of POST and PUT. [Page] serves Swagger UI from
-// the program itself, so that it works without the internet.
+// [Document] derives everything from the rows and from the kinds and shapes that
+// they name. It describes the standard dialect. The gateway accepts a parameter
+// outside the path in the query, a form or a JSON body of any request; the document
+// lists it where a client would usually put it: in the query of GET and DELETE, in
+// the body of POST and PUT. [Page] serves an embedded Swagger UI, so it works
+// offline.
 package openapi
 
 import (
@@ -22,11 +22,11 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// ContentType is that of the document.
+// ContentType is the content type of the document.
 const ContentType = "application/json; charset=utf-8"
 
-// Document describes the operations of a table, for a version of the program.
-// The same input gives the same bytes.
+// Document describes the operations of a table for a version of the program. The
+// same input yields the same bytes.
 func Document(table []*ops.Operation, version string) ([]byte, error) {
 	b := &builder{schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{}, partial: map[*schema.Shape]bool{}}
 	for _, op := range table {
@@ -75,7 +75,7 @@ const introduction = `Active Directory users, groups, memberships, OUs and compu
 
 This is the standard dialect. A credential of the classic dialect gets ` + "`result`" + ` as one object, a boolean or a date-time where there is one record, and every success as 200.`
 
-// resource is what an operation is about: the part of its id before the dot.
+// resource returns the part of an operation's id before the dot.
 func resource(op *ops.Operation) string {
 	name, _, _ := strings.Cut(op.ID, ".")
 	return name
@@ -84,8 +84,8 @@ func resource(op *ops.Operation) string {
 // builder collects the schemas that operations share.
 type builder struct {
 	schemas openapi3.Schemas
-	answers openapi3.ResponseBodies // of errors, by their codes
-	partial map[*schema.Shape]bool  // answers may hold some of the fields only
+	answers openapi3.ResponseBodies // of errors, by code
+	partial map[*schema.Shape]bool  // shapes of which clients may select fields
 }
 
 func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
@@ -127,8 +127,8 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 	return o
 }
 
-// parameter completes a parameter. Its example stands where pages that fill in
-// forms look for it, not in the schema.
+// parameter completes a parameter. Its example is moved from the schema to where
+// pages look for it to fill in forms.
 func parameter(o *openapi3.Parameter, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
 	o.Description, o.Required = about(p), p.Required
 	if len(value.Examples) > 0 {
@@ -137,12 +137,12 @@ func parameter(o *openapi3.Parameter, p *ops.Param, value *openapi3.Schema) *ope
 	return o.WithSchema(value)
 }
 
-// inBody tells whether the document shows parameters in the body.
+// inBody reports whether the document lists parameters in the body.
 func inBody(op *ops.Operation) bool {
 	return op.Method == http.MethodPost || op.Method == http.MethodPut
 }
 
-// description tells what the parameters do not: rights and rules.
+// description describes the scope and the rules of an operation.
 func description(op *ops.Operation) string {
 	lines := []string{"Asks for the scope `" + string(op.Scope) + "`."}
 	for _, rule := range op.Rules {
@@ -157,7 +157,7 @@ func description(op *ops.Operation) string {
 	return strings.Join(lines, "\n")
 }
 
-// about is a parameter in words.
+// about describes a parameter in words.
 func about(p *ops.Param) string {
 	parts := []string{p.Doc}
 	if kind := p.Kind.Doc().Text; kind != p.Doc {
@@ -169,7 +169,7 @@ func about(p *ops.Param) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// input is what a parameter takes.
+// input returns the schema of a parameter.
 func input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	doc := p.Kind.Doc()
 	s := &openapi3.Schema{Type: &openapi3.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern, WriteOnly: p.Kind.Secret()}
@@ -198,7 +198,7 @@ func input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	return s
 }
 
-// typed is a value of a row in the type that it has in JSON.
+// typed returns a value of a row with its JSON type.
 func typed(doc schema.Doc, text string) any {
 	if doc.Type == "boolean" {
 		return text == "true"
@@ -206,7 +206,7 @@ func typed(doc schema.Doc, text string) any {
 	return text
 }
 
-// responses are what a row can answer with, by status.
+// responses returns the possible answers of a row by status.
 func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	all := openapi3.NewResponsesWithCapacity(16)
 	for status, text := range successes(op) {
@@ -228,8 +228,8 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		}
 		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
 	}
-	// Generated clients know then how to read what the row does not foresee, such as
-	// a refusal of the directory that another version of Windows brings.
+	// It lets generated clients read errors that the row does not list, such as those
+	// that another version of Windows adds.
 	const other = "other"
 	if b.answers[other] == nil {
 		b.answers[other] = answer("Any other failure: `code` tells which.", ref("Error"))
@@ -238,7 +238,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	return all
 }
 
-// successes are the statuses of success and what they say.
+// successes returns the descriptions of success by status.
 func successes(op *ops.Operation) map[string]string {
 	switch {
 	case !op.Effect.Creates():
@@ -250,17 +250,17 @@ func successes(op *ops.Operation) map[string]string {
 	}
 }
 
-// codes are the errors that a row can answer with, in the order of the API.
+// codes returns the errors that a row can answer with, in the order of the API.
 func codes(op *ops.Operation) []schema.Code {
-	every := []schema.Code{
+	common := []schema.Code{
 		schema.InvalidRequest, schema.Unauthenticated, schema.Forbidden, schema.Limit, schema.DirectoryDenied,
 		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
 	}
 	if inBody(op) {
-		every = append(every, schema.TooLarge, schema.UnsupportedMediaType)
+		common = append(common, schema.TooLarge, schema.UnsupportedMediaType)
 	}
 	return slices.DeleteFunc(schema.Codes(), func(code schema.Code) bool {
-		return !slices.Contains(every, code) && !slices.Contains(op.Fails, code)
+		return !slices.Contains(common, code) && !slices.Contains(op.Fails, code)
 	})
 }
 
@@ -311,7 +311,7 @@ func headers() openapi3.Headers {
 	return all
 }
 
-// Names of the ways to send a credential.
+// Names of the security schemes.
 const (
 	tokenHeader = "AuthToken"
 	bearer      = "Bearer"

@@ -35,7 +35,7 @@ func load(t testing.TB) *openapi3.T {
 	return loaded
 }
 
-func TestDocumentIsTheGoldenFile(t *testing.T) {
+func TestDocumentMatchesTheGoldenFile(t *testing.T) {
 	var pretty bytes.Buffer
 	require.NoError(t, json.Indent(&pretty, document(t), "", " "))
 	pretty.WriteByte('\n')
@@ -46,11 +46,11 @@ func TestDocumentIsTheGoldenFile(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), pretty.String())
-	assert.Equal(t, document(t), document(t), "the same table gives the same bytes")
+	assert.Equal(t, document(t), document(t), "the same table yields the same bytes")
 }
 
-// TestDocumentIsValid: by the rules of the specification, examples and defaults
-// included, and by the JSON Schema that its authors publish.
+// TestDocumentIsValid checks the rules of the specification, examples and defaults
+// included, and the JSON Schema that its authors publish.
 func TestDocumentIsValid(t *testing.T) {
 	require.NoError(t, load(t).Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
 
@@ -67,10 +67,9 @@ func TestDocumentIsValid(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, compiled.Validate(instance))
 	delete(instance.(map[string]any), "info")
-	require.Error(t, compiled.Validate(instance), "the schema finds faults")
+	require.Error(t, compiled.Validate(instance), "the schema must find faults")
 }
 
-// TestEveryRowIsDescribed: nothing of the table is left out.
 func TestEveryRowIsDescribed(t *testing.T) {
 	doc := load(t)
 	described := 0
@@ -108,7 +107,7 @@ func TestEveryRowIsDescribed(t *testing.T) {
 			}
 			assert.NotEmpty(t, names[name], "%s: %s is not described", op.ID, name)
 			if p.Kind.Secret() {
-				assert.NotNil(t, o.RequestBody, "%s: %s must not stand in the query", op.ID, name)
+				assert.NotNil(t, o.RequestBody, "%s: %s must not be in the query", op.ID, name)
 			}
 			if p.Required && !p.Kind.Secret() {
 				assert.NotEmpty(t, p.Sample(), "%s: %s has no example", op.ID, name)

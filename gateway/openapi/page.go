@@ -12,24 +12,23 @@ import (
 )
 
 //go:embed page
-var own embed.FS
+var pageFiles embed.FS
 
-// bundle are the files of Swagger UI that the page uses.
+// bundle lists the files of Swagger UI that the page uses.
 var bundle = []string{"swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"}
 
-// PageFiles are the names that [Page] serves; the empty one is the page itself.
+// PageFiles returns the names that [Page] serves; the empty one is the page itself.
 func PageFiles() []string { return append([]string{"", "page.js"}, bundle...) }
 
-// Policy is the Content-Security-Policy of the page: it may load what this
-// server has and call it, nothing else. Swagger UI's icons are data: URLs, and
-// it sets styles in the markup.
+// Policy is the Content-Security-Policy of the page, which may load from this server
+// and call it, nothing else. Swagger UI uses data: URLs for icons and inline styles.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// Page serves the page that shows the document, which it expects beside its
-// folder as ../openapi.json. Paths are a slash and one of [PageFiles].
+// Page serves the page that shows the document, which it loads from ../openapi.json.
+// Paths are a slash and one of [PageFiles].
 func Page() http.Handler {
-	files, err := fs.Sub(own, "page")
+	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}

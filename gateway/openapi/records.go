@@ -14,20 +14,21 @@ func ref(name string) *openapi3.SchemaRef {
 	return openapi3.NewSchemaRef("#/components/schemas/"+name, nil)
 }
 
-// define keeps a schema under a name and refers to it.
-func (b *builder) define(name string, make func() *openapi3.Schema) *openapi3.SchemaRef {
+// define stores a schema under a name, unless it has one, and returns a reference.
+func (b *builder) define(name string, build func() *openapi3.Schema) *openapi3.SchemaRef {
 	if b.schemas[name] == nil {
-		b.schemas[name] = make().NewRef()
+		b.schemas[name] = build().NewRef()
 	}
 	return ref(name)
 }
 
-// record is one record of a row's shape, with the secret that the row may make.
+// record returns the schema of a row's records, with the secret that the row may
+// generate.
 func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
-	shape, name, made := op.Reply.Shape, op.Reply.Shape.Name, ""
+	shape, name, generated := op.Reply.Shape, op.Reply.Shape.Name, ""
 	for i := range op.Params {
-		if made = op.Params[i].Generated; made != "" {
-			name += "With" + strings.ToUpper(made[:1]) + made[1:]
+		if generated = op.Params[i].Generated; generated != "" {
+			name += "With" + strings.ToUpper(generated[:1]) + generated[1:]
 			break
 		}
 	}
@@ -40,8 +41,8 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 				s.Required = append(s.Required, f.Name)
 			}
 		}
-		if made != "" {
-			s.WithProperty(made, &openapi3.Schema{
+		if generated != "" {
+			s.WithProperty(generated, &openapi3.Schema{
 				Type: &openapi3.Types{"string"}, Format: "password",
 				Description: "The one that the gateway made because none was given. It is shown this one time.",
 			})
@@ -50,7 +51,7 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 	})
 }
 
-// output is a field of a record.
+// output returns the schema of a field.
 func output(f *schema.Field) *openapi3.Schema {
 	s := &openapi3.Schema{Type: &openapi3.Types{"string"}, Description: f.Doc}
 	switch f.Type {
@@ -76,7 +77,7 @@ func output(f *schema.Field) *openapi3.Schema {
 	return s
 }
 
-// envelope is the answer of a success.
+// envelope returns the schema of a success.
 func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	record := b.record(op)
 	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
@@ -86,16 +87,15 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	return b.define(name+"Answer", func() *openapi3.Schema { return b.envelopeOf(record, 1, 1) })
 }
 
-// envelopeOf is an envelope with at least and at most so many records; below
-// zero there is no most.
-func (b *builder) envelopeOf(record *openapi3.SchemaRef, least, most int64) *openapi3.Schema {
+// envelopeOf returns an envelope of min to max records; max < 0 means unbounded.
+func (b *builder) envelopeOf(record *openapi3.SchemaRef, min, max int64) *openapi3.Schema {
 	result := openapi3.NewArraySchema()
 	result.Items = record
-	if least > 0 {
-		result.WithMinItems(least)
+	if min > 0 {
+		result.WithMinItems(min)
 	}
-	if most >= 0 {
-		result.WithMaxItems(most)
+	if max >= 0 {
+		result.WithMaxItems(max)
 	}
 	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 	s.WithProperty("output", described(openapi3.NewStringSchema(), "What happened, for people"))
@@ -109,7 +109,7 @@ func (b *builder) envelopeOf(record *openapi3.SchemaRef, least, most int64) *ope
 	return s
 }
 
-// texts is an object of texts that are always there.
+// texts returns an object of required strings.
 func texts(names ...string) *openapi3.Schema {
 	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 	for _, name := range names {
@@ -124,13 +124,13 @@ func described(s *openapi3.Schema, text string) *openapi3.Schema {
 	return s
 }
 
-// failure is an envelope with an error; without a record it has no results.
+// failure returns an envelope with an error, without results if record is nil.
 func (b *builder) failure(record *openapi3.SchemaRef) *openapi3.SchemaRef {
-	most := int64(-1)
+	maxRecords := int64(-1)
 	if record == nil {
-		record, most = openapi3.NewObjectSchema().NewRef(), 0
+		record, maxRecords = openapi3.NewObjectSchema().NewRef(), 0
 	}
-	s := b.envelopeOf(record, 0, most)
+	s := b.envelopeOf(record, 0, maxRecords)
 	s.Properties["error"] = b.define("ErrorBody", errorBody)
 	s.Required = append(s.Required, "error")
 	return s.NewRef()
@@ -158,7 +158,7 @@ func errorBody() *openapi3.Schema {
 	return s
 }
 
-// partialEnvelope is the answer when some objects were done and some were not.
+// partialEnvelope returns the answer if only some of the objects were changed.
 func (b *builder) partialEnvelope(op *ops.Operation) *openapi3.SchemaRef {
 	record := b.record(op)
 	return b.define(op.Reply.Shape.Name+"Partial", func() *openapi3.Schema { return b.failure(record).Value })
