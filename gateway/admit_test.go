@@ -22,12 +22,12 @@ import (
 	"adgateway/ps"
 )
 
-// quotas is a server whose callers are accounts of a store.
+// quotas is a server whose callers are accounts of a store with a fake clock.
 type quotas struct {
 	*Server
 	t  *testing.T
 	mu sync.Mutex
-	// now is the store's time.
+	// now is the time of the store.
 	now time.Time
 }
 
@@ -45,7 +45,7 @@ func (q *quotas) step(d time.Duration) {
 
 func number(n int) *int { return &n }
 
-// stored makes a store with one caller, and that caller's header.
+// stored returns a store with one caller and the header of that caller.
 func (q *quotas) stored(rights auth.Rights) (*auth.Store, string) {
 	q.t.Helper()
 	file := auth.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
@@ -65,7 +65,7 @@ func newQuotas(t *testing.T) *quotas {
 	return &quotas{t: t, now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
 }
 
-// withQuota makes a server and the header of its one caller.
+// withQuota returns a server with one caller and the header of that caller.
 func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, string) {
 	t.Helper()
 	q := newQuotas(t)
@@ -82,7 +82,8 @@ func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, str
 	return q, header
 }
 
-// refused asks and expects a 429; it returns the sentence and Retry-After in seconds.
+// refused sends a request, expects a 429, and returns the sentence and Retry-After in
+// seconds.
 func (q *quotas) refused(method, target, header string) (string, int) {
 	q.t.Helper()
 	w := call(q.Server, method, target, "", header)
@@ -102,10 +103,10 @@ func (q *quotas) answered(method, target, header string) {
 
 var removedUser = ps.Result{Effect: ps.EffectRemoved, Changes: []ps.Change{{Before: map[string]json.RawMessage{"name": nil}}}}
 
-func TestRequestsAreCountedAgainstTheRate(t *testing.T) {
+func TestTheRateIsLimited(t *testing.T) {
 	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Rate: "2/m"}})
 	q.answered("GET", "/api/OU/All", header)
-	assert.Equal(t, 403, call(q.Server, "GET", "/api/Computers/All", "", header).Code, "a request that is refused counts")
+	assert.Equal(t, 403, call(q.Server, "GET", "/api/Computers/All", "", header).Code, "refused requests count, too")
 	text, wait := q.refused("GET", "/api/OU/All", header)
 	assert.Equal(t, "The token 'portal' sends more requests than it may: 2 at once and one every 30s on average.", text)
 	assert.Equal(t, 30, wait)
@@ -113,10 +114,10 @@ func TestRequestsAreCountedAgainstTheRate(t *testing.T) {
 	q.answered("GET", "/api/OU/All", header)
 	q.step(-time.Hour)
 	_, wait = q.refused("GET", "/api/OU/All", header)
-	assert.LessOrEqual(t, wait, 60, "a clock that is put back locks nobody out")
+	assert.LessOrEqual(t, wait, 60, "setting the clock back must not lock anybody out")
 }
 
-func TestRequestsAtOnceAreCounted(t *testing.T) {
+func TestConcurrentRequestsAreLimited(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		started <- struct{}{}
@@ -134,10 +135,10 @@ func TestRequestsAtOnceAreCounted(t *testing.T) {
 	assert.Equal(t, 200, <-ended)
 	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
 	<-started
-	assert.Equal(t, 200, <-ended, "the place is free again")
+	assert.Equal(t, 200, <-ended, "the slot must be free again")
 }
 
-func TestDeletionsAreCountedByTheHour(t *testing.T) {
+func TestDeletionsAreLimitedPerHour(t *testing.T) {
 	rights := auth.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &auth.Quota{DeletionsPerHour: number(2)}}
 	result, script := removedUser, error(nil)
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -157,14 +158,14 @@ func TestDeletionsAreCountedByTheHour(t *testing.T) {
 	assert.Equal(t, 404, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code)
 	script = &ps.Error{Kind: ps.KindTimeout}
 	q.step(time.Minute)
-	assert.Equal(t, 504, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code, "what may have happened counts, what has not does not")
+	assert.Equal(t, 504, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code, "a removal that may have happened counts, one that has not does not")
 	script = nil
 	asked := runner.count()
 	text, wait := q.refused("DELETE", "/api/ADUser/b", header)
 	assert.Equal(t, "The token 'portal' may remove 2 objects an hour and has 0 left. It may remove more from 2026-11-22T11:00:01Z.", text)
 	assert.Equal(t, 59*60, wait)
 	assert.Equal(t, asked, runner.count(), "the script was not run")
-	q.answered("DELETE", "/api/ADUser/a/Group/b", header) // a membership is no object
+	q.answered("DELETE", "/api/ADUser/a/Group/b", header) // memberships do not count
 	q.answered("PUT", "/api/ADUser/a/Disable", header)
 	q.step(59 * time.Minute)
 	q.answered("DELETE", "/api/ADUser/b", header)
@@ -172,7 +173,7 @@ func TestDeletionsAreCountedByTheHour(t *testing.T) {
 	assert.Equal(t, 60, wait)
 }
 
-func TestBulkRemovalsAreCountedByObject(t *testing.T) {
+func TestBulkRemovalsCountEachObject(t *testing.T) {
 	rights := auth.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}}
 	removed := 0
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -185,7 +186,7 @@ func TestBulkRemovalsAreCountedByObject(t *testing.T) {
 	const target = "/api/Computers/Remove?WildCard=PC*"
 	removed = 15
 	q.answered("DELETE", target, header)
-	assert.Equal(t, ps.Int(20), runner.last(t).Args["BulkLimit"], "the script removes no more than are left")
+	assert.Equal(t, ps.Int(20), runner.last(t).Args["BulkLimit"], "the script's limit is what the caller has left")
 	removed = 17
 	text, _ := q.refused("DELETE", target, header)
 	assert.Equal(t, "17 computers match. The token 'portal' may remove 20 objects an hour and has 5 left. It may remove more from 2026-11-22T11:00:01Z.", text)
@@ -197,11 +198,11 @@ func TestBulkRemovalsAreCountedByObject(t *testing.T) {
 	q, header = withQuota(t, runner, auth.Rights{Scopes: []string{"computer:bulk-delete"}})
 	removed = 17
 	w := call(q.Server, "DELETE", target, "", header)
-	assert.Equal(t, 409, w.Code, "without a limit by the hour it is the server's that was passed")
+	assert.Equal(t, 409, w.Code, "without an hourly limit, the server's limit was exceeded")
 	assert.Equal(t, ps.Int(50), runner.last(t).Args["BulkLimit"])
 }
 
-func TestPasswordResetsAreCountedByTheHour(t *testing.T) {
+func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
 	rights := auth.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &auth.Quota{PasswordResetsPerHour: number(1)}}
 	q, header := withQuota(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), rights)
 	q.answered("POST", "/api/ADUser/new?FirstName=a", header)
@@ -212,8 +213,7 @@ func TestPasswordResetsAreCountedByTheHour(t *testing.T) {
 	q.answered("PUT", "/api/ADUser/a?FirstName=b", header)
 }
 
-// Every row says by its scopes what it can destroy.
-func TestWhichRowsAreCounted(t *testing.T) {
+func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 	counted := map[string]string{}
 	for _, op := range ops.Table() {
 		impact, many, ok := (&ops.Bound{Op: op}).Impact()
@@ -238,7 +238,7 @@ func TestALimitIsExplained(t *testing.T) {
 	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
 	got := read(t, call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
 	assert.Equal(t, schema.Limit, got.Error.Code)
-	// The scripts of these tests all declare OUs and zones, and no groups.
+	// The scripts of these tests declare limits for OUs and zones, but not for groups.
 	assert.Equal(t, "Username 'ceo': The object lies outside. The token 'portal' is limited to the OU 'OU=Sales,DC=corp,DC=example' and the zones 'corp.example', 'b.example'.", got.Output)
 	assert.Equal(t, "the groups 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j' and 2 more", listed("group", "groups", groups))
 }
@@ -248,7 +248,7 @@ func TestHostileCredentials(t *testing.T) {
 	_, token, _ := strings.Cut(header, "Bearer ")
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 	for name, c := range map[string]struct {
-		values []string // of Auth-Token
+		values []string // of the header Auth-Token
 		status int
 	}{
 		"right":                      {[]string{"Bearer " + token}, 200},
@@ -286,7 +286,7 @@ func TestHostileCredentials(t *testing.T) {
 	}
 }
 
-func TestNetworksHoldForTheRealClient(t *testing.T) {
+func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
 	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
 	for _, c := range []struct {
 		proxies   []string // the requests of these tests come from 192.0.2.1
@@ -307,7 +307,6 @@ func TestNetworksHoldForTheRealClient(t *testing.T) {
 	}
 }
 
-// What the caller is not told stands in the log.
 func TestTheLogSaysWhyACallerIsUnknown(t *testing.T) {
 	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
 	fields, line := logged(t, answering(okResult, "[]"), func(o *Options) { o.Auth = store }, "GET", "/api/OU/All", "", header)

@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/auth"
 )
 
-func TestWhereARequestComesFrom(t *testing.T) {
+func TestAddressOfTheClient(t *testing.T) {
 	trusted, err := parseProxies([]string{"10.0.0.0/8", "192.0.2.1", "2001:db8::/32"})
 	require.NoError(t, err)
 	const proxy, stranger = "10.0.0.7:1234", "203.0.113.5:1234"
@@ -19,26 +19,26 @@ func TestWhereARequestComesFrom(t *testing.T) {
 		forwarded []string
 		want      string
 	}{
-		"no proxy":                      {stranger, nil, "203.0.113.5"},
-		"a stranger's word":             {stranger, []string{"198.51.100.1"}, "203.0.113.5"},
-		"a proxy without the header":    {proxy, nil, "10.0.0.7"},
-		"a proxy's word":                {proxy, []string{"198.51.100.1"}, "198.51.100.1"},
-		"forged before the proxy's":     {proxy, []string{"127.0.0.1, 198.51.100.1"}, "198.51.100.1"},
-		"forged in a line of its own":   {proxy, []string{"127.0.0.1", "198.51.100.1"}, "198.51.100.1"},
-		"forged as one of the proxies":  {proxy, []string{"127.0.0.1, 10.0.0.9, 198.51.100.1"}, "198.51.100.1"},
-		"two proxies":                   {proxy, []string{"198.51.100.1, 192.0.2.1"}, "198.51.100.1"},
-		"two proxies, forged":           {proxy, []string{"127.0.0.1, 198.51.100.1, 192.0.2.1"}, "198.51.100.1"},
-		"all of them proxies":           {proxy, []string{"10.1.1.1, 192.0.2.1"}, "10.1.1.1"},
-		"no address":                    {proxy, []string{"unknown"}, "10.0.0.7"},
-		"no address before a proxy":     {proxy, []string{"198.51.100.1, _hidden, 192.0.2.1"}, "192.0.2.1"},
-		"empty":                         {proxy, []string{""}, "10.0.0.7"},
-		"with a port":                   {proxy, []string{"198.51.100.1:443"}, "198.51.100.1"},
-		"IPv6 with a port":              {"[2001:db8::1]:9", []string{"[2001:dead::5]:443"}, "2001:dead::5"},
-		"IPv6 in brackets":              {"[2001:db8::1]:9", []string{"[2001:dead::5]"}, "2001:dead::5"},
-		"IPv4 written as IPv6":          {"[::ffff:10.0.0.7]:9", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
-		"a peer without address":        {"@", []string{"198.51.100.1"}, "invalid IP"},
-		"a network's neighbour":         {"11.0.0.1:1", []string{"198.51.100.1"}, "11.0.0.1"},
-		"many entries, none of a proxy": {proxy, []string{"1.1.1.1,2.2.2.2,3.3.3.3"}, "3.3.3.3"},
+		"no proxy":                        {stranger, nil, "203.0.113.5"},
+		"header of an untrusted peer":     {stranger, []string{"198.51.100.1"}, "203.0.113.5"},
+		"proxy without the header":        {proxy, nil, "10.0.0.7"},
+		"proxy":                           {proxy, []string{"198.51.100.1"}, "198.51.100.1"},
+		"forged before the proxy's entry": {proxy, []string{"127.0.0.1, 198.51.100.1"}, "198.51.100.1"},
+		"forged in a separate line":       {proxy, []string{"127.0.0.1", "198.51.100.1"}, "198.51.100.1"},
+		"forged as one of the proxies":    {proxy, []string{"127.0.0.1, 10.0.0.9, 198.51.100.1"}, "198.51.100.1"},
+		"two proxies":                     {proxy, []string{"198.51.100.1, 192.0.2.1"}, "198.51.100.1"},
+		"two proxies, forged":             {proxy, []string{"127.0.0.1, 198.51.100.1, 192.0.2.1"}, "198.51.100.1"},
+		"only proxies":                    {proxy, []string{"10.1.1.1, 192.0.2.1"}, "10.1.1.1"},
+		"not an address":                  {proxy, []string{"unknown"}, "10.0.0.7"},
+		"not an address before a proxy":   {proxy, []string{"198.51.100.1, _hidden, 192.0.2.1"}, "192.0.2.1"},
+		"empty":                           {proxy, []string{""}, "10.0.0.7"},
+		"with a port":                     {proxy, []string{"198.51.100.1:443"}, "198.51.100.1"},
+		"IPv6 with a port":                {"[2001:db8::1]:9", []string{"[2001:dead::5]:443"}, "2001:dead::5"},
+		"IPv6 in brackets":                {"[2001:db8::1]:9", []string{"[2001:dead::5]"}, "2001:dead::5"},
+		"IPv4 written as IPv6":            {"[::ffff:10.0.0.7]:9", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
+		"peer without address":            {"@", []string{"198.51.100.1"}, "invalid IP"},
+		"outside the network":             {"11.0.0.1:1", []string{"198.51.100.1"}, "11.0.0.1"},
+		"many entries, no further proxy":  {proxy, []string{"1.1.1.1,2.2.2.2,3.3.3.3"}, "3.3.3.3"},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.peer

@@ -114,7 +114,7 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// arguments are those of a create that do not have their default.
+// arguments returns the arguments of a create that differ from their defaults.
 func arguments(req ps.Request) string {
 	skip := map[string]string{"UserName": `"jdoe"`, "ChangePasswordNextLogon": "", "PasswordNeverExpired": "false", "Field": "", "AllowedOU": "null", "AllowedZone": "null", "Privileged": "true"}
 	var shown []string
@@ -128,9 +128,9 @@ func arguments(req ps.Request) string {
 	return strings.Join(shown, " ")
 }
 
-// What could not be read was given nevertheless: nobody is told that it is
-// missing, or that there is nothing to do.
-func TestAProblemIsToldOnce(t *testing.T) {
+// TestAProblemIsReportedOnce checks that a parameter that could not be read is not
+// reported as missing as well.
+func TestAProblemIsReportedOnce(t *testing.T) {
 	for name, c := range map[string]struct{ method, target, body, want string }{
 		"unknown":          {"PUT", "/api/ADUser/jdoe", `{"Cty":"a"}`, "Cty is not a parameter of this operation; did you mean City?"},
 		"half a pair":      {"PUT", "/api/ADUser/jdoe", `{"City":"\ud800"}`, "City must be valid Unicode: it holds half of a surrogate pair"},
@@ -156,8 +156,9 @@ func TestAProblemIsToldOnce(t *testing.T) {
 	}
 }
 
-// The character itself is not shown: it can be one of a password.
-func TestBodiesThatAreNoJSONAreToldTheByte(t *testing.T) {
+// TestInvalidJSONIsReportedByPosition also checks that the character itself, which may
+// be part of a password, is not shown.
+func TestInvalidJSONIsReportedByPosition(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
 	got := read(t, call(s, "POST", "/api/ADUser/jdoe", `{"Password":"a"#}`, "Content-Type: "+js))
 	require.NotNil(t, got.Error)
@@ -187,7 +188,7 @@ func TestSecretsInTheQueryWhenAllowed(t *testing.T) {
 	assert.Equal(t, ps.Secret("geheim"), runner.last(t).Args["Password"])
 }
 
-func TestProblemsNeverHoldASecret(t *testing.T) {
+func TestProblemsNeverContainASecret(t *testing.T) {
 	s := newTestServer(t, answering(okResult), func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 	for _, body := range []string{
 		`{"Password":"geheim-1\u0000"}`, `{"Password":"geheim-1","password":"geheim-2"}`, `{"Password":["geheim-1"]}`,
@@ -199,8 +200,8 @@ func TestProblemsNeverHoldASecret(t *testing.T) {
 	}
 }
 
-// FuzzBinding sends any query and body to the row with the most parameters:
-// the answer is never a 500, and what reaches the script is valid text.
+// FuzzBinding sends a query and a body to the row with the most parameters. The answer
+// must not be a 500, and what reaches the script must be valid text.
 func FuzzBinding(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"FirstName=a&Password=b", js, `{"City":"a","Country":"GR"}`}, {"%zz=%", form, "a=b&City=%00"}, {"", js, `{"City":"\ud800"}`},
@@ -236,7 +237,7 @@ func FuzzBinding(f *testing.F) {
 	})
 }
 
-// FuzzPairs compares with the library where the library has an opinion.
+// FuzzPairs compares with net/url where that accepts the input.
 func FuzzPairs(f *testing.F) {
 	for _, seed := range []string{"City=a&State=b", "City=%41+b", "City=a;b", "City=%", "=", "City==&&"} {
 		f.Add(seed)

@@ -27,7 +27,7 @@ import (
 	"adgateway/ps"
 )
 
-// running serves on a port of its own until the test ends.
+// running serves on a free port until the test ends.
 func running(t *testing.T, runner ps.Runner, change func(*Options)) (address string) {
 	t.Helper()
 	s := newTestServer(t, runner, change)
@@ -39,7 +39,7 @@ func running(t *testing.T, runner ps.Runner, change func(*Options)) (address str
 	t.Cleanup(func() {
 		stop()
 		select {
-		case <-ended: // connections of the test may still be open, which is no fault
+		case <-ended: // the test may have left connections open
 		case <-time.After(patience):
 			t.Error("the server does not end")
 		}
@@ -47,7 +47,7 @@ func running(t *testing.T, runner ps.Runner, change func(*Options)) (address str
 	return listener.Addr().String()
 }
 
-// smallBuffers leaves the system little room to hide a slow client.
+// smallBuffers keeps socket buffers from hiding a slow client.
 type smallBuffers struct{ net.Listener }
 
 const smallBuffer = 64 << 10
@@ -60,7 +60,8 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 	return connection, connection.(*net.TCPConn).SetWriteBuffer(smallBuffer)
 }
 
-// testCertificate is one that net/http/httptest has, and a client that trusts it.
+// testCertificate returns the certificate of net/http/httptest and a client that
+// trusts it.
 func testCertificate(t *testing.T) (*tls.Config, *http.Client) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
@@ -110,7 +111,7 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	said, err := io.ReadAll(plain)
 	require.NoError(t, err)
 	assert.Contains(t, string(said), "HTTP request to an HTTPS server")
-	require.NoError(t, dial(t, address).Close()) // as port scanners do
+	require.NoError(t, dial(t, address).Close()) // like a port scanner
 
 	request.URL.Path = "/metrics"
 	assert.Eventually(t, func() bool {
@@ -124,7 +125,7 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-func TestLevelsOfWhatTheServerSays(t *testing.T) {
+func TestLogLevelsOfServerMessages(t *testing.T) {
 	for line, want := range map[string]logrus.Level{
 		"http: TLS handshake error from 10.0.0.1:4711: EOF":                                         logrus.DebugLevel,
 		"http: TLS handshake error from 10.0.0.1:4711: remote error: tls: bad certificate":          logrus.DebugLevel,
@@ -159,7 +160,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			connection := dial(t, address)
 			_, err := io.WriteString(connection, c.sent)
 			require.NoError(t, err)
-			said, _ := io.ReadAll(connection) // it may end by a reset
+			said, _ := io.ReadAll(connection) // may end with a reset
 			assert.Contains(t, string(said), c.answer)
 			if strings.HasPrefix(c.answer, "400") {
 				assert.Contains(t, string(said), "The body did not arrive in time.")
@@ -175,7 +176,7 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 		_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\nX-Long: %s\r\n\r\n", allToken, strings.Repeat("x", bytes))
 		require.NoError(t, err)
 		said, err := io.ReadAll(connection)
-		require.NoError(t, err, "the answer arrives whole")
+		require.NoError(t, err, "the whole answer must arrive")
 		status, _, _ := strings.Cut(string(said), "\r\n")
 		return status
 	}
@@ -232,19 +233,19 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	one, two := from("127.0.0.2"), from("127.0.0.2")
 	first, second := next(), next()
 	third := from("127.0.0.2")
-	assert.True(t, closed(third), "the third of an address is closed")
+	assert.True(t, closed(third), "the third connection of an address must be closed")
 	proxy := from("127.0.0.3")
 	third = next()
 	assert.Equal(t, "127.0.0.3", addressOf(third).String())
 
-	waiting := from("127.0.0.3") // a trusted proxy has no limit of its own, but waits for a place
+	waiting := from("127.0.0.3") // a trusted proxy has no limit per address, but waits for a slot
 	select {
 	case <-accepted:
 		t.Fatal("more connections than there may be")
 	case <-time.After(20 * time.Millisecond):
 	}
 	require.NoError(t, first.Close())
-	assert.Error(t, first.Close(), "a place is given back once")
+	assert.Error(t, first.Close(), "a slot is freed only once")
 	fourth := next()
 	assert.Equal(t, "127.0.0.3", addressOf(fourth).String())
 	require.NoError(t, limited.Close())
@@ -258,7 +259,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	assert.Contains(t, log.String(), "client=127.0.0.2")
 }
 
-// pages makes a runner that emits records of 32 KiB, pausing after each.
+// pages returns a runner that emits records of 32 KiB and calls pause after each.
 func pages(count int, pause func(int)) *fakeRunner {
 	record := strings.Replace(sample(schema.OU), `"text"`, `"`+strings.Repeat("x", 32<<10)+`"`, 1)
 	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
@@ -272,7 +273,7 @@ func pages(count int, pause func(int)) *fakeRunner {
 	}}
 }
 
-// signal is a log that tells when a line is written.
+// signal is a log that signals each line.
 type signal chan string
 
 func (s signal) Write(line []byte) (int, error) {
@@ -312,7 +313,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			scheme := "http://"
 			address := running(t, pages(48, func(i int) {
 				if i == 40 {
-					time.Sleep(send + send/4) // the script is slow, which is not the client's fault
+					time.Sleep(send + send/4) // a slow script does not count against the client
 				}
 			}), func(o *Options) {
 				o.streamAbove, o.Connections.SendTimeout = 1<<20, send
@@ -326,10 +327,10 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			answer, err := client.Do(request)
 			require.NoError(t, err)
 			defer answer.Body.Close()
-			for range 16 { // what was held back takes longer than the limit of a piece
+			for range 16 { // receiving what was held back takes longer than the limit for one piece
 				_, err = io.CopyN(io.Discard, answer.Body, 64<<10)
 				require.NoError(t, err)
-				time.Sleep(send / 8) // the client is slow, within its limit
+				time.Sleep(send / 8) // a slow client, but within the limit
 			}
 			rest, err := io.ReadAll(answer.Body)
 			require.NoError(t, err)
@@ -374,7 +375,7 @@ func TestCrossOriginAnswers(t *testing.T) {
 	}
 }
 
-// fakeCertificates knows subjects by name.
+// fakeCertificates maps subjects to principals.
 type fakeCertificates map[string]*auth.Principal
 
 func (f fakeCertificates) BySubject(subject string, _ netip.Addr) (*auth.Principal, error) {
@@ -384,7 +385,7 @@ func (f fakeCertificates) BySubject(subject string, _ netip.Addr) (*auth.Princip
 	return nil, &auth.Refusal{Status: 401, Message: "unknown"}
 }
 
-func TestACredentialComesBeforeACertificate(t *testing.T) {
+func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 	portal := &x509.Certificate{}
 	portal.Subject.CommonName = "portal"
 	stranger := &x509.Certificate{}

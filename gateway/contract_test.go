@@ -15,7 +15,7 @@ import (
 	"adgateway/ps"
 )
 
-// goodValues are accepted by the parameters of every row, by listed name.
+// goodValues are valid values by name of the parameter, for every row.
 var goodValues = map[string]string{
 	"OUGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "OUDestinationPath": "DC=corp,DC=example", "IsProtected": "false", "Force": "true",
 	"GroupScope":     "Domain_Local",
@@ -34,7 +34,7 @@ func goodValue(name string) string {
 	return "some text"
 }
 
-// hostile are values that try to be more than a value.
+// hostile are values that attempt to be more than data.
 var hostile = map[string]string{
 	"single quotes":     "O'Brien ‘x’ ‚y‛",
 	"double quotes":     `a"b “c” „d`,
@@ -77,7 +77,7 @@ var hostile = map[string]string{
 	"replacement":       "a\ufffdb",
 }
 
-// target makes the path of a row with a value in one placeholder.
+// target returns the path of a row, with value for the placeholder of one parameter.
 func target(op *ops.Operation, name, value string) string {
 	path := op.Path
 	for _, p := range op.Params {
@@ -92,7 +92,7 @@ func target(op *ops.Operation, name, value string) string {
 	return path
 }
 
-// place says where a request carries its values.
+// place is where a request carries its values.
 type place string
 
 const (
@@ -101,8 +101,8 @@ const (
 	inJSON  place = "JSON"
 )
 
-// ask sends a row's request with values in one place, in a given spelling of
-// names; a value may be any JSON value when the place is JSON.
+// ask sends a request for a row with its values in one place. In JSON, a value may be
+// of any type.
 func ask(t *testing.T, s *Server, op *ops.Operation, path string, in place, values map[string]any) reply {
 	t.Helper()
 	form := url.Values{}
@@ -121,8 +121,8 @@ func ask(t *testing.T, s *Server, op *ops.Operation, path string, in place, valu
 	}
 }
 
-// required are the good values of a row's required parameters outside the path,
-// and two more where the row asks for one at least: so each may be left out.
+// required returns valid values of a row's required parameters outside the path, and
+// two more for a row that requires at least one, so that either may be omitted.
 func required(op *ops.Operation) map[string]any {
 	values := map[string]any{}
 	for _, p := range op.Params {
@@ -136,7 +136,7 @@ func required(op *ops.Operation) map[string]any {
 	return values
 }
 
-// atLeastOne are inputs of the rows that refuse a request without any.
+// atLeastOne holds inputs of the rows that refuse a request without any.
 var atLeastOne = map[string][]string{
 	"user.update":         {"FirstName", "LastName"},
 	"user.updateByGuid":   {"FirstName", "LastName"},
@@ -144,7 +144,7 @@ var atLeastOne = map[string][]string{
 	"computer.deleteMany": {"WildCard", "OUPath"},
 }
 
-// onlyField tells that a refusal names the field and nothing else.
+// onlyField asserts that a refusal names the field and nothing else.
 func onlyField(t *testing.T, got reply, field string, about ...any) {
 	t.Helper()
 	require.NotNil(t, got.Error, about...)
@@ -154,7 +154,7 @@ func onlyField(t *testing.T, got reply, field string, about ...any) {
 	assert.Equal(t, field, got.Error.Details[0].Field, about...)
 }
 
-// emitted are the records the fake emits for a row.
+// emitted returns the records that the fake emits for a row.
 func emitted(op *ops.Operation) string {
 	if op.Reply.Mark == ops.List {
 		return "[]"
@@ -163,8 +163,8 @@ func emitted(op *ops.Operation) string {
 }
 
 // TestHostileValues sends every value to every parameter of every row, in every
-// place: it is refused with a 4xx that names the field, or reaches the script
-// character for character; never a 500.
+// place. It must be refused with a 4xx that names the field or reach the script
+// unchanged, and never cause a 500.
 func TestHostileValues(t *testing.T) {
 	for _, op := range ops.Table() {
 		runner := answering(okResult, emitted(op))
@@ -174,10 +174,10 @@ func TestHostileValues(t *testing.T) {
 				for name, value := range hostile {
 					for at, in := range []place{inQuery, inForm, inJSON} {
 						if len(value) > 10_000 && at != i%3 {
-							continue // long values go to every parameter, and by turns to every place
+							continue // long values go to every parameter, but to one place each, in turn
 						}
 						if in == inJSON && name != "replacement" && strings.ContainsRune(string([]rune(value)), '\ufffd') {
-							continue // the test's own encoder would make it valid
+							continue // encoding/json would make it valid
 						}
 						values, path := required(op), target(op, p.Name, value)
 						if p.Path == "" {
@@ -200,8 +200,8 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// arrived checks that the script got the value as the kind promises: itself,
-// or what the kind makes of exactly this value.
+// arrived asserts that the script received the value, unchanged or as its kind
+// decodes it.
 func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 	t.Helper()
 	name := p.Arg
@@ -218,7 +218,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 		return
 	case schema.Password:
 		require.Equal(t, ps.Secret(value), req.Args[name])
-		if len(value) > 4 { // a shorter one may be part of something else
+		if len(value) > 4 { // a shorter one may occur by chance
 			require.NotContains(t, fmt.Sprintf("%v %+v %#v", req.Args, req.Args, req.Args), value)
 		}
 	default:
@@ -281,7 +281,7 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 	}
 }
 
-func TestTwiceUnknownAndWrongType(t *testing.T) {
+func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 	for _, op := range ops.Table() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
@@ -303,9 +303,9 @@ func TestTwiceUnknownAndWrongType(t *testing.T) {
 			before := runner.count()
 			w := call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good, "")
 			if p.Name != "ShowFields" {
-				assert.Less(t, w.Code, 300, "%s: %s twice, the same: %s", op.ID, p.Name, w.Body)
+				assert.Less(t, w.Code, 300, "%s: %s twice with the same value: %s", op.ID, p.Name, w.Body)
 			}
-			assert.Equal(t, before+1, runner.count(), "%s: %s twice, the same: %s", op.ID, p.Name, w.Body)
+			assert.Equal(t, before+1, runner.count(), "%s: %s twice with the same value: %s", op.ID, p.Name, w.Body)
 
 			got := read(t, call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good+"x", ""))
 			onlyField(t, got, p.Name, op.ID)
@@ -346,12 +346,12 @@ func TestAValueOfThePathMayBeRepeatedByName(t *testing.T) {
 	runner = answering(okResult, "["+sample(schema.ReverseZone)+"]")
 	s = newTestServer(t, runner, nil)
 	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
-	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code, "the same zone in other words")
+	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code, "another spelling of the same zone")
 	got = read(t, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=11.in-addr.arpa", ""))
 	onlyField(t, got, "NetworkIDOrZoneName")
 }
 
-func TestEveryScopeIsAskedFor(t *testing.T) {
+func TestEveryScopeIsRequired(t *testing.T) {
 	for _, op := range ops.Table() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, nil)

@@ -15,7 +15,7 @@ import (
 
 const noCredential = "Auth-Token: "
 
-func TestTheDocumentIsServedToEverybody(t *testing.T) {
+func TestTheDocumentIsPublic(t *testing.T) {
 	s := newTestServer(t, answering(okResult), func(o *Options) { o.Version.Version = "4.5.6" })
 	w := call(s, http.MethodGet, "/openapi.json", "", noCredential)
 	require.Equal(t, http.StatusOK, w.Code)
@@ -32,9 +32,9 @@ func TestTheDocumentIsServedToEverybody(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
 }
 
-// TestThePageLoadsNothingFromElsewhere: every file it names is served here, and
-// its policy lets nothing else in.
-func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
+// TestThePageIsSelfContained checks that every file it refers to is served here and
+// that its policy allows nothing else.
+func TestThePageIsSelfContained(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
 	w := call(s, http.MethodGet, "/docs", "", noCredential)
 	require.Equal(t, http.StatusMovedPermanently, w.Code)
@@ -42,8 +42,8 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	w = call(s, http.MethodGet, "/docs/", "", noCredential)
 	require.Equal(t, http.StatusOK, w.Code)
 	assert.Equal(t, openapi.Policy, w.Header().Get("Content-Security-Policy"))
-	assert.NotContains(t, w.Body.String(), "//", "no address of another host")
-	assert.NotRegexp(t, `<script>|<style>| on[a-z]+=`, w.Body.String(), "nothing inline that the policy would refuse")
+	assert.NotContains(t, w.Body.String(), "//", "no URL of another host")
+	assert.NotRegexp(t, `<script>|<style>| on[a-z]+=`, w.Body.String(), "no inline code, which the policy forbids")
 	named := regexp.MustCompile(`(?:src|href)="([^".][^"]*)"`).FindAllStringSubmatch(w.Body.String(), -1)
 	require.Len(t, named, 4)
 	for _, name := range named {
@@ -63,5 +63,5 @@ func TestTheDocumentCanBeHidden(t *testing.T) {
 	for _, path := range []string{"/openapi.json", "/docs", "/docs/", "/docs/page.js"} {
 		assert.Equal(t, http.StatusNotFound, call(s, http.MethodGet, path, "").Code, path)
 	}
-	assert.Equal(t, "There is no such route.", read(t, call(s, http.MethodGet, "/", "")).Output, "nobody is sent to what is hidden")
+	assert.Equal(t, "There is no such route.", read(t, call(s, http.MethodGet, "/", "")).Output, "no hint at what is hidden")
 }

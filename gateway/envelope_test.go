@@ -26,7 +26,7 @@ const (
 	userQuery = "?ShowFields=username,guid,enabled,displayName,Country,passwordLastSet"
 )
 
-// TestEnvelopes compares whole answers, headers included, with files.
+// TestEnvelopes compares whole answers, headers included, with golden files.
 func TestEnvelopes(t *testing.T) {
 	created := ps.Result{Effect: ps.EffectCreated, Server: "dc1.corp.example"}
 	zone := `[{"distinguishedName":"","zoneName":"10.in-addr.arpa","zoneType":"Primary","type":"File"}]`
@@ -102,7 +102,7 @@ func TestEnvelopes(t *testing.T) {
 
 const computerPart = `[{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","sid":"S-1-5-21-1-2-3-1100","computerName":"PC1","samName":"PC1$","operatingSystem":"","operatingSystemVersion":"","description":"","dnsName":"","path":"OU=Branches,DC=x","distinguishedName":"CN=PC1,OU=Branches,DC=x","enabled":true,"lastLogon":"","created":"2026-01-02T03:04:05Z","modified":"2026-01-02T03:04:05Z"}]`
 
-// halfDone is what a bulk operation reports that failed for two objects and
+// halfDone returns the result of a bulk operation that failed for two objects and
 // skipped one.
 func halfDone(effect ps.Effect) ps.Result {
 	denied := ps.Error{Kind: ps.KindScript, Type: "System.UnauthorizedAccessException", Code: "5", ID: "ActiveDirectoryServer:5,x", Category: "PermissionDenied", Arg: "WildCard", Message: "Zugriff verweigert"}
@@ -114,7 +114,7 @@ func halfDone(effect ps.Effect) ps.Result {
 	}
 }
 
-// shown is an answer with those headers that differ between answers.
+// shown returns an answer with the headers that differ between answers.
 func shown(w *httptest.ResponseRecorder) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d %s\n", w.Code, http.StatusText(w.Code))
@@ -140,7 +140,7 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-func TestClassicAsTheServersDialect(t *testing.T) {
+func TestClassicAsTheDefaultDialect(t *testing.T) {
 	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, userPart), func(o *Options) { o.Policy.Dialect = auth.Classic })
 	w := call(s, "POST", "/api/ADUser/jdoe"+userQuery, "")
 	assert.Equal(t, 200, w.Code)
@@ -148,7 +148,7 @@ func TestClassicAsTheServersDialect(t *testing.T) {
 	assert.Contains(t, w.Body.String(), `"country":"Greece"`)
 }
 
-// bigList emits n batches of 500 records and then ends with err.
+// bigList returns a runner that emits n batches of 500 records and ends with err.
 func bigList(n int, err *ps.Error) *fakeRunner {
 	batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(sample(schema.User)+",", 500), ",") + "]")
 	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -181,7 +181,7 @@ func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 	}
 }
 
-func TestAListThatFailsAfterItsStartIsCutOff(t *testing.T) {
+func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
 	s := newTestServer(t, bigList(4, &ps.Error{Kind: ps.KindDied}), func(o *Options) { o.streamAbove = 1 << 20 })
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
@@ -193,13 +193,13 @@ func TestAListThatFailsAfterItsStartIsCutOff(t *testing.T) {
 	defer answer.Body.Close()
 	var body bytes.Buffer
 	_, err = body.ReadFrom(answer.Body)
-	require.Error(t, err, "the connection is closed with the body unfinished")
+	require.Error(t, err, "the connection must be closed with the body unfinished")
 	assert.False(t, json.Valid(body.Bytes()))
 
 	short := newTestServer(t, bigList(2, &ps.Error{Kind: ps.KindDied}), nil)
 	got := read(t, call(short, "GET", "/api/ADUser/ListUsers/All", ""))
 	require.NotNil(t, got.Error)
-	assert.Equal(t, schema.Backend, got.Error.Code, "before its start it is answered like any failure")
+	assert.Equal(t, schema.Backend, got.Error.Code, "before streaming starts it is an ordinary failure")
 }
 
 // BenchmarkList shows that the time per record of a list does not grow.

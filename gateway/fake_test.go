@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// fakeRunner is a runner made of one function; it keeps the requests it got.
+// fakeRunner calls run and records the requests.
 type fakeRunner struct {
 	run func(ctx context.Context, req ps.Request) (*ps.Result, error)
 
@@ -39,12 +39,12 @@ func (f *fakeRunner) Run(ctx context.Context, req ps.Request) (*ps.Result, error
 	return f.run(ctx, req)
 }
 
-// last is the latest request; the test fails when there was none.
+// last returns the latest request. The test fails if there was none.
 func (f *fakeRunner) last(t *testing.T) ps.Request {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	require.NotEmpty(t, f.requests, "the runner was not asked")
+	require.NotEmpty(t, f.requests, "the runner was not called")
 	return f.requests[len(f.requests)-1]
 }
 
@@ -54,7 +54,7 @@ func (f *fakeRunner) count() int {
 	return len(f.requests)
 }
 
-// answering runs every request by emitting the batches and reporting result.
+// answering returns a runner that emits the batches and returns result.
 func answering(result ps.Result, batches ...string) *fakeRunner {
 	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		for _, batch := range batches {
@@ -67,7 +67,7 @@ func answering(result ps.Result, batches ...string) *fakeRunner {
 	}}
 }
 
-// failing runs every request by failing.
+// failing returns a runner that fails with e.
 func failing(e ps.Error) *fakeRunner {
 	return &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
 		copied := e
@@ -75,7 +75,7 @@ func failing(e ps.Error) *fakeRunner {
 	}}
 }
 
-// scriptsFor makes the declarations that the rows ask for, as Check wants them.
+// scriptsFor returns declarations of scripts that match the rows.
 func scriptsFor(table []*ops.Operation) []ps.Script {
 	byName := map[string]*ps.Script{}
 	var order []string
@@ -125,7 +125,7 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 	return scripts
 }
 
-// settleParams are those that scripts have that settle.
+// settleParams are the parameters of the scripts that settle.
 var settleParams = []ps.Param{
 	{Name: "Class", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
 	{Name: ops.SettleMaxAge, Type: "int"}, {Name: "Server", Type: "string", Mandatory: true},
@@ -155,7 +155,8 @@ func testAuth(t testing.TB) *auth.Static {
 	return static
 }
 
-// newTestServer makes a server over a runner; change may alter its options.
+// newTestServer returns a server over a runner; change may modify its options or be
+// nil.
 func newTestServer(t testing.TB, runner ps.Runner, change func(*Options)) *Server {
 	t.Helper()
 	log := logrus.New()
@@ -169,16 +170,16 @@ func newTestServer(t testing.TB, runner ps.Runner, change func(*Options)) *Serve
 	return s
 }
 
-// peerLine stands for a header line and names the TCP peer.
+// peerLine is a pseudo header that sets the TCP peer.
 const peerLine = "From-Peer"
 
-// call asks the server with the token that may do everything; header lines are
-// "Name: value" and can replace it.
+// call sends a request with the token that has all scopes. Header lines are
+// "Name: value" and may replace it.
 func call(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	return serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
 }
 
-// callWith is call without a body, from a client that leaves when ctx is done.
+// callWith is call without a body for a client that leaves when ctx is done.
 func callWith(ctx context.Context, s *Server, method, target string) *httptest.ResponseRecorder {
 	return serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
 }
@@ -202,7 +203,7 @@ func serve(s *Server, r *http.Request, headers ...string) *httptest.ResponseReco
 	return w
 }
 
-// reply is an envelope as a client reads it.
+// reply is an envelope as a client decodes it.
 type reply struct {
 	Output   string            `json:"output"`
 	Result   []json.RawMessage `json:"result"`
@@ -232,7 +233,7 @@ func read(t testing.TB, w *httptest.ResponseRecorder) reply {
 	return got
 }
 
-// sample is a record of a shape, as a script emits it.
+// sample returns a record of a shape as a script emits it.
 func sample(shape *schema.Shape) string {
 	var b strings.Builder
 	packed := ""

@@ -13,12 +13,12 @@ import (
 	"adgateway/ps"
 )
 
-// ad is an error of the directory as the prelude reports it.
+// ad returns an error of the directory as the prelude reports it.
 func ad(typ, id, category, code string) ps.Error {
 	return ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management." + typ, ID: id + ",Microsoft.ActiveDirectory.Management.Commands.NewADUser", Category: category, Code: code, Message: "Zugriff verweigert (nicht zu lesen)"}
 }
 
-// dns is an error of the DnsServer module.
+// dns returns an error of the DnsServer module.
 func dns(code, category string) ps.Error {
 	return ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 " + code + ",Add-DnsServerResourceRecordCName", Category: category, Native: "WIN32 " + code, Message: "nicht zu lesen"}
 }
@@ -118,7 +118,7 @@ func TestEveryNumberHasAStatusAndASentence(t *testing.T) {
 	}
 }
 
-// gone is the error of a step that an object was missing in.
+// gone returns the error of a step about a missing object.
 func gone(arg string) error {
 	return &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: arg}
 }

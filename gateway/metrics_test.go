@@ -13,7 +13,7 @@ import (
 	"adgateway/ps"
 )
 
-// What clients send never becomes a label: only rows, codes and reasons do.
+// TestRequestsAreCounted also checks that nothing a client sends becomes a label.
 func TestRequestsAreCounted(t *testing.T) {
 	s := newTestServer(t, answering(okResult, "["+sample(schema.User)+"]"), nil)
 	for _, c := range []struct{ method, path, header string }{

@@ -20,13 +20,13 @@ import (
 
 const auditSecret = "Corr3ct-Horse-9"
 
-// audited makes a server that records, and what reads its records back.
+// audited returns a server with an audit log, and a function that reads its lines.
 func audited(t *testing.T, runner ps.Runner, reads bool) (s *Server, file string, lines func() []*audit.Line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")
 	log, err := audit.Open(audit.Options{File: file, Reads: reads})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = log.Close() }) // some tests take its folder away
+	t.Cleanup(func() { _ = log.Close() }) // some tests remove its folder
 	lines = func() []*audit.Line {
 		var all []*audit.Line
 		require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
@@ -38,7 +38,7 @@ func audited(t *testing.T, runner ps.Runner, reads bool) (s *Server, file string
 	return newTestServer(t, runner, func(o *Options) { o.Audit = log }), file, lines
 }
 
-func TestWhatIsChangedIsRecorded(t *testing.T) {
+func TestChangesAreRecorded(t *testing.T) {
 	result := ps.Result{
 		Effect: ps.EffectChanged, Server: "dc1.corp.example",
 		Changes: []ps.Change{{GUID: "g1", DN: "CN=J", Before: map[string]json.RawMessage{"city": json.RawMessage(`"Bonn"`)}, After: map[string]json.RawMessage{"city": json.RawMessage(`"Köln"`)}}},
@@ -97,9 +97,9 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsAreRecorded: of every changing row, whatever it is refused for.
+// TestRefusedCallsAreRecorded covers every changing row and several reasons.
 func TestRefusedCallsAreRecorded(t *testing.T) {
-	const perServer = 6 // more of one address would be counted, not written
+	const perServer = 6 // beyond that, refusals of one address are only counted
 	var s *Server
 	var lines func() []*audit.Line
 	seen := 0
@@ -139,13 +139,13 @@ func TestARefusedSecretIsMasked(t *testing.T) {
 	all := lines()
 	require.Len(t, all, 2)
 	assert.Equal(t, "***", all[0].Parameters["newPassword"])
-	assert.Len(t, all[1].Parameters["Username"], 4096+len("…"), "what a refused request says is shortened")
+	assert.Len(t, all[1].Parameters["Username"], 4096+len("…"), "values of refused requests are shortened")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), auditSecret)
 }
 
-func TestReadsAreRecordedWhenAskedFor(t *testing.T) {
+func TestReadsAreRecordedIfConfigured(t *testing.T) {
 	s, _, lines := audited(t, answering(okResult, "["+sample(schema.User)+"]"), true)
 	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 	all := lines()
@@ -153,11 +153,11 @@ func TestReadsAreRecordedWhenAskedFor(t *testing.T) {
 	assert.Equal(t, "none", all[1].Outcome)
 }
 
-// TestNothingRunsWithoutEvidence: while the audit cannot be written changes are
-// refused, reads are not, and /readyz is red.
-func TestNothingRunsWithoutEvidence(t *testing.T) {
+// TestNothingIsChangedWithoutARecord checks that, while the audit cannot be written,
+// changes are refused, reads are served, and /readyz fails.
+func TestNothingIsChangedWithoutARecord(t *testing.T) {
 	folder := ""
-	lose := func() { // the folder becomes a file: nothing can be opened in it
+	lose := func() { // replaces the folder by a file, so that nothing can be opened in it
 		require.NoError(t, os.RemoveAll(folder))
 		require.NoError(t, os.WriteFile(folder, nil, 0o600))
 	}
@@ -178,7 +178,7 @@ func TestNothingRunsWithoutEvidence(t *testing.T) {
 	require.Equal(t, http.StatusOK, ready())
 
 	losing = true
-	assert.Equal(t, http.StatusOK, disable(), "the change was made, and the answer stands")
+	assert.Equal(t, http.StatusOK, disable(), "the change was made, so the answer stands")
 	losing = false
 	ran := runner.count()
 	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "")
@@ -187,8 +187,8 @@ func TestNothingRunsWithoutEvidence(t *testing.T) {
 	got := read(t, w)
 	assert.Equal(t, schema.Unavailable, got.Error.Code)
 	assert.Equal(t, "none", got.Error.Outcome)
-	assert.NotContains(t, got.Output, folder, "the caller learns no path")
-	assert.Equal(t, ran, runner.count(), "nothing ran")
+	assert.NotContains(t, got.Output, folder, "the answer must not reveal a path")
+	assert.Equal(t, ran, runner.count(), "nothing must run")
 	assert.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 	w = call(s, http.MethodGet, "/readyz", "")
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
@@ -203,5 +203,5 @@ func TestNothingRunsWithoutEvidence(t *testing.T) {
 			outcomes = append(outcomes, line.Intent)
 		}
 	}
-	assert.Len(t, outcomes, 2, "the outcome that was owed, and the new one")
+	assert.Len(t, outcomes, 2, "the overdue outcome and the new one")
 }

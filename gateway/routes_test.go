@@ -15,8 +15,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// moreRows are routes of the contract that pull at each other, whether or not
-// the table has them yet.
+// moreRows returns routes of the contract that compete with each other.
 func moreRows() []*ops.Operation {
 	row := func(id, method, path string) *ops.Operation {
 		op := &ops.Operation{ID: id, Method: method, Path: path}
@@ -180,8 +179,8 @@ func TestUnknownRoutes(t *testing.T) {
 	}
 }
 
-// FuzzPaths holds the routes together: what is found is found again when the
-// values are escaped anew, and values come out as they went in.
+// FuzzPaths checks that escaping the values of a route found leads to the same route
+// with the same values.
 func FuzzPaths(f *testing.F) {
 	for _, seed := range []string{"/api/ADUser/jdoe/Details", "/api/DnsReverseLookupZone/10.0.0.0/8", "/api/dnscnamerecord/%41ll/", "/api//x", "/api/ADUser/%2F/Group/..", "/%61pi/OU/%", "/api/ADUser/ListUsers/All"} {
 		f.Add(seed, "GET")
@@ -223,7 +222,7 @@ func TestTheRouterSeesOnlyPathsOfRows(t *testing.T) {
 	assert.Equal(t, &route{}, routeOf(httptest.NewRequest("GET", "/", nil)))
 }
 
-func TestAuthTokenIsNoParameterAnywhere(t *testing.T) {
+func TestNoParameterIsNamedLikeTheToken(t *testing.T) {
 	for _, op := range ops.Table() {
 		assert.Nil(t, op.Param(auth.QueryParameter), op.ID)
 	}

@@ -29,7 +29,7 @@ import (
 
 const patience = 10 * time.Second
 
-func TestNewTellsEverythingThatIsWrong(t *testing.T) {
+func TestNewReportsEveryFault(t *testing.T) {
 	_, err := New(Options{})
 	for _, missing := range []string{"Runner", "Auth", "Log"} {
 		assert.ErrorContains(t, err, "option "+missing+" is missing")
@@ -62,9 +62,9 @@ func TestRequestIDs(t *testing.T) {
 	s := newTestServer(t, runner, nil)
 	for _, id := range []string{"", "a b", "<x>", strings.Repeat("x", 65), "a\tb", "ä"} {
 		got := call(s, "GET", "/api/OU/All", "", "X-Request-Id: "+id).Header().Get("X-Request-Id")
-		made, err := uuid.Parse(got)
+		generated, err := uuid.Parse(got)
 		require.NoError(t, err, "%q", id)
-		assert.Equal(t, uuid.Version(7), made.Version())
+		assert.Equal(t, uuid.Version(7), generated.Version())
 		assert.Equal(t, got, runner.last(t).ID)
 	}
 	assert.Equal(t, "A-1_b.2", call(s, "GET", "/api/OU/All", "", "X-Request-Id: A-1_b.2").Header().Get("X-Request-Id"))
@@ -85,7 +85,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// logged runs a request on a server that logs JSON, and returns the one line.
+// logged runs a request on a server that logs JSON and returns its only line.
 func logged(t *testing.T, runner ps.Runner, change func(*Options), method, target, body string, headers ...string) (map[string]any, string) {
 	t.Helper()
 	var lines bytes.Buffer
@@ -119,7 +119,7 @@ func TestAccessLog(t *testing.T) {
 	assert.Equal(t, "error", fields["level"])
 	assert.Equal(t, "internal", fields["code"])
 	assert.Equal(t, "none", fields["outcome"])
-	assert.Contains(t, line, "what went wrong", "the log has what the answer does not tell")
+	assert.Contains(t, line, "what went wrong", "the log has the details that the answer hides")
 
 	fields, _ = logged(t, answering(okResult), nil, "GET", "/api/OU/All", "", "Auth-Token: Digest secret")
 	assert.Equal(t, 401.0, fields["status"])
@@ -130,7 +130,7 @@ func TestAccessLog(t *testing.T) {
 	assert.Equal(t, "", fields["route"])
 }
 
-func TestAClientsLeavingIsNoErrorInTheLog(t *testing.T) {
+func TestAClientThatLeavesIsNotLoggedAsAnError(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	runner := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
 		leave()
@@ -162,7 +162,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	}
 }
 
-func TestPanicsAreLoggedAndTellNothing(t *testing.T) {
+func TestPanicsAreLoggedButNotRevealed(t *testing.T) {
 	runner := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("deep inside") }}
 	fields, line := logged(t, runner, nil, "GET", "/api/OU/All", "")
 	assert.Equal(t, 500.0, fields["status"])
@@ -173,14 +173,14 @@ func TestPanicsAreLoggedAndTellNothing(t *testing.T) {
 func TestTrustedProxies(t *testing.T) {
 	forwarded := "X-Forwarded-For: 203.0.113.9"
 	fields, _ := logged(t, answering(okResult, "[]"), nil, "GET", "/api/OU/All", "", forwarded)
-	assert.Equal(t, "192.0.2.1", fields["client"], "nobody is believed by default")
+	assert.Equal(t, "192.0.2.1", fields["client"], "no proxy is trusted by default")
 	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.Policy.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "203.0.113.9", fields["client"])
 	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.Policy.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"])
 }
 
-func TestWhatTheRunnerIsAskedFor(t *testing.T) {
+func TestRequestsOfTheRunner(t *testing.T) {
 	runner := answering(okResult, "["+sample(schema.User)+"]")
 	s := newTestServer(t, runner, func(o *Options) {
 		o.Policy.ReadLimit, o.Policy.ListLimit, o.Policy.WriteLimit = time.Second, 2*time.Second, 3*time.Second
@@ -211,7 +211,7 @@ func TestWhatTheRunnerIsAskedFor(t *testing.T) {
 	assert.NotContains(t, req.Args, "OUPath")
 }
 
-func TestAuthenticatorsOwnRefusals(t *testing.T) {
+func TestRefusalsOfTheAuthenticator(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		code   schema.Code
@@ -266,8 +266,9 @@ func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// When the server is told to stop, and also when its listener fails, what runs
-// is answered, nothing new is taken, and no connection is left.
+// TestRunLetsRequestsFinish checks that, when the server is stopped or its listener
+// fails, running requests are answered, new ones are refused, and no connection is
+// left.
 func TestRunLetsRequestsFinish(t *testing.T) {
 	for name, fails := range map[string]bool{"told to stop": false, "the listener fails": true} {
 		t.Run(name, func(t *testing.T) { runLetsRequestsFinish(t, fails) })
@@ -331,7 +332,7 @@ func runLetsRequestsFinish(t *testing.T, fails bool) {
 	}
 }
 
-func TestRunCutsOffWhatDoesNotFinish(t *testing.T) {
+func TestRunCutsOffRequestsAfterTheGrace(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	started, release := make(chan struct{}), make(chan struct{})
 	s := newTestServer(t, &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
@@ -355,7 +356,7 @@ func TestRunCutsOffWhatDoesNotFinish(t *testing.T) {
 	close(release)
 }
 
-func TestRunTellsWhyItCannotServe(t *testing.T) {
+func TestRunReportsWhyItCannotServe(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -371,7 +372,7 @@ func TestVersion(t *testing.T) {
 	assert.Contains(t, string(got.Result[0]), `"engine":"sandbox"`)
 }
 
-func TestWhereCredentialsMayStand(t *testing.T) {
+func TestPlacesOfCredentials(t *testing.T) {
 	bearer := "Bearer " + allToken
 	for name, c := range map[string]struct {
 		headers    []string
