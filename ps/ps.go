@@ -1,13 +1,13 @@
 // Package ps is the contract between the HTTP side and the PowerShell side.
 //
-// The HTTP side makes [Args] of typed values, names a [Script] and hands both
-// to a [Runner]. The Runner answers with the records the script emitted and a
-// [Result], or with an [*Error] that carries codes and types, never text to be
-// searched. Several things are Runners: the pool of sessions, the wrapper that
-// pins a domain controller and a DNS server, a test double.
+// The HTTP side puts typed values into [Args], names a [Script] and passes both
+// to a [Runner]. The Runner returns the script's records and a [Result], or an
+// [*Error] with codes and types, so that nobody has to parse message text. The
+// pool of sessions (ps/pool) is a Runner, and so is the layer above it that
+// pins a domain controller and a DNS server (ps/servers).
 //
-// A value never becomes script text: [EncodeRequest] turns it into data for one
-// line on the standard input of a session (see package ps/session).
+// A value never becomes script text: [EncodeRequest] encodes it as data, one line
+// on the standard input of a session (see package ps/session).
 package ps
 
 import (
@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Lane names the pool a script runs in: sessions of a lane have one module loaded.
+// Lane names the pool a script runs in. The sessions of a lane have one module
+// loaded.
 type Lane string
 
 // The two lanes.
@@ -25,34 +26,35 @@ const (
 	DNS       Lane = "dns"       // module DnsServer
 )
 
-// Request asks for one run of a script.
+// Request is one run of a script.
 type Request struct {
-	ID      string // request id of the caller, for logs; never sent to PowerShell
-	Script  string // name of a [Script], "Get-GatewayUser"
+	ID      string // the caller's request id, for logs; never sent to PowerShell
+	Script  string // name of a [Script], such as "Get-GatewayUser"
 	Lane    Lane
 	Args    Args
-	Write   bool          // may change something: never run twice, not cancelled by the caller's leaving
-	Settles bool          // finds out what another one has done, or undoes it: served while the gateway stops
-	List    bool          // may take long and answer much: kept from a lane's last free session
-	Limit   time.Duration // longest run once a session is there; zero: the runner's default
+	Write   bool          // may change something: never retried, and not cancelled with ctx once started
+	Settles bool          // settles or undoes another request: still served during shutdown
+	List    bool          // may be slow and large: must leave a session of the lane free
+	Limit   time.Duration // maximum run time once a session is acquired; zero: the runner's default
 
-	// Records gets each batch of records as it arrives, a JSON array of objects
-	// (at most 500). It is called from one goroutine, before Run returns; the
-	// bytes are its to keep. An error from it ends a read at once. Nil drops them.
+	// Records receives each batch of records as it arrives: a JSON array of at
+	// most 500 objects. Calls do not overlap and come before Run returns; the
+	// callee may keep the bytes. An error aborts a read at once. Nil discards the
+	// records.
 	Records func(batch json.RawMessage) error
 }
 
 // Runner runs scripts. It is safe for concurrent use.
 //
-// Run returns when the script has ended, ctx is done or the limit has passed.
-// The error is an [*Error], always. Of a write, ctx only bounds the wait for a
-// session: once the script has begun it goes on to its own limit.
+// Run returns when the script has ended, ctx is done or the limit has expired.
+// The error is always an [*Error]. For a write, ctx bounds only the wait for a
+// session: once the script has started, it runs on, up to its limit.
 type Runner interface {
 	Run(ctx context.Context, req Request) (*Result, error)
 }
 
-// Effect says what a run changed. It decides between 201 and 200 and whether
-// the answer says that nothing had to be changed.
+// Effect says what a run changed. The HTTP status (201 or 200) and the answer's
+// text for "nothing had to be changed" depend on it.
 type Effect string
 
 // The effects a script reports.
@@ -63,29 +65,29 @@ const (
 	EffectRemoved Effect = "removed"
 )
 
-// Result is what a script reports when it ends well: the payload of its end frame.
+// Result is what a script reports on success: the payload of its end frame.
 type Result struct {
 	Effect   Effect         `json:"effect"`
 	Warnings []Warning      `json:"warnings"`
 	Changes  []Change       `json:"changes"`
 	Counts   map[string]int `json:"counts"`
 
-	// Failures are the objects of a bulk operation that could not be done, while
-	// the script went on with the others. Effect tells whether any was done.
+	// Failures are the objects of a bulk operation that failed while the script
+	// went on with the others. Effect says whether any succeeded.
 	Failures []Failure `json:"failures"`
 
-	Steps  []Step `json:"-"` // its step frames, in order
-	Server string `json:"-"` // the domain controller or DNS server that was asked
+	Steps  []Step `json:"-"` // step frames, in order
+	Server string `json:"-"` // domain controller or DNS server that was used
 }
 
-// Warning is something left out or skipped.
+// Warning reports something that was skipped.
 type Warning struct {
 	Code    string `json:"code"`
 	Target  string `json:"target"`
 	Message string `json:"message"`
 }
 
-// Change is one object changed, for the audit. Secrets in it are masked.
+// Change is one changed object, for the audit. Secrets in it are masked.
 type Change struct {
 	GUID   string                     `json:"guid"`
 	DN     string                     `json:"dn"`
@@ -93,56 +95,57 @@ type Change struct {
 	After  map[string]json.RawMessage `json:"after"`
 }
 
-// Failure is one object of a bulk operation that failed, and why. The error is
-// of [KindScript] and has neither steps nor an outcome of its own.
+// Failure is an object of a bulk operation that failed. Its Error is of
+// [KindScript], without steps and outcome.
 type Failure struct {
 	GUID  string `json:"guid"`
 	DN    string `json:"dn"`
 	Error Error  `json:"error"`
 }
 
-// Intent is what a script is about to change. It says so before its first
-// change, so that a run that is cut off can be settled by what is there then:
-// one that has announced nothing has changed nothing.
+// Intent announces what a script is about to change. Scripts send it before their
+// first change, so that a run that is cut off can be settled by comparing it with
+// the actual state. A run without an announcement has changed nothing.
 type Intent struct {
-	Effect   Effect         `json:"effect"` // what the end frame would say
+	Effect   Effect         `json:"effect"` // as in the end frame
 	Objects  []Intended     `json:"objects"`
-	Warnings []Warning      `json:"warnings"` // these and counts as the end frame would have them
+	Warnings []Warning      `json:"warnings"` // warnings and counts as in the end frame
 	Counts   map[string]int `json:"counts"`
 }
 
-// Intended is one object of an intent. What does not exist yet has no GUID.
+// Intended is one object of an intent. An object to be created has no GUID yet.
 type Intended struct {
 	GUID    string           `json:"guid"`
 	DN      string           `json:"dn"`
-	Account string           `json:"account"` // sAMAccountName of what is created
-	Name    string           `json:"name"`    // and its name in
-	Parent  string           `json:"parent"`  // this container
-	Record  json.RawMessage  `json:"record"`  // of what goes, as it was; null: none is answered
-	Changes []IntendedChange `json:"changes"` // in the order they are made
+	Account string           `json:"account"` // sAMAccountName of a new object
+	Name    string           `json:"name"`    // its name
+	Parent  string           `json:"parent"`  // its container
+	Record  json.RawMessage  `json:"record"`  // last state of an object to be removed; null if the answer has none
+	Changes []IntendedChange `json:"changes"` // in the order of execution
 }
 
-// IntendedChange is one property that gets another value, as texts. "exists" is
-// "True" or "False". A change may keep its value: then it must end as it began.
+// IntendedChange is one property to be changed, with its values as text. The name
+// "exists" stands for the object itself, with the values "True" and "False". Before
+// and After may be equal: then the value must be the same at the end.
 type IntendedChange struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Renewed is of a value that the server chooses, the time of a password: it
-	// becomes another one than before, and then After unless that is empty.
+	// Renewed marks a value that the server chooses, such as the time of the last
+	// password change: it must differ from Before, and equal After if that is set.
 	Renewed bool   `json:"renewed"`
-	Step    string `json:"step"` // the label of the step that proves a renewal; empty: none
+	Step    string `json:"step"` // label of the step that proves a renewal; may be empty
 }
 
-// Step is a change that has taken effect: scripts report each at once, so that
-// a run that is cut off can be settled.
+// Step is a change that has taken effect. Scripts report each step at once, so
+// that a run that is cut off can be settled.
 type Step struct {
 	Label string `json:"label"`
 	GUID  string `json:"guid"`
 	DN    string `json:"dn"`
 }
 
-// Object names something in the directory, or a record in DNS.
+// Object identifies a directory object or a DNS record.
 type Object struct {
 	GUID string `json:"guid"`
 	DN   string `json:"dn"`

@@ -1,14 +1,14 @@
 package ps
 
-// Script is what a script's own text declares; scripts.Describe makes it, so
-// that rows of the operation table can be checked against it.
+// Script is what the text of a script declares. scripts.Describe extracts it, so
+// that the operation table can be checked against it.
 type Script struct {
-	Name     string // the function a session knows it by: "Get-GatewayUser"
-	File     string // "ad/Get-GatewayUser.ps1"
+	Name     string // name of the function in a session, such as "Get-GatewayUser"
+	File     string // such as "ad/Get-GatewayUser.ps1"
 	Lane     Lane
 	Params   []Param
-	Commands []string // cmdlets of the two modules that it calls, through the prelude too
-	Writes   bool     // one of them changes something
+	Commands []string // cmdlets of the two modules it calls, directly or through the prelude
+	Writes   bool     // whether any of Commands changes something
 }
 
 // Param is one parameter of a script.
@@ -18,7 +18,7 @@ type Param struct {
 	Mandatory bool
 }
 
-// Param returns the parameter of that exact name.
+// Param returns the parameter with exactly this name.
 func (s Script) Param(name string) (Param, bool) {
 	for _, p := range s.Params {
 		if p.Name == name {
@@ -28,7 +28,7 @@ func (s Script) Param(name string) (Param, bool) {
 	return Param{}, false
 }
 
-// Source is a script's text, for sessions to load.
+// Source is the text of a script for sessions to load.
 type Source struct {
 	Name string
 	Text string

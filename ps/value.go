@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Value is one argument on its way into a script. The zero Value is null.
-// A Value is immutable and prints without its content when it is a secret.
+// Value is one argument of a script. The zero Value is null. A Value is
+// immutable; a secret prints as "***".
 type Value struct {
 	kind valueKind
 	text string
@@ -30,14 +30,14 @@ const (
 	kindSecret
 )
 
-// Args are the arguments of a script by parameter name. An absent argument and
-// a null one differ: an absent one is not bound.
+// Args are the arguments of a script by parameter name. A null argument is bound;
+// an absent one is not.
 type Args map[string]Value
 
 // Null is $null.
 func Null() Value { return Value{} }
 
-// Text is a string, taken character by character.
+// Text is a string, passed on verbatim.
 func Text(s string) Value { return Value{kind: kindText, text: s} }
 
 // Bool is $true or $false.
@@ -52,24 +52,24 @@ func Bool(b bool) Value {
 // Int is a whole number.
 func Int(n int64) Value { return Value{kind: kindInt, num: n} }
 
-// List is an array of strings; the slice is not kept.
+// List is an array of strings. It copies items.
 func List(items []string) Value {
 	return Value{kind: kindList, list: append([]string(nil), items...)}
 }
 
-// Secret is a string that arrives as a SecureString and is in no log.
+// Secret is a string that arrives as a SecureString and never appears in a log.
 func Secret(s string) Value { return Value{kind: kindSecret, text: s} }
 
-// IsSecret tells whether the value is a secret.
+// IsSecret reports whether v is a secret.
 func (v Value) IsSecret() bool { return v.kind == kindSecret }
 
-// Type is the PowerShell type a parameter that takes v has, as in [Param].
-// Of null it is the empty string: null fits any.
+// Type returns the PowerShell type of a parameter for v, as in [Param], or "" for
+// null, which fits any type.
 func (v Value) Type() string {
 	return [...]string{"", "string", "bool", "int", "string[]", "securestring"}[v.kind]
 }
 
-// String shows the value for people: a secret as "***".
+// String formats the value for people; a secret is "***".
 func (v Value) String() string {
 	switch v.kind {
 	case kindText:
@@ -90,7 +90,7 @@ func (v Value) String() string {
 // GoString keeps secrets out of %#v.
 func (v Value) GoString() string { return v.String() }
 
-// MarshalJSON gives the plain value, a secret as "***": for logs and the audit.
+// MarshalJSON encodes the plain value for logs and the audit; a secret is "***".
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch v.kind {
 	case kindText:
@@ -106,13 +106,12 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// EncodeRequest makes the data line for one run, without its line end:
-// '#', base64 of the JSON {"id","script","arguments"}, then a blank and base64
-// for each secret. Strings inside carry a prefix, so that no text is
-// ever taken for a date (facts B31): '=' before text, '!' before the number of
-// a secret, ',' and a separator before the items of a list. A list without
-// items is an empty array, and an array of prefixed strings is one that has all
-// the characters that could separate it.
+// EncodeRequest returns the data line of one run, without its line ending: '#',
+// base64 of the JSON {"id","script","arguments"}, then a space and base64 for each
+// secret. Strings in the JSON have a prefix, so that none is ever parsed as a date
+// (facts B31): '=' before text, '!' before the index of a secret, ',' and a
+// separator before the items of a list. An empty list is an empty array. A list
+// whose items use up all possible separators is an array of prefixed strings.
 func EncodeRequest(id, script string, args Args) string {
 	var secrets []string
 	arguments := make(map[string]any, len(args))
@@ -126,7 +125,7 @@ func EncodeRequest(id, script string, args Args) string {
 	}
 	body, err := json.Marshal(map[string]any{"id": "=" + id, "script": "=" + script, "arguments": arguments})
 	if err != nil {
-		panic(err) // strings, numbers, booleans and lists of strings only
+		panic(err) // cannot happen: only strings, numbers, booleans and lists of strings
 	}
 	var line strings.Builder
 	line.WriteByte('#')
@@ -156,9 +155,8 @@ func (v Value) wire(secrets *[]string) any {
 	}
 }
 
-// wireList puts the items into one text where it can: to take that apart is one
-// call for PowerShell, and a round of a loop for each item costs more than all
-// the rest of a request.
+// wireList joins the items into one string if it can: PowerShell splits it in one
+// call, while a loop over the items would cost more than the rest of a request.
 func wireList(items []string) any {
 	if separator := separatorFor(items); separator != 0 {
 		return "," + string(separator) + strings.Join(items, string(separator))
@@ -170,9 +168,8 @@ func wireList(items []string) any {
 	return prefixed
 }
 
-// separatorFor is a character that no item has: a control character, which
-// hardly any text has, else one of those left to private use. 0: there is none,
-// or there are no items.
+// separatorFor returns a character that no item contains: a control character if
+// possible, else one for private use. It returns 0 if there is none, or no item.
 func separatorFor(items []string) rune {
 	if len(items) == 0 {
 		return 0

@@ -18,7 +18,7 @@ import (
 var diedAtStart = &ps.Error{Kind: ps.KindUnavailable, Message: "PowerShell did not get ready", Cause: &ps.Error{Kind: ps.KindDied, Message: "gone"}}
 
 // A start that fails by a chance costs no request its answer.
-func TestAFailedStartIsTriedAgainAtOnce(t *testing.T) {
+func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 	cases := []struct {
 		name  string
 		fail  func(n int64) bool
@@ -61,7 +61,7 @@ func TestAFailedStartIsTriedAgainAtOnce(t *testing.T) {
 
 // A start that fails while other sessions live, for whatever reason, is no reason
 // to refuse anybody when the last of these dies.
-func TestAFailedStartBesideALivingSessionOpensNothing(t *testing.T) {
+func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 	for _, reason := range []error{diedAtStart, &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {
 		t.Run(reason.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAFailedStartBesideALivingSessionOpensNothing(t *testing.T) {
 }
 
 // A start that hung says nothing when others have gone well meanwhile.
-func TestAStartThatFailsAfterOthersWentWellIsForgotten(t *testing.T) {
+func TestAFailureIsIgnoredIfOtherStartsSucceededMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(_ context.Context, n int64) error {
@@ -117,7 +117,7 @@ func TestAStartThatFailsAfterOthersWentWellIsForgotten(t *testing.T) {
 	})
 }
 
-func TestWhoWaitedInVainForAStartIsToldWhyItFails(t *testing.T) {
+func TestAWaiterLearnsWhyStartsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(ctx context.Context, n int64) error {
@@ -137,7 +137,7 @@ func TestWhoWaitedInVainForAStartIsToldWhyItFails(t *testing.T) {
 }
 
 // The first session that starts ends the time of refusals.
-func TestTheFirstStartAfterAPauseServesAgain(t *testing.T) {
+func TestTheFirstStartAfterAPauseClosesTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(_ context.Context, n int64) error {

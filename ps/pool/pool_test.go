@@ -47,7 +47,7 @@ func kind(err error) ps.Kind {
 	return ps.AsError(err).Kind
 }
 
-func TestSessionsAreUsedAgainAndTheWarmestFirst(t *testing.T) {
+func TestSessionsAreReusedLastInFirstOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		p := open(t, m, nil)
@@ -65,7 +65,7 @@ func TestSessionsAreUsedAgainAndTheWarmestFirst(t *testing.T) {
 	})
 }
 
-func TestNoMoreSessionsLiveThanTheLaneHasEvenWhileTheyAreReplaced(t *testing.T) {
+func TestTheLaneSizeIsNeverExceededDuringReplacement(t *testing.T) {
 	m := newMaker(t)
 	p := open(t, m, func(c *pool.Config) {
 		c.Queue = 1000
@@ -89,7 +89,7 @@ func TestNoMoreSessionsLiveThanTheLaneHasEvenWhileTheyAreReplaced(t *testing.T) 
 	assert.Zero(t, m.live.Load())
 }
 
-func TestAStartGoesOnWhenWhoeverAskedHasLeft(t *testing.T) {
+func TestAStartContinuesAfterItsCallerIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(ctx context.Context, _ int64) error {
@@ -116,7 +116,7 @@ func TestAStartGoesOnWhenWhoeverAskedHasLeft(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForAStartTakesASessionThatIsFreeSooner(t *testing.T) {
+func TestAWaiterTakesASessionThatBecomesFreeBeforeItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(ctx context.Context, n int64) error {
@@ -146,7 +146,7 @@ func TestWhoWaitsForAStartTakesASessionThatIsFreeSooner(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForAStartTakesASessionWhoseWaiterHasLeft(t *testing.T) {
+func TestAWaiterTakesASessionStartedForACallerWhoIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(ctx context.Context, n int64) error {
@@ -176,7 +176,7 @@ func TestWhoWaitsForAStartTakesASessionWhoseWaiterHasLeft(t *testing.T) {
 	})
 }
 
-func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *testing.T) {
+func TestFailingStartsBackOffAndRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		broken := atomic.Bool{}
@@ -221,7 +221,7 @@ func TestFailingStartsAreToldAtOnceTriedLessAndLessAndRecoverByThemselves(t *tes
 	})
 }
 
-func TestWhileNoneCanBeStartedTheLivingOnesAreWaitedFor(t *testing.T) {
+func TestRequestsWaitForLivingSessionsWhileStartsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(_ context.Context, n int64) error {
@@ -300,7 +300,7 @@ func TestSessionsRetire(t *testing.T) {
 	}
 }
 
-func TestAReadWhoseSessionDiedBeforeAnsweringIsRunOnceMore(t *testing.T) {
+func TestAReadIsRetriedIfItsSessionDiesBeforeAnswering(t *testing.T) {
 	cases := []struct {
 		name, script string
 		write        bool
@@ -328,7 +328,7 @@ func TestAReadWhoseSessionDiedBeforeAnsweringIsRunOnceMore(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesAReadSparesTheSessionIfItEndsInTime(t *testing.T) {
+func TestACancelledReadKeepsItsSessionIfItEndsInTime(t *testing.T) {
 	for _, c := range []struct {
 		grace time.Duration
 		alive int64
@@ -350,7 +350,7 @@ func TestACallerWhoLeavesAReadSparesTheSessionIfItEndsInTime(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesDoesNotCancelAWrite(t *testing.T) {
+func TestAWriteIsNotCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, newMaker(t), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -370,7 +370,7 @@ func TestACallerWhoLeavesDoesNotCancelAWrite(t *testing.T) {
 	})
 }
 
-func TestNoRecordReachesACallerWhoHasLeft(t *testing.T) {
+func TestNoRecordArrivesAfterCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.scripts["Get-Trickle"] = func(_ context.Context, _ *fake, req ps.Request) (*ps.Result, error) {
@@ -398,7 +398,7 @@ func TestNoRecordReachesACallerWhoHasLeft(t *testing.T) {
 	})
 }
 
-func TestClosingLetsWhatRunsEndAndRefusesWhatWaits(t *testing.T) {
+func TestCloseFinishesRunningAndRejectsWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		p := open(t, m, lane(func(l *pool.Lane) { l.Size = 1 }))
@@ -422,7 +422,7 @@ func TestClosingLetsWhatRunsEndAndRefusesWhatWaits(t *testing.T) {
 	})
 }
 
-func TestDrainingRefusesWhatWaitsAndLetsTheRestGoOn(t *testing.T) {
+func TestDrainRejectsWaitingRequestsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		p := open(t, m, func(c *pool.Config) { c.MaxWait = time.Minute })
@@ -458,7 +458,7 @@ func TestDrainingRefusesWhatWaitsAndLetsTheRestGoOn(t *testing.T) {
 	})
 }
 
-func TestClosingInAHurryCutsOff(t *testing.T) {
+func TestCloseCutsOffWhenItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		p := open(t, m, nil)
@@ -480,7 +480,7 @@ func TestClosingInAHurryCutsOff(t *testing.T) {
 	})
 }
 
-func TestClosingEndsStartsThatAreUnderWay(t *testing.T) {
+func TestCloseCancelsStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
@@ -491,7 +491,7 @@ func TestClosingEndsStartsThatAreUnderWay(t *testing.T) {
 	})
 }
 
-func TestAPoolSaysWhatItLacks(t *testing.T) {
+func TestNewRejectsAnIncompleteConfig(t *testing.T) {
 	_, err := pool.New(pool.Config{})
 	require.Error(t, err)
 	_, err = pool.New(pool.Config{Lanes: map[ps.Lane]pool.Lane{ps.DNS: {}}})

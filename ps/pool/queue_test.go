@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAWaitThatIsTooLongIsOverload(t *testing.T) {
+func TestAWaitThatIsTooLongIsAnOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		p := open(t, m, func(c *pool.Config) { c.MaxWait = 2 * time.Second })
@@ -32,7 +32,7 @@ func TestAWaitThatIsTooLongIsOverload(t *testing.T) {
 	})
 }
 
-func TestAFullQueueRefusesAtOnce(t *testing.T) {
+func TestAFullQueueRejectsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		p := open(t, m, func(c *pool.Config) { c.Queue = 2; c.MaxWait = time.Minute })
@@ -79,7 +79,7 @@ func TestListsNeverHoldTheLastSession(t *testing.T) {
 	})
 }
 
-func TestListsLeaveOthersTheirPartOfTheQueue(t *testing.T) {
+func TestListsUseAtMostHalfOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, newMaker(t), func(c *pool.Config) { c.Queue = 3; c.MaxWait = time.Minute })
 		list := request("Get-Slow")

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestALaneIsReadyAsLongAsItAnswers(t *testing.T) {
+func TestALaneIsReadyWhileItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
 		m.start = func(context.Context, int64) error { time.Sleep(time.Second); return nil }
@@ -49,7 +49,7 @@ func TestALaneIsReadyAsLongAsItAnswers(t *testing.T) {
 	})
 }
 
-func TestTheLogTellsOfEveryRunAndOfTheAgeOfSessions(t *testing.T) {
+func TestTheLogHasEveryRunAndTheAgeOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		told := map[string]map[string]any{}
@@ -93,7 +93,7 @@ func TestAnIdleSessionThatDoesNotAnswerIsReplaced(t *testing.T) {
 	})
 }
 
-func TestWhatALaneCounts(t *testing.T) {
+func TestStatsOfALane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, newMaker(t), lane(func(l *pool.Lane) { l.Size = 1 }))
 		var calls sync.WaitGroup

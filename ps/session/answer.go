@@ -9,11 +9,11 @@ import (
 	"adgateway/ps"
 )
 
-// An answer is what has come of a request so far.
+// An answer collects the frames of one request.
 type answer struct {
-	boot    bool // the answer to the boot line: a ready or an error frame, nothing else
+	boot    bool // answers the boot line: one ready or error frame
 	write   bool
-	sent    bool // the line, or some of it, may have reached the process
+	sent    bool // the data line may have reached the process, at least in part
 	records func(json.RawMessage) error
 
 	intent  *ps.Intent
@@ -21,17 +21,17 @@ type answer struct {
 	ready   *Ready
 	result  *ps.Result
 	failure *ps.Error
-	refused error // what records returned
-	garbled bool  // a frame was not what it should be
+	refused error // error returned by records
+	garbled bool  // a frame was invalid
 }
 
-// done tells whether the last frame is there.
+// done reports whether the last frame has arrived.
 func (a *answer) done() bool {
 	return a.ready != nil || a.result != nil || a.failure != nil
 }
 
-// take adds a frame. The error tells what is wrong with the frame; a refusal
-// by the records callback is kept in a.refused instead.
+// take adds a frame. It returns an error for an invalid frame; an error of the
+// records callback is kept in a.refused instead.
 func (a *answer) take(f frame) error {
 	if f.kind != frameError && a.boot != (f.kind == frameReady) {
 		return fmt.Errorf("%s frame out of place", f.kind)
@@ -51,7 +51,7 @@ func (a *answer) take(f frame) error {
 		a.steps = append(a.steps, step)
 	case frameRecords:
 		if !json.Valid(f.payload) || !bytes.HasPrefix(bytes.TrimLeft(f.payload, " \t\r\n"), []byte("[")) {
-			return errors.New("records frame is no JSON array")
+			return errors.New("records frame is not a JSON array")
 		}
 		if a.records != nil && a.refused == nil {
 			a.refused = a.records(f.payload)
@@ -90,8 +90,8 @@ func (a *answer) take(f frame) error {
 	return nil
 }
 
-// outcome checks what an error frame says of what it left behind; where it says
-// nothing, no more is claimed than is known.
+// outcome returns the outcome an error frame states, or derives the safest one if
+// it states none.
 func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	switch e.Outcome {
 	case ps.OutcomeNone, ps.OutcomePartial, ps.OutcomeDone, ps.OutcomeUnknown:
@@ -107,18 +107,18 @@ func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	}
 }
 
-// decode reads a payload that is one JSON object. Its error never holds any of
-// the payload.
+// decode decodes a payload that is one JSON object. Its error never contains any
+// of the payload.
 func decode(f frame, to any) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(f.payload, " \t\r\n"), []byte("{")) {
-		return fmt.Errorf("%s frame is no JSON object", f.kind)
+		return fmt.Errorf("%s frame is not a JSON object", f.kind)
 	}
 	if err := json.Unmarshal(f.payload, to); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			return fmt.Errorf("%s frame: %s is a %s", f.kind, wrong.Field, wrong.Value)
 		}
-		return fmt.Errorf("%s frame is no JSON", f.kind)
+		return fmt.Errorf("%s frame is not JSON", f.kind)
 	}
 	return nil
 }

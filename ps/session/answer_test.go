@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bytes of a real engine (PowerShell 7.6.5) that served eleven requests with
-// a prototype of the prelude; see testdata/README.md.
+// The output of a real engine (PowerShell 7.6.5) for eleven requests, with a
+// prototype of the prelude; see testdata/README.md.
 func TestRecordedAnswersOfARealEngine(t *testing.T) {
 	var exchange []struct {
 		Request struct {
@@ -108,7 +108,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind string, payload []byte, boot bool) {
 		if _, _, _, err := parseHeader([]byte("1 " + kind + " 0")); err != nil {
-			return // the splitter lets no other kind through
+			return // the splitter accepts no other kind
 		}
 		passed := 0
 		a := &answer{boot: boot, records: func(batch json.RawMessage) error {

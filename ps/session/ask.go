@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxAnswer is how much [Ask] takes of what PowerShell writes.
+// maxAnswer bounds the bytes that [Ask] keeps of each output stream.
 const maxAnswer = 1 << 20
 
-// Ask starts a PowerShell with the arguments that sessions have, gives it lines
-// to run one by one, and returns what it has written when it has ended. It needs
-// nothing of what a session needs, so that it can tell why there is none. When
-// ctx ends, the process is killed.
+// Ask starts a PowerShell with the arguments of a session, sends it lines to run
+// one by one, and returns its standard output once it has exited. It does without
+// prelude and module, so it can diagnose why sessions do not start. The process is
+// killed if ctx ends first.
 func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	waiter, stdin, stdout, stderr, err := starter.StartProcess("", arguments...)
 	if err != nil {
@@ -23,14 +23,14 @@ func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	process, canKill := waiter.(killer)
 	input, canClose := stdin.(io.Closer)
 	if !canKill || !canClose {
-		return "", errors.New("the Starter's process can be neither ended nor closed")
+		return "", errors.New("the Starter's process cannot be killed, or its input cannot be closed")
 	}
-	stop := context.AfterFunc(ctx, func() { _ = process.Kill() }) // it has ended where this fails
+	stop := context.AfterFunc(ctx, func() { _ = process.Kill() }) // fails if the process has ended
 	defer stop()
 	var written, complaints strings.Builder
 	read := make(chan struct{}, 2)
 	collect := func(into *strings.Builder, from io.Reader) {
-		_, _ = io.Copy(into, io.LimitReader(from, maxAnswer)) // a stream that breaks has ended
+		_, _ = io.Copy(into, io.LimitReader(from, maxAnswer)) // an error ends the stream like EOF
 		_, _ = io.Copy(io.Discard, from)
 		read <- struct{}{}
 	}
@@ -43,7 +43,7 @@ func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	<-read
 	for _, stream := range []io.Reader{stdout, stderr} {
 		if c, ok := stream.(io.Closer); ok {
-			_ = c.Close() // read to its end
+			_ = c.Close() // already read to the end
 		}
 	}
 	switch text := strings.TrimSpace(complaints.String()); {
@@ -54,6 +54,6 @@ func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	case text != "":
 		return "", fmt.Errorf("PowerShell wrote: %s", text)
 	default:
-		return "", errors.Join(errors.New("PowerShell ended without an answer"), waitErr, sendErr)
+		return "", errors.Join(errors.New("PowerShell exited without any output"), waitErr, sendErr)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAskRunsLinesAndReturnsWhatWasWritten(t *testing.T) {
+func TestAskRunsLinesAndReturnsTheOutput(t *testing.T) {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Empty: false})
 	require.NoError(t, err)
 	written, err := session.Ask(t.Context(), world.Starter(), "1 + 1\n'a' + 'b'\n")

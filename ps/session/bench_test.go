@@ -16,8 +16,8 @@ var benchSizes = []struct {
 	size int
 }{{"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"4MiB", 4 << 20}}
 
-// BenchmarkFrameReader reads an answer of that size in frames as the prelude
-// makes them: batches of some 64 KiB and an end.
+// BenchmarkFrameReader reads an answer of a given size, framed like the prelude's:
+// batches of about 64 KiB and an end frame.
 func BenchmarkFrameReader(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(size.name, func(b *testing.B) {
@@ -56,8 +56,8 @@ func drainFrames(b *testing.B, answer []byte) {
 	}
 }
 
-// BenchmarkStockReader reads as much with the reader of go-powershell's Shell.
-// Its cost is quadratic: 4 MiB take tens of seconds.
+// BenchmarkStockReader reads the same with the reader of go-powershell's Shell,
+// which takes quadratic time: tens of seconds for 4 MiB.
 func BenchmarkStockReader(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(size.name, func(b *testing.B) {
@@ -77,7 +77,7 @@ func BenchmarkStockReader(b *testing.B) {
 	}
 }
 
-// stockStarter answers every command with the same text and the markers.
+// stockStarter answers each command with the same text and the markers.
 type stockStarter struct {
 	answer   string
 	out, err stockReader

@@ -13,7 +13,7 @@ import (
 //go:embed handshake.ps1
 var handshakeText string
 
-// handshake is the function that proves the data line at every start.
+// handshake is the function that checks the data line at every start.
 var handshake = ps.Source{Name: "Test-GatewayLine", Text: handshakeText}
 
 var (
@@ -21,18 +21,18 @@ var (
 	moduleName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.]*$`)
 )
 
-// decoded is a constant expression: the text that is spelt in base64.
+// decoded is a PowerShell expression for a script block given in base64.
 const decoded = `[scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('%s')))`
 
-// line builds the one line that makes a session of a PowerShell: ASCII, no line
-// end inside, nothing in it but names that were checked and base64 (facts-5.1
-// K14). The Shell appends its markers and sends all in one write.
+// line returns the line that turns a PowerShell process into a session. It is
+// ASCII without line breaks and contains only validated names and base64
+// (facts-5.1 K14). The Shell appends its markers and sends everything in one write.
 func (b Boot) line() (string, error) {
 	if strings.TrimSpace(b.Prelude.Text) == "" {
-		return "", fmt.Errorf("the prelude is empty")
+		return "", fmt.Errorf("empty prelude")
 	}
 	if !moduleName.MatchString(b.Module) {
-		return "", fmt.Errorf("module name %q", b.Module)
+		return "", fmt.Errorf("invalid module name %q", b.Module)
 	}
 	var line strings.Builder
 	fmt.Fprintf(&line, ". ("+decoded+"); ", encode(b.Prelude.Text))
@@ -42,7 +42,7 @@ func (b Boot) line() (string, error) {
 			return "", fmt.Errorf("script name %q is not Verb-Noun", script.Name)
 		}
 		if seen[strings.ToLower(script.Name)] {
-			return "", fmt.Errorf("script %q is there twice", script.Name)
+			return "", fmt.Errorf("duplicate script %q", script.Name)
 		}
 		seen[strings.ToLower(script.Name)] = true
 		fmt.Fprintf(&line, "Set-Item -LiteralPath 'function:global:%s' -Value ("+decoded+"); ", script.Name, encode(script.Text))

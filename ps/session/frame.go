@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// A frame is one unit of an answer: 0x1E, id, blank, kind, blank, length of the
+// A frame is one unit of an answer: 0x1E, id, space, kind, space, length of the
 // payload in bytes, LF, payload, LF.
 type frame struct {
 	id      string
 	kind    frameKind
-	payload []byte // nobody else's
+	payload []byte // not shared
 }
 
 type frameKind string
@@ -27,7 +27,7 @@ const (
 	frameError   frameKind = "error"
 )
 
-// last tells whether a frame of that kind is the last of its answer.
+// last reports whether a frame of kind k ends its answer.
 func (k frameKind) last() bool {
 	return k == frameReady || k == frameEnd || k == frameError
 }
@@ -40,14 +40,14 @@ const (
 )
 
 var (
-	errHeader   = errors.New("broken frame header")
-	errTooMuch  = errors.New("more output than allowed")
-	errNoEnd    = errors.New("frame without its closing line feed")
+	errHeader   = errors.New("malformed frame header")
+	errTooMuch  = errors.New("output limit exceeded")
+	errNoEnd    = errors.New("frame without a final line feed")
 	errCutFrame = errors.New("output ended inside a frame")
 )
 
-// parseHeader reads what stands between 0x1E and LF. The form is strict: only
-// what our own prelude writes is one of our frames.
+// parseHeader parses the bytes between 0x1E and LF. It is strict: it accepts only
+// what the prelude writes.
 func parseHeader(header []byte) (id string, kind frameKind, size int64, err error) {
 	bad := func(what string) (string, frameKind, int64, error) {
 		return "", "", 0, fmt.Errorf("%w: %s", errHeader, what)

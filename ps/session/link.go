@@ -11,17 +11,17 @@ import (
 	"github.com/bhendo/go-powershell/backend"
 )
 
-// arguments start PowerShell as a session needs it, whatever the library asks
-// for. -NonInteractive keeps prompts from eating data lines and PSReadLine from
-// loading (facts-5.1 K16); -NoExit is left out on purpose (K11).
+// arguments are those a session needs; they replace the library's.
+// -NonInteractive keeps prompts from consuming data lines and PSReadLine from
+// loading (facts-5.1 K16); -NoExit is omitted on purpose (facts-5.1 K11).
 var arguments = []string{
 	"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",
 	"-ExecutionPolicy", "Bypass", "-Command", "-",
 }
 
-// A link stands between the library's Shell and the process. It is the Starter
-// the Shell is made with; the Shell gets a writer that turns line ends to LF
-// and two readers that hold back everything but the end markers.
+// A link connects the library's Shell to the process. It is the Shell's Starter
+// and gives it a writer that converts line endings to LF, and two readers that
+// return nothing but the end markers.
 type link struct {
 	inner backend.Starter
 
@@ -31,15 +31,15 @@ type link struct {
 	stderr  io.Reader
 
 	exited    chan struct{} // closed when process.Wait has returned
-	waitErr   error         // its error; read after exited
-	abandoned chan struct{} // closed when the process cannot be ended and nobody waits for it any more
+	waitErr   error         // result of process.Wait; valid after exited
+	abandoned chan struct{} // closed when the process cannot be killed and is no longer waited for
 
-	marks    atomic.Pointer[marks] // known once the Shell has sent its command
+	marks    atomic.Pointer[marks] // set once the Shell has sent its command
 	shellOut *held
 	shellErr *held
 }
 
-// marks are the texts that the Shell waits for.
+// marks are the markers that the Shell waits for.
 type marks struct{ out, err string }
 
 func newLink(inner backend.Starter) *link {
@@ -51,7 +51,7 @@ func newLink(inner backend.Starter) *link {
 	}
 }
 
-// StartProcess starts PowerShell with our arguments instead of the library's.
+// StartProcess starts PowerShell with [arguments] instead of the library's.
 func (l *link) StartProcess(command string, _ ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	waiter, stdin, stdout, stderr, err := l.inner.StartProcess(command, arguments...)
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *link) StartProcess(command string, _ ...string) (backend.Waiter, io.Wri
 	process, canKill := waiter.(killer)
 	closer, canClose := stdin.(io.WriteCloser)
 	if !canKill || !canClose {
-		return nil, nil, nil, nil, fmt.Errorf("%T: its process cannot be ended", l.inner)
+		return nil, nil, nil, nil, fmt.Errorf("%T: its process cannot be killed, or its input cannot be closed", l.inner)
 	}
 	l.process, l.stdin, l.stdout, l.stderr = process, closer, stdout, stderr
 	go func() {
@@ -70,7 +70,8 @@ func (l *link) StartProcess(command string, _ ...string) (backend.Waiter, io.Wri
 	return linkWaiter{l}, &shellWriter{link: l}, l.shellOut, l.shellErr, nil
 }
 
-// outMarker is the marker on stdout, empty until the Shell has sent a command.
+// outMarker returns the marker on stdout, or "" until the Shell has sent its
+// command.
 func (l *link) outMarker() string {
 	if m := l.marks.Load(); m != nil {
 		return m.out
@@ -85,9 +86,9 @@ func (l *link) errMarker() string {
 	return ""
 }
 
-// release hands the Shell both of its markers, so that its Execute returns
-// whether or not the process ever wrote them. Without a command sent there is
-// nobody to release: Execute then returns from its failed write.
+// release gives the Shell both markers, so that its Execute returns whether or
+// not the process wrote them. If no command was sent, there is nothing to release:
+// Execute then returns because its write failed.
 func (l *link) release() {
 	m := l.marks.Load()
 	if m == nil {
@@ -108,19 +109,19 @@ func (w linkWaiter) Wait() error {
 	}
 }
 
-var errAbandoned = errors.New("the process could not be ended")
+var errAbandoned = errors.New("the process could not be killed")
 
-// abandon lets go of a process that cannot be ended. It is called at most once.
+// abandon gives up on a process that cannot be killed. It is called at most once.
 func (l *link) abandon() { close(l.abandoned) }
 
-// A shellWriter is the Shell's stdin. The Shell's first write is its command,
-// from whose end the markers are read.
+// A shellWriter is the Shell's stdin. The first write is the Shell's command,
+// which ends with the markers.
 type shellWriter struct {
 	link *link
 	once sync.Once
 }
 
-var errCommandForm = errors.New("go-powershell sends its command in an unknown form")
+var errCommandForm = errors.New("go-powershell sent its command in an unexpected form")
 
 func (w *shellWriter) Write(p []byte) (int, error) {
 	text := string(p)
@@ -142,7 +143,7 @@ func (w *shellWriter) Write(p []byte) (int, error) {
 
 func (w *shellWriter) Close() error { return w.link.stdin.Close() }
 
-// findMarks reads the markers from the end of a command as the Shell sends it:
+// findMarks extracts the markers from the end of a command as the Shell sends it:
 //
 //	COMMAND; echo 'MARK'; [Console]::Error.WriteLine('MARK')
 func findMarks(command string) (*marks, bool) {
@@ -168,8 +169,8 @@ func findMarks(command string) (*marks, bool) {
 	return &marks{out: outMark, err: errMark}, true
 }
 
-// A held reader gives nothing until it is given its marker, then the marker
-// with the line end that the Shell waits for.
+// A held reader blocks until give, then returns the marker with the line ending
+// that the Shell waits for.
 type held struct {
 	once sync.Once
 	text chan string

@@ -11,25 +11,24 @@ import (
 	"sync"
 )
 
-// secretPrefix starts the names of environment variables that are ours and
-// never a child's business.
+// secretPrefix is the prefix of the gateway's own environment variables, which
+// children must not inherit.
 const secretPrefix = "ADGATEWAY_"
 
-// Local starts PowerShell on this machine, in a process group (on Windows a job
-// object) of its own, so that Kill ends it with everything it started, and on
-// Windows also when the gateway itself crashes. It is a
-// [Starter].
+// Local is a [Starter] of PowerShell processes on this machine. Each process gets
+// its own process group (on Windows a job object), so that Kill also ends
+// everything it started. On Windows that happens when the gateway crashes, too.
 type Local struct {
-	Path      string   // of the executable; empty: Windows PowerShell on Windows, pwsh elsewhere
-	Arguments []string // before PowerShell's own
-	Env       []string // added to the process's environment, NAME=VALUE
+	Path      string   // executable; empty: Windows PowerShell on Windows, pwsh elsewhere
+	Arguments []string // placed before PowerShell's own
+	Env       []string // additional environment variables, NAME=VALUE
 }
 
-// DefaultPath is the executable of a [Local] that names none.
+// DefaultPath returns the executable of a [Local] without a Path.
 func DefaultPath() string { return defaultPath() }
 
-// StartProcess starts the executable with args; command, the library's own
-// choice, is not used. The pipes are synchronous anonymous ones (facts-5.1 K2).
+// StartProcess starts the executable with args and ignores the library's command.
+// The pipes are anonymous and synchronous (facts-5.1 K2).
 func (l Local) StartProcess(_ string, args ...string) (Waiter, io.Writer, io.Reader, io.Reader, error) {
 	path := l.Path
 	if path == "" {
@@ -59,18 +58,17 @@ func (l Local) StartProcess(_ string, args ...string) (Waiter, io.Writer, io.Rea
 	return &child{process: cmd.Process, group: group}, stdin, stdout, stderr, nil
 }
 
-// A child is a process that was started in a group.
+// A child is a process in a group of its own.
 type child struct {
 	process *os.Process
 	group   group
 
 	mu   sync.Mutex
-	over bool // waited for: the group must not be touched any more
+	over bool // the process was waited for; the group must no longer be used
 }
 
-// Wait waits for the process, then ends what it left behind in its group. It
-// does not close the pipes, so that what they hold can still be read. It is
-// called once.
+// Wait waits for the process, then kills what is left of its group. It leaves the
+// pipes open, so that buffered output can still be read. It must be called once.
 func (c *child) Wait() error {
 	state, err := c.process.Wait()
 	c.mu.Lock()
@@ -83,7 +81,7 @@ func (c *child) Wait() error {
 	return err
 }
 
-// Memory returns the private bytes of the process, without those it started.
+// Memory returns the private bytes of the process, without its child processes.
 func (c *child) Memory() (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +91,8 @@ func (c *child) Memory() (int64, error) {
 	return privateBytes(c.process)
 }
 
-// Kill ends the process and all it started. Of a process that has ended it
-// does nothing.
+// Kill ends the process and everything it started. It does nothing if the process
+// has ended.
 func (c *child) Kill() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,9 +102,9 @@ func (c *child) Kill() error {
 	return c.group.kill(c.process)
 }
 
-// childEnvironment is ours without what is ours alone, and with what keeps
-// PowerShell quiet. The ActiveDirectory module must not look for a domain
-// controller to mount its drive (facts A40).
+// childEnvironment returns the environment of a child: ours without the gateway's
+// own variables, plus those that keep PowerShell quiet. The ActiveDirectory module
+// must not look for a domain controller to mount its drive (facts A40).
 func childEnvironment(ours []string) []string {
 	var env []string
 	for _, entry := range ours {

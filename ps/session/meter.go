@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// A Meter counts what the sessions that share it have answered, and why they
-// were killed. The zero value is ready; it is safe for concurrent use.
+// A Meter counts the output of the sessions that share it, and why they were
+// killed. The zero value is ready to use. It is safe for concurrent use.
 type Meter struct {
 	frames, bytes, noise atomic.Int64
 
@@ -15,34 +15,34 @@ type Meter struct {
 	killed map[Cause]int64
 }
 
-// Cause says why a session was killed.
+// Cause is the reason a session was killed.
 type Cause string
 
 // The causes.
 const (
-	CauseTimeout   Cause = "timeout"   // a request did not end within its limit
-	CauseCancelled Cause = "cancelled" // the caller of a read left
-	CauseDied      Cause = "died"      // the process ended by itself, or closed its streams
-	CauseProtocol  Cause = "protocol"  // it broke the protocol
-	CauseOutput    Cause = "output"    // it wrote more than is allowed
-	CauseStart     Cause = "start"     // it did not get ready
-	CauseClosing   Cause = "closing"   // it did not leave when it was asked to, or not soon enough
+	CauseTimeout   Cause = "timeout"   // a request exceeded its limit
+	CauseCancelled Cause = "cancelled" // the caller of a read went away
+	CauseDied      Cause = "died"      // the process exited or closed its streams
+	CauseProtocol  Cause = "protocol"  // it violated the protocol
+	CauseOutput    Cause = "output"    // it wrote more than allowed
+	CauseStart     Cause = "start"     // it did not become ready
+	CauseClosing   Cause = "closing"   // it did not exit in time when asked to
 )
 
-// Causes lists all causes.
+// Causes returns all causes.
 func Causes() []Cause {
 	return []Cause{CauseTimeout, CauseCancelled, CauseDied, CauseProtocol, CauseOutput, CauseStart, CauseClosing}
 }
 
-// Measured is what a [Meter] has counted.
+// Measured holds the counters of a [Meter].
 type Measured struct {
 	Frames int64
-	Bytes  int64           // of the frames' payloads
-	Noise  int64           // bytes on standard output that belong to no frame
-	Killed map[Cause]int64 // sessions
+	Bytes  int64           // in payloads of frames
+	Noise  int64           // bytes on standard output outside of frames
+	Killed map[Cause]int64 // sessions by cause
 }
 
-// Stats is a snapshot.
+// Stats returns the current counters.
 func (m *Meter) Stats() Measured {
 	m.mu.Lock()
 	defer m.mu.Unlock()

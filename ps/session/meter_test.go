@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sessions that share a meter are counted together: what they answered and why
-// each was killed. One that is closed in good order is not killed.
+// Sessions that share a meter are counted together: their output and why each was
+// killed. A session that was closed cleanly does not count as killed.
 func TestMeter(t *testing.T) {
 	meter := &session.Meter{}
 	for script, cause := range map[string]session.Cause{
@@ -49,7 +49,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-func TestAProbeThatHasNotBegunLeavesTheSession(t *testing.T) {
+func TestAProbeThatHasNotStartedDoesNotEndTheSession(t *testing.T) {
 	s := start(t, config(&sessiontest.Process{Scripts: sessiontest.Faults}))
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()

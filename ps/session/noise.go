@@ -8,31 +8,31 @@ import (
 	"sync"
 )
 
-// keepNoise is how much of what does not belong to an answer is kept for the log.
+// keepNoise bounds the bytes of stray output that are kept for the log.
 const keepNoise = 8 << 10
 
 const masked = "***"
 
-// A capture keeps the beginning of a stream for the log and counts the rest.
+// A capture keeps the beginning of a stream for the log and counts its bytes.
 // It is safe for concurrent use.
 type capture struct {
 	mu      sync.Mutex
 	kept    []byte
 	total   int64
-	lead    []byte   // what was written just before kept
-	tail    []byte   // the end of all that was written
-	secrets []string // in every spelling in which they were sent
-	before  []string // those of the request before: stderr may come late
-	longest int
+	lead    []byte   // output just before kept
+	tail    []byte   // end of all output so far
+	secrets []string // of the current request, in every encoding they were sent in
+	before  []string // of the previous request: stderr may arrive late
+	longest int      // bytes that one secret may take up in the output
 }
 
-// guard names the secrets that must not be in the log from now on. Those of the
-// previous call are still looked for; older ones are forgotten.
+// guard sets the secrets to mask from now on. Those of the previous call are
+// still masked; older ones are forgotten.
 func (c *capture) guard(secrets []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before, c.secrets, c.longest = c.secrets, secrets, 0
-	const wraps = 2 // with line ends a secret is at most so many times as long
+	const wraps = 2 // growth of a secret by inserted line breaks, at most
 	for _, secret := range slices.Concat(c.before, c.secrets) {
 		c.longest = max(c.longest, wraps*len(secret))
 	}
@@ -42,7 +42,7 @@ func (c *capture) add(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total += int64(len(b))
-	// So much more is kept that no secret is cut where the text will be cut.
+	// Keep enough beyond the limit that truncation never splits a secret.
 	if room := keepNoise + c.longest - len(c.kept); room > 0 {
 		c.kept = append(c.kept, b[:min(len(b), room)]...)
 	}
@@ -50,9 +50,9 @@ func (c *capture) add(b []byte) {
 	c.tail = slices.Delete(c.tail, 0, max(0, len(c.tail)-c.longest))
 }
 
-// take returns the kept text, masked, and how many bytes there were, and
-// empties the capture. A secret may have begun in what was taken before, and
-// may end in what comes next.
+// take returns the kept text, masked, and the number of bytes written, and resets
+// the capture. A secret may start in the text of the previous take and end in that
+// of the next.
 func (c *capture) take() (string, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,14 +65,13 @@ func (c *capture) take() (string, int64) {
 	return strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), total
 }
 
-// between are the bytes that the console host puts into a text to fit its width:
-// line ends, and the margin of messages in later versions. They are not looked
-// at when secrets are looked for.
+// between are the bytes that the console host inserts to wrap lines: line breaks,
+// and in later versions the margin of messages. The search for secrets skips them.
 const between = "\r\n |"
 
-// mask hides every place of every secret in a text that follows on lead, also
-// where lines were wrapped, where one secret begins in another, and where the
-// text ends in the middle of one.
+// mask replaces every occurrence of every secret in text, which follows lead. It
+// finds secrets that are wrapped over lines, that overlap, or that are cut off at
+// the end of text.
 func mask(lead, text string, secrets []string) string {
 	text = lead + text
 	joined, at := make([]byte, 0, len(text)), make([]int, 0, len(text))
@@ -85,9 +84,9 @@ func mask(lead, text string, secrets []string) string {
 	for _, secret := range secrets {
 		sought := strings.Map(dropBetween, secret)
 		if sought == "" {
-			continue // all of it are bytes that say nothing
+			continue // consists of skipped bytes only
 		}
-		done := 0 // what is hidden of this one
+		done := 0 // end of the last hidden occurrence
 		hide := func(from, to int) {
 			for i := max(from, done); i < to; i++ {
 				hidden[i] = true
@@ -111,11 +110,11 @@ func mask(lead, text string, secrets []string) string {
 	return shown.String()
 }
 
-// search tells found of the end of every place of a secret in a text, and
-// returns how much of the beginning of another one the text ends with (Knuth,
-// Morris and Pratt: the time is linear, whatever the secret).
+// search calls found with the end of each occurrence of secret in text. It returns
+// the length of the longest proper prefix of secret that text ends with. It is the
+// Knuth-Morris-Pratt algorithm, so the time is linear for any secret.
 func search(text []byte, secret string, found func(end int)) (begun int) {
-	borders := make([]int, len(secret)) // how much of its beginning each beginning of the secret ends with
+	borders := make([]int, len(secret)) // KMP failure function
 	step := func(matched int, next byte) int {
 		for matched > 0 && (matched == len(secret) || secret[matched] != next) {
 			matched = borders[matched-1]
@@ -143,7 +142,7 @@ func dropBetween(r rune) rune {
 	return r
 }
 
-// lineSecrets returns the secrets of a data line as text and as sent.
+// lineSecrets returns the secrets of a data line: as sent, as text and as JSON.
 func lineSecrets(line string) []string {
 	parts := strings.Split(line, " ")
 	var secrets []string

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCaptureMasksSecretsInEverySpelling(t *testing.T) {
+func TestCaptureMasksSecretsInEveryEncoding(t *testing.T) {
 	const secret = `p"ä\ss`
 	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
 	quoted, err := json.Marshal(secret)
@@ -34,7 +34,7 @@ func TestCaptureMasksSecretsInEverySpelling(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var kept capture
 			kept.guard(lineSecrets(line))
-			for i := range len(c.text) { // in pieces, as pipes deliver them
+			for i := range len(c.text) { // in pieces, as from a pipe
 				kept.add([]byte{c.text[i]})
 			}
 			text, total := kept.take()
@@ -47,7 +47,7 @@ func TestCaptureMasksSecretsInEverySpelling(t *testing.T) {
 	}
 }
 
-func TestCaptureStillMasksTheSecretsOfTheRequestBefore(t *testing.T) {
+func TestCaptureStillMasksThePreviousRequestsSecrets(t *testing.T) {
 	var kept capture
 	kept.guard([]string{"first"})
 	kept.guard([]string{"second"})
@@ -59,8 +59,8 @@ func TestCaptureStillMasksTheSecretsOfTheRequestBefore(t *testing.T) {
 	assert.Zero(t, total)
 }
 
-// Standard error comes when it likes: in the middle of a secret a request may
-// end, and the next one begin.
+// Standard error arrives independently of requests: one may end, and the next one
+// start, in the middle of a secret.
 func TestCaptureMasksASecretInPieces(t *testing.T) {
 	const secret = "s3cret pässword"
 	line := ps.EncodeRequest("1", "Set-X", ps.Args{"Password": ps.Secret(secret)})
@@ -87,15 +87,15 @@ func (c *capture) captured(text string) (string, int64) {
 	return c.take()
 }
 
-// What a mask leaves out makes room for what follows, up to a place in a secret.
-func TestTheEndOfWhatIsKeptIsMasked(t *testing.T) {
+// Masking shortens the text, so more is kept, which may end inside a secret.
+func TestSecretsAreMaskedAtTheEndOfTheCapture(t *testing.T) {
 	var kept capture
 	kept.guard([]string{"password1"})
 	text, _ := kept.captured(strings.Repeat("password1", keepNoise))
 	assert.Equal(t, "***", text)
 }
 
-func TestASecretInAnotherIsNoWayAroundTheMask(t *testing.T) {
+func TestOverlappingSecretsAreMasked(t *testing.T) {
 	for _, secrets := range [][]string{{"pass", "password1"}, {"password1", "pass"}} {
 		assert.Equal(t, "a ***!", mask("", "a password1!", secrets))
 	}
@@ -109,7 +109,7 @@ func FuzzCapture(f *testing.F) {
 	f.Add("aa", "aaa", 1)
 	f.Fuzz(func(t *testing.T, secret, text string, piece int) {
 		if secret == "" || strings.ContainsAny(secret, "* \t\r\n|\uFFFD") || !utf8.ValidString(secret) {
-			return // what the mask, the trimming or the repair of UTF-8 could spell again
+			return // masking, trimming or replacing invalid UTF-8 could produce it again
 		}
 		var kept capture
 		kept.guard([]string{secret})
@@ -125,7 +125,7 @@ func FuzzCapture(f *testing.F) {
 		require.LessOrEqual(t, len(got), keepNoise+2*utf8.UTFMax)
 
 		if len(text) > keepNoise {
-			return // what is shown ends elsewhere
+			return // truncated elsewhere
 		}
 		at := size % (len(secret) + 1)
 		first, _ := kept.captured(text + secret[:at])

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is handed on as it comes may be far more than what one frame may hold,
-// or an answer that is kept as a whole.
-func TestAListMayAnswerMoreThanARequest(t *testing.T) {
+// A list is passed on frame by frame, so it may be much larger than a frame or than
+// an answer that is kept in memory.
+func TestAListMayBeLargerThanOtherAnswers(t *testing.T) {
 	const batches = 64
 	cases := []struct {
 		name            string
@@ -43,18 +43,18 @@ func TestAListMayAnswerMoreThanARequest(t *testing.T) {
 				return
 			}
 			require.Equal(t, ps.KindDied, ps.AsError(err).Kind)
-			assert.ErrorContains(t, err, "more output than allowed")
+			assert.ErrorContains(t, err, "output limit exceeded")
 			assert.Less(t, got, batches)
 		})
 	}
 }
 
-// Noise is no part of a list.
-func TestNoiseBesideAListIsBounded(t *testing.T) {
+// The limit for noise does not grow with that for lists.
+func TestNoiseDuringAListIsBounded(t *testing.T) {
 	cfg := config(&sessiontest.Process{Scripts: sessiontest.Faults})
 	cfg.MaxOutput = 1 << 20
 	s := start(t, cfg)
 	_, err := s.Run(t.Context(), ps.Request{Script: "Send-GatewayNoiseFlood", List: true, Limit: patience})
 	require.Equal(t, ps.KindDied, ps.AsError(err).Kind, "%v", err)
-	assert.ErrorContains(t, err, "more output than allowed")
+	assert.ErrorContains(t, err, "output limit exceeded")
 }

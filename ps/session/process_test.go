@@ -22,9 +22,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childVariable makes the test binary a process of its own: "serve" a
-// PowerShell of sessiontest, "hold" one that only holds a connection to the
-// address in holdVariable, so that its end can be seen.
+// childVariable selects what the test binary runs as a child process: "serve" is a
+// PowerShell of sessiontest; "hold" keeps a connection to the address in
+// holdVariable open, so that its end can be observed.
 const (
 	childVariable = "SESSION_TEST_CHILD"
 	holdVariable  = "SESSION_TEST_HOLD"
@@ -62,18 +62,18 @@ func childMain() int {
 	return process.Serve(context.Background(), os.Stdin, os.Stdout, os.Stderr)
 }
 
-// realProcess starts the test binary as a PowerShell, through the same code as
-// the real one.
+// realProcess starts the test binary as a PowerShell, with the code that starts a
+// real one.
 func realProcess(t *testing.T) session.Starter {
 	t.Helper()
 	t.Setenv(childVariable, "serve")
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every process takes a second to end
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each process takes a second to exit
 	path, err := os.Executable()
 	require.NoError(t, err)
 	return session.Local{Path: path}
 }
 
-func TestEveryFaultOfARealProcessEndsTypedAndLeavesNothing(t *testing.T) {
+func TestEveryFaultOfARealProcessGivesATypedErrorAndLeavesNothing(t *testing.T) {
 	starter := realProcess(t)
 	for _, c := range faultCases {
 		t.Run(c.name(), func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestEveryFaultOfARealProcessEndsTypedAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestARealProcessSeesNoneOfOurSecretsAndLeavesWithCodeZero(t *testing.T) {
+func TestARealProcessGetsNoneOfOurSecretsAndExitsWithZero(t *testing.T) {
 	t.Setenv("ADGATEWAY_SECRET", "hidden")
 	s := start(t, config(realProcess(t)))
 	got := records(t, s, ps.Request{Script: "Get-GatewayEnvironment"})
@@ -91,7 +91,7 @@ func TestARealProcessSeesNoneOfOurSecretsAndLeavesWithCodeZero(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestTheMemoryOfARealProcessIsKnown(t *testing.T) {
+func TestMemoryOfARealProcess(t *testing.T) {
 	s := start(t, config(realProcess(t)))
 	bytes, err := s.Memory()
 	require.NoError(t, err)
@@ -105,18 +105,18 @@ func TestTheMemoryOfARealProcessIsKnown(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-func TestLargeRequestsAndAnswersPassThroughRealPipes(t *testing.T) {
+func TestLargeRequestsAndAnswersThroughRealPipes(t *testing.T) {
 	s := start(t, config(realProcess(t)))
 	big := strings.Repeat("ä", 1<<20)
 	got := records(t, s, ps.Request{Script: "Get-GatewayEcho", Args: ps.Args{"Big": ps.Text(big), "Pw": ps.Secret(big)}})
 	assert.Len(t, got, 2*len(big)+len(`[{"Big":"","Pw":""}]`))
 
-	// So large that the answer cannot be written before the request is read.
+	// So large that the answer cannot be written until the request has been read.
 	got = records(t, s, ps.Request{Script: "Get-GatewayMany", Args: ps.Args{"Batches": ps.Int(50), "Size": ps.Int(100_000)}})
 	assert.Greater(t, len(got), 5_000_000)
 }
 
-func TestKillingAProcessKillsWhatItStarted(t *testing.T) {
+func TestKillEndsChildProcesses(t *testing.T) {
 	held := holdGrandchild(t)
 	s := start(t, config(realProcess(t)))
 	_, err := s.Run(t.Context(), ps.Request{Script: "Start-GatewayGrandchild"})
@@ -126,7 +126,7 @@ func TestKillingAProcessKillsWhatItStarted(t *testing.T) {
 	waitClosed(t, conn)
 }
 
-func TestWhatAProcessLeavesBehindDoesNotKeepTheSessionOpen(t *testing.T) {
+func TestALeftoverProcessDoesNotKeepTheSessionOpen(t *testing.T) {
 	held := holdGrandchild(t)
 	s := start(t, config(realProcess(t)))
 	_, err := s.Run(t.Context(), ps.Request{Script: "Start-GatewayGrandchild"})
@@ -138,8 +138,8 @@ func TestWhatAProcessLeavesBehindDoesNotKeepTheSessionOpen(t *testing.T) {
 	waitClosed(t, conn)
 }
 
-// holdGrandchild makes a grandchild connect to the test; what it returns waits
-// for the connection.
+// holdGrandchild lets grandchildren connect to the test. The function it returns
+// waits for the connection.
 func holdGrandchild(t *testing.T) func() net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +155,7 @@ func holdGrandchild(t *testing.T) func() net.Conn {
 	}
 }
 
-// waitClosed waits for the other side to end.
+// waitClosed waits until the other side closes the connection.
 func waitClosed(t *testing.T, conn net.Conn) {
 	t.Helper()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
@@ -167,7 +167,7 @@ func waitClosed(t *testing.T, conn net.Conn) {
 	}
 }
 
-func TestAProcessKilledFromOutsideIsNoticedWhileIdle(t *testing.T) {
+func TestAnIdleProcessThatIsKilledIsNoticed(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	starter := &recording{Starter: realProcess(t)}
 	s := start(t, config(starter))
@@ -180,7 +180,7 @@ func TestAProcessKilledFromOutsideIsNoticedWhileIdle(t *testing.T) {
 	s.Kill()
 }
 
-// recording remembers the process it started.
+// recording is a Starter that records the process it started.
 type recording struct {
 	session.Starter
 	waiter interface {
@@ -200,7 +200,7 @@ func (r *recording) StartProcess(cmd string, args ...string) (session.Waiter, io
 	return w, in, out, errs, err
 }
 
-// records runs a request and returns its records, one batch after the other.
+// records runs a request and returns its batches of records, concatenated.
 func records(t *testing.T, s *session.Session, req ps.Request) string {
 	t.Helper()
 	var all strings.Builder

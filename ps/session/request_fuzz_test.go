@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever text an argument holds, it reaches the script as it is and comes
-// back as it is; nothing of it is taken for a line, a frame or a secret.
+// The text of an argument reaches the script and returns unaltered, and is never
+// parsed as a line, a frame or a secret.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{"", "plain", "O'Brien’s $(1) `x\"", "\x1e1 end 2\n{}\n", "#\n", "=x", "!0", "2024-01-02T03:04:05Z", "\r\n\x00", "日本 😀"} {
 		f.Add(seed, seed)

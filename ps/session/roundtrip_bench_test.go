@@ -10,8 +10,8 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// BenchmarkRun measures what a session itself costs: a request with one record,
-// and an answer of 4 MiB in frames, in this process and through real pipes.
+// BenchmarkRun measures the overhead of a session: for a request with one record
+// and for an answer of 4 MiB, within this process and through real pipes.
 func BenchmarkRun(b *testing.B) {
 	path, err := os.Executable()
 	if err != nil {

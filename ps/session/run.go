@@ -14,25 +14,25 @@ import (
 
 const (
 	bootID   = "boot"
-	maxWords = 600 // of PowerShell's own in a start error; all of them are in the log
+	maxWords = 600 // bytes of PowerShell's output in a start error; the log has all of it
 )
 
-// A run is a request that waits for its answer.
+// A run is a request in progress.
 type run struct {
 	id     string
 	frames chan frame
-	left   chan struct{} // closed when nobody receives from frames any more
+	left   chan struct{} // closed when frames are no longer received
 }
 
 func newRun(id string) *run {
 	return &run{id: id, frames: make(chan frame), left: make(chan struct{})}
 }
 
-// Run sends one request and waits for its answer; see [ps.Runner] for what ctx
-// and the errors mean. One request runs at a time: a second one is refused as
-// an internal error. A run that was cut off (timeout, cancelled, died) returns
-// when the process is gone, so that nothing of it happens afterwards; whether
-// the session can go on, [Session.Dead] tells.
+// Run sends one request and waits for its answer; [ps.Runner] defines ctx and the
+// errors. A session runs one request at a time: a second one fails with an
+// internal error. If a run is cut off (timeout, cancelled, died), Run returns when
+// the process is gone, so that it has no later effects. See [Session.Dead] for
+// whether the session can still be used.
 func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	r, err := s.claim(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return s.finish(a)
 }
 
-// claim takes the session for one request.
+// claim reserves the session for one request.
 func (s *Session) claim(ctx context.Context) (*run, error) {
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx)
@@ -81,7 +81,7 @@ func (s *Session) claim(ctx context.Context) (*run, error) {
 	switch s.state {
 	case idle:
 	case busy:
-		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone, Message: "the session is in use"}
+		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone, Message: "the session is busy"}
 	default:
 		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone, Message: "the session has ended", Cause: asCause(s.cause)}
 	}
@@ -91,7 +91,7 @@ func (s *Session) claim(ctx context.Context) (*run, error) {
 	return r, nil
 }
 
-// asCause keeps a nil cause from becoming an error that is not nil.
+// asCause converts a nil *ps.Error to a nil error.
 func asCause(e *ps.Error) error {
 	if e == nil {
 		return nil
@@ -99,9 +99,9 @@ func asCause(e *ps.Error) error {
 	return e
 }
 
-// collect takes frames until the answer is whole or none can come any more.
-// Frames that were written before the process was killed still count: the
-// steps in them are what a cut-off write is settled by.
+// collect receives frames until the answer is complete or no more can arrive.
+// Frames written before the process was killed still count: a write that was cut
+// off is settled by the steps in them.
 func (s *Session) collect(r *run, a *answer) {
 	defer close(r.left)
 	for !a.done() {
@@ -124,7 +124,7 @@ func (s *Session) collect(r *run, a *answer) {
 	}
 }
 
-// finish makes the answer what Run returns, and the session idle again.
+// finish makes the session idle again and returns the result of Run.
 func (s *Session) finish(a *answer) (*ps.Result, error) {
 	if !a.done() {
 		<-s.gone
@@ -148,21 +148,21 @@ func (s *Session) finish(a *answer) (*ps.Result, error) {
 	return a.result, nil
 }
 
-// cutOff is the error of a run whose session broke.
+// cutOff returns the error of a run whose session broke.
 func (s *Session) cutOff(a *answer) error {
 	s.mu.Lock()
 	e, whole := *s.cause, s.whole && !s.foreign && !a.garbled
 	s.mu.Unlock()
 	e.Steps, e.Intent, e.Outcome = a.steps, a.intent, ps.OutcomeNone
-	// Scripts announce a write before they begin with it. The process is gone and
-	// all it said has been read: without an announcement there was no change.
+	// Scripts announce a write before they start it. The process is gone and its
+	// output was read to the end: without an announcement nothing was changed.
 	if a.write && a.sent && (a.intent != nil || len(a.steps) > 0 || !whole) {
 		e.Outcome = ps.OutcomeUnknown
 	}
 	return &e
 }
 
-// refusal is the error of a run whose records the caller did not want.
+// refusal returns the error of a run whose records callback failed with err.
 func refusal(err error) *ps.Error {
 	var e *ps.Error
 	if errors.As(err, &e) {
@@ -176,9 +176,9 @@ func cancelled(ctx context.Context) *ps.Error {
 	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
 }
 
-// handshake waits for the ready frame, checks it and proves the data line.
-// Until ready has come nothing is written: some builds of 5.1 would read it
-// ahead of the request loop (facts-5.1 K1).
+// handshake waits for the ready frame, checks it, and checks the data line.
+// Nothing is written before the ready frame has arrived: some builds of 5.1 would
+// read it ahead of the request loop (facts-5.1 K1).
 func (s *Session) handshake(ctx context.Context, boot *run) error {
 	deadline := time.Now().Add(s.cfg.StartTimeout)
 	timer := time.AfterFunc(s.cfg.StartTimeout, func() {
@@ -211,7 +211,7 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 	return s.prove(ctx, time.Until(deadline))
 }
 
-// prove sends what no encoding on the way may touch and wants it back.
+// prove checks that text arrives unaltered by any encoding on the way.
 func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 	whole, err := s.echo(ctx, max(limit, time.Millisecond))
 	e := ps.AsError(err)
@@ -228,22 +228,23 @@ func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 	return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Type: e.Type, ID: e.ID, Category: e.Category, Message: "PowerShell did not answer the first request", Cause: err}
 }
 
-// Probe asks for a sign of life: a request that only wants its argument back.
-// ctx ends the wait, and with it the session. The error is nil when the answer
-// came whole; a session that answers something else is ended, too.
+// Probe checks that the session responds: it sends a request that echoes its
+// argument. If ctx ends first, or the answer is wrong, the session ends and Probe
+// returns an error.
 func (s *Session) Probe(ctx context.Context) error {
 	whole, err := s.echo(ctx, s.cfg.Limit)
 	if err == nil && !whole {
-		err = &ps.Error{Kind: ps.KindDied, Message: "PowerShell answered with other text than was sent"}
+		err = &ps.Error{Kind: ps.KindDied, Message: "PowerShell returned other text than was sent"}
 		s.fail(CauseProtocol, ps.AsError(err))
 	}
 	return err
 }
 
-// echo runs the script that gives its argument back, and tells whether it did.
+// echo runs the script that returns its arguments, and reports whether they are
+// unaltered.
 func (s *Session) echo(ctx context.Context, limit time.Duration) (whole bool, err error) {
 	const text, secret = "O'Brien’s \"$(1)\" `x 日本 😀 2024-01-02T03:04:05Z", "p ä😀"
-	const secretUnits = 5 // in UTF-16, as .NET counts
+	const secretUnits = 5 // length in UTF-16 units, as in .NET
 	var got []struct {
 		Text   string `json:"text"`
 		Length int    `json:"length"`
@@ -256,7 +257,7 @@ func (s *Session) echo(ctx context.Context, limit time.Duration) (whole bool, er
 	return err == nil && len(got) == 1 && got[0].Text == text && got[0].Length == secretUnits, err
 }
 
-// startError is the error of a session that broke before it was ready.
+// startError returns the error of a session that broke before it was ready.
 func (s *Session) startError(step string) error {
 	s.mu.Lock()
 	e := *s.cause
@@ -275,7 +276,7 @@ func (s *Session) startError(step string) error {
 	return &e
 }
 
-// What the administrator reads when a session does not start.
+// Messages for the administrator when a session does not start.
 const (
 	noReady = "PowerShell gave no sign of life within %s. Either its start takes longer (session.startTimeout), " +
 		"or Windows PowerShell waits for ever on its standard input (some 5.1 builds do on overlapped pipes, " +

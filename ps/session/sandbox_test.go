@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The scripts of these tests, in PowerShell.
+// PowerShell scripts of the tests.
 var sandboxScripts = []ps.Source{
 	{Name: "Get-TestEcho", Text: `[CmdletBinding()]
 param([AllowNull()] [string] $Text, [AllowNull()] [string[]] $List, [bool] $Flag, [int] $Number, [AllowNull()] [securestring] $Secret)
@@ -55,10 +55,11 @@ Complete-GatewayStep -Label 'create thing' -Guid 'g-3' -Dn 'CN=z'
 while ($true) { $x = 1 }`},
 }
 
-// sandbox starts a session on the sandbox engine with the real prelude.
-// regexClock is the clock of the engine's regular expressions, which ends by itself.
+// regexClock is the goroutine of the engine's regular expressions, which ends by
+// itself.
 var regexClock = goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")
 
+// newSandbox starts a session on the sandbox engine with the real prelude.
 func newSandbox(t testing.TB) *session.Session {
 	t.Helper()
 	eng := engine.NewEngine(engine.Options{
@@ -122,9 +123,9 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// TestAModuleThatIsOnlyAProxyIsToldApart: what PowerShell 7 loads for a module
-// of Windows PowerShell has the mark of implicit remoting.
-func TestAModuleThatIsOnlyAProxyIsToldApart(t *testing.T) {
+// PowerShell 7 loads a module made for Windows PowerShell as a proxy, which bears
+// the mark of implicit remoting.
+func TestAProxyModuleIsRejected(t *testing.T) {
 	defer goleak.VerifyNone(t, regexClock)
 	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases, Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
 	prelude := scripts.Prelude(ps.Directory)
@@ -140,9 +141,9 @@ function Get-Module {
 	assert.Contains(t, err.Error(), "in a Windows PowerShell behind it")
 }
 
-// TestRecordsOfWhatMayNotBeRead: an account that may see an object need not be
-// allowed to read much of it, and what is stored need not make sense.
-func TestRecordsOfWhatMayNotBeRead(t *testing.T) {
+// An account that can see an object may not be allowed to read all of it, and
+// stored values may be malformed.
+func TestRecordsOfUnreadableProperties(t *testing.T) {
 	defer goleak.VerifyNone(t, regexClock)
 	s := newSandbox(t)
 	var got []map[string]any
@@ -158,7 +159,7 @@ func TestRecordsOfWhatMayNotBeRead(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestALoopWithoutEndIsStoppedOnTheSandboxEngine(t *testing.T) {
+func TestAnEndlessLoopIsStoppedOnTheSandboxEngine(t *testing.T) {
 	defer goleak.VerifyNone(t, regexClock)
 	for _, c := range []struct {
 		script  string
@@ -177,7 +178,7 @@ func TestALoopWithoutEndIsStoppedOnTheSandboxEngine(t *testing.T) {
 	}
 }
 
-// BenchmarkSandbox is one request with one record through prelude and engine.
+// BenchmarkSandbox runs a request with one record through prelude and engine.
 func BenchmarkSandbox(b *testing.B) {
 	s := newSandbox(b)
 	defer s.Kill()

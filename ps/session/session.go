@@ -18,42 +18,42 @@ import (
 )
 
 const (
-	endWait   = 5 * time.Second // for a process to leave by itself after '#'
+	endWait   = 5 * time.Second // for a process to exit after '#'
 	killWait  = 5 * time.Second // for a killed process to be gone
-	drainWait = 2 * time.Second // for the pipes of a process that is gone
+	drainWait = 2 * time.Second // for the pipes of a process that is gone to end
 )
 
-// A Session is one PowerShell process that takes one request at a time.
-// Its methods may be called from several goroutines.
+// A Session is one PowerShell process that handles one request at a time. It is
+// safe for concurrent use.
 type Session struct {
 	cfg   Config
 	link  *link
 	shell powershell.Shell
 
-	lines    chan string   // to the writer
-	broken   chan struct{} // closed when the session takes no more requests
+	lines    chan string   // data lines for write
+	broken   chan struct{} // closed when the session accepts no more requests
 	executed chan struct{} // closed when the Shell's Execute has returned
-	outDone  chan struct{} // closed when stdout is read to its end: no frame comes any more
+	outDone  chan struct{} // closed when stdout was read to its end: no more frames
 	errDone  chan struct{} // the same for stderr
 	gone     chan struct{} // closed when the process and all goroutines have ended
 
-	noise   capture // between frames
+	noise   capture // stdout outside of frames
 	stderr  capture
 	budget  atomic.Int64 // bytes of frames still allowed
 	clutter atomic.Int64 // bytes of noise still allowed
 
 	mu      sync.Mutex
 	state   state
-	current *run      // what answers are for; nil: none
-	cause   *ps.Error // why it broke; nil: it was closed
+	current *run      // receives the frames; nil: none
+	cause   *ps.Error // why it broke; nil if it was closed
 	last    int       // number of the last request
 	ready   Ready
-	begun   bool // Start has returned it
-	ended   bool // the end marker has come on stdout
+	started bool // Start has returned the session
+	ended   bool // the end marker arrived on stdout
 	whole   bool // stdout was read to its end
-	foreign bool // a frame on it was no answer to the request that ran
+	foreign bool // a frame did not belong to the running request
 
-	lastWords string // the noise that was left at the end; read after gone
+	lastWords string // noise left over at the end; valid after gone
 }
 
 type state uint8
@@ -61,13 +61,13 @@ type state uint8
 const (
 	idle state = iota
 	busy
-	closing // '#' was or will be sent
+	closing // '#' was sent, or is about to be
 	broken
 )
 
-// Start starts a session and waits until it is ready and has proven that a data
-// line arrives whole. ctx ends the start, and nothing later. The error is an
-// [*ps.Error] of kind unavailable with a message for the administrator.
+// Start starts a session and waits until it is ready and data lines are known to
+// arrive unaltered. ctx bounds the start only, not the session. The error is an
+// [*ps.Error] with a message for the administrator.
 func Start(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
 	line, err := cfg.Boot.line()
@@ -109,12 +109,12 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	return s, nil
 }
 
-// begin notes that the session is handed over; false: it has ended by now.
+// begin marks the session as started; it returns false if it has ended already.
 func (s *Session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begun = s.state == idle
-	return s.begun
+	s.started = s.state == idle
+	return s.started
 }
 
 func (c Config) withDefaults() Config {
@@ -139,14 +139,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Ready tells what the session said of itself when it started.
+// Ready returns the payload of the ready frame.
 func (s *Session) Ready() Ready {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ready
 }
 
-// Memory returns the private bytes of the process, where its Starter can tell.
+// Memory returns the private bytes of the process, or [errors.ErrUnsupported] if
+// its Starter does not provide them.
 func (s *Session) Memory() (int64, error) {
 	if m, ok := s.link.process.(memoryMeter); ok {
 		return m.Memory()
@@ -154,13 +155,13 @@ func (s *Session) Memory() (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
-// Dead is closed as soon as the session takes no more requests.
+// Dead is closed as soon as the session accepts no more requests.
 func (s *Session) Dead() <-chan struct{} { return s.broken }
 
-// Close ends the session in good order: it asks the request loop to end, lets
-// the process leave and kills it when it has not left in time or when ctx is
-// done. It returns when nothing of the session is left. A request that is
-// running is cut off. The error tells that the process had to be killed.
+// Close asks the request loop to end and waits for the process to exit. It kills
+// the process if it does not exit in time, if ctx ends, or if a request is
+// running. It returns when nothing of the session is left; the error is non-nil if
+// the process had to be killed.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	before := s.state
@@ -179,7 +180,7 @@ func (s *Session) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: "closing was cut short", Cause: context.Cause(ctx)})
 	case <-timer.C:
-		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: fmt.Sprintf("PowerShell did not leave within %s", endWait)})
+		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: fmt.Sprintf("PowerShell did not exit within %s", endWait)})
 	}
 	<-s.gone
 	return s.brokenError()
@@ -203,7 +204,7 @@ func (s *Session) brokenError() error {
 	return s.cause
 }
 
-// fail ends the session for that cause, unless it has one already.
+// fail ends the session with a cause, unless it has one already.
 func (s *Session) fail(why Cause, cause *ps.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +217,7 @@ func (s *Session) failLocked(why Cause, cause *ps.Error) {
 	}
 	select {
 	case <-s.gone:
-		return // closed in good order before
+		return // already closed cleanly
 	default:
 	}
 	s.cause = cause
@@ -229,7 +230,7 @@ func (s *Session) failLocked(why Cause, cause *ps.Error) {
 	}
 }
 
-// failRun ends the session for that cause if r is still waiting for its answer.
+// failRun ends the session with a cause if r is still waiting for its answer.
 func (s *Session) failRun(r *run, why Cause, cause *ps.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,9 +239,8 @@ func (s *Session) failRun(r *run, why Cause, cause *ps.Error) {
 	}
 }
 
-// execute runs the one command of the session. Its output and error are not
-// used: the Shell sees nothing but its markers, and its error quotes the whole
-// command.
+// execute runs the single command of the session. Its output is of no use, because
+// the Shell sees only its markers, and its error would quote the whole command.
 func (s *Session) execute(line string) {
 	defer close(s.executed)
 	if _, _, err := s.shell.Execute(line); err != nil {
@@ -248,12 +248,12 @@ func (s *Session) execute(line string) {
 	}
 }
 
-// write sends data lines, then asks for the end. It is a goroutine of its own
-// because a process that does not read blocks it until it is killed.
+// write sends data lines, and '#' at the end. It is a goroutine of its own because
+// a process that does not read blocks it until the process is killed.
 func (s *Session) write() {
 	send := func(text string) bool {
 		if _, err := io.WriteString(s.link.stdin, text); err != nil {
-			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell does not take input any more", Cause: err})
+			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell no longer accepts input", Cause: err})
 			return false
 		}
 		return true
@@ -274,7 +274,7 @@ func (s *Session) write() {
 	}
 }
 
-// readOut reads stdout to its end and hands each frame to the run it is for.
+// readOut reads stdout to its end and delivers each frame to its run.
 func (s *Session) readOut() {
 	defer close(s.outDone)
 	split := newSplitter(s.link.stdout, s.link.outMarker, s.addNoise, s.spend)
@@ -288,7 +288,7 @@ func (s *Session) readOut() {
 			return
 		case err != nil:
 			s.cutFrame(err)
-			// The process is being killed; what it still writes must not block it.
+			// The process is being killed and must not block on its output.
 			_, _ = io.Copy(io.Discard, s.link.stdout)
 			return
 		default:
@@ -297,8 +297,8 @@ func (s *Session) readOut() {
 	}
 }
 
-// endOfLoop is called when the end marker has come on stdout: the boot line has
-// run to its end. That is in order only after '#'.
+// endOfLoop is called when the end marker has arrived on stdout, that is, when the
+// boot line has run to its end. That is expected only after '#'.
 func (s *Session) endOfLoop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -309,8 +309,8 @@ func (s *Session) endOfLoop() {
 	s.link.release()
 }
 
-// cutFrame is called when a frame is not as agreed, or is cut off: nothing can
-// follow such a one.
+// cutFrame is called for a malformed or incomplete frame, after which the output
+// cannot be read any further.
 func (s *Session) cutFrame(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,9 +328,9 @@ func (s *Session) endOfOutput() {
 	s.failLocked(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"})
 }
 
-// deliver hands a frame to the run that waits for it; any other is a surprise.
-// What comes after such a one is no answer; only what tells of changes still
-// counts, because the run must be settled.
+// deliver passes a frame to the current run. A frame with another id breaks the
+// session; of what follows, only intents and steps still count, because the run
+// must be settled.
 func (s *Session) deliver(f frame) {
 	s.cfg.Meter.frames.Add(1)
 	s.cfg.Meter.bytes.Add(int64(len(f.payload)))
@@ -348,7 +348,7 @@ func (s *Session) deliver(f frame) {
 		return
 	case f.kind.last():
 		s.current = nil
-		if r.id == bootID && f.kind == frameError { // what follows of it, its end, tells less
+		if r.id == bootID && f.kind == frameError { // more telling than the exit that follows
 			s.failLocked(CauseStart, &ps.Error{Kind: ps.KindUnavailable, Message: notReady})
 		}
 	}
@@ -359,7 +359,7 @@ func (s *Session) deliver(f frame) {
 	}
 }
 
-// causeOf is the cause of an error of the splitter.
+// causeOf returns the cause for an error of the splitter.
 func causeOf(err error) Cause {
 	switch {
 	case errors.Is(err, errTooMuch):
@@ -378,24 +378,24 @@ func (s *Session) addNoise(b []byte) {
 	}
 }
 
-// allow says how many bytes of frames may be written from now on; of noise never
-// more than of a request that is no list.
+// allow sets how many bytes of frames the process may write from now on. The limit
+// for noise is always MaxOutput.
 func (s *Session) allow(frames int64) {
 	s.budget.Store(frames)
 	s.clutter.Store(s.cfg.MaxOutput)
 }
 
-// spend takes a frame of n bytes from what may still be written.
+// spend consumes n bytes of the limit for frames; false if it is exceeded.
 func (s *Session) spend(n int64) bool { return n <= s.cfg.MaxOutput && s.budget.Add(-n) >= 0 }
 
-// litter takes n bytes of noise from what may still be written.
+// litter consumes n bytes of the limit for noise; false if it is exceeded.
 func (s *Session) litter(n int64) bool { return s.clutter.Add(-n) >= 0 }
 
 func (s *Session) tooMuch() {
 	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
 }
 
-// readErr keeps stderr for the log. No one decides anything by it.
+// readErr keeps stderr for the log; nothing else depends on it.
 func (s *Session) readErr() {
 	defer close(s.errDone)
 	in := bufio.NewReaderSize(s.link.stderr, 16<<10)
@@ -414,14 +414,13 @@ func (s *Session) readErr() {
 	}
 }
 
-// supervise waits for the end of the session and sees to it that nothing is
-// left of it.
+// supervise waits for the end of the session and cleans up.
 func (s *Session) supervise() {
 	defer close(s.gone)
 	select {
 	case <-s.executed:
-		// The loop has ended. In good order the Shell says exit, closes stdin and
-		// waits; a kill, should it be needed, ends its wait.
+		// The loop has ended. If that was expected, the Shell sends exit, closes
+		// stdin and waits; a kill ends its wait if necessary.
 		left := make(chan struct{})
 		if s.brokenError() == nil {
 			go func() { defer close(left); s.shell.Exit() }()
@@ -435,12 +434,12 @@ func (s *Session) supervise() {
 		}
 		s.kill()
 	case <-s.link.exited:
-		// Its last frames may still be on the way; but what it has left behind
+		// The last frames may still be in the pipe, but processes it left behind
 		// must not keep its outputs open for long.
 		select {
 		case <-s.outDone:
 		case <-time.After(drainWait):
-			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended, and something holds its output open"})
+			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell exited, but another process holds its output open"})
 		}
 		s.kill()
 	case <-s.broken:
@@ -454,8 +453,8 @@ func (s *Session) supervise() {
 	s.lastWords = s.flush("")
 }
 
-// markClosed closes broken for a session that ended in good order, and tells
-// why another one has ended; of one that did not start, the error tells it.
+// markClosed closes broken. It logs why the session ended, unless it was closed
+// cleanly or never started: then Start returns the reason.
 func (s *Session) markClosed() {
 	s.mu.Lock()
 	s.state = broken
@@ -464,15 +463,14 @@ func (s *Session) markClosed() {
 	default:
 		close(s.broken)
 	}
-	cause, pid, begun := s.cause, s.ready.PID, s.begun
+	cause, pid, started := s.cause, s.ready.PID, s.started
 	s.mu.Unlock()
-	if cause != nil && begun {
+	if cause != nil && started {
 		s.cfg.Log("session ended", map[string]any{"reason": cause.Error(), "pid": pid})
 	}
 }
 
-// kill ends the process and waits until it is gone, for as long as that is
-// worth waiting for.
+// kill ends the process and waits for at most killWait until it is gone.
 func (s *Session) kill() {
 	err := s.link.process.Kill()
 	_ = s.link.stdin.Close()
@@ -480,12 +478,12 @@ func (s *Session) kill() {
 	case <-s.link.exited:
 	case <-time.After(killWait):
 		s.link.abandon()
-		s.cfg.Log("PowerShell could not be ended", map[string]any{"error": fmt.Sprint(err), "pid": s.Ready().PID})
+		s.cfg.Log("PowerShell could not be killed", map[string]any{"error": fmt.Sprint(err), "pid": s.Ready().PID})
 	}
 }
 
-// waitReaders waits for both readers. A stream that something else holds open
-// is closed on our side.
+// waitReaders waits for both readers. It closes our end of a stream that another
+// process holds open.
 func (s *Session) waitReaders() {
 	deadline := time.Now().Add(drainWait)
 	for _, stream := range []struct {
@@ -503,7 +501,7 @@ func (s *Session) waitReaders() {
 		select {
 		case <-stream.done:
 		case <-time.After(drainWait):
-			s.cfg.Log("an output of PowerShell stays open", map[string]any{"pid": s.Ready().PID})
+			s.cfg.Log("an output of PowerShell remains open", map[string]any{"pid": s.Ready().PID})
 		}
 	}
 }
@@ -516,7 +514,7 @@ func (s *Session) closeStreams() {
 	}
 }
 
-// flush logs what did not belong to an answer, and returns its text.
+// flush logs the stray output since the last call and returns its text.
 func (s *Session) flush(request string) string {
 	var all []string
 	for _, c := range []struct {

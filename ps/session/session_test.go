@@ -73,7 +73,7 @@ func start(t *testing.T, cfg session.Config) *session.Session {
 	return s
 }
 
-func TestSessionAnswersAndLeavesInGoodOrder(t *testing.T) {
+func TestASessionAnswersAndClosesCleanly(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	process := &sessiontest.Process{Scripts: sessiontest.Faults}
 	s := start(t, config(process))
@@ -118,7 +118,7 @@ func TestSessionAnswersAndLeavesInGoodOrder(t *testing.T) {
 	s.Kill()
 }
 
-// Every row is run in this process and in a real one.
+// Each row runs both in this process and in a real one.
 type faultCase struct {
 	script  string
 	write   bool
@@ -126,8 +126,8 @@ type faultCase struct {
 	kind    ps.Kind // empty: no error
 	outcome ps.Outcome
 	steps   int
-	message string // a part of the error's text
-	alive   bool   // the session can go on
+	message string // part of the error's text
+	alive   bool   // the session can still be used
 }
 
 var faultCases = []faultCase{
@@ -165,20 +165,20 @@ var faultCases = []faultCase{
 	{script: "Send-GatewayLeadingZero", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "length"},
 	{script: "Send-GatewayLongHeader", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "header"},
 	{script: "Send-GatewayShort", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "line feed"},
-	{script: "Send-GatewayHuge", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "more output"},
+	{script: "Send-GatewayHuge", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "output limit exceeded"},
 	{script: "Send-GatewayNoJson", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "JSON array"},
 	{script: "Send-GatewayObject", write: true, kind: ps.KindDied, outcome: ps.OutcomeUnknown, message: "JSON array"},
 	{script: "Send-GatewayBadEnd", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "perhaps"},
 	{script: "Send-GatewayArrayEnd", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "JSON object"},
 	{script: "Send-GatewayBadStep", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "label"},
 	{script: "Send-GatewayTwice"},
-	{script: "Send-GatewayFlood", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "more output"},
-	{script: "Send-GatewayNoiseFlood", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "more output"},
+	{script: "Send-GatewayFlood", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "output limit exceeded"},
+	{script: "Send-GatewayNoiseFlood", kind: ps.KindDied, outcome: ps.OutcomeNone, message: "output limit exceeded"},
 }
 
-func TestEveryFaultEndsTypedAndLeavesNothing(t *testing.T) {
-	// The clock of a bubble stands still while anything runs, and its end waits
-	// for every goroutine.
+func TestEveryFaultGivesATypedErrorAndLeavesNothing(t *testing.T) {
+	// A bubble's clock stops while anything runs, and the bubble waits for every
+	// goroutine at its end.
 	for _, c := range faultCases {
 		t.Run(c.name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

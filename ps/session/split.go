@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// A splitter takes the standard output of a session apart: frames are returned
-// by next, the Shell's marker ends next with errMarker, and everything else is
-// noise. It allocates only payloads, and those no faster than bytes arrive, so
-// that a header cannot claim memory.
+// A splitter splits the standard output of a session: next returns the frames, and
+// errMarker for the Shell's marker; everything else is noise. Only payloads are
+// allocated, and they grow as bytes arrive, so that a header alone cannot allocate
+// memory.
 type splitter struct {
 	in     io.Reader
-	noise  func([]byte)       // told of each piece of noise; the bytes are not its to keep
-	marker func() string      // the Shell's end marker, empty while it is not known
-	budget func(n int64) bool // spends n bytes; false: over the cap
+	noise  func([]byte)       // receives each piece of noise; must not keep the bytes
+	marker func() string      // returns the Shell's end marker, or "" while it is unknown
+	budget func(n int64) bool // consumes n bytes; false if the limit is exceeded
 
 	buf        []byte
-	start, end int    // what is read and not used yet
+	start, end int    // bounds of the unread bytes in buf
 	line       []byte // tail of the current line of noise
-	err        error  // of in, once it has ended
+	err        error  // error of in, once it has ended
 }
 
 var errMarker = errors.New("the command ended")
@@ -38,9 +38,9 @@ func newSplitter(in io.Reader, marker func() string, noise func([]byte), budget 
 	}
 }
 
-// next returns the next frame. The error is errMarker after a line that ends
-// with the marker, io.EOF when output has ended outside a frame, or tells what
-// is wrong; after one that is not errMarker the splitter is of no more use.
+// next returns the next frame. The error is errMarker after a line that ends with
+// the marker, io.EOF if the output ended between frames, or describes a malformed
+// frame. After any error but errMarker the splitter must not be used again.
 func (s *splitter) next() (frame, error) {
 	for {
 		if s.start == s.end {
@@ -65,9 +65,9 @@ func (s *splitter) next() (frame, error) {
 	}
 }
 
-// scan passes noise on, up to a line that ends with the marker. It returns how
-// much it took and whether the marker was there. A marker that arrives in pieces
-// has been passed on in part by then.
+// scan passes on noise, up to a line that ends with the marker. It returns the
+// number of bytes consumed and whether it found the marker. Of a marker that
+// arrives in pieces, the first pieces have been passed on as noise.
 func (s *splitter) scan(chunk []byte) (int, bool) {
 	marker := s.marker()
 	taken := 0
@@ -91,7 +91,7 @@ func (s *splitter) scan(chunk []byte) (int, bool) {
 	return taken, false
 }
 
-// keepTail adds to the current line, of which only the end is of interest.
+// keepTail appends to the current line, of which only the last bytes are kept.
 func (s *splitter) keepTail(b []byte) {
 	if len(b) >= lineTail {
 		s.line = append(s.line[:0], b[len(b)-lineTail:]...)
@@ -103,7 +103,7 @@ func (s *splitter) keepTail(b []byte) {
 	s.line = append(s.line, b...)
 }
 
-// frame reads the rest of a frame after its first byte.
+// frame reads the rest of a frame, after its first byte.
 func (s *splitter) frame() (frame, error) {
 	header, err := s.header()
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *splitter) header() ([]byte, error) {
 			s.start += lf + 1
 			return chunk[:lf], nil
 		}
-		// Not whole yet: to the front with it, and more behind it.
+		// Incomplete: move it to the front and read more.
 		copy(s.buf, chunk)
 		s.start, s.end = 0, len(chunk)
 		if err := s.more(); err != nil {
@@ -153,7 +153,7 @@ func (s *splitter) header() ([]byte, error) {
 	}
 }
 
-// payload returns the next size bytes in memory of their own.
+// payload returns the next size bytes in a new slice.
 func (s *splitter) payload(size int64) ([]byte, error) {
 	n := int(min(int64(s.end-s.start), size))
 	out := make([]byte, n, min(size, max(growStep, int64(n))))
@@ -180,7 +180,7 @@ func (s *splitter) fill() error {
 	return s.more()
 }
 
-// more reads at least one byte behind those in the buffer.
+// more appends at least one byte to the buffer.
 func (s *splitter) more() error {
 	for range maxEmptyReads {
 		if s.err != nil {
@@ -198,7 +198,7 @@ func (s *splitter) more() error {
 
 const maxEmptyReads = 100
 
-// inFrame tells an end of output inside a frame from one between frames.
+// inFrame returns errCutFrame for io.EOF inside a frame.
 func inFrame(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errCutFrame

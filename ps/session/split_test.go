@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// splitAll reads everything there is: frames, noise, how often the marker came,
-// and how it ended.
+// splitAll reads to the end and returns the frames, the noise, the number of
+// markers and the final error.
 func splitAll(in io.Reader, marker string, budget int64) (frames []frame, noise string, marks int, err error) {
 	var sb strings.Builder
 	s := newSplitter(in, func() string { return marker },
@@ -35,7 +35,7 @@ func splitAll(in io.Reader, marker string, budget int64) (frames []frame, noise 
 	}
 }
 
-func TestSplitterTakesOutputApart(t *testing.T) {
+func TestSplitter(t *testing.T) {
 	const mark = "$gorilla0123$"
 	long := strings.Repeat("x", 300_000)
 	cases := []struct {
@@ -112,7 +112,7 @@ func TestSplitterAllocatesNoFasterThanBytesArrive(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
 }
 
-func TestSplitterPassesReadErrorsOn(t *testing.T) {
+func TestSplitterReturnsReadErrors(t *testing.T) {
 	broken := errors.New("broken pipe")
 	_, _, _, err := splitAll(io.MultiReader(strings.NewReader("\x1e1 records 10\n[1"), iotest.ErrReader(broken)), "", 1<<20)
 	require.ErrorIs(t, err, broken)
@@ -129,7 +129,7 @@ func FuzzSplitter(f *testing.F) {
 		const marker = "$m$"
 		frames, noise, marks, err := splitAll(bytes.NewReader(in), marker, 1<<20)
 		require.Error(t, err)
-		// However the bytes arrive, the outcome is the same.
+		// The result does not depend on how the bytes arrive.
 		again, noise2, marks2, err2 := splitAll(&ragged{in: in, r: rand.New(rand.NewPCG(seed, 1))}, marker, 1<<20)
 		require.Equal(t, frames, again)
 		require.Equal(t, marks, marks2)
@@ -137,8 +137,8 @@ func FuzzSplitter(f *testing.F) {
 		if marks == 0 {
 			require.Equal(t, noise, noise2)
 		}
-		// Nothing is lost: noise, frames and markers are at most the input, and all
-		// of it when it was read to the end.
+		// Nothing is lost: noise, frames and markers add up to the input if it was
+		// read to the end, and to at most the input otherwise.
 		total := len(noise)
 		for _, fr := range frames {
 			total += len(fmt.Sprintf("\x1e%s %s %d\n\n", fr.id, fr.kind, len(fr.payload))) + len(fr.payload)
@@ -150,7 +150,7 @@ func FuzzSplitter(f *testing.F) {
 	})
 }
 
-// ragged gives pieces of random length.
+// ragged returns pieces of random length.
 type ragged struct {
 	in []byte
 	r  *rand.Rand

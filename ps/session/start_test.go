@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
+func TestAFailedStartReturnsTheReasonAndLeavesNothing(t *testing.T) {
 	hang := func(c *sessiontest.Call) bool { <-c.Context.Done(); panic(sessiontest.ErrExit) }
 	ready := func(payload string) func(*sessiontest.Call) bool {
 		return func(c *sessiontest.Call) bool { c.Frame("ready", payload); return true }
@@ -91,7 +91,7 @@ func TestAStartThatGoesWrongSaysWhyAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestLeavingAStartEndsTheProcess(t *testing.T) {
+func TestCancellingAStartEndsTheProcess(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	process := &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {
@@ -104,22 +104,22 @@ func TestLeavingAStartEndsTheProcess(t *testing.T) {
 	assert.Equal(t, ps.KindCancelled, ps.AsError(err).Kind)
 }
 
-func TestABootThatCannotBeWrittenIsRefused(t *testing.T) {
+func TestAnInvalidBootIsRejected(t *testing.T) {
 	good := session.Boot{Prelude: ps.Source{Name: "prelude", Text: "x"}, Module: "DnsServer"}
 	cases := []struct {
 		name    string
 		change  func(*session.Boot)
 		message string
 	}{
-		{"no prelude", func(b *session.Boot) { b.Prelude.Text = " \n" }, "prelude is empty"},
+		{"no prelude", func(b *session.Boot) { b.Prelude.Text = " \n" }, "empty prelude"},
 		{"module with a quote", func(b *session.Boot) { b.Module = "Dns'; exit; '" }, "module name"},
 		{"script with a quote", func(b *session.Boot) { b.Scripts = []ps.Source{{Name: "Get-X'", Text: "x"}} }, "Verb-Noun"},
 		{"script that an alias may hide", func(b *session.Boot) { b.Scripts = []ps.Source{{Name: "rd", Text: "x"}} }, "Verb-Noun"},
-		{"script there twice", func(b *session.Boot) { b.Scripts = []ps.Source{{Name: "Get-X", Text: "x"}, {Name: "Get-x", Text: "x"}} }, "Verb-Noun"},
-		{"script there twice", func(b *session.Boot) {
+		{"name in lower case", func(b *session.Boot) { b.Scripts = []ps.Source{{Name: "Get-X", Text: "x"}, {Name: "Get-x", Text: "x"}} }, "Verb-Noun"},
+		{"duplicate script", func(b *session.Boot) {
 			b.Scripts = []ps.Source{{Name: "Get-XY", Text: "x"}, {Name: "Get-XY", Text: "x"}}
-		}, "twice"},
-		{"script of our own name", func(b *session.Boot) { b.Scripts = []ps.Source{{Name: "Test-GatewayLine", Text: "x"}} }, "twice"},
+		}, "duplicate script"},
+		{"reserved name", func(b *session.Boot) { b.Scripts = []ps.Source{{Name: "Test-GatewayLine", Text: "x"}} }, "duplicate script"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,26 +151,26 @@ func TestTheBootLineIsOneLineOfASCII(t *testing.T) {
 	assert.Regexp(t, `; Start-GatewaySession -Module 'ActiveDirectory'; echo '[^']+'; \[Console\]::Error\.WriteLine\('[^']+'\)\n$`, line)
 }
 
-// strangeStarter offers less than a session needs.
+// strangeStarter starts processes without what a session requires.
 type strangeStarter struct{ *sessiontest.Process }
 
 type onlyWait struct{ session.Waiter }
 
 func (s strangeStarter) StartProcess(cmd string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := s.Process.StartProcess(cmd, args...)
-	_ = in.(io.Closer).Close() // so that the process ends
+	_ = in.(io.Closer).Close() // ends the process
 	return onlyWait{w}, in, out, errs, err
 }
 
-func TestAStarterWithoutKillIsRefused(t *testing.T) {
+func TestAStarterWithoutKillIsRejected(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	_, err := session.Start(t.Context(), config(strangeStarter{&sessiontest.Process{}}))
 	require.Error(t, err)
 	assert.Equal(t, ps.KindUnavailable, ps.AsError(err).Kind)
-	assert.Contains(t, err.Error(), "cannot be ended")
+	assert.Contains(t, err.Error(), "cannot be killed")
 }
 
-func TestARequestBeforeItsTurnIsRefused(t *testing.T) {
+func TestASecondRequestIsRejectedWhileBusy(t *testing.T) {
 	process := &sessiontest.Process{Scripts: sessiontest.Faults}
 	s := start(t, config(process))
 	done := make(chan error, 1)
@@ -188,7 +188,7 @@ func TestARequestBeforeItsTurnIsRefused(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestACallerWhoLeavesEndsAReadAndNotAWrite(t *testing.T) {
+func TestCancellationEndsAReadButNotAWrite(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	release := make(chan struct{})
 	running := make(chan struct{}, 1)
@@ -237,7 +237,7 @@ func TestACallerWhoLeavesEndsAReadAndNotAWrite(t *testing.T) {
 	s.Kill()
 }
 
-func TestRecordsThatAreRefusedEndAReadAndSpareAWrite(t *testing.T) {
+func TestAFailingRecordsCallbackEndsAReadButNotAWrite(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	refuse := errors.New("shape")
 	typed := &ps.Error{Kind: ps.KindInternal, Message: "shape"}
@@ -264,7 +264,7 @@ func TestRecordsThatAreRefusedEndAReadAndSpareAWrite(t *testing.T) {
 	s.Kill()
 }
 
-func TestAProcessThatWillNotLeaveIsKilled(t *testing.T) {
+func TestAProcessThatDoesNotExitIsKilled(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	process := &sessiontest.Process{NoLeave: true}
 	s := start(t, config(process))
@@ -275,7 +275,7 @@ func TestAProcessThatWillNotLeaveIsKilled(t *testing.T) {
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-func TestClosingCutsARunningRequestOff(t *testing.T) {
+func TestCloseCutsOffARunningRequest(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	running := make(chan struct{})
 	process := &sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){"Wait-X": func(c *sessiontest.Call) {

@@ -12,7 +12,7 @@ import (
 
 func defaultPath() string { return "pwsh" }
 
-// A group is a process group: its id is the pid of the process that leads it.
+// A group is a process group. Its id is the pid of its leader.
 type group struct{}
 
 func startInGroup(cmd *exec.Cmd) (group, error) {
@@ -24,20 +24,19 @@ func (group) kill(leader *os.Process) error {
 	return syscall.Kill(-leader.Pid, syscall.SIGKILL)
 }
 
-// end is called when the leader has just been waited for. As long as something
-// is left of the group, its id is not given away; if nothing is left, there is
-// most likely no such group.
+// end is called right after the leader was waited for. While the group has members
+// its id is not reused; if it has none, there is most likely no such group.
 func (group) end(leader *os.Process) {
 	_ = syscall.Kill(-leader.Pid, syscall.SIGKILL)
 }
 
-// notInherited are variables that a child does not get, in upper case.
+// notInherited are the variables that children do not inherit, in upper case.
 var notInherited []string
 
 // platformEnvironment keeps escape sequences and colours out of the output.
 func platformEnvironment([]string) []string { return []string{"TERM=dumb", "NO_COLOR=1"} }
 
-// privateBytes is the anonymous memory of a process, where the system has /proc.
+// privateBytes returns the anonymous memory of a process, if the system has /proc.
 func privateBytes(process *os.Process) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Pid))
 	if err != nil {

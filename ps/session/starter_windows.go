@@ -16,12 +16,12 @@ func defaultPath() string {
 	return filepath.Join(systemRoot(os.Environ()), `System32\WindowsPowerShell\v1.0\powershell.exe`)
 }
 
-// A group is a job object. It ends with its last handle, which is ours: no
-// process outlives a gateway that crashed (facts A51).
+// A group is a job object that ends with its last handle. Only the gateway has
+// one, so no process outlives a gateway that crashed (facts A51).
 type group struct{ job windows.Handle }
 
-// startInGroup starts the process and puts it into its job. There is no gap to
-// fear between the two: PowerShell starts nothing before it is sent a line.
+// startInGroup starts the process and assigns it to its job. No child can escape
+// in between: PowerShell starts nothing before it receives a line.
 func startInGroup(cmd *exec.Cmd) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -59,17 +59,17 @@ func startInGroup(cmd *exec.Cmd) (group, error) {
 
 func (g group) kill(*os.Process) error { return windows.TerminateJobObject(g.job, 1) }
 
-// end closes the job, which ends what is left in it.
+// end closes the job, which kills what is left in it.
 func (g group) end(*os.Process) { _ = windows.CloseHandle(g.job) }
 
-// notInherited are variables that a child does not get, in upper case. When the
-// gateway is started from a PowerShell 7, Windows PowerShell would find the
-// modules of 7 first and could not load them; without the variable each builds
-// its own path.
+// notInherited are the variables that children do not inherit, in upper case. If
+// the gateway is started from PowerShell 7, Windows PowerShell would find the
+// modules of version 7 first and fail to load them; without the variable each
+// version builds its own path.
 var notInherited = []string{"PSMODULEPATH"}
 
-// platformEnvironment names the system root, without which protected event
-// logging crashes PowerShell (facts A20).
+// platformEnvironment sets SystemRoot, without which protected event logging
+// crashes PowerShell (facts A20).
 func platformEnvironment(ours []string) []string {
 	return []string{"SystemRoot=" + systemRoot(ours)}
 }
@@ -101,7 +101,7 @@ type memoryCounters struct {
 
 var getMemoryInfo = windows.NewLazySystemDLL("kernel32.dll").NewProc("K32GetProcessMemoryInfo")
 
-// privateBytes is the committed private memory of a process.
+// privateBytes returns the committed private memory of a process.
 func privateBytes(process *os.Process) (int64, error) {
 	counters := memoryCounters{}
 	counters.size = uint32(unsafe.Sizeof(counters))

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Windows PowerShell may wait for ever on an overlapped pipe (facts-5.1 K2), so
-// the pipes that os/exec gives a child must be synchronous ones. That is Go's
-// choice, and has to be looked at whenever Go is updated.
+// Windows PowerShell may hang on an overlapped pipe (facts-5.1 K2), so the pipes
+// that os/exec gives a child must be synchronous. That is Go's choice and may
+// change with a new version.
 func TestThePipesOfAChildAreSynchronous(t *testing.T) {
 	const fileModeInformation = 16
 	const synchronousIO = 0x10 | 0x20 // FILE_SYNCHRONOUS_IO_ALERT, _NONALERT

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stubborn is a Starter whose process cannot be killed: Kill fails, and only
-// free ends it. With open, its outputs stay open when it has gone, as those of
-// a process do that something else inherited.
+// stubborn is a Starter whose process cannot be killed: Kill fails, and only free
+// ends it. With open, its outputs stay open after its end, as if another process
+// had inherited them.
 type stubborn struct {
 	sessiontest.Process
 	open bool
@@ -51,14 +51,14 @@ func (s *stubborn) StartProcess(cmd string, args ...string) (session.Waiter, io.
 
 func (s *stubborn) free() { s.mu.Lock(); defer s.mu.Unlock(); _ = s.inner.Kill() }
 
-// keepOpen passes r on into a pipe that does not end with it.
+// keepOpen copies r into a pipe that stays open after r has ended.
 func keepOpen(r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	go func() { _, _ = io.Copy(in, r) }()
 	return out
 }
 
-func TestAProcessThatCannotBeKilledIsGivenUpInTheEnd(t *testing.T) {
+func TestAProcessThatCannotBeKilledIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		starter := &stubborn{Process: sessiontest.Process{Scripts: sessiontest.Faults}}
@@ -71,14 +71,14 @@ func TestAProcessThatCannotBeKilledIsGivenUpInTheEnd(t *testing.T) {
 		assert.Equal(t, ps.KindTimeout, ps.AsError(err).Kind)
 		assert.Equal(t, ps.OutcomeUnknown, ps.AsError(err).Outcome)
 		assert.Less(t, time.Since(began), 20*time.Second)
-		assert.Contains(t, log.text(), "could not be ended")
+		assert.Contains(t, log.text(), "could not be killed")
 		assert.Contains(t, log.text(), "access denied")
 		s.Kill()
 		starter.free()
 	})
 }
 
-func TestOutputsThatStayOpenAreClosedOnOurSide(t *testing.T) {
+func TestOutputsHeldOpenAreClosedOnOurSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starter := &stubborn{Process: sessiontest.Process{Scripts: sessiontest.Faults}, open: true}
 		s, err := session.Start(t.Context(), config(starter))
@@ -91,7 +91,7 @@ func TestOutputsThatStayOpenAreClosedOnOurSide(t *testing.T) {
 	})
 }
 
-func TestAProcessThatGoesButKeepsItsOutputOpenIsNoticed(t *testing.T) {
+func TestAnExitIsNoticedThoughTheOutputStaysOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starter := &stubborn{Process: sessiontest.Process{Scripts: sessiontest.Faults}, open: true}
 		s, err := session.Start(t.Context(), config(starter))
@@ -124,8 +124,8 @@ func TestAProcessThatDoesNotReadItsBootLineIsKilledInTime(t *testing.T) {
 	})
 }
 
-// deaf is a process whose input takes that many lines and then blocks until it
-// is killed.
+// deaf is a process that reads a number of lines and then blocks until it is
+// killed.
 type deaf struct {
 	sessiontest.Process
 	after int
