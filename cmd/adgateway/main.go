@@ -3,12 +3,12 @@
 //	adgateway serve      the API with the PowerShell of this computer
 //	adgateway sandbox    the whole API over a simulated domain
 //	adgateway service    install and control the Windows service
-//	adgateway token      say who may call the API, with what limits
-//	adgateway user       the same, for callers with name and password
-//	adgateway config     write, check and show the settings
+//	adgateway token      manage the tokens that may call the API
+//	adgateway user       the same for callers with name and password
+//	adgateway config     create, check and show the settings
 //	adgateway doctor     check what an installation needs
-//	adgateway audit      read the record of changes and prove that it is whole
-//	adgateway version
+//	adgateway audit      show the record of changes and verify that nobody altered it
+//	adgateway version    print the version
 package main
 
 import (

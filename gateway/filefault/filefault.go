@@ -1,5 +1,5 @@
-// Package filefault says what is wrong with a file that a setting or a flag
-// names, so that an administrator knows which one it is and what to do.
+// Package filefault explains what is wrong with a file that a setting or a flag
+// names, so that an administrator knows which setting it is and how to fix it.
 package filefault
 
 import (
@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// fault is an error of a file in our words.
+// fault is a file error with an explanation as its text.
 type fault struct {
 	text string
 	err  error
@@ -24,64 +24,76 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 func (f *fault) Unwrap() error { return f.err }
 
-// sharingViolation is ERROR_SHARING_VIOLATION of Windows.
+// sharingViolation is ERROR_SHARING_VIOLATION on Windows.
 const sharingViolation = syscall.Errno(32)
 
-// Explain says of the error of a file which setting or flag names it, what is
-// wrong, decided by the error's code, and what to do. Any other error only gets
-// the name before it; nil stays nil.
-func Explain(named string, err error) error {
+// Explain turns a file error into one that says which setting or flag names the
+// file, what is wrong (by error code, never by text), and how to fix it. Any
+// other error only gets the name as a prefix. The result wraps err; nil returns
+// nil.
+func Explain(name string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var of *fs.PathError
 	if !errors.As(err, &of) {
-		return fmt.Errorf("%s: %w", named, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	path, text := of.Path, ""
 	found, statErr := os.Stat(path)
 	switch file := fileAbove(path); {
 	case file != "" || errors.Is(err, syscall.ENOTDIR):
-		path, text = cmp.Or(file, path), " is a file, so that nothing can lie in it: set another path"
+		path, text = cmp.Or(file, path), " is a file, not a folder: set another path"
 	case errors.Is(err, fs.ErrPermission):
-		text = " is closed to " + account() + ": give that the right to it, or set another path"
+		text = " cannot be accessed by " + account() + ": grant it access, or set another path"
 	case statErr == nil && found.IsDir():
 		text = " is a folder: set the path of a file"
 	case errors.Is(err, fs.ErrNotExist):
-		text = " is not there" + where(path) + ": put it there, or set the right path"
+		text = " does not exist" + where(path) + ": create it, or correct the path"
 	case runtime.GOOS == "windows" && errors.Is(err, sharingViolation):
-		text = " is held open by another program: close that, or set another path"
+		text = " is open in another program: close it there, or set another path"
 	default:
-		return fmt.Errorf("%s: %w", named, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return &fault{named + ": " + path + text, err}
+	return &fault{name + ": " + path + text, err}
 }
 
-// Readable tells, explained, why a file could not be read.
-func Readable(named, path string) error {
+// Readable returns, explained, why a file cannot be read, or nil if it can.
+func Readable(name, path string) error {
 	file, err := os.Open(path)
 	if err == nil {
 		if _, err = file.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 			err = nil
 		}
-		_ = file.Close() // it was only looked at
+		_ = file.Close() // nothing was written
 	}
-	return Explain(named, err)
+	return Explain(name, err)
 }
 
-// where tells where a file was looked for, as far as its path does not say it.
+// Usable is [Readable] for a file that is created if it does not exist: it
+// returns, explained, why the file can neither be read nor lie where it is to be
+// created. It changes nothing.
+func Usable(name, path string) error {
+	err := Readable(name, path)
+	if errors.Is(err, fs.ErrNotExist) && fileAbove(path) == "" {
+		return nil
+	}
+	return err
+}
+
+// where returns what the path alone does not say about a missing file.
 func where(path string) string {
 	text := ""
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		text = ", nor is its folder"
+		text = ", nor does its folder"
 	}
 	if folder, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
-		text += " (looked for in " + folder + ")"
+		text += " (relative to " + folder + ")"
 	}
 	return text
 }
 
-// fileAbove is the file that stands where a path needs a folder; empty: none does.
+// fileAbove returns the file that stands where the path needs a folder, or "".
 func fileAbove(path string) string {
 	for above := filepath.Dir(path); ; path, above = above, filepath.Dir(above) {
 		info, err := os.Stat(above)
@@ -94,7 +106,7 @@ func fileAbove(path string) string {
 	}
 }
 
-// account is who this process runs as.
+// account names the account of this process.
 func account() string {
 	who, err := user.Current()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestExplainSaysWhichFileAndWhatToDo(t *testing.T) {
+func TestExplainNamesTheFileAndTheRemedy(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	file, absent := filepath.Join(dir, "a"), filepath.Join(dir, "absent", "deep", "x")
@@ -26,16 +26,16 @@ func TestExplainSaysWhichFileAndWhatToDo(t *testing.T) {
 		err  error
 		want string
 	}{
-		"not there":             {opened(file + "b"), "tls.keyFile: " + file + "b is not there: put it there, or set the right path"},
-		"not there, relative":   {opened("b"), "tls.keyFile: b is not there (looked for in " + dir + "): put it there, or set the right path"},
-		"folder not there":      {opened(absent), "tls.keyFile: " + absent + " is not there, nor is its folder: put it there, or set the right path"},
+		"missing":               {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: create it, or correct the path"},
+		"missing, relative":     {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): create it, or correct the path"},
+		"missing folder":        {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: create it, or correct the path"},
 		"a folder":              {opened(dir), "tls.keyFile: " + dir + " is a folder: set the path of a file"},
-		"below a file":          {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, so that nothing can lie in it: set another path"},
-		"a folder where a file": {os.MkdirAll(filepath.Join(file, "x"), 0o700), "tls.keyFile: " + file + " is a file, so that nothing can lie in it: set another path"},
-		"no right":              {failed(syscall.EACCES), "tls.keyFile: " + file + " is closed to the account "},
-		"no right, inside":      {fmt.Errorf("reading: %w", failed(syscall.EACCES)), ": give that the right to it, or set another path"},
+		"below a file":          {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
+		"folder below a file": {os.MkdirAll(filepath.Join(file, "x"), 0o700), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
+		"no access":              {failed(syscall.EACCES), "tls.keyFile: " + file + " cannot be accessed by the account "},
+		"no access, wrapped":      {fmt.Errorf("reading: %w", failed(syscall.EACCES)), ": grant it access, or set another path"},
 		"another error":         {failed(syscall.EIO), "tls.keyFile: open " + file + ": " + syscall.EIO.Error()},
-		"no error of a file":    {errors.New("odd"), "tls.keyFile: odd"},
+		"not a file error":    {errors.New("odd"), "tls.keyFile: odd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, c.err)
@@ -52,6 +52,17 @@ func TestReadable(t *testing.T) {
 	file := filepath.Join(dir, "a")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	assert.NoError(t, filefault.Readable("--ldif", file))
-	assert.ErrorContains(t, filefault.Readable("--ldif", file+"b"), "--ldif: "+file+"b is not there")
+	assert.ErrorContains(t, filefault.Readable("--ldif", file+"b"), "--ldif: "+file+"b does not exist")
 	assert.ErrorContains(t, filefault.Readable("--ldif", dir), "is a folder")
+}
+
+func TestUsable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	assert.NoError(t, filefault.Usable("audit.file", file))
+	assert.NoError(t, filefault.Usable("audit.file", filepath.Join(dir, "new", "b")), "it and its folder can be created")
+	assert.NoDirExists(t, filepath.Join(dir, "new"))
+	assert.ErrorContains(t, filefault.Usable("audit.file", filepath.Join(file, "x", "y")), "audit.file: "+file+" is a file, not a folder")
+	assert.ErrorContains(t, filefault.Usable("audit.file", dir), "is a folder")
 }

@@ -76,11 +76,8 @@ func (p pemFiles) String() string { return p.certificateFile }
 
 func (p pemFiles) read(time.Time) ([][]byte, error) {
 	certificate, err := readFile("tls.certificateFile", p.certificateFile)
-	if err != nil {
-		return nil, err
-	}
-	key, err := readFile("tls.keyFile", p.keyFile)
-	return [][]byte{certificate, key}, err
+	key, keyErr := readFile("tls.keyFile", p.keyFile)
+	return [][]byte{certificate, key}, errors.Join(err, keyErr)
 }
 
 func (p pemFiles) certificate(parts [][]byte) (*tls.Certificate, error) {
@@ -140,11 +137,11 @@ func (p pfxFile) String() string { return p.file }
 
 func (p pfxFile) read(time.Time) ([][]byte, error) {
 	content, err := readFile("tls.pfxFile", p.file)
-	if err != nil || p.passwordFile == "" {
+	if p.passwordFile == "" {
 		return [][]byte{content, nil}, err
 	}
-	password, err := readFile("tls.pfxPasswordFile", p.passwordFile)
-	return [][]byte{content, password}, err
+	password, passwordErr := readFile("tls.pfxPasswordFile", p.passwordFile)
+	return [][]byte{content, password}, errors.Join(err, passwordErr)
 }
 
 func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {

@@ -159,14 +159,13 @@ func (k *Keeper) Refresh() {
 	k.warnOfTheEnd()
 }
 
-// read gets everything that the configuration is made of; of the client CAs,
-// where there are any, the last part.
+// read reads everything that the configuration is built from. The client CAs, if
+// set, are the last part. The error joins that of every file.
 func (k *Keeper) read() ([][]byte, error) {
 	parts, err := k.source.read(k.options.Now())
-	if file := k.options.Settings.ClientCAFile; err == nil && file != "" {
-		var authorities []byte
-		authorities, err = readFile("tls.clientCAFile", file)
-		parts = append(parts, authorities)
+	if file := k.options.Settings.ClientCAFile; file != "" {
+		authorities, authoritiesErr := readFile("tls.clientCAFile", file)
+		parts, err = append(parts, authorities), errors.Join(err, authoritiesErr)
 	}
 	return parts, err
 }

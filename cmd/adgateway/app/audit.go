@@ -12,9 +12,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// openAudit opens the audit log that the settings name; none is nil.
+// openAudit opens the audit log of the settings, or returns nil if it is switched
+// off.
 func openAudit(c config.Audit, log *logrus.Logger) (*audit.Log, error) {
-	if c.File == "" || c.File == config.AuditOff {
+	if !audited(c) {
 		return nil, nil
 	}
 	key, err := AuditKey(c.KeyFile)
@@ -34,8 +35,11 @@ func openAudit(c config.Audit, log *logrus.Logger) (*audit.Log, error) {
 	})
 }
 
-// AuditKey reads the key of the audit's chain, without white space around it;
-// no file is no key.
+// audited reports whether the settings name an audit log.
+func audited(c config.Audit) bool { return c.File != "" && c.File != config.AuditOff }
+
+// AuditKey reads the key of the audit log's hash chain, trimmed of surrounding
+// white space. Without a file there is no key.
 func AuditKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -46,7 +50,7 @@ func AuditKey(file string) ([]byte, error) {
 		return nil, filefault.Explain("audit.keyFile", err)
 	}
 	if text = bytes.TrimSpace(text); len(text) < shortest {
-		return nil, fmt.Errorf("audit.keyFile: %s holds %d bytes; write at least %d random ones", file, len(text), shortest)
+		return nil, fmt.Errorf("audit.keyFile: %s holds %d bytes: a key has at least %d random bytes", file, len(text), shortest)
 	}
 	return text, nil
 }

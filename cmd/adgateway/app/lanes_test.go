@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestSettingsOfThePoolReachItsLanes(t *testing.T) {
+func TestPoolSettingsReachTheLanes(t *testing.T) {
 	settings := config.Default()
 	settings.Pool = config.Pool{
 		DirectorySessions: 3, DNSSessions: 1, MaxWait: time.Second, MaxQueue: 7, MaxRequests: 11, MaxAge: time.Hour,

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,28 +30,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnlyThisMachineIsServedWithoutTLS(t *testing.T) {
+func TestUnencryptedOnlyOnLoopback(t *testing.T) {
 	for name, c := range map[string]struct {
 		overrides []string
-		refused   bool
+		rejected  bool
 	}{
-		"loopback":              {[]string{"http.listen=127.0.0.1:0"}, false},
-		"another loopback":      {[]string{"http.listen=127.0.0.9:0"}, false},
-		"by name":               {[]string{"http.listen=localhost:0"}, false},
-		"every address":         {[]string{"http.listen=0.0.0.0:0"}, true},
-		"no host":               {[]string{"http.listen=:0"}, true},
-		"every address, wanted": {[]string{"http.listen=0.0.0.0:0", "http.allowUnencrypted=true"}, false},
-		"every address, TLS":    {[]string{"http.listen=0.0.0.0:0", "tls.certificateFile=c", "tls.keyFile=k"}, false},
-		"CAs are no TLS":        {[]string{"http.listen=0.0.0.0:0", "tls.clientCAFile=c"}, true},
+		"loopback":               {[]string{"http.listen=127.0.0.1:0"}, false},
+		"another loopback":       {[]string{"http.listen=127.0.0.9:0"}, false},
+		"by name":                {[]string{"http.listen=localhost:0"}, false},
+		"every address":          {[]string{"http.listen=0.0.0.0:0"}, true},
+		"no host":                {[]string{"http.listen=:0"}, true},
+		"every address, allowed": {[]string{"http.listen=0.0.0.0:0", "http.allowUnencrypted=true"}, false},
+		"every address, TLS":     {[]string{"http.listen=0.0.0.0:0", "tls.certificateFile=c", "tls.keyFile=k"}, false},
+		"CAs are no TLS":         {[]string{"http.listen=0.0.0.0:0", "tls.clientCAFile=c"}, true},
 	} {
 		settings, err := config.Load("", nil, c.overrides)
 		require.NoError(t, err)
-		listener, err := app.Listen(settings)
+		listener, err := app.Listen(t.Context(), settings)
 		if err == nil {
 			require.NoError(t, listener.Close())
 		}
-		assert.Equal(t, c.refused, err != nil, "%s: %v", name, err)
-		if c.refused {
+		assert.Equal(t, c.rejected, err != nil, "%s: %v", name, err)
+		checked := app.Check(t.Context(), settings, nil)
+		assert.Equal(t, c.rejected, checked != nil && strings.Contains(checked.Error(), "http.listen"), "%s: it is known before listening: %v", name, checked)
+		if c.rejected {
 			for _, text := range []string{"http.listen", "tls.certificateFile", "127.0.0.1", "http.allowUnencrypted"} {
 				assert.ErrorContains(t, err, text)
 			}
@@ -58,7 +61,7 @@ func TestOnlyThisMachineIsServedWithoutTLS(t *testing.T) {
 	}
 }
 
-// certificateFile writes a certificate that signs itself, with its key.
+// certificateFile writes a self-signed certificate with its key.
 func certificateFile(t *testing.T, name string, usage x509.ExtKeyUsage) (file string, pair tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -80,7 +83,7 @@ func certificateFile(t *testing.T, name string, usage x509.ExtKeyUsage) (file st
 	return file, pair
 }
 
-func TestTLSFromSettingsToTheClient(t *testing.T) {
+func TestTLSWithClientCertificate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	server, serverPair := certificateFile(t, "gw.corp.example", x509.ExtKeyUsageServerAuth)
@@ -101,11 +104,11 @@ func TestTLSFromSettingsToTheClient(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		assert.NoError(t, s.Close(ctx))
 	}()
-	listener, err := app.Listen(settings)
+	listener, err := app.Listen(t.Context(), settings)
 	require.NoError(t, err)
 	serving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -125,13 +128,13 @@ func TestTLSFromSettingsToTheClient(t *testing.T) {
 	assert.Contains(t, get("/readyz"), `{"name":"certificate","ok":true`)
 	assert.Contains(t, get("/metrics"), "\nadgateway_certificate_expires_timestamp_seconds ")
 	assert.Contains(t, get("/metrics"), "\nadgateway_check_ok{check=\"certificate\"} 1\n")
-	assert.Contains(t, get("/api/OU/All"), "the scope 'ou:read'", "the certificate is known")
+	assert.Contains(t, get("/api/OU/All"), "the scope 'ou:read'", "the certificate is accepted")
 	transport.CloseIdleConnections()
 	stop()
 	assert.NoError(t, <-ended)
 }
 
-func TestAStackDoesNotStartOnABadCertificate(t *testing.T) {
+func TestNewFailsWithABadCertificate(t *testing.T) {
 	settings, err := config.Load("", nil, []string{"tls.certificateFile=no-such.pem", "tls.keyFile=no-such.pem"})
 	require.NoError(t, err)
 	s, err := app.New(t.Context(), app.Options{Settings: settings, Log: logrus.New()})

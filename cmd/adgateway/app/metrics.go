@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"runtime"
 	"slices"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// newRegistry makes the one place where all metrics are: those of the Go
-// runtime and the process, of the stack, and whatever else is given.
+// newRegistry returns the registry of all metrics: those of the Go runtime, the
+// process and the stack, and Options.Collectors.
 func newRegistry(s *Stack, o Options) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range slices.Concat([]prometheus.Collector{
@@ -33,7 +32,7 @@ func newRegistry(s *Stack, o Options) (*prometheus.Registry, error) {
 	return registry, nil
 }
 
-// A collector makes metrics of the state of a stack when they are asked for.
+// collector reads the metrics from the state of a stack on each scrape.
 type collector struct {
 	stack   *Stack
 	options Options
@@ -69,14 +68,14 @@ func buckets(within map[time.Duration]int64) map[float64]uint64 {
 	return all
 }
 
-// state is what the metrics are read from.
+// state is a snapshot that the metrics are read from.
 type state struct {
 	version gateway.Version
 	engine  string
 	lanes   []laneState
 	servers []serverState
 	checks  []gateway.Check
-	expires time.Time // of the certificate
+	expires time.Time // end of the certificate; zero without TLS
 	audit   *audit.Log
 }
 
@@ -92,7 +91,7 @@ type serverState struct {
 }
 
 func (c *collector) state() *state {
-	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.ready(context.Background()), expires: c.stack.certificateExpires(), audit: c.stack.Audit}
+	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit}
 	for lane, stats := range c.stack.Pool.Stats() {
 		s.lanes = append(s.lanes, laneState{string(lane), stats, c.stack.meters[lane].Stats()})
 	}
@@ -101,10 +100,10 @@ func (c *collector) state() *state {
 	return s
 }
 
-// A metric is one row of the table: all that is said of it.
+// metric is one row of the table of metrics.
 type metric struct {
 	name, help string
-	kind       prometheus.ValueType // of a histogram: not used
+	kind       prometheus.ValueType // unused for histograms
 	labels     []string
 	read       func(*state, emit)
 }
@@ -113,7 +112,7 @@ func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.he
 
 type emit func(v value, labels ...string)
 
-// value is a number or times.
+// value is a number or, if times is set, a histogram.
 type value struct {
 	number float64
 	times  *pool.Times
@@ -121,7 +120,7 @@ type value struct {
 
 func number[T int | int64 | uint64](n T) value { return value{number: float64(n)} }
 
-func yes(b bool) value {
+func boolean(b bool) value {
 	if b {
 		return value{number: 1}
 	}
@@ -133,7 +132,7 @@ const (
 	counter = prometheus.CounterValue
 )
 
-// perLane reads one value of each lane.
+// perLane emits one value for each lane.
 func perLane(read func(*laneState) value) func(*state, emit) {
 	return func(s *state, put emit) {
 		for i := range s.lanes {
@@ -142,8 +141,8 @@ func perLane(read func(*laneState) value) func(*state, emit) {
 	}
 }
 
-// perName reads a value for each name of each lane. What is in names is there
-// from the start, so that its first increase is seen.
+// perName emits a value for each lane and name. The given names are emitted from
+// the start, as zero, so that rate queries see their first increase.
 func perName[K ~string](names []K, read func(*laneState) map[K]int64) func(*state, emit) {
 	return func(s *state, put emit) {
 		for i := range s.lanes {
@@ -160,7 +159,7 @@ func perName[K ~string](names []K, read func(*laneState) map[K]int64) func(*stat
 	}
 }
 
-// perAudit reads one value of the audit log; where there is none it tells nothing.
+// perAudit emits one value of the audit log, and nothing without one.
 func perAudit(read func(audit.Stats) value) func(*state, emit) {
 	return func(s *state, put emit) {
 		if s.audit != nil {
@@ -171,14 +170,14 @@ func perAudit(read func(audit.Stats) value) func(*state, emit) {
 
 var lane = []string{"lane"}
 
-// metrics is the table of all that a stack tells.
+// metrics is the table of a stack's metrics.
 var metrics = []metric{
 	{"adgateway_build_info", "Always 1; the labels tell what runs.", gauge, []string{"version", "engine", "go"},
-		func(s *state, put emit) { put(yes(true), s.version.Version, s.engine, runtime.Version()) }},
+		func(s *state, put emit) { put(boolean(true), s.version.Version, s.engine, runtime.Version()) }},
 	{"adgateway_check_ok", "1 when a check of /readyz is passed, else 0.", gauge, []string{"check"},
 		func(s *state, put emit) {
 			for _, check := range s.checks {
-				put(yes(check.OK), check.Name)
+				put(boolean(check.OK), check.Name)
 			}
 		}},
 
@@ -200,7 +199,7 @@ var metrics = []metric{
 	{"adgateway_session_start_failures_total", "Starts of sessions that failed.", counter, lane,
 		perLane(func(l *laneState) value { return number(l.Failed) })},
 	{"adgateway_session_start_blocked", "1 while sessions cannot be started, or only tried now and then.", gauge, lane,
-		perLane(func(l *laneState) value { return yes(l.Reason != "") })},
+		perLane(func(l *laneState) value { return boolean(l.Reason != "") })},
 	{"adgateway_session_retirements_total", "Sessions that were ended, by reason: requests, age, memory, died, closed.", counter, []string{"lane", "reason"},
 		perName(pool.Ends(), func(l *laneState) map[string]int64 { return l.Ended })},
 	{"adgateway_session_kills_total", "Processes of sessions that were killed, by cause.", counter, []string{"lane", "cause"},
@@ -233,7 +232,7 @@ var metrics = []metric{
 		perLane(func(l *laneState) value { return number(l.Retries) })},
 
 	{"adgateway_audit_ok", "1 when the audit log can be written, else 0: changes are refused. Without an audit log there is none.", gauge, nil,
-		perAudit(func(s audit.Stats) value { return yes(s.OK) })},
+		perAudit(func(s audit.Stats) value { return boolean(s.OK) })},
 	{"adgateway_audit_sequence", "Number of the last line of the audit log.", gauge, nil,
 		perAudit(func(s audit.Stats) value { return number(s.Sequence) })},
 	{"adgateway_audit_lines_total", "Lines that were written to the audit log.", counter, nil,
@@ -249,7 +248,7 @@ var metrics = []metric{
 		func(s *state, put emit) {
 			for _, server := range s.servers {
 				if server.Pinned != "" {
-					put(yes(true), server.kind, server.Pinned)
+					put(boolean(true), server.kind, server.Pinned)
 				}
 			}
 		}},

@@ -36,7 +36,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const patience = 30 * time.Second
 
-// newStack is a stack over the sandbox that has served a request and refused one.
+// newStack returns a stack over the sandbox that has served two requests and
+// rejected one.
 func newStack(t *testing.T, collectors ...prometheus.Collector) http.Handler {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -57,7 +58,7 @@ func newStack(t *testing.T, collectors ...prometheus.Collector) http.Handler {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 		defer cancel()
 		assert.NoError(t, s.Close(ctx))
 	})
@@ -88,9 +89,9 @@ func metrics(t *testing.T, handler http.Handler) map[string]*dto.MetricFamily {
 	return families
 }
 
-// The names, types, labels and texts are an interface: dashboards and alerts
-// are made of them.
-func TestMetricsAreAsTheyAlwaysWere(t *testing.T) {
+// Names, types, labels and help texts are an interface that dashboards and alerts
+// depend on.
+func TestMetricsAreStable(t *testing.T) {
 	families := metrics(t, newStack(t))
 	var got strings.Builder
 	var own []*dto.MetricFamily
@@ -125,8 +126,8 @@ func TestMetricsAreAsTheyAlwaysWere(t *testing.T) {
 	}
 }
 
-func TestMetricsTellWhatHappened(t *testing.T) {
-	handler := newStack(t, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_of_a_command", Help: "x"}, func() float64 { return 7 }))
+func TestMetricValues(t *testing.T) {
+	handler := newStack(t, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_extra", Help: "x"}, func() float64 { return 7 }))
 	var families map[string]*dto.MetricFamily
 	number := func(name string, labels ...string) float64 {
 		for _, m := range families[name].GetMetric() {
@@ -145,20 +146,20 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 			}
 			return m.GetGauge().GetValue()
 		}
-		return -1 // there is none
+		return -1 // no such metric
 	}
-	// The gateway asks for servers on its own, too; a session may still be starting
-	// or busy when a request has been answered.
+	// The gateway also discovers servers by itself: a session may still be starting or
+	// busy when a request has been answered.
 	require.Eventually(t, func() bool {
 		families = metrics(t, handler)
-		restless := 0.0
+		active := 0.0
 		for _, lane := range []string{"directory", "dns"} {
-			restless += number("adgateway_sessions", lane, "starting") + number("adgateway_sessions", lane, "busy") + number("adgateway_script_waiting", lane)
+			active += number("adgateway_sessions", lane, "starting") + number("adgateway_sessions", lane, "busy") + number("adgateway_script_waiting", lane)
 		}
-		return restless == 0
+		return active == 0
 	}, patience, 10*time.Millisecond)
 	for _, lane := range []string{"directory", "dns"} {
-		assert.GreaterOrEqual(t, number("adgateway_session_starts_total", lane), 1.0, "a second one when requests met")
+		assert.GreaterOrEqual(t, number("adgateway_session_starts_total", lane), 1.0, "two if requests overlapped")
 		assert.EqualValues(t, 0, number("adgateway_sessions", lane, "busy"))
 		assert.GreaterOrEqual(t, number("adgateway_sessions", lane, "idle"), 1.0)
 		assert.EqualValues(t, 0, number("adgateway_session_kills_total", "timeout", lane))
@@ -172,6 +173,6 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	assert.EqualValues(t, 1, number("adgateway_check_ok", "dnsServer"))
 	assert.EqualValues(t, 1, number("adgateway_http_requests_total", "2xx", "ok", "user.get"))
 	assert.EqualValues(t, 1, number("adgateway_http_refusals_total", "unauthenticated"))
-	assert.EqualValues(t, 7, number("adgateway_of_a_command"))
+	assert.EqualValues(t, 7, number("adgateway_extra"))
 	assert.Positive(t, number("go_goroutines"))
 }

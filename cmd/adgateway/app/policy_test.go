@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A setting that the table marks as live is one that Apply hands on.
+// Apply passes on every setting that the table marks as live.
 func TestEveryLiveSettingIsInThePolicy(t *testing.T) {
 	other := map[string]string{
 		"http.dialect": "classic", "http.allowSecretsInQuery": "true", "http.allowedOrigins": "[https://portal.corp.example]",
@@ -19,10 +19,10 @@ func TestEveryLiveSettingIsInThePolicy(t *testing.T) {
 	}
 	before := policy(config.Default())
 	for _, row := range config.Rows() {
-		if !row.Live() || strings.HasPrefix(row.Key, "log.") { // the command's own
+		if !row.Live() || strings.HasPrefix(row.Key, "log.") { // applied by the command
 			continue
 		}
-		require.Contains(t, other, row.Key, "say another value than the default")
+		require.Contains(t, other, row.Key, "add a value that differs from the default")
 		settings, err := config.Load("", nil, []string{row.Key + "=" + other[row.Key]})
 		require.NoError(t, err)
 		assert.NotEqual(t, before, policy(settings), row.Key)

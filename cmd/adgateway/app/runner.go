@@ -14,26 +14,26 @@ import (
 	"adgateway/scripts"
 )
 
-// RunnerOptions say what a [Runner] is made of. Settings and Starter must be given.
+// RunnerOptions configure a [Runner]. Settings and Starter are required.
 type RunnerOptions struct {
 	Settings *config.Settings
 	Starter  session.Starter
-	Dial     servers.Dial                 // probes servers; nil: the network
-	Log      func(string, map[string]any) // nil: nothing is logged
+	Dial     servers.Dial                 // probes servers; nil dials the network
+	Log      func(string, map[string]any) // nil discards log entries
 }
 
-// Runner runs the scripts of the doctor as a gateway runs its own: in a session
-// of each lane, and behind the servers that it pins. It is safe for concurrent
-// use. Close ends it.
+// Runner runs the doctor's scripts as a gateway runs its own: in one session per
+// lane, against pinned servers. It is safe for concurrent use, except that Pin is
+// called at most once.
 type Runner struct {
-	Pool *pool.Pool // runs a script with the servers that its arguments name
+	Pool *pool.Pool // runs scripts against the servers named in their arguments
 
 	options  RunnerOptions
 	sessions map[ps.Lane]*firstSession
 	pinned   *servers.Servers // nil until Pin
 }
 
-// firstSession is what came of the first start of a lane.
+// firstSession is the result of the first session start in a lane.
 type firstSession struct {
 	done    chan struct{}
 	once    sync.Once
@@ -42,7 +42,8 @@ type firstSession struct {
 	err     error
 }
 
-// NewRunner starts a session of each lane; [Runner.Open] tells what came of it.
+// NewRunner starts one session per lane in the background; [Runner.Open] waits
+// for it. The caller closes the runner.
 func NewRunner(o RunnerOptions) (*Runner, error) {
 	r := &Runner{options: o, sessions: map[ps.Lane]*firstSession{}}
 	lanes := map[ps.Lane]pool.Lane{}
@@ -54,13 +55,13 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 			Boot: session.Boot{Prelude: scripts.DoctorPrelude(lane), Scripts: scripts.DoctorSources(lane), Module: scripts.Modules[lane]},
 		}
 		lanes[lane] = pool.Lane{Size: 1, Start: func(ctx context.Context) (pool.Session, error) {
-			began := time.Now()
+			startedAt := time.Now()
 			s, err := session.Start(ctx, cfg)
 			first.once.Do(func() {
-				first.session, first.took, first.err = s, time.Since(began), err
+				first.session, first.took, first.err = s, time.Since(startedAt), err
 				close(first.done)
 			})
-			return started(s, err)
+			return poolSession(s, err)
 		}}
 	}
 	var err error
@@ -68,7 +69,8 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 	return r, err
 }
 
-// Open waits for the first session of a lane. The error says why it did not start.
+// Open waits for the first session of a lane and returns how long it took to
+// start. The error is that of the start, or the cause of ctx.
 func (r *Runner) Open(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error) {
 	first := r.sessions[lane]
 	select {
@@ -82,7 +84,8 @@ func (r *Runner) Open(ctx context.Context, lane ps.Lane) (session.Ready, time.Du
 	return first.session.Ready(), first.took, nil
 }
 
-// Memory is how many private bytes the first session of a lane has now.
+// Memory returns the private bytes that the first session of a lane uses now, or
+// [errors.ErrUnsupported] if there is no such session.
 func (r *Runner) Memory(lane ps.Lane) (int64, error) {
 	if first := r.sessions[lane]; first.session != nil {
 		return first.session.Memory()
@@ -90,8 +93,8 @@ func (r *Runner) Memory(lane ps.Lane) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
-// Pin is a runner that finds and pins a domain controller and a DNS server, and
-// names them to the scripts. It is called once.
+// Pin returns a runner that discovers and pins a domain controller and a DNS
+// server and passes their names to the scripts. It is called at most once.
 func (r *Runner) Pin() (*servers.Servers, error) {
 	described, err := scripts.DescribeDoctor()
 	if err != nil {
@@ -99,12 +102,12 @@ func (r *Runner) Pin() (*servers.Servers, error) {
 	}
 	r.pinned, err = servers.New(servers.Config{
 		Runner: r.Pool, Script: lookup(described), Dial: r.options.Dial, Log: r.options.Log,
-		Directory: r.options.Settings.Servers.Controllers, DNS: one(r.options.Settings.Servers.DNSServer),
+		Directory: r.options.Settings.Servers.Controllers, DNS: optional(r.options.Settings.Servers.DNSServer),
 	})
 	return r.pinned, err
 }
 
-// Close ends the sessions; it waits for what runs as long as ctx allows.
+// Close closes the sessions, waiting for running scripts until ctx ends.
 func (r *Runner) Close(ctx context.Context) error {
 	var err error
 	if r.pinned != nil {

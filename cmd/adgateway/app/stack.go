@@ -1,6 +1,12 @@
-// Package app puts the rooms of the gateway together: sessions in a pool,
-// servers pinned before it, the HTTP server on top. The commands and the tests
-// of the whole project build it the same way.
+// Package app wires the components of a gateway: PowerShell sessions in pools,
+// the domain controller and DNS server they work against, and the HTTP server on
+// top. The commands and the system tests build a gateway the same way:
+//
+//	err := app.Check(ctx, settings, store) // every mistake in the files, nothing is opened
+//	listener, err := app.Listen(ctx, settings)
+//	stack, err := app.New(ctx, options)
+//	err = stack.Gateway.Run(ctx, listener)
+//	err = stack.Close(ctx)
 package app
 
 import (
@@ -25,23 +31,23 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Options say what a stack is made of. All down to Session must
-// be given.
+// Options configure a [Stack]. The fields up to and including Session are
+// required.
 type Options struct {
 	Settings *config.Settings
-	Auth     auth.Authenticator // asked for client certificates, too, where it knows any
+	Auth     auth.Authenticator // also resolves client certificates if it implements [gateway.Certificates]
 	Log      *logrus.Logger
 	Engine   string // "sandbox" or "powershell"
 	Version  gateway.Version
 
-	// Session gives the Starter for a lane's sessions; the stack adds the rest.
+	// Session returns the Starter for a lane's sessions; the stack sets the other fields.
 	Session func(ps.Lane) session.Config
-	Dial    servers.Dial // probes servers; nil: the network
+	Dial    servers.Dial // probes servers; nil dials the network
 
-	Store tlscert.Store // of certificates; nil: this system has none
+	Store tlscert.Store // the system's certificate store; nil if it has none
 
-	Collectors []prometheus.Collector // told at /metrics besides the stack's own
-	// Checks are more lines of /readyz; nil: none.
+	Collectors []prometheus.Collector // additional metrics
+	// Checks returns additional readiness checks for /readyz. It may be nil.
 	Checks func() []gateway.Check
 }
 
@@ -52,28 +58,29 @@ type Stack struct {
 	Gateway *gateway.Server
 	Pool    *pool.Pool
 	Servers *servers.Servers
-	Audit   *audit.Log // nil: none
+	Audit   *audit.Log // nil if the audit log is switched off
 
 	certificate *certificate
-	more        func() []gateway.Check // of the options
+	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
 }
 
-// New builds a stack and starts the first sessions. Close ends it.
+// New builds a stack and starts the first sessions in the background. ctx bounds
+// the construction only: the stack runs until [Stack.Close].
 func New(ctx context.Context, o Options) (*Stack, error) {
 	described, err := scripts.Describe()
 	if err != nil {
-		return nil, fmt.Errorf("the scripts are faulty:\n%w", err)
+		return nil, fmt.Errorf("invalid scripts:\n%w", err)
 	}
-	kept, err := newCertificate(o.Settings.TLS, o.Store, o.Log)
+	cert, err := newCertificate(ctx, o.Settings.TLS, o.Store, o.Log)
 	if err != nil {
 		return nil, err
 	}
 	log := logTo(o.Log)
-	s := &Stack{certificate: kept, more: o.Checks, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s := &Stack{certificate: cert, extraChecks: o.Checks, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
-		kept.close()
+		cert.close()
 		return nil, err
 	}
 	s.Servers, err = servers.New(servers.Config{
@@ -81,7 +88,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		Script:    lookup(described),
 		Dial:      o.Dial,
 		Directory: o.Settings.Servers.Controllers,
-		DNS:       one(o.Settings.Servers.DNSServer),
+		DNS:       optional(o.Settings.Servers.DNSServer),
 		Return:    o.Settings.Servers.ReturnAfter,
 		Log:       log, Debug: debugTo(o.Log),
 	})
@@ -101,7 +108,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// lookup finds a script by its name.
+// lookup returns a function that finds a script by its name.
 func lookup(described []ps.Script) func(name string) (ps.Script, bool) {
 	byName := map[string]ps.Script{}
 	for _, script := range described {
@@ -122,7 +129,7 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 		cfg.Log, cfg.Meter = log, s.meters[name]
 		return pool.Lane{
 			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge, MaxMemory: int64(c.MaxMemory) << 20,
-			Start: func(ctx context.Context) (pool.Session, error) { return started(session.Start(ctx, cfg)) },
+			Start: func(ctx context.Context) (pool.Session, error) { return poolSession(session.Start(ctx, cfg)) },
 		}
 	}
 	return pool.Config{
@@ -134,8 +141,8 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 	}
 }
 
-// started keeps a nil *session.Session from becoming a pool.Session that is not nil.
-func started(s *session.Session, err error) (pool.Session, error) {
+// poolSession avoids a non-nil pool.Session holding a nil *session.Session.
+func poolSession(s *session.Session, err error) (pool.Session, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +150,11 @@ func started(s *session.Session, err error) (pool.Session, error) {
 }
 
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
-	certificates, _ := o.Auth.(gateway.Certificates) // nil: client certificates name nobody
+	certificates, _ := o.Auth.(gateway.Certificates) // nil if o.Auth knows no client certificates
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth, Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
-		Ready: s.ready, Stopping: s.Pool.Drain,
+		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
@@ -164,25 +171,26 @@ func policy(settings *config.Settings) gateway.Policy {
 	}
 }
 
-// Apply puts those settings in force that may change while the gateway runs.
-// With an error those before stay.
+// Apply puts the settings into effect that may change while the gateway runs.
+// After an error the previous settings remain in effect.
 func (s *Stack) Apply(settings *config.Settings) error {
 	return s.Gateway.Apply(policy(settings))
 }
 
-// Close ends all sessions; it waits for running ones as long as ctx allows.
+// Close closes the sessions, waiting for running scripts until ctx ends, and then
+// the audit log.
 func (s *Stack) Close(ctx context.Context) error {
 	s.certificate.close()
 	var err error
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
 	}
-	return errors.Join(err, s.Pool.Close(ctx), s.Audit.Close()) // the audit last: it records what still ran
+	return errors.Join(err, s.Pool.Close(ctx), s.Audit.Close()) // the audit log last, so that it records the calls that were still running
 }
 
-// ready tells, for /readyz, whether requests would be served: sessions of each
-// lane, and the servers they ask.
-func (s *Stack) ready(context.Context) []gateway.Check {
+// checks are the readiness checks: the sessions of each lane, the servers they
+// work against, the certificate, and Options.Checks.
+func (s *Stack) checks() []gateway.Check {
 	stats := s.Pool.Stats()
 	controller, dns := s.Servers.Status()
 	check := func(name string, ok bool, reason string) gateway.Check {
@@ -198,21 +206,23 @@ func (s *Stack) ready(context.Context) []gateway.Check {
 		check("domainController", controller.Pinned != "", controller.Reason),
 		check("dnsServer", dns.Pinned != "", dns.Reason),
 	}, s.certificate.checks()...)
-	if s.more != nil {
-		checks = append(checks, s.more()...)
+	if s.extraChecks != nil {
+		checks = append(checks, s.extraChecks()...)
 	}
 	return checks
 }
 
-func one(text string) []string {
+// optional is a list with text, or nil if text is empty.
+func optional(text string) []string {
 	if text == "" {
 		return nil
 	}
 	return []string{text}
 }
 
-// logTo gives packages that know no logger a function to log with. What tells of
-// an error is a warning; what is empty is left out.
+// logTo adapts a logger to the plain function that packages without a logging
+// library take. Entries with a field "error" are logged as warnings; empty fields
+// are dropped.
 func logTo(log *logrus.Logger) func(string, map[string]any) {
 	return func(message string, fields map[string]any) {
 		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" })
@@ -226,7 +236,7 @@ func logTo(log *logrus.Logger) func(string, map[string]any) {
 	}
 }
 
-// debugTo gives them one for the level debug.
+// debugTo is logTo for debug entries, whose fields are computed only if needed.
 func debugTo(log *logrus.Logger) func(string, func() map[string]any) {
 	return func(message string, fields func() map[string]any) {
 		if log.IsLevelEnabled(logrus.DebugLevel) {

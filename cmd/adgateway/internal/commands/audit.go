@@ -1,17 +1,15 @@
 package commands
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/input"
+	"adgateway/cmd/adgateway/internal/report"
+	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -19,36 +17,33 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditFlags say which log a command is about: that of the settings, as serve
-// reads them.
-type auditFlags struct {
-	settingFlags
-}
+// auditFlags say which audit log a command reads: that of the settings, as serve
+// reads them, unless files are given.
+type auditFlags struct{ settings.Flags }
 
 func (f *auditFlags) add(c *cobra.Command) {
-	f.fallback = defaultSettingsFile()
-	f.amend = f.places
-	f.addTo(c,
-		spelling{"file", "audit.file", "FILE", "the audit"},
-		spelling{"key-file", "audit.keyFile", "FILE", "the key of its chain"})
+	f.Fallback, f.Beside = settings.DefaultFile(), true
+	f.AddTo(c.Flags(),
+		settings.Spelling{Flag: "file", Key: "audit.file", Placeholder: "FILE", Doc: "the audit log"},
+		settings.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE", Doc: "the key of its hash chain"})
 }
 
-// log finds the log and its key.
-func (f *auditFlags) log(files []string) (file string, key []byte, err error) {
-	live, err := f.load()
+// open returns the path of the audit log and its key.
+func (f *auditFlags) open(files []string) (file string, key []byte, err error) {
+	live, err := f.Load()
 	if err != nil {
 		return "", nil, err
 	}
-	settings := live.Now().Audit
-	if settings.File == config.AuditOff && len(files) == 0 {
-		return "", nil, errors.New("the settings switch the audit off; name one with --file, or give files")
+	c := live.Now().Audit
+	if c.File == config.AuditOff && len(files) == 0 {
+		return "", nil, errors.New("the settings switch the audit log off; name one with --file, or pass its files as arguments")
 	}
-	key, err = app.AuditKey(settings.KeyFile)
-	return settings.File, key, err
+	key, err = app.AuditKey(c.KeyFile)
+	return c.File, key, err
 }
 
-// unread says what is wrong with an audit that cannot be read.
-func unread(files []string, err error) error {
+// explainAudit explains why an audit log cannot be read.
+func explainAudit(files []string, err error) error {
 	if len(files) > 0 {
 		return filefault.Explain("FILES", err)
 	}
@@ -64,13 +59,13 @@ func auditVerifyCommand() *cobra.Command {
 	var last string
 	c := &cobra.Command{
 		Use:   "verify [FILES]",
-		Short: "Find lines that were altered, removed, inserted or put in another place",
-		Long: "Reads the audit from its first line to its last, rotated files included, and tells\n" +
-			"every line that was altered, removed, inserted, put in another place, or cut off at\n" +
-			"the end. Exit code 0: all is as it was written. 1: it is not, or cannot be read.",
+		Short: "Find lines that were altered, removed, inserted or moved",
+		Long: "Reads the audit log from its first line to its last, rotated files included, and\n" +
+			"reports every line that was altered, removed, inserted, moved, or cut off at the end.\n" +
+			"Exit code 0: every line is as it was written. 1: it is not, or cannot be read.",
 		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
 		RunE: func(c *cobra.Command, files []string) error {
-			file, key, err := f.log(files)
+			file, key, err := f.open(files)
 			if err != nil {
 				return err
 			}
@@ -78,19 +73,19 @@ func auditVerifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			report, err := audit.Verify(audit.Check{File: file, Files: files, Key: key, Least: least})
+			result, err := audit.Verify(audit.Check{File: file, Files: files, Key: key, Least: least})
 			if err != nil {
-				return unread(files, err)
+				return explainAudit(files, err)
 			}
-			printReport(c.OutOrStdout(), report)
-			if len(report.Faults) > 0 {
+			report.Verification(c.OutOrStdout(), result)
+			if len(result.Faults) > 0 {
 				return exitCode(1)
 			}
 			return nil
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&last, "last", "", "the end that was noted elsewhere: `NUMBER[:HASH]` of a line that must be there")
+	c.Flags().StringVar(&last, "last", "", "an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
 	return c
 }
 
@@ -106,60 +101,6 @@ func parseHead(text string) (audit.Head, error) {
 	return audit.Head{Seq: seq, Hash: hash}, nil
 }
 
-func printReport(w io.Writer, r *audit.Report) {
-	for _, fault := range r.Faults {
-		fmt.Fprintln(w, "FAULT", fault)
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintln(w, "note", note)
-	}
-	for _, intent := range r.Interrupted {
-		fmt.Fprintf(w, "interrupted line %d: %s\n", intent.Seq, describe(intent))
-	}
-	for _, intent := range r.Running {
-		fmt.Fprintf(w, "no outcome yet line %d: %s\n", intent.Seq, describe(intent))
-	}
-	keyed := "without a key"
-	if r.Keyed {
-		keyed = "with a key"
-	}
-	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", counted(r.Lines, "line"), counted(len(r.Files), "file"), r.First, r.Last, keyed)
-	fmt.Fprintf(w, "end: %d:%s\n", r.Head.Seq, r.Head.Hash)
-	if len(r.Faults) == 0 {
-		fmt.Fprintln(w, "OK: every line is as it was written")
-	} else {
-		fmt.Fprintf(w, "NOT OK: %s\n", counted(len(r.Faults), "fault"))
-	}
-}
-
-// counted says how many things there are.
-func counted[N int | uint64](n N, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprint(n, " ", thing)
-}
-
-func describe(line *audit.Line) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, who(line), line.Operation, parameters(line)))
-}
-
-func who(line *audit.Line) string {
-	if line.Who == nil {
-		return "(unknown)"
-	}
-	return line.Who.Name
-}
-
-func parameters(line *audit.Line) string {
-	var all []string
-	for name, value := range line.Parameters {
-		all = append(all, name+"="+value)
-	}
-	slices.Sort(all)
-	return strings.Join(all, " ")
-}
-
 func auditShowCommand() *cobra.Command {
 	var f auditFlags
 	var filter audit.Filter
@@ -170,104 +111,34 @@ func auditShowCommand() *cobra.Command {
 		Short:   "Show what was done, by whom, and to what",
 		Example: "  adgateway audit show --since 7d --who portal --operation 'user.*' --outcome refused",
 		RunE: func(c *cobra.Command, files []string) error {
-			file, _, err := f.log(files)
+			file, _, err := f.open(files)
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			if filter.Since, err = parseMoment(since, now); err == nil {
-				filter.Until, err = parseMoment(until, now)
+			if filter.Since, err = input.ParseMoment(since, now); err == nil {
+				filter.Until, err = input.ParseMoment(until, now)
 			}
 			if err = errors.Join(err, filter.Check()); err != nil {
 				return err
 			}
+			read := func(each func(*audit.Record) error) error { return audit.Read(file, files, filter, each) }
 			if asJSON {
-				return unread(files, showJSON(c.OutOrStdout(), file, files, filter))
+				err = read(func(r *audit.Record) error { return report.Lines(c.OutOrStdout(), r) })
+			} else {
+				err = report.Calls(c.OutOrStdout(), read)
 			}
-			return unread(files, showTable(c.OutOrStdout(), file, files, filter))
+			return explainAudit(files, err)
 		},
 	}
 	f.add(c)
 	flags := c.Flags()
 	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
-	flags.StringVar(&until, "until", "", "before this `TIME`, written in the same way")
-	flags.StringVar(&filter.Who, "who", "", "callers whose name holds this `TEXT`")
-	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name holds this `TEXT`")
-	flags.StringVar(&filter.Outcome, "outcome", "", "calls of this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
+	flags.StringVar(&until, "until", "", "before this `TIME`, in the same formats")
+	flags.StringVar(&filter.Who, "who", "", "callers whose name contains this `TEXT`")
+	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name contains this `TEXT`")
+	flags.StringVar(&filter.Outcome, "outcome", "", "calls with this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
 	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
-	flags.BoolVar(&asJSON, "json", false, "the lines themselves, as JSON")
+	flags.BoolVar(&asJSON, "json", false, "print the lines themselves, as JSON")
 	return c
-}
-
-// parseMoment reads a day, a time, or how long ago; empty is no moment.
-func parseMoment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := parseSpan(text); err == nil {
-		return now.Add(-ago), nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d", text)
-}
-
-func showJSON(w io.Writer, file string, files []string, filter audit.Filter) error {
-	return audit.Read(file, files, filter, func(r *audit.Record) error {
-		for _, line := range r.Lines() {
-			if _, err := fmt.Fprintf(w, "%s\n", line.Raw()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func showTable(w io.Writer, file string, files []string, filter audit.Filter) error {
-	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "TIME\tWHO\tFROM\tOPERATION\tOUTCOME\tSTATUS\tTARGET")
-	err := audit.Read(file, files, filter, func(r *audit.Record) error {
-		call := r.Call()
-		status, target := "", parameters(call)
-		if r.Outcome != nil {
-			if r.Outcome.Status != 0 {
-				status = strings.TrimSpace(fmt.Sprint(r.Outcome.Status, " ", r.Outcome.Code))
-			}
-			target = targets(r.Outcome, target)
-		}
-		_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			call.Time, plainText(who(call)), call.From, call.Operation, r.State(), status, plainText(target))
-		return err
-	})
-	return errors.Join(err, table.Flush())
-}
-
-// targets are the first object of a line and how many more there are; given is
-// shown where there is none.
-func targets(line *audit.Line, given string) string {
-	if line.Event == audit.EventCounted {
-		return fmt.Sprintf("%d calls since %s", line.Count, line.Since)
-	}
-	all := line.Targets()
-	if len(all) == 0 {
-		return given
-	}
-	text := cmp.Or(all[0].DN, all[0].GUID)
-	if len(all) > 1 {
-		text += fmt.Sprintf(" and %d more", len(all)-1)
-	}
-	return text
-}
-
-// plainText keeps what a caller wrote from steering the terminal.
-func plainText(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return '\ufffd'
-		}
-		return r
-	}, text)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAuditStory: what a sandbox was asked to change is shown and verified, and
-// a byte that is altered is found.
-func TestAuditStory(t *testing.T) {
+// What a sandbox was asked to change is shown and verified, and an altered byte is
+// found.
+func TestAuditCommands(t *testing.T) {
 	folder := t.TempDir()
 	file, key, settings := filepath.Join(folder, "audit.jsonl"), filepath.Join(folder, "key"), filepath.Join(folder, "s.yaml")
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 40)+"\n"), 0o600))
@@ -60,7 +60,7 @@ func TestAuditStory(t *testing.T) {
 		"without key":  {[]string{"verify", "--file", file}, "made with a key"},
 		"short key":    {[]string{"verify", "--file", file, "--key-file", settings + "x"}, "audit.keyFile: "},
 		"bad end":      {[]string{"verify", "--file", file, "--last", "x"}, "NUMBER:HASH"},
-		"bad time":     {[]string{"show", "--file", file, "--since", "yesterday"}, `"yesterday" is no time`},
+		"bad time":     {[]string{"show", "--file", file, "--since", "yesterday"}, `"yesterday" is not a time`},
 		"bad outcome":  {[]string{"show", "--file", file, "--outcome", "failed"}, `there is no outcome "failed"; it is one of done, none, partial, unknown, refused, interrupted, running`},
 		"bad pattern":  {[]string{"show", "--file", file, "--operation", "["}, `"[" is no pattern of operations`},
 	} {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/gateway/config"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,7 @@ func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "adgateway.yaml")
 	code, _, stderr := runCommand(t, "config", "check", "--config", file)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, file, "a file that was named must be there")
+	assert.Contains(t, stderr, file, "a file given with --config must exist")
 	code, stdout, stderr := runCommand(t, "config", "init", "--config", file)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stdout, file)
@@ -38,7 +39,7 @@ func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
 	assert.Positive(t, info.Size())
 }
 
-func TestConfigShowTellsValuesAndSources(t *testing.T) {
+func TestConfigShowPrintsValuesAndSources(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("log:\n  format: json\nsandbox:\n  tokens:\n  - value: s3cret\n"), 0o600))
 	t.Setenv("ADGATEWAY_HTTP_READ_TIMEOUT", "45s")
@@ -53,7 +54,7 @@ func TestConfigShowTellsValuesAndSources(t *testing.T) {
 
 	code, stdout, stderr = runCommand(t, append(args, "--json")...)
 	require.Zero(t, code, stderr)
-	var rows []shownSetting
+	var rows []report.Setting
 	require.NoError(t, json.Unmarshal([]byte(stdout), &rows))
 	require.Len(t, rows, len(config.Rows()))
 	assert.Equal(t, "http.listen", rows[0].Key)
@@ -61,7 +62,7 @@ func TestConfigShowTellsValuesAndSources(t *testing.T) {
 	assert.NotContains(t, stdout, "s3cret")
 }
 
-func TestMistypedWordsNameTheNearest(t *testing.T) {
+func TestMisspeltWordsGetSuggestions(t *testing.T) {
 	t.Setenv("ADGATEWAY_HTTP_LISTN", "x")
 	for _, c := range []struct {
 		args []string

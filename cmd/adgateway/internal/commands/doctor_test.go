@@ -9,16 +9,17 @@ import (
 
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/doctor/live"
+	"adgateway/cmd/adgateway/internal/settings"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// installation is a settings file with a store of credentials beside it.
-func installation(t *testing.T, settings string) string {
+// installation creates a settings file with a credential file next to it.
+func installation(t *testing.T, text string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), settingsName)
-	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
+	file := filepath.Join(t.TempDir(), settings.FileName)
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	code, _, stderr := runCommand(t, "token", "create", "ci", "--config", file, "--scope", "user:read")
 	require.Zero(t, code, stderr)
 	return file
@@ -36,22 +37,22 @@ func TestDoctorExaminesTheSandbox(t *testing.T) {
 		assert.Equal(t, doctor.OK, report.Results[at].Status, "%+v", report.Results[at])
 	}
 	assert.Equal(t, report.ExitCode(), code)
-	assert.NotContains(t, stdout, "sha256", "what proves a token is in no report")
+	assert.NotContains(t, stdout, "sha256", "reports contain no secrets")
 }
 
-func TestDoctorLooksOnWithFaultySettings(t *testing.T) {
-	file := filepath.Join(t.TempDir(), settingsName)
+func TestDoctorContinuesWithFaultySettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), settings.FileName)
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  listn: x\n"), 0o600))
 	code, stdout, _ := runCommand(t, "doctor", "--sandbox", "--config", file)
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stdout, file+":2: unknown setting http.listn; did you mean http.listen?")
 	assert.Contains(t, stdout, "ok       data-channel")
 	code, _, stderr := runCommand(t, "doctor", "--live", "--sandbox", "--config", file, "--ou", "OU=S,DC=corp,DC=example", "--zone", "s.example")
-	assert.Equal(t, 2, code, "what changes something does not run with settings that nobody meant")
+	assert.Equal(t, 2, code, "--live does not run with settings that nobody intended")
 	assert.Contains(t, stderr, "http.listn")
 }
 
-func TestDoctorTriesTheOpenFacts(t *testing.T) {
+func TestDoctorLive(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "live.json")
 	code, stdout, _ := runCommand(t, "doctor", "--live", "--sandbox", "--ou", "OU=Scratch,DC=corp,DC=example", "--zone", "scratch.corp.example", "--out", out)
 	assert.Zero(t, code, stdout)
@@ -64,14 +65,14 @@ func TestDoctorTriesTheOpenFacts(t *testing.T) {
 	assert.Equal(t, "sandbox", report.Engine)
 }
 
-func TestDoctorSaysWhatItNeeds(t *testing.T) {
+func TestDoctorFlags(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
 		{[]string{"--live"}, "--live needs one --ou and a --zone"},
 		{[]string{"--live", "--ou", "OU=a,DC=b", "--ou", "OU=c,DC=d", "--zone", "z.example"}, "one --ou"},
-		{[]string{"--zone", "z.example"}, "belong to --live"},
+		{[]string{"--zone", "z.example"}, "can only be used with --live"},
 		{[]string{"--live", "--sandbox", "--ou", "OU=Domain Controllers,DC=corp,DC=example", "--zone", "z.example"}, "is not empty"},
 		{[]string{"--live", "--sandbox", "--ou", "OU=S,DC=corp,DC=example", "--zone", "z.example", "--out", t.TempDir()}, "--out"},
 		{[]string{"--jason"}, "did you mean --json?"},

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test binary is the command, too, when it is told to be an engine: the
-// sandbox starts its own executable. So it is in the README's examples.
+// The sandbox starts its own executable as engines of sessions, and the examples
+// of the README call adgateway: the test binary stands in for both.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "engine" {
 		os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -23,13 +23,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "command" {
 		os.Exit(Run(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	}
-	if len(os.Args) > 2 && os.Args[1] == "standin" {
-		os.Exit(standIn(os.Args[2], os.Args[3:]))
-	}
 	os.Exit(m.Run())
 }
 
-func TestEngineIsThePowerShellOfAProcess(t *testing.T) {
+func TestEngineCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		args, input, stdout string
 		code                int
@@ -54,8 +51,8 @@ func TestEngineIsThePowerShellOfAProcess(t *testing.T) {
 	}
 }
 
-// The engine stands for a real PowerShell: it is found by its path, gets the
-// modules and its key, and answers for the sandbox; replies say so.
+// The engine stands in for a real PowerShell: it is found by its path, gets the
+// modules and its key, and works on the sandbox; responses name it.
 func TestSandboxOnAPowerShell(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	self, err := os.Executable()
@@ -74,18 +71,18 @@ func TestSandboxOnAPowerShell(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, "sandbox on pwsh", response.Header.Get("X-Engine"))
-	assert.Zero(t, s.stop(), "it ends cleanly: %s", s.log)
+	assert.Zero(t, s.stop(), "it stops cleanly: %s", s.log)
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
-	assert.Empty(t, left, "the modules are left")
+	assert.Empty(t, left, "the modules are removed")
 }
 
 func TestSandboxOnProcesses(t *testing.T) {
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every process takes a second to end
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise every process takes a second to exit
 	s := startSandbox(t, "--processes", "--token", "t")
 	status, body := s.get("/api/ADUser/aschmidt/Details", "Bearer t")
 	assert.Equal(t, http.StatusOK, status, body)
-	assert.Zero(t, s.stop(), "it ends cleanly: %s", s.log)
+	assert.Zero(t, s.stop(), "it stops cleanly: %s", s.log)
 	_, err := http.Get(s.url)
 	require.Error(t, err)
 }

@@ -24,12 +24,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An example is a block of the README with the line
-// '<!-- example: NAME -->' above it. A block with '<!-- prints -->' or
-// '<!-- says -->' above it, right behind, is its output, or the sentences in it.
+// example is a block of the README below the line '<!-- example: NAME -->'. It may
+// be followed by a block below '<!-- prints -->', which is its output, or
+// '<!-- says -->', which is the sentences in its output.
 type example struct {
 	name, language, text string
-	how, output          string // "prints" or "says", and of which language; empty: not told
+	how, output          string // "prints" or "says"; empty if the README shows no output
 	outputLanguage       string
 }
 
@@ -42,7 +42,7 @@ func examples(t *testing.T) []example {
 	for _, match := range exampleBlocks.FindAllStringSubmatch(text, -1) {
 		all = append(all, example{name: match[1], language: match[2], text: match[3], how: match[4], outputLanguage: match[5], output: match[6]})
 	}
-	require.Len(t, all, strings.Count(text, "\n<!-- example: "), "every example is followed by its block")
+	require.Len(t, all, strings.Count(text, "\n<!-- example: "), "every example has a block")
 	outputs := 0
 	for _, e := range all {
 		if e.how != "" {
@@ -53,7 +53,7 @@ func examples(t *testing.T) []example {
 	return all
 }
 
-// Every example of the README does what it says, against a sandbox.
+// Every example of the README runs against a sandbox and prints what is shown.
 func TestReadmeExamplesRun(t *testing.T) {
 	all := examples(t)
 	languages := map[string]int{}
@@ -70,12 +70,12 @@ func TestReadmeExamplesRun(t *testing.T) {
 		switch e.name {
 		case "variables":
 			variables = e.text + "\n"
-		case first: // is there before the sandbox is started with it
+		case first: // created before the sandbox that uses it starts
 			t.Run(first, func(t *testing.T) { runShell(t, dir, e.text, token) })
 		}
 	}
 	args := []string{"--token", token}
-	if store := filepath.Join(dir, "credentials.json"); fileExists(store) { // without a shell nobody made it
+	if store := filepath.Join(dir, "credentials.json"); fileExists(store) { // not created without a shell
 		args = append(args, "--set", "auth.store="+store)
 	}
 	s := startSandbox(t, args...)
@@ -116,8 +116,8 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// compare holds the output against what the README shows. Ids and times differ
-// each time.
+// compare compares the output with what the README shows. IDs and times differ in
+// every run.
 func (e example) compare(t *testing.T, stdout string) {
 	t.Helper()
 	got, want := mask(strings.TrimSpace(stdout)), mask(strings.TrimSpace(e.output))
@@ -156,7 +156,8 @@ func documents(t *testing.T, text string) []any {
 	}
 }
 
-// runShell runs a shell in a folder, in which it finds this command as adgateway.
+// runShell runs shell commands in a folder, with this command in the PATH as
+// adgateway.
 func runShell(t *testing.T, dir, text, token string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -174,7 +175,7 @@ func runShell(t *testing.T, dir, text, token string) string {
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed here: this example of the README was not run", program)
+		t.Skipf("%s is not installed: this example of the README was not run", program)
 	}
 }
 
@@ -193,8 +194,8 @@ func runProgram(t *testing.T, program string, args []string, stdin, token string
 	return string(stdout)
 }
 
-// invokeRestMethod is Invoke-RestMethod as far as the examples use it: it gives
-// what the JSON of the answer says and throws where the status is an error.
+// invokeRestMethod is Invoke-RestMethod as far as the examples use it: it returns
+// the parsed JSON of the response and throws if the status is an error.
 const invokeRestMethod = `function Invoke-RestMethod {
     [CmdletBinding()]
     param([string] $Uri, [string] $Method = 'Get', [hashtable] $Headers, [string] $Body, [string] $ContentType)
@@ -204,8 +205,8 @@ const invokeRestMethod = `function Invoke-RestMethod {
 }
 `
 
-// runPowerShell runs a script on the sandbox's own engine, with an
-// Invoke-RestMethod of this test.
+// runPowerShell runs a script on the sandbox's engine, with the Invoke-RestMethod
+// above.
 func runPowerShell(t *testing.T, text, token string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -271,7 +272,7 @@ func send(ctx context.Context, method, url string, header http.Header, body stri
 	return response.StatusCode, string(text), err
 }
 
-// A play of Ansible whose tasks call ansible.builtin.uri.
+// play is an Ansible play whose tasks call ansible.builtin.uri.
 type play struct {
 	Hosts string            `yaml:"hosts"`
 	Facts bool              `yaml:"gather_facts"`
@@ -296,8 +297,8 @@ type uriModule struct {
 	Status  []int             `yaml:"status_code"`
 }
 
-// runPlay makes the requests that the tasks of a play describe, twice as playbooks
-// are run again and again, and prints a line for each.
+// runPlay sends the requests of a play's tasks and prints a line for each. It does
+// so twice, because playbooks are run repeatedly.
 func runPlay(t *testing.T, text, token string) string {
 	t.Helper()
 	var plays []play

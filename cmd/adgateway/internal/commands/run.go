@@ -1,6 +1,10 @@
-// Package commands holds the commands of adgateway: one function makes each
-// cobra command, and [Run] runs the one that the arguments name. What a command
-// starts is wired in package app; what the doctor asks stands in package doctor.
+// Package commands defines the commands of adgateway, one function for each cobra
+// command, and [Run], which runs the command that the arguments name.
+//
+// Commands only translate flags and print results. The logic is in the packages
+// next to this one: settings loads the settings, serve runs a gateway, accounts
+// edits tokens and users, examination runs the doctor, report formats output, and
+// input parses what users type.
 package commands
 
 import (
@@ -10,18 +14,17 @@ import (
 	"io"
 	"runtime/debug"
 
-	"adgateway/gateway/nearest"
+	"adgateway/cmd/adgateway/internal/input"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// version is set by the build; when it is empty, the version of the module is used.
+// version is set by the linker; if empty, the version of the module is used.
 var version = ""
 
-// Run runs one command and returns the exit code: 0 when all went well, 1 when
-// it did not, 2 when the command line is wrong. The doctor has its own: 1 stands
-// for warnings, 2 for failures.
+// Run runs one command and returns its exit code: 0 for success, 1 for failure, 2
+// for a wrong command line. The doctor has its own: 1 for warnings, 2 for failures.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	started := false
 	root := &cobra.Command{
@@ -43,11 +46,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetVersionTemplate("adgateway {{.Version}}\n")
 	root.SetFlagErrorFunc(knownFlag)
 	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), auditCommand(), doctorCommand(), versionCommand(), engineCommand())
-	sayUsage(root)
+	addUsage(root)
 	if called, err := root.ExecuteContextC(ctx); err != nil {
-		var ended exitCode
-		if errors.As(err, &ended) {
-			return int(ended)
+		var code exitCode
+		if errors.As(err, &code) {
+			return int(code)
 		}
 		fmt.Fprintf(stderr, "adgateway: %v\n", err)
 		if !started {
@@ -81,14 +84,14 @@ func buildVersion() string {
 	return "devel"
 }
 
-// group is a command that only holds others.
+// group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(commands...)
 	return c
 }
 
-// knownCommand refuses what is no command of a group, naming the nearest.
+// knownCommand rejects an unknown subcommand and suggests the nearest one.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -99,14 +102,13 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, command.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], "", names))
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), input.DidYouMean(args[0], "", names))
 }
 
-// sayUsage makes every command below c say how it is written when it is given
-// other arguments than it takes.
-func sayUsage(c *cobra.Command) {
+// addUsage makes every command below c answer wrong arguments with its usage line.
+func addUsage(c *cobra.Command) {
 	for _, command := range c.Commands() {
-		sayUsage(command)
+		addUsage(command)
 	}
 	check := c.Args
 	if check == nil || c.HasSubCommands() {
@@ -118,22 +120,22 @@ func sayUsage(c *cobra.Command) {
 		}
 		problem := "an argument is missing"
 		if len(args) > 0 {
-			problem = fmt.Sprintf("there is no place for %q", args[len(args)-1])
+			problem = fmt.Sprintf("unexpected argument %q", args[len(args)-1])
 		}
-		return fmt.Errorf("%s; write: %s", problem, c.UseLine())
+		return fmt.Errorf("%s; usage: %s", problem, c.UseLine())
 	}
 }
 
-// kinds are the flags' types in words.
-var kinds = map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a time such as 30s or 5m"}
+// typeNames describes the types of flags.
+var typeNames = map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a duration such as 30s or 5m"}
 
-// knownFlag adds the nearest flag to the refusal of an unknown one, and says
-// what a flag takes that was given something else.
+// knownFlag suggests the nearest flag for an unknown one, and says what a flag
+// takes if its value is invalid.
 func knownFlag(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		if kind, ok := kinds[invalid.GetFlag().Value.Type()]; ok {
-			return fmt.Errorf("--%s: %q is not allowed here: it takes %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		if name, ok := typeNames[invalid.GetFlag().Value.Type()]; ok {
+			return fmt.Errorf("--%s: %q is not allowed here: it takes %s", invalid.GetFlag().Name, invalid.GetValue(), name)
 		}
 	}
 	var unknown *pflag.NotExistError
@@ -142,15 +144,5 @@ func knownFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return fmt.Errorf("%w%s", err, meant(unknown.GetSpecifiedName(), "--", names))
-}
-
-// meant suggests what a mistyped word most likely means; nothing when all are
-// far away.
-func meant(mistyped, prefix string, names []string) string {
-	near := nearest.Of(mistyped, names, len(mistyped)/2+1)
-	if near == "" {
-		return ""
-	}
-	return "; did you mean " + prefix + near + "?"
+	return fmt.Errorf("%w%s", err, input.DidYouMean(unknown.GetSpecifiedName(), "--", names))
 }

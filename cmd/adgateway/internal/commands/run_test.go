@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,9 +21,13 @@ import (
 
 const patience = 60 * time.Second
 
-// runCommand runs a command that ends by itself.
+// runCommand runs a command that ends by itself. Commands that serve listen on a
+// free port, so that the tests do not depend on the default port.
 func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	if (args[0] == "serve" || args[0] == "sandbox") && !slices.Contains(args, "--listen") {
+		args = append(slices.Clone(args), "--listen", "127.0.0.1:0")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out, err strings.Builder
@@ -47,33 +52,33 @@ func TestCommandsThatEnd(t *testing.T) {
 		"unknown command":      {[]string{"serf"}, 2, []string{"unknown command", "--help"}},
 		"unknown flag":         {[]string{"sandbox", "--lisen", "x"}, 2, []string{"--lisen"}},
 		"version as a flag":    {[]string{"--version"}, 0, []string{"adgateway "}},
-		"no name":              {[]string{"token", "create"}, 2, []string{"an argument is missing; write: adgateway token create NAME --scope SCOPE,...", "See 'adgateway token create --help'."}},
-		"a word too many":      {[]string{"serve", "now"}, 2, []string{`there is no place for "now"; write: adgateway serve [flags]`}},
-		"no number":            {[]string{"token", "create", "p", "--concurrency", "many"}, 2, []string{`--concurrency: "many" is not allowed here: it takes a whole number`}},
+		"no name":              {[]string{"token", "create"}, 2, []string{"an argument is missing; usage: adgateway token create NAME --scope SCOPE,...", "See 'adgateway token create --help'."}},
+		"extra argument":       {[]string{"serve", "now"}, 2, []string{`unexpected argument "now"; usage: adgateway serve [flags]`}},
+		"not a number":         {[]string{"token", "create", "p", "--concurrency", "many"}, 2, []string{`--concurrency: "many" is not allowed here: it takes a whole number`}},
 		"help of a setting":    {[]string{"sandbox", "--help"}, 0, []string{"--listen HOST:PORT ", " address to listen on (setting http.listen)", "--empty  "}},
 		"address without port": {[]string{"sandbox", "--listen", "here"}, 1, []string{"--listen (http.listen): \"here\" is not allowed here", "HOST:PORT"}},
 		"switch with a word":   {[]string{"sandbox", "--empty=maybe"}, 1, []string{"--empty (sandbox.empty): \"maybe\"", "true or false"}},
-		"setting of no word":   {[]string{"sandbox", "--set", "log.level="}, 1, []string{`--set log.level: "" is not allowed here: it takes one of`}},
-		"foreign address":      {[]string{"sandbox", "--listen", "192.0.2.1:1"}, 1, []string{"http.listen: 192.0.2.1:1 cannot be listened on: take an address of this computer"}},
-		"without TLS":          {[]string{"sandbox", "--listen", "0.0.0.0:0"}, 1, []string{"http.listen: other machines reach 0.0.0.0:0,"}},
-		"no PowerShell":        {[]string{"serve", "--set", "powershell.path=/no/such"}, 1, []string{"/no/such cannot be run; give the path of powershell.exe or pwsh: no such file or directory"}},
-		"no settings file":     {[]string{"config", "check", "--config", "no-such.yaml"}, 1, []string{"the settings file no-such.yaml is not there; 'adgateway config init --config no-such.yaml' writes one"}},
+		"empty setting":        {[]string{"sandbox", "--set", "log.level="}, 1, []string{`--set log.level: "" is not allowed here: it takes one of`}},
+		"foreign address":      {[]string{"sandbox", "--listen", "192.0.2.1:1", "--set", "http.allowUnencrypted=true"}, 1, []string{"http.listen: cannot listen on 192.0.2.1:1: use an address of this computer"}},
+		"without TLS":          {[]string{"sandbox", "--listen", "0.0.0.0:0"}, 1, []string{"http.listen: other machines can reach 0.0.0.0:0,"}},
+		"no PowerShell":        {[]string{"serve", "--set", "powershell.path=/no/such"}, 1, []string{"/no/such cannot be run; set the path of powershell.exe or pwsh: no such file or directory"}},
+		"no settings file":     {[]string{"config", "check", "--config", "no-such.yaml"}, 1, []string{"the settings file no-such.yaml does not exist; create it with 'adgateway config init --config no-such.yaml'"}},
 		"unknown scope":        {[]string{"sandbox", "--token", "t=user:reed"}, 1, []string{"--token", "did you mean user:read?"}},
 		"scope or value":       {[]string{"sandbox", "--token", "t=user-write"}, 1, []string{"--token", "did you mean user:write?", "VALUE=*"}},
 		"password or scope":    {[]string{"sandbox", "--user", "anna:pa=ss"}, 1, []string{"--user", "VALUE=*"}},
 		"user without colon":   {[]string{"sandbox", "--user", "anna"}, 1, []string{"NAME:PASSWORD"}},
 		"unknown setting":      {[]string{"sandbox", "--set", "http.listn=x:1"}, 1, []string{"http.listn", "did you mean http.listen?"}},
 		"settings file":        {[]string{"sandbox", "--config", settings}, 1, []string{settings + ":2: http.listen", settings + ":4: unknown setting log.colour"}},
-		"missing LDIF":         {[]string{"sandbox", "--ldif", "no-such.ldif", "--zone", "no.zone"}, 1, []string{"--ldif (sandbox.ldif): no-such.ldif is not there", "--zone (sandbox.zones): no.zone is not there"}},
-		"missing certificate":  {[]string{"sandbox", "--set", "tls.certificateFile=no.pem", "--set", "tls.keyFile=no.key"}, 1, []string{"tls.certificateFile: no.pem is not there (looked for in "}},
-		"certificate's folder": {[]string{"sandbox", "--set", "tls.pfxFile=/no/such.pfx"}, 1, []string{"tls.pfxFile: /no/such.pfx is not there, nor is its folder"}},
+		"missing LDIF":         {[]string{"sandbox", "--ldif", "no-such.ldif", "--zone", "no.zone"}, 1, []string{"--ldif (sandbox.ldif): no-such.ldif does not exist", "--zone (sandbox.zones): no.zone does not exist"}},
+		"missing certificate":  {[]string{"sandbox", "--set", "tls.certificateFile=no.pem", "--set", "tls.keyFile=no.key"}, 1, []string{"tls.certificateFile: no.pem does not exist (relative to "}},
+		"certificate's folder": {[]string{"sandbox", "--set", "tls.pfxFile=/no/such.pfx"}, 1, []string{"tls.pfxFile: /no/such.pfx does not exist, nor does its folder"}},
 		"folder for a log":     {[]string{"sandbox", "--set", "log.file=" + filepath.Dir(broken)}, 1, []string{"log.file: " + filepath.Dir(broken) + " is a folder"}},
-		"log below a file":     {[]string{"sandbox", "--set", "log.file=" + broken + "/x"}, 1, []string{"log.file: " + broken + " is a file, so that nothing can lie in it"}},
+		"log below a file":     {[]string{"sandbox", "--set", "log.file=" + broken + "/x"}, 1, []string{"log.file: " + broken + " is a file, not a folder"}},
 		"audit below a file":   {[]string{"sandbox", "--set", "audit.file=" + broken + "/x"}, 1, []string{"audit.file: " + broken + " is a file"}},
-		"missing audit key":    {[]string{"sandbox", "--set", "audit.file=" + filepath.Join(filepath.Dir(broken), "a"), "--set", "audit.keyFile=no.key"}, 1, []string{"audit.keyFile: no.key is not there"}},
-		"missing audit":        {[]string{"audit", "verify", "no.jsonl"}, 1, []string{"no.jsonl is not there"}},
-		"audit of no file":     {[]string{"audit", "show", "--file", "no.jsonl"}, 1, []string{"audit.file (--file): no.jsonl is not there"}},
-		"missing credentials":  {[]string{"token", "list", "--store", "no.json"}, 1, []string{"auth.store (--store): no.json is not there", "'adgateway token create' makes the file"}},
+		"missing audit key":    {[]string{"sandbox", "--set", "audit.file=" + filepath.Join(filepath.Dir(broken), "a"), "--set", "audit.keyFile=no.key"}, 1, []string{"audit.keyFile: no.key does not exist"}},
+		"missing audit":        {[]string{"audit", "verify", "no.jsonl"}, 1, []string{"no.jsonl does not exist"}},
+		"audit of no file":     {[]string{"audit", "show", "--file", "no.jsonl"}, 1, []string{"audit.file (--file): no.jsonl does not exist"}},
+		"missing credentials":  {[]string{"token", "list", "--store", "no.json"}, 1, []string{"auth.store (--store): no.json does not exist", "'adgateway token create' makes the file"}},
 		"store below a file":   {[]string{"token", "create", "x", "--scope", "*", "--store", broken + "/x"}, 1, []string{"auth.store (--store): " + broken + " is a file"}},
 		"folder of settings":   {[]string{"sandbox", "--config", filepath.Dir(broken)}, 1, []string{"--config: " + filepath.Dir(broken) + " is a folder"}},
 		"settings below file":  {[]string{"config", "init", "--config", broken + "/x"}, 1, []string{"--config: " + broken + " is a file"}},
@@ -93,7 +98,7 @@ func TestCommandsThatEnd(t *testing.T) {
 	}
 }
 
-func TestServiceCommandsAwayFromWindowsSayWhatToUse(t *testing.T) {
+func TestServiceCommandsOutsideWindowsNameAnAlternative(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		code, stdout, stderr := runCommand(t, "service", "status")
 		require.Zero(t, code, stderr)
@@ -112,11 +117,11 @@ func TestServiceCommandsAwayFromWindowsSayWhatToUse(t *testing.T) {
 type runningSandbox struct {
 	t    *testing.T
 	url  string
-	try  []string // the lines it printed after the address
+	try  []string // the lines printed after the address
 	log  *lockedBuilder
 	stop func() int
 
-	engine string // the PowerShell that the banner names
+	engine string // the PowerShell named on standard output
 }
 
 func startSandbox(t *testing.T, args ...string) *runningSandbox {
@@ -140,10 +145,10 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	for len(s.try) == 0 || !strings.Contains(s.try[len(s.try)-1], "DnsCNameRecord") {
 		select {
 		case line, ok := <-lines:
-			require.True(t, ok, "the sandbox ended: %s", s.log)
+			require.True(t, ok, "the sandbox stopped: %s", s.log)
 			s.try = append(s.try, line)
 		case <-time.After(patience):
-			t.Fatal("the sandbox does not say where it listens")
+			t.Fatal("the sandbox did not print its address")
 		}
 	}
 	if engine, ok := strings.CutPrefix(s.try[0], "scripts run in "); ok {
@@ -160,7 +165,7 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 			select {
 			case code = <-ended:
 			case <-time.After(patience):
-				t.Error("the sandbox does not end")
+				t.Error("the sandbox did not stop")
 			}
 		})
 		return code
@@ -169,7 +174,7 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	return s
 }
 
-// get asks with a value of Auth-Token.
+// get sends a GET request with this value of Auth-Token.
 func (s *runningSandbox) get(path, credential string) (int, string) {
 	s.t.Helper()
 	return s.ask(http.MethodGet, path, credential)
@@ -177,7 +182,7 @@ func (s *runningSandbox) get(path, credential string) (int, string) {
 
 func (s *runningSandbox) ask(method, path, credential string) (int, string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, nil)
 	require.NoError(s.t, err)
@@ -204,12 +209,12 @@ func TestSandboxPrintsCallsThatWork(t *testing.T) {
 		assert.Equal(t, http.StatusOK, status, "%s: %s", line, body)
 		assert.NotContains(t, s.log.String(), strings.TrimPrefix(token, "Bearer "), "the token is not in the log")
 	}
-	assert.Zero(t, s.stop(), "it ends cleanly: %s", s.log)
+	assert.Zero(t, s.stop(), "it stops cleanly: %s", s.log)
 	assert.Contains(t, s.log.String(), "this is the sandbox")
 }
 
-// A log file takes nothing from the console but the log.
-func TestSandboxWithALogFilePrintsItsCallsAndWhereTheLogIs(t *testing.T) {
+// With a log file the console still shows the calls to try.
+func TestSandboxWithALogFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "a.log")
 	s := startSandbox(t, "--set", "log.file="+file)
 	require.Len(t, s.try, 3)
@@ -222,7 +227,7 @@ func TestSandboxWithALogFilePrintsItsCallsAndWhereTheLogIs(t *testing.T) {
 	assert.NotContains(t, string(text), "adgw_")
 }
 
-func TestTheLevelDebugTellsOfEveryRun(t *testing.T) {
+func TestDebugLevelLogsEveryScriptRun(t *testing.T) {
 	for level, want := range map[string]bool{"debug": true, "info": false} {
 		s := startSandbox(t, "--log-level", level, "--token", "t")
 		status, body := s.get("/api/OU/All", "Bearer t")
@@ -234,7 +239,7 @@ func TestTheLevelDebugTellsOfEveryRun(t *testing.T) {
 	}
 }
 
-func TestSandboxTakesTokensAndUsers(t *testing.T) {
+func TestSandboxAcceptsTokensAndUsers(t *testing.T) {
 	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user", "anna:pa:ss=ou:read")
 	for _, c := range []struct {
 		credential, path string
@@ -272,13 +277,14 @@ func TestSandboxLoadsTheUsersOwnFiles(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, status, "the built-in domain is left out")
 }
 
-func TestASecondSandboxOnTheSamePortIsToldSo(t *testing.T) {
+func TestSecondSandboxOnTheSamePort(t *testing.T) {
 	s := startSandbox(t)
 	code, _, stderr := runCommand(t, "sandbox", "--listen", strings.TrimPrefix(s.url, "http://"))
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "address already in use")
 }
 
+// lockedBuilder is a strings.Builder for concurrent use.
 type lockedBuilder struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -16,105 +16,105 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spoken is all that commands have said, by the command.
-type spoken struct {
-	t    *testing.T
-	said map[string]string
+// outputs collects the output of commands and the files they write.
+type outputs struct {
+	t      *testing.T
+	byName map[string]string
 }
 
-// runs runs a command and returns its standard output.
-func (s *spoken) runs(want int, args ...string) string {
+// run runs a command and returns its standard output.
+func (s *outputs) run(want int, args ...string) string {
 	s.t.Helper()
 	code, stdout, stderr := runCommand(s.t, args...)
 	assert.Equal(s.t, want, code, "%s: %s", args, stderr)
-	s.said[strings.Join(args, " ")] += stdout + "\n" + stderr
+	s.byName[strings.Join(args, " ")] += stdout + "\n" + stderr
 	return stdout
 }
 
-// hunt fails for every secret in what was said.
-func (s *spoken) hunt(secrets ...string) {
+// hunt fails the test for every secret in the outputs.
+func (s *outputs) hunt(secrets ...string) {
 	s.t.Helper()
 	hunt := canary.New(secrets...)
-	for command, text := range s.said {
+	for command, text := range s.byName {
 		for _, hit := range hunt.Find(command, []byte(text)) {
 			s.t.Error(hit)
 		}
 	}
 }
 
-// The commands say no secret: not those of the settings, not those of the files
-// that these name, and the tokens that they make once only.
-func TestNoSecretComesOutOfCommands(t *testing.T) {
+// Commands print no secrets: neither those in the settings nor those in the files
+// they name. A new token is printed exactly once.
+func TestCommandsPrintNoSecrets(t *testing.T) {
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
 	write := func(name, text string) { require.NoError(t, os.WriteFile(path(name), []byte(text), 0o600)) }
 	write("audit.key", canary.Secret("audit"))
 	write("adgateway.yaml", strings.Join([]string{
-		"auth:", "  store: credentials.json",
+		"http:", "  listen: 127.0.0.1:0", "auth:", "  store: credentials.json",
 		"audit:", "  file: " + path("audit.jsonl"), "  keyFile: " + path("audit.key"),
 		"log:", "  level: debug", "  format: json", "  file: " + path("adgateway.log"),
 		"sandbox:", "  tokens: [{value: " + canary.Plain("static") + "}]",
 		"  users: [{name: anna, password: " + strconv.Quote(canary.Secret("anna")) + "}]",
 	}, "\n"))
 	config := "--config=" + path("adgateway.yaml")
-	s := &spoken{t, map[string]string{}}
+	s := &outputs{t, map[string]string{}}
 
 	var tokens []string
 	for _, args := range [][]string{{"token", "create", "portal", "--scope", "*", config}, {"token", "rotate", "portal", "--grace", "1h", config}} {
-		token, command := strings.TrimSpace(s.runs(0, args...)), strings.Join(args, " ")
+		token, command := strings.TrimSpace(s.run(0, args...)), strings.Join(args, " ")
 		tokens = append(tokens, token)
-		s.said[command] = strings.Replace(s.said[command], token, "", 1) // where it is shown
+		s.byName[command] = strings.Replace(s.byName[command], token, "", 1) // the one time it is printed
 	}
 	require.NoError(t, typed(t, canary.Secret("berta"), "add", "berta", config, "--scope", "*"))
-	box := startSandbox(t, config)
-	made := ""
+	sandbox := startSandbox(t, config)
+	generated := ""
 	for _, credential := range append(tokens, canary.Plain("static"), canary.Plain("wrong")) {
-		_, body := box.ask(http.MethodPut, "/api/ADUser/aschmidt/ResetPassword", "Bearer "+credential)
-		if _, after, found := strings.Cut(body, `"password":"`); found && made == "" {
-			made, _, _ = strings.Cut(after, `"`)
+		_, body := sandbox.ask(http.MethodPut, "/api/ADUser/aschmidt/ResetPassword", "Bearer "+credential)
+		if _, after, found := strings.Cut(body, `"password":"`); found && generated == "" {
+			generated, _, _ = strings.Cut(after, `"`)
 		}
 	}
-	require.NotEmpty(t, made)
+	require.NotEmpty(t, generated)
 	for _, user := range []string{"anna", "berta"} {
-		status, body := box.get("/api/OU/All", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+canary.Secret(user))))
+		status, body := sandbox.get("/api/OU/All", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+canary.Secret(user))))
 		require.Equal(t, http.StatusOK, status, body)
 	}
-	assert.Zero(t, box.stop())
-	s.said["sandbox"] = box.log.String() + strings.Join(box.try, "\n")
+	assert.Zero(t, sandbox.stop())
+	s.byName["sandbox"] = sandbox.log.String() + strings.Join(sandbox.try, "\n")
 
 	for _, args := range []string{
 		"config check", "config show", "config show --json", "token list", "token list --json", "token show portal", "token show portal --json",
 		"user list --json", "user show berta --json", "audit verify", "audit show", "audit show --json",
 	} {
-		s.runs(0, append(strings.Fields(args), config)...)
+		s.run(0, append(strings.Fields(args), config)...)
 	}
 	_, stdout, stderr := runCommand(t, "doctor", "--sandbox", config)
-	s.said["doctor"] = stdout + stderr
+	s.byName["doctor"] = stdout + stderr
 	require.NoError(t, typed(t, canary.Secret("berta2"), "passwd", "berta", config))
-	s.runs(0, "token", "revoke", "portal", config)
+	s.run(0, "token", "revoke", "portal", config)
 	require.NoError(t, filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "audit.key" || entry.Name() == "adgateway.yaml" {
 			return err
 		}
 		text, err := os.ReadFile(file)
-		s.said[entry.Name()] = string(text)
+		s.byName[entry.Name()] = string(text)
 		return err
 	}))
 	for _, name := range []string{"adgateway.log", "audit.jsonl", "credentials.json", "doctor", "config show"} {
 		if name == "config show" {
 			name += " " + config
 		}
-		assert.NotEmpty(t, s.said[name], name)
+		assert.NotEmpty(t, s.byName[name], name)
 	}
-	s.hunt(append(tokens, made)...)
+	s.hunt(append(tokens, generated)...)
 }
 
-// A mistake beside a secret is told without it.
-func TestMistakesAreToldWithoutSecrets(t *testing.T) {
+// A mistake next to a secret is reported without the secret.
+func TestMistakesAreReportedWithoutSecrets(t *testing.T) {
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
 	secret, quoted := canary.Plain("x"), strconv.Quote(canary.Secret("x"))
-	s := &spoken{t, map[string]string{}}
+	s := &outputs{t, map[string]string{}}
 	settings := map[string]string{
 		"a token alone":      "sandbox:\n  tokens: " + secret,
 		"a list of tokens":   "sandbox:\n  tokens: [" + secret + "]",
@@ -135,12 +135,12 @@ func TestMistakesAreToldWithoutSecrets(t *testing.T) {
 	}
 	for name, text := range settings {
 		require.NoError(t, os.WriteFile(path("s.yaml"), []byte(text), 0o600))
-		s.runs(1, "sandbox", "--config", path("s.yaml"), "--listen", "127.0.0.1:0")
-		_, stdout, stderr := runCommand(t, "config", "show", "--config", path("s.yaml")) // some mistakes only the start finds
-		s.said["config show: "+name] = stdout + stderr
+		s.run(1, "sandbox", "--config", path("s.yaml"), "--listen", "127.0.0.1:0")
+		_, stdout, stderr := runCommand(t, "config", "show", "--config", path("s.yaml")) // some mistakes are only found at the start
+		s.byName["config show: "+name] = stdout + stderr
 	}
 	_, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--config", path("s.yaml")) // with any of them
-	s.said["doctor"] = stdout + stderr
+	s.byName["doctor"] = stdout + stderr
 	for _, flags := range [][]string{
 		{"--token", canary.Secret("white space")}, {"--token", secret + "=nope:x"}, {"--token", secret, "--token", secret},
 		{"--user", secret}, {"--user", "a:" + secret + "=nope:x"}, {"--user", "a:" + secret, "--user", "a:" + secret},
@@ -148,7 +148,7 @@ func TestMistakesAreToldWithoutSecrets(t *testing.T) {
 	} {
 		code, stdout, stderr := runCommand(t, append([]string{"sandbox", "--set", "audit.keyFile=" + path("none")}, flags...)...)
 		assert.Equal(t, 1, code)
-		s.said["flags "+flags[0]+strconv.Itoa(len(s.said))] = stdout + stderr
+		s.byName["flags "+flags[0]+strconv.Itoa(len(s.byName))] = stdout + stderr
 	}
 	pfx, err := canary.PFX(secret)
 	require.NoError(t, err)
@@ -163,12 +163,12 @@ func TestMistakesAreToldWithoutSecrets(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(path(name), []byte(text), 0o600))
 		if strings.HasSuffix(name, ".json") {
-			s.runs(1, "token", "list", "--store", path(name))
-			s.runs(1, "sandbox", "--set", "auth.store="+path(name))
+			s.run(1, "token", "list", "--store", path(name))
+			s.run(1, "sandbox", "--set", "auth.store="+path(name))
 		}
 	}
-	s.runs(1, "sandbox", "--set", "tls.pfxFile="+path("a.pfx"), "--set", "tls.pfxPasswordFile="+path("wrong.password"))
-	s.runs(1, "sandbox", "--set", "audit.file="+path("a.jsonl"), "--set", "audit.keyFile="+path("short.key"))
+	s.run(1, "sandbox", "--set", "tls.pfxFile="+path("a.pfx"), "--set", "tls.pfxPasswordFile="+path("wrong.password"))
+	s.run(1, "sandbox", "--set", "audit.file="+path("a.jsonl"), "--set", "audit.keyFile="+path("short.key"))
 	require.Error(t, typed(t, canary.Mark, "add", "a", "--store", path("new.json"), "--scope", "*"))
 	s.hunt()
 }

@@ -7,20 +7,22 @@ import (
 	"path/filepath"
 	"testing"
 
+	"adgateway/cmd/adgateway/internal/settings"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestInstallingKeepsTheDataFromOthers(t *testing.T) {
+func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 	t.Setenv("ProgramData", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	if os.Geteuid() == 0 && filepath.Dir(dataDir()) == "/etc" {
-		t.Log("the data of this account is the machine's own: only a folder elsewhere is tried")
+	if os.Geteuid() == 0 && filepath.Dir(settings.DataDir()) == "/etc" {
+		t.Log("root's data folder belongs to the machine: only another folder is tested")
 	} else {
 		var out bytes.Buffer
-		require.NoError(t, keepData(&out, dataDir()))
-		assert.Contains(t, out.String(), dataDir()+" is for the service's account")
-		assert.DirExists(t, dataDir())
+		require.NoError(t, restrictData(&out, settings.DataDir()))
+		assert.Contains(t, out.String(), settings.DataDir()+" is restricted to the service's account")
+		assert.DirExists(t, settings.DataDir())
 	}
 
 	elsewhere := t.TempDir()
@@ -29,35 +31,35 @@ func TestInstallingKeepsTheDataFromOthers(t *testing.T) {
 	before, err := os.Stat(file)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, keepData(&out, elsewhere))
-	assert.Contains(t, out.String(), "must be able to write in "+elsewhere)
+	require.NoError(t, restrictData(&out, elsewhere))
+	assert.Contains(t, out.String(), "can write in "+elsewhere)
 	after, err := os.Stat(file)
 	require.NoError(t, err)
-	assert.Equal(t, before.Mode(), after.Mode(), "what is not the gateway's own is left alone")
+	assert.Equal(t, before.Mode(), after.Mode(), "folders of others are left alone")
 }
 
-func TestACrashIsWrittenDown(t *testing.T) {
+func TestCrashesAreRecorded(t *testing.T) {
 	const logVariable = "ADGATEWAY_TEST_CRASH"
-	if log := os.Getenv(logVariable); log != "" { // this is the process that crashes
-		require.NoError(t, keepCrashes(log))
+	if log := os.Getenv(logVariable); log != "" { // this is the child process
+		require.NoError(t, recordCrashes(log))
 		done := make(chan struct{})
 		go func() { defer close(done); panic("out of order") }()
 		<-done
 	}
 	log := filepath.Join(t.TempDir(), "adgateway.log")
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestACrashIsWrittenDown$")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashesAreRecorded$")
 	child.Env = append(os.Environ(), logVariable+"="+log)
 	require.Error(t, child.Run())
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(log), "adgateway-crash.log"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "panic: out of order")
-	require.NoError(t, keepCrashes(""))
+	require.NoError(t, recordCrashes(""))
 }
 
-// An upgrade is 'service install' without more.
-func TestTheServiceKeepsItsSettingsFile(t *testing.T) {
-	assert.Equal(t, `D:\gw\a b.yaml`, settingsOf([]string{"service", "run", "--config", `D:\gw\a b.yaml`}, "default"))
+// 'service install' without flags is an upgrade.
+func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
+	assert.Equal(t, `D:\gw\a b.yaml`, settingsFileOf([]string{"service", "run", "--config", `D:\gw\a b.yaml`}, "default"))
 	for _, arguments := range [][]string{nil, {"service", "run"}, {"service", "run", "--config"}} {
-		assert.Equal(t, "default", settingsOf(arguments, "default"))
+		assert.Equal(t, "default", settingsFileOf(arguments, "default"))
 	}
 }

@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/cmd/adgateway/internal/settings"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// command runs a command that must end well and returns its standard output.
+// command runs a command that must succeed and returns its standard output, trimmed.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := runCommand(t, args...)
@@ -24,7 +26,7 @@ func command(t *testing.T, args ...string) string {
 	return strings.TrimSpace(stdout)
 }
 
-// typed runs a command of users with a line on its standard input.
+// typed runs a user command with a line on standard input.
 func typed(t *testing.T, line string, args ...string) error {
 	t.Helper()
 	c := userCommand()
@@ -38,17 +40,17 @@ func typed(t *testing.T, line string, args ...string) error {
 
 const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 
-// The story of a token, on a running sandbox.
-func TestATokensLife(t *testing.T) {
+// The life of a token on a running sandbox.
+func TestTokenLifecycle(t *testing.T) {
 	folder := t.TempDir()
 	store := "--store=" + filepath.Join(folder, "credentials.json")
-	settings := filepath.Join(folder, "adgateway.yaml")
-	require.NoError(t, os.WriteFile(settings, []byte("auth:\n  store: credentials.json\n"), 0o600))
+	file := filepath.Join(folder, "adgateway.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("auth:\n  store: credentials.json\n"), 0o600))
 	token := command(t, "token", "create", "portal", store, "--scope", "user:read,user:delete", "--ou", sales,
 		"--max-deletions", "1", "--network", "127.0.0.0/8,::1")
 	require.NoError(t, typed(t, "Corr3ct:Horse", "add", "anna", store, "--scope", "ou:read"))
 
-	s := startSandbox(t, "--config", settings)
+	s := startSandbox(t, "--config", file)
 	status, body := s.get("/api/ADUser/ListUsers?ShowFields=username", "Bearer "+token)
 	require.Equal(t, http.StatusOK, status, body)
 	var list struct{ Result []struct{ Username string } }
@@ -58,7 +60,7 @@ func TestATokensLife(t *testing.T) {
 	_, body = s.get("/api/ADUser/Administrator/Details", "Bearer "+token)
 	assert.Contains(t, body, `"code":"limit"`)
 	assert.Contains(t, body, "Username 'Administrator': The object lies outside the OUs that the caller is limited to. The token 'portal' is limited to the OU '"+sales+"'.")
-	assert.NotContains(t, body, "CN=", "nothing is told of what lies outside")
+	assert.NotContains(t, body, "CN=", "objects outside the limits are not revealed")
 	status, body = s.get("/api/OU/All", "Bearer "+token)
 	assert.Equal(t, http.StatusForbidden, status)
 	assert.Contains(t, body, "ou:read")
@@ -74,18 +76,18 @@ func TestATokensLife(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, status)
 	assert.Regexp(t, `may remove 1 objects an hour and has 0 left\. It may remove more from 20\d\d-`, body)
 
-	second := command(t, "token", "rotate", "portal", "--config", settings, "--grace", "1h")
+	second := command(t, "token", "rotate", "portal", "--config", file, "--grace", "1h")
 	s.eventually("/api/ADUser/aschmidt/Exists", "Bearer "+second, http.StatusOK)
 	status, _ = s.get("/api/ADUser/aschmidt/Exists", "Bearer "+token)
-	assert.Equal(t, http.StatusOK, status, "the old token has its time of grace")
+	assert.Equal(t, http.StatusOK, status, "the old token is in its grace period")
 	status, _ = s.ask(http.MethodDelete, "/api/ADUser/"+list.Result[2].Username, "Bearer "+second)
-	assert.Equal(t, http.StatusTooManyRequests, status, "a rotation forgives nothing")
+	assert.Equal(t, http.StatusTooManyRequests, status, "a rotation does not reset the counters")
 	assert.Contains(t, command(t, "token", "show", "portal", store), ", ends ")
-	assert.Contains(t, command(t, "token", "set", "portal", store, "--max-deletions", "2"), sales, "what is not named stays")
+	assert.Contains(t, command(t, "token", "set", "portal", store, "--max-deletions", "2"), sales, "what no flag names stays the same")
 	require.Eventually(t, func() bool {
 		status, _ := s.ask(http.MethodDelete, "/api/ADUser/"+list.Result[2].Username, "Bearer "+second)
 		return status == http.StatusOK
-	}, patience, 10*time.Millisecond, "the running sandbox takes the new limit")
+	}, patience, 10*time.Millisecond, "the running sandbox applies the new limit")
 	third := command(t, "token", "rotate", "portal", store)
 	s.eventually("/api/ADUser/aschmidt/Exists", "Bearer "+third, http.StatusOK)
 	status, _ = s.get("/api/ADUser/aschmidt/Exists", "Bearer "+second)
@@ -115,9 +117,9 @@ func TestATokensLife(t *testing.T) {
 	}
 }
 
-// While the file of a running gateway is broken nobody in it is let in, and the
-// gateway says why; the sandbox's own tokens are in no file.
-func TestABrokenStoreLetsNobodyIn(t *testing.T) {
+// While the credential file is broken, a running gateway rejects everyone in it
+// and says why. The sandbox's own tokens are not in that file.
+func TestBrokenCredentialFileRejectsEveryone(t *testing.T) {
 	const own, path = "Bearer own-token", "/api/ADUser/aschmidt/Exists"
 	file := filepath.Join(t.TempDir(), "credentials.json")
 	token := "Bearer " + command(t, "token", "create", "portal", "--store="+file, "--scope", "*")
@@ -136,7 +138,7 @@ func TestABrokenStoreLetsNobodyIn(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 	status, body = s.get("/readyz", token)
 	assert.Equal(t, http.StatusServiceUnavailable, status)
-	assert.Contains(t, body, `{"name":"credentials","ok":false}`, "without reasons, as nobody is known")
+	assert.Contains(t, body, `{"name":"credentials","ok":false}`, "anonymous callers see no reasons")
 	_, body = s.get("/readyz", own)
 	assert.Contains(t, body, "nobody is let in")
 	assert.Contains(t, body, file+":")
@@ -148,7 +150,7 @@ func TestABrokenStoreLetsNobodyIn(t *testing.T) {
 	assert.Zero(t, s.stop())
 }
 
-// eventually waits until a request has the status.
+// eventually waits until a request returns the status.
 func (s *runningSandbox) eventually(path, credential string, status int) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -157,11 +159,11 @@ func (s *runningSandbox) eventually(path, credential string, status int) {
 	}, patience, 10*time.Millisecond, "%s: %d", path, status)
 }
 
-func TestTokensAreListed(t *testing.T) {
+func TestListAndRemoveAccounts(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
 	code, stdout, details := runCommand(t, "token", "create", "a", store, "--scope", "*", "--expires", "2099-12-31", "--zone", "corp.example", "--rate", "10/s")
 	require.Zero(t, code)
-	assert.Regexp(t, regexp.MustCompile(`^adgw_\w{49}\n$`), stdout, "nothing but the token is on standard output")
+	assert.Regexp(t, regexp.MustCompile(`^adgw_\w{49}\n$`), stdout, "standard output has nothing but the token")
 	assert.Contains(t, details, "expires   2099-12-3")
 	command(t, "token", "create", "b", store, "--scope", "dns:read", "--expires", "never", "--certificate-subject", "CN=b,O=Example")
 	require.NoError(t, typed(t, "Corr3ct:Horse", "add", "anna", store, "--scope", "*"))
@@ -182,12 +184,12 @@ func TestTokensAreListed(t *testing.T) {
 	code, _, stderr := runCommand(t, "token", "revoke", "a", "c", store)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "there is no token 'c'")
-	assert.Contains(t, command(t, "token", "list", store), "10/s", "all or none are revoked")
+	assert.Contains(t, command(t, "token", "list", store), "10/s", "all are revoked or none")
 	command(t, "token", "revoke", "a", "b", store)
 	command(t, "user", "remove", "anna", store)
 }
 
-func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
+func TestAccountCommandsReportEveryMistake(t *testing.T) {
 	folder := t.TempDir()
 	store := "--store=" + filepath.Join(folder, "credentials.json")
 	command(t, "token", "create", "portal", store, "--scope", "*")
@@ -206,15 +208,15 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 		"everything": {[]string{"token", "create", "a b", store, "--scope", "user:reed", "--ou", "OU=", "--zone", "a b", "--network", "10.0.0.5/8",
 			"--rate", "3", "--expires", "2020-01-01", "--dialect", "old", "--group", "CN=a,", "--certificate-subject", "pipeline"}, []string{
 			`"a b" is no name`, `"user:reed" (did you mean user:read?)`, "known are dns:read", `the OU "OU="`, `the zone "a b"`, "did you mean 10.0.0.0/8?",
-			`"3" is no rate`, "is past already", `"old" is neither`, `the group "CN=a,"`, `"pipeline" is no subject`}},
+			`"3" is no rate`, "is in the past", `"old" is neither`, `the group "CN=a,"`, `"pipeline" is no subject`}},
 		"no scope":       {[]string{"token", "create", "a", store}, []string{"at least one scope"}},
-		"no end":         {[]string{"token", "create", "a", store, "--scope", "*", "--expires", "soon"}, []string{`"soon" is no end`, "90d"}},
+		"no end":         {[]string{"token", "create", "a", store, "--scope", "*", "--expires", "soon"}, []string{`"soon" is not a valid expiry`, "90d"}},
 		"negative":       {[]string{"token", "create", "a", store, "--scope", "*", "--max-deletions", "-1"}, []string{"-1 is no number of deletions per hour"}},
 		"name is taken":  {[]string{"token", "create", "PORTAL", store, "--scope", "*"}, []string{"there is another token of this name"}},
 		"unknown":        {[]string{"token", "show", "portl", store}, []string{"did you mean 'portal'?"}},
 		"unknown rotate": {[]string{"token", "rotate", "x", store}, []string{"there is no token 'x'"}},
 		"no grace":       {[]string{"token", "rotate", "portal", "--grace", "-1d", store}, []string{"--grace", "90d, 12h or 30m"}},
-		"expired rotate": {[]string{"token", "rotate", "old", "--store", past}, []string{"'old' expired at 2020-02-01T00:00:00Z, and so would the new token: give it an end with --expires, such as 90d"}},
+		"expired rotate": {[]string{"token", "rotate", "old", "--store", past}, []string{"'old' expired at 2020-02-01T00:00:00Z, and so would the new token: set a new expiry with --expires, such as 90d"}},
 		"no terminal":    {[]string{"user", "passwd", "portal", store}, []string{"--password-stdin"}},
 		"no store":       {[]string{"token", "list", "--store", filepath.Join(folder, "none.json")}, []string{"none.json", "adgateway token create"}},
 		"broken store":   {[]string{"token", "create", "a", "--store", broken, "--scope", "*"}, []string{broken + ":3:", `"nme"`}},
@@ -231,7 +233,7 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 			}
 		})
 	}
-	for line, says := range map[string]string{"short": "at least 12 characters", "Corr3ct\x00Horse-1": "without control characters", strings.Repeat("x", 2000): "at most 1024", "": "holds no password"} {
+	for line, says := range map[string]string{"short": "at least 12 characters", "Corr3ct\x00Horse-1": "without control characters", strings.Repeat("x", 2000): "at most 1024", "": "contains no password"} {
 		assert.ErrorContains(t, typed(t, line, "add", "anna", store, "--scope", "*"), says)
 	}
 	assert.ErrorContains(t, typed(t, "Grüße-aus-K\xf6ln", "add", "anna", store, "--scope", "*"), "not in UTF-8")
@@ -239,7 +241,7 @@ func TestCredentialCommandsTellAllThatIsWrong(t *testing.T) {
 	assert.Contains(t, command(t, "token", "list", store), "portal")
 }
 
-func TestRightsAreChangedByName(t *testing.T) {
+func TestSetChangesOnlyNamedRights(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
 	command(t, "token", "create", "portal", store, "--scope", "user:read", "--ou", sales, "--zone", "corp.example", "--rate", "10/s")
 	for _, c := range []struct {
@@ -249,7 +251,7 @@ func TestRightsAreChangedByName(t *testing.T) {
 	}{
 		{[]string{"--scope", "dns:read", "--clear", "ou"}, 0, []string{"dns:read", "corp.example", "10/s"}},
 		{[]string{"--clear", "zone,rate,expires"}, 0, []string{"never"}},
-		{nil, 1, []string{"say what is to change"}},
+		{nil, 1, []string{"nothing to change"}},
 		{[]string{"--clear", "zones"}, 1, []string{"did you mean zone?"}},
 		{[]string{"--clear", "ou", "--ou", sales}, 1, []string{"contradict"}},
 		{[]string{"--scope", "dns:raed", "--network", "here"}, 1, []string{"dns:raed", "here"}},
@@ -269,22 +271,22 @@ func TestRightsAreChangedByName(t *testing.T) {
 	assert.Nil(t, portal.Expires)
 }
 
-func TestATokenIsRevokedThoughTheSettingsAreBroken(t *testing.T) {
+func TestStoreFlagWorksWithBrokenSettings(t *testing.T) {
 	folder := t.TempDir()
-	settings, store := filepath.Join(folder, "adgateway.yaml"), filepath.Join(folder, "credentials.json")
+	file, store := filepath.Join(folder, "adgateway.yaml"), filepath.Join(folder, "credentials.json")
 	command(t, "token", "create", "portal", "--store", store, "--scope", "*")
-	require.NoError(t, os.WriteFile(settings, []byte("nonsense: 1\n"), 0o600))
-	code, _, stderr := runCommand(t, "token", "revoke", "portal", "--config", settings)
+	require.NoError(t, os.WriteFile(file, []byte("nonsense: 1\n"), 0o600))
+	code, _, stderr := runCommand(t, "token", "revoke", "portal", "--config", file)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "--store")
 	assert.Contains(t, stderr, "nonsense")
 	command(t, "token", "revoke", "portal", "--store", store)
 }
 
-func TestTheStoreLiesBesideASettingsFileThatIsNamedFromHere(t *testing.T) {
+func TestCredentialFileIsNextToARelativeSettingsFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("conf", 0o700))
-	file := filepath.Join("conf", settingsName)
+	file := filepath.Join("conf", settings.FileName)
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	code, _, stderr := runCommand(t, "token", "create", "ci", "--config", file, "--scope", "user:read")
 	require.Zero(t, code, stderr)

@@ -5,62 +5,64 @@ import (
 	"fmt"
 	"time"
 
+	"adgateway/cmd/adgateway/internal/accounts"
+	"adgateway/cmd/adgateway/internal/input"
+	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/gateway/auth"
 
 	"github.com/spf13/cobra"
 )
 
 func userCommand() *cobra.Command {
-	f := &storeFlags{}
-	of := func(d *auth.Document) []*auth.Account { return d.Users }
+	at := &accounts.Location{}
 	c := group("user", "Manage the users that may call the API with name and password",
-		userAddCommand(f), userPasswdCommand(f), setCommand(f, auth.KindUser, of), userRemoveCommand(f), listCommand(f, auth.KindUser, of), showCommand(f, auth.KindUser, of))
-	c.Long = "Manages the users that may call the API with name and password (Basic). A\n" +
-		"password is asked for, or with --password-stdin read from standard input; it is\n" +
-		"never an argument, which other users of the computer could see. Prefer tokens."
-	f.addTo(c)
+		userAddCommand(at), userPasswdCommand(at), setCommand(at, accounts.Users),
+		removeCommand(at, accounts.Users, "remove", "Remove users; they are rejected within a second", "is removed"),
+		listCommand(at, accounts.Users), showCommand(at, accounts.Users))
+	c.Long = "Manages the users that may call the API with name and password (Basic). The\n" +
+		"password is prompted for, or read from standard input with --password-stdin; it\n" +
+		"is never an argument, which other users of the computer could see. Prefer tokens."
+	at.AddTo(c.PersistentFlags())
 	return c
 }
 
-func userAddCommand(f *storeFlags) *cobra.Command {
-	var rights rightsFlags
+func userAddCommand(at *accounts.Location) *cobra.Command {
+	var flags accounts.Rights
 	fromStdin := false
 	c := &cobra.Command{
 		Use:   "add NAME --scope SCOPE,...",
 		Short: "Add a user",
-		Long: "Adds a user who sends name and password (Basic). The password is asked for, or\n" +
+		Long: "Adds a user who sends name and password (Basic). The password is prompted for, or\n" +
 			"read from standard input with --password-stdin.",
 		Example: "  adgateway user add anna --scope user:read --network 10.20.0.0/16",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
-			allowed, wrong := rights.rights(now)
-			a := auth.NewAccount(args[0], now, allowed)
-			a.Password = auth.HashPassword("", auth.Cost{Memory: 8, Time: 1, Threads: 1}) // until the real one is known
-			if err := errors.Join(a.Check(), wrong); err != nil {
+			rights, invalid := flags.Parse(now)
+			a, err := accounts.NewUser(args[0], rights, invalid, now)
+			if err != nil {
 				return fmt.Errorf("no user was added:\n%w", err)
 			}
 			password, err := newPassword(c, args[0], fromStdin)
 			if err != nil {
 				return err
 			}
-			a.Password = auth.HashPassword(password, auth.StandardCost)
-			err = f.edit(c.Context(), func(d *auth.Document) error {
-				d.Users = append(d.Users, a)
-				return nil
-			})
+			store, err := at.Open()
+			if err == nil {
+				err = store.AddUser(c.Context(), a, password)
+			}
 			if err != nil {
 				return fmt.Errorf("no user was added:\n%w", err)
 			}
-			return writeAccount(c.OutOrStdout(), show(a, nil), now)
+			return report.NewAccount(a, nil).Text(c.OutOrStdout(), now)
 		},
 	}
-	rights.addTo(c, "never")
+	flags.AddTo(c.Flags(), "never")
 	stdinFlag(c, &fromStdin)
 	return c
 }
 
-func userPasswdCommand(f *storeFlags) *cobra.Command {
+func userPasswdCommand(at *accounts.Location) *cobra.Command {
 	fromStdin := false
 	c := &cobra.Command{
 		Use:   "passwd NAME",
@@ -71,15 +73,11 @@ func userPasswdCommand(f *storeFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			hash := auth.HashPassword(password, auth.StandardCost)
-			err = f.edit(c.Context(), func(d *auth.Document) error {
-				user, err := find(d.Users, auth.KindUser, args[0])
-				if err == nil {
-					user.Password = hash
-				}
-				return err
-			})
+			store, err := at.Open()
 			if err != nil {
+				return err
+			}
+			if err := store.SetPassword(c.Context(), args[0], password); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "the password of '%s' was set\n", args[0])
@@ -94,29 +92,8 @@ func stdinFlag(c *cobra.Command, into *bool) {
 	c.Flags().BoolVar(into, "password-stdin", false, "read the password from standard input, one line")
 }
 
-func userRemoveCommand(f *storeFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "remove NAME...",
-		Short: "Remove users; they are refused within a second",
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			err := f.edit(c.Context(), func(d *auth.Document) (err error) {
-				d.Users, err = remove(d.Users, auth.KindUser, args)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			for _, name := range args {
-				fmt.Fprintf(c.OutOrStdout(), "user '%s' is removed\n", name)
-			}
-			return nil
-		},
-	}
-}
-
-// newPassword asks for a password, twice and without showing it, or reads it
-// from standard input.
+// newPassword prompts for a new password twice, or reads it from standard input,
+// and checks it.
 func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) {
 	password, err := readPassword(c, "'"+name+"'", fromStdin)
 	if err == nil && !fromStdin {
@@ -129,4 +106,13 @@ func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) 
 		return "", err
 	}
 	return password, auth.CheckPassword(password)
+}
+
+// readPassword prompts for the password of an account, or reads it from standard
+// input.
+func readPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
+	if fromStdin {
+		return input.PipedPassword(c.InOrStdin())
+	}
+	return input.Password(c.InOrStdin(), c.ErrOrStderr(), account)
 }

@@ -112,7 +112,7 @@ func (c Certificate) covers(name string) bool {
 
 func probePort(ctx context.Context, x *exam) verdict {
 	address := x.settings.HTTP.Listen
-	err := x.Listen(x.settings)
+	err := x.Listen(ctx, x.settings)
 	v := verdict{found: address + " is free"}
 	switch {
 	case err == nil:

@@ -99,7 +99,7 @@ func healthy() *computer {
 			client, server := net.Pipe()
 			return client, server.Close()
 		},
-		Listen:      func(*config.Settings) error { return doctor.ErrPortTaken },
+		Listen:      func(context.Context, *config.Settings) error { return doctor.ErrPortTaken },
 		PortHolder:  func(context.Context, string) string { return "process 7 (adgateway.exe)" },
 		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
 		Names:       func() []string { return []string{"gw.corp.example", "GW"} },
@@ -218,8 +218,12 @@ var broken = []struct {
 		c.service.Running = false
 		c.probes.PortHolder = func(context.Context, string) string { return "" }
 	}, "service/stopped port/taken", "adgateway service start", 2},
-	{"port reserved", func(c *computer) { c.probes.Listen = func(*config.Settings) error { return doctor.ErrPortForbidden } }, "port/reserved", "excludedportrange", 2},
-	{"unencrypted", func(c *computer) { c.probes.Listen = func(*config.Settings) error { return errors.New("without TLS") } }, "port/refused", "http.listen", 2},
+	{"port reserved", func(c *computer) {
+		c.probes.Listen = func(context.Context, *config.Settings) error { return doctor.ErrPortForbidden }
+	}, "port/reserved", "excludedportrange", 2},
+	{"unencrypted", func(c *computer) {
+		c.probes.Listen = func(context.Context, *config.Settings) error { return errors.New("without TLS") }
+	}, "port/refused", "http.listen", 2},
 	{"audit not writable", func(c *computer) { c.locked["audit.jsonl"] = fs.ErrPermission }, "files/not-writable", "icacls", 2},
 	{"credentials readable", func(c *computer) { c.readers["credentials.json"] = `BUILTIN\Users` }, "files/others-read", "icacls", 1},
 	{"settings writable", func(c *computer) { c.writers["adgateway.yaml"] = errors.New(`BUILTIN\Users may change the file`) }, "files/others-write", "icacls", 2},

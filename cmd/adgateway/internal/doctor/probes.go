@@ -33,7 +33,7 @@ type Probes struct {
 
 	// Listen opens the gateway's listener and closes it. Its error may be
 	// [ErrPortTaken] or [ErrPortForbidden].
-	Listen     func(s *config.Settings) error
+	Listen     func(ctx context.Context, s *config.Settings) error
 	PortHolder func(ctx context.Context, address string) string
 	// Certificate is unsupported where the settings name none.
 	Certificate func(s *config.Settings) (Certificate, error)

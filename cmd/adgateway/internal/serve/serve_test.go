@@ -1,4 +1,4 @@
-package commands
+package serve
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/auth"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
@@ -24,17 +25,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// standIn is the life of a process that `adgateway serve` takes for PowerShell:
-// the sandbox's engine, with one of the keys that lie in a folder, because
-// sessions inherit no variables of ours. It leaves its process id there.
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "standin" {
+		os.Exit(standIn(os.Args[2], os.Args[3:]))
+	}
+	os.Exit(m.Run())
+}
+
+// standIn is the main function of a process that stands in for PowerShell: the
+// sandbox's engine. Sessions inherit none of our variables, so it takes them from
+// one of the key files in dir, which it renames to its process ID.
 func standIn(dir string, args []string) int {
 	keys, _ := filepath.Glob(filepath.Join(dir, "*.key"))
 	for _, key := range keys {
-		mine := filepath.Join(dir, strconv.Itoa(os.Getpid())+".pid")
-		if os.Rename(key, mine) != nil {
-			continue // another process was faster
+		own := filepath.Join(dir, strconv.Itoa(os.Getpid())+".pid")
+		if os.Rename(key, own) != nil {
+			continue // taken by another process
 		}
-		variables, err := os.ReadFile(mine)
+		variables, err := os.ReadFile(own)
 		if err != nil {
 			return 71
 		}
@@ -44,18 +54,18 @@ func standIn(dir string, args []string) int {
 				return 71
 			}
 		}
-		return Run(context.Background(), append([]string{"engine"}, args...), os.Stdout, os.Stderr)
+		return remote.Engine(context.Background(), args, os.Stdin, os.Stdout, os.Stderr)
 	}
 	return 70
 }
 
-// served is a running `adgateway serve` on stand-ins.
+// served is a running server whose sessions are stand-ins.
 type served struct {
-	t        *testing.T
-	*server  // the command's
-	settings string
-	dir      string // of the stand-ins
-	log      *lockedBuilder
+	t *testing.T
+	*Server
+	settings string // the settings file
+	dir      string // the folder of the stand-ins
+	output   *lockedBuilder
 	stop     func() error
 }
 
@@ -68,32 +78,31 @@ func startServe(t *testing.T) *served {
 	modulesServer, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, modulesServer.Close()) })
-	s := &served{t: t, dir: t.TempDir(), log: &lockedBuilder{}, settings: filepath.Join(t.TempDir(), settingsName)}
+	s := &served{t: t, dir: t.TempDir(), output: &lockedBuilder{}, settings: filepath.Join(t.TempDir(), settings.FileName)}
 	for i := range 20 {
 		s.write(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)), strings.Join(modulesServer.Issue(), "\n"))
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	s.change("")
-	f := settingFlags{file: s.settings, set: []string{
+	f := &settings.Flags{File: s.settings, Beside: true, Set: []string{
 		"http.listen=127.0.0.1:0", "powershell.path=" + strconv.Quote(self), "powershell.arguments=" + fmt.Sprintf("[standin, %q]", s.dir),
 	}}
-	f.amend = f.places
 	ctx, cancel := context.WithCancel(t.Context())
-	s.server, err = prepareServe(ctx, &f, s.log, world.Dial)
+	s.Server, err = Prepare(ctx, Options{Flags: f, Version: "test", Stderr: s.output, Dial: world.Dial})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
-	go func() { ended <- s.serve(ctx) }()
+	go func() { ended <- s.Serve(ctx) }()
 	s.stop = sync.OnceValue(func() error {
 		cancel()
 		select {
 		case err := <-ended:
 			return err
 		case <-time.After(patience):
-			return errors.New("it does not end")
+			return errors.New("the server did not stop")
 		}
 	})
-	t.Cleanup(func() { assert.NoError(t, s.stop(), "%s", s.log) })
+	t.Cleanup(func() { assert.NoError(t, s.stop(), "%s", s.output) })
 	return s
 }
 
@@ -106,7 +115,7 @@ func (s *served) write(path, text string) {
 func (s *served) change(text string) { s.write(s.settings, text) }
 
 func (s *served) get(path, token string) (status int, body string) {
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+path, nil)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL()+path, nil)
 	require.NoError(s.t, err)
 	if token != "" {
 		request.Header.Set("Auth-Token", "Bearer "+token)
@@ -119,8 +128,8 @@ func (s *served) get(path, token string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// ready tells, by name, the checks of /readyz that fail and why.
-func (s *served) ready(token string) map[string]string {
+// failing returns the failing checks of /readyz and their reasons.
+func (s *served) failing(token string) map[string]string {
 	_, body := s.get("/readyz", token)
 	var answer struct {
 		Result []struct {
@@ -139,12 +148,12 @@ func (s *served) ready(token string) map[string]string {
 	return failing
 }
 
-func (s *served) eventually(what string, is func() bool) {
+func (s *served) eventually(what string, condition func() bool) {
 	s.t.Helper()
-	require.Eventually(s.t, is, patience, 20*time.Millisecond, "%s: %s", what, s.log)
+	require.Eventually(s.t, condition, patience, 20*time.Millisecond, "%s: %s", what, s.output)
 }
 
-// token adds a token to the store, as another process does.
+// token adds a token to the credential file, as another process would.
 func (s *served) token() string {
 	s.t.Helper()
 	account := auth.NewAccount("test", time.Now(), auth.Rights{Scopes: []string{string(auth.All)}})
@@ -154,26 +163,26 @@ func (s *served) token() string {
 		d.Tokens = append(d.Tokens, account)
 		return nil
 	}))
-	s.eventually("the token is taken", func() bool {
+	s.eventually("the token is accepted", func() bool {
 		status, _ := s.get("/api/OU/All", token)
 		return status != http.StatusUnauthorized
 	})
 	return token
 }
 
-func TestServeLetsInWhoHasATokenAndEndsItsProcesses(t *testing.T) {
+func TestServeAcceptsTokensAndStopsItsProcesses(t *testing.T) {
 	s := startServe(t)
-	assert.Contains(t, s.ready(""), "credentials", "nobody can be let in yet")
-	assert.Contains(t, s.log.String(), "adgateway token create")
-	assert.Equal(t, filepath.Join(filepath.Dir(s.settings), "credentials.json"), s.live.Now().Auth.Store, "beside the settings")
+	assert.Contains(t, s.failing(""), "credentials", "there are no credentials yet")
+	assert.Contains(t, s.output.String(), "adgateway token create")
+	assert.Equal(t, filepath.Join(filepath.Dir(s.settings), "credentials.json"), s.live.Now().Auth.Store, "next to the settings file")
 
 	token := s.token()
-	s.eventually("it is ready", func() bool { return len(s.ready(token)) == 0 })
+	s.eventually("it is ready", func() bool { return len(s.failing(token)) == 0 })
 	status, body := s.get("/api/ADUser/aschmidt/Details", token)
 	assert.Equal(t, http.StatusOK, status, body)
 	assert.Contains(t, body, `"username":"aschmidt"`)
 
-	// Requests that run when it is told to stop are answered; what waits is refused.
+	// When the server stops, running requests are answered and waiting ones rejected.
 	answers := make(chan int, 3)
 	for range cap(answers) {
 		go func() {
@@ -181,10 +190,10 @@ func TestServeLetsInWhoHasATokenAndEndsItsProcesses(t *testing.T) {
 			answers <- status
 		}()
 	}
-	s.eventually("they run", func() bool { return s.stack.Pool.Stats()["directory"].Busy > 0 || len(answers) > 0 })
-	began := time.Now()
-	require.NoError(t, s.stop(), "%s", s.log)
-	assert.Less(t, time.Since(began), 20*time.Second, "so long Windows waits")
+	s.eventually("requests are running", func() bool { return s.stack.Pool.Stats()["directory"].Busy > 0 || len(answers) > 0 })
+	stoppedAt := time.Now()
+	require.NoError(t, s.stop(), "%s", s.output)
+	assert.Less(t, time.Since(stoppedAt), 20*time.Second, "Windows waits no longer")
 	counted := map[int]int{}
 	for range cap(answers) {
 		counted[<-answers]++
@@ -201,11 +210,11 @@ func TestServeLetsInWhoHasATokenAndEndsItsProcesses(t *testing.T) {
 		if err == nil {
 			err = process.Signal(syscall.Signal(0))
 		}
-		assert.Error(t, err, "process %d goes on", pid)
+		assert.Error(t, err, "process %d is still running", pid)
 	}
 }
 
-func TestSettingsChangeWhileItServes(t *testing.T) {
+func TestSettingsChangeWhileServing(t *testing.T) {
 	s := startServe(t)
 	token := s.token()
 	standard := func() bool {
@@ -215,25 +224,25 @@ func TestSettingsChangeWhileItServes(t *testing.T) {
 	assert.True(t, standard())
 
 	s.change("http:\n  dialect: classic\nlog:\n  format: json\npool:\n  dnsSessions: 3\n")
-	s.eventually("the dialect is in force", func() bool { return !standard() })
-	s.eventually("what waits is told", func() bool {
-		return strings.Contains(s.log.String(), `"keys":"pool.dnsSessions"`) && strings.Contains(s.log.String(), "restart needed")
+	s.eventually("the dialect is in effect", func() bool { return !standard() })
+	s.eventually("settings that need a restart are logged", func() bool {
+		return strings.Contains(s.output.String(), `"keys":"pool.dnsSessions"`) && strings.Contains(s.output.String(), "restart needed")
 	})
 
 	s.change("http:\n  dialect: [\n")
-	s.eventually("the fault is told", func() bool { return strings.Contains(s.log.String(), "those before stay in force") })
-	assert.Contains(t, s.ready(token)["settings"], settingsName)
-	assert.False(t, standard(), "what was in force stays")
+	s.eventually("the mistake is logged", func() bool { return strings.Contains(s.output.String(), "the previous settings remain in effect") })
+	assert.Contains(t, s.failing(token)["settings"], settings.FileName)
+	assert.False(t, standard(), "the previous settings remain in effect")
 
 	s.change("http:\n  dialect: modern\nlog:\n  levle: debug\n")
-	s.eventually("all faults are told", func() bool {
-		reason := s.ready(token)["settings"]
+	s.eventually("all mistakes are reported", func() bool {
+		reason := s.failing(token)["settings"]
 		return strings.Contains(reason, "one of standard, classic") && strings.Contains(reason, "did you mean log.level?")
 	})
 
 	s.change("")
-	s.eventually("it is whole again", standard)
-	assert.NotContains(t, s.ready(token), "settings")
+	s.eventually("the mistakes are gone", standard)
+	assert.NotContains(t, s.failing(token), "settings")
 }
 
 func TestFindPowerShell(t *testing.T) {
@@ -258,7 +267,7 @@ func TestFindPowerShell(t *testing.T) {
 		{"mine", "linux", here("mine"), "/bin/mine", ""},
 		{"mine", "windows", here(), "", "powershell.path: mine cannot be run"},
 	} {
-		path, err := findPowerShell(c.path, c.system, c.look)
+		path, err := FindPowerShell(c.path, c.system, c.look)
 		assert.Equal(t, c.want, path)
 		if c.fault == "" {
 			assert.NoError(t, err)
@@ -266,4 +275,22 @@ func TestFindPowerShell(t *testing.T) {
 			assert.ErrorContains(t, err, c.fault)
 		}
 	}
+}
+
+// lockedBuilder is a strings.Builder for concurrent use.
+type lockedBuilder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return fmt.Sprint(b.text.String())
 }

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"sync"
+	"time"
+
+	"adgateway/gateway"
+	"adgateway/gateway/config"
+	"adgateway/gateway/tlscert"
+
+	"github.com/sirupsen/logrus"
+)
+
+func tlsSettings(t config.TLS) tlscert.Settings {
+	s := tlscert.Settings{
+		CertificateFile: t.CertificateFile, KeyFile: t.KeyFile,
+		PFXFile: t.PFXFile, PFXPasswordFile: t.PFXPasswordFile,
+		StoreThumbprint: t.StoreThumbprint, StoreSubject: t.StoreSubject,
+		ClientCAFile: t.ClientCAFile, RequireClientCertificates: t.ClientCertificates == "required",
+		MinVersion: tls.VersionTLS12,
+	}
+	if t.MinVersion == "1.3" {
+		s.MinVersion = tls.VersionTLS13
+	}
+	return s
+}
+
+// certificateSettings returns the settings of the server's certificate and
+// whether any of them is set, even one that is useless on its own.
+func certificateSettings(t config.TLS) (s tlscert.Settings, given bool) {
+	s = tlsSettings(t)
+	return s, s.Given() || t.KeyFile != "" || t.ClientCAFile != ""
+}
+
+// certificate keeps the server's certificate up to date while the stack runs.
+// Without TLS it is nil; all methods accept a nil receiver.
+type certificate struct {
+	*tlscert.Keeper
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// newCertificate loads the certificate and watches its source until close. It
+// outlives ctx, which is the context of the construction.
+func newCertificate(ctx context.Context, t config.TLS, store tlscert.Store, log *logrus.Logger) (*certificate, error) {
+	s, given := certificateSettings(t)
+	if !given {
+		return nil, nil
+	}
+	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(warning bool, message string) {
+		if warning {
+			log.Warn(message)
+		} else {
+			log.Info(message)
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c := &certificate{Keeper: keeper, stop: stop}
+	c.ended.Go(func() { keeper.Run(ctx) })
+	return c, nil
+}
+
+// close stops watching; the current certificate remains in use.
+func (c *certificate) close() {
+	if c != nil {
+		c.stop()
+		c.ended.Wait()
+	}
+}
+
+// config returns the TLS configuration of the listener, or nil without TLS.
+func (c *certificate) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return c.Config()
+}
+
+// checks returns the readiness check of the certificate.
+func (c *certificate) checks() []gateway.Check {
+	if c == nil {
+		return nil
+	}
+	ok, reason := c.State()
+	return []gateway.Check{{Name: "certificate", OK: ok, Reason: reason}}
+}
+
+// certificateExpires returns when the server's certificate ends, or the zero time
+// without TLS.
+func (s *Stack) certificateExpires() time.Time {
+	if s.certificate == nil {
+		return time.Time{}
+	}
+	return s.certificate.Expires()
+}
+
+// RefreshCertificate checks for a new certificate now instead of at the next
+// regular interval.
+func (s *Stack) RefreshCertificate() {
+	if s.certificate != nil {
+		s.certificate.Refresh()
+	}
+}
+
+// Certificate returns the certificate that a gateway with these settings would
+// serve, checked as New checks it, or [errors.ErrUnsupported] without TLS.
+func Certificate(settings *config.Settings, store tlscert.Store) (*x509.Certificate, error) {
+	s, given := certificateSettings(settings.TLS)
+	if !given {
+		return nil, errors.ErrUnsupported
+	}
+	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(bool, string) {}})
+	if err != nil {
+		return nil, err
+	}
+	served, err := keeper.Config().GetCertificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(served.Certificate[0])
+}

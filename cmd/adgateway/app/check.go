@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/gateway/tlscert"
+)
+
+// Check checks what the settings refer to, without changing anything: the
+// certificate and its key, the client CAs, the audit log and its key, and whether
+// the address may be served without TLS. It joins every error, so that they are
+// all reported before the gateway listens. store is the system's certificate
+// store; nil if it has none.
+func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) error {
+	_, err := Certificate(settings, store)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	faults := []error{err}
+	if audited(settings.Audit) {
+		_, err := AuditKey(settings.Audit.KeyFile)
+		faults = append(faults, filefault.Usable("audit.file", settings.Audit.File), err)
+	}
+	return errors.Join(append(faults, checkAddress(ctx, settings))...)
+}
+
+// checkAddress checks the exposure of the address that http.listen stands for. A
+// host that cannot be resolved is left to [Listen].
+func checkAddress(ctx context.Context, settings *config.Settings) error {
+	host, _, err := net.SplitHostPort(settings.HTTP.Listen)
+	if err != nil {
+		return nil
+	}
+	addresses := []netip.Addr{netip.IPv6Unspecified()}
+	if host != "" {
+		if addresses, err = net.DefaultResolver.LookupNetIP(ctx, "ip", host); err != nil {
+			return nil
+		}
+	}
+	for _, address := range addresses {
+		if checkExposure(settings, address) == nil {
+			return nil // Listen decides on the address it takes
+		}
+	}
+	return checkExposure(settings, addresses[0])
+}

@@ -1,0 +1,85 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/auth"
+)
+
+// CreateToken adds an account of this name and returns its token, which is stored
+// nowhere. With the subject of a client certificate there is no token: whoever
+// presents that certificate has the rights. The error joins every mistake in the
+// arguments and invalid, which is what was wrong with the rights.
+func (s Store) CreateToken(ctx context.Context, name, subject string, rights auth.Rights, invalid error, now time.Time) (a *auth.Account, token string, err error) {
+	a = auth.NewAccount(name, now, rights)
+	if a.Subject = subject; subject == "" {
+		token = a.AddToken(now, now)
+	}
+	if err := errors.Join(a.Check(), invalid); err != nil {
+		return nil, "", err
+	}
+	if err := s.Add(ctx, Tokens, a); err != nil {
+		return nil, "", err
+	}
+	return a, token, nil
+}
+
+// Rotation replaces the token of an account.
+type Rotation struct {
+	Grace     time.Duration // how long the previous token remains valid
+	SetExpiry bool          // else the account keeps its expiry
+	Expires   *time.Time    // nil for never
+}
+
+// Rotate replaces the token of an account and returns the new one.
+func (s Store) Rotate(ctx context.Context, name string, r Rotation, now time.Time) (a *auth.Account, token string, err error) {
+	a, err = s.Edit(ctx, Tokens, name, func(a *auth.Account) error {
+		if a.Subject != "" {
+			return fmt.Errorf("'%s' authenticates with a client certificate: renew the certificate instead", a.Name)
+		}
+		if r.SetExpiry {
+			a.Expires = r.Expires
+		}
+		if a.Expires != nil && !a.Expires.After(now) {
+			return fmt.Errorf("'%s' expired at %s, and so would the new token: set a new expiry with --expires, such as 90d",
+				a.Name, a.Expires.Format(time.RFC3339))
+		}
+		token = a.AddToken(now, now.Add(r.Grace))
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return a, token, nil
+}
+
+// NewUser returns an account with these rights and no password yet. The error
+// joins every mistake in the arguments and invalid, which is what was wrong with
+// the rights.
+func NewUser(name string, rights auth.Rights, invalid error, now time.Time) (*auth.Account, error) {
+	a := auth.NewAccount(name, now, rights)
+	a.Password = auth.HashPassword("", auth.Cost{Memory: 8, Time: 1, Threads: 1}) // a placeholder, which makes it a user
+	if err := errors.Join(a.Check(), invalid); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// AddUser adds a user of [NewUser] with its password.
+func (s Store) AddUser(ctx context.Context, a *auth.Account, password string) error {
+	a.Password = auth.HashPassword(password, auth.StandardCost)
+	return s.Add(ctx, Users, a)
+}
+
+// SetPassword sets the password of a user.
+func (s Store) SetPassword(ctx context.Context, name, password string) error {
+	hash := auth.HashPassword(password, auth.StandardCost) // before the file is locked: it takes long
+	_, err := s.Edit(ctx, Users, name, func(a *auth.Account) error {
+		a.Password = hash
+		return nil
+	})
+	return err
+}

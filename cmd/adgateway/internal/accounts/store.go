@@ -1,0 +1,130 @@
+// Package accounts edits the tokens and users that may call the API: it finds the
+// credential file of an installation ([Location]), adds, changes and removes
+// accounts ([Store]), and reads rights from flags ([Rights]). A running gateway
+// picks up every change within a second.
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/gateway/nearest"
+
+	"github.com/spf13/pflag"
+)
+
+// Location says where the credential file is: --store names it, or else the
+// settings file of --config.
+type Location struct{ Config, Store string }
+
+// AddTo declares the flags.
+func (l *Location) AddTo(flags *pflag.FlagSet) {
+	flags.StringVar(&l.Config, "config", "", "settings `FILE` that names the credential file (default "+settings.DefaultFile()+")")
+	flags.StringVar(&l.Store, "store", "", "the credential `FILE` itself")
+}
+
+// Open returns the store of the location. The file is read with every operation.
+func (l *Location) Open() (Store, error) {
+	if l.Store != "" {
+		return Store{settings.CredentialFile(config.Auth{Store: l.Store}, "")}, nil
+	}
+	flags := settings.Flags{File: l.Config, Fallback: settings.DefaultFile(), Beside: true}
+	live, err := flags.Load()
+	if err != nil {
+		return Store{}, fmt.Errorf("the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
+	}
+	return Store{settings.CredentialFile(live.Now().Auth, flags.Path())}, nil
+}
+
+// Kind is one of the two kinds of accounts, which are kept in lists of their own.
+type Kind struct {
+	Name string // in messages and commands
+	list func(*auth.Document) *[]*auth.Account
+}
+
+// The kinds.
+var (
+	Tokens = Kind{auth.KindToken, func(d *auth.Document) *[]*auth.Account { return &d.Tokens }}
+	Users  = Kind{auth.KindUser, func(d *auth.Document) *[]*auth.Account { return &d.Users }}
+)
+
+// Store is a credential file. Several processes may use it at once.
+type Store struct{ File auth.File }
+
+// List returns all accounts of a kind and when they were last used, by their ID.
+func (s Store) List(k Kind) (all []*auth.Account, lastUse map[string]time.Time, err error) {
+	document, _, err := s.File.Read()
+	if err != nil {
+		return nil, nil, err
+	}
+	return *k.list(document), s.File.LastUses(), nil
+}
+
+// Find returns the account of a name, regardless of case. The error suggests the
+// nearest name.
+func (k Kind) Find(all []*auth.Account, name string) (*auth.Account, error) {
+	var names []string
+	for _, a := range all {
+		if strings.EqualFold(a.Name, name) {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	if near := nearest.Of(name, names, len(name)/2+1); near != "" {
+		return nil, fmt.Errorf("there is no %s '%s'; did you mean '%s'?", k.Name, name, near)
+	}
+	return nil, fmt.Errorf("there is no %s '%s'; 'adgateway %s list' shows all", k.Name, name, k.Name)
+}
+
+// Add adds an account.
+func (s Store) Add(ctx context.Context, k Kind, a *auth.Account) error {
+	return s.File.Edit(ctx, func(d *auth.Document) error {
+		list := k.list(d)
+		*list = append(*list, a)
+		return nil
+	})
+}
+
+// Edit changes the account of a name, and returns it as it was saved.
+func (s Store) Edit(ctx context.Context, k Kind, name string, change func(*auth.Account) error) (edited *auth.Account, err error) {
+	err = s.File.Edit(ctx, func(d *auth.Document) error {
+		a, err := k.Find(*k.list(d), name)
+		if err != nil {
+			return err
+		}
+		edited = a
+		return change(a)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return edited, nil
+}
+
+// Remove removes the accounts of these names, all of them or none.
+func (s Store) Remove(ctx context.Context, k Kind, names []string) error {
+	return s.File.Edit(ctx, func(d *auth.Document) error {
+		list := k.list(d)
+		removed := map[*auth.Account]bool{}
+		var faults []error
+		for _, name := range names {
+			a, err := k.Find(*list, name)
+			faults = append(faults, err)
+			removed[a] = true
+		}
+		var kept []*auth.Account
+		for _, a := range *list {
+			if !removed[a] {
+				kept = append(kept, a)
+			}
+		}
+		*list = kept
+		return errors.Join(faults...)
+	})
+}

@@ -1,0 +1,130 @@
+package examination
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/serve"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/ps/session"
+	"adgateway/scripts"
+	"adgateway/winsvc"
+	"adgateway/winsvc/host"
+)
+
+func (e *Examination) probes() doctor.Probes {
+	files := host.Files{Service: winsvc.Name}
+	return doctor.Probes{
+		Settings: func() (doctor.Settings, error) { return e.settings, e.faults },
+		System:   host.ReadSystem,
+		Account:  host.ReadAccount,
+		Service:  func() (host.Service, error) { return host.ReadService(winsvc.Name) },
+		Policy:   host.ExecutionPolicy,
+
+		FindPowerShell: e.find,
+		Survey:         e.survey,
+		Open:           e.session,
+		Run: func(ctx context.Context, request ps.Request) (*ps.Result, error) {
+			runner, err := e.open()
+			if err != nil {
+				return nil, err
+			}
+			return runner.Pool.Run(ctx, request)
+		},
+		Dial: e.dial,
+
+		Listen:      tryListening,
+		PortHolder:  host.PortHolder,
+		Certificate: certificateOf,
+		Names:       host.Names,
+
+		Exposed:     files.Exposed,
+		Writable:    host.Writable,
+		Free:        host.FreeSpace,
+		Credentials: readCredentials,
+
+		Now: time.Now, OUs: e.options.OUs, Limit: e.options.Limit,
+	}
+}
+
+// survey runs the survey in a PowerShell that is not a session.
+func (e *Examination) survey(ctx context.Context) (doctor.Survey, error) {
+	starter, err := e.start()
+	if err != nil {
+		return doctor.Survey{}, err
+	}
+	written, err := session.Ask(ctx, starter, scripts.Survey())
+	if err != nil {
+		return doctor.Survey{}, err
+	}
+	for line := range strings.Lines(written) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), scripts.SurveyMark); ok {
+			var survey doctor.Survey
+			return survey, json.Unmarshal([]byte(text), &survey)
+		}
+	}
+	return doctor.Survey{}, fmt.Errorf("unexpected output of the survey: %.200q", written)
+}
+
+func (e *Examination) session(ctx context.Context, lane ps.Lane) (doctor.Session, error) {
+	runner, err := e.open()
+	if err != nil {
+		return doctor.Session{}, err
+	}
+	ready, took, err := runner.Open(ctx, lane)
+	return doctor.Session{
+		PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module, ModuleVersion: ready.ModuleVersion, Took: took,
+	}, err
+}
+
+// tryListening opens the gateway's listener and closes it again.
+func tryListening(ctx context.Context, cfg *config.Settings) error {
+	listener, err := app.Listen(ctx, cfg)
+	switch {
+	case err == nil:
+		return listener.Close()
+	case serve.PortTaken(err):
+		return fmt.Errorf("%w: %w", doctor.ErrPortTaken, err)
+	case serve.PortForbidden(err):
+		return fmt.Errorf("%w: %w", doctor.ErrPortForbidden, err)
+	}
+	return err
+}
+
+// certificateOf describes the certificate that a gateway with these settings
+// would serve.
+func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
+	leaf, err := app.Certificate(cfg, host.Certificates())
+	if err != nil {
+		return doctor.Certificate{}, err
+	}
+	c := doctor.Certificate{Subject: leaf.Subject.String(), Names: leaf.DNSNames, Ends: leaf.NotAfter}
+	for _, address := range leaf.IPAddresses {
+		c.Names = append(c.Names, address.String())
+	}
+	return c, nil
+}
+
+// readCredentials lists who can call the API, without secrets.
+func readCredentials(path string) ([]doctor.Credential, error) {
+	document, _, err := auth.File{Path: path, Guardian: host.Files{Service: winsvc.Name}}.Read() // the check of files reports the warning
+	if err != nil {
+		return nil, err
+	}
+	var found []doctor.Credential
+	for _, account := range append(document.Tokens, document.Users...) {
+		c := doctor.Credential{Name: account.Name}
+		if account.Expires != nil {
+			c.Expires = *account.Expires
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}

@@ -1,0 +1,127 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"adgateway/gateway/audit"
+)
+
+// Verification writes the result of verifying an audit log.
+func Verification(w io.Writer, r *audit.Report) {
+	for _, fault := range r.Faults {
+		fmt.Fprintln(w, "FAULT", fault)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, "note", note)
+	}
+	for _, intent := range r.Interrupted {
+		fmt.Fprintf(w, "interrupted line %d: %s\n", intent.Seq, describe(intent))
+	}
+	for _, intent := range r.Running {
+		fmt.Fprintf(w, "no outcome yet line %d: %s\n", intent.Seq, describe(intent))
+	}
+	keyed := "without a key"
+	if r.Keyed {
+		keyed = "with a key"
+	}
+	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", count(r.Lines, "line"), count(len(r.Files), "file"), r.First, r.Last, keyed)
+	fmt.Fprintf(w, "end: %d:%s\n", r.Head.Seq, r.Head.Hash)
+	if len(r.Faults) == 0 {
+		fmt.Fprintln(w, "OK: every line is as it was written")
+	} else {
+		fmt.Fprintf(w, "NOT OK: %s\n", count(len(r.Faults), "fault"))
+	}
+}
+
+// count writes a number with its noun: "1 line", "2 lines".
+func count[N int | uint64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
+}
+
+func describe(line *audit.Line) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation, parameters(line)))
+}
+
+func caller(line *audit.Line) string {
+	if line.Who == nil {
+		return "(unknown)"
+	}
+	return line.Who.Name
+}
+
+func parameters(line *audit.Line) string {
+	var all []string
+	for name, value := range line.Parameters {
+		all = append(all, name+"="+value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// Lines writes the lines of a record as they are in the audit log.
+func Lines(w io.Writer, r *audit.Record) error {
+	for _, line := range r.Lines() {
+		if _, err := fmt.Fprintf(w, "%s\n", line.Raw()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Calls writes a table of the records that read passes to its argument, one line
+// for each call.
+func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "TIME\tWHO\tFROM\tOPERATION\tOUTCOME\tSTATUS\tTARGET")
+	err := read(func(r *audit.Record) error {
+		call := r.Call()
+		status, target := "", parameters(call)
+		if r.Outcome != nil {
+			if r.Outcome.Status != 0 {
+				status = strings.TrimSpace(fmt.Sprint(r.Outcome.Status, " ", r.Outcome.Code))
+			}
+			target = targets(r.Outcome, target)
+		}
+		_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			call.Time, printable(caller(call)), call.From, call.Operation, r.State(), status, printable(target))
+		return err
+	})
+	return errors.Join(err, table.Flush())
+}
+
+// targets names the first object of a line and how many others there are, or
+// fallback if there is none.
+func targets(line *audit.Line, fallback string) string {
+	if line.Event == audit.EventCounted {
+		return fmt.Sprintf("%d calls since %s", line.Count, line.Since)
+	}
+	all := line.Targets()
+	if len(all) == 0 {
+		return fallback
+	}
+	text := cmp.Or(all[0].DN, all[0].GUID)
+	if len(all) > 1 {
+		text += fmt.Sprintf(" and %d more", len(all)-1)
+	}
+	return text
+}
+
+// printable replaces control and direction characters, so that text from callers
+// cannot control the terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}

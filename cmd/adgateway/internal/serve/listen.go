@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"adgateway/winsvc/host"
+)
+
+// Windows has its own codes for a failure to listen, which are not the values of
+// the names in package syscall there.
+const (
+	windowsInUse     syscall.Errno = 10048 // WSAEADDRINUSE
+	windowsForbidden syscall.Errno = 10013 // WSAEACCES
+)
+
+// PortTaken reports whether listening failed because the port is in use.
+func PortTaken(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse)
+}
+
+// PortForbidden reports whether listening failed because the port is reserved or
+// needs more rights.
+func PortForbidden(err error) bool {
+	return errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden)
+}
+
+// explainListen says who uses the port and what to do about it.
+func explainListen(ctx context.Context, address string, err error) error {
+	const elsewhere = "listen on another address (setting http.listen, flag --listen)"
+	switch {
+	case PortTaken(err):
+		holder := "another process"
+		if name := host.PortHolder(ctx, address); name != "" {
+			holder = name
+		}
+		return fmt.Errorf("%s is in use by %s: stop it, or %s: %w", address, holder, elsewhere, err)
+	case PortForbidden(err):
+		return fmt.Errorf("%s may not be used: the port is reserved or needs more rights "+
+			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ports); %s: %w", address, elsewhere, err)
+	case errors.As(err, new(*net.OpError)):
+		return fmt.Errorf("http.listen: cannot listen on %s: use an address of this computer, such as 127.0.0.1, or 0.0.0.0 for all of them: %w", address, err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,162 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/ps/sandbox"
+	"adgateway/winsvc/host"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Sandbox is a gateway over a simulated domain.
+type Sandbox struct {
+	*Server
+	World      *sandbox.World
+	Token      string // generated because no credentials were given; else empty
+	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
+}
+
+// PrepareSandbox prepares a gateway over a simulated domain. Serve must be called
+// with a context derived from ctx.
+func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
+	live, err := o.Flags.Load()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, live: live}
+	cfg := live.Now()
+	static, token, err := staticCredentials(cfg)
+	if err != nil {
+		err = fmt.Errorf("credentials:\n%w", err)
+	}
+	engine, engineErr := NewEngine(cfg.Sandbox)
+	faults := []error{err, engineErr, s.openLog(), app.Check(ctx, cfg, host.Certificates()), checkData(cfg.Sandbox),
+		s.addStore(static, settings.CredentialFile(cfg.Auth, o.Flags.Path()))}
+	if err := errors.Join(faults...); err != nil {
+		return nil, errors.Join(err, s.closeLog.Close())
+	}
+	s.log.WithField("engine", engine.Name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
+	world, err := NewWorld(ctx, cfg.Sandbox, s.log)
+	if err != nil {
+		return nil, errors.Join(err, s.closeLog.Close())
+	}
+	s.backend.name, s.backend.dial = engine.Name, world.Dial
+	if s.backend.starter, s.backend.end, err = engine.Starter(world); err != nil {
+		return nil, errors.Join(err, s.closeLog.Close())
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.closeLog.Close())
+	}
+	return &Sandbox{Server: s, World: world, Token: token, PowerShell: engine.Path}, nil
+}
+
+// staticCredentials returns the authenticator of the tokens and users in the
+// settings, and the token that it generated if there are no credentials at all.
+func staticCredentials(cfg *config.Settings) (static *auth.Static, generated string, err error) {
+	tokens := cfg.Sandbox.Tokens
+	if len(tokens) == 0 && len(cfg.Sandbox.Users) == 0 && cfg.Auth.Store == "" {
+		generated = auth.NewToken()
+		tokens = []config.Token{{Value: generated}}
+	}
+	static = auth.NewStatic(auth.Header{AllowQuery: cfg.Auth.AllowQueryToken})
+	var faults []error
+	for i, token := range tokens {
+		p, err := newPrincipal(auth.KindToken, fmt.Sprintf("token %d", i+1), token.Scopes)
+		if err == nil {
+			p.Dialect = auth.Dialect(token.Dialect)
+			p.Limits = auth.Limits{OUs: token.Limits.OUs, Zones: token.Limits.Zones, Groups: token.Limits.Groups}
+			err = addToken(static, token, p)
+		}
+		faults = append(faults, err)
+	}
+	for _, user := range cfg.Sandbox.Users {
+		p, err := newPrincipal(auth.KindUser, user.Name, user.Scopes)
+		if err == nil {
+			err = static.AddUser(user.Password, p)
+		}
+		faults = append(faults, err)
+	}
+	return static, generated, errors.Join(faults...)
+}
+
+// addToken registers a token by its value, by the subject of a client
+// certificate, or by both.
+func addToken(static *auth.Static, token config.Token, p *auth.Principal) error {
+	if token.Value == "" && token.Subject == "" {
+		return fmt.Errorf("%s needs a value, or the subject of a client certificate", p.Name)
+	}
+	if token.Subject != "" {
+		if err := static.AddSubject(token.Subject, p); err != nil || token.Value == "" {
+			return err
+		}
+	}
+	return static.AddToken(token.Value, p)
+}
+
+// newPrincipal returns a principal with these scopes, or with all of them if
+// there are none.
+func newPrincipal(kind, name string, scopes []string) (*auth.Principal, error) {
+	if len(scopes) == 0 {
+		scopes = []string{string(auth.All)}
+	}
+	parsed, err := auth.ParseScopes(scopes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &auth.Principal{Kind: kind, Name: name, Scopes: parsed}, nil
+}
+
+// addStore makes the sandbox accept the accounts of auth.store, if set, in
+// addition to those of its settings.
+func (s *Server) addStore(static *auth.Static, file auth.File) error {
+	s.backend.auth = static
+	c := s.live.Now().Auth
+	if c.Store == "" {
+		return nil
+	}
+	store, err := openStore(file, c, s.log)
+	if err != nil {
+		return err
+	}
+	s.backend.auth, s.backend.follow = auth.Chain{static, store}, store.Run
+	s.backend.checks = func() []gateway.Check { return storeChecks(store) }
+	return nil
+}
+
+// checkData returns, joined, why files of the sandbox's data cannot be read.
+func checkData(c config.Sandbox) error {
+	var faults []error
+	for _, file := range c.LDIF {
+		faults = append(faults, filefault.Readable("--ldif (sandbox.ldif)", file))
+	}
+	for _, file := range c.Zones {
+		faults = append(faults, filefault.Readable("--zone (sandbox.zones)", file))
+	}
+	return errors.Join(faults...)
+}
+
+// NewWorld creates the simulated domain. The error names every mistake in its
+// files.
+func NewWorld(ctx context.Context, c config.Sandbox, log *logrus.Logger) (*sandbox.World, error) {
+	if err := checkData(c); err != nil {
+		return nil, err
+	}
+	world, err := sandbox.NewWorld(ctx, sandbox.Options{
+		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
+		Culture: c.Culture, ReplicationLag: c.ReplicationLag,
+		Progress: func(text string) { log.Info(text) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox's data:\n%w", err)
+	}
+	return world, nil
+}

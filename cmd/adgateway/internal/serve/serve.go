@@ -1,0 +1,199 @@
+// Package serve prepares a gateway from its settings and serves it: with the
+// PowerShell of this computer ([Prepare]) or over the simulated domain of the
+// sandbox ([PrepareSandbox]).
+//
+// Preparing reports every mistake in the settings and in the files they name
+// before the gateway listens. [Server.Serve] then serves until its context is
+// done, follows changes of the settings, the credentials and the certificate, and
+// closes everything.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/ps"
+	"adgateway/ps/servers"
+	"adgateway/ps/session"
+	"adgateway/winsvc/host"
+
+	"github.com/sirupsen/logrus"
+)
+
+// CloseWait is how long sessions may take to end after the last request; then
+// they are killed. Together with http.shutdownTimeout it stays below
+// winsvc.StopWait.
+const CloseWait = 3 * time.Second
+
+// reloadEvery is the interval at which the settings file is checked for changes.
+const reloadEvery = 500 * time.Millisecond
+
+// Options describe the gateway to prepare.
+type Options struct {
+	Flags   *settings.Flags
+	Version string
+	Stderr  io.Writer    // the log, unless log.file is set
+	Dial    servers.Dial // probes servers; nil dials the network; unused by the sandbox
+}
+
+// backend is what a gateway runs its scripts on and authenticates with.
+type backend struct {
+	name    string // for the header X-Engine
+	starter session.Starter
+	dial    servers.Dial // nil dials the network
+	auth    auth.Authenticator
+	checks  func() []gateway.Check // additional readiness checks; may be nil
+	follow  func(context.Context)  // runs until its context is done; may be nil
+	end     func() error           // called after the last session has ended; may be nil
+}
+
+// Server is a gateway that listens. [Server.Serve] must be called to close it.
+type Server struct {
+	options  Options
+	live     *config.Live
+	log      *logrus.Logger
+	closeLog io.Closer
+	backend  backend
+	listener net.Listener
+	stack    *app.Stack
+}
+
+// Prepare prepares a gateway on the PowerShell of this computer. Everything that
+// can keep it from starting has happened when it returns; sessions start in the
+// background. Serve must be called with a context derived from ctx.
+func Prepare(ctx context.Context, o Options) (*Server, error) {
+	live, err := o.Flags.Load()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, live: live}
+	cfg := live.Now()
+	starter, err := PowerShell(cfg.PowerShell)
+	s.backend = backend{name: "powershell", starter: starter, dial: o.Dial}
+	faults := []error{err, s.openLog(), app.Check(ctx, cfg, host.Certificates())}
+	if err := errors.Join(append(faults, s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())))...); err != nil {
+		return nil, errors.Join(err, s.closeLog.Close())
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.closeLog.Close())
+	}
+	s.log.WithFields(logrus.Fields{"address": s.Address(), "version": o.Version, "settings": o.Flags.Path()}).Info("listening")
+	return s, nil
+}
+
+// openLog opens the log. After an error the server has a log that discards
+// entries, so that the other checks can run.
+func (s *Server) openLog() (err error) {
+	c := s.live.Now().Log
+	if s.log, s.closeLog, err = settings.OpenLog(c, s.options.Stderr); err != nil {
+		s.log, s.closeLog = settings.NewLog(c, io.Discard), io.NopCloser(nil)
+	}
+	return err
+}
+
+// open opens the listener and builds the stack. After an error nothing but the
+// log is open.
+func (s *Server) open(ctx context.Context) error {
+	cfg := s.live.Now()
+	listener, err := app.Listen(ctx, cfg)
+	if err != nil {
+		return errors.Join(explainListen(ctx, cfg.HTTP.Listen, err), s.backend.close())
+	}
+	s.listener = listener
+	s.stack, err = app.New(ctx, app.Options{
+		Settings: cfg, Auth: s.backend.auth, Log: s.log,
+		Engine: s.backend.name, Version: gateway.Version{Version: s.options.Version},
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: s.backend.starter} },
+		Dial:    s.backend.dial,
+		Checks:  s.checks,
+		Store:   host.Certificates(),
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close(), s.backend.close())
+	}
+	return nil
+}
+
+func (b backend) close() error {
+	if b.end == nil {
+		return nil
+	}
+	return b.end()
+}
+
+// checks are the readiness checks of the settings and of the backend.
+func (s *Server) checks() []gateway.Check {
+	check := gateway.Check{Name: "settings", OK: true}
+	if err := s.live.Fault(); err != nil {
+		check.OK, check.Reason = false, "The settings have mistakes; those before stay in force. "+settings.OneLine(err)
+	}
+	checks := []gateway.Check{check}
+	if s.backend.checks != nil {
+		checks = append(checks, s.backend.checks()...)
+	}
+	return checks
+}
+
+// Serve serves until ctx is done, and then closes the server.
+func (s *Server) Serve(ctx context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	watchers.Go(func() { s.live.Watch(watching, reloadEvery, s.reloaded) })
+	watchers.Go(func() { s.reloadOnSignal(watching) })
+	if s.backend.follow != nil {
+		watchers.Go(func() { s.backend.follow(watching) })
+	}
+	err := s.stack.Gateway.Run(ctx, s.listener)
+	stop()
+	watchers.Wait()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseWait)
+	defer cancel()
+	err = errors.Join(err, s.stack.Close(closing), s.backend.close())
+	if err != nil {
+		s.log.WithError(err).Error("stopped")
+	} else {
+		s.log.Info("stopped")
+	}
+	return errors.Join(err, s.closeLog.Close())
+}
+
+// URL returns the base URL of the API.
+func (s *Server) URL() string { return app.Scheme(s.live.Now()) + "://" + s.Address() }
+
+// Address returns the address that the server listens on.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Settings returns the settings in effect, which must not be changed.
+func (s *Server) Settings() *config.Settings { return s.live.Now() }
+
+// Log returns the server's log.
+func (s *Server) Log() *logrus.Logger { return s.log }
+
+// useStore makes the credential file the server's authenticator, and creates it
+// if it does not exist: without accounts the gateway lets nobody in, but accepts
+// the first token as soon as it is created.
+func (s *Server) useStore(ctx context.Context, file auth.File) error {
+	if err := createStore(ctx, file); err != nil {
+		return fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
+	}
+	store, err := openStore(file, s.live.Now().Auth, s.log)
+	if err != nil {
+		return err
+	}
+	if store.Empty() {
+		s.log.Warn(noCredentials)
+	}
+	s.backend.auth, s.backend.follow = store, store.Run
+	s.backend.checks = func() []gateway.Check { return storeChecks(store) }
+	return nil
+}

@@ -1,0 +1,63 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+
+	"github.com/sirupsen/logrus"
+)
+
+// noCredentials is logged and reported while there are no accounts.
+const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes a token."
+
+// createStore creates an empty credential file if it does not exist.
+func createStore(ctx context.Context, file auth.File) error {
+	if _, err := os.Lstat(file.Path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return file.Edit(ctx, func(*auth.Document) error { return nil })
+}
+
+// openStore opens the credentials of a gateway. The caller calls Run.
+func openStore(file auth.File, c config.Auth, log *logrus.Logger) (*auth.Store, error) {
+	store, err := auth.OpenStore(auth.StoreOptions{
+		File: file, Header: auth.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
+		Defaults: auth.Quota{
+			Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
+			DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
+		},
+		Log: func(problem bool, message string, fields map[string]any) {
+			level := logrus.InfoLevel
+			if problem {
+				level = logrus.ErrorLevel
+			}
+			log.WithFields(fields).Log(level, message)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("credentials:\n%w", err)
+	}
+	return store, nil
+}
+
+// storeChecks is the readiness check of the credentials.
+func storeChecks(store *auth.Store) []gateway.Check {
+	check := gateway.Check{Name: "credentials", OK: true}
+	switch shut, err := store.State(); {
+	case shut:
+		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+settings.OneLine(err)
+	case err != nil:
+		check.OK, check.Reason = false, "The credentials cannot be used; those from before stay in force for a moment. "+settings.OneLine(err)
+	case store.Empty():
+		check.OK, check.Reason = false, noCredentials
+	}
+	return []gateway.Check{check}
+}
