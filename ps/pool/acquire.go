@@ -12,11 +12,11 @@ import (
 	"github.com/jackc/puddle/v2"
 )
 
-// acquire takes a session, and for a list a place among the lists before.
+// acquire waits for a session; a list first waits for its share of the sessions.
 func (l *lane) acquire(ctx context.Context, req ps.Request) (*puddle.Resource[*held], error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, l.pool.cfg.MaxWait, errWaited)
 	defer cancel()
-	// A pool that is being drained does not let anyone wait.
+	// During a drain only requests that settle others may wait.
 	allowed := l.pool.waiting
 	if req.Settles {
 		allowed = l.pool.starting
@@ -45,8 +45,8 @@ func (l *lane) acquire(ctx context.Context, req ps.Request) (*puddle.Resource[*h
 
 var errWaited = errors.New("no session became free in time")
 
-// take returns a session that is alive. While no new one can be started, it
-// waits for those there are; without any it gives up when the circuit is open.
+// take returns a live session. While starts fail it waits for the existing
+// sessions; if there are none, it returns an error once the circuit is open.
 func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 	for {
 		changed := l.change()
@@ -71,16 +71,16 @@ func (l *lane) take(ctx context.Context) (*puddle.Resource[*held], error) {
 	}
 }
 
-// none tells whether no session lives.
+// none reports whether the lane has no live session.
 func (l *lane) none() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.live) == 0
 }
 
-// idleOrNew takes an idle session, or waits its turn for the next one, or for
-// one that is started for it; but when another one becomes idle before that has
-// started, it takes that one.
+// idleOrNew takes an idle session, or else queues at puddle for the next free or a
+// new one. While a session is being started for it, it takes any other that becomes
+// idle first.
 func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
 	if res := l.idle(); res != nil {
 		return res, nil
@@ -90,7 +90,7 @@ func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
 	a.cancel = cancel
 	go l.try(acquiring, a)
 	defer a.leave()
-	// Until a start begins, puddle gives it the next idle one in turn.
+	// Until a start begins, puddle hands out idle sessions in order of arrival.
 	starting := a.starting
 	var changed <-chan struct{}
 	for {
@@ -110,10 +110,10 @@ func (l *lane) idleOrNew(ctx context.Context) (*puddle.Resource[*held], error) {
 	}
 }
 
-// idle takes an idle session; nil: there is none, or others were before.
+// idle takes an idle session; nil if there is none, or others queue for it.
 func (l *lane) idle() *puddle.Resource[*held] {
 	if l.sessions.Stat().IdleResources() == 0 {
-		return nil // without the look, puddle would make one
+		return nil // otherwise TryAcquire would construct a session
 	}
 	res, err := l.sessions.TryAcquire(context.WithValue(context.Background(), attemptKey{}, idleOnly))
 	if err != nil {
@@ -122,8 +122,8 @@ func (l *lane) idle() *puddle.Resource[*held] {
 	return res
 }
 
-// try is one wait at puddle, which starts a session when there is room for one.
-// A start goes on when whoever asked has left: its session is for the next.
+// try waits for puddle to hand out a session, or to start one if the pool is not
+// full. A start continues if the caller is gone: the next one gets the session.
 func (l *lane) try(ctx context.Context, a *attempt) {
 	defer a.cancel()
 	res, err := l.sessions.Acquire(ctx)
@@ -137,16 +137,16 @@ func (l *lane) try(ctx context.Context, a *attempt) {
 	}
 }
 
-// An attempt is a request that waits at puddle.
+// An attempt is a request that queues at puddle.
 type attempt struct {
 	got      chan outcome
-	left     chan struct{} // closed when the request does not wait any more
-	starting chan struct{} // closed when a session is started for it
+	left     chan struct{} // closed when the request no longer waits
+	starting chan struct{} // closed when a session is being started for it
 	cancel   context.CancelFunc
 
-	mu     sync.Mutex
-	begun  bool
-	nobody bool
+	mu        sync.Mutex
+	started   bool // a start has begun
+	abandoned bool // the request no longer waits
 }
 
 type outcome struct {
@@ -156,40 +156,41 @@ type outcome struct {
 
 type attemptKey struct{}
 
-// idleOnly is an attempt for which nothing is started.
-var idleOnly = &attempt{nobody: true}
+// idleOnly is an attempt for which no session is started.
+var idleOnly = &attempt{abandoned: true}
 
-// start notes that a session is started for the attempt; false: nobody waits for it.
+// start marks that a session is being started for the attempt. It returns false if
+// the request no longer waits.
 func (a *attempt) start() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.nobody {
+	if a.abandoned {
 		return false
 	}
-	a.begun = true
+	a.started = true
 	close(a.starting)
 	return true
 }
 
-// leave ends the wait for one's turn, but no start.
+// leave ends the wait in the queue. It does not cancel a start.
 func (a *attempt) leave() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.nobody = true
+	a.abandoned = true
 	close(a.left)
-	if !a.begun {
+	if !a.started {
 		a.cancel()
 	}
 }
 
-// The errors of a request that got no session. Nothing has been changed.
+// Errors of requests that got no session, and so have changed nothing.
 
 func (l *lane) overload(message string) error {
 	l.overloaded.Add(1)
 	return &ps.Error{Kind: ps.KindOverloaded, Outcome: ps.OutcomeNone, Message: message, RetryAfter: l.pool.cfg.MaxWait}
 }
 
-// refused is the error of a request whose wait has ended.
+// refused returns the error of a request whose wait has ended.
 func (l *lane) refused(ctx, waiting context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -203,7 +204,7 @@ func (l *lane) refused(ctx, waiting context.Context) error {
 	return l.overload(fmt.Sprintf("%v: waited %s", context.Cause(waiting), l.pool.cfg.MaxWait))
 }
 
-// unavailable is the error when there is no session and none can be started.
+// unavailable returns the error for a lane without sessions whose starts fail.
 func (l *lane) unavailable(err error) error {
 	e := ps.Error{Kind: ps.KindUnavailable, Message: err.Error()}
 	reason, next := l.circuit.state()

@@ -9,7 +9,7 @@ import (
 	"adgateway/ps/pool"
 )
 
-// instant answers at once.
+// instant is a session that answers at once.
 type instant struct{ dead chan struct{} }
 
 func (instant) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -26,7 +26,7 @@ func (i instant) Kill() {
 }
 func (i instant) Dead() <-chan struct{} { return i.dead }
 
-// BenchmarkRun measures what the pool adds to a request.
+// BenchmarkRun measures the overhead of the pool per request.
 func BenchmarkRun(b *testing.B) {
 	for _, c := range []struct {
 		name string

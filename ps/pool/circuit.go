@@ -9,28 +9,29 @@ import (
 	"adgateway/ps"
 )
 
-// A circuit keeps a lane from starting processes as fast as they fail. A start
-// may fail by a chance: that is tried again at once, a time or two, one attempt
-// at a time. After any other failure the circuit is open for a while, twice as long
-// after each further one; then one attempt is let through. The first that
-// succeeds closes it.
+// A circuit limits how fast a lane starts processes while starts fail. A transient
+// failure is retried at once, at most [tolerated] times in a row, one attempt at a
+// time. Any other failure opens the circuit for a pause that doubles with each
+// further failure; after the pause one attempt is allowed. The first success closes
+// the circuit.
 type circuit struct {
 	min, max time.Duration
 
 	mu       sync.Mutex
-	ended    int       // attempts
-	failures int       // in a row
-	pauses   int       // after these
-	until    time.Time // no attempt before
-	probing  bool      // the one attempt is under way
-	reason   *ps.Error // of the last failure
+	ended    int       // finished attempts
+	failures int       // consecutive failures
+	pauses   int       // pauses since the last success
+	until    time.Time // earliest next attempt
+	probing  bool      // the single attempt is in progress
+	reason   *ps.Error // last failure
 }
 
-// tolerated is how many starts may fail by a chance, in a row, before there is a pause.
+// tolerated is the number of consecutive transient failures without a pause.
 const tolerated = 2
 
-// allow tells whether a start may be tried now, and how many have ended before
-// it. Who is told yes calls succeeded, failed or abandoned.
+// allow reports whether a start may be attempted now, and returns the number of
+// finished attempts for failed. If ok, the caller must call succeeded, failed or
+// abandoned.
 func (c *circuit) allow() (before int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +45,7 @@ func (c *circuit) allow() (before int, ok bool) {
 	return c.ended, true
 }
 
-// open tells whether there is no point in waiting for a start.
+// open reports whether the circuit is open, so that waiting for a start is futile.
 func (c *circuit) open() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,10 +59,11 @@ func (c *circuit) succeeded() {
 	c.failures, c.pauses, c.probing, c.reason = 0, 0, false, nil
 }
 
-// failed counts a failure and returns the pause until the next attempt. When
-// another one has ended since it began, that one tells more of the next: what
-// was under way together and fails together is one failure.
-func (c *circuit) failed(before int, chance bool, reason *ps.Error) time.Duration {
+// failed records a failure and returns the pause until the next attempt. before is
+// the result of allow: if another attempt has finished since, this failure is not
+// counted, so that concurrent attempts that fail together count once. transient
+// failures may be retried at once.
+func (c *circuit) failed(before int, transient bool, reason *ps.Error) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if before != c.ended {
@@ -70,7 +72,7 @@ func (c *circuit) failed(before int, chance bool, reason *ps.Error) time.Duratio
 	c.ended++
 	c.probing, c.reason = false, reason
 	c.failures++
-	if c.pauses == 0 && c.failures <= tolerated && chance {
+	if c.pauses == 0 && c.failures <= tolerated && transient {
 		return 0
 	}
 	delay := c.min
@@ -86,8 +88,8 @@ func (c *circuit) failed(before int, chance bool, reason *ps.Error) time.Duratio
 	return delay
 }
 
-// died tells whether a start failed because its process went away. One that ran
-// out of time, or found its machine wrong, does so again.
+// died reports whether a start failed because its process ended. Other failures,
+// such as a timeout or a bad configuration, would recur.
 func died(e *ps.Error) bool {
 	for e.Kind != ps.KindDied {
 		cause := e.Cause
@@ -98,15 +100,16 @@ func died(e *ps.Error) bool {
 	return true
 }
 
-// abandoned is called instead of failed by an attempt that says nothing of the
-// next one, because the pool is being closed.
+// abandoned is called instead of failed if the attempt ended because the pool was
+// closed.
 func (c *circuit) abandoned() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probing = false
 }
 
-// state returns why starts fail and when the next may be tried; nil: they do not.
+// state returns why starts fail and the earliest next attempt; nil if they do not
+// fail.
 func (c *circuit) state() (reason *ps.Error, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

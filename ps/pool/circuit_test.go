@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// diedAtStart is how a session tells that its process has died before it was ready.
+// diedAtStart is the error of a session whose process died before it was ready.
 var diedAtStart = &ps.Error{Kind: ps.KindUnavailable, Message: "PowerShell did not get ready", Cause: &ps.Error{Kind: ps.KindDied, Message: "gone"}}
 
-// A start that fails by a chance costs no request its answer.
+// No request fails because of a transient start failure.
 func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -59,8 +59,8 @@ func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 	}
 }
 
-// A start that fails while other sessions live, for whatever reason, is no reason
-// to refuse anybody when the last of these dies.
+// A start that fails while other sessions live, for whatever reason, does not cause
+// requests to be rejected when the last of these dies.
 func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 	for _, reason := range []error{diedAtStart, &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {
 		t.Run(reason.Error(), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 				p := open(t, m, lane(func(l *pool.Lane) { l.Size = 2 }))
 				began := time.Now()
 				var calls sync.WaitGroup
-				for _, script := range []string{"Get-Slow", "Get-Quick"} { // the second one's start fails
+				for _, script := range []string{"Get-Slow", "Get-Quick"} { // the start for the second one fails
 					calls.Go(func() {
 						_, err := p.Run(t.Context(), request(script))
 						assert.NoError(t, err)
@@ -93,7 +93,7 @@ func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 	}
 }
 
-// A start that hung says nothing when others have gone well meanwhile.
+// A start that hung and failed does not count if others have succeeded meanwhile.
 func TestAFailureIsIgnoredIfOtherStartsSucceededMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
@@ -136,7 +136,7 @@ func TestAWaiterLearnsWhyStartsFail(t *testing.T) {
 	})
 }
 
-// The first session that starts ends the time of refusals.
+// The first successful start ends the rejections.
 func TestTheFirstStartAfterAPauseClosesTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
@@ -151,7 +151,7 @@ func TestTheFirstStartAfterAPauseClosesTheCircuit(t *testing.T) {
 		require.Equal(t, ps.KindUnavailable, kind(err))
 		assert.EqualValues(t, 3, m.starts.Load())
 		_, err = p.Run(t.Context(), request("Get-Quick"))
-		require.Equal(t, ps.KindUnavailable, kind(err), "told at once during the pause")
+		require.Equal(t, ps.KindUnavailable, kind(err), "rejected at once during the pause")
 		time.Sleep(ps.AsError(err).RetryAfter)
 		_, err = p.Run(t.Context(), request("Get-Quick"))
 		require.NoError(t, err)

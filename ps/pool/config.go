@@ -1,15 +1,15 @@
-// Package pool keeps PowerShell sessions and runs requests on them.
+// Package pool runs requests on a pool of PowerShell sessions.
 //
-// There is one lane per module, each a jackc/puddle pool of at most Size live
-// sessions, a replacement under way included. A request takes an idle session
-// of its lane, or waits in a bounded queue (lane.go). Lists never hold the last
-// session of a lane, so that a slow list cannot keep writes waiting.
+// There is one lane per module: a jackc/puddle pool of at most Size live sessions,
+// including those being replaced. A request takes an idle session of its lane, or
+// waits in a bounded queue (lane.go, acquire.go). Lists never occupy all sessions of
+// a lane, so that slow lists cannot block writes.
 //
-// Sessions are started when they are needed and go on starting when whoever
-// asked has left; the next one gets them. When starting fails for good,
-// the lane waits longer and longer before it tries again, and requests that find
-// no session alive are told so at once (circuit.go). A session that gave any surprise is thrown away; others are
-// retired by count of requests, age and memory.
+// Sessions are started on demand. If the caller goes away, the start continues, and
+// the next request gets the session. If starts keep failing, the lane backs off, and
+// requests fail at once while no session is alive (circuit.go). Sessions that died
+// are discarded; others retire after a number of requests, with age or when they
+// use too much memory.
 package pool
 
 import (
@@ -19,12 +19,12 @@ import (
 	"adgateway/ps"
 )
 
-// Session is what a pool holds. *session.Session is one.
+// Session is what a pool holds; *session.Session implements it.
 //
-// Run is called by one goroutine at a time. Close ends the session in good
-// order as far as ctx allows, Kill at once; both return when it is gone. Dead is
-// closed as soon as the session can take no more requests. Probe is a request
-// that asks for nothing but an answer; like Run it takes the session for itself.
+// Run and Probe are called by one goroutine at a time. Probe checks that the session
+// responds. Close ends the session cleanly if ctx allows, Kill ends it at once; both
+// return when it is gone. Dead is closed as soon as the session accepts no more
+// requests.
 type Session interface {
 	Run(ctx context.Context, req ps.Request) (*ps.Result, error)
 	Probe(ctx context.Context) error
@@ -33,36 +33,37 @@ type Session interface {
 	Dead() <-chan struct{}
 }
 
-// Start starts a session. ctx ends when the pool is closed, not when whoever
-// waits for the session leaves. An error is best an [*ps.Error].
+// Start starts a session. ctx ends when the pool is closed, not with the request
+// that needs the session. Errors should be of type [*ps.Error].
 type Start func(ctx context.Context) (Session, error)
 
-// Config says how a pool works. Zero values take the defaults named.
+// Config configures a pool. Zero values mean the defaults at the end of each comment.
 type Config struct {
 	Lanes map[ps.Lane]Lane
 
-	MaxWait  time.Duration // longest wait for a session; 10 s
-	Queue    int           // requests that may wait, per lane, lists in half of the places; 64
-	Grace    time.Duration // how long a read whose caller left may go on before its session is killed; 2 s
-	MinDelay time.Duration // first pause after failed starts; 1 s
-	MaxDelay time.Duration // longest; 1 min
-	Sweep    time.Duration // how often idle sessions are looked at and missing ones started; 1 s
-	Probe    time.Duration // a session is probed when its lane was silent for so long; three times that is not ready; 30 s
+	MaxWait  time.Duration // maximum wait for a session; 10 s
+	Queue    int           // requests that may wait per lane, at most half of them lists; 64
+	Grace    time.Duration // time a cancelled read may continue before its session is killed; 2 s
+	MinDelay time.Duration // first pause after a failed start; 1 s
+	MaxDelay time.Duration // longest pause after a failed start; 1 min
+	Sweep    time.Duration // interval at which idle sessions are checked and missing ones started; 1 s
+	Probe    time.Duration // silence of a lane after which a session is probed; after three times this it is not ready; 30 s
 
-	// Log, when set, is told of starts, ends and their reasons.
+	// Log receives starts and ends of sessions, with the reasons. Nil discards them.
 	Log func(message string, fields map[string]any)
-	// Debug, when set, is told of every run. It asks for the fields if it wants them.
+	// Debug receives every run; it may call fields to get the details. Nil discards
+	// them.
 	Debug func(message string, fields func() map[string]any)
 }
 
-// Lane says how the sessions of one lane are kept.
+// Lane configures the sessions of one lane.
 type Lane struct {
 	Start Start
-	Size  int // sessions at most; 4 for the directory, 2 for dns and any other
-	Warm  int // sessions kept started, asked for or not; 1, negative: none
+	Size  int // maximum number of sessions; 4 for the directory, 2 for others
+	Warm  int // minimum number of sessions kept started; 1, negative: none
 
-	MaxRequests int           // a session retires after so many; 500, negative: never
-	MaxAge      time.Duration // and after so long, less up to a tenth at random; 30 min, negative: never
-	MaxMemory   int64         // and above so many private bytes; 0: not looked at
-	Limit       time.Duration // of a request that names none; 60 s
+	MaxRequests int           // requests after which a session retires; 500, negative: unlimited
+	MaxAge      time.Duration // age at which it retires, reduced at random by up to a tenth; 30 min, negative: unlimited
+	MaxMemory   int64         // private bytes above which it retires; 0: unlimited
+	Limit       time.Duration // limit of requests without one; 60 s
 }

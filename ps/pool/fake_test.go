@@ -57,16 +57,16 @@ func (f *fake) end() {
 	})
 }
 
-// died is what a session does and answers when its process goes away.
+// died ends the session and returns the error of a process that went away.
 func (f *fake) died() error {
 	f.end()
 	return &ps.Error{Kind: ps.KindDied, Message: "gone"}
 }
 
-// maker makes fakes and counts them.
+// maker starts fakes and counts them.
 type maker struct {
 	t       *testing.T
-	start   func(ctx context.Context, n int64) error // nil: all go well
+	start   func(ctx context.Context, n int64) error // nil: every start succeeds
 	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
 
 	starts, live, most, closed, probes atomic.Int64

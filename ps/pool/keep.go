@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-const probeLimit = 5 * time.Second // for the answer of an idle session
+const probeLimit = 5 * time.Second // for an idle session to answer a probe
 
-// keep throws idle sessions away that are dead or too old, starts missing ones,
-// and asks a lane that was silent for a sign of life, until the pool closes.
+// keep discards idle sessions that are dead or too old, starts missing ones and
+// probes a silent lane, until the pool closes.
 func (l *lane) keep() {
 	defer close(l.kept)
 	ticker := time.NewTicker(l.pool.cfg.Sweep)
@@ -28,8 +28,8 @@ func (l *lane) keep() {
 
 func (l *lane) sweep() {
 	defer l.notify()
-	// Idle sessions are taken out for the look, and who asks meanwhile starts
-	// another one: not without need.
+	// Inspecting takes the idle sessions out of the pool, so that a concurrent
+	// acquire would start another one: skip it unless a session is unfit.
 	if !l.anyUnfit() {
 		return
 	}
@@ -53,20 +53,20 @@ func (l *lane) anyUnfit() bool {
 	return false
 }
 
-// fill starts sessions until as many are there as are kept warm.
+// fill starts sessions until the lane has as many as are kept warm.
 func (l *lane) fill() {
 	for int(l.sessions.Stat().TotalResources()) < l.cfg.Warm {
 		failed := l.failed.Load()
 		err := l.sessions.CreateResource(l.pool.starting)
 		if err != nil && (l.failed.Load() == failed || l.circuit.open()) {
-			return // it was not even tried, or too often
+			return // not attempted, or failing repeatedly
 		}
 		l.notify()
 	}
 }
 
-// probe asks one idle session whether it answers, when none of the lane has for
-// a while. One that does not is gone afterwards.
+// probe probes an idle session if no session of the lane has answered for a while.
+// A session that does not answer ends.
 func (l *lane) probe() {
 	if time.Since(l.lastAnswer()) < l.pool.cfg.Probe || !l.probing.CompareAndSwap(false, true) {
 		return
@@ -76,7 +76,7 @@ func (l *lane) probe() {
 		l.probing.Store(false)
 		return
 	}
-	go func() { // closing the lane waits for the session
+	go func() { // ends before the lane closes, which waits for the session
 		defer l.probing.Store(false)
 		ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
 		defer cancel()

@@ -14,34 +14,34 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A lane is the sessions of one module.
+// A lane holds the sessions of one module.
 type lane struct {
 	pool     *Pool
 	name     ps.Lane
 	cfg      Lane
 	sessions *puddle.Pool[*held]
-	lists    *semaphore.Weighted // what lists may hold together
+	lists    *semaphore.Weighted // sessions that lists may occupy
 	circuit  circuit
-	kept     chan struct{} // closed when keep has ended
-	wake     chan struct{} // asks keep to look at once
+	kept     chan struct{} // closed when keep has returned
+	wake     chan struct{} // triggers keep
 
 	mu      sync.Mutex
 	live    map[*held]struct{}
-	changed chan struct{} // closed, and replaced, when a session became free or was lost
+	changed chan struct{} // closed and replaced when a session becomes free or ends
 
 	counters
 }
 
-// held is a session with what the lane knows of it.
+// held is a session with the lane's bookkeeping.
 type held struct {
-	session  Session
-	began    time.Time // its life
-	retireAt time.Time // zero: never
-	requests int       // only touched by who holds the session
-	why      string    // why it was ended; set before it is destroyed
+	session   Session
+	startedAt time.Time
+	retireAt  time.Time // zero: never
+	requests  int       // used only by the holder of the session
+	why       string    // reason of its end; set before it is destroyed
 }
 
-const closeWait = 10 * time.Second // for a session to end in good order
+const closeWait = 10 * time.Second // for a session to end cleanly
 
 func newLane(p *Pool, name ps.Lane, cfg Lane) (*lane, error) {
 	l := &lane{
@@ -67,15 +67,15 @@ func newLane(p *Pool, name ps.Lane, cfg Lane) (*lane, error) {
 	return l, err
 }
 
-// once runs a request on one session. answered tells that records have reached
-// the caller.
+// once runs a request on one session. answered reports whether the caller may have
+// received records.
 func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, answered bool, err error) {
 	if !l.enter(req.List) {
 		return nil, false, l.overload("too many requests wait for a session")
 	}
-	began := time.Now()
+	arrived := time.Now()
 	res, err := l.acquire(ctx, req)
-	waited := time.Since(began)
+	waited := time.Since(arrived)
 	l.waits.add(waited)
 	if err != nil {
 		l.leave(req.List)
@@ -101,8 +101,8 @@ func (l *lane) once(ctx context.Context, req ps.Request) (result *ps.Result, ans
 	})
 }
 
-// enter lets a request in as long as there is room to wait. Lists, which wait for
-// each other, have half of it, so that they keep nobody else out.
+// enter admits a request unless the queue is full. Lists, which wait for each other,
+// may use only half of the queue, so that they do not keep others out.
 func (l *lane) enter(list bool) bool {
 	room := l.pool.cfg.Queue
 	fits := l.inside.Add(1) <= int64(l.cfg.Size+room)
@@ -122,14 +122,14 @@ func (l *lane) leave(list bool) {
 	}
 }
 
-// run runs a request on a session that the caller holds, and has waited for.
+// run runs a request on a session that the caller holds. waited is only logged.
 func (l *lane) run(ctx context.Context, s Session, req ps.Request, waited time.Duration) (*ps.Result, error) {
-	began := time.Now()
+	startedAt := time.Now()
 	if records := req.Records; records != nil {
 		req.Records = func(batch json.RawMessage) error { l.answered(); return records(batch) }
 	}
 	result, err := s.Run(ctx, req)
-	took, ended := time.Since(began), ranWell
+	took, ended := time.Since(startedAt), ranWell
 	if err != nil {
 		ended = string(ps.AsError(err).Kind)
 	}
@@ -144,8 +144,8 @@ func (l *lane) run(ctx context.Context, s Session, req ps.Request, waited time.D
 	return result, err
 }
 
-// fit tells whether a session that the caller holds can take a request, and
-// notes why not.
+// fit reports whether a session that the caller holds can run a request, and
+// records the reason if not.
 func (l *lane) fit(h *held) bool {
 	why := l.unfit(h)
 	if why != "" {
@@ -154,7 +154,7 @@ func (l *lane) fit(h *held) bool {
 	return why == ""
 }
 
-// unfit tells why a session must not be used again; empty: it may.
+// unfit returns why a session must not be used again, or "" if it may.
 func (l *lane) unfit(h *held) string {
 	select {
 	case <-h.session.Dead():
@@ -167,7 +167,7 @@ func (l *lane) unfit(h *held) string {
 	return ""
 }
 
-// release gives a session back, or ends it when it is dead or has had its time.
+// release returns a session to the pool, or ends it if it is dead or due to retire.
 func (l *lane) release(res *puddle.Resource[*held]) {
 	h := res.Value()
 	h.requests++
@@ -200,7 +200,7 @@ func (l *lane) destroy(res *puddle.Resource[*held]) {
 	l.look()
 }
 
-// start is what puddle makes a session with.
+// start is puddle's constructor.
 func (l *lane) start() (*held, error) {
 	ctx := l.pool.starting
 	if ctx.Err() != nil {
@@ -210,7 +210,7 @@ func (l *lane) start() (*held, error) {
 	if !allowed {
 		return nil, errOpen
 	}
-	began := time.Now()
+	startedAt := time.Now()
 	session, err := l.cfg.Start(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -227,16 +227,17 @@ func (l *lane) start() (*held, error) {
 	l.circuit.succeeded()
 	l.started.Add(1)
 	l.answered()
-	h := &held{session: session, began: time.Now()}
+	h := &held{session: session, startedAt: time.Now()}
 	if l.cfg.MaxAge > 0 {
 		h.retireAt = time.Now().Add(l.cfg.MaxAge - time.Duration(rand.Int64N(int64(l.cfg.MaxAge)/10+1)))
 	}
 	l.mu.Lock()
 	l.live[h] = struct{}{}
 	l.mu.Unlock()
-	l.notify() // others may start theirs now
-	l.log("a session was started", map[string]any{"took": time.Since(began).String()})
-	// Wakes keep when the session dies idle; Dead is closed in any case.
+	l.notify() // the circuit is closed: others may start sessions
+	l.log("a session was started", map[string]any{"took": time.Since(startedAt).String()})
+	// Wakes keep if the session dies while idle. It ends because Dead is always
+	// closed in the end.
 	go func() {
 		<-session.Dead()
 		l.look()
@@ -245,11 +246,11 @@ func (l *lane) start() (*held, error) {
 }
 
 var (
-	errOpen   = errors.New("starting sessions fails")
-	errNobody = errors.New("nobody waits for a session")
+	errOpen   = errors.New("sessions cannot be started at the moment")
+	errNobody = errors.New("no request waits for a session")
 )
 
-// end is what puddle ends a session with; the place is free when it returns.
+// end is puddle's destructor; the session's slot is free when it returns.
 func (l *lane) end(h *held) {
 	if h.why == "" {
 		h.why = endClosed
@@ -267,7 +268,7 @@ func (l *lane) end(h *held) {
 	delete(l.live, h)
 	l.mu.Unlock()
 	l.ended.add(h.why)
-	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age": time.Since(h.began).String()})
+	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age": time.Since(h.startedAt).String()})
 	l.notify()
 }
 
@@ -285,7 +286,7 @@ func (l *lane) notify() {
 	l.changed = make(chan struct{})
 }
 
-// look asks keep to look at the sessions now.
+// look triggers keep.
 func (l *lane) look() {
 	select {
 	case l.wake <- struct{}{}:
@@ -293,13 +294,13 @@ func (l *lane) look() {
 	}
 }
 
-// close ends the lane; requests that run are let end.
+// close ends the lane after the running requests have ended.
 func (l *lane) close() {
 	<-l.kept
 	l.sessions.Close()
 }
 
-// killAll ends every session there is, those that are being closed too.
+// killAll kills all sessions, including those being closed.
 func (l *lane) killAll() {
 	l.mu.Lock()
 	var all []*held

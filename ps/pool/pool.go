@@ -10,20 +10,21 @@ import (
 	"adgateway/ps"
 )
 
-// Pool runs requests on sessions. It is a [ps.Runner].
+// Pool runs requests on sessions. It is a [ps.Runner] and safe for concurrent use.
 type Pool struct {
 	cfg   Config
 	lanes map[ps.Lane]*lane
 
-	starting context.Context // ends when sessions need not be started any more
+	starting context.Context // ends when no more sessions are started
 	stop     context.CancelCauseFunc
-	waiting  context.Context // ends, before that, when nobody may wait for one any more
+	waiting  context.Context // ends earlier, when requests may no longer wait
 	drain    context.CancelCauseFunc
 	once     sync.Once
 	closed   chan struct{} // closed when everything has ended
 }
 
-// New makes a pool and begins to start the sessions that are kept warm.
+// New returns a pool and starts the sessions that are kept warm in the background.
+// Close ends it.
 func New(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if len(cfg.Lanes) == 0 {
@@ -81,7 +82,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// or returns v, or the default when v is zero.
+// or returns v, or byDefault if v is zero.
 func or[T comparable](v, byDefault T) T {
 	var zero T
 	if v == zero {
@@ -90,10 +91,10 @@ func or[T comparable](v, byDefault T) T {
 	return v
 }
 
-// Run runs a request on a session of its lane. When none becomes free in time,
-// or too many wait already, the error is of kind overloaded; when none can be
-// started, unavailable; both say when to come back. A read whose session died
-// before it answered anything is run once more on another one; a write never is.
+// Run runs a request on a session of its lane. If none becomes free in time or the
+// queue is full, the error is of kind overloaded; if none can be started,
+// unavailable. Both have RetryAfter set. A read whose session died before it
+// returned anything is retried once on another session; a write never is.
 func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	l := p.lanes[req.Lane]
 	if l == nil {
@@ -102,17 +103,17 @@ func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	if req.Limit <= 0 {
 		req.Limit = l.cfg.Limit
 	}
-	began := time.Now()
+	arrived := time.Now()
 	result, answered, err := l.once(ctx, req)
 	if err == nil {
 		return result, nil
 	}
 	e := ps.AsError(err)
-	rest := req.Limit - time.Since(began)
+	rest := req.Limit - time.Since(arrived)
 	if req.Write || e.Kind != ps.KindDied || answered || len(e.Steps) > 0 || rest <= 0 || ctx.Err() != nil {
 		return nil, e
 	}
-	p.cfg.Log("a read is run once more", map[string]any{"request": req.ID, "script": req.Script, "reason": e.Error()})
+	p.cfg.Log("a read is retried", map[string]any{"request": req.ID, "script": req.Script, "reason": e.Error()})
 	l.retries.Add(1)
 	req.Limit = rest
 	result, _, err = l.once(ctx, req)
@@ -122,15 +123,15 @@ func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return result, nil
 }
 
-// Drain is called when the gateway begins to stop: requests that wait for a
-// session, and those that would have to from now on, are refused at once, for
-// they have done nothing. What runs goes on, and what settles it may still wait.
+// Drain rejects all requests that wait for a session now or would have to wait
+// later, except those that settle others. Running requests continue. It is called
+// when the gateway begins to shut down.
 func (p *Pool) Drain() { p.drain(ps.ErrClosing) }
 
-// Close refuses new requests and those that wait, lets running ones end and
-// ends the sessions. When ctx is done before, what runs is cut off. Close
-// returns when nothing of the pool is left; the error is ctx's when something
-// had to be cut off. It may be called more than once.
+// Close rejects new and waiting requests, lets running ones finish and ends the
+// sessions. If ctx ends first, the running requests are cut off and the error is
+// ctx's cause. Close returns when nothing of the pool is left. It may be called more
+// than once.
 func (p *Pool) Close(ctx context.Context) error {
 	p.once.Do(func() {
 		p.stop(ps.ErrClosing)

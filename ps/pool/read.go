@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// read runs a request that its caller may leave: then it has a moment to end by
-// itself, because ending a session to stop a read is the more expensive way.
+// read runs a request that ends with ctx. When ctx ends, read returns at once, but
+// the script gets a grace period to finish, because killing it costs a session.
 func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Context, ps.Request) (*ps.Result, error)) (*ps.Result, bool, error) {
 	gate := &gate{records: req.Records}
 	req.Records = gate.pass
@@ -32,7 +32,7 @@ func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Contex
 	}
 	gate.shut()
 	select {
-	case a := <-answers: // both at once: the answer is the better one
+	case a := <-answers: // arrived together: prefer the answer
 		if a.err == nil {
 			return a.result, gate.used(), nil
 		}
@@ -55,7 +55,7 @@ func (g *gate) pass(batch json.RawMessage) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil // the rest is let run out
+		return nil // discard the rest
 	}
 	g.passed = true
 	if g.records == nil {
@@ -64,7 +64,7 @@ func (g *gate) pass(batch json.RawMessage) error {
 	return g.records(batch)
 }
 
-// shut waits for a record that is being passed; after it none is.
+// shut waits for a record that is being passed on; no other follows.
 func (g *gate) shut() { g.mu.Lock(); defer g.mu.Unlock(); g.closed = true }
 
 func (g *gate) used() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.passed }

@@ -9,51 +9,50 @@ import (
 	"adgateway/ps"
 )
 
-// Stats says how a lane does. Counts are since the start of the pool.
+// Stats describes the state of a lane. Counters start with the pool.
 type Stats struct {
-	Size     int // sessions at most
-	Starting int // being started
+	Size     int // maximum number of sessions
+	Starting int // sessions being started
 	Idle     int
-	Busy     int // running a request, or being ended
-	Waiting  int // requests without a session
+	Busy     int // sessions running a request or being ended
+	Waiting  int // requests waiting for a session
 
-	Waits      Times // for a session, by requests that got one and by those that did not
-	Runs       Times // of requests on their sessions
-	Overloaded int64 // requests that were refused because no session became free
-	Retries    int64 // reads that were run once more
-	Started    int64 // sessions
-	Failed     int64 // starts
+	Waits      Times // waiting for a session, with or without success
+	Runs       Times // running on a session
+	Overloaded int64 // requests rejected because no session became free
+	Retries    int64 // reads that were retried
+	Started    int64 // sessions started
+	Failed     int64 // failed starts
 
-	Results map[string]int64 // runs by how they ended: ok, or the kind of the error
-	Ended   map[string]int64 // sessions by why; see [Ends]
+	Results map[string]int64 // runs by result: "ok" or the kind of the error
+	Ended   map[string]int64 // ended sessions by reason; see [Ends]
 
-	Reason   string    // why sessions cannot be started; empty: they can
-	Next     time.Time // when the next start may be tried; zero: at any time
-	Answered time.Time // when a session last answered anything; zero: none has
-	Silent   bool      // that is too long ago
+	Reason   string    // why starts fail; empty if they do not
+	Next     time.Time // earliest next start; zero: at any time
+	Answered time.Time // last answer of any session; zero: none yet
+	Silent   bool      // Answered is too long ago
 }
 
-// Ends lists why sessions end, as Stats.Ended counts them.
+// Ends returns the keys of Stats.Ended: the reasons why sessions end.
 func Ends() []string { return []string{endRequests, endAge, endMemory, endDied, endClosed} }
 
 const (
-	endRequests = "requests" // it had its number
+	endRequests = "requests" // MaxRequests reached
 	endAge      = "age"
 	endMemory   = "memory"
-	endDied     = "died"   // by itself, or it was killed
-	endClosed   = "closed" // with the pool
+	endDied     = "died"   // ended by itself, or was killed
+	endClosed   = "closed" // closed with the pool
 )
 
-// Times is how long something took, each time.
+// Times is a histogram of durations.
 type Times struct {
 	Count  int64
 	Sum    time.Duration
-	Within map[time.Duration]int64 // how many took at most so long
+	Within map[time.Duration]int64 // by upper bound, cumulative
 }
 
-// Ready tells whether a request would find a session that answers, now or after
-// waiting. Of a lane that is not, why tells the reason; of one that is, what is
-// wrong all the same, if anything.
+// Ready reports whether a request would get a session that answers, possibly after
+// waiting. If not, why is the reason; if ready, why may describe a degradation.
 func (s Stats) Ready() (ok bool, why string) {
 	switch {
 	case s.Reason != "":
@@ -66,7 +65,7 @@ func (s Stats) Ready() (ok bool, why string) {
 	return true, ""
 }
 
-// Stats is a snapshot of every lane, for metrics and /readyz.
+// Stats returns a snapshot of every lane.
 func (p *Pool) Stats() map[ps.Lane]Stats {
 	all := make(map[ps.Lane]Stats, len(p.lanes))
 	for name, l := range p.lanes {
@@ -97,15 +96,15 @@ func (l *lane) stats() Stats {
 	if reason, next := l.circuit.state(); reason != nil {
 		s.Reason, s.Next = reason.Error(), next
 	}
-	// A lane that keeps no session warm may be silent because it has none.
+	// A lane without warm sessions may be silent because it has no session at all.
 	asked := l.cfg.Warm > 0 || s.Idle+s.Busy > 0
 	s.Silent = asked && time.Since(s.Answered) > silentProbes*l.pool.cfg.Probe
 	return s
 }
 
-const silentProbes = 3 // so often may a probe be due without an answer
+const silentProbes = 3 // probe intervals without an answer until a lane is silent
 
-// counters are what a lane counts.
+// counters are the counters of a lane.
 type counters struct {
 	inside     atomic.Int64 // requests that wait or run
 	listing    atomic.Int64 // lists among them
@@ -114,7 +113,7 @@ type counters struct {
 	retries    atomic.Int64
 	started    atomic.Int64
 	failed     atomic.Int64
-	last       atomic.Int64 // answer, in nanoseconds since 1970; 0: none yet
+	last       atomic.Int64 // time of the last answer, Unix nanoseconds; 0: none yet
 	probing    atomic.Bool
 
 	waits, runs    histogram
@@ -133,7 +132,7 @@ func (c *counters) lastAnswer() time.Time {
 	return time.Time{}
 }
 
-// A tally counts by name.
+// A tally counts events by name. The zero value is ready to use.
 type tally struct {
 	mu sync.Mutex
 	by map[string]int64
@@ -157,17 +156,18 @@ func (t *tally) counts() map[string]int64 {
 	return maps.Clone(t.by)
 }
 
-// bounds are those of a histogram: from a look-up in a warm cache to a long list.
+// bounds are the upper bounds of a histogram, for anything from a cached look-up
+// to a long list.
 var bounds = [...]time.Duration{
 	time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute,
 }
 
-// A histogram counts times by size. The zero value is ready.
+// A histogram counts durations. The zero value is ready to use.
 type histogram struct {
 	count, sum atomic.Int64
-	within     [len(bounds)]atomic.Int64 // each only what is above the bound before
+	within     [len(bounds)]atomic.Int64 // above the previous bound
 }
 
 func (h *histogram) add(d time.Duration) {
@@ -181,8 +181,8 @@ func (h *histogram) add(d time.Duration) {
 	h.count.Add(1)
 }
 
-// times is a snapshot. A time that is added meanwhile may be in the bounds and
-// not yet in the count.
+// times returns a snapshot. A concurrent add may be in the bounds but not yet in
+// the count.
 func (h *histogram) times() Times {
 	t := Times{Within: make(map[time.Duration]int64, len(bounds)), Count: h.count.Load(), Sum: time.Duration(h.sum.Load())}
 	var below int64

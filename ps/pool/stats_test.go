@@ -52,10 +52,10 @@ func TestALaneIsReadyWhileItAnswers(t *testing.T) {
 func TestTheLogHasEveryRunAndTheAgeOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		told := map[string]map[string]any{}
+		logged := map[string]map[string]any{}
 		p := open(t, newMaker(t), func(c *pool.Config) {
 			lane(func(l *pool.Lane) { l.Size = 1 })(c)
-			c.Log = func(message string, fields map[string]any) { mu.Lock(); defer mu.Unlock(); told[message] = fields }
+			c.Log = func(message string, fields map[string]any) { mu.Lock(); defer mu.Unlock(); logged[message] = fields }
 			c.Debug = func(message string, fields func() map[string]any) { c.Log(message, fields()) }
 		})
 		var calls sync.WaitGroup
@@ -67,8 +67,8 @@ func TestTheLogHasEveryRunAndTheAgeOfSessions(t *testing.T) {
 		require.Error(t, err)
 		calls.Wait()
 		require.NoError(t, p.Close(t.Context()))
-		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory", "waited": "5s", "took": "0s", "result": "script"}, told["a script was run"])
-		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age": "5s"}, told["a session was ended"])
+		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory", "waited": "5s", "took": "0s", "result": "script"}, logged["a script was run"])
+		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age": "5s"}, logged["a session was ended"])
 	})
 }
 
