@@ -12,20 +12,17 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// dataRow is one record type: its names, and its data as properties. The names
-// of the properties are those of the parameters of Add-DnsServerResourceRecord.
+// dataRow describes a record type and converts its data to and from the
+// properties of RecordData.
 type dataRow struct {
 	kind  uint16
-	rr    string // value of -RRType
-	set   string // parameter set of Add-DnsServerResourceRecord; empty: none
-	class string // CIM class of RecordData
-	show  func(rr dns.RR) []any
-	// read makes the data from properties or parameters; nil: what they say is no data.
-	read func(get func(string) any) dns.RR
+	class string                            // CIM class of RecordData
+	show  func(rr dns.RR) []any             // pairs of property name and value
+	read  func(get func(string) any) dns.RR // returns nil if the properties are invalid
 }
 
 var dataRows = []dataRow{
-	{dns.TypeA, "A", "A", "DnsServerResourceRecordA",
+	{dns.TypeA, "DnsServerResourceRecordA",
 		func(rr dns.RR) []any { return []any{"IPv4Address", address(rr.(*dns.A).A.String())} },
 		func(get func(string) any) dns.RR {
 			if ip := addressOf(get("IPv4Address")); ip.Is4() {
@@ -33,7 +30,7 @@ var dataRows = []dataRow{
 			}
 			return nil
 		}},
-	{dns.TypeAAAA, "AAAA", "AAAA", "DnsServerResourceRecordAAAA",
+	{dns.TypeAAAA, "DnsServerResourceRecordAAAA",
 		func(rr dns.RR) []any { return []any{"IPv6Address", address(address6(rr.(*dns.AAAA).AAAA))} },
 		func(get func(string) any) dns.RR {
 			if ip := addressOf(get("IPv6Address")); ip.Is6() {
@@ -41,19 +38,19 @@ var dataRows = []dataRow{
 			}
 			return nil
 		}},
-	{dns.TypeCNAME, "CName", "CNAME", "DnsServerResourceRecordCName",
+	{dns.TypeCNAME, "DnsServerResourceRecordCName",
 		func(rr dns.RR) []any { return []any{"HostNameAlias", rr.(*dns.CNAME).Target} },
 		func(get func(string) any) dns.RR { return &dns.CNAME{Target: dotnet.ToText(get("HostNameAlias"))} }},
-	{dns.TypeDNAME, "DName", "DNAME", "DnsServerResourceRecordDName",
+	{dns.TypeDNAME, "DnsServerResourceRecordDName",
 		func(rr dns.RR) []any { return []any{"DomainNameAlias", rr.(*dns.DNAME).Target} },
 		func(get func(string) any) dns.RR { return &dns.DNAME{Target: dotnet.ToText(get("DomainNameAlias"))} }},
-	{dns.TypeNS, "Ns", "NS", "DnsServerResourceRecordNS",
+	{dns.TypeNS, "DnsServerResourceRecordNS",
 		func(rr dns.RR) []any { return []any{"NameServer", rr.(*dns.NS).Ns} },
 		func(get func(string) any) dns.RR { return &dns.NS{Ns: dotnet.ToText(get("NameServer"))} }},
-	{dns.TypePTR, "Ptr", "PTR", "DnsServerResourceRecordPtr",
+	{dns.TypePTR, "DnsServerResourceRecordPtr",
 		func(rr dns.RR) []any { return []any{"PtrDomainName", rr.(*dns.PTR).Ptr} },
 		func(get func(string) any) dns.RR { return &dns.PTR{Ptr: dotnet.ToText(get("PtrDomainName"))} }},
-	{dns.TypeMX, "Mx", "MX", "DnsServerResourceRecordMX",
+	{dns.TypeMX, "DnsServerResourceRecordMX",
 		func(rr dns.RR) []any {
 			mx := rr.(*dns.MX)
 			return []any{"MailExchange", mx.Mx, "Preference", mx.Preference}
@@ -61,14 +58,14 @@ var dataRows = []dataRow{
 		func(get func(string) any) dns.RR {
 			return &dns.MX{Mx: dotnet.ToText(get("MailExchange")), Preference: uint16(number(get("Preference")))}
 		}},
-	{dns.TypeTXT, "Txt", "TXT", "DnsServerResourceRecordTxt",
+	{dns.TypeTXT, "DnsServerResourceRecordTxt",
 		func(rr dns.RR) []any {
 			return []any{"DescriptiveText", strings.Join(zones.Strings(rr.(*dns.TXT)), "\r\n")}
 		},
 		func(get func(string) any) dns.RR {
 			return zones.NewText(lines(dotnet.ToText(get("DescriptiveText")))...)
 		}},
-	{dns.TypeSRV, "Srv", "SRV", "DnsServerResourceRecordSrv",
+	{dns.TypeSRV, "DnsServerResourceRecordSrv",
 		func(rr dns.RR) []any {
 			srv := rr.(*dns.SRV)
 			return []any{"DomainName", srv.Target, "Port", srv.Port, "Priority", srv.Priority, "Weight", srv.Weight}
@@ -76,7 +73,7 @@ var dataRows = []dataRow{
 		func(get func(string) any) dns.RR {
 			return &dns.SRV{Target: dotnet.ToText(get("DomainName")), Port: uint16(number(get("Port"))), Priority: uint16(number(get("Priority"))), Weight: uint16(number(get("Weight")))}
 		}},
-	{dns.TypeSOA, "Soa", "", "DnsServerResourceRecordSoa",
+	{dns.TypeSOA, "DnsServerResourceRecordSoa",
 		func(rr dns.RR) []any {
 			soa := rr.(*dns.SOA)
 			return []any{"ExpireLimit", seconds(soa.Expire), "MinimumTimeToLive", seconds(soa.Minttl), "PrimaryServer", soa.Ns,
@@ -86,7 +83,7 @@ var dataRows = []dataRow{
 			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")), Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
 				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")), Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
 		}},
-	{0, "", "Unknown", "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
+	{0, "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
 		func(rr dns.RR) []any { return []any{"Data", rawData(rr)} },
 		func(get func(string) any) dns.RR {
 			data := strings.ToLower(strings.TrimSpace(dotnet.ToText(get("Data"))))
@@ -97,7 +94,7 @@ var dataRows = []dataRow{
 		}},
 }
 
-// rowOf finds the row of a type number; the last one takes what no other does.
+// rowOf returns the row of a record type; the last row is for all other types.
 func rowOf(kind uint16) *dataRow {
 	for i := range dataRows {
 		if dataRows[i].kind == kind {
@@ -107,14 +104,14 @@ func rowOf(kind uint16) *dataRow {
 	return &dataRows[len(dataRows)-1]
 }
 
-// typeNames are the values of -RRType that package dns spells in another way;
-// types that are only history have their number.
+// typeNames are the values of -RRType that package dns spells differently or
+// does not know.
 var typeNames = map[string]uint16{
 	"key": dns.TypeKEY, "wks": 11, "nsnxt": dns.TypeNXT, "atma": dns.TypeATMA, "wins": 0xFF01, "winsr": 0xFF02,
 	"nasp": 22, "nasptr": dns.TypeNSAPPTR, "a6": 38,
 }
 
-// typeOf is the number of a value of -RRType; 0: none.
+// typeOf returns the type number of a value of -RRType, 0 if there is none.
 func typeOf(rrType string) uint16 {
 	if kind, ok := typeNames[strings.ToLower(rrType)]; ok {
 		return kind
@@ -122,7 +119,7 @@ func typeOf(rrType string) uint16 {
 	return dns.StringToType[strings.ToUpper(rrType)]
 }
 
-// typeName is the RecordType of a record: only the types the module knows have one.
+// typeName returns the RecordType of a record.
 func typeName(kind uint16) string {
 	if kind == 0xFF01 || kind == 0xFF02 {
 		return map[uint16]string{0xFF01: "WINS", 0xFF02: "WINSR"}[kind]
@@ -133,7 +130,7 @@ func typeName(kind uint16) string {
 	return "UNKNOWN"
 }
 
-// rawData is a record's data in hexadecimal.
+// rawData returns the data of a record in hexadecimal.
 func rawData(rr dns.RR) string {
 	if raw, ok := rr.(*dns.RFC3597); ok {
 		return strings.ToUpper(raw.Rdata)
@@ -145,7 +142,7 @@ func rawData(rr dns.RR) string {
 	return strings.ToUpper(raw.Rdata)
 }
 
-// address6 keeps the form of an IPv6 address that holds an IPv4 one.
+// address6 formats an IPv6 address, IPv4-mapped ones included.
 func address6(ip net.IP) string {
 	a, ok := netip.AddrFromSlice(ip.To16())
 	if !ok {
@@ -186,5 +183,5 @@ func inSeconds(v any) uint32 {
 	return uint32(int64(span) / ticksPerSecond)
 }
 
-// lines are the strings of a text record as DescriptiveText shows them.
+// lines splits DescriptiveText into the strings of a TXT record.
 func lines(s string) []string { return strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n") }

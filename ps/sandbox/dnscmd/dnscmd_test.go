@@ -3,7 +3,6 @@ package dnscmd_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -20,8 +19,8 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// lab is the built-in DNS service with a stand-alone server beside the two
-// domain controllers, and an engine over it.
+// lab is the built-in DNS service on two domain controllers and a stand-alone
+// server, with an engine.
 type lab struct {
 	t      testing.TB
 	store  *zones.Store
@@ -33,7 +32,7 @@ var now = time.Date(2026, 10, 5, 14, 35, 0, 0, time.UTC)
 func newLab(t testing.TB, culture string) *lab {
 	t.Helper()
 	st := zones.New(zones.Config{
-		Domain: "corp.example", Now: func() time.Time { return now }, Custom: []string{"branch.corp.example"},
+		Domain: "corp.example", Now: func() time.Time { return now },
 		Servers: []zones.ServerConfig{
 			{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true},
 			{Name: "dc2.corp.example", Address: "10.0.0.11", DomainController: true},
@@ -53,7 +52,7 @@ func newLab(t testing.TB, culture string) *lab {
 	return &lab{t: t, store: st, engine: engine.NewEngine(engine.Options{Modules: []*engine.Module{module}})}
 }
 
-// result is what a script put out.
+// result is the output of a script.
 type result struct {
 	out    []string
 	all    []any
@@ -83,7 +82,7 @@ func (l *lab) run(script string) result {
 	return r
 }
 
-// prop reads a property of an object, "RecordData.HostNameAlias".
+// prop reads a property by its path, e.g. "RecordData.HostNameAlias".
 func prop(t testing.TB, v any, path string) any {
 	t.Helper()
 	for _, name := range strings.Split(path, ".") {
@@ -95,10 +94,10 @@ func prop(t testing.TB, v any, path string) any {
 	return v
 }
 
-// TestTablesFitTheContract: every row is a cmdlet, every parameter of a row one of its.
-func TestTablesFitTheContract(t *testing.T) {
+// TestTableFitsTheContract: every row is a cmdlet and has only its parameters.
+func TestTableFitsTheContract(t *testing.T) {
 	m := dnscmd.Module(dnscmd.Options{Store: zones.New(zones.Config{})})
-	require.Len(t, m.Commands, 13)
+	require.Len(t, m.Commands, 8)
 	for _, c := range m.Commands {
 		decl, ok := cmdlets.Lookup(c.Decl.Name)
 		require.True(t, ok)
@@ -146,7 +145,7 @@ func TestZoneObjects(t *testing.T) {
 	assert.Equal(t, []string{"203.0.113.10", "203.0.113.11"}, masters.out)
 }
 
-// TestRecordObjects: facts E53-E56, E65.
+// Facts E53-E56, E65.
 func TestRecordObjects(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`Get-DnsServerResourceRecord -ZoneName corp.example -Name www -Node -RRType CName`)
@@ -171,7 +170,6 @@ func TestRecordObjects(t *testing.T) {
 		"'@' -RRType Soa|'{0} {1}' -f $_.RecordData.PrimaryServer, $_.RecordData.SerialNumber":                          "dc1.corp.example. 118",
 		"'@' -RRType Txt|$_.RecordData.DescriptiveText":                                                                 "v=spf1 mx ip4:10.0.1.0/24 -all;note=\"quoted\"; with a semicolon\r\nand a second part",
 		"'_sip._tls' -RRType Srv|'{0} {1} {2}' -f $_.RecordData.Priority, $_.RecordData.Port, $_.RecordData.DomainName": "10 5061 app2.corp.example.",
-		"'@' -Type 65400|'{0} {1}' -f $_.RecordType, $_.RecordData.Data":                                                "UNKNOWN 0A000A01",
 		"'*.apps'|$_.HostName":         "*.apps",
 		"'.'  -RRType Soa|$_.HostName": "@",
 	}
@@ -185,7 +183,7 @@ func TestRecordObjects(t *testing.T) {
 	assert.Equal(t, []string{"dc1.corp.example."}, ptr.out)
 }
 
-// TestErrors: facts D11, D12 and the table D.3.
+// Facts D11, D12 and the table of facts D.3.
 func TestErrors(t *testing.T) {
 	cases := []struct {
 		what, script string
@@ -194,7 +192,7 @@ func TestErrors(t *testing.T) {
 		english      string
 	}{
 		{"zone absent", `Get-DnsServerZone -Name absent.example`, "WIN32 9601,Get-DnsServerZone", "ObjectNotFound", "absent.example", "The zone absent.example was not found on server DC1."},
-		{"a star is no pattern", `Get-DnsServerZone -Name '*.example'`, "WIN32 9601,Get-DnsServerZone", "ObjectNotFound", "*.example", ""},
+		{"an asterisk is not a wildcard", `Get-DnsServerZone -Name '*.example'`, "WIN32 9601,Get-DnsServerZone", "ObjectNotFound", "*.example", ""},
 		{"zone of records absent", `Get-DnsServerResourceRecord -ZoneName absent.example -RRType CName -ComputerName dc2`, "WIN32 9601,Get-DnsServerResourceRecord", "ObjectNotFound", "absent.example", "The zone absent.example was not found on server dc2."},
 		{"name absent", `Get-DnsServerResourceRecord -ZoneName corp.example -Name absent -Node -RRType CName`, "WIN32 9714,Get-DnsServerResourceRecord", "ObjectNotFound", "absent", "Failed to get absent record in corp.example zone on DC1 server."},
 		{"server absent", `Get-DnsServerZone -ComputerName nowhere`, "WIN32 1722,Get-DnsServerZone", "NotSpecified", "nowhere", "The RPC server is unavailable."},
@@ -206,14 +204,12 @@ func TestErrors(t *testing.T) {
 		{"same record", `Add-DnsServerResourceRecordCName -ZoneName corp.example -Name www -HostNameAlias WEB1.corp.example`, "WIN32 9711,Add-DnsServerResourceRecordCName", "ResourceExists", "www", "Failed to create resource record www in zone corp.example on server DC1."},
 		{"second alias", `Add-DnsServerResourceRecordCName corp.example www web2.corp.example.`, "WIN32 9709,Add-DnsServerResourceRecordCName", "NotSpecified", "www", ""},
 		{"over A", `Add-DnsServerResourceRecordCName corp.example web1 web2.corp.example.`, "WIN32 9709,Add-DnsServerResourceRecordCName", "NotSpecified", "web1", ""},
-		{"to itself", `Add-DnsServerResourceRecord -CName -ZoneName corp.example -Name x -HostNameAlias x.corp.example. -Confirm:$false`, "WIN32 9707,Add-DnsServerResourceRecord", "NotSpecified", "x", ""},
+		{"to itself", `Add-DnsServerResourceRecordCName -ZoneName corp.example -Name x -HostNameAlias x.corp.example.`, "WIN32 9707,Add-DnsServerResourceRecordCName", "NotSpecified", "x", ""},
 		{"A over an alias", `Add-DnsServerResourceRecord -A -ZoneName corp.example -Name www -IPv4Address 10.0.0.1 -Confirm:$false`, "WIN32 9708,Add-DnsServerResourceRecord", "NotSpecified", "www", ""},
-		{"a type not made here", `Add-DnsServerResourceRecord -HInfo -ZoneName corp.example -Name x -Cpu a -OperatingSystem b`, "WIN32 9551,Add-DnsServerResourceRecord", "NotSpecified", "x", ""},
-		{"zone scope", `Get-DnsServerResourceRecord -ZoneName corp.example -ZoneScope other`, "WIN32 9952,Get-DnsServerResourceRecord", "NotSpecified", "corp.example", ""},
 		{"record gone", `Remove-DnsServerResourceRecord -ZoneName corp.example -Name web1 -RRType CName -Force`, "WIN32 9701,Remove-DnsServerResourceRecord", "ObjectNotFound", "web1", ""},
+		{"no IPv4 address", `Add-DnsServerResourceRecord -A -ZoneName corp.example -Name x -IPv4Address 2001:db8::1 -Confirm:$false`, "WIN32 87,Add-DnsServerResourceRecord", "InvalidArgument", "x", ""},
 		{"name gone", `Remove-DnsServerResourceRecord -ZoneName corp.example -Name absent -RRType CName -Force`, "WIN32 9714,Remove-DnsServerResourceRecord", "ObjectNotFound", "absent", ""},
 		{"automatic zone", `Remove-DnsServerZone -Name 0.in-addr.arpa -Force`, "WIN32 9603,Remove-DnsServerZone", "NotSpecified", "0.in-addr.arpa", ""},
-		{"no partition", `Get-DnsServerDirectoryPartition -Name x.example`, "WIN32 9901,Get-DnsServerDirectoryPartition", "ObjectNotFound", "x.example", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.what, func(t *testing.T) {
@@ -246,30 +242,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCategories: the column of facts D.3 that is known; the rest is NotSpecified.
-func TestCategories(t *testing.T) {
-	want := map[int]string{5: "PermissionDenied", 87: "InvalidArgument", 123: "InvalidArgument", 9560: "InvalidArgument",
-		9601: "ObjectNotFound", 9701: "ObjectNotFound", 9714: "ObjectNotFound", 9901: "ObjectNotFound",
-		9609: "ResourceExists", 9711: "ResourceExists", 9718: "ResourceExists"}
-	for _, code := range []int{5, 87, 123, 1722, 1753, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9621, 9651, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9902, 9903} {
-		l := newLab(t, "")
-		l.store.Refuse(func(zones.Attempt) int { return code })
-		r := l.run("Get-DnsServerZone corp.example")
-		require.Len(t, r.errs, 1)
-		category := want[code]
-		if category == "" {
-			category = "NotSpecified"
-		}
-		assert.Equal(t, category, r.errs[0].Category.String(), code)
-		assert.Equal(t, fmt.Sprintf("WIN32 %d,Get-DnsServerZone", code), r.errs[0].ErrorID)
-		assert.NotEmpty(t, r.errs[0].Exception.Message)
-	}
-}
-
 func TestAServerThatIsOff(t *testing.T) {
 	l := newLab(t, "")
 	require.NoError(t, l.store.Switch("dc2", false))
-	for _, script := range []string{"Get-DnsServerZone", "Get-DnsServerSetting", "Get-DnsServerDsSetting", "Get-DnsServerResourceRecord corp.example"} {
+	for _, script := range []string{"Get-DnsServerZone", "Get-DnsServerSetting", "Get-DnsServerResourceRecord corp.example"} {
 		r := l.run(script + " -ComputerName dc2.corp.example")
 		require.Len(t, r.errs, 1, script)
 		assert.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 1722,"), r.errs[0].ErrorID)
@@ -282,23 +258,25 @@ func TestAddAndRemoveRecords(t *testing.T) {
 		$r.HostName; $r.RecordData.HostNameAlias; $r.TimeToLive.TotalSeconds; $r.TimeStamp.ToUniversalTime().ToString('o')`)
 	require.Empty(t, r.errs)
 	assert.Equal(t, []string{"new", "web1.corp.example.", "300", "2026-10-05T14:00:00.0000000Z"}, r.out)
-	assert.Empty(t, l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name quiet -HostNameAlias web1.corp.example.`).out, "without -PassThru nothing")
+	assert.Empty(t, l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name quiet -HostNameAlias web1.corp.example.`).out, "no output without -PassThru")
 	whatIf := l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name never -HostNameAlias web1.corp.example. -WhatIf
 		Get-DnsServerResourceRecord -ZoneName corp.example -Name never -ErrorAction SilentlyContinue`)
 	assert.Empty(t, whatIf.out)
 
-	// facts E60: removal by the object takes that record only
+	// facts E60: a removal by object removes that record only
 	before := l.store.Snapshot()
-	r = l.run(`Get-DnsServerResourceRecord -ZoneName corp.example -Name '@' -Node -RRType A | Where-Object { $_.RecordData.IPv4Address.IPAddressToString -eq '10.0.0.11' } |
-		Remove-DnsServerResourceRecord -ZoneName corp.example -Force`)
+	r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName corp.example -Name '@' -Node -RRType A
+		foreach ($r in $all) { if ($r.RecordData.IPv4Address.IPAddressToString -eq '10.0.0.11') { $r | Remove-DnsServerResourceRecord -ZoneName corp.example -Force } }`)
 	require.Empty(t, r.errs)
 	assert.Equal(t, []string{"- corp.example: corp.example. 600 IN A 10.0.0.11 ; stamp=2026-09-28T07:00:00Z"}, zones.Compare(before, l.store.Snapshot()))
 
-	// every kind of record is found again from its object
+	// a record of any type can be removed by its object
 	before = l.store.Snapshot()
 	for _, zone := range []string{"corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa", "shop.example"} {
-		r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName ` + zone + ` | Where-Object { $_.RecordType -ne 'SOA' -and $_.RecordType -ne 'NS' }
-			foreach ($r in $all) { Remove-DnsServerResourceRecord -ZoneName ` + zone + ` -InputObject $r -Force }`)
+		r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName ` + zone + `
+			foreach ($r in $all) {
+				if ($r.RecordType -ne 'SOA' -and $r.RecordType -ne 'NS') { Remove-DnsServerResourceRecord -ZoneName ` + zone + ` -InputObject $r -Force }
+			}`)
 		require.Empty(t, r.errs)
 	}
 	for _, line := range l.store.Snapshot()["corp.example"][1:] {
@@ -307,56 +285,17 @@ func TestAddAndRemoveRecords(t *testing.T) {
 	assert.NotEmpty(t, zones.Compare(before, l.store.Snapshot()))
 }
 
-// TestEveryTypeThatCanBeAdded: what is added is read back, and can be added to
-// another zone from its object.
-func TestEveryTypeThatCanBeAdded(t *testing.T) {
-	for args, want := range map[string]string{
-		"-A -IPv4Address 10.1.2.3":                                 "A 10.1.2.3",
-		"-AAAA -IPv6Address 2001:db8::1":                           "AAAA 2001:db8::1",
-		"-CName -HostNameAlias t.example":                          "CNAME t.example.",
-		"-NS -NameServer ns.example":                               "NS ns.example.",
-		"-Ptr -PtrDomainName p.example.":                           "PTR p.example.",
-		"-MX -MailExchange m.example -Preference 7":                "MX 7 m.example.",
-		"-Txt -DescriptiveText 'a \"b\" \\ ü'":                     `TXT "a \"b\" \\ \195\188"`,
-		"-Srv -DomainName s.example -Priority 1 -Weight 2 -Port 3": "SRV 1 2 3 s.example.",
-		"-DName -DomainNameAlias d.example":                        "DNAME d.example.",
-		"-Type 65401 -RecordData '0aFF'":                           `TYPE65401 \# 2 0aff`,
-		"-Type 1 -RecordData '0a010204'":                           "A 10.1.2.4",
-	} {
-		l := newLab(t, "")
-		before := l.store.Snapshot()
-		r := l.run("$r = Add-DnsServerResourceRecord -ZoneName corp.example -Name x.y " + args + ` -TimeToLive 00:01:00 -Confirm:$false -PassThru
-			Add-DnsServerResourceRecord -ZoneName 10.in-addr.arpa -InputObject $r -Force`)
-		require.Empty(t, r.errs, args)
-		diff := zones.Compare(before, l.store.Snapshot())
-		require.Len(t, diff, 2, args)
-		for i, zone := range []string{"10.in-addr.arpa", "corp.example"} {
-			got := strings.NewReplacer(" IN ", " ", " CLASS1 ", " ").Replace(diff[i])
-			assert.Equal(t, "+ "+zone+": x.y."+zone+". 60 "+want, got)
-		}
-	}
-	for _, args := range []string{"-A -IPv4Address 2001:db8::1", "-AAAA -IPv6Address 10.0.0.1", "-Type 1 -RecordData 0a", "-Type 65401 -RecordData xyz", "-Type 65401 -RecordData ''", "-A -IPv4Address 10.0.0.1 -TimeToLive ([timespan]::FromDays(100000))"} {
-		l := newLab(t, "")
-		before := l.store.Snapshot()
-		r := l.run("Add-DnsServerResourceRecord -ZoneName corp.example -Name x " + args + " -Confirm:$false")
-		assert.Len(t, r.errs, 1, args)
-		assert.Empty(t, zones.Compare(before, l.store.Snapshot()), args)
-	}
-}
-
 func TestRemoveWithoutDataTakesAll(t *testing.T) {
 	l := newLab(t, "")
-	r := l.run(`Remove-DnsServerResourceRecord -ZoneName corp.example -Name '@' -RRType Mx -RecordData '10','mail1.corp.example.' -Force -PassThru | ForEach-Object { $_.RecordData.MailExchange }`)
-	assert.Equal(t, []string{"mail1.corp.example."}, r.out)
-	r = l.run(`Remove-DnsServerResourceRecord -ZoneName corp.example -Name '_ldap._tcp' -RRType Srv -Force -PassThru | ForEach-Object { $_.RecordData.DomainName }`)
+	r := l.run(`Remove-DnsServerResourceRecord -ZoneName corp.example -Name '_ldap._tcp' -RRType Srv -Force -PassThru | ForEach-Object { $_.RecordData.DomainName }`)
 	assert.Equal(t, []string{"dc1.corp.example.", "dc2.corp.example."}, r.out)
 }
 
-// TestPrompts: facts A36. A session is not interactive, so a prompt is an error.
+// Facts A36: sessions are non-interactive, so a prompt is an error.
 func TestPrompts(t *testing.T) {
 	quiet := newLab(t, "")
 	quiet.run(`$WhatIfPreference = $true; Remove-DnsServerZone -Name shop.example -Force`)
-	assert.True(t, len(quiet.run(`Get-DnsServerZone -Name shop.example`).out) == 1, "-Force is no -WhatIf:$false")
+	assert.True(t, len(quiet.run(`Get-DnsServerZone -Name shop.example`).out) == 1, "-Force is not -WhatIf:$false")
 	for script, prompts := range map[string]bool{
 		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName`:                              true,
 		`Remove-DnsServerResourceRecord -ZoneName corp.example -Name www -RRType CName -Force`:                       false,
@@ -376,22 +315,6 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func TestSetRecord(t *testing.T) {
-	l := newLab(t, "")
-	r := l.run(`$old = Get-DnsServerResourceRecord -ZoneName corp.example -Name www -Node -RRType CName
-		$new = [ciminstance]::new($old)
-		$new.RecordData.HostNameAlias = 'web3.corp.example.'
-		$new.TimeToLive = [timespan]::FromMinutes(2)
-		$old.RecordData.HostNameAlias
-		(Set-DnsServerResourceRecord -ZoneName corp.example -OldInputObject $old -NewInputObject $new -PassThru).RecordData.HostNameAlias
-		(Get-DnsServerResourceRecord -ZoneName corp.example -Name www -Node).TimeToLive.TotalSeconds
-		$old.RecordData.HostNameAlias = 'x.example.'
-		Set-DnsServerResourceRecord -ZoneName corp.example -OldInputObject $old -NewInputObject $old`)
-	assert.Equal(t, []string{"web1.corp.example.", "web3.corp.example.", "120"}, r.out)
-	require.Len(t, r.errs, 1, "one object changed twice: facts E59")
-	assert.Equal(t, "WIN32 9701,Set-DnsServerResourceRecord", r.errs[0].ErrorID)
-}
-
 func TestAddZones(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`$z = Add-DnsServerPrimaryZone -Name 5.10.in-addr.arpa -ReplicationScope Domain -DynamicUpdate Secure -Confirm:$false -PassThru
@@ -403,29 +326,37 @@ func TestAddZones(t *testing.T) {
 	require.Empty(t, r.errs)
 	assert.Equal(t, []string{"5.10.in-addr.arpa", "True", "DC=5.10.in-addr.arpa,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example", "Secure",
 		"6.10.in-addr.arpa", "6.10.in-addr.arpa.dns", "False", "False"}, r.out)
-	r = l.run(`Suspend-DnsServerZone shop.example -Force -PassThru | ForEach-Object { $_.IsPaused }
-		Resume-DnsServerZone shop.example -Force -PassThru | ForEach-Object { $_.IsPaused }`)
-	assert.Equal(t, []string{"True", "False"}, r.out)
 }
 
-// TestSettings: facts E68.
+// Facts E68.
 func TestSettings(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`(Get-DnsServerSetting -All).DsAvailable
 		(Get-DnsServerSetting -All -ComputerName alone -WarningAction SilentlyContinue).DsAvailable
-		(Get-DnsServerSetting).ComputerName
-		(Get-DnsServerDirectoryPartition).DirectoryPartitionName -join ';'
-		(Get-DnsServerDirectoryPartition -Custom).DirectoryPartitionName
-		@(Get-DnsServerDirectoryPartition -ComputerName alone).Count
-		(Get-DnsServerDsSetting).PollingInterval`)
+		(Get-DnsServerSetting).ComputerName`)
 	require.Empty(t, r.errs)
-	assert.Equal(t, []string{"True", "False", "dc1.corp.example", "corp.example;DomainDnsZones.corp.example;ForestDnsZones.corp.example;branch.corp.example", "branch.corp.example", "0", "180"}, r.out)
+	assert.Equal(t, []string{"True", "False", "dc1.corp.example"}, r.out)
 }
 
-func TestWhatIsNotSimulatedIsRefused(t *testing.T) {
-	l := newLab(t, "")
-	r := l.run(`Get-DnsServerZone -VirtualizationInstance x`)
-	require.Len(t, r.errs, 1)
-	assert.Empty(t, r.out)
-	assert.Equal(t, "ParameterNotSupported,Get-DnsServerZone", r.errs[0].ErrorID)
+// A parameter that is not simulated is rejected by name, and nothing changes.
+func TestUnsupportedParametersAreRejected(t *testing.T) {
+	for script, name := range map[string]string{
+		`Get-DnsServerZone -VirtualizationInstance x`:                                                      "VirtualizationInstance",
+		`Get-DnsServerResourceRecord corp.example -Type 5`:                                                 "Type",
+		`Get-DnsServerResourceRecord corp.example -ZoneScope other`:                                        "ZoneScope",
+		`Add-DnsServerResourceRecord -CName -ZoneName corp.example -Name x -HostNameAlias y.`:              "CName",
+		`Add-DnsServerResourceRecord -A -ZoneName corp.example -Name x -IPv4Address 10.0.0.1 -CreatePtr`:   "CreatePtr",
+		`Remove-DnsServerResourceRecord corp.example -Name '@' -RRType Mx -RecordData '10', 'x' -Force`:    "RecordData",
+		`Add-DnsServerPrimaryZone -Name n.example -ZoneFile n.dns -LoadExisting`:                           "LoadExisting",
+		`Add-DnsServerPrimaryZone -Name n.example -ReplicationScope Custom -DirectoryPartitionName p.test`: "DirectoryPartitionName",
+	} {
+		l := newLab(t, "")
+		before := l.store.Snapshot()
+		r := l.run(script)
+		require.Len(t, r.errs, 1, script)
+		assert.Empty(t, r.out)
+		assert.True(t, strings.HasPrefix(r.errs[0].ErrorID, "ParameterNotSupported,"), r.errs[0].ErrorID)
+		assert.Contains(t, r.errs[0].Exception.Message, "-"+name+" of ", script)
+		assert.Empty(t, zones.Compare(before, l.store.Snapshot()), script)
+	}
 }

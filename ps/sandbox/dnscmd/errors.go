@@ -8,7 +8,8 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// categories of codes (facts D.3); all others are NotSpecified.
+// categories maps codes to error categories (facts D.3); all others are
+// NotSpecified.
 var categories = map[int]dotnet.Category{
 	zones.CodeAccessDenied:        dotnet.PermissionDenied,
 	zones.CodeInvalidParameter:    dotnet.InvalidArgument,
@@ -17,13 +18,12 @@ var categories = map[int]dotnet.Category{
 	zones.CodeZoneDoesNotExist:    dotnet.ObjectNotFound,
 	zones.CodeRecordDoesNotExist:  dotnet.ObjectNotFound,
 	zones.CodeNameDoesNotExist:    dotnet.ObjectNotFound,
-	zones.CodePartitionMissing:    dotnet.ObjectNotFound,
 	zones.CodeZoneAlreadyExists:   dotnet.ResourceExists,
 	zones.CodeRecordAlreadyExists: dotnet.ResourceExists,
 	zones.CodeDsZoneAlreadyExists: dotnet.ResourceExists,
 }
 
-// native is the CIM status that goes with a category.
+// native maps categories to CIM status codes; all others are Failed.
 var native = map[dotnet.Category]string{
 	dotnet.PermissionDenied: "AccessDenied",
 	dotnet.InvalidArgument:  "InvalidParameter",
@@ -31,8 +31,8 @@ var native = map[dotnet.Category]string{
 	dotnet.ResourceExists:   "AlreadyExists",
 }
 
-// fail reports an error of the store, not terminating. What is none of the
-// store's is a defect and returned as it is.
+// fail writes a DNS error as a non-terminating error. Any other error is a defect
+// and returned unchanged.
 func (c *call) fail(err error) error {
 	var e *zones.Error
 	if !errors.As(err, &e) {
@@ -50,12 +50,12 @@ func (c *call) fail(err error) error {
 	return c.WriteError(c.record(named.Code, named.Message(c.o.Culture), target))
 }
 
-// failCode reports a refusal that the cmdlet makes before it asks the server.
+// failCode writes an error that the cmdlet itself detects.
 func (c *call) failCode(code int, op zones.Op, zone, name string) error {
 	return c.fail(&zones.Error{Code: code, Op: op, Zone: zone, Name: name})
 }
 
-// record makes the error record of a code (facts D11).
+// record returns the error record of a code (facts D11).
 func (c *call) record(code int, message, target string) *dotnet.ErrorRecord {
 	id := "WIN32 " + strconv.Itoa(code)
 	category := categories[code]
@@ -73,8 +73,9 @@ func (c *call) record(code int, message, target string) *dotnet.ErrorRecord {
 	return dotnet.NewError(e, id, category, &dotnet.Instance{Type: c.targetType, Text: target})
 }
 
-// notSupported refuses a parameter that the sandbox does not simulate.
+// notSupported throws the error of a parameter that the sandbox does not
+// simulate.
 func (c *call) notSupported(name string) error {
-	e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox does not know -%s of %s.", name, c.row.name)
+	e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox does not support -%s of %s.", name, c.row.name)
 	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, name))
 }

@@ -11,7 +11,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// literal is a PowerShell string in single quotes, of which there are five kinds.
+// literal returns a PowerShell string literal; there are five single quotes.
 func literal(s string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
@@ -25,9 +25,8 @@ func literal(s string) string {
 	return b.String()
 }
 
-// FuzzNamesAndTargets: whatever stands as a name and a target, the cmdlets
-// create exactly that record and find and remove exactly it, or refuse with a
-// typed error and change nothing.
+// FuzzNamesAndTargets uses any name and target. The cmdlets create, find and
+// remove exactly that record, or fail with a typed error and change nothing.
 func FuzzNamesAndTargets(f *testing.F) {
 	for _, s := range []string{"www", "new", "*", "*.x", "a.b", "@", ".", "$(x)", "'; Remove-DnsServerZone corp.example -Force; '", "`n", "a\u2019b", "[w]*", "bücher", "x.corp.example.", "", " "} {
 		f.Add(s, "web1.corp.example.")
@@ -35,7 +34,7 @@ func FuzzNamesAndTargets(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, target string) {
 		if !utf8.ValidString(name) || !utf8.ValidString(target) || strings.ContainsRune(name+target, 0) {
-			return // cannot stand in the text of a script; other tests pass them as values
+			return // not possible in the text of a script; other tests use variables
 		}
 		l := newLab(t, "")
 		before := l.store.Snapshot()

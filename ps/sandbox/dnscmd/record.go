@@ -2,6 +2,7 @@ package dnscmd
 
 import (
 	"math"
+	"net"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// recordObject shows a record (facts E53-E56).
+// recordObject returns a record as a CIM instance (facts E53-E56).
 func recordObject(r zones.Record) *dotnet.Instance {
 	row := rowOf(r.Type())
 	data := newCim(row.class, row.show(r.RR)...)
@@ -35,15 +36,16 @@ func recordObject(r zones.Record) *dotnet.Instance {
 	return o
 }
 
-// dateTime is a DateTime of kind Local, as CIM gives them.
+// dateTime returns a DateTime of kind Local, as CIM does.
 func dateTime(t time.Time) dotnet.DateTime {
 	_, offset := t.Local().Zone()
 	const ticksTo1970 = 621355968000000000
 	return dotnet.DateTime{Ticks: ticksTo1970 + (t.Unix()+int64(offset))*ticksPerSecond, Kind: dotnet.Local}
 }
 
-// recordOf reads a record object back: owner, type and data as its properties
-// say now, which a script may have changed. ok is false for what is no record.
+// recordOf converts a record object back. Name, type and data are taken from its
+// current properties, as a script may have changed them. ok is false if v is not
+// a record object.
 func recordOf(v any, zone string) (r zones.Record, ok bool) {
 	o, isInstance := v.(*dotnet.Instance)
 	if !isInstance || o.Type != cimTypes["DnsServerResourceRecord"] {
@@ -59,33 +61,24 @@ func recordOf(v any, zone string) (r zones.Record, ok bool) {
 	if rr == nil {
 		return r, false
 	}
-	if raw, isRaw := rr.(*dns.RFC3597); isRaw { // a type that has no properties
+	if raw, isRaw := rr.(*dns.RFC3597); isRaw { // package dns may know the type
 		raw.Hdr = dns.RR_Header{Name: ".", Rrtype: kind, Class: dns.ClassINET}
-		if typed, err := fromRaw(raw); err == nil {
+		if typed, err := dns.NewRR(raw.String()); err == nil {
 			rr = typed
 		}
 	}
-	*rr.Header() = dns.RR_Header{Rrtype: kind, Class: dns.ClassINET, Ttl: inSeconds(get(o, "TimeToLive"))}
+	*rr.Header() = dns.RR_Header{Rrtype: kind, Class: dns.ClassINET}
 	if old, known := o.Data.(zones.Record); known && kind == dns.TypeTXT && sameText(old.RR, rr) {
 		rr.(*dns.TXT).Txt = old.RR.(*dns.TXT).Txt
 	}
 	return zones.Record{Zone: zone, Name: dotnet.ToText(get(o, "HostName")), RR: rr}, true
 }
 
-// sameText tells whether a text still is what the object showed: it does not
-// show where its strings ended.
+// sameText reports whether DescriptiveText is unchanged. It does not show where
+// one string of the record ends and the next begins.
 func sameText(old, now dns.RR) bool {
 	a, ok := old.(*dns.TXT)
 	return ok && strings.Join(zones.Strings(a), "\r\n") == strings.Join(zones.Strings(now.(*dns.TXT)), "\r\n")
-}
-
-// fromRaw makes the typed form of a record given in octets.
-func fromRaw(raw *dns.RFC3597) (dns.RR, error) {
-	rr, err := dns.NewRR(raw.String())
-	if err != nil {
-		return nil, err
-	}
-	return rr, nil
 }
 
 func get(o *dotnet.Instance, name string) any {
@@ -93,27 +86,11 @@ func get(o *dotnet.Instance, name string) any {
 	return v
 }
 
-// zoneScope refuses zone scopes: each zone has only its default one, which has
-// the zone's name.
-func (c *call) zoneScope() error {
-	scope := c.String("ZoneScope")
-	if scope == "" || strings.EqualFold(scope, strings.TrimSuffix(c.String("ZoneName"), ".")) {
-		return nil
-	}
-	return &zones.Error{Code: zones.CodeZoneScopeMissing, Op: zones.OpListRecords, Zone: c.String("ZoneName")}
-}
-
-// getRecord: facts E55.
+// getRecord is the body of Get-DnsServerResourceRecord (facts E55).
 func getRecord(c *call) error {
-	if err := c.zoneScope(); err != nil {
-		return c.fail(err)
-	}
 	q := zones.Query{Name: c.String("Name"), Node: c.Bool("Node")}
 	if c.Has("RRType") {
 		q.Type = typeOf(c.String("RRType"))
-	}
-	if c.Has("Type") {
-		q.Type = uint16(number(c.value("Type")))
 	}
 	found, err := c.server.Records(c.String("ZoneName"), q)
 	if err != nil {
@@ -139,44 +116,18 @@ func addCName(c *call) error {
 	return c.add(&dns.CNAME{Target: c.String("HostNameAlias")}, dns.TypeCNAME)
 }
 
-// addRecord: the parameter set says which type; sets without a row are types
-// the sandbox does not make.
-func addRecord(c *call) error {
-	switch set := c.Set(); set {
-	case "InputObject":
-		r, ok := recordOf(c.value("InputObject"), c.String("ZoneName"))
-		if !ok {
-			return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, c.String("ZoneName"), "")
-		}
-		return c.insert(zones.NewRecord{Zone: r.Zone, Name: r.Name, RR: r.RR})
-	case "Unknown":
-		kind := uint16(number(c.value("Type")))
-		rr := rowOf(0).read(func(string) any { return c.value("RecordData") })
-		if raw, ok := rr.(*dns.RFC3597); ok {
-			raw.Hdr = dns.RR_Header{Name: ".", Rrtype: kind, Class: dns.ClassINET}
-			if typed, err := fromRaw(raw); err == nil {
-				rr = typed
-			} else {
-				rr = nil
-			}
-		}
-		return c.add(rr, kind)
-	default:
-		for i := range dataRows {
-			if strings.EqualFold(dataRows[i].set, set) && dataRows[i].kind != 0 {
-				return c.add(dataRows[i].read(c.value), dataRows[i].kind)
-			}
-		}
-		return c.failCode(zones.CodeInvalidType, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+// addA is the body of Add-DnsServerResourceRecord, of which only -A is supported.
+func addA(c *call) error {
+	ip := addressOf(c.value("IPv4Address"))
+	if !ip.Is4() {
+		return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
 	}
+	return c.add(&dns.A{A: net.IP(ip.AsSlice())}, dns.TypeA)
 }
 
-// add completes a new record from the parameters that all types share.
+// add adds a record with the parameters that all types share.
 func (c *call) add(rr dns.RR, kind uint16) error {
 	zone, name := c.String("ZoneName"), c.String("Name")
-	if rr == nil {
-		return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, zone, name)
-	}
 	*rr.Header() = dns.RR_Header{Rrtype: kind, Class: dns.ClassINET}
 	n := zones.NewRecord{Zone: zone, Name: name, RR: rr, DefaultTTL: true, Age: c.Bool("AgeRecord")}
 	if span, ok := c.value("TimeToLive").(dotnet.TimeSpan); ok {
@@ -184,16 +135,6 @@ func (c *call) add(rr dns.RR, kind uint16) error {
 			return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, zone, name)
 		}
 		rr.Header().Ttl, n.DefaultTTL = inSeconds(span), false
-	}
-	return c.insert(n)
-}
-
-func (c *call) insert(n zones.NewRecord) error {
-	if err := c.zoneScope(); err != nil {
-		return c.fail(err)
-	}
-	if c.Bool("CreatePtr") {
-		return c.notSupported("CreatePtr")
 	}
 	if ok, err := c.ShouldProcess(n.Name); !ok || err != nil {
 		return err
@@ -205,12 +146,9 @@ func (c *call) insert(n zones.NewRecord) error {
 	return c.pass(recordObject(r))
 }
 
-// removeRecord: facts E60, E61.
+// removeRecord is the body of Remove-DnsServerResourceRecord (facts E60, E61).
 func removeRecord(c *call) error {
 	zone := c.String("ZoneName")
-	if err := c.zoneScope(); err != nil {
-		return c.fail(err)
-	}
 	if c.Has("InputObject") {
 		r, ok := recordOf(c.value("InputObject"), zone)
 		if !ok {
@@ -226,14 +164,10 @@ func removeRecord(c *call) error {
 		return c.pass(recordObject(gone))
 	}
 	name := c.String("Name")
-	kind := typeOf(c.String("RRType"))
-	if c.Has("Type") {
-		kind = uint16(number(c.value("Type")))
-	}
 	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
-	gone, err := c.server.RemoveRecords(zone, name, kind, c.Strings("RecordData")...)
+	gone, err := c.server.RemoveRecords(zone, name, typeOf(c.String("RRType")))
 	if err != nil {
 		return c.fail(err)
 	}
@@ -243,26 +177,4 @@ func removeRecord(c *call) error {
 		}
 	}
 	return nil
-}
-
-// setRecord: facts E59. When both are one object, nothing has changed as far as
-// the server can tell, and the old record is not found.
-func setRecord(c *call) error {
-	zone := c.String("ZoneName")
-	if err := c.zoneScope(); err != nil {
-		return c.fail(err)
-	}
-	old, ok := recordOf(c.value("OldInputObject"), zone)
-	next, ok2 := recordOf(c.value("NewInputObject"), zone)
-	if !ok || !ok2 || !strings.EqualFold(old.Name, next.Name) {
-		return c.failCode(zones.CodeInvalidParameter, zones.OpUpdateRecord, zone, old.Name)
-	}
-	if ok, err := c.ShouldProcess(old.Name); !ok || err != nil {
-		return err
-	}
-	r, err := c.server.ReplaceRecord(old, next.RR)
-	if err != nil {
-		return c.fail(err)
-	}
-	return c.pass(recordObject(r))
 }

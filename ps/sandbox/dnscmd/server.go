@@ -1,17 +1,13 @@
 package dnscmd
 
-import (
-	"strings"
+import "adgateway/ps/sandbox/engine/dotnet"
 
-	"adgateway/ps/sandbox/engine/dotnet"
-	"adgateway/ps/sandbox/zones"
-)
-
-// getSetting shows the server. DsAvailable, of -All, tells whether zones can be
-// kept in the directory: whether the server is a domain controller (facts E68).
+// getSetting is the body of Get-DnsServerSetting. DsAvailable, which needs -All,
+// reports whether zones can be stored in the directory, that is, whether the
+// server is a domain controller (facts E68).
 func getSetting(c *call) error {
-	sc := c.server.Config()
-	if _, err := c.server.Partitions(); err != nil {
+	sc, err := c.server.Config()
+	if err != nil {
 		return c.fail(err)
 	}
 	listening := &dotnet.Array{Elem: dotnet.TString}
@@ -61,57 +57,4 @@ func getSetting(c *call) error {
 	}
 	o.Props.Set("PSComputerName", nil)
 	return c.Write(o)
-}
-
-// getDsSetting needs a directory.
-func getDsSetting(c *call) error {
-	if _, err := c.server.Partitions(); err != nil {
-		return c.fail(err)
-	}
-	if !c.server.Config().DomainController {
-		return c.failCode(zones.CodeDsUnavailable, zones.OpConnect, "", "")
-	}
-	return c.Write(newCim("DnsServerDsSetting",
-		"DirectoryPartitionAutoEnlistInterval", seconds(86400),
-		"LazyUpdateInterval", uint32(3),
-		"MinimumBackgroundLoadThreads", uint32(1),
-		"PollingInterval", uint32(180),
-		"RemoteReplicationDelay", uint32(30),
-		"TombstoneInterval", seconds(14*86400),
-		"PSComputerName", nil,
-	))
-}
-
-// getPartition lists the directory partitions, or one; -Custom leaves out those
-// that every domain has.
-func getPartition(c *call) error {
-	all, err := c.server.Partitions()
-	if err != nil {
-		return c.fail(err)
-	}
-	name, found := c.String("Name"), false
-	for _, p := range all {
-		if c.Has("Name") && !strings.EqualFold(strings.TrimSuffix(name, "."), p.Name) || c.Bool("Custom") && !p.Custom {
-			continue
-		}
-		found = true
-		flags := "Not-Deleted Enlisted"
-		if !p.Custom {
-			flags = "Enlisted AutoCreated"
-		}
-		err := c.Write(newCim("DnsServerDirectoryPartition",
-			"DirectoryPartitionName", p.Name,
-			"Flags", flags,
-			"State", "DNS_DP_OKAY",
-			"ZoneCount", uint32(p.Zones),
-			"PSComputerName", nil,
-		))
-		if err != nil {
-			return err
-		}
-	}
-	if c.Has("Name") && !found {
-		return c.failCode(zones.CodePartitionMissing, zones.OpConnect, name, "")
-	}
-	return nil
 }

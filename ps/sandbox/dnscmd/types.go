@@ -7,7 +7,7 @@ const (
 	namespace      = "root/Microsoft/Windows/DNS/"
 )
 
-// order lists the types as they were defined, for the module's Types.
+// order lists the types in order of definition, for Module.Types.
 var order []*dotnet.Type
 
 func define(c dotnet.Class) *dotnet.Type {
@@ -16,10 +16,10 @@ func define(c dotnet.Class) *dotnet.Type {
 	return t
 }
 
-// The types that others refer to; init makes them.
+// The types that the code refers to, defined in init.
 var tNative, tCimException, tCim, tAddress *dotnet.Type
 
-// cimTypes are the classes of CIM instances by their short name.
+// cimTypes are the CIM classes by short name.
 var cimTypes = map[string]*dotnet.Type{}
 
 func init() {
@@ -32,28 +32,18 @@ func init() {
 	tCimException = define(dotnet.Class{Name: infrastructure + "CimException", Base: dotnet.Lookup("System.SystemException")})
 	tCim = define(dotnet.Class{
 		Name: infrastructure + "CimInstance", Aliases: []string{"ciminstance"},
-		New: []dotnet.Member{dotnet.Constructor("object", newClone)},
 	})
 	tAddress = define(dotnet.Class{
 		Name: "System.Net.IPAddress", Aliases: []string{"ipaddress"},
 		Static: []dotnet.Member{dotnet.Method("Parse", "string", parseAddress)},
 		New:    []dotnet.Member{dotnet.Constructor("string", parseAddress)},
 	})
-	for _, name := range []string{"DnsServerZone", "DnsServerPrimaryZone", "DnsServerResourceRecord", "DnsServerSetting", "DnsServerDsSetting", "DnsServerDirectoryPartition"} {
+	for _, name := range []string{"DnsServerZone", "DnsServerPrimaryZone", "DnsServerResourceRecord", "DnsServerSetting"} {
 		cimClass(name)
 	}
 	for i := range dataRows {
 		cimClass(dataRows[i].class)
 	}
-}
-
-// newClone is [ciminstance]::new($old).
-func newClone(_ any, args []any) (any, error) {
-	old, ok := args[0].(*dotnet.Instance)
-	if !ok || !old.Type.AssignableTo(tCim) {
-		return nil, dotnet.ExceptionNamed("System.ArgumentNullException", "Value cannot be null. (Parameter 'cimInstanceToClone')")
-	}
-	return clone(old), nil
 }
 
 func cimClass(name string) {
@@ -62,8 +52,8 @@ func cimClass(name string) {
 	}
 }
 
-// newCim makes an instance of a class from pairs of name and value. It shows as
-// the class's name.
+// newCim returns an instance of a class with properties from pairs of name and
+// value. As text it is the name of the class.
 func newCim(class string, pairs ...any) *dotnet.Instance {
 	o := &dotnet.Instance{Type: cimTypes[class], Text: class}
 	o.Props.Grow(len(pairs)/2 + 1)
@@ -71,16 +61,4 @@ func newCim(class string, pairs ...any) *dotnet.Instance {
 		o.Props.Set(pairs[i].(string), pairs[i+1])
 	}
 	return o
-}
-
-// clone copies an instance and the instances in it (facts E59).
-func clone(old *dotnet.Instance) *dotnet.Instance {
-	copied := &dotnet.Instance{Type: old.Type, Props: old.Props.Clone(), Text: old.Text, Data: old.Data}
-	for i := range copied.Props.Len() {
-		name, value := copied.Props.At(i)
-		if inner, ok := value.(*dotnet.Instance); ok && inner.Type.AssignableTo(tCim) {
-			copied.Props.Set(name, clone(inner))
-		}
-	}
-	return copied
 }

@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// zoneObject shows a zone (facts E64).
+// zoneObject returns a zone as a CIM instance (facts E64).
 func zoneObject(class string, z zones.Zone) *dotnet.Instance {
 	return newCim(class,
 		"NotifyServers", nil,
@@ -37,7 +37,7 @@ func zoneObject(class string, z zones.Zone) *dotnet.Instance {
 	)
 }
 
-// text is $null for an empty string.
+// text returns s, or nil if it is empty.
 func text(s string) any {
 	if s == "" {
 		return nil
@@ -45,7 +45,7 @@ func text(s string) any {
 	return s
 }
 
-// addresses is IPAddress[], or $null.
+// addresses returns an IPAddress[], or nil if the list is empty.
 func addresses(list []netip.Addr) any {
 	if len(list) == 0 {
 		return nil
@@ -57,14 +57,14 @@ func addresses(list []netip.Addr) any {
 	return &dotnet.Array{Elem: tAddress, Items: items}
 }
 
-// address is an IPAddress.
+// address returns an IPAddress.
 func address(s string) *dotnet.Instance {
 	o := dotnet.NewInstance(tAddress, "IPAddressToString", s)
 	o.Text = s
 	return o
 }
 
-// parseAddress is [ipaddress]::Parse and a cast of text.
+// parseAddress is [ipaddress]::Parse and the cast of a string.
 func parseAddress(_ any, args []any) (any, error) {
 	a, err := netip.ParseAddr(dotnet.ToText(args[0]))
 	if err != nil || a.Zone() != "" {
@@ -100,12 +100,11 @@ func getZone(c *call) error {
 	return nil
 }
 
-// addPrimaryZone: facts E67, E70.
+// addPrimaryZone is the body of Add-DnsServerPrimaryZone (facts E67, E70).
 func addPrimaryZone(c *call) error {
 	n := zones.NewZone{
-		Name: c.String("Name"), Scope: zones.Scope(c.String("ReplicationScope")), Partition: c.String("DirectoryPartitionName"),
-		File: c.String("ZoneFile"), Update: zones.Update(c.String("DynamicUpdate")), Responsible: c.String("ResponsiblePerson"),
-		LoadExisting: c.Bool("LoadExisting"),
+		Name: c.String("Name"), Scope: zones.Scope(c.String("ReplicationScope")),
+		File: c.String("ZoneFile"), Update: zones.Update(c.String("DynamicUpdate")),
 	}
 	if network := c.String("NetworkId"); c.Has("NetworkId") {
 		name, code := zones.ReverseZoneName(network)
@@ -125,23 +124,11 @@ func addPrimaryZone(c *call) error {
 }
 
 func removeZone(c *call) error {
-	return c.changeZone(func(name string) (zones.Zone, error) { return c.server.RemoveZone(name) })
-}
-
-func suspendZone(c *call) error {
-	return c.changeZone(func(name string) (zones.Zone, error) { return c.server.PauseZone(name, true) })
-}
-
-func resumeZone(c *call) error {
-	return c.changeZone(func(name string) (zones.Zone, error) { return c.server.PauseZone(name, false) })
-}
-
-func (c *call) changeZone(change func(name string) (zones.Zone, error)) error {
 	name := c.String("Name")
 	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
-	z, err := change(name)
+	z, err := c.server.RemoveZone(name)
 	if err != nil {
 		return c.fail(err)
 	}

@@ -12,13 +12,16 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// builtin loads the built-in zones for two domain controllers.
+// controllers are two domain controllers.
+var controllers = []zones.ServerConfig{
+	{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true},
+	{Name: "dc2.corp.example", Address: "10.0.0.11", DomainController: true},
+}
+
+// builtin returns a store with the built-in zones on two domain controllers.
 func builtin(t testing.TB) *zones.Store {
 	t.Helper()
-	st := zones.New(zones.Config{Domain: "corp.example", Servers: []zones.ServerConfig{
-		{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true},
-		{Name: "dc2.corp.example", Address: "10.0.0.11", DomainController: true},
-	}})
+	st := zones.New(zones.Config{Domain: "corp.example", Servers: controllers})
 	require.NoError(t, st.Load(zoneFiles(t)...))
 	return st
 }
@@ -85,7 +88,7 @@ func TestBuiltInZones(t *testing.T) {
 	_, err = other.Zone("corp.example")
 	require.NoError(t, err)
 	_, err = other.Zone("shop.example")
-	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err), "a file is on one server only")
+	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err), "a file-backed zone is on one server")
 }
 
 func code(err error) int {

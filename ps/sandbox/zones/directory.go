@@ -9,30 +9,30 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Entry is an entry of the directory that belongs to DNS: a zone (object class
-// dnsZone) or a node of one (dnsNode), as an LDIF file brings it.
+// Entry is a DNS entry of the directory, as read from an LDIF file: a zone (object
+// class dnsZone) or a node of a zone (dnsNode).
 type Entry struct {
 	DN         string
-	Node       bool     // dnsNode; else dnsZone
-	Records    [][]byte // dnsRecord
-	Properties [][]byte // dNSProperty, of zones
+	Node       bool     // a dnsNode, otherwise a dnsZone
+	Records    [][]byte // dnsRecord values of a node
+	Properties [][]byte // dNSProperty values of a zone
 	Tombstoned bool     // dNSTombstoned
 
-	File string // for faults
+	File string // for error messages
 	Line int
 }
 
-// Numbers of the properties of a zone that matter here (MS-DNSP 2.3.2.1.1).
+// Numbers of the zone properties that are read (MS-DNSP 2.3.2.1.1).
 const (
 	propertyType   = 0x01
 	propertyUpdate = 0x02
 	propertyAging  = 0x40
 )
 
-// LoadDirectory takes zones from directory entries, in any order, all or none.
-// A zone that is there already is replaced. Where a zone is kept follows from
-// its DN. The error is a [*LoadError] with all faults. Entries of the cache, the
-// root hints and deleted zones are left out.
+// LoadDirectory reads zones from directory entries in any order, all of them or
+// none, and replaces existing zones. The scope of a zone follows from its DN. The
+// cache, the root hints and deleted zones are skipped. The error is a
+// [*LoadError] with all errors.
 func (st *Store) LoadDirectory(entries []Entry) error {
 	l := directoryLoader{st: st, zones: map[string]*zone{}, skipped: map[string]bool{}, from: map[*zone]Entry{}, lines: map[dns.RR]int{}}
 	for _, e := range entries {
@@ -70,7 +70,7 @@ func (st *Store) LoadDirectory(entries []Entry) error {
 type directoryLoader struct {
 	st      *Store
 	zones   map[string]*zone // by folded DN
-	skipped map[string]bool  // DNs of special zones
+	skipped map[string]bool  // folded DNs of special zones
 	from    map[*zone]Entry
 	lines   map[dns.RR]int
 	faults  []Fault
@@ -82,7 +82,7 @@ func (l *directoryLoader) fault(e Entry, format string, args ...any) {
 	l.faults = append(l.faults, r.faults...)
 }
 
-// foldDN makes DNs comparable; the text of a malformed one stands for itself.
+// foldDN normalizes a DN for comparison. A malformed one is only lower-cased.
 func foldDN(text string) (string, *ldap.DN) {
 	dn, err := ldap.ParseDN(text)
 	if err != nil {
@@ -95,7 +95,8 @@ func foldDN(text string) (string, *ldap.DN) {
 	return strings.Join(parts, ","), dn
 }
 
-// special are zones that are not served: the hints and what is being deleted.
+// special reports whether a zone is not served: the cache, the root hints and
+// zones being deleted.
 func special(name string) bool {
 	return strings.EqualFold(name, "RootDNSServers") || strings.HasPrefix(name, "..Deleted-") || strings.EqualFold(name, "..Cache")
 }
@@ -103,7 +104,7 @@ func special(name string) bool {
 func (l *directoryLoader) zone(e Entry) {
 	key, dn := foldDN(e.DN)
 	if dn == nil || len(dn.RDNs) < 3 {
-		l.fault(e, "%q is no DN of a zone", e.DN)
+		l.fault(e, "%q is not the DN of a zone", e.DN)
 		return
 	}
 	name := strings.TrimPrefix(dn.RDNs[0].Attributes[0].Value, "..")
@@ -112,11 +113,11 @@ func (l *directoryLoader) zone(e Entry) {
 		return
 	}
 	if checkName(name) != 0 || strings.Contains(name, "*") {
-		l.fault(e, "%q is no name of a zone", name)
+		l.fault(e, "%q is not a zone name", name)
 		return
 	}
 	if l.zones[key] != nil {
-		l.fault(e, "the zone %s is there already", name)
+		l.fault(e, "the zone %s is defined twice", name)
 		return
 	}
 	props := Zone{Name: name, Type: Primary, DynamicUpdate: UpdateSecure, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"}
@@ -136,7 +137,7 @@ func (l *directoryLoader) zone(e Entry) {
 	l.from[l.zones[key]] = e
 }
 
-// scopeOf finds where a zone is kept by the container it is in.
+// scopeOf returns the scope and the partition of a zone by its DN.
 func scopeOf(dn *ldap.DN) (Scope, string) {
 	var domain []string
 	for _, rdn := range dn.RDNs[1:] {
@@ -158,8 +159,9 @@ func scopeOf(dn *ldap.DN) (Scope, string) {
 	return ScopeCustom, partition
 }
 
-// applyProperty reads a value of dNSProperty: length, name length, flag,
-// version, number, then data and one octet of name.
+// applyProperty applies a dNSProperty value: length, name length, flag, version
+// and number, then the data and a one-octet name. It reports whether the value is
+// well-formed.
 func applyProperty(z *Zone, value []byte) bool {
 	if len(value) < 20 {
 		return false
@@ -190,7 +192,7 @@ func applyProperty(z *Zone, value []byte) bool {
 func (l *directoryLoader) node(e Entry) {
 	_, dn := foldDN(e.DN)
 	if dn == nil || len(dn.RDNs) < 2 {
-		l.fault(e, "%q is no DN of a node", e.DN)
+		l.fault(e, "%q is not the DN of a node", e.DN)
 		return
 	}
 	parent, _ := foldDN((&ldap.DN{RDNs: dn.RDNs[1:]}).String())
@@ -199,7 +201,7 @@ func (l *directoryLoader) node(e Entry) {
 		return
 	}
 	if z == nil {
-		l.fault(e, "the zone of %s is not there", e.DN)
+		l.fault(e, "the zone of %s is missing", e.DN)
 		return
 	}
 	if z.Type == Forwarder {

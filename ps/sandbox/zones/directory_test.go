@@ -13,8 +13,8 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// TestRecordsOfTheDirectoryByHand spells values out octet by octet, as MS-DNSP
-// 2.3.2.2 lays them out.
+// TestRecordsOfTheDirectoryByHand has values written by hand as described in
+// MS-DNSP 2.3.2.2.
 func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 	head := func(size, kind, ttl, hours string) string {
 		return size + kind + "05f00000" + "2a000000" + ttl + "00000000" + hours
@@ -62,7 +62,7 @@ func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 	assert.Nil(t, rr)
 }
 
-// entries writes the zones of the directory as entries, the way an export has them.
+// entries returns the directory-integrated zones as an LDIF export has them.
 func entries(t *testing.T, st *zones.Store) []zones.Entry {
 	t.Helper()
 	s := open(t, st, "")
@@ -97,7 +97,7 @@ func TestZonesComeBackFromTheDirectory(t *testing.T) {
 	from := builtin(t)
 	list := entries(t, from)
 	require.Greater(t, len(list), 100)
-	to := zones.New(zones.Config{Domain: "corp.example", Servers: from.Servers()})
+	to := zones.New(zones.Config{Domain: "corp.example", Servers: controllers})
 	require.NoError(t, to.LoadDirectory(list))
 	a, b := from.Snapshot(), to.Snapshot()
 	for _, name := range []string{"corp.example", "_msdcs.corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
@@ -138,20 +138,20 @@ func TestFaultsOfDirectoryEntries(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, strings.Join([]string{
 		"f:3: www.x.example. has a CNAME and other data, see line 3",
-		"f:3: value 3 of dnsRecord: not a DNS record: 2 octets are no header",
-		"f:5: the zone of DC=www,DC=absent.example," + parent + " is not there",
+		"f:3: value 3 of dnsRecord: not a DNS record: 2 octets, shorter than the header",
+		"f:5: the zone of DC=www,DC=absent.example," + parent + " is missing",
 		"f:6: a value of dNSProperty is malformed",
 		"f:6: the zone y.example has no SOA record",
-		"f:7: the zone x.example is there already",
-		`f:8: "nonsense" is no DN of a zone`,
-		`f:9: "nonsense" is no DN of a node`,
-		`f:10: "a b" is no name of a zone`,
+		"f:7: the zone x.example is defined twice",
+		`f:8: "nonsense" is not the DN of a zone`,
+		`f:9: "nonsense" is not the DN of a node`,
+		`f:10: "a b" is not a zone name`,
 	}, "\n"), err.Error())
 	_, err = open(t, st, "").Zone("x.example")
 	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err))
 }
 
-// FuzzDecodeRecord: what can be read is written back as it was.
+// FuzzDecodeRecord encodes every value that can be decoded to the same octets.
 func FuzzDecodeRecord(f *testing.F) {
 	for _, text := range []string{"BAABAAXwAAAqAAAAAAAOEAAAAAAAAAAACgAACg==", "DQAFAAXwAAAqAAAAAAAOEAAAAAAAAAAACwIEd2ViMQRjb3JwAA=="} {
 		value, err := base64.StdEncoding.DecodeString(text)
@@ -166,7 +166,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		got.Header().Name = "."
 		back, err := zones.EncodeRecord(got, stamp, 0)
 		if err != nil {
-			return // a name of octets that have no text
+			return // a name with octets that have no text form
 		}
 		again, stamp2, err := zones.DecodeRecord(back)
 		require.NoError(t, err)

@@ -2,7 +2,7 @@ package zones
 
 import "fmt"
 
-// The Win32 codes the store gives (facts D.3).
+// Win32 codes of the DNS service (facts D.3).
 const (
 	CodeAccessDenied         = 5
 	CodeInvalidParameter     = 87
@@ -23,7 +23,6 @@ const (
 	CodeZoneShutdown         = 9621
 	CodeNeedsDatafile        = 9651
 	CodeInvalidDatafile      = 9652
-	CodeDatafileOpen         = 9653
 	CodeRecordDoesNotExist   = 9701
 	CodeNameNotInZone        = 9706
 	CodeCNameLoop            = 9707
@@ -34,13 +33,9 @@ const (
 	CodeNameDoesNotExist     = 9714
 	CodeDsUnavailable        = 9717
 	CodeDsZoneAlreadyExists  = 9718
-	CodePartitionMissing     = 9901
-	CodePartitionExists      = 9902
-	CodePartitionNotEnlisted = 9903
-	CodeZoneScopeMissing     = 9952
 )
 
-// Op is what was asked for when an error arose; it selects the sentence.
+// Op is the operation that failed. It selects the message.
 type Op int
 
 // The operations.
@@ -54,11 +49,10 @@ const (
 	OpListRecords
 	OpCreateRecord
 	OpRemoveRecord
-	OpUpdateRecord
-	OpUpdateZone
 )
 
-// Error is a refusal by the DNS server. Callers decide by Code.
+// Error is the error of every failed operation. Callers distinguish errors by
+// Code.
 type Error struct {
 	Code   int
 	Op     Op
@@ -67,5 +61,5 @@ type Error struct {
 	Name   string // of the record; may be empty
 }
 
-// Error tells the error in English, with its code.
+// Error returns the code and the English message.
 func (e *Error) Error() string { return fmt.Sprintf("WIN32 %d: %s", e.Code, e.Message("en-US")) }

@@ -12,38 +12,38 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Source is the text of one zone file: one zone in the form of RFC 1035, as
-// dnscmd /zoneexport writes it too ([AGE:n] before the type is understood). What
-// the RFC has no words for stands in comments of the form
+// Source is a zone file with one zone in RFC 1035 form, as dnscmd /zoneexport
+// also writes it ([AGE:n] in front of the type is supported). Properties that the
+// RFC does not cover are in comments of the form
 //
 //	; adgateway: type=Primary scope=Domain dynamic=Secure
 //
-// with any of the keys zone, type, scope, partition, file, dynamic, server,
-// masters (addresses, comma between), paused, shutdown, signed, aging. Without
-// scope the zone is kept in a file. The time stamp of a dynamic record is a
-// comment behind it: "; stamp=2026-10-05T14:00:00Z".
+// with the keys zone, type, scope, partition, file, dynamic, server, masters
+// (comma-separated addresses), paused, shutdown, signed and aging. Without scope
+// the zone is file-backed. The time stamp of a dynamic record is in a comment at
+// the end of its line: "; stamp=2026-10-05T14:00:00Z".
 //
-// The zone is named by the key zone, else by the owner of the SOA record, else
-// by the file name without .zone, .dns, .txt or .db.
+// The name of the zone is the value of the key zone, else the owner of the SOA
+// record, else the file name without .zone, .dns, .txt or .db.
 type Source struct {
-	Name string // shown in faults: "corp.example.zone"
+	Name string // file name, for error messages
 	Text []byte
 }
 
-// Fault is one thing wrong with a zone file.
+// Fault is an error in a zone file.
 type Fault struct {
 	File string
-	Line int // from 1; 0: the file as a whole
+	Line int // starts at 1; 0 for the whole file
 	Text string
 }
 
-// String tells the fault as compilers do.
+// String returns "file:line: text".
 func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text) }
 
 // LoadError lists all faults of the files given to [Store.Load].
 type LoadError struct{ Faults []Fault }
 
-// Error tells one fault a line.
+// Error lists one fault per line.
 func (e *LoadError) Error() string {
 	lines := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
@@ -59,10 +59,10 @@ type reader struct {
 	lines      []string
 	faults     []Fault
 	directives map[string]directive
-	ages       map[int]time.Time // line of a record -> its [AGE:n]
+	ages       map[int]time.Time // line of a record -> time of its [AGE:n]
 	ttlLine    int               // of the first $TTL, or 0
 	records    []fileRecord
-	broken     bool // a syntax fault ended the reading
+	broken     bool // a syntax error ended the parsing
 }
 
 type directive struct {
@@ -104,7 +104,7 @@ func newReader(src Source) *reader {
 	return r
 }
 
-// decodeText takes byte order marks off; dnscmd writes UTF-8, editors UTF-16.
+// decodeText removes byte order marks and decodes UTF-16, which editors write.
 func decodeText(b []byte) string {
 	if len(b) < 2 || !(b[0] == 0xFF && b[1] == 0xFE || b[0] == 0xFE && b[1] == 0xFF) {
 		return strings.TrimPrefix(string(b), "\uFEFF")
@@ -146,7 +146,8 @@ var directiveKeys = map[string]bool{
 	"masters": true, "paused": true, "shutdown": true, "signed": true, "aging": true,
 }
 
-// takeAge blanks the mark of a dynamic record, hours since 1601, and keeps it.
+// takeAge records the [AGE:n] mark of a line, hours since 1601, and returns the
+// line with the mark blanked out.
 func (r *reader) takeAge(line string, number int) string {
 	m := ageMark.FindStringSubmatchIndex(line)
 	if m == nil || strings.ContainsAny(line[:m[0]], `;"`) {
@@ -160,7 +161,7 @@ func (r *reader) takeAge(line string, number int) string {
 	return line[:m[0]] + strings.Repeat(" ", m[1]-m[0]) + line[m[1]:]
 }
 
-// ageTime turns hours since 1601 into a time.
+// ageTime converts hours since 1601 to a time.
 func ageTime(hours int64) time.Time {
 	return time.Unix(hours*3600-epoch1601, 0).UTC()
 }
@@ -168,12 +169,12 @@ func ageTime(hours int64) time.Time {
 // epoch1601 is the number of seconds from 1601 to 1970.
 const epoch1601 = 11644473600
 
-// parse reads the records up to the first syntax fault.
+// parse reads the records up to the first syntax error.
 func (r *reader) parse() {
 	in := strings.NewReader(r.text)
 	p := dns.NewZoneParser(in, r.origin(), "")
 	p.SetDefaultTTL(3600)
-	done, line := 0, 1 // offset up to which the parser has read, and the line there
+	done, line := 0, 1 // offset that the parser has reached, and its line
 	ttl, last := uint32(3600), 1
 	for {
 		first := r.firstLine(line)
@@ -182,7 +183,7 @@ func (r *reader) parse() {
 			line += strings.Count(r.text[done:read], "\n")
 			done = read
 		} else {
-			first = last // one more of a $GENERATE
+			first = last // another record of a $GENERATE
 		}
 		if !ok {
 			if err := p.Err(); err != nil {
@@ -195,13 +196,13 @@ func (r *reader) parse() {
 		if soa, is := rr.(*dns.SOA); is {
 			ttl = soa.Minttl
 		}
-		if !r.ttlStated(first) { // as this server has it; RFC 1035 would repeat the last one stated
+		if !r.ttlStated(first) { // the default of this server; RFC 1035 uses the last explicit TTL
 			p.SetDefaultTTL(ttl)
 		}
 	}
 }
 
-// firstLine finds the line of the next entry, from a line on.
+// firstLine returns the line of the next entry at or after a line.
 func (r *reader) firstLine(line int) int {
 	for ; line <= len(r.lines); line++ {
 		text := strings.TrimSpace(r.lines[line-1])
@@ -212,14 +213,14 @@ func (r *reader) firstLine(line int) int {
 	return line
 }
 
-// ttlStated tells whether a $TTL stands before the line.
+// ttlStated reports whether there is a $TTL before the line.
 func (r *reader) ttlStated(line int) bool { return r.ttlLine > 0 && r.ttlLine < line }
 
 func (r *reader) syntaxFault(err error, line int) {
 	r.broken = true
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), ": "), "dns: ")
 	if m := lineInError.FindStringSubmatchIndex(text); m != nil {
-		generated := line <= len(r.lines) && strings.HasPrefix(r.lines[line-1], "$") // the parser counts from 1 inside
+		generated := line <= len(r.lines) && strings.HasPrefix(r.lines[line-1], "$") // the parser restarts at 1 within
 		if n, e := strconv.Atoi(text[m[2]:m[3]]); e == nil && !generated {
 			line = n
 		}
@@ -240,7 +241,7 @@ func (r *reader) take(rr dns.RR, line int, comment string) {
 	r.records = append(r.records, rec)
 }
 
-// origin is what relative names are relative to before any $ORIGIN.
+// origin returns the initial origin of relative names.
 func (r *reader) origin() string {
 	name := r.directives["zone"].value
 	if name == "" {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// journalLimit bounds the journal's memory; the oldest entries go first.
+// journalLimit bounds the number of entries; the oldest are dropped first.
 const journalLimit = 100_000
 
-// Change is one write, in the order they took effect.
+// Change is a journal entry.
 type Change struct {
-	Number int // counts from 1
-	Call   int // the same for what one call has changed
+	Number int // starts at 1
+	Call   int // equal for all changes of one call
 	Time   time.Time
 	Server string
-	Op     string // "create zone", "remove zone", "add record", "remove record", "replace record"
+	Op     string // "create zone", "remove zone", "add record", "remove record"
 	Zone   string
-	Before string // the record in zone file form, or empty
-	After  string
+	Before string // the removed record in zone file form, or empty
+	After  string // the added one
 }
 
 type journal struct {
@@ -28,13 +28,13 @@ type journal struct {
 	entries []Change
 }
 
-// note writes the journal for a call of its own. Store.mu is held.
+// note records the only change, or the first one, of a call. Store.mu is held.
 func (st *Store) note(s *Server, op string, z *zone, before, after *Record) {
 	st.journal.call++
 	st.noteMore(s, op, z, before, after)
 }
 
-// noteMore is note for one more change of the same call.
+// noteMore records a further change of the same call. Store.mu is held.
 func (st *Store) noteMore(s *Server, op string, z *zone, before, after *Record) {
 	j := &st.journal
 	j.last++
@@ -51,7 +51,8 @@ func (st *Store) noteMore(s *Server, op string, z *zone, before, after *Record) 
 	j.entries = append(j.entries, c)
 }
 
-// Journal tells the writes since New or Load with a number above after.
+// Journal returns the writes with a number above after, oldest first. Loading is
+// not recorded.
 func (st *Store) Journal(after int) []Change {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
@@ -59,12 +60,12 @@ func (st *Store) Journal(after int) []Change {
 	return append([]Change(nil), st.journal.entries[from:]...)
 }
 
-// Snapshot is the whole content of a store at one moment, as text: for each
-// zone its properties and its records. The serial number of an SOA is left out,
-// so that only what was asked for shows.
+// Snapshot is the content of a store at one moment: the properties and records of
+// each zone as lines of text. Serial numbers are left out, as they change with
+// every write.
 type Snapshot map[string][]string
 
-// Snapshot takes one.
+// Snapshot returns the current content of the store.
 func (st *Store) Snapshot() Snapshot {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
@@ -88,8 +89,8 @@ func (st *Store) Snapshot() Snapshot {
 	return snap
 }
 
-// Compare tells what differs from before to after, one line each: "- zone:
-// text" for what is gone, "+ zone: text" for what is new. Nothing: equal.
+// Compare returns the differences between two snapshots as sorted lines,
+// "- zone: text" for what was removed and "+ zone: text" for what was added.
 func Compare(before, after Snapshot) []string {
 	var diff []string
 	names := map[string]bool{}

@@ -9,10 +9,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Load reads zone files into the store, all of them or none. A zone that is
-// there already is replaced; one that comes in two of the files is a fault. The
-// error is a [*LoadError] with the first syntax fault of each file and every
-// fault of meaning.
+// Load reads zone files into the store, all of them or none. It replaces existing
+// zones; the same zone in two files is an error. The error is a [*LoadError] with
+// the first syntax error of each file and all semantic errors.
 func (st *Store) Load(sources ...Source) error {
 	var faults []Fault
 	var made []*zone
@@ -22,7 +21,7 @@ func (st *Store) Load(sources ...Source) error {
 		r.parse()
 		z := r.build(st)
 		if other, twice := from[z.key()]; twice {
-			r.fault(0, "the zone %s is in %s already", z.Name, other)
+			r.fault(0, "the zone %s is already in %s", z.Name, other)
 		}
 		from[z.key()] = src.Name
 		sort.SliceStable(r.faults, func(i, j int) bool { return r.faults[i].Line < r.faults[j].Line })
@@ -41,7 +40,7 @@ func (st *Store) Load(sources ...Source) error {
 	return nil
 }
 
-// clear makes room for a zone: the same name elsewhere would shadow it.
+// clear removes the zones that would shadow a new zone.
 func (st *Store) clear(z *zone) {
 	for key := range st.zones {
 		if key.name == fold(z.Name) && (key.server == "" || z.Server == "" || key.server == fold(z.Server)) {
@@ -50,10 +49,10 @@ func (st *Store) clear(z *zone) {
 	}
 }
 
-// build makes the zone of what was read, and finds the faults of meaning.
+// build returns the zone of a file and reports semantic errors.
 func (r *reader) build(st *Store) *zone {
 	z := newZone(Zone{Name: r.zoneName(), Type: Primary, Scope: ScopeNone, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"})
-	server := r.choose(st, z)
+	server := r.applyDirectives(st, z)
 	switch z.Type {
 	case Forwarder, Stub:
 		z.Notify = "NoNotify"
@@ -70,7 +69,7 @@ func (r *reader) build(st *Store) *zone {
 	return z
 }
 
-// zoneName finds the zone's name (see [Source]) and checks it.
+// zoneName determines and checks the name of the zone, see [Source].
 func (r *reader) zoneName() string {
 	name, line := r.directives["zone"].value, r.directives["zone"].line
 	for i := 0; name == "" && i < len(r.records); i++ {
@@ -88,13 +87,14 @@ func (r *reader) zoneName() string {
 	}
 	name = strings.TrimSuffix(name, ".")
 	if checkName(name) != 0 || strings.Contains(name, "*") {
-		r.fault(line, "%q is no name of a zone", name)
+		r.fault(line, "%q is not a zone name", name)
 	}
 	return name
 }
 
-// choose sets what the comment directives say, and tells the server.
-func (r *reader) choose(st *Store, z *zone) string {
+// applyDirectives sets the properties of the comment directives and returns the
+// name of the server.
+func (r *reader) applyDirectives(st *Store, z *zone) string {
 	z.Type = ZoneType(r.word("type", string(Primary), string(Secondary), string(Stub), string(Forwarder)))
 	z.Scope = Scope(r.word("scope", string(ScopeNone), string(ScopeDomain), string(ScopeForest), string(ScopeLegacy), string(ScopeCustom)))
 	z.DynamicUpdate = Update(r.word("dynamic", string(UpdateNone), string(UpdateSecure), string(UpdateAll)))
@@ -121,7 +121,8 @@ func (r *reader) choose(st *Store, z *zone) string {
 	return server.Name
 }
 
-// word reads a key with fixed values; the first is the default.
+// word returns the value of a directive with fixed values; the first is the
+// default.
 func (r *reader) word(key string, values ...string) string {
 	d, ok := r.directives[key]
 	if !ok {
@@ -132,23 +133,23 @@ func (r *reader) word(key string, values ...string) string {
 			return v
 		}
 	}
-	r.fault(d.line, "%s is one of %s, not %q", key, strings.Join(values, ", "), d.value)
+	r.fault(d.line, "%s must be one of %s, not %q", key, strings.Join(values, ", "), d.value)
 	return values[0]
 }
 
 func (r *reader) flag(key string) bool { return r.word(key, "false", "true") == "true" }
 
-// checkKeys finds keys that contradict each other.
+// checkKeys reports directives that contradict each other.
 func (r *reader) checkKeys(st *Store, z *zone) {
 	at := func(key string) int { return r.directives[key].line }
 	if z.DsIntegrated && !st.hasDirectory() {
-		r.fault(at("scope"), "no server is a domain controller: the zone cannot be kept in the directory")
+		r.fault(at("scope"), "no server is a domain controller, so the zone cannot be in the directory")
 	}
 	if d, ok := r.directives["file"]; ok {
 		if z.DsIntegrated {
 			r.fault(d.line, "a zone in the directory has no file")
 		} else if d.value != path.Base(d.value) || strings.ContainsAny(d.value, `\:`) {
-			r.fault(d.line, "file is a name without folders")
+			r.fault(d.line, "file must be a name without folders")
 		}
 	}
 	if _, ok := r.directives["server"]; ok && z.DsIntegrated {
@@ -165,13 +166,13 @@ func (r *reader) checkKeys(st *Store, z *zone) {
 		r.fault(at("dynamic"), "secure updates need a zone in the directory")
 	}
 	if z.DynamicUpdate != UpdateNone && z.Type != Primary {
-		r.fault(at("dynamic"), "only a primary zone takes updates")
+		r.fault(at("dynamic"), "only a primary zone accepts updates")
 	}
 	if z.Shutdown && z.Type != Secondary {
-		r.fault(at("shutdown"), "only a secondary zone expires")
+		r.fault(at("shutdown"), "only a secondary zone can expire")
 	}
 	if z.Type == Secondary && z.DsIntegrated {
-		r.fault(at("scope"), "a secondary zone is kept in a file")
+		r.fault(at("scope"), "a secondary zone must be in a file")
 	}
 	if needs := z.Type != Primary; needs != (len(z.Masters) > 0) && (needs || at("masters") > 0) {
 		if needs {
@@ -191,7 +192,7 @@ func (st *Store) hasDirectory() bool {
 	return false
 }
 
-// fill puts the records that have no fault into the zone.
+// fill adds the valid records to the zone.
 func (r *reader) fill(z *zone) {
 	lines := map[dns.RR]int{}
 	for _, rec := range r.records {
@@ -217,7 +218,8 @@ func (r *reader) fill(z *zone) {
 	}
 }
 
-// relative finds the owner in the zone, or a fault.
+// relative returns the owner of a record relative to the zone; ok is false if it
+// is not in the zone, which is reported.
 func (r *reader) relative(z *zone, rec fileRecord) (string, bool) {
 	name := plain(strings.TrimSuffix(rec.rr.Header().Name, "."))
 	if rec.rr.Header().Class != dns.ClassINET {
@@ -234,7 +236,7 @@ func (r *reader) relative(z *zone, rec fileRecord) (string, bool) {
 	return cutLabels(name, strings.Count(z.Name, ".")+1), true
 }
 
-// accept finds what is wrong with a record in its place.
+// accept reports what is wrong with a record, and whether it can be added.
 func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.RR]int) bool {
 	kind := dns.Type(rr.Header().Rrtype).String()
 	at := func(n *node) int { return lines[n.records[0].RR] }
@@ -263,16 +265,16 @@ func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.
 	for _, old := range n.records {
 		switch {
 		case same(old.RR, rr):
-			r.fault(line, "%s %s is already in line %d", z.absolute(rel), kind, lines[old.RR])
+			r.fault(line, "%s %s is already on line %d", z.absolute(rel), kind, lines[old.RR])
 			return false
 		case rr.Header().Rrtype == dns.TypeSOA && old.Type() == dns.TypeSOA:
-			r.fault(line, "a second SOA; the first is in line %d", lines[old.RR])
+			r.fault(line, "a second SOA; the first is on line %d", lines[old.RR])
 			return false
 		case rr.Header().Rrtype == dns.TypeCNAME && old.Type() == dns.TypeCNAME:
-			r.fault(line, "%s has a second CNAME; the first is in line %d", z.absolute(rel), lines[old.RR])
+			r.fault(line, "%s has a second CNAME; the first is on line %d", z.absolute(rel), lines[old.RR])
 			return false
-		case rr.Header().Rrtype == dns.TypeCNAME && !besideCName(old.Type()),
-			old.Type() == dns.TypeCNAME && !besideCName(rr.Header().Rrtype):
+		case rr.Header().Rrtype == dns.TypeCNAME && !allowedWithCName(old.Type()),
+			old.Type() == dns.TypeCNAME && !allowedWithCName(rr.Header().Rrtype):
 			r.fault(line, "%s has a CNAME and other data, see line %d", z.absolute(rel), at(n))
 			return false
 		}
@@ -280,7 +282,8 @@ func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.
 	return true
 }
 
-// emptyTarget finds records the parser takes for parts of an update message.
+// emptyTarget reports whether the parser accepted a record without data, as
+// dynamic updates use them.
 func emptyTarget(rr dns.RR) bool {
 	for _, name := range targets(rr) {
 		if *name == "" {
@@ -290,7 +293,7 @@ func emptyTarget(rr dns.RR) bool {
 	return false
 }
 
-// checkDelegations finds data that a delegation hides.
+// checkDelegations reports records that are hidden by a delegation.
 func (r *reader) checkDelegations(z *zone, lines map[dns.RR]int) {
 	for _, n := range z.order {
 		d := z.delegation(n.key)
@@ -299,7 +302,7 @@ func (r *reader) checkDelegations(z *zone, lines map[dns.RR]int) {
 		}
 		for _, rec := range n.records {
 			if !belongsToDelegation(d == n, rec.Type()) {
-				r.fault(lines[rec.RR], "%s %s lies below the delegation of %s", z.absolute(n.name), dns.Type(rec.Type()), z.absolute(d.name))
+				r.fault(lines[rec.RR], "%s %s is below the delegation of %s", z.absolute(n.name), dns.Type(rec.Type()), z.absolute(d.name))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, file, got string) {
 	t.Helper()
@@ -34,8 +34,8 @@ func source(t *testing.T, file, name string) zones.Source {
 	return zones.Source{Name: name, Text: text}
 }
 
-// TestFaultsOfZoneFiles: the first fault of syntax and all of meaning, each with
-// its line, and nothing loaded.
+// TestFaultsOfZoneFiles: the first syntax error and all semantic errors are
+// reported with their lines, and nothing is loaded.
 func TestFaultsOfZoneFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/faults/*.zone")
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestFaultsOfZoneFiles(t *testing.T) {
 	}
 }
 
-func TestFaultsOfAllFilesAreToldTogether(t *testing.T) {
+func TestFaultsOfAllFilesAreReported(t *testing.T) {
 	st := three(t)
 	good := zones.Source{Name: "g.example.zone", Text: []byte("@ 60 SOA a b 1 2 3 4 5\n@ NS a\n")}
 	err := st.Load(good,
@@ -62,7 +62,7 @@ func TestFaultsOfAllFilesAreToldTogether(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, "one.zone:0: the zone x.example has no SOA record\n"+
 		"two.zone:0: the zone two has no NS record\n"+
-		"again.zone:0: the zone G.Example is in g.example.zone already", err.Error())
+		"again.zone:0: the zone G.Example is already in g.example.zone", err.Error())
 	_, err = open(t, st, "").Zone("g.example")
 	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err), "all or none")
 }
@@ -89,7 +89,7 @@ func TestAZoneFileReplacesAZone(t *testing.T) {
 	assert.Equal(t, zones.ScopeForest, z.Scope)
 	require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone", Text: []byte("; adgateway: server=alone\n" + text[strings.Index(text, "@"):])}))
 	_, err = open(t, st, "dc1").Zone("corp.example")
-	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err), "a zone has one place")
+	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err), "a zone is in one place")
 	_, err = open(t, st, "alone").Zone("corp.example")
 	assert.NoError(t, err)
 }

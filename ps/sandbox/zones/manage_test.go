@@ -13,10 +13,11 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// three servers: a domain controller, a read-only one, a stand-alone server.
+// three returns a store with a domain controller, a read-only domain controller
+// and a stand-alone server.
 func three(t *testing.T) *zones.Store {
 	t.Helper()
-	st := zones.New(zones.Config{Domain: "corp.example", Custom: []string{"branch.corp.example"}, Servers: []zones.ServerConfig{
+	st := zones.New(zones.Config{Domain: "corp.example", Servers: []zones.ServerConfig{
 		{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true, Aliases: []string{"dns.corp.example"}},
 		{Name: "rodc.corp.example", DomainController: true, ReadOnly: true},
 		{Name: "alone.corp.example"},
@@ -25,7 +26,7 @@ func three(t *testing.T) *zones.Store {
 	return st
 }
 
-// TestCreateZone: facts E67, E68 and D.3.
+// Facts E67, E68 and D.3.
 func TestCreateZone(t *testing.T) {
 	cases := []struct {
 		what, server string
@@ -35,7 +36,6 @@ func TestCreateZone(t *testing.T) {
 		{"domain", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeDomain}, 0},
 		{"forest", "dc1", zones.NewZone{Name: "n.example.", Scope: zones.ScopeForest, Update: zones.UpdateNone}, 0},
 		{"legacy", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeLegacy}, 0},
-		{"custom", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeCustom, Partition: "Branch.corp.example"}, 0},
 		{"file", "alone", zones.NewZone{Name: "2.10.in-addr.arpa", File: "2.10.in-addr.arpa.dns"}, 0},
 		{"file on a domain controller", "dc1", zones.NewZone{Name: "n.example", File: "n.example.dns", Update: zones.UpdateAll}, 0},
 
@@ -49,14 +49,11 @@ func TestCreateZone(t *testing.T) {
 		{"no file", "alone", zones.NewZone{Name: "n.example"}, zones.CodeNeedsDatafile},
 		{"bad file", "alone", zones.NewZone{Name: "n.example", File: `..\n.dns`}, zones.CodeInvalidDatafile},
 		{"secure in a file", "alone", zones.NewZone{Name: "n.example", File: "n.dns", Update: zones.UpdateSecure}, zones.CodeInvalidZoneOperation},
-		{"custom without partition", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeCustom}, zones.CodeInvalidParameter},
-		{"custom, unknown partition", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeCustom, Partition: "x.example"}, zones.CodePartitionMissing},
-		{"domain, another partition", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeDomain, Partition: "x.example"}, zones.CodeInvalidParameter},
+		{"custom partition", "dc1", zones.NewZone{Name: "n.example", Scope: zones.ScopeCustom}, zones.CodeInvalidParameter},
 		{"empty name", "dc1", zones.NewZone{Name: "", Scope: zones.ScopeDomain}, zones.CodeInvalidName},
 		{"special name", "dc1", zones.NewZone{Name: "..cache", Scope: zones.ScopeDomain}, zones.CodeInvalidName},
 		{"wildcard", "dc1", zones.NewZone{Name: "*.example", Scope: zones.ScopeDomain}, zones.CodeInvalidNameChar},
 		{"blank", "dc1", zones.NewZone{Name: "a b", Scope: zones.ScopeDomain}, zones.CodeInvalidNameChar},
-		{"nothing to load", "alone", zones.NewZone{Name: "n.example", File: "n.dns", LoadExisting: true}, zones.CodeDatafileOpen},
 	}
 	for _, c := range cases {
 		t.Run(c.what, func(t *testing.T) {
@@ -87,35 +84,25 @@ func TestCreateZone(t *testing.T) {
 	}
 }
 
-// TestPlacesInTheDirectory: facts E65.
+// Facts E65.
 func TestPlacesInTheDirectory(t *testing.T) {
 	s := open(t, three(t), "dc1")
 	want := map[zones.Scope][2]string{
 		zones.ScopeDomain: {"DomainDnsZones.corp.example", "DC=n.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example"},
 		zones.ScopeForest: {"ForestDnsZones.corp.example", "DC=n.example,cn=MicrosoftDNS,DC=ForestDnsZones,DC=corp,DC=example"},
 		zones.ScopeLegacy: {"corp.example", "DC=n.example,cn=MicrosoftDNS,cn=System,DC=corp,DC=example"},
-		zones.ScopeCustom: {"branch.corp.example", "DC=n.example,cn=MicrosoftDNS,DC=branch,DC=corp,DC=example"},
 	}
 	for scope, w := range want {
-		n := zones.NewZone{Name: "n.example", Scope: scope}
-		if scope == zones.ScopeCustom {
-			n.Partition = w[0]
-		}
-		z, err := s.CreateZone(n)
+		z, err := s.CreateZone(zones.NewZone{Name: "n.example", Scope: scope})
 		require.NoError(t, err)
 		assert.Equal(t, w, [2]string{z.Partition, z.DN})
 		assert.Equal(t, zones.UpdateSecure, z.DynamicUpdate)
 		_, err = s.RemoveZone("n.example")
 		require.NoError(t, err)
 	}
-	parts, err := s.Partitions()
-	require.NoError(t, err)
-	require.Len(t, parts, 4)
-	assert.Equal(t, zones.Partition{Name: "branch.corp.example", Custom: true}, parts[3])
-	assert.Equal(t, 2, parts[2].Zones, "_msdcs and TrustAnchors")
 }
 
-// TestRemoveZone: facts E69.
+// Facts E69.
 func TestRemoveZone(t *testing.T) {
 	st := three(t)
 	s := open(t, st, "dc1")
@@ -131,19 +118,6 @@ func TestRemoveZone(t *testing.T) {
 	assert.Equal(t, zones.CodeInvalidZoneOperation, code(err))
 	_, err = open(t, st, "rodc").RemoveZone("10.in-addr.arpa")
 	assert.Equal(t, zones.CodeNotOnRODC, code(err))
-}
-
-func TestAFileIsLeftBehindAndCanBeLoaded(t *testing.T) {
-	s := open(t, three(t), "dc1")
-	before, err := s.Records("shop.example", zones.Query{})
-	require.NoError(t, err)
-	_, err = s.RemoveZone("shop.example")
-	require.NoError(t, err)
-	_, err = s.CreateZone(zones.NewZone{Name: "shop.example", File: "SHOP.example.dns", LoadExisting: true})
-	require.NoError(t, err)
-	after, err := s.Records("shop.example", zones.Query{})
-	require.NoError(t, err)
-	assert.Len(t, after, len(before))
 }
 
 func TestServers(t *testing.T) {
@@ -168,7 +142,7 @@ func TestServers(t *testing.T) {
 		"remove":  func() error { _, err := s.RemoveZone("n"); return err },
 		"add":     func() error { _, err := s.AddRecord(zones.NewRecord{Zone: "n", Name: "n", RR: cname("x")}); return err },
 		"drop":    func() error { _, err := s.RemoveRecords("n", "n", dns.TypeA); return err },
-		"parts":   func() error { _, err := s.Partitions(); return err },
+		"config":  func() error { _, err := s.Config(); return err },
 	} {
 		assert.Equal(t, zones.CodeServerUnavailable, code(call()), what)
 	}
@@ -178,66 +152,8 @@ func TestServers(t *testing.T) {
 	assert.Equal(t, zones.CodeServerUnavailable, code(st.Switch("absent", true)))
 }
 
-func TestPauseZone(t *testing.T) {
-	st := three(t)
-	s := open(t, st, "dc1")
-	z, err := s.PauseZone("corp.example", true)
-	require.NoError(t, err)
-	assert.True(t, z.Paused)
-	_, err = s.Records("corp.example", zones.Query{})
-	assert.Equal(t, zones.CodeZoneShutdown, code(err))
-	_, err = s.PauseZone("corp.example", true)
-	require.NoError(t, err)
-	_, err = s.PauseZone("corp.example", false)
-	require.NoError(t, err)
-	_, err = s.Records("corp.example", zones.Query{})
-	assert.NoError(t, err)
-	assert.Len(t, st.Journal(0), 2)
-	for name, want := range map[string]int{"partner.example": zones.CodeInvalidZoneType, "0.in-addr.arpa": zones.CodeInvalidZoneOperation, "absent": zones.CodeZoneDoesNotExist} {
-		_, err = s.PauseZone(name, true)
-		assert.Equal(t, want, code(err), name)
-	}
-}
-
-func TestCallsCanBeRefused(t *testing.T) {
-	st := three(t)
-	s := open(t, st, "dc1")
-	before := st.Snapshot()
-	var asked []zones.Attempt
-	st.Refuse(func(a zones.Attempt) int {
-		asked = append(asked, a)
-		if a.Op == zones.OpListZones {
-			return 0
-		}
-		return zones.CodeAccessDenied
-	})
-	_, err := s.Zones()
-	require.NoError(t, err)
-	for what, call := range map[string]func() error{
-		"zone":    func() error { _, err := s.Zone("corp.example"); return err },
-		"records": func() error { _, err := s.Records("absent.example", zones.Query{}); return err },
-		"create":  func() error { _, err := s.CreateZone(zones.NewZone{Name: "n.example", File: "n"}); return err },
-		"remove":  func() error { _, err := s.RemoveZone("corp.example"); return err },
-		"pause":   func() error { _, err := s.PauseZone("corp.example", true); return err },
-		"add": func() error {
-			_, err := s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "n", RR: cname("x")})
-			return err
-		},
-		"drop":  func() error { _, err := s.RemoveRecords("corp.example", "www", dns.TypeCNAME); return err },
-		"parts": func() error { _, err := s.Partitions(); return err },
-	} {
-		assert.Equal(t, zones.CodeAccessDenied, code(call()), what)
-	}
-	assert.Len(t, asked, 9)
-	assert.Contains(t, asked, zones.Attempt{Op: zones.OpCreateRecord, Server: "dc1.corp.example", Zone: "corp.example"})
-	st.Refuse(nil)
-	_, err = s.Zone("corp.example")
-	require.NoError(t, err)
-	assert.Empty(t, zones.Compare(before, st.Snapshot()))
-}
-
 func TestMessagesExistInBothLanguages(t *testing.T) {
-	codes := []int{5, 87, 123, 1722, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9653, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718, 9901, 9902, 9903, 9952}
+	codes := []int{5, 87, 123, 1722, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718}
 	for _, c := range codes {
 		e := &zones.Error{Code: c, Op: zones.OpConnect, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Text("en-US"), e.Text("de-DE")
@@ -245,7 +161,7 @@ func TestMessagesExistInBothLanguages(t *testing.T) {
 		assert.NotContains(t, de, "WIN32", c)
 		assert.NotEqual(t, en, de, c)
 	}
-	for op := zones.OpGetZone; op <= zones.OpUpdateZone; op++ {
+	for op := zones.OpGetZone; op <= zones.OpRemoveRecord; op++ {
 		e := &zones.Error{Code: zones.CodeRecordAlreadyExists, Op: op, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Message("en-US"), e.Message("de")
 		assert.NotEqual(t, en, de)
@@ -272,7 +188,7 @@ func TestConcurrentUse(t *testing.T) {
 				_, err = s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "shared", RR: cname("web1.corp.example.")})
 				if err == nil {
 					_, err = s.RemoveRecords("corp.example", "shared", dns.TypeCNAME)
-					assert.NoError(t, err, "who created it removes it")
+					assert.NoError(t, err, "only its creator removes it")
 				}
 				_, err = s.RemoveRecords("corp.example", name, dns.TypeCNAME)
 				assert.NoError(t, err)
@@ -285,5 +201,5 @@ func TestConcurrentUse(t *testing.T) {
 	all, err := s.Records("corp.example", zones.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, z.Records, len(all))
-	assert.Equal(t, 118+len(st.Journal(0)), int(z.Serial), "one serial number a write")
+	assert.Equal(t, 118+len(st.Journal(0)), int(z.Serial), "one serial number per write")
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Message tells the error in a culture: "de" and what begins with "de-" is
-// German, all else English. Of an operation on a zone or a record it is the
-// sentence of the real module (facts D12), which names no cause; else it is the
-// system's text of the code. It is for people: decide by Code (facts D3).
+// Message returns the message of the error in a culture: German for "de" and
+// "de-...", otherwise English. For operations on zones and records it is the
+// sentence of the real module, which does not give the cause (facts D12); for
+// others it is the system's message of the code.
 func (e *Error) Message(culture string) string {
 	table := english
 	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {
@@ -19,7 +19,7 @@ func (e *Error) Message(culture string) string {
 	}
 	op := e.Op
 	if e.Code == CodeZoneDoesNotExist {
-		op = OpGetZone // every cmdlet says this of an absent zone
+		op = OpGetZone // every cmdlet reports an absent zone this way
 	}
 	if sentence := table.ops[op]; sentence != "" {
 		return strings.NewReplacer("{name}", e.Name, "{zone}", e.Zone, "{server}", e.Server).Replace(sentence)
@@ -27,7 +27,7 @@ func (e *Error) Message(culture string) string {
 	return e.Text(culture)
 }
 
-// Text is the system's text of the code in a culture, as Message chooses it.
+// Text returns the system's message of the code in a culture, see Message.
 func (e *Error) Text(culture string) string {
 	table := english
 	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {
@@ -54,8 +54,6 @@ var english = texts{
 		OpListRecords:  "Failed to enumerate resource records in zone {zone} on server {server}.",
 		OpCreateRecord: "Failed to create resource record {name} in zone {zone} on server {server}.",
 		OpRemoveRecord: "Failed to remove resource record {name} from zone {zone} on server {server}.",
-		OpUpdateZone:   "Failed to change zone {zone} on server {server}.",
-		OpUpdateRecord: "Failed to update resource record {name} in zone {zone} on server {server}.",
 	},
 	codes: map[int]string{
 		CodeAccessDenied:         "Access is denied.",
@@ -77,7 +75,6 @@ var english = texts{
 		CodeZoneShutdown:         "The requested operation cannot be performed because the zone is shut down.",
 		CodeNeedsDatafile:        "Primary DNS zone requires datafile.",
 		CodeInvalidDatafile:      "Invalid datafile name for DNS zone.",
-		CodeDatafileOpen:         "Failed to open datafile for DNS zone.",
 		CodeRecordDoesNotExist:   "DNS record does not exist.",
 		CodeNameNotInZone:        "DNS name does not belong in zone.",
 		CodeCNameLoop:            "CNAME alias points back to itself.",
@@ -88,10 +85,6 @@ var english = texts{
 		CodeNameDoesNotExist:     "DNS name does not exist.",
 		CodeDsUnavailable:        "The directory service is unavailable.",
 		CodeDsZoneAlreadyExists:  "DNS zone already exists in the directory service.",
-		CodePartitionMissing:     "The specified directory partition does not exist.",
-		CodePartitionExists:      "The specified directory partition already exists.",
-		CodePartitionNotEnlisted: "This DNS server is not enlisted in the specified directory partition.",
-		CodeZoneScopeMissing:     "The scope does not exist for the zone.",
 	},
 }
 
@@ -105,8 +98,6 @@ var german = texts{
 		OpListRecords:  `Fehler beim Auflisten der Ressourcendatensätze in der Zone "{zone}" auf dem Server "{server}".`,
 		OpCreateRecord: `Fehler beim Erstellen des Ressourcendatensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
 		OpRemoveRecord: `Fehler beim Entfernen des Ressourcendatensatzes "{name}" aus der Zone "{zone}" auf dem Server "{server}".`,
-		OpUpdateZone:   `Fehler beim Ändern der Zone "{zone}" auf dem Server "{server}".`,
-		OpUpdateRecord: `Fehler beim Aktualisieren des Ressourcendatensatzes "{name}" in der Zone "{zone}" auf dem Server "{server}".`,
 	},
 	codes: map[int]string{
 		CodeAccessDenied:         "Zugriff verweigert",
@@ -128,7 +119,6 @@ var german = texts{
 		CodeZoneShutdown:         "Der angeforderte Vorgang kann nicht ausgeführt werden, da die Zone heruntergefahren ist.",
 		CodeNeedsDatafile:        "Die primäre DNS-Zone erfordert eine Datendatei.",
 		CodeInvalidDatafile:      "Ungültiger Datendateiname für die DNS-Zone.",
-		CodeDatafileOpen:         "Die Datendatei für die DNS-Zone konnte nicht geöffnet werden.",
 		CodeRecordDoesNotExist:   "Der DNS-Eintrag ist nicht vorhanden.",
 		CodeNameNotInZone:        "Der DNS-Name gehört nicht zur Zone.",
 		CodeCNameLoop:            "Der CNAME-Alias verweist auf sich selbst.",
@@ -139,9 +129,5 @@ var german = texts{
 		CodeNameDoesNotExist:     "Der DNS-Name ist nicht vorhanden.",
 		CodeDsUnavailable:        "Der Verzeichnisdienst ist nicht verfügbar.",
 		CodeDsZoneAlreadyExists:  "Die DNS-Zone ist bereits im Verzeichnisdienst vorhanden.",
-		CodePartitionMissing:     "Die angegebene Verzeichnispartition ist nicht vorhanden.",
-		CodePartitionExists:      "Die angegebene Verzeichnispartition ist bereits vorhanden.",
-		CodePartitionNotEnlisted: "Der DNS-Server ist nicht in der angegebenen Verzeichnispartition eingetragen.",
-		CodeZoneScopeMissing:     "Der Bereich ist für die Zone nicht vorhanden.",
 	},
 }

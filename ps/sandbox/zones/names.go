@@ -13,9 +13,9 @@ const (
 	maxName  = 255
 )
 
-// owner makes a name relative to the zone: "@", "", "." and the zone's own name
-// are the apex (facts E52), a name that ends in the zone's is cut, a name with a
-// trailing dot must lie in the zone. It returns the code of the fault, or 0.
+// owner returns a name relative to the zone. "@", "", "." and the zone's own name
+// mean the apex (facts E52); the zone's name is cut off; an absolute name must be
+// in the zone. The code is that of the error, or 0.
 func (z *zone) owner(name string) (string, int) {
 	absolute := strings.HasSuffix(name, ".")
 	bare := strings.TrimSuffix(name, ".")
@@ -30,14 +30,14 @@ func (z *zone) owner(name string) (string, int) {
 	if code := checkName(bare); code != 0 {
 		return "", code
 	}
-	if len(bare)+len(z.Name)+3 > maxName { // two dots and the root's length octet
+	if len(bare)+len(z.Name)+3 > maxName { // plus two dots and the root label
 		return "", CodeInvalidName
 	}
 	return bare, 0
 }
 
-// cutLabels takes the last n labels off. Folding may change lengths, so the cut
-// is made by labels and not by bytes.
+// cutLabels removes the last n labels. Counting labels is safe where counting
+// bytes is not: folding may change the length.
 func cutLabels(name string, n int) string {
 	for ; n > 0; n-- {
 		name = name[:strings.LastIndexByte(name, '.')]
@@ -45,10 +45,10 @@ func cutLabels(name string, n int) string {
 	return name
 }
 
-// checkName tells whether a name can be stored: CodeInvalidName for empty or
-// too long labels, CodeInvalidNameChar for characters outside letters, digits,
-// '-', '_', '/' (RFC 2317), non-ASCII text (the server's default name check is
-// multibyte) and '*' as the whole first label.
+// checkName returns 0 if a name can be stored, CodeInvalidName if a label or the
+// name is empty or too long, and CodeInvalidNameChar for other characters than
+// letters, digits, '-', '_', '/' (RFC 2317), non-ASCII characters (the server's
+// default name check is multibyte) and '*' as the whole first label.
 func checkName(name string) int {
 	if len(name) > maxName-2 {
 		return CodeInvalidName
@@ -81,8 +81,9 @@ func nameByte(c byte) bool {
 	}
 }
 
-// plain turns the escapes \DDD of octets beyond ASCII into these octets, as the
-// server shows names, when that makes valid UTF-8; else it escapes all of them.
+// plain replaces the escapes \DDD of non-ASCII octets by these octets, as the
+// server shows names, if the result is valid UTF-8. Otherwise it escapes all
+// non-ASCII octets.
 func plain(name string) string {
 	if !strings.Contains(name, `\`) && utf8.ValidString(name) {
 		return name

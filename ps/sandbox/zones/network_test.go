@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// TestReverseZoneName: the table of facts E.6.
+// Facts E70 and the table of facts E.6.
 func TestReverseZoneName(t *testing.T) {
 	for network, want := range map[string]string{
 		"10.0.0.0/8":             "10.in-addr.arpa",

@@ -8,11 +8,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Records tells the records of a zone that match the query, in the order of
-// the tree: the apex first, each name before what lies below it. An absent name
-// is CodeNameDoesNotExist; a name without records of the type is none (facts
-// E55). The records of a forwarder (it has none) are CodeInvalidZoneType, those
-// of a zone that is paused or expired CodeZoneShutdown (facts E62).
+// Records returns the records of a zone that match the query. The apex comes
+// first, and each name before the names below it. An absent name is
+// CodeNameDoesNotExist; a name without records of the type has an empty result
+// (facts E55). A forwarder is CodeInvalidZoneType, a paused or expired zone
+// CodeZoneShutdown (facts E62).
 func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 	st := s.store
 	st.mu.RLock()
@@ -31,12 +31,12 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 		if code == 0 {
 			nodes = z.below(fold(rel))
 		}
-		if code != 0 || len(nodes) == 0 { // what could not be stored is not there
+		if code != 0 || len(nodes) == 0 { // a name that cannot be stored does not exist
 			return nil, s.fail(op, CodeNameDoesNotExist, z.Name, q.Name)
 		}
 		if q.Node {
 			nodes = nodes[:1]
-			if nodes[0].key != fold(rel) { // a name only by what lies below it
+			if nodes[0].key != fold(rel) { // only names below it have records
 				nodes = nil
 			}
 		}
@@ -55,7 +55,7 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 	return found, nil
 }
 
-// openRecords finds a zone whose records can be read. Store.mu is held.
+// openRecords returns a zone whose records can be read. Store.mu is held.
 func (s *Server) openRecords(op Op, zoneName, name string) (*zone, error) {
 	z, err := s.open(op, zoneName)
 	switch {
@@ -69,7 +69,7 @@ func (s *Server) openRecords(op Op, zoneName, name string) (*zone, error) {
 	return z, nil
 }
 
-// openWrite finds a zone whose records can be changed. Store.mu is held.
+// openWrite returns a zone whose records can be changed. Store.mu is held.
 func (s *Server) openWrite(op Op, zoneName, name string) (*zone, error) {
 	z, err := s.openRecords(op, zoneName, name)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Server) openWrite(op Op, zoneName, name string) (*zone, error) {
 	return z, nil
 }
 
-// AddRecord adds a record and returns it as stored. What it refuses: see
-// conflict, and the faults of a name or a target (facts D.3, E57, E58).
+// AddRecord adds a record and returns it as stored. Errors are those of zones,
+// names and targets, and of conflicts with other records (facts D.3, E57, E58).
 func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	st := s.store
 	st.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	if n.Age {
 		r.Stamp = st.hour()
 	}
-	if code = z.conflict(rel, r.RR, -1); code != 0 {
+	if code = z.conflict(rel, r.RR); code != 0 {
 		return Record{}, s.fail(OpCreateRecord, code, z.Name, n.Name)
 	}
 	r = z.put(r)
@@ -119,7 +119,7 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	return r, nil
 }
 
-// prepare copies a record and makes its names absolute and plain.
+// prepare returns a copy with absolute, unescaped names in its data.
 func prepare(rr dns.RR) dns.RR {
 	rr = dns.Copy(rr)
 	h := rr.Header()
@@ -133,7 +133,7 @@ func prepare(rr dns.RR) dns.RR {
 	return rr
 }
 
-// targets are the domain names in a record's data.
+// targets returns the domain names in the data of a record.
 func targets(rr dns.RR) []*string {
 	switch rr := rr.(type) {
 	case *dns.CNAME:
@@ -162,15 +162,14 @@ func (z *zone) defaultTTL() uint32 {
 	return 3600
 }
 
-// hour is the present in whole hours since 1601, the unit of time stamps.
+// hour returns the current hour, the unit of time stamps.
 func (st *Store) hour() time.Time { return st.now().UTC().Truncate(time.Hour) }
 
-// conflict tells why a record may not be at the relative name, or 0. The record
-// at index except of the node is left out of account: it is being replaced.
-func (z *zone) conflict(rel string, rr dns.RR, except int) int {
+// conflict returns the code of the rule that forbids adding a record, or 0.
+func (z *zone) conflict(rel string, rr dns.RR) int {
 	key, rrtype := fold(rel), rr.Header().Rrtype
 	for _, name := range targets(rr) {
-		if *name == "." && rrtype != dns.TypeCNAME { // no service (RFC 2782, 7505)
+		if *name == "." && rrtype != dns.TypeCNAME { // means "no service" (RFC 2782, RFC 7505)
 			continue
 		}
 		if code := checkName(strings.TrimSuffix(*name, ".")); code != 0 {
@@ -190,16 +189,13 @@ func (z *zone) conflict(rel string, rr dns.RR, except int) int {
 	if n == nil {
 		return 0
 	}
-	for i, old := range n.records {
-		if i == except {
-			continue
-		}
+	for _, old := range n.records {
 		switch {
 		case same(old.RR, rr):
 			return CodeRecordAlreadyExists
-		case rrtype == dns.TypeCNAME && !besideCName(old.Type()):
+		case rrtype == dns.TypeCNAME && !allowedWithCName(old.Type()):
 			return CodeCNameCollision
-		case old.Type() == dns.TypeCNAME && !besideCName(rrtype):
+		case old.Type() == dns.TypeCNAME && !allowedWithCName(rrtype):
 			return CodeNodeIsCName
 		case rrtype == dns.TypeSOA && old.Type() == dns.TypeSOA:
 			return CodeRecordAlreadyExists
@@ -208,8 +204,8 @@ func (z *zone) conflict(rel string, rr dns.RR, except int) int {
 	return 0
 }
 
-// belongsToDelegation: name servers and their signatures at the cut, glue there
-// and below.
+// belongsToDelegation reports whether a delegation allows the record: name servers
+// and their DNSSEC records at the zone cut, glue at the cut and below.
 func belongsToDelegation(atCut bool, rrtype uint16) bool {
 	switch rrtype {
 	case dns.TypeA, dns.TypeAAAA:
@@ -217,19 +213,20 @@ func belongsToDelegation(atCut bool, rrtype uint16) bool {
 	case dns.TypeNS, dns.TypeDS, dns.TypeNSEC, dns.TypeRRSIG:
 		return atCut
 	case dns.TypeCNAME:
-		return atCut // then it collides with the name servers
+		return atCut // where it collides with the name servers
 	default:
 		return false
 	}
 }
 
-// besideCName: DNSSEC's own records are the only ones an alias tolerates.
-func besideCName(rrtype uint16) bool {
+// allowedWithCName reports whether a record may have the same owner as a CNAME:
+// only DNSSEC records may.
+func allowedWithCName(rrtype uint16) bool {
 	return rrtype == dns.TypeRRSIG || rrtype == dns.TypeNSEC || rrtype == dns.TypeKEY
 }
 
-// same tells whether two records of one node have the same type and data; the
-// time to live does not matter, nor the case of names.
+// same reports whether two records of one node have the same type and data. The
+// time to live and the case of names are ignored.
 func same(a, b dns.RR) bool {
 	ha, hb := a.Header(), b.Header()
 	if ha.Rrtype != hb.Rrtype {
@@ -251,14 +248,14 @@ func same(a, b dns.RR) bool {
 	return dns.IsDuplicate(a, b)
 }
 
-// RemoveRecord removes exactly the record with r's owner, type and data (facts
-// E60). An absent owner is CodeNameDoesNotExist, absent data
-// CodeRecordDoesNotExist.
+// RemoveRecord removes the record with the owner, type and data of r (facts E60).
+// The error is CodeNameDoesNotExist if there is no such owner and
+// CodeRecordDoesNotExist if the owner has no such record.
 func (s *Server) RemoveRecord(r Record) (Record, error) {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	z, n, i, err := s.locate(OpRemoveRecord, r)
+	z, n, i, err := s.locate(r)
 	if err != nil {
 		return Record{}, err
 	}
@@ -272,7 +269,7 @@ func (s *Server) RemoveRecord(r Record) (Record, error) {
 	return old, nil
 }
 
-// removable: a zone keeps its SOA.
+// removable returns CodeSoaDelete for the SOA of the zone, otherwise 0.
 func (z *zone) removable(n *node, r Record) int {
 	if r.Type() == dns.TypeSOA && n.key == "@" {
 		return CodeSoaDelete
@@ -280,8 +277,9 @@ func (z *zone) removable(n *node, r Record) int {
 	return 0
 }
 
-// locate finds a record object for a write. Store.mu is held.
-func (s *Server) locate(op Op, r Record) (*zone, *node, int, error) {
+// locate finds a record to be removed. Store.mu is held.
+func (s *Server) locate(r Record) (*zone, *node, int, error) {
+	const op = OpRemoveRecord
 	z, err := s.openWrite(op, r.Zone, r.Name)
 	if err != nil {
 		return nil, nil, 0, err
@@ -300,8 +298,7 @@ func (s *Server) locate(op Op, r Record) (*zone, *node, int, error) {
 	return z, n, i, nil
 }
 
-// node finds the node of a name as a caller writes it, or nil: what could not be
-// stored is not there.
+// node returns the node of a name in any form that owner accepts, or nil.
 func (z *zone) node(name string) *node {
 	rel, code := z.owner(name)
 	if code != 0 {
@@ -310,10 +307,9 @@ func (z *zone) node(name string) *node {
 	return z.nodes[fold(rel)]
 }
 
-// RemoveRecords removes every record of that owner and type whose data is data,
-// as [DataText] tells it field by field; without data it removes all of them
-// (facts E60, E61). None: as [Server.RemoveRecord].
-func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16, data ...string) ([]Record, error) {
+// RemoveRecords removes all records of an owner and type (facts E60, E61) and
+// returns them. Errors are those of [Server.RemoveRecord].
+func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, error) {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -329,7 +325,7 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16, data ...str
 	st.journal.call++
 	for i := 0; i < len(n.records); i++ {
 		r := n.records[i]
-		if r.Type() != rrtype || len(data) > 0 && !slices.Equal(DataText(r.RR), data) {
+		if r.Type() != rrtype {
 			continue
 		}
 		if code := z.removable(n, r); code != 0 {
@@ -345,33 +341,4 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16, data ...str
 	}
 	z.bump()
 	return gone, nil
-}
-
-// ReplaceRecord puts data and time to live of next in the place of old, which
-// must be there. The owner and the type cannot be changed:
-// CodeInvalidParameter.
-func (s *Server) ReplaceRecord(old Record, next dns.RR) (Record, error) {
-	st := s.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	z, n, i, err := s.locate(OpUpdateRecord, old)
-	if err != nil {
-		return Record{}, err
-	}
-	if next == nil || next.Header().Rrtype != old.Type() {
-		return Record{}, s.fail(OpUpdateRecord, CodeInvalidParameter, z.Name, old.Name)
-	}
-	before := n.records[i]
-	after := before
-	after.RR = prepare(next)
-	after.RR.Header().Name = before.RR.Header().Name
-	if code := z.conflict(n.name, after.RR, i); code != 0 {
-		return Record{}, s.fail(OpUpdateRecord, code, z.Name, old.Name)
-	}
-	n.records = slices.Clone(n.records)
-	n.records[i] = after
-	z.bump()
-	after = n.records[i] // of an SOA, the serial number has moved
-	st.note(s, "replace record", z, &before, &after)
-	return after, nil
 }

@@ -4,29 +4,24 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Store is what all DNS servers of the domain know: the zones of the directory,
-// which the domain controllers share, and each server's files. It is safe for
-// concurrent use.
+// Store holds the zones of all DNS servers of a domain: those in the directory,
+// which the domain controllers share, and the file-backed ones of each server.
+// It is safe for concurrent use.
 type Store struct {
 	now     func() time.Time
 	domain  string
 	forest  string
-	custom  []string
 	servers []*server
-
-	refuse atomic.Pointer[func(Attempt) int]
 
 	mu      sync.RWMutex
 	zones   map[zoneKey]*zone
-	files   map[zoneKey]*zone // contents that removed file-backed zones have left, by file name
 	journal journal
 }
 
-// zoneKey names a zone: in the directory server is empty.
+// zoneKey identifies a zone; server is empty for directory-integrated zones.
 type zoneKey struct{ server, name string }
 
 type server struct {
@@ -35,10 +30,10 @@ type server struct {
 	down  bool // guarded by Store.mu
 }
 
-// New makes a store whose servers have only the zones every server makes by
-// itself: the three automatic ones and, on domain controllers, [TrustAnchors].
+// New returns a store whose servers have only the zones that every server
+// creates: the three automatic ones and, on domain controllers, [TrustAnchors].
 func New(c Config) *Store {
-	st := &Store{now: c.Now, domain: fold(c.Domain), custom: c.Custom, zones: map[zoneKey]*zone{}, files: map[zoneKey]*zone{}}
+	st := &Store{now: c.Now, domain: fold(c.Domain), zones: map[zoneKey]*zone{}}
 	if st.now == nil {
 		st.now = time.Now
 	}
@@ -71,9 +66,10 @@ func (st *Store) addServer(sc ServerConfig) {
 	st.addAutomatic(sv)
 }
 
-// Server returns the server of that name: fully qualified, its first label, an
-// alias or its address. The empty name, "." and "localhost" mean the first
-// server. A server that is absent or switched off is CodeServerUnavailable.
+// Server returns a server by its fully qualified name, its first label, an alias
+// or its address. An empty name, ".", "localhost" and loopback addresses select
+// the first server. The error is CodeServerUnavailable if there is no such server
+// or it is switched off.
 func (st *Store) Server(name string) (*Server, error) {
 	sv := st.find(name)
 	if sv == nil {
@@ -99,8 +95,8 @@ func (st *Store) find(name string) *server {
 	}
 }
 
-// Switch turns a server off or on; one that is off answers every call with
-// CodeServerUnavailable. An unknown name is that error as well.
+// Switch turns a server on or off. While it is off, every call on it fails with
+// CodeServerUnavailable; so does Switch for an unknown name.
 func (st *Store) Switch(name string, on bool) error {
 	sv := st.find(name)
 	if sv == nil {
@@ -112,50 +108,23 @@ func (st *Store) Switch(name string, on bool) error {
 	return nil
 }
 
-// Attempt is a call that has reached a server.
-type Attempt struct {
-	Op     Op
-	Server string // fully qualified
-	Zone   string // as the caller wrote it; empty when all zones are asked for
-}
-
-// Refuse lets f decide about each call before anything else is looked at: it
-// gives the code to refuse it with, or 0. It produces what the store has no
-// cause for itself: CodeAccessDenied, CodeServerFailure, CodeRefused and the
-// like. f must not call the store. Nil ends it.
-func (st *Store) Refuse(f func(Attempt) int) {
-	if f == nil {
-		st.refuse.Store(nil)
-		return
-	}
-	st.refuse.Store(&f)
-}
-
-// Servers tells the servers, in the order configured.
-func (st *Store) Servers() []ServerConfig {
-	all := make([]ServerConfig, len(st.servers))
-	for i, sv := range st.servers {
-		all[i] = sv.ServerConfig
-	}
-	return all
-}
-
-// Domain is the DNS name of the domain the servers belong to.
-func (st *Store) Domain() string { return st.domain }
-
-// Server is one DNS server as a caller sees it. It is safe for concurrent use.
+// Server is a DNS server of a store. It is safe for concurrent use.
 type Server struct {
 	store  *Store
 	server *server
 }
 
-// Config tells what the server is.
-func (s *Server) Config() ServerConfig { return s.server.ServerConfig }
+// Config returns the configuration of the server.
+func (s *Server) Config() (ServerConfig, error) {
+	s.store.mu.RLock()
+	defer s.store.mu.RUnlock()
+	return s.server.ServerConfig, s.reach(OpConnect)
+}
 
-// Name is the server's name, fully qualified.
+// Name returns the server's fully qualified name.
 func (s *Server) Name() string { return s.server.Name }
 
-// reach refuses when the server is off. Store.mu is held.
+// reach fails if the server is off. Store.mu is held.
 func (s *Server) reach(op Op) error {
 	if s.server.down {
 		return s.fail(op, CodeServerUnavailable, "", "")
@@ -163,20 +132,7 @@ func (s *Server) reach(op Op) error {
 	return nil
 }
 
-// ask is reach for a call that [Store.Refuse] may refuse. Store.mu is held.
-func (s *Server) ask(op Op, zone string) error {
-	if err := s.reach(op); err != nil {
-		return err
-	}
-	if f := s.store.refuse.Load(); f != nil {
-		if code := (*f)(Attempt{Op: op, Server: s.server.Name, Zone: zone}); code != 0 {
-			return s.fail(op, code, zone, "")
-		}
-	}
-	return nil
-}
-
-// lookup finds a zone the server knows, or nil. Store.mu is held.
+// lookup returns a zone of the server, or nil. Store.mu is held.
 func (s *Server) lookup(name string) *zone {
 	key := zoneKey{name: fold(name)}
 	if s.server.DomainController {
@@ -188,12 +144,12 @@ func (s *Server) lookup(name string) *zone {
 	return s.store.zones[key]
 }
 
-// Zones tells all zones of the server, ordered by name.
+// Zones returns all zones of the server, ordered by name.
 func (s *Server) Zones() ([]Zone, error) {
 	st := s.store
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	if err := s.ask(OpListZones, ""); err != nil {
+	if err := s.reach(OpListZones); err != nil {
 		return nil, err
 	}
 	var all []Zone
@@ -207,8 +163,8 @@ func (s *Server) Zones() ([]Zone, error) {
 	return all, nil
 }
 
-// Zone tells one zone. Case and a trailing dot do not matter. An absent zone
-// is CodeZoneDoesNotExist.
+// Zone returns a zone by name. Case and a trailing dot are ignored. The error is
+// CodeZoneDoesNotExist if the server has no such zone.
 func (s *Server) Zone(name string) (Zone, error) {
 	st := s.store
 	st.mu.RLock()
@@ -220,9 +176,9 @@ func (s *Server) Zone(name string) (Zone, error) {
 	return s.view(z), nil
 }
 
-// open finds a zone or says why not. Store.mu is held.
+// open returns a zone or the error of op. Store.mu is held.
 func (s *Server) open(op Op, name string) (*zone, error) {
-	if err := s.ask(op, name); err != nil {
+	if err := s.reach(op); err != nil {
 		return nil, err
 	}
 	z := s.lookup(name)
@@ -232,7 +188,7 @@ func (s *Server) open(op Op, name string) (*zone, error) {
 	return z, nil
 }
 
-// view is the zone as this server shows it.
+// view returns the properties of a zone on this server.
 func (s *Server) view(z *zone) Zone {
 	v := z.copy()
 	v.ReadOnly = v.Type == Secondary || v.DsIntegrated && s.server.ReadOnly
@@ -243,5 +199,5 @@ func (s *Server) fail(op Op, code int, zone, name string) error {
 	return &Error{Code: code, Op: op, Server: s.server.Name, Zone: zone, Name: name}
 }
 
-// fold makes names comparable: one trailing dot off, lower case.
+// fold normalizes a name for comparison: lower case without a trailing dot.
 func fold(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }

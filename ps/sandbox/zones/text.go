@@ -8,27 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// DataText tells a record's data field by field, as a zone file writes it:
-// names absolute with their dot, text without quotes, data of an unknown type
-// in hexadecimal.
-func DataText(rr dns.RR) []string {
-	switch rr := rr.(type) {
-	case *dns.MX:
-		return []string{strconv.Itoa(int(rr.Preference)), rr.Mx}
-	case *dns.SRV:
-		return []string{strconv.Itoa(int(rr.Priority)), strconv.Itoa(int(rr.Weight)), strconv.Itoa(int(rr.Port)), rr.Target}
-	case *dns.TXT:
-		return Strings(rr)
-	case *dns.RFC3597:
-		return []string{rr.Rdata}
-	}
-	if names := targets(rr); len(names) == 1 {
-		return []string{*names[0]}
-	}
-	return strings.Fields(strings.TrimPrefix(rr.String(), rr.Header().String()))
-}
-
-// Text tells the record in zone file form, with its time stamp.
+// Text returns the record in zone file form, with its time stamp.
 func (r Record) Text() string {
 	text := strings.ReplaceAll(r.RR.String(), "\t", " ")
 	if !r.Stamp.IsZero() {
@@ -45,8 +25,7 @@ func (r Record) textWithoutSerial() string {
 	return fmt.Sprintf("%s %d IN SOA %s %s %d %d %d %d", soa.Hdr.Name, soa.Hdr.Ttl, soa.Ns, soa.Mbox, soa.Refresh, soa.Retry, soa.Expire, soa.Minttl)
 }
 
-// Strings are the strings of a text record as they are; package dns keeps them
-// with escapes.
+// Strings returns the unescaped strings of a TXT record.
 func Strings(rr *dns.TXT) []string {
 	plain := make([]string, len(rr.Txt))
 	for i, s := range rr.Txt {
@@ -55,8 +34,8 @@ func Strings(rr *dns.TXT) []string {
 	return plain
 }
 
-// NewText makes the data of a text record of plain strings; those above 255
-// octets are cut.
+// NewText returns a TXT record with unescaped strings; strings longer than 255
+// octets are split.
 func NewText(parts ...string) *dns.TXT {
 	rr := &dns.TXT{}
 	for _, part := range parts {
@@ -69,7 +48,7 @@ func NewText(parts ...string) *dns.TXT {
 	return rr
 }
 
-// escapeText gives a string the form package dns keeps it in.
+// escapeText escapes a string as package dns does.
 func escapeText(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -9,20 +9,20 @@ import (
 	"github.com/miekg/dns"
 )
 
-// zone is a zone in the store. Store.mu guards it.
+// zone is a zone of the store, guarded by Store.mu.
 type zone struct {
-	Zone          // Serial and Records are kept elsewhere: see copy
+	Zone          // without Serial and Records, see copy
 	origin string // absolute, lower case: "corp.example."
 	nodes  map[string]*node
-	order  []*node // by node.sort: a node comes directly before what lies below it
-	count  int
+	order  []*node // by node.sort: a node is directly followed by those below it
+	count  int     // of records
 }
 
 // node is an owner name with at least one record.
 type node struct {
 	key     string // relative, folded; "@" for the apex
-	sort    string // labels from the apex down, each ended by NUL
-	name    string // relative, as first written
+	sort    string // labels from the apex down, each terminated by NUL
+	name    string // relative, in the case it was first written
 	records []Record
 }
 
@@ -41,7 +41,7 @@ func isReverse(name string) bool {
 
 func (z *zone) key() zoneKey { return zoneKey{server: fold(z.Server), name: fold(z.Name)} }
 
-// copy makes the public form.
+// copy returns the zone's public properties.
 func (z *zone) copy() Zone {
 	v := z.Zone
 	v.Masters = append([]netip.Addr(nil), z.Masters...)
@@ -64,7 +64,7 @@ func (z *zone) soa() *dns.SOA {
 	return nil
 }
 
-// bump raises the serial number, as each write does.
+// bump increments the serial number after a write.
 func (z *zone) bump() {
 	old := z.soa()
 	if old == nil {
@@ -72,7 +72,7 @@ func (z *zone) bump() {
 	}
 	next := dns.Copy(old).(*dns.SOA)
 	next.Serial++
-	if next.Serial == 0 { // RFC 1982: some secondaries take 0 for "never"
+	if next.Serial == 0 { // skipped, as some secondaries treat 0 specially (RFC 1982)
 		next.Serial = 1
 	}
 	apex := z.nodes["@"]
@@ -84,7 +84,7 @@ func (z *zone) bump() {
 	}
 }
 
-// sortName turns a relative folded name into the order of the tree.
+// sortName returns the sort key of a relative folded name.
 func sortName(key string) string {
 	if key == "@" {
 		return ""
@@ -94,7 +94,7 @@ func sortName(key string) string {
 	return strings.Join(labels, "\x00") + "\x00"
 }
 
-// put adds a record without any check. The owner of rr is set to the node's.
+// put adds a record without any check and returns it with its owner set.
 func (z *zone) put(r Record) Record {
 	key := fold(r.Name)
 	n := z.nodes[key]
@@ -111,7 +111,7 @@ func (z *zone) put(r Record) Record {
 	return r
 }
 
-// drop removes the record at index i of n, and n when it was its last.
+// drop removes the record at index i of n, and n itself after its last record.
 func (z *zone) drop(n *node, i int) {
 	n.records = slices.Delete(slices.Clone(n.records), i, i+1)
 	z.count--
@@ -134,7 +134,7 @@ func (z *zone) below(key string) []*node {
 	return z.order[from:to]
 }
 
-// delegation returns the delegated node at or above the folded name, or nil.
+// delegation returns the delegation point at or above the folded name, or nil.
 func (z *zone) delegation(key string) *node {
 	for key != "@" {
 		if n := z.nodes[key]; n != nil && n.has(dns.TypeNS) {
@@ -153,7 +153,7 @@ func (n *node) has(rrtype uint16) bool {
 	return slices.ContainsFunc(n.records, func(r Record) bool { return r.Type() == rrtype })
 }
 
-// absolute makes a relative name absolute.
+// absolute returns the absolute form of a relative name.
 func (z *zone) absolute(rel string) string {
 	if rel == "@" {
 		return z.Name + "."
@@ -161,7 +161,7 @@ func (z *zone) absolute(rel string) string {
 	return rel + "." + z.Name + "."
 }
 
-// nodeDN is the directory name of a node, or nothing for a zone in a file.
+// nodeDN returns the DN of a node, "" if the zone is file-backed.
 func (z *zone) nodeDN(rel string) string {
 	if z.DN == "" {
 		return ""
