@@ -10,9 +10,8 @@ import (
 	"adgateway/ps"
 )
 
-// reserve takes what a run can destroy from what the caller may destroy in an
-// hour; a removal of many reserves up to bulkLimit. The result is nil if nothing
-// is counted.
+// reserve reserves what a run can destroy from the caller's hourly limits, up to
+// bulkLimit objects for a bulk removal. The result is nil if nothing is counted.
 func reserve(p *auth.Principal, b *ops.Bound, bulkLimit int) (*auth.Spending, *failure) {
 	impact, many, counted := b.Impact()
 	if !counted {

@@ -24,8 +24,8 @@ func (s *Server) serve(op *ops.Operation) func(*request) {
 	}
 }
 
-// operate is the life of a request for an operation. Each stage returns what it
-// adds to the request, or the failure that ends it.
+// operate takes a request for an operation through its stages, from top to bottom.
+// Each stage returns what it adds to the request, or the failure that ends it.
 func (s *Server) operate(r *request) (failed *failure) {
 	if r.principal, failed = s.authenticate(r.c.Request); failed != nil {
 		return failed
@@ -123,7 +123,7 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	return result, err
 }
 
-// runRequest returns what the runner is asked for.
+// runRequest returns the request to the runner.
 func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 	req := ps.Request{
 		ID: r.id, Script: r.op.Script, Lane: r.op.Lane, Args: r.bound.Args,
@@ -190,8 +190,7 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 	return found.Result, nil
 }
 
-// answer writes the answer to a run that succeeded, at least in part. Otherwise
-// it returns the failure.
+// answer writes the answer to a run that succeeded; otherwise it returns the failure.
 func (s *Server) answer(r *request, e *envelope) *failure {
 	err := r.runErr
 	if err == nil {

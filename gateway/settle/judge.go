@@ -33,10 +33,10 @@ type progress uint8
 
 const (
 	idle    progress = iota // there was nothing to change
-	made                    // it shows in full
-	notMade                 // nothing of it shows
-	half                    // part of it shows
-	unclear                 // it cannot be seen
+	made                    // fully visible
+	notMade                 // not visible at all
+	half                    // partly visible
+	unclear                 // not readable, or changed by somebody else
 )
 
 // phrases say what became of a property, for people.
@@ -57,8 +57,8 @@ func (v verdict) equal(other verdict) bool {
 	return v.outcome == other.outcome && slices.Equal(v.notes, other.notes)
 }
 
-// subjects counts the objects whose record was announced, which are those that a
-// removal answers with, and how many of them are done.
+// subjects counts the objects whose record was announced, as removals do, and how many
+// of them are done.
 func (v verdict) subjects(intent *ps.Intent) (all, done int) {
 	for i := range intent.Objects {
 		if isNull(intent.Objects[i].Record) {
@@ -72,8 +72,8 @@ func (v verdict) subjects(intent *ps.Intent) (all, done int) {
 	return all, done
 }
 
-// judge compares what was announced with what was seen. Steps count only where
-// the state cannot tell.
+// judge compares what was announced with what was seen. Steps are considered only
+// where the state is inconclusive.
 func judge(intent *ps.Intent, steps []ps.Step, seen []observation) verdict {
 	v := verdict{outcome: ps.OutcomeUnknown}
 	counts := map[progress]int{}

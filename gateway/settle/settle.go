@@ -1,14 +1,14 @@
 // Package settle finds out what became of a change that was cut off.
 //
-// A script announces what it is about to change, with the values before and
-// after ([ps.Intent]). If its run is cut off later, another script reads on
-// another session what the same server holds now, and judge compares the two.
+// A script announces what it is about to change, with the values before and after
+// ([ps.Intent]). If its run is cut off after that, another script, on another
+// session, reads the current state from the same server, and judge compares the two.
 // What an unfinished create left behind is removed.
 //
-// Ending a session does not stop a cmdlet that is already at work in the server.
-// So a change that shows is believed at once, while everything else must be read
-// twice, with a pause between, and be the same. A server slower than that cannot
-// be told from one that does nothing.
+// Ending a session does not stop a cmdlet that is already running in the server. So
+// one reading proves a change that is visible, while anything else needs two equal
+// readings with a pause between them. A server that takes longer than that cannot be
+// distinguished from one that does nothing.
 package settle
 
 import (
