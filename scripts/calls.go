@@ -22,12 +22,14 @@ type call struct {
 	// splatted hashtable depend on conditions.
 	ways    [][]argument
 	unknown string // why ways are not all; "" when they are
+	open    bool   // also given the parameters of the function it stands in
 }
 
 // argument is one argument of a call.
 type argument struct {
 	name  string      // without the dash; "" for one without a name
 	value syntax.Node // nil for a switch without a value
+	at    syntax.Node // where the name is written, the value of one without a name
 }
 
 // arg finds an argument of a way by the whole name of its parameter.
@@ -62,15 +64,15 @@ const maxWays = 4096
 type table []argument
 
 // with is the table after a key was assigned.
-func (t table) with(name string, value syntax.Node) table {
+func (t table) with(name string, value, at syntax.Node) table {
 	out := slices.Clone(t)
 	for i, entry := range out {
 		if strings.EqualFold(entry.name, name) {
-			out[i].value = value
+			out[i].value, out[i].at = value, at
 			return out
 		}
 	}
-	return append(out, argument{name, value})
+	return append(out, argument{name, value, at})
 }
 
 // same tells whether two tables come from the same assignments.
@@ -290,20 +292,24 @@ func (t *tracer) call(command *syntax.Command, piped bool, at tables) *call {
 		switch a := command.Args[i].(type) {
 		case *syntax.CommandParam:
 			if a.Value != nil {
-				extend(argument{a.Name, a.Value})
+				extend(argument{a.Name, a.Value, a})
 				continue
 			}
 			if i+1 < len(command.Args) && !isSwitch(c.command, a.Name) {
 				if value, ok := command.Args[i+1].(syntax.Expr); ok && !isSplat(value) {
-					extend(argument{a.Name, value})
+					extend(argument{a.Name, value, a})
 					i++
 					continue
 				}
 			}
-			extend(argument{a.Name, nil})
+			extend(argument{a.Name, nil, a})
 		case *syntax.Variable:
 			if !a.Splat {
-				extend(argument{"", a})
+				extend(argument{"", a, a})
+				continue
+			}
+			if strings.EqualFold(a.Name, "PSBoundParameters") {
+				c.open = true
 				continue
 			}
 			held, known := at[strings.ToLower(a.Name)]
@@ -319,7 +325,7 @@ func (t *tracer) call(command *syntax.Command, piped bool, at tables) *call {
 			}
 			ways = combined
 		default:
-			extend(argument{"", a})
+			extend(argument{"", a, a})
 		}
 	}
 	c.ways = ways
@@ -331,14 +337,16 @@ func isSplat(e syntax.Expr) bool {
 	return ok && v.Splat
 }
 
-// isSwitch tells whether a parameter takes no value after a blank.
+// isSwitch reports whether a parameter takes no value after a blank.
 func isSwitch(command *cmdlets.Cmdlet, name string) bool {
 	if command == nil {
 		return false
 	}
-	found := command.Find(name)
-	return len(found) == 1 && found[0].IsSwitch() ||
-		len(found) == 0 && (strings.EqualFold(name, "Verbose") || strings.EqualFold(name, "Debug"))
+	if found := command.Find(name); len(found) > 0 {
+		return len(found) == 1 && found[0].IsSwitch()
+	}
+	p := common(name)
+	return p != nil && p.IsSwitch()
 }
 
 // commandName is the name of a command that is called by a plain name, else "".
@@ -365,7 +373,7 @@ func (t *tracer) assign(s *syntax.Assignment, at tables) {
 		default:
 			var after []table
 			for _, entries := range held {
-				after = append(after, entries.with(key, s.Value))
+				after = append(after, entries.with(key, s.Value, s.Target))
 			}
 			at[name] = after
 		}
@@ -379,7 +387,7 @@ func (t *tracer) assign(s *syntax.Assignment, at tables) {
 			if !ok {
 				return
 			}
-			entries = entries.with(key, entry.Value)
+			entries = entries.with(key, entry.Value, entry.Key)
 		}
 		at[name] = []table{entries}
 	}

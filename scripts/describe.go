@@ -1,8 +1,8 @@
 package scripts
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,11 +27,11 @@ var described = sync.OnceValues(func() ([]ps.Script, error) { return describeAll
 // name for a lane.
 func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 	var described []ps.Script
-	var faults []error
+	var faults []Fault
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
-		lib := newLibrary()
+		lib := newLibrary(CheckOptions{})
 		for _, file := range preludes(lane) {
-			lib.add(file, read(file))
+			lib.addPrelude(file, read(file))
 		}
 		var texts []*text
 		for _, file := range list(lane) {
@@ -47,15 +47,28 @@ func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 		}
 		faults = append(faults, lib.faults()...)
 	}
-	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return described, errors.Join(slices.CompactFunc(faults, func(a, b error) bool { return a.Error() == b.Error() })...)
+	return described, joinFaults(faults)
+}
+
+// joinFaults is one error of all faults, sorted by place, each once; nil without any.
+func joinFaults(faults []Fault) error {
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Pos.Offset-b.Pos.Offset)
+	})
+	var errs []error
+	for _, fault := range slices.Compact(faults) {
+		errs = append(errs, fault)
+	}
+	return errors.Join(errs...)
 }
 
 // library is the texts of one lane, and the functions that they share.
 type library struct {
+	options   CheckOptions
 	texts     []*text
 	functions map[string]*function // by name in lower case
-	broken    []error              // what could not be read
+	variables names                // of the preludes
+	broken    []Fault              // texts that do not parse
 }
 
 // text is one file.
@@ -72,24 +85,38 @@ type function struct {
 	command *cmdlets.Cmdlet // how it is called
 }
 
-func newLibrary() *library { return &library{functions: map[string]*function{}} }
+// newLibrary returns a library of the preludes that the options name.
+func newLibrary(o CheckOptions) *library {
+	l := &library{options: o, functions: map[string]*function{}, variables: names{}}
+	for _, source := range o.Prelude {
+		l.addPrelude(source.Name, source.Text)
+	}
+	return l
+}
+
+// addPrelude adds a file whose variables the later ones may read.
+func (l *library) addPrelude(file, source string) {
+	if t := l.add(file, source); t != nil {
+		l.learn(t.script)
+	}
+}
 
 // add reads a file; nil when its text is outside the grammar.
 func (l *library) add(file, source string) *text {
 	script, errs := syntax.Parse(file, source)
 	if len(errs) > 0 {
 		for _, err := range errs {
-			l.broken = append(l.broken, err)
+			l.broken = append(l.broken, Fault{File: file, Pos: err.Pos, Message: err.Message})
 		}
 		return nil
 	}
 	syntax.Walk(script, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FunctionDef); ok {
-			params := f.Params
+			params, attributes := f.Params, []*syntax.Attribute(nil)
 			if f.Body.Param != nil {
-				params = f.Body.Param.Params
+				params, attributes = f.Body.Param.Params, f.Body.Param.Attributes
 			}
-			l.functions[strings.ToLower(f.Name)] = &function{body: f.Body, params: params, command: declared(f.Name, params)}
+			l.functions[strings.ToLower(f.Name)] = &function{body: f.Body, params: params, command: declared(f.Name, attributes, params)}
 		}
 		return true
 	})
@@ -106,7 +133,7 @@ func (l *library) link() {
 }
 
 // command finds what a name calls: a cmdlet of the modules, a function of the
-// preludes, or one of the commands that scripts may use besides.
+// preludes, or a built-in command, maybe with its module before it.
 func (l *library) command(name string) *cmdlets.Cmdlet {
 	if cmdlet, ok := cmdlets.Lookup(name); ok {
 		return cmdlet
@@ -114,32 +141,23 @@ func (l *library) command(name string) *cmdlets.Cmdlet {
 	if f, ok := l.functions[strings.ToLower(name)]; ok {
 		return f.command
 	}
-	return builtins[strings.ToLower(name)]
+	return builtins()[strings.TrimPrefix(strings.ToLower(name), `microsoft.powershell.utility\`)]
 }
 
-func (l *library) faults() []error {
+// faults lists what is wrong with the texts.
+func (l *library) faults() []Fault {
 	faults := slices.Clone(l.broken)
 	for _, t := range l.texts {
 		if _, isScript := l.scriptOf(t); isScript && t.script.Block.Param == nil {
-			faults = append(faults, fmt.Errorf("%s: has no param block", t.file))
+			faults = append(faults, t.fault(t.script, "", "the script has no param block"))
 		}
-		for _, c := range t.calls {
-			for _, fault := range c.faults() {
-				faults = append(faults, placed(t, c.at, "%s", fault))
-			}
-		}
+		faults = append(faults, l.check(t)...)
 	}
 	return faults
 }
 
 // scriptOf gives the name of the script that a text is, if it is one.
 func (l *library) scriptOf(t *text) (string, bool) { return functionName(t.file), !isPrelude(t.file) }
-
-// placed is a fault and where it is.
-func placed(t *text, at syntax.Node, format string, args ...any) error {
-	from := at.Extent().From
-	return fmt.Errorf("%s:%d:%d: %s", t.file, from.Line, from.Column, fmt.Sprintf(format, args...))
-}
 
 func (l *library) describe(t *text, lane ps.Lane) (ps.Script, bool) {
 	name, _ := l.scriptOf(t)
@@ -195,16 +213,5 @@ func typeOf(p *syntax.Param) string {
 }
 
 func mandatory(p *syntax.Param) bool {
-	for _, attribute := range p.Attributes {
-		if !strings.EqualFold(attribute.Type.Name, "Parameter") {
-			continue
-		}
-		for _, arg := range attribute.Named {
-			if strings.EqualFold(arg.Name, "Mandatory") {
-				v, spelt := arg.Value.(*syntax.Variable)
-				return arg.Value == nil || !spelt || !strings.EqualFold(v.Name, "false")
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(attributesOf(p, "Parameter"), func(a *syntax.Attribute) bool { return flag(a, "Mandatory") })
 }

@@ -73,14 +73,17 @@ func takesForce(command *cmdlets.Cmdlet, way []argument) bool {
 
 // fitting: commands are known, parameters written in full, of one set, complete.
 // It is what Describe checks at every start.
-func fitting(_ *library, t *text) []error {
+func fitting(l *library, t *text) []error {
 	var faults []error
-	for _, c := range t.calls {
-		for _, fault := range c.faults() {
-			faults = append(faults, placed(t, c.at, "%s", fault))
-		}
+	for _, fault := range l.callFaults(t) {
+		faults = append(faults, fault)
 	}
 	return faults
+}
+
+// placed is a fault of a rule.
+func placed(t *text, at syntax.Node, format string, args ...any) error {
+	return t.fault(at, "", format, args...)
 }
 
 // banned are commands that scripts do without, and why.

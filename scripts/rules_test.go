@@ -47,7 +47,7 @@ func lanes(t *testing.T) map[ps.Lane]*library {
 	t.Helper()
 	out := map[ps.Lane]*library{}
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
-		l := newLibrary()
+		l := newLibrary(CheckOptions{})
 		for _, file := range slices.Concat(doctorPreludes(lane), list(lane), doctorList(lane)) {
 			require.NotNil(t, l.add(file, read(file)), file)
 		}
@@ -122,7 +122,7 @@ func snippets(t *testing.T, name string) []snippet {
 func TestRulesTellGoodFromBad(t *testing.T) {
 	shared := map[ps.Lane]*library{}
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
-		shared[lane] = newLibrary()
+		shared[lane] = newLibrary(CheckOptions{})
 		for _, file := range preludes(lane) {
 			shared[lane].add(file, read(file))
 		}
@@ -131,13 +131,16 @@ func TestRulesTellGoodFromBad(t *testing.T) {
 		good, bad := 0, 0
 		for i, s := range snippets(t, r.name) {
 			t.Run(fmt.Sprintf("%s/%d", r.name, i+1), func(t *testing.T) {
-				l := &library{functions: maps.Clone(shared[s.lane].functions), texts: slices.Clone(shared[s.lane].texts)}
+				l := newLibrary(CheckOptions{})
+				l.functions, l.texts = maps.Clone(shared[s.lane].functions), slices.Clone(shared[s.lane].texts)
 				file := folders[s.lane] + "/Test-GatewayCase.ps1"
 				script := l.add(file, s.text)
 				var faults []error
 				if script == nil {
 					require.Equal(t, "language", r.name, "%s: %v", s.says, l.broken)
-					faults = l.broken
+					for _, fault := range l.broken {
+						faults = append(faults, fault)
+					}
 				} else {
 					l.texts = slices.Concat(shared[s.lane].texts, []*text{script})
 					script.calls = readCalls(script.script, l.command)
@@ -228,7 +231,7 @@ func (s *scope) assignment(n *syntax.Assignment) {
 			return true
 		})
 	case isKey:
-		s.keys[name] = append(s.keys[name], argument{key, n.Value})
+		s.keys[name] = append(s.keys[name], argument{key, n.Value, n.Target})
 	default:
 		value := syntax.Node(n.Value)
 		if cast, ok := n.Target.(*syntax.Cast); ok { // [int] $x = value

@@ -65,8 +65,8 @@ func BenchmarkCompilePrelude(b *testing.B) {
 
 // largest are the texts that the largest script of the product is: the prelude
 // of its lane and the script itself.
-func largest() (prelude, script Source) {
-	source := func(s ps.Source) Source { return Source{Name: s.Name + ".ps1", Text: s.Text} }
+func largest() (prelude, script ps.Source) {
+	source := func(s ps.Source) ps.Source { return ps.Source{Name: s.Name + ".ps1", Text: s.Text} }
 	all := scripts.Sources(ps.Directory)
 	return source(scripts.Prelude(ps.Directory)),
 		source(slices.MaxFunc(all, func(a, b ps.Source) int { return len(a.Text) - len(b.Text) }))
@@ -76,23 +76,10 @@ func BenchmarkParseLargest(b *testing.B) {
 	prelude, script := largest()
 	b.SetBytes(int64(len(prelude.Text) + len(script.Text)))
 	for b.Loop() {
-		for _, source := range []Source{prelude, script} {
+		for _, source := range []ps.Source{prelude, script} {
 			if _, errs := syntax.Parse(source.Name, source.Text); len(errs) > 0 {
 				b.Fatal(errs[0])
 			}
-		}
-	}
-}
-
-// BenchmarkCheckLargest parses both and checks the script.
-func BenchmarkCheckLargest(b *testing.B) {
-	prelude, script := largest()
-	o := checkOptions()
-	o.Prelude = []Source{prelude}
-	b.SetBytes(int64(len(prelude.Text) + len(script.Text)))
-	for b.Loop() {
-		if faults := Check(script, o); len(faults) > 0 {
-			b.Fatal(faults[0])
 		}
 	}
 }
@@ -103,7 +90,7 @@ func BenchmarkLoadLargest(b *testing.B) {
 	prelude, script := largest()
 	b.SetBytes(int64(len(prelude.Text) + len(script.Text)))
 	for b.Loop() {
-		for _, source := range []Source{prelude, script} {
+		for _, source := range []ps.Source{prelude, script} {
 			if _, err := compileText(source.Name, source.Text, nil); err != nil {
 				b.Fatal(err)
 			}

@@ -80,8 +80,6 @@ type invocation struct {
 	errorsTo *dotnet.List            // -ErrorVariable
 	eachTo   string                  // -PipelineVariable
 	outputTo *dotnet.List            // -OutVariable
-	dry      bool                    // the check pass: values may be unknown, nothing is converted
-	splatted bool                    // of a dry call: parameters may be bound by a splat
 	callee   any                     // *ScriptBlock, *function or *command
 	place    *stageNode              // in a pipeline of several commands
 	delayed  map[*param]*ScriptBlock // script blocks bound to pipeline parameters

@@ -24,9 +24,6 @@ func (inv *invocation) ambiguousSet() error {
 func (inv *invocation) validateSets(before, choose bool) (int, error) {
 	sig := inv.sig
 	count := setCount(inv.flags)
-	if inv.splatted && count > 0 {
-		return count, nil
-	}
 	switch {
 	case count == 0:
 		return 0, inv.ambiguousSet()
@@ -103,9 +100,6 @@ func (inv *invocation) resolveByMandatory() (int, error) {
 // chooseSet settles the set and the mandatory parameters, as far as what is
 // written decides.
 func (inv *invocation) chooseSet() error {
-	if inv.splatted {
-		return nil
-	}
 	count, err := inv.validateSets(inv.hasPipe, !inv.hasPipe)
 	if err != nil {
 		return err

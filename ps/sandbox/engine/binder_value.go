@@ -49,9 +49,6 @@ func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool,
 	if arg.valueAt != nil {
 		at = arg.valueAt
 	}
-	if inv.dry {
-		return inv.bindDry(p, v, at, coerce)
-	}
 	if block, isBlock := v.(*ScriptBlock); isBlock && p.takesPipeline() && !p.takesBlocks() && inv.sig.advanced {
 		if !inv.hasPipe {
 			return false, inv.bindingError("ParameterBindingException", "ScriptBlockArgumentNoInput", dotnet.MetadataError, at, nil,
@@ -82,34 +79,6 @@ func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool,
 			}
 			return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at,
 				pe.rec.Exception, "Cannot validate argument on parameter '"+p.name+"'. "+pe.rec.Exception.Message, nil)
-		}
-	}
-	inv.store(p, v)
-	return true, nil
-}
-
-// bindDry is bindParam in the check pass: a value that is not known yet fits any
-// parameter; a known one is held against the values the parameter takes.
-func (inv *invocation) bindDry(p *param, v any, at *place, coerce bool) (bool, error) {
-	_, open := v.(unknownValue)
-	if !open && !coerce {
-		if _, fits := inv.fits(p, v); !fits {
-			return false, nil
-		}
-	}
-	if _, text := v.(string); text {
-		if p.enum != nil {
-			if _, err := inv.coerceEnum(p, v, at); err != nil {
-				return false, err
-			}
-		}
-		for _, check := range p.validators {
-			if set, ok := check.(*validateSetAttr); ok {
-				if err := set.validate(inv.f, v); err != nil {
-					return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at, nil,
-						"Cannot validate argument on parameter '"+p.name+"'. "+asPS(err).rec.Exception.Message, nil)
-				}
-			}
 		}
 	}
 	inv.store(p, v)

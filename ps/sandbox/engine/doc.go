@@ -13,9 +13,8 @@
 // goroutine. One binder (binder*.go) binds functions, built-in commands and the
 // [Command]s of modules. builtin_*.go are the built-in commands, as tables.
 //
-// [Check] looks at a whole script without running it and reports every fault.
-//
-// What the engine does not know it refuses, at parse time, in the check pass or
-// as a typed error when it runs; nothing is skipped. Values are those of
+// What the engine does not know it refuses, at parse time or as a typed error
+// when it runs; nothing is skipped. Package scripts finds most of it before: it
+// checks every script against the tables of package ps/cmdlets. Values are those of
 // package ps/sandbox/engine/dotnet.
 package engine

@@ -63,25 +63,6 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// FuzzCheck looks at texts without running them: no input may panic.
-func FuzzCheck(f *testing.F) {
-	var file struct{ Cases []languageCase }
-	require.NoError(f, conformance.Read("language", &file))
-	for _, c := range file.Cases {
-		f.Add(c.Source)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 4096 {
-			return
-		}
-		for _, fault := range Check(Source{Name: "f.ps1", Text: text}, CheckOptions{Cmdlets: checkOptions().Cmdlets[:20]}) {
-			if fault.Message == "" || fault.Pos.Line < 1 {
-				t.Fatalf("fault without message or place: %+v", fault)
-			}
-		}
-	})
-}
-
 // FuzzArguments passes any text to a parameter and gets it back unchanged.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{"", "a'b", "“x”", "$(1)", "`n", "日本 😀", "\x00", "-x", "--", "@p"} {

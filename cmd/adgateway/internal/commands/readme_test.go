@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
-	"adgateway/ps/cmdlets"
-	"adgateway/ps/sandbox/engine"
+	"adgateway/ps"
+	"adgateway/scripts"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -203,21 +203,16 @@ func TestReadmeNamesWhatExists(t *testing.T) {
 	}
 }
 
-// Every PowerShell block parses, and calls cmdlets of Microsoft's reference with
-// parameters that they have.
+// Every PowerShell block passes the check of scripts.
 func TestReadmePowerShellIsValid(t *testing.T) {
-	elsewhere := []string{ // from other modules and programs
+	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
 		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", `.\adgateway`,
-	}
-	options := engine.CheckOptions{
-		Cmdlets:   append(slices.Clone(cmdlets.Module(cmdlets.ActiveDirectory)), cmdlets.Module(cmdlets.DnsServer)...),
-		Functions: elsewhere,
-	}
+	}}
 	blocks := regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(readme(t), -1)
 	require.Greater(t, len(blocks), 8)
 	for _, block := range blocks {
-		assert.Empty(t, engine.Check(engine.Source{Name: "README.md", Text: block[1]}, options), "%s", block[1])
+		assert.Empty(t, scripts.Check(ps.Source{Name: "README.md", Text: block[1]}, options), "%s", block[1])
 	}
 }
 

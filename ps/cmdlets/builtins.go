@@ -1,0 +1,30 @@
+package cmdlets
+
+// Builtin is a command that PowerShell itself has, with the parameters that
+// scripts use. It must not be changed.
+type Builtin struct {
+	Name  string
+	Class string // short name of its class in Microsoft.PowerShell.Commands
+	// Params is the inside of param(...), as PowerShell would declare it.
+	Params string
+}
+
+// Builtins lists the built-in commands that scripts use, and the one that is
+// behind echo, with which go-powershell marks the end of an answer. Windows
+// PowerShell 5.1 has all of them (facts-5.1 I73).
+func Builtins() []Builtin { return builtins }
+
+var builtins = []Builtin{
+	{"ConvertFrom-Json", "ConvertFromJsonCommand", `[Parameter(Mandatory,Position=0)][AllowEmptyString()][string]$InputObject`},
+	{"ConvertTo-Json", "ConvertToJsonCommand",
+		`[Parameter(Mandatory,Position=0)][AllowNull()][object]$InputObject,[Parameter()][int]$Depth,[Parameter()][switch]$Compress`},
+	{"ForEach-Object", "ForEachObjectCommand", `[Parameter(Mandatory,Position=0)][scriptblock]$Process,[Parameter()][AllowNull()][object]$InputObject`},
+	{"Get-Command", "GetCommandCommand", `[Parameter(Mandatory,Position=0)][string]$Name`},
+	{"Get-Module", "GetModuleCommand", `[Parameter(Position=0)][string[]]$Name,[Parameter()][switch]$ListAvailable`},
+	{"Import-Module", "ImportModuleCommand", `[Parameter(Mandatory,Position=0)][string[]]$Name`},
+	{"New-Object", "NewObjectCommand",
+		`[Parameter(Mandatory,Position=0)][string]$TypeName,[Parameter(Position=1)][AllowNull()][Alias('Args')][object]$ArgumentList`},
+	{"Out-Null", "OutNullCommand", `[Parameter()][AllowNull()][object]$InputObject`},
+	{"Set-Item", "SetItemCommand", `[Parameter(Mandatory)][string]$LiteralPath,[Parameter(Mandatory)][object]$Value`},
+	{"Write-Output", "WriteOutputCommand", `[Parameter(Mandatory,Position=0)][AllowNull()][AllowEmptyCollection()][object]$InputObject`},
+}

@@ -1,0 +1,280 @@
+package scripts
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/syntax"
+)
+
+// commonParameters are those every cmdlet and advanced function has; a switch has no value.
+var commonParameters = []*cmdlets.Param{
+	{Name: "Debug", Type: "SwitchParameter"}, {Name: "Verbose", Type: "SwitchParameter"},
+	{Name: "ErrorAction", Values: actions}, {Name: "InformationAction", Values: actions}, {Name: "WarningAction", Values: actions},
+	{Name: "ErrorVariable"}, {Name: "InformationVariable"}, {Name: "OutVariable"}, {Name: "PipelineVariable"}, {Name: "WarningVariable"},
+	{Name: "OutBuffer", Type: "Int32"},
+}
+
+var actions = []string{"Continue", "Ignore", "Inquire", "SilentlyContinue", "Stop"}
+
+// common finds a common parameter by its whole name; nil: there is none.
+func common(name string) *cmdlets.Param {
+	for _, p := range commonParameters {
+		if strings.EqualFold(p.Name, name) {
+			return p
+		}
+	}
+	return nil
+}
+
+// faultsOf lists what is wrong with a call, each fault once.
+func (l *library) faultsOf(t *text, c *call) []Fault {
+	if c.dynamic {
+		return nil // a script block, or the script that a request names
+	}
+	if target, alias := cmdlets.AliasTarget(c.name); alias {
+		return []Fault{t.fault(c.at, "", "%s is an alias: write %s", c.name, target)}
+	}
+	if c.command == nil {
+		if containsFold(l.options.Commands, c.name) {
+			return nil
+		}
+		return []Fault{t.fault(c.at, nearest(c.name, l.commandNames()), "unknown command %s", c.name)}
+	}
+	var faults []Fault
+	add := func(found ...Fault) {
+		for _, fault := range found {
+			if !slices.Contains(faults, fault) {
+				faults = append(faults, fault)
+			}
+		}
+	}
+	switch {
+	case !c.piped || l.isBuiltin(c.command):
+	case c.command.Module != "":
+		add(t.fault(c.at, "", "%s takes its input from a pipeline; give it an identity by name (facts G7)", c.command.Name))
+	case !takesPipeline(c.command):
+		add(t.fault(c.at, "", "%s takes no pipeline input", c.command.Name))
+	}
+	if c.unknown != "" {
+		add(t.fault(c.at, "", "%s", c.unknown))
+	}
+	for _, way := range c.ways {
+		names := argumentFaults(t, c.command, way)
+		add(names...)
+		if len(names) == 0 && c.unknown == "" && !c.open {
+			for _, message := range versionFaults(c.command, way) {
+				add(t.fault(c.at, "", "%s", message))
+			}
+		}
+	}
+	return faults
+}
+
+// isBuiltin reports whether a command is one of PowerShell's own; those in the
+// table take any pipeline input, or have none to take.
+func (l *library) isBuiltin(c *cmdlets.Cmdlet) bool { return builtins()[strings.ToLower(c.Name)] == c }
+
+func takesPipeline(c *cmdlets.Cmdlet) bool {
+	return slices.ContainsFunc(c.Params, func(p *cmdlets.Param) bool {
+		return slices.ContainsFunc(p.PerSet, func(in cmdlets.InSet) bool { return in.ByValue || in.ByPropertyName })
+	})
+}
+
+// argumentFaults holds each argument against the parameter it is for.
+func argumentFaults(t *text, command *cmdlets.Cmdlet, way []argument) []Fault {
+	var faults []Fault
+	seen := map[string]bool{}
+	for _, arg := range way {
+		if arg.name == "" {
+			faults = append(faults, t.fault(arg.at, "", "%s has an argument without a parameter name", command.Name))
+			continue
+		}
+		key := strings.ToLower(arg.name)
+		if seen[key] {
+			faults = append(faults, t.fault(arg.at, "", "%s is given -%s twice", command.Name, arg.name))
+		}
+		seen[key] = true
+		if message, suggest := argumentFault(command, arg); message != "" {
+			faults = append(faults, t.fault(arg.at, suggest, "%s", message))
+		}
+	}
+	return faults
+}
+
+// argumentFault holds one named argument against its parameter. An empty message: it fits.
+func argumentFault(command *cmdlets.Cmdlet, arg argument) (message, suggest string) {
+	param := command.Param(arg.name)
+	found := command.Find(arg.name)
+	switch {
+	case param == nil && common(arg.name) != nil:
+		param = common(arg.name)
+	case param == nil && len(found) > 1:
+		return fmt.Sprintf("%s: -%s is ambiguous: %s", command.Name, arg.name, dashed(found)), ""
+	case param == nil && len(found) == 1:
+		return fmt.Sprintf("%s: -%s is not written in full", command.Name, arg.name), "-" + found[0].Name
+	case param == nil:
+		if suggest = nearest(arg.name, paramNames(command)); suggest != "" {
+			suggest = "-" + suggest
+		}
+		return fmt.Sprintf("%s has no parameter -%s", command.Name, arg.name), suggest
+	case !strings.EqualFold(param.Name, arg.name):
+		return fmt.Sprintf("%s: -%s is an alias of -%s", command.Name, arg.name, param.Name), ""
+	}
+	if arg.value == nil {
+		if !param.IsSwitch() {
+			return fmt.Sprintf("%s: -%s has no value", command.Name, arg.name), ""
+		}
+		return "", ""
+	}
+	return constantFault(command, param, arg.value)
+}
+
+// constantFault reports a constant that the parameter's type never accepts.
+func constantFault(command *cmdlets.Cmdlet, param *cmdlets.Param, value syntax.Node) (message, suggest string) {
+	for _, text := range constants(value) {
+		if len(param.Values) > 0 && !containsFold(param.Values, text) {
+			return fmt.Sprintf("%s: -%s cannot be '%s'", command.Name, param.Name, text), nearest(text, param.Values)
+		}
+		switch strings.ToLower(param.Type) {
+		case "int32", "int64", "uint32", "int", "long":
+			if _, err := strconv.ParseInt(strings.TrimSpace(text), 0, 64); err != nil && len(param.Values) == 0 {
+				return fmt.Sprintf("%s: -%s takes a whole number, not '%s'", command.Name, param.Name, text), ""
+			}
+		case "boolean", "bool", "switchparameter":
+			return fmt.Sprintf("%s: -%s takes $true or $false, not '%s'", command.Name, param.Name, text), ""
+		}
+	}
+	return "", ""
+}
+
+// constants are the constant texts that a value is, or is an array of.
+func constants(value syntax.Node) []string {
+	if list, ok := sole(value).(*syntax.ArrayLiteral); ok {
+		return texts(list.Items)
+	}
+	if text, ok := literal(value); ok {
+		return []string{text}
+	}
+	return nil
+}
+
+func paramNames(command *cmdlets.Cmdlet) []string {
+	var names []string
+	for _, p := range slices.Concat(command.Params, commonParameters) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func dashed(params []*cmdlets.Param) string {
+	var names []string
+	for _, p := range params {
+		names = append(names, "-"+p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// versionFaults holds a call against the command as each version of Windows
+// Server has it; versions with the same fault share a message.
+func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
+	var order []string
+	versions := map[string][]string{}
+	for _, version := range cmdlets.Docsets {
+		if fault := setFault(command, way, version); fault != "" {
+			if versions[fault] == nil {
+				order = append(order, fault)
+			}
+			versions[fault] = append(versions[fault], version)
+		}
+	}
+	var faults []string
+	for _, fault := range order {
+		if len(versions[fault]) < len(cmdlets.Docsets) {
+			faults = append(faults, fault+" (Windows Server "+strings.Join(versions[fault], ", ")+")")
+			continue
+		}
+		faults = append(faults, fault)
+	}
+	return faults
+}
+
+// setFault tells why the arguments do not choose one parameter set and fill it;
+// "" when they do. The default set is tried first, as PowerShell does; where it
+// does not take all arguments, exactly one set must be filled.
+func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {
+	if !command.AvailableIn(version) {
+		return "there is no " + command.Name
+	}
+	given := map[*cmdlets.Param]bool{}
+	for _, arg := range way {
+		param := command.Param(arg.name)
+		if param == nil {
+			continue // a common parameter
+		}
+		if !param.AvailableIn(version) {
+			return fmt.Sprintf("%s has no parameter -%s", command.Name, param.Name)
+		}
+		given[param] = true
+	}
+	var taking, filled []string
+	var missing string
+	for _, set := range command.Sets {
+		if !takes(set, given) {
+			continue
+		}
+		taking = append(taking, set)
+		lacks := lacking(command, set, version, given)
+		if len(lacks) == 0 {
+			filled = append(filled, set)
+		} else if missing == "" || set == command.DefaultSet {
+			missing = strings.Join(lacks, ", ")
+		}
+	}
+	switch {
+	case len(taking) == 0:
+		return fmt.Sprintf("no parameter set of %s has all of %s", command.Name, written(way))
+	case slices.Contains(taking, command.DefaultSet) && !slices.Contains(filled, command.DefaultSet), len(filled) == 0:
+		return fmt.Sprintf("%s lacks the mandatory %s", command.Name, missing)
+	case !slices.Contains(filled, command.DefaultSet) && len(filled) > 1:
+		return fmt.Sprintf("%s cannot tell its parameter sets apart by %s", command.Name, written(way))
+	}
+	return ""
+}
+
+// takes tells whether all given parameters belong to a set.
+func takes(set string, given map[*cmdlets.Param]bool) bool {
+	for param := range given {
+		if _, ok := param.In(set); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// lacking are the mandatory parameters of a set that are not given.
+func lacking(command *cmdlets.Cmdlet, set, version string, given map[*cmdlets.Param]bool) []string {
+	var names []string
+	for _, param := range command.Params {
+		in, ok := param.In(set)
+		if ok && in.Mandatory && !given[param] && param.AvailableIn(version) {
+			names = append(names, "-"+param.Name)
+		}
+	}
+	return names
+}
+
+func written(way []argument) string {
+	var names []string
+	for _, arg := range way {
+		names = append(names, "-"+arg.name)
+	}
+	return strings.Join(names, " ")
+}
+
+func containsFold(list []string, text string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, text) })
+}
