@@ -17,7 +17,7 @@ export GOFLAGS := -tags=nomsgpack
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test lint deadcode tidy race fuzz bench grammar conformance soak release release-check clean
+.PHONY: run build test deep lint vet-windows deadcode tidy race fuzz cover bench grammar conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain and prints what to try
 	./$(BIN) sandbox
@@ -25,27 +25,46 @@ run: build ## starts the sandbox with its built-in domain and prints what to try
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 
-test: lint tidy race fuzz ## everything CI checks
+test: lint ## what to run before a commit: lint, and all tests once
+	$(GO) test -vet=off ./...
 
-lint:
+deep: vet-windows race fuzz ## what takes longer: all of vet for Windows, race detector, fuzzing
+
+# Only the packages with files of their own for Windows are vetted for it here;
+# deadcode loads all others for Windows, too, and vet-windows vets them.
+lint: tidy
 	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
+	GOOS=windows $(GO) vet ./winsvc/... ./ps/session
+	$(GO) tool staticcheck -checks '$(LINTS)' ./...
+	./test/deadcode.sh
+
+vet-windows: ## vet on every system that a release is built for
 	GOOS=windows $(GO) vet ./...
 	GOOS=windows GOARCH=arm64 $(GO) vet ./winsvc/... ./ps/session/... ./cmd/...
-	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 
 deadcode: ## functions that no command reaches on Linux or Windows
 	./test/deadcode.sh
 
-tidy: ## go.mod and go.sum are what `go mod tidy` makes
+tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 	$(GO) mod tidy -diff
 
-race: ## race detector on all packages
-	$(GO) test -race -vet=off -timeout 20m ./...
+# Packages in which goroutines meet. The others run on one goroutine, and test/...
+# runs them under the race detector, too.
+RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auth ./gateway/config ./gateway/settle ./gateway/tlscert \
+	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/directory ./ps/sandbox/zones ./ps/sandbox/remote/... \
+	./winsvc/... ./test/...
 
-fuzz: ## each fuzz target for FUZZTIME, runs (1000x) or a time (10m)
+race: ## the race detector where goroutines meet
+	$(GO) test -race -vet=off -timeout 20m $(RACE)
+	$(GO) test -race -vet=off -run '^(TestSessionsRunInParallel|TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft)$$' ./ps/sandbox/engine
+
+fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
+
+cover: ## the share of the sandbox's engine and of the parser that scripts enter
+	./test/cover.sh
 
 bench: ## figures for test/BENCHMARKS.md
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...

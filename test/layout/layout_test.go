@@ -1,3 +1,5 @@
+// Package layout checks the structure of the source tree: which package imports
+// which, where build tags are, and how long files and functions are.
 package layout
 
 import (
@@ -17,8 +19,8 @@ import (
 
 const module = "adgateway/"
 
-// mayImport says which packages of the module a package may import in its own
-// code; tests are free. A pattern that ends in /... covers what lies below.
+// mayImport lists the packages of the module that each package may import outside
+// its tests. A pattern that ends in /... covers all packages below.
 var mayImport = map[string][]string{
 	"cmd/adgateway":                      {"cmd/adgateway/internal/commands"},
 	"cmd/adgateway/app":                  {"gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts"},
@@ -69,9 +71,20 @@ var mayImport = map[string][]string{
 	"winsvc/host":                        {},
 }
 
-// only says where a library may be used; nobody else imports it.
+// never lists imports that no entry of mayImport may allow: packages matching
+// importer, except those matching except, never import a package matching
+// imported.
+var never = []struct{ importer, imported, except []string }{
+	{importer: []string{"..."}, imported: []string{"ps/sandbox", "ps/sandbox/..."}, except: []string{"ps/sandbox", "ps/sandbox/...", "cmd/adgateway/internal/..."}},
+	{importer: []string{"gateway", "gateway/..."}, imported: []string{"ps/pool", "ps/session", "ps/servers", "ps/syntax", "ps/cmdlets", "scripts", "winsvc", "winsvc/...", "cmd/..."}},
+	{importer: []string{"ps", "ps/...", "scripts"}, imported: []string{"gateway", "gateway/...", "winsvc", "winsvc/...", "cmd/..."}},
+	{importer: []string{"winsvc", "winsvc/..."}, imported: []string{"cmd/...", "gateway", "gateway/...", "ps", "ps/...", "scripts"}},
+}
+
+// only lists the packages that may import a library.
 var only = map[string][]string{
 	"github.com/gin-gonic/gin":        {"gateway"},
+	"github.com/gin-contrib/":         {"gateway"},
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
 	"github.com/jackc/puddle":         {"ps/pool"},
@@ -80,8 +93,16 @@ var only = map[string][]string{
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/dnscmd"},
 }
 
-// plain packages use the standard library only.
-var plain = []string{"ps", "ps/syntax"}
+// libraries lists the libraries that packages of pure logic may import. The others
+// are not limited.
+var libraries = map[string][]string{
+	"ps":                       {},
+	"ps/syntax":                {},
+	"ps/sandbox/directory":     {"github.com/go-ldap/", "golang.org/x/text/"},
+	"ps/sandbox/zones":         {"github.com/go-ldap/", "github.com/miekg/dns"},
+	"ps/sandbox/internal/data": {},
+	"ps/sandbox/internal/ldif": {"github.com/go-ldap/"},
+}
 
 type source struct {
 	path, dir string // slash-separated, from the root
@@ -134,7 +155,7 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 			continue
 		}
 		allowed, known := mayImport[s.dir]
-		if !assert.True(t, known, "%s: package %s is not in the table of packages", s.path, s.dir) {
+		if !assert.True(t, known, "%s: package %s is not in mayImport", s.path, s.dir) {
 			continue
 		}
 		for _, spec := range s.file.Imports {
@@ -144,8 +165,9 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 				assert.True(t, matches(allowed, ours), "%s imports %s", s.path, ours)
 				continue
 			}
-			if slices.Contains(plain, s.dir) {
-				assert.NotContains(t, strings.Split(imported, "/")[0], ".", "%s imports %s", s.path, imported)
+			if known, limited := libraries[s.dir]; limited && strings.Contains(strings.Split(imported, "/")[0], ".") {
+				allowed := slices.ContainsFunc(known, func(library string) bool { return strings.HasPrefix(imported, library) })
+				assert.True(t, allowed, "%s imports %s", s.path, imported)
 			}
 			for library, places := range only {
 				if strings.HasPrefix(imported, library) {
@@ -175,6 +197,27 @@ func TestTestCodeDoesNotShip(t *testing.T) {
 	}
 }
 
+// TestTheSandboxAndTheLayersStayApart: whatever mayImport allows, the product does
+// not import the sandbox, and no layer imports one above it.
+func TestTheSandboxAndTheLayersStayApart(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test() || strings.Contains(s.dir, "test") {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			if !ours {
+				continue
+			}
+			for _, rule := range never {
+				within := matches(rule.importer, s.dir) && !matches(rule.except, s.dir)
+				assert.False(t, within && matches(rule.imported, imported), "%s imports %s", s.path, imported)
+			}
+		}
+	}
+}
+
+// matches reports whether path is one of the patterns or below one.
 func matches(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		prefix, below := strings.CutSuffix(pattern, "...")
@@ -182,11 +225,14 @@ func matches(patterns []string, path string) bool {
 	})
 }
 
-func TestBuildTagsStandOnlyWhereSystemsDiffer(t *testing.T) {
+// systems are names of systems and processors that act as build tags in file names.
+var systems = []string{"windows", "linux", "darwin", "freebsd", "unix", "wasm", "js", "amd64", "arm64", "arm", "386"}
+
+func TestBuildTagsAreOnlyWhereSystemsDiffer(t *testing.T) {
 	for _, s := range sources(t) {
 		name := strings.TrimSuffix(filepath.Base(s.path), ".go")
 		name = strings.TrimSuffix(name, "_test")
-		tagged := strings.HasSuffix(name, "_windows")
+		tagged := slices.ContainsFunc(systems, func(system string) bool { return strings.HasSuffix(name, "_"+system) })
 		for _, group := range s.file.Comments {
 			for _, comment := range group.List {
 				tagged = tagged || strings.HasPrefix(comment.Text, "//go:build")
@@ -221,7 +267,7 @@ func TestFilesAndFunctionsStaySmall(t *testing.T) {
 
 func TestTopLevelIsFixed(t *testing.T) {
 	allowed := []string{"cmd", "gateway", "ps", "scripts", "winsvc", "test", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
-		"bin", "dist"} // what builds make; git ignores it
+		"bin", "dist"} // build output, ignored by git
 	entries, err := os.ReadDir("../..")
 	require.NoError(t, err)
 	for _, entry := range entries {

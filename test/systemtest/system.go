@@ -8,12 +8,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -61,6 +60,8 @@ type System struct {
 	World *sandbox.World
 	Stack *app.Stack
 	Log   *LogBuffer // one JSON object a line
+
+	failed *failures // of T
 }
 
 // New starts a system over a new world and stops it at the end of the test.
@@ -93,7 +94,8 @@ func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change fun
 	defer cancel()
 	settings, err := config.Load("", nil, overrides)
 	require.NoError(t, err)
-	s := &System{T: t, World: w, Log: &LogBuffer{}}
+	s := &System{World: w, Log: &LogBuffer{}}
+	s.report(t)
 	log := logrus.New()
 	log.SetOutput(s.Log)
 	log.SetFormatter(&logrus.JSONFormatter{})
@@ -120,7 +122,7 @@ func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change fun
 // In returns the same system reporting to another test, such as a subtest.
 func (s *System) In(t testing.TB) *System {
 	copied := *s
-	copied.T = t
+	copied.report(t)
 	return &copied
 }
 
@@ -223,6 +225,9 @@ func (s *System) Do(c Call) Answer {
 	a := Answer{Status: response.StatusCode, Header: response.Header}
 	a.Body, err = io.ReadAll(response.Body)
 	require.NoError(s.T, err)
+	if a.Status >= http.StatusInternalServerError {
+		s.failed.add(fmt.Sprintf("%d to %s %s", a.Status, c.Method, c.Path), a.Header.Get("X-Request-Id"))
+	}
 	if c.Token != ClassicToken {
 		require.NoError(s.T, json.Unmarshal(a.Body, &a.Envelope), "%s %s: %s", c.Method, c.Path, a.Body)
 	}
@@ -242,32 +247,6 @@ func Text(value any) string {
 func (s *System) Get(path string) Answer {
 	s.T.Helper()
 	return s.Do(Call{Method: http.MethodGet, Path: path})
-}
-
-// LogBuffer is a buffer that is safe for concurrent use.
-type LogBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *LogBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-// String returns what has been written since the last Reset.
-func (b *LogBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// Reset discards the content.
-func (b *LogBuffer) Reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text.Reset()
 }
 
 // Encode returns the parameters as clients send them: a query with its question

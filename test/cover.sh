@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Prints the share of statements of the sandbox's engine and of the parser that
+# the tests which run scripts enter. The profile is left in dist/cover.out.
+# Statements that run in stand-in processes only are not counted.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p dist
+go test -vet=off -count=1 -coverpkg=./ps/sandbox/engine/...,./ps/syntax -coverprofile=dist/cover.out \
+    ./test/... ./cmd/adgateway/... > dist/cover.log || { cat dist/cover.log; exit 1; }
+# A block is listed once by each test binary: it is entered if any has entered it.
+awk '
+    /^mode:/ { next }
+    { size[$1] = $2; if ($3 > 0) entered[$1] = 1 }
+    END {
+        for (block in size) {
+            package = block; sub(/\/[^\/]*$/, "", package)
+            all[package] += size[block]; total += size[block]
+            if (block in entered) { run[package] += size[block]; sum += size[block] }
+        }
+        for (package in all)
+            printf "%5.1f %%  %6d of %6d statements  %s\n", 100 * run[package] / all[package], run[package], all[package], package | "sort -k6"
+        close("sort -k6")
+        printf "%5.1f %%  %6d of %6d statements  in all\n", 100 * sum / total, sum, total
+    }' dist/cover.out
