@@ -32,8 +32,11 @@ type Options struct {
 	ReplicationLag time.Duration // until the second domain controller sees a change
 	Clock          func() time.Time
 
-	// Progress is told what is being loaded and what was odd. Nil: nobody is.
+	// Progress receives load messages and warnings. Nil discards them.
 	Progress func(text string)
+	// OnDNSChange is the OnChange of the world's [zones.Config]. Nil discards the
+	// changes.
+	OnDNSChange func(zones.Change)
 }
 
 // World is a simulated domain with its DNS servers, and the engine that runs
@@ -136,12 +139,12 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 // loadZones loads the built-in zones, over them those that are entries of the
 // LDIF files, over them the zone files.
 func (w *World) loadZones(o Options, entries []zones.Entry) error {
-	config := zones.Config{Now: o.Clock}
+	config := zones.Config{Now: o.Clock, OnChange: o.OnDNSChange}
 	if w.Directory != nil { // else only to find the faults of the files
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {
 			config.Servers = append(config.Servers, zones.ServerConfig{
-				Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true, ReadOnly: !dc.Writable(),
+				Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true, ReadOnly: !dc.Writable(), Alive: dc.Alive,
 			})
 		}
 	}
@@ -225,17 +228,6 @@ func octets(values []string) [][]byte {
 		out[i] = []byte(v)
 	}
 	return out
-}
-
-// SetAlive switches a domain controller, and the DNS server on it, on or off.
-func (w *World) SetAlive(host string, alive bool) error {
-	for _, dc := range w.Directory.DCs() {
-		if strings.EqualFold(dc.HostName(), host) || strings.EqualFold(dc.Name(), host) {
-			dc.SetAlive(alive)
-			return w.DNS.Switch(dc.HostName(), alive)
-		}
-	}
-	return fmt.Errorf("there is no domain controller %s", host)
 }
 
 // errRefused is what a probe of a server that is off gets.

@@ -11,6 +11,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -175,7 +176,7 @@ type cutLab struct {
 	t        *testing.T
 	cutter   *cutter
 	system   *systemtest.System
-	pristine sandbox.Snapshot
+	pristine sandboxtest.Snapshot
 	undo     systemtest.Call // takes the last write back; none: it cannot be
 }
 

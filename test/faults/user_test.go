@@ -9,6 +9,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -118,7 +119,7 @@ func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
 	dc2 := s.World.Directory.DCs()[1].HostName()
 	f.before("Get-ADUser", func(call int) { // the first finds the user, the second asks dc1
 		if call == 3 {
-			require.NoError(t, s.World.SetAlive(dc2, false))
+			require.NoError(t, sandboxtest.SetAlive(s.World, dc2, false))
 		}
 	})
 	got := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/LastLogon"}, http.StatusOK)

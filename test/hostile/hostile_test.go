@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -79,14 +80,14 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 // guard holds that nothing stays changed. Most requests write nothing at all,
 // which the journals tell faster than snapshots.
 type guard struct {
-	base sandbox.Snapshot
-	mark sandbox.Mark
+	base sandboxtest.Snapshot
+	mark sandboxtest.Mark
 }
 
 func (g *guard) unchanged(s *systemtest.System, what string) {
 	s.T.Helper()
 	var writes int
-	if writes, g.mark = s.World.Since(g.mark); writes > 0 {
+	if writes, g.mark = sandboxtest.Since(s.World, g.mark); writes > 0 {
 		assert.Empty(s.T, g.base.Compare(s.Snapshot()), what)
 	}
 }

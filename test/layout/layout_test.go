@@ -60,6 +60,8 @@ var mayImport = map[string][]string{
 	"ps/sandbox/internal/ldif":           {},
 	"ps/sandbox/directory":               {"ps/sandbox/internal/ldif", "ps/sandbox/internal/data"},
 	"ps/sandbox/zones":                   {"ps/sandbox/internal/data"},
+	"ps/sandbox/zones/zonestest":         {"ps/sandbox/zones"},
+	"ps/sandbox/sandboxtest":             {"ps/sandbox", "ps/sandbox/directory", "ps/sandbox/zones/zonestest"},
 	"ps/sandbox/adcmd":                   {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/directory"},
 	"ps/sandbox/dnscmd":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/zones"},
 	"ps/sandbox/remote":                  {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/sandbox", "ps/session"},
@@ -90,7 +92,7 @@ var only = map[string][]string{
 	"github.com/jackc/puddle":         {"ps/pool"},
 	"github.com/prometheus/":          {"gateway", "cmd/adgateway/app"},
 	"github.com/go-ldap/":             {"ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
-	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/dnscmd"},
+	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 }
 
 // libraries lists the libraries that packages of pure logic may import. The others

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/zones/zonestest"
 	"adgateway/test/systemtest"
 )
 
@@ -125,7 +126,7 @@ func inDirectory(dn string) func(s *systemtest.System, name, text string) (bool,
 
 // inZone is the truth about a record: it is that of the name, whatever its target.
 func inZone(s *systemtest.System, name, _ string) (bool, string, error) {
-	for _, line := range s.World.DNS.Snapshot()["corp.example"] {
+	for _, line := range zonestest.Take(s.World.DNS)["corp.example"] {
 		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"\t") || strings.HasPrefix(line, name+".") {
 			return true, systemtest.NoncePattern.FindString(line), nil
 		}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/zones"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -58,8 +60,10 @@ func TestSoak(t *testing.T) {
 	settled := 0           // writes that were cut off and told as done
 	failed, paused := 0, 0 // starts of processes, and those after which there was a pause
 	t.Run("clients", func(t *testing.T) {
+		j := &soakJournal{written: map[string]bool{}}
+		p.World.OnDNSChange = j.recordChanged
 		s := p.NewSystem(t, "http.readTimeout=3s", "http.writeTimeout=3s", "http.listTimeout=5s", "http.settleTimeout=10s", "http.settlePause=100ms", "pool.maxWait=30s")
-		j := &soakJournal{system: s, written: map[string]bool{}}
+		j.system = s
 		n := &systemtest.Nonces{}
 		end := time.Now().Add(duration)
 		var clients sync.WaitGroup
@@ -91,7 +95,7 @@ func TestSoak(t *testing.T) {
 	})
 	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
 	systemtest.NoGoroutinesLeft(t, before)
-	p.Server = nil // and with it the world, whose journal has grown
+	p.Server, p.World = nil, sandbox.Options{} // and with them the world, whose journal has grown
 	after := systemtest.HeapBytes()
 	assert.Eventually(t, func() bool { // timers of the last requests hold the system for some seconds yet
 		after = systemtest.HeapBytes()
@@ -309,27 +313,36 @@ func (c *soakClient) audit() {
 
 // soakJournal is every text that was ever written to the stores.
 type soakJournal struct {
-	system  *systemtest.System
+	system *systemtest.System
+
+	mu      sync.Mutex
 	written map[string]bool
 }
 
-// follow reads the journals.
-func (j *soakJournal) follow() {
-	take := func(text string) {
-		for _, nonce := range systemtest.NoncePattern.FindAllString(text, -1) {
-			j.written[nonce] = true
-		}
-	}
-	for _, entry := range j.system.World.Directory.Journal(0) {
-		for _, object := range entry.Objects {
-			for _, change := range object.Changes {
-				take(strings.Join(change.After, " "))
-			}
-		}
-	}
-	for _, change := range j.system.World.DNS.Journal(0) {
-		take(change.After)
+func (j *soakJournal) take(text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, nonce := range systemtest.NoncePattern.FindAllString(text, -1) {
+		j.written[nonce] = true
 	}
 }
 
-func (j *soakJournal) has(text string) bool { return j.written[text] }
+// recordChanged takes the new text of a DNS record.
+func (j *soakJournal) recordChanged(change zones.Change) { j.take(change.After) }
+
+// follow reads the journal of the directory.
+func (j *soakJournal) follow() {
+	for _, entry := range j.system.World.Directory.Journal(0) {
+		for _, object := range entry.Objects {
+			for _, change := range object.Changes {
+				j.take(strings.Join(change.After, " "))
+			}
+		}
+	}
+}
+
+func (j *soakJournal) has(text string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.written[text]
+}

@@ -10,6 +10,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -306,10 +307,10 @@ servicePrincipalName: HOST/fixed.corp.example
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture, LDIF: []string{file}})
-			_, mark := s.World.Since(sandbox.Mark{})
+			_, mark := sandboxtest.Since(s.World, sandboxtest.Mark{})
 			a := s.Rejects(systemtest.RenameComputer("FIXED", "MOVED"), http.StatusUnprocessableEntity, "unprocessable")
 			assert.Equal(t, "none", a.Envelope.Error.Outcome)
-			writes, _ := s.World.Since(mark)
+			writes, _ := sandboxtest.Since(s.World, mark)
 			assert.Equal(t, 2, writes, "the names were set and set back")
 			assert.Equal(t, "FIXED$", s.OK(systemtest.ReadComputer("FIXED"), http.StatusOK)["samName"])
 		})

@@ -10,6 +10,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -176,12 +177,12 @@ func TestAGroupIsRenamedWholeOrNotAtAll(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 			const builtin = "CN=Builtin,DC=corp,DC=example" // common names stay there
 			require.NoError(t, s.DC1().Move(context.Background(), "CN=Project Phoenix,"+systemtest.SecurityOU, builtin))
-			mark := sandbox.Mark{}
-			_, mark = s.World.Since(mark)
+			mark := sandboxtest.Mark{}
+			_, mark = sandboxtest.Since(s.World, mark)
 			a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath("Project Phoenix", "/Rename/Visitors")}, http.StatusUnprocessableEntity, "unprocessable")
 			assert.Equal(t, "none", a.Envelope.Error.Outcome)
 			assert.Equal(t, "AD:8245", a.Envelope.Error.DirectoryCode)
-			writes, _ := s.World.Since(mark)
+			writes, _ := sandboxtest.Since(s.World, mark)
 			assert.Equal(t, 2, writes, "the account name was set and set back")
 			assert.Equal(t, "Project Phoenix", s.Stored("CN=Project Phoenix,"+builtin, "sAMAccountName").String("sAMAccountName"))
 

@@ -14,6 +14,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -361,7 +362,7 @@ func TestLastLogon(t *testing.T) {
 	ask(map[string]any{"lastLogon": "2026-05-04T04:02:01Z", "source": dc2.HostName(), "complete": true, "unreached": []any{}})
 	classic := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/logon/LastLogon", Token: systemtest.ClassicToken})
 	assert.JSONEq(t, `"2026-05-04T04:02:01Z"`, string(member(t, classic.Body, "result")))
-	require.NoError(t, s.World.SetAlive(dc2.HostName(), false))
+	require.NoError(t, sandboxtest.SetAlive(s.World, dc2.HostName(), false))
 	ask(map[string]any{"lastLogon": "2026-05-04T03:02:01Z", "source": dc1.HostName(), "complete": false, "unreached": []any{dc2.HostName()}})
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/LastLogon"}, http.StatusNotFound, "not_found")
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusForbidden, "limit")
@@ -380,7 +381,7 @@ func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	path := "/api/ADUser/" + systemtest.SampleUser + "/LastLogon"
 	got := s.OK(systemtest.Call{Method: http.MethodGet, Path: path}, http.StatusOK)
 	assert.Equal(t, []any{"2026-10-01T00:00:00Z", branch.HostName(), true}, []any{got["lastLogon"], got["source"], got["complete"]})
-	require.NoError(t, w.SetAlive(branch.HostName(), false))
+	require.NoError(t, sandboxtest.SetAlive(w, branch.HostName(), false))
 	got = s.OK(systemtest.Call{Method: http.MethodGet, Path: path}, http.StatusOK)
 	assert.Equal(t, []any{false, []any{branch.HostName()}}, []any{got["complete"], got["unreached"]})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/sandboxtest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -12,7 +13,7 @@ import (
 // SwitchDC turns the first domain controller on or off.
 func (s *System) SwitchDC(on bool) {
 	s.T.Helper()
-	require.NoError(s.T, s.World.SetAlive("dc1", on))
+	require.NoError(s.T, sandboxtest.SetAlive(s.World, "dc1", on))
 }
 
 // DenyBelow replaces the ACL of an object by one that denies everyone a right on

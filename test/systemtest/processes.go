@@ -78,6 +78,7 @@ type Processes struct {
 	Faults    func() string      // value of remotetest.FaultVariable for the next process
 	MaxOutput int64              // limit of a request, in bytes; 0: the default of sessions
 	Options   func(*app.Options) // adjusts the options of the system
+	World     sandbox.Options    // of the world; the seed is always 1
 	mark      string             // value of EngineVariable, unique to these processes and their children
 }
 
@@ -85,7 +86,8 @@ type Processes struct {
 // overrides are settings, "key=value".
 func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
 	t.Helper()
-	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	p.World.Seed = 1
+	world, err := sandbox.NewWorld(t.Context(), p.World)
 	require.NoError(t, err)
 	p.mark = rand.Text()
 	modules, culture := world.Modules()

@@ -21,6 +21,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/ps/session"
 
 	"github.com/sirupsen/logrus"
@@ -127,9 +128,9 @@ func (s *System) In(t testing.TB) *System {
 }
 
 // Snapshot returns the current state of the world.
-func (s *System) Snapshot() sandbox.Snapshot {
+func (s *System) Snapshot() sandboxtest.Snapshot {
 	s.T.Helper()
-	snapshot, err := s.World.Snapshot()
+	snapshot, err := sandboxtest.Take(s.World)
 	require.NoError(s.T, err)
 	return snapshot
 }

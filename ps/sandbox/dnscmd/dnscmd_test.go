@@ -17,13 +17,14 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/sandbox/internal/data"
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // lab is the built-in DNS service on two domain controllers and a stand-alone
 // server, with an engine.
 type lab struct {
 	t      testing.TB
-	store  *zones.Store
+	store  *zonestest.Store
 	engine *engine.Engine
 }
 
@@ -31,7 +32,7 @@ var now = time.Date(2026, 10, 5, 14, 35, 0, 0, time.UTC)
 
 func newLab(t testing.TB, culture string) *lab {
 	t.Helper()
-	st := zones.New(zones.Config{
+	st := zonestest.New(zones.Config{
 		Domain: "corp.example", Now: func() time.Time { return now },
 		Servers: []zones.ServerConfig{
 			{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true},
@@ -48,7 +49,7 @@ func newLab(t testing.TB, culture string) *lab {
 		sources = append(sources, zones.Source{Name: name, Text: text})
 	}
 	require.NoError(t, st.Load(sources...))
-	module := dnscmd.Module(dnscmd.Options{Store: st, Culture: culture})
+	module := dnscmd.Module(dnscmd.Options{Store: st.Store, Culture: culture})
 	return &lab{t: t, store: st, engine: engine.NewEngine(engine.Options{Modules: []*engine.Module{module}})}
 }
 
@@ -229,7 +230,7 @@ func TestErrors(t *testing.T) {
 			if c.english != "" {
 				assert.Equal(t, c.english, rec.Exception.Message)
 			}
-			assert.Empty(t, zones.Compare(before, l.store.Snapshot()))
+			assert.Empty(t, zonestest.Compare(before, l.store.Snapshot()))
 
 			german := newLab(t, "de-DE").run(c.script)
 			require.Len(t, german.errs, 1)
@@ -268,7 +269,7 @@ func TestAddAndRemoveRecords(t *testing.T) {
 	r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName corp.example -Name '@' -Node -RRType A
 		foreach ($r in $all) { if ($r.RecordData.IPv4Address.IPAddressToString -eq '10.0.0.11') { $r | Remove-DnsServerResourceRecord -ZoneName corp.example -Force } }`)
 	require.Empty(t, r.errs)
-	assert.Equal(t, []string{"- corp.example: corp.example. 600 IN A 10.0.0.11 ; stamp=2026-09-28T07:00:00Z"}, zones.Compare(before, l.store.Snapshot()))
+	assert.Equal(t, []string{"- corp.example: corp.example. 600 IN A 10.0.0.11 ; stamp=2026-09-28T07:00:00Z"}, zonestest.Compare(before, l.store.Snapshot()))
 
 	// a record of any type can be removed by its object
 	before = l.store.Snapshot()
@@ -282,7 +283,7 @@ func TestAddAndRemoveRecords(t *testing.T) {
 	for _, line := range l.store.Snapshot()["corp.example"][1:] {
 		assert.Regexp(t, ` IN (SOA|NS) `, line)
 	}
-	assert.NotEmpty(t, zones.Compare(before, l.store.Snapshot()))
+	assert.NotEmpty(t, zonestest.Compare(before, l.store.Snapshot()))
 }
 
 func TestRemoveWithoutDataTakesAll(t *testing.T) {
@@ -309,7 +310,7 @@ func TestPrompts(t *testing.T) {
 		l := newLab(t, "")
 		before := l.store.Snapshot()
 		r := l.run("try { " + script + " } catch { 'prompted' }")
-		changed := len(zones.Compare(before, l.store.Snapshot())) > 0
+		changed := len(zonestest.Compare(before, l.store.Snapshot())) > 0
 		assert.Equal(t, !prompts, changed, script)
 		assert.Equal(t, prompts, len(r.out)+len(r.errs) > 0, script)
 	}
@@ -357,6 +358,6 @@ func TestUnsupportedParametersAreRejected(t *testing.T) {
 		assert.Empty(t, r.out)
 		assert.True(t, strings.HasPrefix(r.errs[0].ErrorID, "ParameterNotSupported,"), r.errs[0].ErrorID)
 		assert.Contains(t, r.errs[0].Exception.Message, "-"+name+" of ", script)
-		assert.Empty(t, zones.Compare(before, l.store.Snapshot()), script)
+		assert.Empty(t, zonestest.Compare(before, l.store.Snapshot()), script)
 	}
 }

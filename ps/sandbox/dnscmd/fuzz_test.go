@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/engine/dotnet"
-	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // literal returns a PowerShell string literal; there are five single quotes.
@@ -43,17 +43,17 @@ func FuzzNamesAndTargets(f *testing.F) {
 			require.Len(t, r.errs, 1)
 			require.Empty(t, r.out)
 			require.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 ") || strings.HasPrefix(r.errs[0].ErrorID, "ParameterArgumentValidationError"), r.errs[0].ErrorID)
-			require.Empty(t, zones.Compare(before, l.store.Snapshot()))
+			require.Empty(t, zonestest.Compare(before, l.store.Snapshot()))
 			return
 		}
 		require.Len(t, r.all, 1)
-		require.Len(t, zones.Compare(before, l.store.Snapshot()), 1)
+		require.Len(t, zonestest.Compare(before, l.store.Snapshot()), 1)
 		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name))
 		require.Empty(t, got.errs)
 		require.Len(t, got.all, 1)
 		require.Equal(t, strings.TrimSuffix(target, ".")+".", dotnet.ToText(prop(t, got.all[0], "RecordData.HostNameAlias")))
 		gone := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name) + " | Remove-DnsServerResourceRecord -ZoneName corp.example -Force")
 		require.Empty(t, gone.errs)
-		require.Empty(t, zones.Compare(before, l.store.Snapshot()))
+		require.Empty(t, zonestest.Compare(before, l.store.Snapshot()))
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"adgateway/ps/sandbox/internal/data"
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // controllers are two domain controllers.
@@ -19,9 +20,9 @@ var controllers = []zones.ServerConfig{
 }
 
 // builtin returns a store with the built-in zones on two domain controllers.
-func builtin(t testing.TB) *zones.Store {
+func builtin(t testing.TB) *zonestest.Store {
 	t.Helper()
-	st := zones.New(zones.Config{Domain: "corp.example", Servers: controllers})
+	st := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers})
 	require.NoError(t, st.Load(zoneFiles(t)...))
 	return st
 }
@@ -39,7 +40,7 @@ func zoneFiles(t testing.TB) []zones.Source {
 	return sources
 }
 
-func open(t testing.TB, st *zones.Store, name string) *zones.Server {
+func open(t testing.TB, st *zonestest.Store, name string) *zones.Server {
 	t.Helper()
 	s, err := st.Server(name)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // TestRecordsOfTheDirectoryByHand has values written by hand as described in
@@ -63,7 +64,7 @@ func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 }
 
 // entries returns the directory-integrated zones as an LDIF export has them.
-func entries(t *testing.T, st *zones.Store) []zones.Entry {
+func entries(t *testing.T, st *zonestest.Store) []zones.Entry {
 	t.Helper()
 	s := open(t, st, "")
 	all, err := s.Zones()
@@ -97,7 +98,7 @@ func TestZonesComeBackFromTheDirectory(t *testing.T) {
 	from := builtin(t)
 	list := entries(t, from)
 	require.Greater(t, len(list), 100)
-	to := zones.New(zones.Config{Domain: "corp.example", Servers: controllers})
+	to := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers})
 	require.NoError(t, to.LoadDirectory(list))
 	a, b := from.Snapshot(), to.Snapshot()
 	for _, name := range []string{"corp.example", "_msdcs.corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
@@ -112,7 +113,7 @@ func TestZonesComeBackFromTheDirectory(t *testing.T) {
 }
 
 func TestFaultsOfDirectoryEntries(t *testing.T) {
-	st := zones.New(zones.Config{})
+	st := zonestest.New(zones.Config{})
 	soa, err := zones.EncodeRecord(rr(t, "SOA a. b. 1 2 3 4 5"), time.Time{}, 1)
 	require.NoError(t, err)
 	alias, err := zones.EncodeRecord(rr(t, "CNAME a."), time.Time{}, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // FuzzLoad loads any text. Faults have existing lines, and a zone that is loaded,
@@ -28,7 +29,7 @@ func FuzzLoad(f *testing.F) {
 		if strings.Contains(strings.ToUpper(string(text)), "$GENERATE") && len(text) > 200 {
 			return // long ranges are slow by design
 		}
-		st := zones.New(zones.Config{})
+		st := zonestest.New(zones.Config{})
 		err := st.Load(zones.Source{Name: "x.example.zone", Text: text})
 		if err != nil {
 			lines := strings.Count(string(text), "\n") + 1
@@ -43,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 }
 
 // again writes the loaded zones, loads the result and compares.
-func again(t *testing.T, st *zones.Store) {
+func again(t *testing.T, st *zonestest.Store) {
 	s, err := st.Server("")
 	require.NoError(t, err)
 	all, err := s.Zones()
@@ -61,7 +62,7 @@ func again(t *testing.T, st *zones.Store) {
 		for _, r := range records {
 			fmt.Fprintln(&out, r.Text())
 		}
-		second := zones.New(zones.Config{})
+		second := zonestest.New(zones.Config{})
 		require.NoError(t, second.Load(zones.Source{Name: "again", Text: []byte(out.String())}), out.String())
 		s2, err := second.Server("")
 		require.NoError(t, err)
@@ -80,7 +81,7 @@ func FuzzNames(f *testing.F) {
 	for _, name := range []string{"www", "a.b", "*", "*.x", "@", "", ".", "x.corp.example.", "_a._b", "bücher", "İ", "K", "a..b", "a b", "$(x)", "[a-z]", "\x00", "corp.example", "xcorp.example"} {
 		f.Add(name)
 	}
-	st := zones.New(zones.Config{})
+	st := zonestest.New(zones.Config{})
 	soa := "@ 60 SOA a b 1 2 3 4 5\n@ NS a\nwww A 10.0.0.1\n"
 	f.Fuzz(func(t *testing.T, name string) {
 		require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone", Text: []byte(soa)}))
@@ -90,7 +91,7 @@ func FuzzNames(f *testing.F) {
 		got, err := s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: name, RR: cname("t.example.")})
 		if err != nil {
 			require.NotZero(t, err.(*zones.Error).Code)
-			require.Empty(t, zones.Compare(before, st.Snapshot()))
+			require.Empty(t, zonestest.Compare(before, st.Snapshot()))
 			return
 		}
 		for _, spelling := range []string{name, got.Name, got.Name + ".corp.example.", strings.ToLower(got.Name)} {
@@ -100,6 +101,6 @@ func FuzzNames(f *testing.F) {
 		}
 		_, err = s.RemoveRecord(got)
 		require.NoError(t, err)
-		require.Empty(t, zones.Compare(before, st.Snapshot()))
+		require.Empty(t, zonestest.Compare(before, st.Snapshot()))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -46,7 +47,7 @@ func TestFaultsOfZoneFiles(t *testing.T) {
 			before := st.Snapshot()
 			err := st.Load(source(t, file, filepath.Base(file)))
 			require.Error(t, err)
-			assert.Empty(t, zones.Compare(before, st.Snapshot()))
+			assert.Empty(t, zonestest.Compare(before, st.Snapshot()))
 			golden(t, strings.TrimSuffix(file, ".zone")+".faults", err.Error()+"\n")
 		})
 	}
@@ -103,7 +104,7 @@ func TestEncodingsAndLineEnds(t *testing.T) {
 		big = append(big, byte(u>>8), byte(u))
 	}
 	for what, b := range map[string][]byte{"UTF-8": []byte(text), "mark": []byte("\uFEFF" + text), "little": little, "big": big} {
-		st := zones.New(zones.Config{})
+		st := zonestest.New(zones.Config{})
 		require.NoError(t, st.Load(zones.Source{Name: "x", Text: b}), what)
 		for _, name := range []string{"büro", "BÜRO", "last"} {
 			_, err := open(t, st, "").Records("x.example", zones.Query{Name: name, Node: true})

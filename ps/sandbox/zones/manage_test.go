@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // three returns a store with a domain controller, a read-only domain controller
 // and a stand-alone server.
-func three(t *testing.T) *zones.Store {
+func three(t *testing.T) *zonestest.Store {
 	t.Helper()
-	st := zones.New(zones.Config{Domain: "corp.example", Servers: []zones.ServerConfig{
+	st := zonestest.New(zones.Config{Domain: "corp.example", Servers: []zones.ServerConfig{
 		{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true, Aliases: []string{"dns.corp.example"}},
 		{Name: "rodc.corp.example", DomainController: true, ReadOnly: true},
 		{Name: "alone.corp.example"},
@@ -63,7 +64,7 @@ func TestCreateZone(t *testing.T) {
 			z, err := s.CreateZone(c.zone)
 			if c.code != 0 {
 				require.Equal(t, c.code, code(err), fmt.Sprint(err))
-				assert.Empty(t, zones.Compare(before, st.Snapshot()))
+				assert.Empty(t, zonestest.Compare(before, st.Snapshot()))
 				return
 			}
 			require.NoError(t, err)
@@ -201,5 +202,5 @@ func TestConcurrentUse(t *testing.T) {
 	all, err := s.Records("corp.example", zones.Query{})
 	require.NoError(t, err)
 	assert.Equal(t, z.Records, len(all))
-	assert.Equal(t, 118+len(st.Journal(0)), int(z.Serial), "one serial number per write")
+	assert.Equal(t, 118+len(st.Journal()), int(z.Serial), "one serial number per write")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // FuzzWrites adds and removes records in any order. The zone keeps its invariants,
@@ -19,7 +20,7 @@ func FuzzWrites(f *testing.F) {
 	names := []string{"a", "b", "b.a", "c.b.a", "@", "d", "x.d", "*", "*.a", "A", "a.corp.example."}
 	datas := []string{"A 10.0.0.1", "A 10.0.0.2", "CNAME t.example.", "NS ns.example.", "TXT x", "CNAME a.corp.example.", "MX 1 m.example."}
 	f.Fuzz(func(t *testing.T, ops []byte) {
-		st := zones.New(zones.Config{})
+		st := zonestest.New(zones.Config{})
 		require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone", Text: []byte("@ 60 SOA a b 1 2 3 4 5\n@ NS a\n")}))
 		s := open(t, st, "")
 		model := map[string]bool{"corp.example. NS a.corp.example.": true}
@@ -60,14 +61,14 @@ func FuzzWrites(f *testing.F) {
 	})
 }
 
-func invariants(t *testing.T, st *zones.Store, s *zones.Server, model map[string]bool) {
+func invariants(t *testing.T, st *zonestest.Store, s *zones.Server, model map[string]bool) {
 	all, err := s.Records("corp.example", zones.Query{})
 	require.NoError(t, err)
 	z, err := s.Zone("corp.example")
 	require.NoError(t, err)
 	require.Equal(t, len(model)+1, len(all), "and the SOA")
 	require.Equal(t, len(all), z.Records)
-	require.Equal(t, 1+len(st.Journal(0)), int(z.Serial)+manyInOne(st), "one serial number per write")
+	require.Equal(t, 1+len(st.Journal()), int(z.Serial)+manyInOne(st), "one serial number per write")
 	kinds := map[string]map[uint16]int{}
 	for _, r := range all {
 		name := strings.ToLower(r.Name)
@@ -103,9 +104,9 @@ func dataOf(rr dns.RR) string {
 
 // manyInOne counts the journal entries that share a serial number with the entry
 // before: removals of several records by one call.
-func manyInOne(st *zones.Store) int {
+func manyInOne(st *zonestest.Store) int {
 	extra, last := 0, zones.Change{}
-	for _, c := range st.Journal(0) {
+	for _, c := range st.Journal() {
 		if c.Call == last.Call {
 			extra++
 		}

@@ -322,7 +322,7 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, 
 		return nil, s.fail(OpRemoveRecord, CodeNameDoesNotExist, z.Name, name)
 	}
 	var gone []Record
-	st.journal.call++
+	st.calls++
 	for i := 0; i < len(n.records); i++ {
 		r := n.records[i]
 		if r.Type() != rrtype {

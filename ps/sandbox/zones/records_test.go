@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/sandbox/zones/zonestest"
 )
 
 // rr parses a record in zone file form without its owner: "CNAME web1.corp.example."
@@ -99,18 +100,18 @@ func TestAddRecordRules(t *testing.T) {
 			if c.code != 0 {
 				require.Error(t, err)
 				assert.Equal(t, c.code, code(err), err.Error())
-				assert.Empty(t, zones.Compare(before, st.Snapshot()), "nothing changed")
-				assert.Empty(t, st.Journal(0))
+				assert.Empty(t, zonestest.Compare(before, st.Snapshot()), "nothing changed")
+				assert.Empty(t, st.Journal())
 				return
 			}
 			require.NoError(t, err)
 			assert.Equal(t, c.stored, got.Name)
-			assert.Len(t, zones.Compare(before, st.Snapshot()), 1)
+			assert.Len(t, zonestest.Compare(before, st.Snapshot()), 1)
 			found, err := s.Records(c.zone, zones.Query{Name: c.name, Node: true, Type: got.Type()})
 			require.NoError(t, err)
 			assert.Contains(t, found, got)
-			require.Len(t, st.Journal(0), 1)
-			assert.Equal(t, got.Text(), st.Journal(0)[0].After)
+			require.Len(t, st.Journal(), 1)
+			assert.Equal(t, got.Text(), st.Journal()[0].After)
 		})
 	}
 }
@@ -173,7 +174,7 @@ func TestRecordsComeInTheOrderOfTheTree(t *testing.T) {
 
 func TestNewRecordsTakeTimeToLiveAndStamp(t *testing.T) {
 	now := time.Date(2026, 10, 5, 14, 35, 12, 0, time.FixedZone("", 7200))
-	st := zones.New(zones.Config{Now: func() time.Time { return now }})
+	st := zonestest.New(zones.Config{Now: func() time.Time { return now }})
 	require.NoError(t, st.Load(zoneFiles(t)...))
 	s := open(t, st, "")
 	a, err := s.AddRecord(zones.NewRecord{Zone: "shop.example", Name: "a", RR: cname("b.example"), DefaultTTL: true})
@@ -209,7 +210,7 @@ func TestSerialGrowsOnEveryWrite(t *testing.T) {
 }
 
 func TestSerialWrapsTo1(t *testing.T) {
-	st := zones.New(zones.Config{})
+	st := zonestest.New(zones.Config{})
 	require.NoError(t, st.Load(zones.Source{Name: "x.example.zone", Text: []byte("@ 60 SOA a b 4294967295 2 3 4 5\n@ NS a\n")}))
 	s := open(t, st, "")
 	_, err := s.AddRecord(zones.NewRecord{Zone: "x.example", Name: "n", RR: cname("web1.corp.example.")})
@@ -230,7 +231,7 @@ func TestRemoveRecord(t *testing.T) {
 	gone, err := s.RemoveRecord(dcs[0])
 	require.NoError(t, err)
 	assert.Equal(t, dcs[0], gone)
-	assert.Equal(t, []string{"- corp.example: " + dcs[0].Text()}, zones.Compare(before, st.Snapshot()), "and no other record")
+	assert.Equal(t, []string{"- corp.example: " + dcs[0].Text()}, zonestest.Compare(before, st.Snapshot()), "and no other record")
 	_, err = s.RemoveRecord(dcs[0])
 	assert.Equal(t, zones.CodeRecordDoesNotExist, code(err))
 

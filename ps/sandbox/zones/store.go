@@ -16,9 +16,11 @@ type Store struct {
 	forest  string
 	servers []*server
 
-	mu      sync.RWMutex
-	zones   map[zoneKey]*zone
-	journal journal
+	onChange func(Change) // nil: none
+
+	mu    sync.RWMutex
+	zones map[zoneKey]*zone
+	calls int // calls that have changed something
 }
 
 // zoneKey identifies a zone; server is empty for directory-integrated zones.
@@ -27,13 +29,12 @@ type zoneKey struct{ server, name string }
 type server struct {
 	ServerConfig
 	names map[string]bool
-	down  bool // guarded by Store.mu
 }
 
 // New returns a store whose servers have only the zones that every server
 // creates: the three automatic ones and, on domain controllers, [TrustAnchors].
 func New(c Config) *Store {
-	st := &Store{now: c.Now, domain: fold(c.Domain), zones: map[zoneKey]*zone{}}
+	st := &Store{now: c.Now, domain: fold(c.Domain), onChange: c.OnChange, zones: map[zoneKey]*zone{}}
 	if st.now == nil {
 		st.now = time.Now
 	}
@@ -49,7 +50,6 @@ func New(c Config) *Store {
 	for _, sc := range c.Servers {
 		st.addServer(sc)
 	}
-	st.journal.entries = nil
 	return st
 }
 
@@ -95,19 +95,6 @@ func (st *Store) find(name string) *server {
 	}
 }
 
-// Switch turns a server on or off. While it is off, every call on it fails with
-// CodeServerUnavailable; so does Switch for an unknown name.
-func (st *Store) Switch(name string, on bool) error {
-	sv := st.find(name)
-	if sv == nil {
-		return &Error{Code: CodeServerUnavailable, Op: OpConnect, Server: name}
-	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	sv.down = !on
-	return nil
-}
-
 // Server is a DNS server of a store. It is safe for concurrent use.
 type Server struct {
 	store  *Store
@@ -126,7 +113,7 @@ func (s *Server) Name() string { return s.server.Name }
 
 // reach fails if the server is off. Store.mu is held.
 func (s *Server) reach(op Op) error {
-	if s.server.down {
+	if alive := s.server.Alive; alive != nil && !alive() {
 		return s.fail(op, CodeServerUnavailable, "", "")
 	}
 	return nil

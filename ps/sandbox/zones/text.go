@@ -17,14 +17,6 @@ func (r Record) Text() string {
 	return text
 }
 
-func (r Record) textWithoutSerial() string {
-	soa, ok := r.RR.(*dns.SOA)
-	if !ok {
-		return r.Text()
-	}
-	return fmt.Sprintf("%s %d IN SOA %s %s %d %d %d %d", soa.Hdr.Name, soa.Hdr.Ttl, soa.Ns, soa.Mbox, soa.Refresh, soa.Retry, soa.Expire, soa.Minttl)
-}
-
 // Strings returns the unescaped strings of a TXT record.
 func Strings(rr *dns.TXT) []string {
 	plain := make([]string, len(rr.Txt))

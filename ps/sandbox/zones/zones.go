@@ -10,8 +10,8 @@
 // reads and writes go through that [Server]. Directory-integrated zones are
 // visible on every domain controller, file-backed zones only on the server that
 // has the file. A [Record] holds its data as a miekg/dns RR. Every failed
-// operation returns an [*Error] with a Win32 code. [Store.Journal],
-// [Store.Snapshot] and [Compare] show what has been written.
+// operation returns an [*Error] with a Win32 code. Config.OnChange
+// reports what is written.
 package zones
 
 import (
@@ -130,6 +130,10 @@ type ServerConfig struct {
 	Aliases          []string // other names of the server
 	DomainController bool     // if false, the server has file-backed zones only
 	ReadOnly         bool     // read-only domain controller
+
+	// Alive reports whether the server can be reached; if not, every call on it
+	// fails with CodeServerUnavailable. It must not call the store. Nil: always.
+	Alive func() bool
 }
 
 // Config describes a store.
@@ -138,4 +142,8 @@ type Config struct {
 	Domain  string           // default: "corp.example"
 	Forest  string           // default: Domain
 	Now     func() time.Time // default: time.Now
+
+	// OnChange receives every write in order, once it has taken effect; loading is
+	// not reported. It must not call the store. Nil discards the changes.
+	OnChange func(Change)
 }

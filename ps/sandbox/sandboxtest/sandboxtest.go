@@ -1,0 +1,109 @@
+// Package sandboxtest observes and disturbs the worlds of package sandbox, for
+// tests.
+package sandboxtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/zones/zonestest"
+)
+
+// Snapshot is the state of a world at one moment.
+type Snapshot struct {
+	directory *directory.Snapshot
+	dns       zonestest.Snapshot
+}
+
+// Take returns the state of a world, the directory as its first domain controller
+// sees it.
+func Take(w *sandbox.World) (Snapshot, error) {
+	objects, err := w.Directory.DCs()[0].Snapshot()
+	return Snapshot{directory: objects, dns: zonesOf(w)}, err
+}
+
+// zonesOf returns the content of the world's DNS servers.
+func zonesOf(w *sandbox.World) zonestest.Snapshot {
+	var servers []string
+	for _, dc := range w.Directory.DCs() {
+		servers = append(servers, dc.HostName())
+	}
+	return zonestest.Take(w.DNS, servers...)
+}
+
+// Compare returns the differences to a later snapshot, one line each, in a fixed
+// order: "+ DN" and "- DN" for objects, "~ DN attribute" for each attribute, and
+// "+ zone: text" and "- zone: text" for zones.
+func (s Snapshot) Compare(later Snapshot) []string {
+	var lines []string
+	for _, d := range s.directory.Compare(later.directory) {
+		switch {
+		case d.DN == "":
+			lines = append(lines, "+ "+d.NewDN)
+		case d.NewDN == "":
+			lines = append(lines, "- "+d.DN)
+		default:
+			if d.DN != d.NewDN {
+				lines = append(lines, "~ "+d.DN+" -> "+d.NewDN)
+			}
+			for _, change := range d.Changes {
+				lines = append(lines, "~ "+d.NewDN+" "+change.Name)
+			}
+		}
+	}
+	return append(lines, zonestest.Compare(s.dns, later.dns)...)
+}
+
+// Mark is a position in the history of a world. The zero Mark is before its
+// beginning.
+type Mark struct {
+	directory int64
+	dns       map[string]string // serial number and size by zone
+}
+
+// Since returns the current mark and a count of the writes after an earlier one,
+// including those that were undone: entries of the directory's journal, and zones
+// that were written to.
+func Since(w *sandbox.World, m Mark) (writes int, now Mark) {
+	objects := w.Directory.Journal(m.directory)
+	writes, now.directory, now.dns = len(objects), m.directory, map[string]string{}
+	if writes > 0 {
+		now.directory = objects[writes-1].Seq
+	}
+	for _, dc := range w.Directory.DCs() {
+		server, err := w.DNS.Server(dc.HostName())
+		if err != nil {
+			continue // switched off
+		}
+		zones, err := server.Zones()
+		if err != nil {
+			continue
+		}
+		for _, z := range zones {
+			now.dns[strings.ToLower(z.Name)+" on "+z.Server] = fmt.Sprint(z.Serial, z.Records, z.Paused)
+		}
+	}
+	names := maps.Clone(now.dns)
+	maps.Copy(names, m.dns)
+	for _, name := range slices.Collect(maps.Keys(names)) {
+		if m.dns[name] != now.dns[name] {
+			writes++
+		}
+	}
+	return writes, now
+}
+
+// SetAlive switches a domain controller, and the DNS server on it, on or off.
+func SetAlive(w *sandbox.World, host string, alive bool) error {
+	for _, dc := range w.Directory.DCs() {
+		if strings.EqualFold(dc.HostName(), host) || strings.EqualFold(dc.Name(), host) {
+			dc.SetAlive(alive)
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no domain controller %s", host)
+}

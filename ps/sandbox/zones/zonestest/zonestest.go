@@ -1,0 +1,155 @@
+// Package zonestest observes the stores of package zones, for tests: [Take] returns
+// all that a store holds; a [Store] also keeps a journal and switches servers off.
+package zonestest
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+
+	"adgateway/ps/sandbox/zones"
+
+	"github.com/miekg/dns"
+)
+
+// Store is a [zones.Store] with its configuration and a journal. It is safe for
+// concurrent use.
+type Store struct {
+	*zones.Store
+	Config zones.Config
+
+	mu      sync.Mutex
+	journal []zones.Change
+	off     map[string]bool // by name of the server
+}
+
+// New returns a store; it replaces the hooks in c. The default server of a
+// configuration without servers cannot be switched off.
+func New(c zones.Config) *Store {
+	s := &Store{off: map[string]bool{}}
+	for i := range c.Servers {
+		name := c.Servers[i].Name
+		c.Servers[i].Alive = func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.off[name] }
+	}
+	c.OnChange = func(change zones.Change) { s.mu.Lock(); defer s.mu.Unlock(); s.journal = append(s.journal, change) }
+	s.Config, s.Store = c, zones.New(c)
+	return s
+}
+
+// Journal returns all writes so far.
+func (s *Store) Journal() []zones.Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]zones.Change(nil), s.journal...)
+}
+
+// Switch turns a server on or off. name may be the first label.
+func (s *Store) Switch(name string, on bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, server := range s.Config.Servers {
+		if label, _, _ := strings.Cut(server.Name, "."); server.Name == name || label == name {
+			s.off[server.Name] = !on
+			return nil
+		}
+	}
+	return &zones.Error{Code: zones.CodeServerUnavailable, Op: zones.OpConnect, Server: name}
+}
+
+// Snapshot returns the content of the store.
+func (s *Store) Snapshot() Snapshot {
+	var names []string
+	for _, server := range s.Config.Servers {
+		names = append(names, server.Name)
+	}
+	return Take(s.Store, names...)
+}
+
+// Snapshot is the content of a store as text: for each zone its properties, then
+// its records. The serial number of an SOA is left out, so that only requested
+// changes show. Of a zone whose records cannot be read, serial and number of
+// records stand for them.
+type Snapshot map[string][]string
+
+// Take returns the content of a store as its servers see it; none means the first
+// one. Servers that are off are skipped.
+func Take(st *zones.Store, servers ...string) Snapshot {
+	if len(servers) == 0 {
+		servers = []string{""}
+	}
+	snapshot := Snapshot{}
+	for _, name := range servers {
+		server, err := st.Server(name)
+		if err != nil {
+			continue
+		}
+		all, err := server.Zones()
+		if err != nil {
+			continue
+		}
+		for _, z := range all {
+			key := strings.ToLower(z.Name)
+			if z.Server != "" {
+				key += " on " + strings.ToLower(z.Server)
+			}
+			if snapshot[key] == nil {
+				snapshot[key] = lines(server, z)
+			}
+		}
+	}
+	return snapshot
+}
+
+func lines(server *zones.Server, z zones.Zone) []string {
+	records, err := server.Records(z.Name, zones.Query{})
+	if err == nil {
+		z.Serial, z.Records = 0, 0
+	}
+	all := []string{fmt.Sprintf("zone %+v", z)}
+	for _, r := range records {
+		if soa, ok := r.RR.(*dns.SOA); ok {
+			r.RR = dns.Copy(soa)
+			r.RR.(*dns.SOA).Serial = 0
+		}
+		all = append(all, r.Text())
+	}
+	sort.Strings(all[1:])
+	return all
+}
+
+// Compare returns the differences from before to after, one line each: "- zone:
+// text" for what is gone, "+ zone: text" for what is new.
+func Compare(before, after Snapshot) []string {
+	var diff []string
+	names := map[string]bool{}
+	for name := range before {
+		names[name] = true
+	}
+	for name := range after {
+		names[name] = true
+	}
+	for name := range names {
+		count := map[string]int{}
+		for _, line := range after[name] {
+			count[line]++
+		}
+		for _, line := range before[name] {
+			if count[line]--; count[line] < 0 {
+				diff = append(diff, "- "+name+": "+line)
+			}
+		}
+		for line, n := range count {
+			for ; n > 0; n-- {
+				diff = append(diff, "+ "+name+": "+line)
+			}
+		}
+	}
+	sort.Slice(diff, func(i, j int) bool {
+		if a, b := diff[i][2:], diff[j][2:]; a != b {
+			return a < b
+		}
+		return strings.Compare(diff[i], diff[j]) > 0
+	})
+	return diff
+}
