@@ -1,14 +1,14 @@
-// Package servers decides which domain controller and which DNS server are
-// asked.
+// Package servers chooses the domain controller and the DNS server that requests
+// go to.
 //
-// One of each is pinned for the whole gateway, so that what one request wrote
-// the next one reads (facts G1, G8). [Servers] is a [ps.Runner] around another
-// one: it adds the argument Server (and ComputerName on the dns lane) to the
-// scripts that declare it, and notes the server in the result.
+// One of each is pinned for the whole gateway, so that each request reads what
+// earlier ones wrote (facts G1, G8). [Servers] is a [ps.Runner] that wraps
+// another one: it passes the pinned server to scripts that declare the parameter
+// Server (ComputerName on the dns lane) and records the server in the result.
 //
-// Candidates come from settings or are discovered by a script; their ports are
-// probed from Go. When a server turns out to be away at connect time, the next
-// one is pinned (failover.go); after a while the preferred one is tried again.
+// Candidates come from the settings or are discovered by a script; their ports
+// are probed from Go. When a server refuses connections, the next one is pinned
+// (failover.go); the preferred one is tried again after a while.
 package servers
 
 import (
@@ -22,32 +22,33 @@ import (
 // Dial opens a connection, as net.Dialer.DialContext does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Config says how servers are found. Runner and Script are required.
+// Config configures [New]. Runner and Script are required; other zero fields get
+// the defaults given with them.
 type Config struct {
 	Runner ps.Runner
-	Script func(name string) (ps.Script, bool) // what a script declares
-	Dial   Dial                                // nil: a plain net.Dialer
+	Script func(name string) (ps.Script, bool) // returns the declaration of a script
+	Dial   Dial                                // nil: net.Dialer
 
-	// Names of servers in order of preference. Empty: they are discovered, for
-	// DNS those of the domain controllers that serve DNS too.
+	// Server names in order of preference. Empty: they are discovered; DNS servers
+	// are then the domain controllers that also run DNS.
 	Directory []string
 	DNS       []string
 
-	ProbeTimeout time.Duration // for one port; 1 s
-	Return       time.Duration // until a better server than the pinned one is tried again; 5 min
-	Refresh      time.Duration // between discoveries; 15 min
-	Retry        time.Duration // between attempts while no server answers, at most; 5 s
-	Verify       time.Duration // a write is preceded by a probe when the server was silent for so long; 30 s
+	ProbeTimeout time.Duration // per port; default 1 s
+	Return       time.Duration // interval between attempts to return to a preferred server; default 5 min
+	Refresh      time.Duration // interval between discoveries; default 15 min
+	Retry        time.Duration // maximum interval between attempts while no server answers; default 5 s
+	Verify       time.Duration // idle time after which a write is preceded by a probe; default 30 s
 
-	// Log, when set, is told of every change of server and why.
+	// Log receives every change of server and its reason; nil discards them.
 	Log func(message string, fields map[string]any)
-	// Debug, when set, is told of every discovery, and of every connection that
-	// cannot be made. It asks for the fields if it wants them.
+	// Debug receives every discovery and every failed connection; nil discards
+	// them. The fields are computed only if it calls the function.
 	Debug func(message string, fields func() map[string]any)
 }
 
-// Candidate is a server that could be asked, as the discovery tells it. What it
-// does not tell is left to the probes.
+// Candidate is a server that discovery found. A nil field is unknown: the port
+// probes decide.
 type Candidate struct {
 	HostName string `json:"hostName"`
 	Site     string `json:"site"`
@@ -58,10 +59,10 @@ type Candidate struct {
 
 // Status is what /readyz shows of one kind of server.
 type Status struct {
-	Pinned     string    `json:"pinned"`     // empty: none answers
+	Pinned     string    `json:"pinned"`     // empty if none answers
 	Preferred  string    `json:"preferred"`  // first of the candidates
-	Since      time.Time `json:"since"`      // of the pinning, or of its loss
+	Since      time.Time `json:"since"`      // when Pinned was set or lost
 	Candidates []string  `json:"candidates"` // in order of preference
 	Failovers  int       `json:"failovers"`
-	Reason     string    `json:"reason"` // why the last change was made, or why none answers
+	Reason     string    `json:"reason"` // of the last change, or why none answers
 }

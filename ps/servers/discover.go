@@ -15,13 +15,12 @@ const (
 	discoverScript = "Get-GatewayServer"
 	discoverLimit  = 30 * time.Second
 	maxHostName    = 255
-	discoverTries  = 3 // as long as sessions die of it
+	discoverTries  = 3 // while its sessions die
 )
 
-// pinned returns the server of a group to ask. When there is none, one is
-// looked for; when there is none to be found, the error says why. Before a
-// write a server that was silent for long is probed, because a write cannot be
-// run again once it has begun.
+// pinned returns the pinned server of a group and pins one first if necessary;
+// the error gives the reason if none answers. A server that has been idle is
+// probed before a write, because a write cannot be repeated once it has started.
 func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, error) {
 	host, silent := g.current()
 	if host != "" && write && silent >= s.cfg.Verify {
@@ -61,8 +60,8 @@ func (s *Servers) find(ctx context.Context, g *group) {
 }
 
 // discover asks the directory for its domain controllers. Only one discovery
-// runs at a time, and it goes on when whoever asked has left; who comes while it
-// runs waits for it and is content with its outcome.
+// runs at a time: concurrent callers wait for it and share its outcome. It
+// continues when the caller that started it has gone.
 func (s *Servers) discover(ctx context.Context, force bool) {
 	s.mu.Lock()
 	done := s.discovery
@@ -85,8 +84,8 @@ func (s *Servers) discover(ctx context.Context, force bool) {
 	}
 }
 
-// refresh runs a discovery and gives the groups that are not fixed their
-// candidates.
+// refresh runs a discovery and updates the candidates of the groups that are not
+// fixed.
 func (s *Servers) refresh(ctx context.Context, force bool) {
 	found, err := s.ask(ctx, force)
 	for tries := 1; err != nil && ps.AsError(err).Kind == ps.KindDied && tries < discoverTries; tries++ {
@@ -113,15 +112,15 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 	}
 }
 
-// described are the candidates with all that is known of them.
+// described formats candidates for the log.
 func described(found []Candidate) string {
-	text, _ := json.Marshal(found) // of texts and booleans
+	text, _ := json.Marshal(found) // strings and booleans only: it cannot fail
 	return string(text)
 }
 
-// undiscovered notes why a discovery failed, and when to try again. For want of
-// a session that is when there may be one; whoever needs a server may find out
-// earlier, because that is told at once and says nothing of the directory.
+// undiscovered records why a discovery failed and when to try again. If there was
+// no session, that is when the runner expects one; requests may try earlier,
+// because the attempt is cheap and the failure says nothing about the directory.
 func (s *Servers) undiscovered(e *ps.Error) {
 	tried, pause := time.Now(), s.cfg.Retry
 	if e.Kind == ps.KindDied || e.Kind == ps.KindUnavailable {
@@ -140,8 +139,8 @@ func (s *Servers) undiscovered(e *ps.Error) {
 	}
 }
 
-// undiscovered notes why there are no candidates. It tells whether that was not
-// known before.
+// undiscovered records why there are no candidates, and reports whether the
+// reason is new.
 func (g *group) undiscovered(why string, tried time.Time) (news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -149,7 +148,7 @@ func (g *group) undiscovered(why string, tried time.Time) (news bool) {
 	case g.fixed:
 		return false
 	case len(g.candidates) > 0:
-		return true // the servers known are kept
+		return true // keep the known servers
 	}
 	news = g.reason != why
 	g.reason, g.tried, g.discovered = why, tried, false
@@ -190,7 +189,7 @@ func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, error) {
 	return found, nil
 }
 
-// hostNames returns the names of the candidates that fit, each once, in order.
+// hostNames returns the distinct names of the matching candidates, in order.
 func hostNames(found []Candidate, fits func(Candidate) bool) []string {
 	var names []string
 	for _, c := range found {
@@ -204,9 +203,9 @@ func hostNames(found []Candidate, fits func(Candidate) bool) []string {
 	return names
 }
 
-// keep looks after the pinned servers until ctx is done: it finds them at
-// first and when they are lost, probes those under suspicion, discovers anew,
-// and returns to better ones.
+// keep maintains the pinned servers until ctx is done: it pins them at start and
+// when they are lost, probes suspects, repeats the discovery, and returns to
+// preferred servers.
 func (s *Servers) keep(ctx context.Context) {
 	defer close(s.done)
 	back := time.NewTicker(s.cfg.Return)
@@ -236,7 +235,7 @@ func (s *Servers) keep(ctx context.Context) {
 			if !s.directory.fixed || !s.dns.fixed {
 				s.discover(ctx, false)
 				for _, g := range groups {
-					g.leaveStranger(ctx)
+					g.leaveUndiscovered(ctx)
 				}
 			}
 		case host := <-s.directory.suspects:
@@ -247,7 +246,7 @@ func (s *Servers) keep(ctx context.Context) {
 	}
 }
 
-// first finds both servers when the gateway starts.
+// first pins both servers at start.
 func (s *Servers) first(ctx context.Context) {
 	if !s.directory.fixed || !s.dns.fixed {
 		s.discover(ctx, false)
@@ -256,7 +255,7 @@ func (s *Servers) first(ctx context.Context) {
 	s.dns.establish(ctx)
 }
 
-// lost looks for a server when there is none, with a fresh discovery.
+// lost pins a server of a group that has none, after a new discovery.
 func (s *Servers) lost(ctx context.Context, g *group) {
 	if !g.fixed {
 		s.discover(ctx, true)
@@ -264,15 +263,15 @@ func (s *Servers) lost(ctx context.Context, g *group) {
 	g.establish(ctx)
 }
 
-// check probes a server under suspicion and leaves it when it does not answer.
+// check probes a suspect and pins another server if it does not answer.
 func (g *group) check(ctx context.Context, host string) {
 	if pin, _ := g.current(); pin == host && !g.probe(ctx, host) {
 		g.leave(ctx, host, host+" does not accept connections")
 	}
 }
 
-// leaveStranger moves on from a server that the last discovery did not find.
-func (g *group) leaveStranger(ctx context.Context) {
+// leaveUndiscovered unpins a server that the last discovery did not find.
+func (g *group) leaveUndiscovered(ctx context.Context) {
 	g.mu.Lock()
 	pin, known := g.pin, slices.Contains(g.candidates, g.pin)
 	g.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestADiscoveryThatFailsIsSaidAndTriedAgain(t *testing.T) {
+func TestFailedDiscoveryIsReportedAndRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		good := w.discovery
@@ -42,8 +42,8 @@ func TestADiscoveryThatFailsIsSaidAndTriedAgain(t *testing.T) {
 	})
 }
 
-// A session's death says nothing of the directory: it is asked again at once.
-func TestADiscoveryWhoseSessionDiedIsTriedAgainAtOnce(t *testing.T) {
+// A session that dies says nothing about the directory: the discovery is repeated at once.
+func TestDiscoveryIsRetriedAtOnceWhenItsSessionDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		good := w.discovery
@@ -57,41 +57,41 @@ func TestADiscoveryWhoseSessionDiedIsTriedAgainAtOnce(t *testing.T) {
 		s := w.open(nil)
 		defer closed(t, s)
 		synctest.Wait()
-		began := time.Now()
+		start := time.Now()
 		_, err := s.Run(t.Context(), user())
 		require.NoError(t, err)
-		assert.Zero(t, time.Since(began))
+		assert.Zero(t, time.Since(start))
 		assert.Equal(t, 3, asked)
 	})
 }
 
-func TestTheLogTellsWhatWasFoundAndWhatCannotBeReached(t *testing.T) {
+func TestDebugLogShowsDiscoveriesAndFailedConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var told []string
+		var logged []string
 		s := newWorld(t, dc1+":9389", dc2).open(func(c *servers.Config) {
 			c.Debug = func(message string, fields func() map[string]any) {
 				text, err := json.Marshal(fields())
 				mu.Lock()
 				defer mu.Unlock()
 				assert.NoError(t, err)
-				told = append(told, message+" "+string(text))
+				logged = append(logged, message+" "+string(text))
 			}
 		})
 		defer closed(t, s)
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
-		require.NotEmpty(t, told)
-		assert.Contains(t, told[0], "the domain controllers were discovered")
-		assert.Contains(t, told[0], dc2)
-		assert.Contains(t, told, `a server accepts no connection {"cause":"refused","kind":"DNS server","port":"53","server":"`+dc1+`"}`)
+		require.NotEmpty(t, logged)
+		assert.Contains(t, logged[0], "the domain controllers were discovered")
+		assert.Contains(t, logged[0], dc2)
+		assert.Contains(t, logged, `a server accepts no connection {"cause":"refused","kind":"DNS server","port":"53","server":"`+dc1+`"}`)
 	})
 }
 
-// As long as no session can be had, each request finds out anew: the first one
-// after a session has started is served.
-func TestADiscoveryWithoutASessionIsTriedAgainWithTheNextRequest(t *testing.T) {
+// While there is no session, every request tries the discovery, so that the first
+// one after a session has started succeeds.
+func TestDiscoveryWithoutASessionIsRetriedByTheNextRequest(t *testing.T) {
 	for _, kind := range []ps.Kind{ps.KindUnavailable, ps.KindDied} {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestADiscoveryWithoutASessionIsTriedAgainWithTheNextRequest(t *testing.T) {
 					require.Equal(t, ps.KindUnavailable, e.Kind)
 					assert.Contains(t, e.Message, "module is missing")
 				}
-				assert.EqualValues(t, 1, logged.Load(), "one reason is told once")
+				assert.EqualValues(t, 1, logged.Load(), "each reason is logged once")
 				w.discover(good)
 				_, err := s.Run(t.Context(), user())
 				require.NoError(t, err)
@@ -118,8 +118,8 @@ func TestADiscoveryWithoutASessionIsTriedAgainWithTheNextRequest(t *testing.T) {
 	}
 }
 
-// Nobody needs to ask: the runner has said when a session may be there again.
-func TestADiscoveryWithoutASessionIsTriedAgainWhenOneMayBeThere(t *testing.T) {
+// No request is needed: the runner said when to expect a session.
+func TestDiscoveryWithoutASessionIsRetriedWhenOneIsExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		good := w.discovery
@@ -144,13 +144,13 @@ func TestRequestsDuringTheFirstDiscoveryWaitForIt(t *testing.T) {
 		w.discovery = func() (string, error) { time.Sleep(8 * time.Second); return good() }
 		s := w.open(nil)
 		defer closed(t, s)
-		began := time.Now()
+		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := s.Run(ctx, user())
 		assert.Equal(t, ps.KindCancelled, ps.AsError(err).Kind)
 		_, err = s.Run(t.Context(), user())
 		require.NoError(t, err)
-		assert.Equal(t, 8*time.Second, time.Since(began))
+		assert.Equal(t, 8*time.Second, time.Since(start))
 	})
 }

@@ -11,10 +11,10 @@ const (
 	timeoutType    = "System.TimeoutException"
 )
 
-// unreachable tells whether an error says that the server could not be
-// contacted: no domain controller, or none behind that name (1355, and the
-// exception's type; 8250 over LDAP), or no RPC server (1722, 1753). Nothing else is a reason
-// to go to another server (facts G9).
+// unreachable reports whether an error means that the server could not be
+// contacted: no domain controller, or none of that name (1355, and the type of
+// the exception; 8250 over LDAP), or no RPC server (1722, 1753). Only these are
+// a reason to fail over (facts G9).
 func unreachable(e *ps.Error) bool {
 	return directoryDown(e) || rpcDown(e)
 }
@@ -34,24 +34,23 @@ func rpcDown(e *ps.Error) bool {
 	return e.Code == "1722" || e.Code == "1753"
 }
 
-// looking are the first words of step labels under which scripts only read: the
-// parts that resolve and guard. A script that fails there has not yet asked a
-// server to change anything, whatever the server has seen of it.
-var looking = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true, "discover": true}
+// readVerbs are the first words of the labels of steps that only read: those that
+// resolve and guard. A script that fails in one has not asked for a change yet.
+var readVerbs = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true, "discover": true}
 
-// beforeChange tells whether a failed write provably had not begun: no step was
-// reported, and it failed where it only looked, or because no server was found
-// at all (1355).
+// beforeChange reports whether a failed write certainly changed nothing: no step
+// was reported, and it failed in a step that only reads, or because no server was
+// found at all (1355).
 func beforeChange(e *ps.Error) bool {
 	if len(e.Steps) > 0 || (e.Outcome != ps.OutcomeNone && e.Outcome != "") {
 		return false
 	}
 	verb, _, _ := strings.Cut(e.Step, " ")
-	return e.Code == "1355" || looking[verb]
+	return e.Code == "1355" || readVerbs[verb]
 }
 
-// doubt makes the outcome of a write unknown when its server went away under a
-// change: the script has seen no success, but the server may have done it.
+// doubt sets the outcome of a write to unknown when its server was lost during a
+// change: the script saw no success, but the server may have made the change.
 func doubt(req ps.Request, e *ps.Error) {
 	if req.Write && !beforeChange(e) && (e.Outcome == ps.OutcomeNone || e.Outcome == "") {
 		e.Outcome = ps.OutcomeUnknown

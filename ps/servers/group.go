@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// A group is the servers of one kind, of which one is pinned.
+// group is the servers of one kind, one of which is pinned.
 type group struct {
 	cfg   *Config
-	kind  string   // for people
-	ports []string // all must accept a connection
+	kind  string   // for messages
+	ports []string // all must accept connections
 	fixed bool     // the candidates come from settings
 
-	moving chan struct{} // holds a token while another server is being pinned
+	moving chan struct{} // semaphore: full while a server is being pinned
 
 	mu         sync.Mutex
 	candidates []string
-	discovered bool     // the candidates are known, even when there are none
-	others     []string // that are only asked where all are: read-only ones
+	discovered bool     // a discovery succeeded, even if it found no candidates
+	others     []string // never pinned: read-only domain controllers
 	pin        string
 	since      time.Time
-	last       time.Time // when the pinned server was last heard of
-	tried      time.Time // when all candidates were last tried in vain
+	last       time.Time // last response of the pinned server
+	tried      time.Time // last time that no candidate answered
 	failovers  int
 	reason     string
-	suspects   chan string // servers that keep is to probe
+	suspects   chan string // servers for keep to probe
 }
 
 func newGroup(cfg *Config, kind string, ports, candidates []string) *group {
@@ -54,15 +54,15 @@ func (g *group) status() Status {
 	return s
 }
 
-// current returns the pinned server, empty when there is none, and for how long
-// it was silent.
+// current returns the pinned server, empty if there is none, and how long ago it
+// last responded.
 func (g *group) current() (string, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pin, time.Since(g.last)
 }
 
-// heard notes that a server has answered.
+// heard records a response of a server.
 func (g *group) heard(host string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,8 +79,8 @@ func (g *group) suspect(host string) {
 	}
 }
 
-// setCandidates takes the outcome of a discovery. A pinned server that is not
-// among them any more is left at the next opportunity.
+// setCandidates stores the result of a discovery. keep unpins a server that is no
+// longer among the candidates.
 func (g *group) setCandidates(hosts []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,14 +88,14 @@ func (g *group) setCandidates(hosts []string) {
 	g.tried = time.Time{}
 }
 
-// setOthers takes those of a discovery that are never pinned.
+// setOthers stores the discovered servers that are never pinned.
 func (g *group) setOthers(hosts []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.others = hosts
 }
 
-// lock takes the token of who moves the group; false: ctx is done.
+// lock acquires the right to pin a server; it returns false if ctx ends first.
 func (g *group) lock(ctx context.Context) bool {
 	select {
 	case g.moving <- struct{}{}:
@@ -107,9 +107,9 @@ func (g *group) lock(ctx context.Context) bool {
 
 func (g *group) unlock() { <-g.moving }
 
-// leave pins another server because host does not answer, unless that has been
-// done already. It tells whether another one than host is pinned now. A server
-// that accepts connections after all is kept when there is no other.
+// leave pins another server because host does not answer, unless another caller
+// already has. It reports whether a server other than host is pinned now. If no
+// other server answers, host is kept as long as it accepts connections.
 func (g *group) leave(ctx context.Context, host, why string) bool {
 	if !g.lock(ctx) {
 		return false
@@ -129,8 +129,8 @@ func (g *group) leave(ctx context.Context, host, why string) bool {
 	return next != ""
 }
 
-// establish pins the first candidate that answers. It does not try again what
-// was tried in vain a moment ago, and nothing before the candidates are known.
+// establish pins the first candidate that answers. It does nothing before the
+// candidates are known or shortly after none of them answered.
 func (g *group) establish(ctx context.Context) string {
 	if !g.lock(ctx) {
 		return ""
@@ -150,8 +150,8 @@ func (g *group) establish(ctx context.Context) string {
 	return host
 }
 
-// better pins the first candidate before the pinned one that answers again, and
-// leaves a server that is no candidate any more. Only keep calls it.
+// better pins the first candidate that is preferred to the pinned server and
+// answers, and unpins a server that is no longer a candidate. Only keep calls it.
 func (g *group) better(ctx context.Context) {
 	if !g.lock(ctx) {
 		return
@@ -177,7 +177,7 @@ func (g *group) before(a, b string) bool {
 	return slices.Index(g.candidates, a) < slices.Index(g.candidates, b)
 }
 
-// firstUp returns the first candidate that may be taken and answers.
+// firstUp returns the first acceptable candidate that answers.
 func (g *group) firstUp(ctx context.Context, may func(string) bool) string {
 	g.mu.Lock()
 	candidates := slices.Clone(g.candidates)
@@ -192,7 +192,7 @@ func (g *group) firstUp(ctx context.Context, may func(string) bool) string {
 	return ""
 }
 
-// set pins a server, or none. The caller holds the token.
+// set pins a server, or none if host is empty. The caller must have called lock.
 func (g *group) set(host, why string) {
 	g.mu.Lock()
 	now := time.Now()
@@ -226,8 +226,8 @@ func listed(hosts []string) string {
 	return strings.Join(hosts, ", ")
 }
 
-// reach tells which servers answer now and which do not: the candidates, in
-// order, then the others.
+// reach returns the servers that answer now and those that do not: first the
+// candidates in order, then the others.
 func (g *group) reach(ctx context.Context) (up, down []string) {
 	g.mu.Lock()
 	candidates := slices.Concat(g.candidates, g.others)
@@ -242,7 +242,7 @@ func (g *group) reach(ctx context.Context) (up, down []string) {
 	return up, down
 }
 
-// probeAll probes all of the hosts at once.
+// probeAll probes hosts in parallel.
 func (g *group) probeAll(ctx context.Context, hosts []string) []bool {
 	up := make([]bool, len(hosts))
 	var probes sync.WaitGroup
@@ -253,7 +253,7 @@ func (g *group) probeAll(ctx context.Context, hosts []string) []bool {
 	return up
 }
 
-// probe tells whether every port of a server accepts a connection in time.
+// probe reports whether every port of a server accepts a connection in time.
 func (g *group) probe(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ProbeTimeout)
 	defer cancel()

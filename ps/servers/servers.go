@@ -13,34 +13,36 @@ import (
 	"adgateway/ps"
 )
 
-// Parameters of scripts that [Servers] fills when a script declares them.
+// Script parameters that [Servers] sets if the script declares them.
 const (
 	argServer       = "Server"           // the domain controller
 	argComputerName = "ComputerName"     // the DNS server
-	argControllers  = "DomainController" // every domain controller that can be reached now
-	argUnreached    = "Unreached"        // those that cannot
+	argControllers  = "DomainController" // every reachable domain controller
+	argUnreached    = "Unreached"        // the unreachable ones
 )
 
-// Servers runs requests on the servers it has pinned. It is a [ps.Runner].
+// Servers is a [ps.Runner] that runs requests on the pinned servers. It is safe
+// for concurrent use.
 type Servers struct {
 	cfg       Config
 	directory *group
 	dns       *group
 
-	ctx  context.Context // ends with Close
+	ctx  context.Context // cancelled by Close
 	stop context.CancelFunc
-	done chan struct{} // closed when keep has ended
+	done chan struct{} // closed when keep returns
 
 	mu          sync.Mutex
-	discovery   chan struct{} // closed when the one that runs has ended; nil: none runs
+	discovery   chan struct{} // closed when the running discovery ends; nil if none runs
 	discoveries sync.WaitGroup
-	pause       time.Duration // until keep looks for lost servers again
+	pause       time.Duration // until keep next tries to pin lost servers
 }
 
-// New makes the wrapper and begins to look for servers. [Servers.Close] ends it.
+// New wraps a runner and starts to look for servers. The caller must call
+// [Servers.Close].
 func New(cfg Config) (*Servers, error) {
 	if cfg.Runner == nil || cfg.Script == nil {
-		return nil, errors.New("servers need a runner and what the scripts declare")
+		return nil, errors.New("servers: Config needs Runner and Script")
 	}
 	cfg = cfg.withDefaults()
 	s := &Servers{cfg: cfg, done: make(chan struct{}), pause: cfg.Retry}
@@ -75,12 +77,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Close ends the search for servers and returns when it has ended, or ctx is
-// done. It does not close the runner, which should still run when Close is
-// called. It may be called more than once.
+// Close stops the search for servers and waits for it to end or for ctx. It does
+// not close the wrapped runner, which must outlive it. It may be called more than
+// once.
 func (s *Servers) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.stop() // under the lock, so that no discovery begins after this
+	s.stop() // under the lock, so that no discovery starts afterwards
 	s.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
@@ -96,16 +98,16 @@ func (s *Servers) Close(ctx context.Context) error {
 	}
 }
 
-// Status tells which servers are asked now.
+// Status returns the state of both kinds of server.
 func (s *Servers) Status() (directory, dns Status) {
 	return s.directory.status(), s.dns.status()
 }
 
-// Run runs a request with the pinned servers among its arguments, as far as the
-// script declares them; one the caller has set is left alone. When the server
-// turns out to be away, the next one is pinned, and the request is run once
-// more there if nothing of its answer has gone out and it is a read, or a write
-// that had not begun to change anything.
+// Run passes the pinned servers to the script, as far as it declares parameters
+// for them and the caller has not set them. If the server cannot be contacted, the
+// next one is pinned and the request is run once more there, provided that no
+// records have been delivered and the request is a read, or a write that has
+// certainly changed nothing.
 func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	script, known := s.cfg.Script(req.Script)
 	if !known {
@@ -137,15 +139,15 @@ func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	}
 }
 
-// A use is the servers one run of a request is given.
+// use holds the servers of one run.
 type use struct {
-	directory, dns *group // nil: not used
+	directory, dns *group // nil if not used
 	controller     string
 	nameServer     string
 	lists          ps.Args
 }
 
-// choose picks the servers for a run. The error is an [*ps.Error]: there is none.
+// choose picks the servers for a run; its error is a [*ps.Error].
 func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) (*use, error) {
 	u := &use{lists: ps.Args{}}
 	wants := func(arg string) bool {
@@ -178,7 +180,7 @@ func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) 
 	return u, nil
 }
 
-// request is req with the servers among its arguments.
+// request returns req with the servers added to its arguments.
 func (u *use) request(req ps.Request) ps.Request {
 	args := make(ps.Args, len(req.Args)+4)
 	maps.Copy(args, req.Args)
@@ -193,7 +195,7 @@ func (u *use) request(req ps.Request) ps.Request {
 	return req
 }
 
-// host is the server the result is from: the DNS server when there is one.
+// host returns the server that the result comes from: the DNS server if used.
 func (u *use) host() string {
 	if u.dns != nil {
 		return u.nameServer
@@ -201,7 +203,7 @@ func (u *use) host() string {
 	return u.controller
 }
 
-// answered notes that the servers are there.
+// answered records that the servers have responded.
 func (u *use) answered() {
 	if u.directory != nil {
 		u.directory.heard(u.controller)
@@ -211,7 +213,7 @@ func (u *use) answered() {
 	}
 }
 
-// blame says which of the servers an error is about; nil: none.
+// blame returns the server that an error is about; the group is nil if there is none.
 func (u *use) blame(e *ps.Error) (*group, string) {
 	if u.dns != nil && (u.directory == nil || !directoryDown(e)) {
 		return u.dns, u.nameServer
@@ -219,16 +221,16 @@ func (u *use) blame(e *ps.Error) (*group, string) {
 	return u.directory, u.controller
 }
 
-// failed looks at the error of a run, moves on when the server is away, and
-// tells whether the request may be run again. It corrects what the error says
-// of the outcome where the script could not know it.
+// failed handles the error of a run: it pins another server if this one could not
+// be contacted, corrects the outcome where the script could not know it, and
+// reports whether the request may be run again.
 func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Error) bool {
 	g, host := u.blame(e)
 	switch {
 	case g == nil:
 		return false
 	case e.Kind == ps.KindTimeout:
-		// A script that hangs is no proof that its server is away; a probe is.
+		// A timeout does not prove that the server is down; a probe will tell.
 		g.suspect(host)
 		return false
 	case e.Kind != ps.KindScript:

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world is some servers, of which some are up, and a runner that knows them.
+// world is a set of servers, some of them up, and a runner over them.
 type world struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -149,7 +149,7 @@ func (w *world) open(change func(*servers.Config)) *servers.Servers {
 	return s
 }
 
-// closed ends s, after the test's own context.
+// closed closes s with a context that outlives the test's.
 func closed(t *testing.T, s *servers.Servers) {
 	t.Helper()
 	require.NoError(t, s.Close(context.Background()))
@@ -165,7 +165,7 @@ func newUser() ps.Request {
 	return ps.Request{Script: "New-GatewayUser", Lane: ps.Directory, Write: true, Args: ps.Args{"UserName": ps.Text("x")}}
 }
 
-func TestTheFirstServerThatAnswersIsPinned(t *testing.T) {
+func TestFirstRespondingServerIsPinned(t *testing.T) {
 	cases := []struct {
 		name           string
 		up             []string
@@ -206,7 +206,7 @@ func TestTheFirstServerThatAnswersIsPinned(t *testing.T) {
 	}
 }
 
-func TestServersAreAddedWhereAScriptDeclaresThem(t *testing.T) {
+func TestServersArePassedToScriptsThatDeclareThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		s := w.open(nil)
@@ -239,7 +239,7 @@ func TestServersAreAddedWhereAScriptDeclaresThem(t *testing.T) {
 	})
 }
 
-func TestWhenAServerGoesAwayTheNextOneIsAsked(t *testing.T) {
+func TestFailover(t *testing.T) {
 	at := func(step, code string, steps int, outcome ps.Outcome) *ps.Error {
 		e := down()
 		e.Step, e.Code, e.Outcome = step, code, outcome
@@ -312,7 +312,7 @@ func TestWhenAServerGoesAwayTheNextOneIsAsked(t *testing.T) {
 	}
 }
 
-func TestAReadThatHasAnsweredIsNotRunAgain(t *testing.T) {
+func TestReadIsNotRepeatedAfterItHasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(nil)
@@ -333,7 +333,7 @@ func TestAReadThatHasAnsweredIsNotRunAgain(t *testing.T) {
 	})
 }
 
-func TestWhenTheLastServerGoesAwayItIsSaidAndFoundAgain(t *testing.T) {
+func TestLossOfTheLastServerAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
 		s := w.open(nil)
@@ -348,7 +348,7 @@ func TestWhenTheLastServerGoesAwayItIsSaidAndFoundAgain(t *testing.T) {
 		ran := len(w.runs())
 		_, err = s.Run(t.Context(), user())
 		assert.Equal(t, ps.KindUnavailable, ps.AsError(err).Kind)
-		assert.Len(t, w.runs(), ran, "no session is bothered while no server is there")
+		assert.Len(t, w.runs(), ran, "no session is used while no server answers")
 
 		w.set(dc2, true)
 		time.Sleep(time.Minute)
@@ -359,7 +359,7 @@ func TestWhenTheLastServerGoesAwayItIsSaidAndFoundAgain(t *testing.T) {
 	})
 }
 
-func TestThePreferredServerIsTakenBackAfterAWhile(t *testing.T) {
+func TestReturnToThePreferredServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(func(c *servers.Config) { c.Return = 5 * time.Minute })
@@ -384,7 +384,7 @@ func TestThePreferredServerIsTakenBackAfterAWhile(t *testing.T) {
 	})
 }
 
-func TestAWriteAfterASilenceIsPrecededByAProbe(t *testing.T) {
+func TestWriteOnAnIdleServerIsPrecededByAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(func(c *servers.Config) { c.Verify = 30 * time.Second })
@@ -399,7 +399,7 @@ func TestAWriteAfterASilenceIsPrecededByAProbe(t *testing.T) {
 	})
 }
 
-func TestAServerThatHangsIsProbed(t *testing.T) {
+func TestServerIsProbedAfterATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(nil)
@@ -421,7 +421,7 @@ func TestAServerThatHangsIsProbed(t *testing.T) {
 	})
 }
 
-func TestManyRequestsMoveOnTogether(t *testing.T) {
+func TestConcurrentRequestsFailOverOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(nil)
@@ -443,7 +443,7 @@ func TestManyRequestsMoveOnTogether(t *testing.T) {
 	})
 }
 
-func TestARefreshLeavesAServerThatIsGone(t *testing.T) {
+func TestRefreshUnpinsAServerThatIsNoLongerDiscovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2)
 		s := w.open(func(c *servers.Config) { c.Refresh = time.Minute; c.Return = time.Hour })
@@ -464,21 +464,21 @@ func TestARefreshLeavesAServerThatIsGone(t *testing.T) {
 	})
 }
 
-func TestASlowProbeIsGivenUp(t *testing.T) {
+func TestSlowProbeTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc2)
 		w.hang = time.Hour
-		began := time.Now()
+		start := time.Now()
 		s := w.open(nil)
 		defer closed(t, s)
 		result, err := s.Run(t.Context(), user())
 		require.NoError(t, err)
 		assert.Equal(t, dc2, result.Server)
-		assert.LessOrEqual(t, time.Since(began), 2*time.Second)
+		assert.LessOrEqual(t, time.Since(start), 2*time.Second)
 	})
 }
 
-func TestServersSayWhatTheyLack(t *testing.T) {
+func TestNewNeedsRunnerAndScript(t *testing.T) {
 	_, err := servers.New(servers.Config{})
 	require.Error(t, err)
 }
