@@ -1,6 +1,6 @@
-# What every script of the gateway shares. A session loads this text once, then the scripts as functions.
+# Functions shared by all scripts of the gateway. A session loads this text once, then the scripts as functions.
 # It runs unchanged in Windows PowerShell 5.1, PowerShell 7 and the sandbox engine.
-# Every function is named Verb-GatewayNoun, because an alias would win over a shorter name.
+# Every function is named Verb-GatewayNoun, because an alias would take precedence over a shorter name.
 # What must not be logged is never a parameter of a command: module logging and transcripts
 # record those (facts-5.1 K3). So the request's line and its secrets travel in variables.
 
@@ -37,8 +37,8 @@ $script:GatewayFailures = [System.Collections.Generic.List[object]]::new()
 
 #region Frames and the request loop
 
-# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. With Hold it waits for
-# the next one: each write is a call of the system, and wakes the reader.
+# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. With Hold it is sent with
+# the next one, since each write is a system call and wakes the reader.
 function Write-GatewayFrame {
     [CmdletBinding()]
     param(
@@ -57,9 +57,9 @@ function Write-GatewayFrame {
     $GatewayStdout.Flush()
 }
 
-# Turns a decoded JSON value into the argument a script takes. Strings carry a prefix, so that no
-# text is taken for a date (facts B31): '=' text, '!' the number of a secret, ',' a list: what parts
-# its items, and these. An array is a list without items, or one that nothing could part.
+# Converts a decoded JSON value to the argument of a script. Strings have a prefix, so that no
+# text is read as a date (facts B31): '=' a text, '!' the number of a secret, ',' a list: the separator of
+# its items, then the items. An array is an empty list, or one for which there was no separator.
 function ConvertFrom-GatewayValue {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
@@ -71,7 +71,7 @@ function ConvertFrom-GatewayValue {
 }
 
 # The number of an error, as text: a Win32 code of the directory ('8333') or of DNS ('9601'), else ''.
-# Messages are localised and never looked at (facts D3).
+# Messages are localised and never read (facts D3).
 function Get-GatewayErrorCode {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -85,7 +85,7 @@ function Get-GatewayErrorCode {
     return ''
 }
 
-# A number that is an HRESULT with a Win32 code in it, as ADSI reports errors, as that code.
+# The Win32 code of an HRESULT that contains one, as ADSI reports errors.
 function Get-GatewayWin32Code {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Code)
@@ -95,7 +95,7 @@ function Get-GatewayWin32Code {
     [string]($number - 2147942400)
 }
 
-# Selects what the gateway needs to know of an error.
+# Selects the parts of an error that the gateway needs.
 function Get-GatewayErrorInfo {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -112,7 +112,7 @@ function Get-GatewayErrorInfo {
         $cursor = $cursor.InnerException
     }
     $code = Get-GatewayWin32Code -Code $code
-    # What a method threw stands inside the exception of its call.
+    # The exception of a method is the inner one of its call.
     while ($exception -is [System.Management.Automation.MethodInvocationException] -and $null -ne $exception.InnerException) {
         $exception = $exception.InnerException
     }
@@ -138,7 +138,7 @@ function Get-GatewayErrorInfo {
     }
 }
 
-# Takes back what the steps of a failed request did, the last first. Returns what could not be taken back.
+# Undoes the steps of a failed request, the last one first. Returns what could not be undone.
 function Undo-GatewayStep {
     [CmdletBinding()]
     param()
@@ -158,7 +158,7 @@ function Undo-GatewayStep {
     }
 }
 
-# Runs the request in $script:GatewayLine: '#' base64 JSON, then a blank and base64 for each secret.
+# Runs the request in $script:GatewayLine: '#' base64 JSON, then a space and base64 for each secret.
 # A script emits records (ordered dictionaries of cast values); everything else goes through the state below.
 function Invoke-GatewayRequest {
     [CmdletBinding()]
@@ -232,7 +232,7 @@ function Invoke-GatewayRequest {
     }
 }
 
-# The request loop: one data line a request, '#' alone asks for the end.
+# The request loop: one data line per request; '#' alone ends it.
 function Start-GatewayLoop {
     [CmdletBinding()]
     param()
@@ -247,7 +247,7 @@ function Start-GatewayLoop {
     }
 }
 
-# Loads the lane's module, says what runs here, and serves requests until it is told to end.
+# Loads the lane's module, reports the environment, and serves requests until it is told to end.
 function Start-GatewaySession {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Module)
@@ -255,8 +255,8 @@ function Start-GatewaySession {
     try {
         Import-Module -Name $Module
         $loaded = @(Get-Module -Name $Module)[0]
-        # PowerShell 7 runs a module that is not made for it in a Windows PowerShell behind it: then its
-        # commands are proxies that give copies, without types and error numbers.
+        # PowerShell 7 loads an incompatible module in a background Windows PowerShell: then its
+        # commands are proxies that return copies, without types and error numbers.
         $private = $loaded.PrivateData
         $script:GatewayStep = 'ready'
         $ready = [ordered]@{
@@ -280,9 +280,9 @@ function Start-GatewaySession {
 
 #endregion
 
-#region What a script says about its work
+#region Reporting of changes
 
-# Names the step that follows and the argument it is about, for an error that comes out of it.
+# Sets the label of the next step and the argument it concerns, for errors raised in it.
 function Set-GatewayStep {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Label, [string] $Arg)
@@ -290,9 +290,9 @@ function Set-GatewayStep {
     $script:GatewayArg = $Arg
 }
 
-# Names an object that the script is about to change, for the settling of a write that is cut off.
-# One without a GUID is found by its account, or by its name, and its parent. Creates and Removes say
-# that it comes or goes, Add-GatewayIntent what else becomes of it. Record is the answer about one that goes.
+# Adds an object that the script is about to change to the intent, to settle a write that is cut off.
+# An object without a GUID is found by its account, or by name and parent. Creates and Removes mean
+# that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -312,9 +312,9 @@ function New-GatewayIntent {
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }
 }
 
-# Says what becomes of a property of the object named last, in the order of the steps. One that must
-# end as it began is said, too. Renewed is for a value that the server chooses: it becomes another
-# one, and then After unless that is ''. Step is the label of a step that proves as much.
+# Adds the new value of a property of the last object, in the order of the steps. One that must
+# be restored is added, too. Renewed is for a value that the server chooses: any other value will do,
+# or After unless that is ''. Step is the label of a step whose completion proves the change.
 function Add-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -329,8 +329,8 @@ function Add-GatewayIntent {
     $intent['changes'] = @($intent['changes']) + @($change)
 }
 
-# Announces the changes that were named. From here on the request may change something, and not before:
-# a request that is cut off without having announced anything has done nothing.
+# Announces the intent. The request may change something only after this call:
+# a request that is cut off without an announcement has changed nothing.
 function Write-GatewayIntent {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [ValidateSet('created', 'changed', 'removed')] [string] $Effect)
@@ -343,8 +343,8 @@ function Write-GatewayIntent {
     Write-GatewayFrame -Id $script:GatewayId -Kind 'intent' -Payload (ConvertTo-Json -InputObject $intent -Compress -Depth 6)
 }
 
-# Says that a change has taken effect, and how to take it back should a later step fail.
-# Undo is a script block that names what it needs in its own param block; Arguments feed it.
+# Reports that a change has taken effect, and how to undo it if a later step fails.
+# Undo is a script block with a param block; Arguments are its arguments.
 function Complete-GatewayStep {
     [CmdletBinding()]
     param(
@@ -359,7 +359,7 @@ function Complete-GatewayStep {
     Write-GatewayFrame -Id $script:GatewayId -Kind 'step' -Payload $payload
 }
 
-# Says that all steps are done: what follows only reads, and is not taken back when it fails.
+# Reports that all steps are done: the rest only reads, and its failure undoes nothing.
 function Complete-GatewayChange {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [ValidateSet('created', 'changed', 'removed')] [string] $Effect)
@@ -368,7 +368,7 @@ function Complete-GatewayChange {
     Set-GatewayStep -Label 'report'
 }
 
-# Records what changed in one object, for the audit. Secrets appear as '***'.
+# Records the changes of one object for the audit. Secrets appear as '***'.
 function Add-GatewayChange {
     [CmdletBinding()]
     param(
@@ -382,7 +382,7 @@ function Add-GatewayChange {
     $script:GatewayChanges.Add([ordered]@{ guid = $Guid; dn = $Dn; before = $Before; after = $After })
 }
 
-# Says that one object of a bulk operation could not be done; the script goes on with the others.
+# Reports that one object of a bulk operation failed; the script continues with the others.
 function Add-GatewayFailure {
     [CmdletBinding()]
     param(
@@ -393,7 +393,7 @@ function Add-GatewayFailure {
     $script:GatewayFailures.Add([ordered]@{ guid = $Guid; dn = $Dn; error = (Get-GatewayErrorInfo -Record $Record) })
 }
 
-# Says that something was left out or skipped.
+# Reports something that was omitted or skipped.
 function Add-GatewayWarning {
     [CmdletBinding()]
     param(
@@ -404,8 +404,8 @@ function Add-GatewayWarning {
     $script:GatewayWarnings.Add([ordered]@{ code = $Code; target = $Target; message = $Message })
 }
 
-# Ends the request with one of the API's error codes and a sentence for the caller.
-# Arg is the script's parameter that is at fault.
+# Ends the request with an error code of the API and a sentence for the caller.
+# Arg is the parameter of the script that is wrong.
 function Stop-Gateway {
     [CmdletBinding()]
     param(
@@ -432,7 +432,7 @@ function Get-GatewayLdapEscaped {
     $Value.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
 }
 
-# A GUID as an LDAP filter compares it: its bytes, each escaped (facts C13).
+# A GUID as LDAP filters need it: its bytes, each escaped (facts C13).
 function Get-GatewayGuidEscaped {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [guid] $Guid)

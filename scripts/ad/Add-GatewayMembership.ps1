@@ -19,8 +19,8 @@ $memberDn = [string]$member.DistinguishedName
 $groupGuid = [string]$group.ObjectGUID
 $groupDn = [string]$group.DistinguishedName
 
-# Guard. The directory itself would allow a ring (facts E29): then every group of it had all members
-# of the others. It checks the nesting rules of scopes, and names the broken one by its number.
+# Guard. The directory itself allows cycles (facts E29), which would give every group in one the members of
+# all the others. It checks the nesting rules of scopes, and reports a violation by its error number.
 Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server

@@ -1,5 +1,5 @@
-# Tells whether an object is a member of a group, with the record of the membership, to settle a write
-# that was cut off. Guids are those of the group and of the member.
+# Returns whether an object is a member of a group, with the record of the membership, to settle a write
+# that was cut off. Group and member are given by GUID.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $MemberClass,

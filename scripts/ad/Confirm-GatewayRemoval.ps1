@@ -1,4 +1,4 @@
-# Tells which of several objects are there, in their order, to settle a removal that was cut off.
+# Returns which of several objects still exist, in the given order, to settle a removal that was cut off.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,

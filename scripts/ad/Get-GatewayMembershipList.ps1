@@ -1,4 +1,4 @@
-# Lists the groups of a user: direct ones and the primary group, with Recursive the nested ones, too.
+# Lists the groups of a user: the direct ones and the primary group; with Recursive also the nested ones.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $MemberName,
@@ -17,7 +17,7 @@ $memberDn = Get-GatewayLdapEscaped -Value ([string]$member.DistinguishedName)
 $primaryDn = Get-GatewayPrimaryGroupDn -Member $member -Server $Server
 $primaryEscaped = Get-GatewayLdapEscaped -Value $primaryDn
 
-# Each group once; those found first are the direct ones.
+# Each group once: a direct membership takes precedence over a nested one.
 $direct = '(member=' + $memberDn + ')'
 if ($primaryDn -ne '') { $direct = '(|' + $direct + '(distinguishedName=' + $primaryEscaped + '))' }
 $kinds = @{}

@@ -1,4 +1,4 @@
-# Lists the OUs of the domain, with ListContainers the containers too, hidden and system ones included.
+# Lists the OUs of the domain; with ListContainers also its containers, including hidden and system ones.
 [CmdletBinding()]
 param(
     [bool] $ListContainers = $false,

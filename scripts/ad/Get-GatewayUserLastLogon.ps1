@@ -1,5 +1,5 @@
-# Tells when a user last logged on: the latest instant that any domain controller knows, because each
-# keeps its own (facts E17a). DomainController are those that answer, Unreached those that do not.
+# Returns when a user last logged on: the latest time that any domain controller has, because each
+# keeps its own (facts E17a). DomainController lists those that can be reached, Unreached the others.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -29,7 +29,7 @@ $source = ''
 foreach ($controller in $controllers) {
     Set-GatewayStep -Label 'read last logon' -Arg 'UserName'
     try {
-        # A controller that does not know the user yet has seen no logon.
+        # A controller to which the user has not been replicated has no logon.
         foreach ($found in @(Get-GatewayObject -Class 'user' -Filter $filter -Property @('lastLogon') -Base $base -Server $controller)) {
             $ticks = [long]$found.lastLogon
             if ($ticks -gt $latest) {
@@ -38,7 +38,7 @@ foreach ($controller in $controllers) {
             }
         }
     } catch {
-        # A fault of the call itself is not the controller's.
+        # An error in the call itself is not a failure of the controller.
         if ($_.Exception -is [System.Management.Automation.RuntimeException]) { throw }
         $missing.Add($controller)
     }

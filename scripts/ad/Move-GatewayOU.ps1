@@ -1,4 +1,4 @@
-# Moves an OU with all below it. Its protection is lifted for the move and restored, also when the move fails.
+# Moves an OU and everything below it. Its protection is lifted for the move and restored even if the move fails.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $OUPath,
@@ -22,7 +22,7 @@ if (Test-GatewayWithin -Dn $target -Base @($dn)) {
 }
 Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -Server $Server -Arg 'OUDestinationPath'
 
-# Announce. The protection must end as it began.
+# Announce. The protection must be restored.
 New-GatewayIntent -Guid $guid -Dn $dn
 Add-GatewayIntent -Name 'parent' -Before $oldParent -After $target
 Add-GatewayIntent -Name 'protected' -Before ([string]$wasProtected) -After ([string]$wasProtected)

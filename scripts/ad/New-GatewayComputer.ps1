@@ -1,4 +1,4 @@
-# Registers a computer account, for a machine that joins later.
+# Creates a computer account for a machine that will join later.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Name,
@@ -24,7 +24,7 @@ Assert-GatewayNameFree -Account $account -Name $Name -Parent $parent -Server $Se
 New-GatewayIntent -Creates -Account $account -Name $Name -Parent $parent
 Write-GatewayIntent -Effect 'created'
 
-# Act. The cmdlet sets a password nobody knows and enables the account (facts E47).
+# Act. The cmdlet sets a random password and enables the account (facts E47).
 Set-GatewayStep -Label 'create computer' -Arg 'Name'
 $create = @{ Name = $Name; SamAccountName = $account; Path = $parent; Server = $Server; PassThru = $true; Confirm = $false }
 if ($Description) { $create['Description'] = $Description }

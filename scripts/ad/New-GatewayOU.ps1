@@ -1,4 +1,4 @@
-# Creates an OU; protected from accidental deletion unless told otherwise.
+# Creates an OU, protected from accidental deletion by default.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $OUName,
@@ -18,7 +18,7 @@ New-GatewayIntent -Creates -Name $OUName -Parent $parent
 Add-GatewayIntent -Name 'protected' -Before 'False' -After ([string]$IsProtected)
 Write-GatewayIntent -Effect 'created'
 
-# Act. Protection is a step of its own: the cmdlet would leave an unprotected OU if it failed (facts E36).
+# Act. Protection is a separate step: if it failed, the cmdlet would leave an unprotected OU (facts E36).
 Set-GatewayStep -Label 'create OU' -Arg 'OUName'
 $create = @{ Name = $OUName; Path = $parent; ProtectedFromAccidentalDeletion = $false; Server = $Server; PassThru = $true; Confirm = $false }
 if ($OUDescription) { $create['Description'] = $OUDescription }

@@ -1,4 +1,4 @@
-# Creates a user: disabled first, then password and flags, enabled last. A failed step removes it again.
+# Creates a user: disabled first, then password and flags, enabled last. If a step fails, the user is removed.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -98,7 +98,7 @@ $guid = [string]$user.ObjectGUID
 $remove = { param($Guid, $Server) Remove-ADUser -Identity $Guid -Server $Server -Confirm:$false }
 Complete-GatewayStep -Label 'create user' -Guid $guid -Dn ([string]$user.DistinguishedName) -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
 $dn = [string]$user.DistinguishedName
-$withUser = { param() } # what is set in the new account goes with it
+$withUser = { param() } # no undo: the account is removed as a whole
 
 if ($rdsText.Length -gt 0) {
     Set-GatewayStep -Label 'set remote desktop settings' -Arg $rdsArg
@@ -118,7 +118,7 @@ if ($null -ne $Password) {
     Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'enable user' -Guid $guid -Dn $dn -Undo $withUser
 }
-# A new account has to change its password; a password that was just set counts as changed.
+# A new account must change its password; setting one counts as a change.
 if ($ChangePasswordNextLogon -and $null -ne $Password) {
     Set-GatewayStep -Label 'force password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false

@@ -1,4 +1,4 @@
-# Removes a computer with its connection points and print queues; anything else below it blocks.
+# Removes a computer with its connection points and print queues; any other child blocks the removal.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

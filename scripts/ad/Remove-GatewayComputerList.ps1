@@ -1,4 +1,4 @@
-# Removes the computers whose names match a pattern, here or below. What may not go is skipped and named.
+# Removes the computers whose names match a pattern, in a container or its subtree. Others are skipped and listed.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,
@@ -69,8 +69,8 @@ foreach ($item in $removable) { New-GatewayRemovalIntent -Computer $item.compute
 $script:GatewayCounts['computers'] = [int]$removable.Count
 Write-GatewayIntent -Effect 'removed'
 
-# Act and report. What is gone stays gone. A computer that fails is told beside those that were
-# removed; once the server does not answer any more, the rest fails as the last one did.
+# Act and report. Removals are not undone. A failure is reported along with the computers that were
+# removed; once the server stops answering, the remaining ones fail with the same error.
 $removed = 0
 $down = $null
 foreach ($item in $removable) {

@@ -1,4 +1,4 @@
-# Removes a group and answers with the record as it was.
+# Removes a group and returns its last record.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,

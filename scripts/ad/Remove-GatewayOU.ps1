@@ -1,4 +1,4 @@
-# Removes an OU: an empty one, or with Recursive all that is below it, too. Force lifts protections first.
+# Removes an OU: an empty one, or with Recursive the whole tree. Force lifts protections first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $OUPath,
@@ -27,7 +27,7 @@ if (-not $empty -and -not $Recursive) {
     Stop-Gateway -Code 'not_empty' -Arg 'OUPath' -Message "The OU '$dn' is not empty. Recursive=true removes what is below it, too."
 }
 
-# Guard: what is below it. Counted first, because a tree may be large.
+# Guard: its contents. They are counted first, because a tree may be large.
 $below = @()
 if (-not $empty) {
     Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
@@ -63,7 +63,7 @@ foreach ($object in $below) {
     $counts[$class] = [int]$counts[$class] + 1
 }
 
-# Announce. What stays must be protected as it was.
+# Announce. Objects that remain must keep their protection.
 $script:GatewayCounts = $counts
 $protected = [bool]$ou.ProtectedFromAccidentalDeletion
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record
@@ -97,7 +97,7 @@ while (-not $removed) {
         Complete-GatewayStep -Label 'remove OU' -Guid $guid -Dn $dn
         $removed = $true
     } catch {
-        # The OU's own half of a protection reads as none and denies all the same (facts E37, E41).
+        # The OU's own half of a protection reads as unprotected but still denies (facts E37, E41).
         $lift = $Force -and -not $lifted -and [string]$_.CategoryInfo.Category -eq 'PermissionDenied'
         if (-not $lift) {
             Complete-GatewayLoss -Object $below -Server $Server

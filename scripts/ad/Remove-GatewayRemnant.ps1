@@ -1,5 +1,5 @@
-# Removes what a create that was cut off has left half made: the object of the GUID that its first step
-# named, and only if it is not older than the request, by the clock of the domain controller.
+# Removes the incomplete object of a create that was cut off: the one with the GUID that its first step
+# reported, and only if it is not older than the request by the clock of the domain controller.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'ou')] [string] $Class,
@@ -8,7 +8,7 @@ param(
     [Parameter(Mandatory)] [string] $Server
 )
 
-# Resolve. What is gone already need not be removed.
+# Resolve. There is nothing to do if it no longer exists.
 Set-GatewayStep -Label 'find remnant' -Arg 'Guid'
 $kind = $Class
 if ($Class -eq 'ou') { $kind = 'container' }

@@ -1,4 +1,4 @@
-# Removes a user and answers with the record as it was.
+# Removes a user and returns its last record.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

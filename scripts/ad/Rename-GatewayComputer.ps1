@@ -1,5 +1,5 @@
 # Renames the directory object of a computer: account, DNS name, service principal names, common name;
-# all or nothing. The machine itself does not learn of it (facts E48).
+# all or nothing. The machine itself is not renamed (facts E48).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,
@@ -25,9 +25,9 @@ if (Test-GatewayController -Computer $computer) {
 Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
 Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewName'
 
-# A service principal name belongs to the machine when its host part is the old name, short or full.
-# Names are keys in capitals: the keys of a hashtable compare as the language of this machine does, and
-# in Turkish FILE1 is not file1.
+# A service principal name belongs to the machine if its host part is the old name, short or full.
+# Keys are in upper case: hashtable keys compare by the current culture, and in a Turkish one
+# FILE1 does not equal file1.
 $suffix = [string](Get-GatewayDomain -Server $Server).dns
 if ($oldDns.Contains('.')) { $suffix = $oldDns.Substring($oldDns.IndexOf('.') + 1) }
 $newDns = ''

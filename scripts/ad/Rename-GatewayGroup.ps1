@@ -19,7 +19,7 @@ $oldName = [string]$group.Name
 
 # Guard.
 Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
-if ([string]$group.SID -match '^S-1-5-32-') { # their systemFlags forbid it
+if ([string]$group.SID -match '^S-1-5-32-') { # systemFlags forbids it
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and keeps its name."
 }
 Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
@@ -31,7 +31,7 @@ Add-GatewayIntent -Name 'sAMAccountName' -Before $oldAccount -After $NewGroupNam
 Add-GatewayIntent -Name 'name' -Before $oldName -After $NewGroupName
 Write-GatewayIntent -Effect 'changed'
 
-# Act. What has the new name already is left alone; Equals compares code units, case counts.
+# Act. A name that is already the new one is not written; Equals compares code units and case.
 $changed = $false
 if (-not $oldAccount.Equals($NewGroupName)) {
     Set-GatewayStep -Label 'set account name' -Arg 'NewGroupName'

@@ -1,4 +1,4 @@
-# Renames a user: sAMAccountName and UPN prefix; common name and display name each only where they
+# Renames a user: sAMAccountName and UPN prefix; common name and display name each only if they
 # were equal to the old username. All or nothing.
 [CmdletBinding()]
 param(
@@ -22,7 +22,7 @@ $oldName = [string]$user.Name
 $oldDisplay = [string]$user.displayName
 $newUpn = ''
 if ($oldUpn -ne '') { $newUpn = $NewUserName + '@' + $oldUpn.Substring($oldUpn.LastIndexOf([char]'@') + 1) }
-# Equals compares code units: without a second argument case counts, too.
+# Equals compares code units; without a second argument it is case-sensitive.
 $renameCn = $oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldName.Equals($NewUserName)
 $renameDisplay = $oldDisplay.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldDisplay.Equals($NewUserName)
 

@@ -30,7 +30,7 @@ if ($ChangePassword) { $lastSet = '0' }
 Add-GatewayIntent -Name 'pwdLastSet' -Before ([string][long]$user.pwdLastSet) -After $lastSet -Renewed -Step 'set password'
 Write-GatewayIntent -Effect 'changed'
 
-# Act. A password cannot be taken back: a failure after it is reported as what remains.
+# Act. A password cannot be undone: if a later step fails, it is reported as remaining.
 Set-GatewayStep -Label 'set password' -Arg 'Password'
 Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
 Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn

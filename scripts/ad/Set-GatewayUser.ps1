@@ -1,6 +1,6 @@
-# Updates a user. An absent input leaves what is stored, an empty one clears it. All is resolved and
-# checked before the first write; a step that fails takes the earlier ones back. The password comes
-# late because it cannot be taken back, the change at next logon after it (facts H10).
+# Updates a user. An absent input leaves the stored value, an empty one clears it. Everything is resolved
+# and checked before the first write; if a step fails, the earlier ones are undone. The password is set
+# late because it cannot be undone, and the change at next logon after it (facts H10).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -105,7 +105,7 @@ $rdsChanges = -not [string]::Equals($rdsOld, $rdsNew, [System.StringComparison]:
 $change = Compare-GatewayUserText -Stored $stored -Wanted $wanted
 $before = $change.before
 $after = $change.after
-# A password that was just set counts as changed now, whatever was before.
+# Setting a password counts as a change, whatever the state before.
 $mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
 $setsChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon -ne $mustChange
 $steps = 0

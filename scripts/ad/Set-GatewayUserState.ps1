@@ -1,4 +1,4 @@
-# Enables, disables or unlocks a user. What is so already is left alone.
+# Enables, disables or unlocks a user. Nothing is written if the user is already in that state.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

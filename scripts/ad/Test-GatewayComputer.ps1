@@ -1,4 +1,4 @@
-# Tells whether a computer exists.
+# Returns whether a computer exists.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,4 +1,4 @@
-# Tells whether a group exists.
+# Returns whether a group exists.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,

@@ -1,4 +1,4 @@
-# Tells whether a user or a group is a member of a group. Both must exist.
+# Returns whether a user or a group is a member of a group. Both must exist.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $MemberClass,

@@ -1,4 +1,4 @@
-# Tells whether an OU or container exists.
+# Returns whether an OU or container exists.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $OUPath,

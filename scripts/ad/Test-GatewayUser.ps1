@@ -1,4 +1,4 @@
-# Tells whether a user exists.
+# Returns whether a user exists.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

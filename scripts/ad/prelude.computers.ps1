@@ -1,6 +1,6 @@
-# What the scripts about computers share.
+# Functions shared by the scripts for computers.
 
-# What ConvertTo-GatewayComputer and the guards of computers need.
+# The properties that ConvertTo-GatewayComputer and the guards need.
 $GatewayComputerProperties = @(
     'description', 'dNSHostName', 'operatingSystem', 'operatingSystemVersion', 'lastLogonTimestamp', 'whenCreated', 'whenChanged',
     'primaryGroupID', 'userAccountControl', 'isCriticalSystemObject', 'adminCount', 'servicePrincipalName'
@@ -11,7 +11,7 @@ function ConvertTo-GatewayComputer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Computer)
     foreach ($item in $Computer) {
-        $created = $item.whenCreated # absent where it may not be read
+        $created = $item.whenCreated # absent if the account may not read it
         if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         $modified = $item.whenChanged
         if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
@@ -34,8 +34,8 @@ function ConvertTo-GatewayComputer {
     }
 }
 
-# Tells whether an object is a domain controller: by its primary group (Domain Controllers, Read-only
-# Domain Controllers), or by what its account is trusted for (SERVER_TRUST, PARTIAL_SECRETS).
+# Returns whether an object is a domain controller, judged by its primary group (Domain Controllers, Read-only
+# Domain Controllers) or by the flags of its account (SERVER_TRUST, PARTIAL_SECRETS).
 function Test-GatewayController {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Computer)
@@ -62,8 +62,8 @@ function Find-GatewayComputer {
     $found
 }
 
-# The computers that a pattern names. For the directory marks on letters make no difference (KB 938447):
-# it finds more than that, which must not be removed. Only '*' is special in the pattern.
+# The computers whose names match a pattern. The directory ignores diacritics (KB 938447), so it finds
+# others too, which must not be removed. Only '*' is special in the pattern.
 function Get-GatewayMatchingComputer {
     [CmdletBinding()]
     param(
@@ -76,13 +76,13 @@ function Get-GatewayMatchingComputer {
     $pattern = '*'
     if ($WildCard) { $pattern = ($WildCard -replace '[\[\]?`]', '`$0').ToUpperInvariant() }
     foreach ($computer in @(Get-GatewayObject -Class 'computer' -Filter $Filter -Base $Base -Scope $Scope -Server $Server)) {
-        # -like compares as the culture does: a Turkish one takes a dotless i for I.
+        # -like compares by culture: in a Turkish one the dotless i equals I.
         if (([string]$computer.Name).ToUpperInvariant() -clike $pattern) { $computer }
     }
 }
 
-# The objects below a computer, told apart: what goes with it, and what blocks its removal, because it
-# would be lost, recovery information above all (facts E50), or because it is protected.
+# The objects below a computer, sorted into those removed with it and those that block its removal because
+# they would be lost, above all recovery information (facts E50), or because they are protected.
 function Get-GatewayComputerChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
@@ -103,7 +103,7 @@ function Get-GatewayComputerChild {
     @{ going = $going.ToArray(); blocking = $blocking.ToArray(); guarded = $guarded.ToArray() }
 }
 
-# Says why a computer may not be removed: a code of the API and a sentence; code '' when it may.
+# Returns why a computer may not be removed: an error code of the API and a sentence; code '' if it may be.
 function Get-GatewayComputerBar {
     [CmdletBinding()]
     param(
@@ -147,7 +147,7 @@ function Set-GatewayComputerName {
     Set-ADComputer @set
 }
 
-# Names a computer that is to be removed, and what goes with it.
+# Announces the removal of a computer and of the objects removed with it.
 function New-GatewayRemovalIntent {
     [CmdletBinding()]
     param(
@@ -161,7 +161,7 @@ function New-GatewayRemovalIntent {
     }
 }
 
-# Removes one computer with what goes with it, and says so for the audit: the computer first.
+# Removes a computer and the objects below it, and records them for the audit, the computer first.
 function Remove-GatewayComputerObject {
     [CmdletBinding()]
     param(
@@ -185,7 +185,7 @@ function Remove-GatewayComputerObject {
     }
 }
 
-# Refuses to change a domain controller, or another computer that guards the domain, unless the caller is privileged.
+# Refuses to change a domain controller or another privileged computer unless the caller is privileged.
 function Assert-GatewayComputerPrivilege {
     [CmdletBinding()]
     param(

@@ -1,9 +1,9 @@
-# What the scripts about groups and their members share.
+# Functions shared by the scripts for groups and memberships.
 
-# What ConvertTo-GatewayGroup and the guards of groups need.
+# The properties that ConvertTo-GatewayGroup and the guards need.
 $GatewayGroupProperties = @('description', 'mail', 'managedBy', 'whenCreated', 'whenChanged', 'adminCount', 'isCriticalSystemObject')
 
-# A group, and whatever leads up to it over any number of steps (facts E19).
+# Matches a group and everything nested in it, at any depth (facts E19).
 $GatewayInChain = '1.2.840.113556.1.4.1941'
 
 #region Groups
@@ -15,7 +15,7 @@ function ConvertTo-GatewayGroup {
     foreach ($item in $Group) {
         $scope = [string]$item.GroupScope
         if ($scope -eq 'DomainLocal') { $scope = 'Domain_Local' }
-        $created = $item.whenCreated # absent where it may not be read
+        $created = $item.whenCreated # absent if the account may not read it
         if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         $modified = $item.whenChanged
         if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
@@ -37,8 +37,8 @@ function ConvertTo-GatewayGroup {
     }
 }
 
-# Returns those of the groups that the caller may see and change. A token that names groups is for
-# those, wherever they lie; one that names none is for the groups inside its allowed OUs.
+# Returns the groups that the caller may see and change. A token that names groups is limited to those,
+# wherever they are; one that names none is limited to the groups in its allowed OUs.
 function Get-GatewayAllowedGroup {
     [CmdletBinding()]
     param(
@@ -54,7 +54,7 @@ function Get-GatewayAllowedGroup {
         }
         return
     }
-    # Distinguished names are looked up, because they can be written in more ways than one (facts C22).
+    # Distinguished names are looked up, because there are several ways to write one (facts C22).
     $written = @(foreach ($name in $AllowedGroup) { if ($name.Contains('=')) { $name } })
     $allowed = @($AllowedGroup)
     $found = Get-GatewayAllowedDn -AllowedOU $written -Server $Server
@@ -70,8 +70,8 @@ function Get-GatewayAllowedGroup {
     }
 }
 
-# Refuses to make a group of a name that is not among those the token is limited to. Guid is that
-# of an existing group: a token that names the group by it does not mind the name.
+# Refuses a new name for a group that is not among those the token is limited to. Guid is that of an
+# existing group: a token that names the group by its GUID allows any name.
 function Assert-GatewayGroupName {
     [CmdletBinding()]
     param(
@@ -81,7 +81,7 @@ function Assert-GatewayGroupName {
         [Parameter(Mandatory)] [string] $Arg
     )
     if ($null -eq $AllowedGroup -or $AllowedGroup.Length -eq 0) { return }
-    foreach ($entry in $AllowedGroup) { # not -contains, for which a name with a soft hyphen in it is the same
+    foreach ($entry in $AllowedGroup) { # not -contains, which ignores soft hyphens
         if ($entry.Equals($Name, [System.StringComparison]::OrdinalIgnoreCase)) { return }
         if ($entry.Equals($Guid, [System.StringComparison]::OrdinalIgnoreCase)) { return }
     }
@@ -111,7 +111,7 @@ function Find-GatewayGroup {
     $group
 }
 
-# Tells whether a group came with the system: of the Builtin domain, with a RID below 1000, or critical.
+# Returns whether a group is built in: in the Builtin domain, with a RID below 1000, or critical.
 function Test-GatewayBuiltInGroup {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Group)
@@ -119,8 +119,8 @@ function Test-GatewayBuiltInGroup {
     return [bool]([string]$Group.SID -match '^S-1-5-32-|-[0-9]{1,3}$')
 }
 
-# Refuses to change a group that guards the domain, or that is nested in one, unless the caller is
-# privileged: who changes the members of a nested group changes those of the groups above.
+# Refuses to change a privileged group, or one nested in it, unless the caller is privileged: changing
+# the members of a nested group changes those of the groups above.
 function Assert-GatewayGroupPrivilege {
     [CmdletBinding()]
     param(
@@ -167,7 +167,7 @@ function Find-GatewayMember {
     $user
 }
 
-# The distinguished name of an account's primary group, '' for what has none.
+# The distinguished name of an account's primary group, '' if it has none.
 function Get-GatewayPrimaryGroupDn {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
@@ -177,8 +177,8 @@ function Get-GatewayPrimaryGroupDn {
     [string]@(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)[0].DistinguishedName
 }
 
-# Tells whether one object is a member of a group; with Chain over any number of groups between them.
-# It asks for the object itself, so the answer does not depend on how many members there are.
+# Returns whether an object is a member of a group; with Chain also through nested groups. It queries the
+# object itself, so the cost does not depend on the number of members.
 function Test-GatewayMemberOf {
     [CmdletBinding()]
     param(
@@ -218,7 +218,7 @@ function Get-GatewayMembershipKind {
     @{ member = [bool]($direct -or $nested); direct = [bool]$direct; primary = [bool]$primary }
 }
 
-# Writes the record of one membership. Kind is what Get-GatewayMembershipKind tells.
+# Writes the record of one membership. Kind is what Get-GatewayMembershipKind returned.
 function ConvertTo-GatewayMembership {
     [CmdletBinding()]
     param(

@@ -1,4 +1,4 @@
-# What the scripts about OUs share.
+# Functions shared by the scripts for OUs.
 
 # Finds an OU, a container or the domain root by its GUID.
 function Find-GatewayContainerByGuid {
@@ -15,9 +15,9 @@ function Find-GatewayContainerByGuid {
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message "There is no OU or container with the GUID '$Guid'."
 }
 
-# Finds an OU that a request wants to change. Containers and the domain root are not for changing;
-# the OU that Windows itself keeps (Domain Controllers) is for privileged callers, and stays where it
-# is under the name it has.
+# Finds the OU that a request changes. Containers and the domain root cannot be changed;
+# the OU of Windows itself (Domain Controllers) can be changed by privileged callers only, and cannot be
+# moved or renamed.
 function Find-GatewayOU {
     [CmdletBinding()]
     param(
@@ -43,7 +43,7 @@ function Find-GatewayOU {
     $ou
 }
 
-# The distinguished name of the place where a request wants an OU to lie.
+# The distinguished name of the parent that a request gives for an OU.
 function Find-GatewayOUPlace {
     [CmdletBinding()]
     param(
@@ -61,10 +61,10 @@ function Find-GatewayOUPlace {
     $found
 }
 
-# Sets or lifts the protection of an object as a step that can be taken back (facts E36-E41).
-# That the account may not change access lists has no number of its own in the directory (facts E39),
-# but that of a server which does not answer is of another type (facts D6).
-# For good: the step is not taken back, because it is not known what there was before.
+# Sets or lifts the protection of an object as a step with an undo (facts E36-E41).
+# The directory has no error number for an account that may not change access lists (facts E39),
+# but a server that does not answer raises an error of another type (facts D6).
+# No undo: the state before is not known.
 function Set-GatewayProtection {
     [CmdletBinding()]
     param(
@@ -95,8 +95,8 @@ function Set-GatewayProtection {
     Complete-GatewayStep -Label $Label -Guid $Guid -Dn $Dn -Undo $back -Arguments @{ Guid = $Guid; Protected = (-not $Protected); Server = $Server }
 }
 
-# Refuses to remove a group with the tree it lies in when it could not be removed alone: for the
-# caller's limits, for the groups it is nested in, or as the primary group of accounts that stay.
+# Refuses to remove a group as part of a tree if it could not be removed by itself: because of the
+# caller's limits, the groups it is nested in, or remaining accounts whose primary group it is.
 function Assert-GatewayGroupBelow {
     [CmdletBinding()]
     param(
@@ -123,8 +123,8 @@ function Assert-GatewayGroupBelow {
     }
 }
 
-# Says which objects of a tree are gone after its removal failed: the directory may have begun with it
-# (facts E44), and what it removed cannot be taken back.
+# Reports which objects of a tree are gone after its removal failed: the directory may have removed some
+# (facts E44), which cannot be undone.
 function Complete-GatewayLoss {
     [CmdletBinding()]
     param(
@@ -141,7 +141,7 @@ function Complete-GatewayLoss {
     }
 }
 
-# The record of an OU as it is now.
+# The current record of an OU.
 function Get-GatewayOURecord {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)

@@ -1,9 +1,9 @@
-# What the scripts of the directory share: domain, look-ups, limits, projections.
+# Functions shared by the scripts of the directory: domain, lookups, limits, projections.
 # Loaded after the common prelude, in sessions with the ActiveDirectory module.
 
 #region Domain and limits
 
-# The domain of the pinned server: asked once a session, it does not change under a running gateway.
+# The domain of the pinned server: read once per session, since it does not change while the gateway runs.
 function Get-GatewayDomain {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -21,8 +21,8 @@ function Get-GatewayDomain {
     $GatewayDomains[$Server]
 }
 
-# Tells whether an object lies in, or is, one of the containers. All names come from the directory
-# itself, so they are written alike but for case.
+# Returns whether an object is one of the containers or below one. All names come from the directory
+# itself, so they differ in case at most.
 function Test-GatewayWithin {
     [CmdletBinding()]
     param(
@@ -36,8 +36,8 @@ function Test-GatewayWithin {
     return $false
 }
 
-# The caller's allowed OUs as the directory writes them; one that does not exist allows nothing.
-# Returns $null where there is no limit.
+# The caller's allowed OUs as the directory spells them; one that does not exist allows nothing.
+# $null means no limit.
 function Get-GatewayAllowedDn {
     [CmdletBinding()]
     param(
@@ -72,7 +72,7 @@ function Assert-GatewayAllowed {
     }
 }
 
-# Refuses to change what guards the domain unless the caller is privileged: accounts protected by
+# Refuses to change a privileged object unless the caller is privileged: accounts protected by
 # AdminSDHolder, built-in ones (RID below 1000), critical objects, the gateway's own account.
 function Assert-GatewayPrivilege {
     [CmdletBinding()]
@@ -87,7 +87,7 @@ function Assert-GatewayPrivilege {
     if ([string]$Object.adminCount -eq '1') { $reason = 'it is protected by AdminSDHolder (adminCount=1)' }
     if ([string]$Object.isCriticalSystemObject -eq 'True') { $reason = 'it is a critical system object' }
     $sid = [string]$Object.SID
-    if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without regard to their class
+    if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without their class
     if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { $reason = 'it is a built-in account or group' }
     $account = [string]$Object.SamAccountName
     if ([string]::Equals($account, [Environment]::UserName, [System.StringComparison]::OrdinalIgnoreCase)) {
@@ -103,9 +103,9 @@ function Assert-GatewayPrivilege {
 
 #endregion
 
-#region Look-ups
+#region Lookups
 
-# Objects of one class by an LDAP filter that the caller has built from escaped values.
+# Objects of one class that match an LDAP filter, which the caller has built from escaped values.
 function Get-GatewayObject {
     [CmdletBinding()]
     param(
@@ -131,8 +131,8 @@ function Get-GatewayObject {
 }
 
 # Finds one account by GUID, distinguished name or sAMAccountName, in this order, and for reads by
-# its common name last (facts C16-C22). Ends the request with not_found or ambiguous. For the directory
-# marks on letters make no difference (KB 938447): an account that is to be changed is named exactly, but
+# its common name last (facts C16-C22). Ends the request with not_found or ambiguous. The directory
+# ignores diacritics (KB 938447), so an account that is to be changed must be named exactly, except
 # for case.
 function Find-GatewayAccount {
     [CmdletBinding()]
@@ -185,8 +185,8 @@ function Find-GatewayAccount {
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
-# Finds an OU, a container or the domain root by its distinguished name; ends the request with Code
-# when there is none.
+# Finds an OU, a container or the domain root by its distinguished name, or ends the request with Code
+# if there is none.
 function Find-GatewayContainer {
     [CmdletBinding()]
     param(
@@ -204,16 +204,16 @@ function Find-GatewayContainer {
     Stop-Gateway -Code $Code -Arg $Arg -Message "There is no OU or container '$Dn'."
 }
 
-# Tells whether anything lies directly below an object.
+# Returns whether an object has children.
 function Test-GatewayChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
     @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Dn -SearchScope OneLevel -ResultSetSize 1 -Server $Server).Length -gt 0
 }
 
-# Refuses names that another object has: the account name in the domain, the UPN in the domain,
-# the common name in the container (of an OU: its name; names of different types do not meet).
-# Except is the GUID of the object that may have them.
+# Refuses names that another object already has: the account name and the UPN in the domain,
+# the common name in the container (for an OU its name; names of different types do not conflict).
+# Except is the GUID of an object that may have them.
 function Assert-GatewayNameFree {
     [CmdletBinding()]
     param(
@@ -288,8 +288,8 @@ function Get-GatewaySorted {
 
 #region Records: ordered dictionaries of cast values (facts-5.1 K6). An absent text is ''.
 
-# The instant of a file time as RFC 3339, '' where it stands for "not set" or "never" (facts E9), or
-# lies behind the last that a DateTime can tell, the end of the year 9999.
+# A file time as RFC 3339, '' if it stands for "not set" or "never" (facts E9), or
+# is later than the last DateTime, the end of the year 9999.
 function Get-GatewayFileTime {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
@@ -299,7 +299,7 @@ function Get-GatewayFileTime {
     [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
 }
 
-# What ConvertTo-GatewayContainer needs.
+# The properties that ConvertTo-GatewayContainer needs.
 $GatewayContainerProperties = @('description', 'ProtectedFromAccidentalDeletion', 'whenCreated', 'whenChanged')
 
 # Writes the records of OUs and containers.
@@ -307,7 +307,7 @@ function ConvertTo-GatewayContainer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Container)
     foreach ($item in $Container) {
-        $created = $item.whenCreated # absent where it may not be read
+        $created = $item.whenCreated # absent if the account may not read it
         if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         $modified = $item.whenChanged
         if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }

@@ -1,9 +1,9 @@
 # The Remote Desktop settings of a user, which are packed in userParameters (MS-TSTS 2.3; facts F.2).
-# The attribute is a row of UTF-16 code units: 48 of other programs, 'P', the number of properties,
-# the properties, and what follows is not ours again. All that is not ours is kept as it is, unit by
+# The attribute is a sequence of UTF-16 code units: 48 reserved ones, 'P', the number of properties,
+# the properties, then foreign trailing data. Everything foreign is kept unchanged, unit by
 # unit. Names and values are compared and cut by code unit, never by culture.
 
-# The inputs, the property that each text is stored in, and the bits of CtxCfgFlags1.
+# The inputs, the property in which each text is stored, and the bits of CtxCfgFlags1.
 $GatewayRdsTexts = [ordered]@{
     RdsProfilePath     = 'CtxWFProfilePath'
     RdsHomeFolderPath  = 'CtxWFHomeDir'
@@ -12,17 +12,17 @@ $GatewayRdsTexts = [ordered]@{
 $GatewayRdsInputs = @('RdsProfilePath', 'RdsHomeFolderPath', 'RdsHomeFolderDrive', 'RdsConnectDrive', 'RdsAllowLogon')
 $GatewayRdsConnect = [long]0x8000
 $GatewayRdsDeny = [long]0x10000
-# What a new value starts from: no drives connected, logon allowed (facts F18).
+# The initial flags of a new value: no drives connected, logon allowed (facts F18).
 $GatewayRdsFlags = [long]2418044928
 
-# Ends the request because what is stored cannot be changed without loss.
+# Ends the request because the stored value cannot be changed without loss.
 function Stop-GatewayRds {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Arg, [Parameter(Mandatory)] [string] $Reason)
     Stop-Gateway -Code 'unprocessable' -Arg $Arg -Message "The Remote Desktop settings cannot be changed: $Reason."
 }
 
-# The first of the inputs that is given; '' for none.
+# The first of the inputs that is given, '' if none is.
 function Get-GatewayRdsGiven {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [System.Collections.IDictionary] $Given)
@@ -32,7 +32,7 @@ function Get-GatewayRdsGiven {
     return ''
 }
 
-# Takes the attribute apart. Without Remote Desktop data in it there are no items.
+# Parses the attribute. Without Remote Desktop data in it there are no items.
 function Split-GatewayUserParameters {
     [CmdletBinding()]
     param(
@@ -66,7 +66,7 @@ function Split-GatewayUserParameters {
     @{ reserved = $Text.Substring(0, 48); items = $items; trailing = $Text.Substring($at) }
 }
 
-# The first property of a name, in any case; $null for none.
+# The first property of a name, ignoring case; $null if there is none.
 function Find-GatewayRdsItem {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Data, [Parameter(Mandatory)] [string] $Name)
@@ -76,8 +76,8 @@ function Find-GatewayRdsItem {
     return $null
 }
 
-# Sets a property in its place, or adds it at the end. A value is stored as two digits of
-# hexadecimal for each byte, and two of those in one code unit.
+# Replaces a property in place, or adds it at the end. A value is stored as two digits of
+# hexadecimal per byte, two digits in one code unit.
 function Set-GatewayRdsItem {
     [CmdletBinding()]
     param(
@@ -95,7 +95,7 @@ function Set-GatewayRdsItem {
     }
 }
 
-# The flags as they are stored; the start value where there are none.
+# The stored flags, or the initial ones.
 function Get-GatewayRdsFlags {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Data, [Parameter(Mandatory)] [string] $Arg)
@@ -112,7 +112,7 @@ function Get-GatewayRdsFlags {
     $flags
 }
 
-# Puts the given inputs into the text of the attribute and returns the new text.
+# Applies the given inputs to the text of the attribute and returns the new text.
 function ConvertTo-GatewayUserParameters {
     [CmdletBinding()]
     param(
@@ -145,7 +145,7 @@ function ConvertTo-GatewayUserParameters {
         $narrow = [string]$GatewayRdsTexts[$name]
         $stored = $null -ne (Find-GatewayRdsItem -Data $data -Name $narrow) -or $null -ne (Find-GatewayRdsItem -Data $data -Name ($narrow + 'W'))
         if ($path.Length -eq 0 -and -not $stored) { continue }
-        # Both twins are written: the narrow one in ASCII with ? for the rest, the wide one exactly.
+        # Both forms are written: the narrow one in ASCII with ? for other characters, the wide one exactly.
         $ended = $path + [string][char]0
         Set-GatewayRdsItem -Data $data -Name $narrow -Bytes ([System.Text.Encoding]::ASCII.GetBytes($ended))
         Set-GatewayRdsItem -Data $data -Name ($narrow + 'W') -Bytes ([System.Text.Encoding]::Unicode.GetBytes($ended))
@@ -163,8 +163,8 @@ function ConvertTo-GatewayUserParameters {
     $out.ToString()
 }
 
-# Opens a user over LDAP, which carries the attribute whole: the web service of the module is XML,
-# and the value holds characters that XML forbids (facts F20).
+# Opens a user over LDAP, which transfers the attribute intact: the web service of the module uses XML,
+# and the value contains characters that XML forbids (facts F20).
 function Open-GatewayEntry {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
@@ -173,7 +173,7 @@ function Open-GatewayEntry {
     $entry
 }
 
-# The text of a user's userParameters; '' where it is absent.
+# The text of a user's userParameters, '' if absent.
 function Get-GatewayUserParameters {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
@@ -185,7 +185,7 @@ function Get-GatewayUserParameters {
     }
 }
 
-# Writes a user's userParameters, unless somebody else has changed it since Old was read.
+# Writes a user's userParameters, unless it was changed since Old was read.
 function Set-GatewayUserParameters {
     [CmdletBinding()]
     param(

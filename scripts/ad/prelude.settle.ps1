@@ -1,8 +1,8 @@
-# What the scripts share that settle writes which were cut off. A state is a table of texts under the
+# Functions shared by the scripts that settle writes which were cut off. A state is a table of texts by the
 # names that scripts announce changes by (Add-GatewayIntent).
 
-# How many seconds ago an object was created, by the clock of the domain controller itself: the one
-# of this machine need not agree with it.
+# How many seconds ago an object was created, by the clock of the domain controller, because the clock
+# of this machine may differ.
 function Get-GatewayAge {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [string] $Server)
@@ -10,7 +10,7 @@ function Get-GatewayAge {
     [int]($now - ([datetime]$Object.whenCreated).ToUniversalTime()).TotalSeconds
 }
 
-# The state of an object that was read with the properties of its class.
+# The state of an object read with the properties of its class.
 function ConvertTo-GatewayState {
     [CmdletBinding()]
     param(

@@ -1,7 +1,7 @@
-# What the scripts about users share.
+# Functions shared by the scripts for users.
 # Loaded after the preludes of the session and of the directory.
 
-# Which properties of the directory each field of a user's record needs.
+# The directory properties that each field of a user's record needs.
 $GatewayUserProperties = @{
     firstName              = @('givenName')
     initials               = @('initials')
@@ -42,7 +42,7 @@ $GatewayUserProperties = @{
     modified               = @('whenChanged')
 }
 
-# The properties to ask for so that these fields can be told.
+# The properties to read for these fields.
 function Get-GatewayUserProperty {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string[]] $Field)
@@ -53,8 +53,8 @@ function Get-GatewayUserProperty {
     , [string[]]@($needed.Keys)
 }
 
-# Writes the records of users, with the wanted fields only. It works on many at once because
-# calling a function for each costs more than the work.
+# Writes the records of users, with the requested fields only. It takes many at once because
+# a function call per user costs more than the conversion.
 function ConvertTo-GatewayUser {
     [CmdletBinding()]
     param(
@@ -63,8 +63,8 @@ function ConvertTo-GatewayUser {
     )
     $want = @{}
     foreach ($name in $Field) { $want[$name] = $true }
-    # The five fields of Remote Desktop leave as one member, which the gateway takes apart: doing it
-    # here would cost milliseconds a user.
+    # The five Remote Desktop fields are sent as one member, which the gateway decodes: decoding it
+    # here would cost milliseconds per user.
     $wantPacked = @($Field -like 'rds*').Length -gt 0
     foreach ($item in $User) {
         $record = [ordered]@{}
@@ -98,7 +98,7 @@ function ConvertTo-GatewayUser {
         if ($want['mobilePhone']) { $record['mobilePhone'] = [string]$item.mobile }
         if ($want['profilePath']) { $record['profilePath'] = [string]$item.profilePath }
         if ($want['profileLogonScript']) { $record['profileLogonScript'] = [string]$item.scriptPath }
-        # The directory belongs to a drive, or is a path by itself. An if in $( ) that gives nothing
+        # The directory belongs to a drive or is a complete path. An if in $( ) without output
         # stays null through the cast.
         $drive = [string]$item.homeDrive
         $directory = [string]$item.homeDirectory
@@ -115,7 +115,7 @@ function ConvertTo-GatewayUser {
         if ($want['passwordLastSet']) { $record['passwordLastSet'] = [string](Get-GatewayFileTime -Value $item.pwdLastSet) }
         if ($want['accountExpires']) { $record['accountExpires'] = [string](Get-GatewayFileTime -Value $item.accountExpires) }
         if ($want['created']) {
-            $created = $item.whenCreated # absent where it may not be read
+            $created = $item.whenCreated # absent if the account may not read it
             if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
             $record['created'] = [string]$created
         }
@@ -135,7 +135,7 @@ function ConvertTo-GatewayUser {
     }
 }
 
-# The attributes that hold the text of an input as it is, by the input's name.
+# The attributes that store the text of an input unchanged, by the name of the input.
 $GatewayUserTexts = [ordered]@{
     FirstName          = 'givenName'
     Initials           = 'initials'
@@ -161,15 +161,15 @@ $GatewayUserTexts = [ordered]@{
     ProfileLogonScript = 'scriptPath'
 }
 
-# The attributes that an update may write: the values of each as texts, an empty list for none.
-# What Get-GatewayUserStored reads stands in this order.
+# The attributes that an update may write.
+# Get-GatewayUserStored reads them in this order.
 $GatewayUserWritten = @(
     'givenName', 'initials', 'sn', 'displayName', 'description', 'mail', 'department', 'physicalDeliveryOfficeName'
     'company', 'title', 'manager', 'streetAddress', 'postOfficeBox', 'l', 'st', 'postalCode', 'c', 'co', 'countryCode'
     'telephoneNumber', 'homePhone', 'mobile', 'profilePath', 'scriptPath', 'homeDirectory', 'homeDrive'
 )
 
-# What is stored in the attributes that an update may write: the values of each as texts, none for
+# The stored values of the attributes that an update may write, as texts; an empty list for
 # an absent one.
 function Get-GatewayUserStored {
     [CmdletBinding()]
@@ -194,7 +194,7 @@ function Get-GatewayUserStored {
     $stored
 }
 
-# The values of an attribute as they are written: numbers as numbers.
+# The values of an attribute in the type to write: numbers as numbers.
 function ConvertTo-GatewayUserValue {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Attribute, [Parameter(Mandatory)] [string[]] $Value)
@@ -202,9 +202,9 @@ function ConvertTo-GatewayUserValue {
     , $Value
 }
 
-# What has to be written so that each attribute has the wanted text ('' for none), and what takes
-# that back. Nothing where all is so already: -eq compares as a culture does, which takes texts for
-# the same that are not (an accent of its own, ss for a sharp s), and invisible ones for empty.
+# The changes that give each attribute the wanted text ('' clears it), and those that undo
+# them. Empty if nothing differs. -eq is not used: it compares by culture and equates
+# different texts (combining accents, ss and sharp s) and invisible texts with empty ones.
 function Compare-GatewayUserText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Stored, [Parameter(Mandatory)] [hashtable] $Wanted)
@@ -227,7 +227,7 @@ function Compare-GatewayUserText {
     $change
 }
 
-# Writes attributes of a user in one modification: all of them or none.
+# Writes attributes of a user in one modification: all or none.
 function Set-GatewayUserText {
     [CmdletBinding()]
     param(
@@ -260,8 +260,8 @@ function Find-GatewayManager {
     $dn
 }
 
-# The home folder after an update, as homeDirectory and homeDrive: what is given over what is stored.
-# A path is a homeDirectory without homeDrive; Path, Directory and Drive are null where not given.
+# The home folder after an update, as homeDirectory and homeDrive: inputs take precedence over stored values.
+# A path is a homeDirectory without homeDrive; Path, Directory and Drive are null if not given.
 function Get-GatewayHomeFolder {
     [CmdletBinding()]
     param(

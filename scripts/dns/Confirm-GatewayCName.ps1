@@ -1,4 +1,4 @@
-# Tells whether a CNAME record is there, with its record, to settle a write that was cut off.
+# Returns whether a CNAME record exists, with its record, to settle a write that was cut off.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

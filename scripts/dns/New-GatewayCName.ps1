@@ -38,7 +38,7 @@ try {
 }
 foreach ($record in $present) {
     $type = ([string]$record.RecordType).ToUpperInvariant()
-    if ($type -eq 'NS') { continue } # a delegation: the server itself refuses what may not stand there
+    if ($type -eq 'NS') { continue } # a delegation: the server itself refuses records that are not allowed there
     Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' already has records ($type) in the zone '$zone'; a CNAME must be alone."
 }
 

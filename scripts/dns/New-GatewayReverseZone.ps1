@@ -1,5 +1,5 @@
-# Creates a reverse lookup zone: in the directory with secure updates where the DNS server is a
-# domain controller, else in a file without updates (facts E67-E71).
+# Creates a reverse lookup zone: in the directory with secure updates if the DNS server is a
+# domain controller, otherwise in a file without updates (facts E67-E71).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,
@@ -12,7 +12,7 @@ $present = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -All
 if ($null -ne $present) {
     Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$ZoneName' exists already."
 }
-# Whether the server keeps zones in the directory is asked, not found out by a failed attempt (facts E68).
+# The server is asked whether it stores zones in the directory: a failed attempt would not tell (facts E68).
 Set-GatewayStep -Label 'read server settings'
 $inDirectory = [bool](Get-DnsServerSetting -All -ComputerName $ComputerName).DsAvailable
 

@@ -1,7 +1,7 @@
-# What the scripts of DNS share: zones, limits, names, projections.
+# Functions shared by the scripts of DNS: zones, limits, names, projections.
 # Loaded after the common prelude, in sessions with the DnsServer module.
 
-# Finds one zone; ends the request with not_found when there is none.
+# Finds one zone, or ends the request with not_found.
 function Find-GatewayZone {
     [CmdletBinding()]
     param(
@@ -21,7 +21,7 @@ function Find-GatewayZone {
     Stop-Gateway -Code 'not_found' -Arg 'ZoneName' -Message "The zone '$ZoneName' was not found."
 }
 
-# Tells whether the caller may see a zone.
+# Returns whether the caller may see a zone.
 function Test-GatewayAllowedZone {
     [CmdletBinding()]
     param(
@@ -35,7 +35,7 @@ function Test-GatewayAllowedZone {
     return $false
 }
 
-# Refuses a zone outside the caller's allowed ones.
+# Refuses a zone that is not among the caller's allowed ones.
 function Assert-GatewayAllowedZone {
     [CmdletBinding()]
     param(
@@ -47,7 +47,7 @@ function Assert-GatewayAllowedZone {
     }
 }
 
-# The owner name relative to its zone, '@' for the apex; '' when the name lies outside the zone.
+# The owner name relative to its zone, '@' for the apex, '' if the name is outside the zone.
 function Get-GatewayRelativeName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $ZoneName)
@@ -61,7 +61,7 @@ function Get-GatewayRelativeName {
     return $bare
 }
 
-# A target as it is stored, without its trailing dot: one without any dot lies in the zone.
+# A target as stored, without the trailing dot; one without any dot is relative to the zone.
 function Get-GatewayTargetName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target, [Parameter(Mandatory)] [string] $ZoneName)
@@ -69,7 +69,7 @@ function Get-GatewayTargetName {
     return $Target.TrimEnd([char]'.')
 }
 
-# The zone of a request about one CNAME, and both names as the zone writes them.
+# The zone of a request for one CNAME, and both names as the zone spells them.
 function Resolve-GatewayCName {
     [CmdletBinding()]
     param(
@@ -90,8 +90,8 @@ function Resolve-GatewayCName {
     }
 }
 
-# The one CNAME with this name and target; case and trailing dots do not count. Without any the
-# request ends with not_found, with Quiet there is none. An absent name is an error of the server (facts E55).
+# The CNAME with this name and target, ignoring case and trailing dots. If there is none, the
+# request ends with not_found; with Quiet nothing is returned. The server raises an error for an absent name (facts E55).
 function Find-GatewayCName {
     [CmdletBinding()]
     param(
@@ -116,8 +116,8 @@ function Find-GatewayCName {
     Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$($Names.given)' with the target '$($Names.target)' in the zone '$($Names.name)'."
 }
 
-# The CNAMEs of a zone with an owner name: one relative to the zone, or a full name inside it. A
-# name that the zone does not have is an error of the server (facts E55), and no record.
+# The CNAMEs of an owner name in a zone, given relative to the zone or in full. For a
+# name that the zone does not have, the server raises an error (facts E55), and nothing is returned.
 function Get-GatewayNamedCName {
     [CmdletBinding()]
     param(
@@ -156,7 +156,7 @@ function ConvertTo-GatewayCName {
     }
 }
 
-# Tells whether a reverse zone is one that Windows makes by itself (facts E66).
+# Returns whether a reverse zone is one that Windows creates itself (facts E66).
 function Test-GatewaySystemZone {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)

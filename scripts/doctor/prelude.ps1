@@ -1,6 +1,6 @@
-# What the scripts of the doctor share. Loaded after the preludes of a lane.
+# Functions shared by the scripts of the doctor. Loaded after the preludes of a lane.
 
-# What an error says in every language of Windows: its id, category, code and type.
+# The parts of an error that do not depend on the language of Windows: id, category, code and type.
 function Get-GatewayErrorText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -13,9 +13,9 @@ function Get-GatewayErrorText {
     'error ' + $id + ' | ' + [string]$info.category + ' | code ' + $code + ' | ' + [string]$info.type
 }
 
-# Tries one thing that has not been seen on a real Windows, and answers what came of it: what the
-# action returns as a text, 'accepted' for nothing, or its error. The action sees the variables of its
-# script but for Fact and Action.
+# Tries one thing that has not been observed on a real Windows, and returns the outcome: what the
+# action returns as a text, 'accepted' if nothing, or its error. The action sees the variables of its
+# script except Fact and Action.
 function Test-GatewayFact {
     [CmdletBinding()]
     param(

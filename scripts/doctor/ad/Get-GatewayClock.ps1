@@ -1,4 +1,4 @@
-# Tells what time it is for a domain controller.
+# Returns the current time of a domain controller.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Server)
 

@@ -1,5 +1,5 @@
-# Tells what the account of the session may do in containers: create there, and write on them. Without
-# containers it looks at those for new users and computers.
+# Returns what the account of the session may do in containers: which classes it may create and which
+# attributes it may write. The default is the containers for new users and computers.
 [CmdletBinding()]
 param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Container,
@@ -17,7 +17,7 @@ foreach ($dn in $Container) {
     $creates = @()
     $writes = 0
     foreach ($object in $found) {
-        # Without any right the attributes are absent.
+        # The attributes are absent without any right.
         $creates = @(foreach ($class in @($object.allowedChildClassesEffective)) { if ($null -ne $class) { [string]$class } })
         $writes = @(foreach ($attribute in @($object.allowedAttributesEffective)) { if ($null -ne $attribute) { 1 } }).Length
     }

@@ -1,5 +1,5 @@
-# Tells what lies in the scratch OU: whether it is there, whether the doctor has made it, and what in
-# it is not the doctor's.
+# Returns the state of the scratch OU: whether it exists, whether the doctor created it, and which objects
+# in it are not the doctor's.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Base,

@@ -1,5 +1,5 @@
-# Makes the scratch OU where there is none, with a mark that tells it from others, and a fresh OU in
-# it for what the probes make.
+# Creates the scratch OU if there is none, with a mark that identifies it, and a new OU in it for the
+# objects of the probes.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Base,

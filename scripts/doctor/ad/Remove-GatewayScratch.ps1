@@ -1,5 +1,5 @@
-# Removes what the probes have made, and the scratch OU itself where the doctor has made it. It goes on
-# after failures, and answers what remains, and why.
+# Removes the objects of the probes, and the scratch OU itself if the doctor created it. It continues
+# after failures, and returns what remains and why.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Base,
@@ -12,7 +12,7 @@ $ou = Find-GatewayContainer -Dn $Base -Server $Server -Arg 'Base' -Code 'not_fou
 if ($null -eq $ou) { return }
 $reasons = @{}
 
-# Protection first: it would stop a removal anywhere above it.
+# Protection first: it blocks the removal of every ancestor.
 Set-GatewayStep -Label 'lift protection'
 $search = @{ LDAPFilter = '(objectClass=*)'; SearchBase = $Base; SearchScope = 'Subtree'; ResultSetSize = 1000; Server = $Server }
 foreach ($object in @(Get-ADObject @search -Properties 'ProtectedFromAccidentalDeletion')) {

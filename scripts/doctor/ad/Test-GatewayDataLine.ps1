@@ -1,5 +1,5 @@
-# Tells what arrived of a text: its length in code units, and a sum over them, of a long one over every
-# 101st, that depends on their order.
+# Returns what arrived of a text: its length in code units and an order-dependent checksum over them, for
+# a long text over every 101st unit.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string] $Fact, [string] $Server)
 

@@ -1,4 +1,4 @@
-# Tries to make and to enable an account without a password.
+# Tries to create and to enable an account without a password.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

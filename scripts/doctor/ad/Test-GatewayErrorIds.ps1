@@ -1,4 +1,4 @@
-# Raises errors whose ids and types the gateway maps to answers.
+# Raises errors whose ids and types the gateway maps to error codes.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

@@ -1,4 +1,4 @@
-# Measures how long the records of a long list, Count in batches of 500, take to be made and written as JSON.
+# Measures the time to create Count records and to write them as JSON in batches of 500.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [int] $Count, [Parameter(Mandatory)] [string] $Fact, [string] $Server)
 

@@ -1,4 +1,4 @@
-# Tries Get-ADPrincipalGroupMembership, which the gateway does without, on names with a slash.
+# Tries Get-ADPrincipalGroupMembership, which the gateway does not use, on names with a slash.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

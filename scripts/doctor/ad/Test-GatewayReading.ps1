@@ -1,4 +1,4 @@
-# Tries which names the directory takes for the same, and how values of the module look.
+# Tries which names the directory considers equal, and how the module returns values.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

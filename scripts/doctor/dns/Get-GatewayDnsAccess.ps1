@@ -1,5 +1,5 @@
-# Tells whether the account of the session may manage a DNS server: without that right not even the
-# list of its zones is answered.
+# Returns whether the account of the session may manage a DNS server: without that right it cannot even
+# list the zones.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $ComputerName)
 

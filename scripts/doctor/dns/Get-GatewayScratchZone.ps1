@@ -1,4 +1,4 @@
-# Tells what the scratch zone holds, and whether the network of the probes has a zone.
+# Returns the contents of the scratch zone, and whether the network of the probes has a zone.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

@@ -1,4 +1,4 @@
-# Makes the scratch zone, in a file of this one server: nothing of it is replicated.
+# Creates the scratch zone in a file on this server, so that nothing is replicated.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
 

@@ -1,5 +1,5 @@
-# Removes the records and zones that the probes have made, and the scratch zone itself where the doctor
-# has made it. It goes on after failures, and answers what remains, and why.
+# Removes the records and zones of the probes, and the scratch zone itself if the doctor created it. It
+# continues after failures, and returns what remains and why.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,
@@ -8,7 +8,7 @@ param(
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
-# Whole zones: that of the network, and the scratch zone where it is given here.
+# Whole zones: that of the network, and the scratch zone if it is given.
 foreach ($name in @($Zone)) {
     if ($null -eq (Find-GatewayZone -ZoneName $name -ComputerName $ComputerName -Quiet)) { continue }
     Set-GatewayStep -Label 'remove zone'

@@ -1,4 +1,4 @@
-# Tries what a zone answers about CNAMEs that are not there, or cannot stand where they are put.
+# Tries how a zone responds to CNAMEs that do not exist or are not allowed where they are added.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $ComputerName)
 

@@ -1,5 +1,5 @@
-# Tries which zone a network with host bits gets, and removes it again. The network is one of those that
-# are reserved for documentation; that it has no zone yet is checked by the caller.
+# Tries which zone a network with host bits gets, and removes it again. The network is one of those
+# reserved for documentation; the caller has checked that it has no zone yet.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $NetworkId,
