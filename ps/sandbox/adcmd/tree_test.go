@@ -19,7 +19,7 @@ const (
 func TestOrganizationalUnits(t *testing.T) {
 	runWritings(t, map[string]writing{
 		"new ones are protected (E36)": {`New-ADOrganizationalUnit New; (Get-ADOrganizationalUnit 'OU=New,DC=corp,DC=example' -Properties ProtectedFromAccidentalDeletion).ProtectedFromAccidentalDeletion`, "True", []string{"+OU=New,DC=corp,DC=example", rootList}},
-		"unless told not to be":        {`New-ADOrganizationalUnit New -Path '` + empty + `' -ProtectedFromAccidentalDeletion $false -Description d; $o = Get-ADOrganizationalUnit 'OU=New,` + empty + `' -Properties ProtectedFromAccidentalDeletion, Description; $o.ProtectedFromAccidentalDeletion; $o.Description`, "False\nd", []string{"+OU=New," + empty}},
+		"without protection":           {`New-ADOrganizationalUnit New -Path '` + empty + `' -ProtectedFromAccidentalDeletion $false -Description d; $o = Get-ADOrganizationalUnit 'OU=New,` + empty + `' -Properties ProtectedFromAccidentalDeletion, Description; $o.ProtectedFromAccidentalDeletion; $o.Description`, "False\nd", []string{"+OU=New," + empty}},
 		"the name is escaped":          {`(New-ADOrganizationalUnit 'A, B' -PassThru).DistinguishedName`, `OU=A\, B,DC=corp,DC=example`, []string{`+OU=A\, B,DC=corp,DC=example`, rootList}},
 		"set":                          {`Set-ADObject '` + empty + `' -Description d -Replace @{ l = 'K' }`, "", []string{empty + ": description l"}},
 		"protect":                      {`Set-ADObject '` + empty + `' -ProtectedFromAccidentalDeletion $true; (Get-ADOrganizationalUnit '` + empty + `' -Properties ProtectedFromAccidentalDeletion).ProtectedFromAccidentalDeletion`, "True", []string{rootList, emptyList}},

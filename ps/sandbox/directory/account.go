@@ -29,20 +29,20 @@ const (
 	uacComputed = uacLockout | uacCannotChange | uacPasswordExpired
 )
 
-// secret is what the store keeps of a password: salted hashes only. It is
-// immutable; every change makes a new one.
+// secret holds salted hashes of a password and its predecessors. It is immutable.
 type secret struct {
-	known   bool // false: the account came from a file, its password is not known
-	blank   bool // the empty password
+	known   bool // false if the account was loaded from a file
+	blank   bool // the password is empty
 	hash    [32]byte
-	history [][32]byte // newest first, without hash
+	history [][32]byte // previous hashes, newest first
 }
 
 func (n *node) hash(password string) [32]byte {
 	return sha256.Sum256(append(n.guid[:], password...))
 }
 
-// interval reads a negative LargeInteger of 100 ns; the lowest one means never.
+// interval converts an Interval attribute, a negative number of 100 ns units. It
+// returns 0 for the lowest number, which means never.
 func interval(n int64) time.Duration {
 	if n >= 0 || n == -1<<63 {
 		return 0
@@ -53,18 +53,16 @@ func interval(n int64) time.Duration {
 	return time.Duration(-n) * 100
 }
 
-// policy are the password and lockout rules in force for an account: the
-// domain's, or those of a password settings object. Each is read when it is
-// asked for.
+// policy is the password and lockout policy of an account, read on demand.
 type policy struct {
 	r   *replica
-	own *node // the password settings object; nil means the domain's rules
+	own *node // the password settings object; nil for the domain's policy
 }
 
 func (r *replica) policyFor(n *node) policy { return policy{r, r.pso(n)} }
 
-// number is a rule: an attribute of the domain's root, or the one named own of
-// the password settings object.
+// number returns a setting: the attribute domain of the domain's root, or the
+// attribute own of the password settings object.
 func (p policy) number(domain *Attribute, otherwise int64, own string) int64 {
 	if p.own != nil {
 		return p.own.int(p.r.dom.schema.must(own), 0)
@@ -87,7 +85,7 @@ func (p policy) complexity() bool {
 	return p.r.root.int(p.r.sch.pwdProperties, 1)&1 != 0
 }
 
-// minAge and maxAge of a password; 0 is none.
+// minAge and maxAge return the limits of the password age; 0 means none.
 func (p policy) minAge() time.Duration {
 	return interval(p.number(p.r.sch.minPwdAge, 0, "msds-minimumpasswordage"))
 }
@@ -96,12 +94,13 @@ func (p policy) maxAge() time.Duration {
 	return interval(p.number(p.r.sch.maxPwdAge, 0, "msds-maximumpasswordage"))
 }
 
-// lockThreshold is how many wrong passwords lock an account; 0 is any number.
+// lockThreshold returns the number of bad passwords that lock an account; 0 means
+// no limit.
 func (p policy) lockThreshold() int {
 	return int(p.number(p.r.sch.lockoutThreshold, 0, "msds-lockoutthreshold"))
 }
 
-// lockDuration is how long it stays locked; 0 is until it is unlocked.
+// lockDuration returns the duration of a lockout; 0 means until unlocked.
 func (p policy) lockDuration() time.Duration {
 	return interval(p.number(p.r.sch.lockoutDuration, 0, "msds-lockoutduration"))
 }
@@ -110,7 +109,7 @@ func (p policy) lockWindow() time.Duration {
 	return interval(p.number(p.r.sch.lockoutWindow, 0, "msds-lockoutobservationwindow"))
 }
 
-// lockedOut tells whether the lockout is still in force (facts H12).
+// lockedOut reports whether the account is locked out now (facts H12).
 func (r *replica) lockedOut(n *node, now time.Time) bool {
 	at, ok := FromFileTime(n.int(r.sch.lockoutTime, 0))
 	if !ok {
@@ -120,7 +119,7 @@ func (r *replica) lockedOut(n *node, now time.Time) bool {
 	return d == 0 || now.Before(at.Add(d))
 }
 
-// passwordExpired tells whether the password is too old or must be changed.
+// passwordExpired reports whether the password has expired or must be changed.
 func (r *replica) passwordExpired(n *node, now time.Time) bool {
 	if n.int(r.sch.uac, 0)&(uacNeverExpires|uacSmartcard|uacWorkstation|uacServer|uacInterdomain) != 0 {
 		return false
@@ -133,7 +132,7 @@ func (r *replica) passwordExpired(n *node, now time.Time) bool {
 	return age != 0 && !now.Before(set.Add(age))
 }
 
-// acceptable holds a new password against length and complexity.
+// acceptable checks the length and complexity of a new password.
 func (r *replica) acceptable(n *node, password string, p policy) *Error {
 	bad := func(why string) *Error {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
@@ -142,7 +141,7 @@ func (r *replica) acceptable(n *node, password string, p policy) *Error {
 		return nil
 	}
 	if utf16Len(password) < p.minLength() {
-		return bad("shorter than the policy demands")
+		return bad("shorter than the policy requires")
 	}
 	if !p.complexity() {
 		return nil
@@ -152,21 +151,21 @@ func (r *replica) acceptable(n *node, password string, p policy) *Error {
 	}
 	low := strings.ToLower(password)
 	if sam := strings.ToLower(n.first(r.sch.sam)); len(sam) >= 3 && strings.Contains(low, sam) {
-		return bad("it holds the account's name")
+		return bad("it contains the account name")
 	}
 	tokens := strings.FieldsFunc(strings.ToLower(n.first(r.sch.displayName)), func(c rune) bool {
 		return strings.ContainsRune(",.-_#\t ", c)
 	})
 	for _, t := range tokens {
 		if utf16Len(t) >= 3 && strings.Contains(low, t) {
-			return bad("it holds a part of the display name")
+			return bad("it contains a part of the display name")
 		}
 	}
 	return nil
 }
 
-// classesOf counts the kinds of characters: upper, lower, digit, other letter,
-// symbol.
+// classesOf counts the character classes: upper case, lower case, digits, other
+// letters, symbols.
 func classesOf(s string) int {
 	var seen [5]bool
 	for _, c := range s {
@@ -192,7 +191,8 @@ func classesOf(s string) int {
 	return n
 }
 
-// setPassword is a reset (facts E13, H10): policy without history and age.
+// setPassword resets a password. History and age are not checked (facts E13,
+// H10).
 func (t *tx) setPassword(n *node, password string) *Error {
 	if !n.isAccount() {
 		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "unicodePwd", "the object has no password")
@@ -218,7 +218,8 @@ func (t *tx) storePassword(n *node, password string, p policy) {
 	t.set(n, t.rep.sch.pwdLastSet, itoa(ToFileTime(t.now)))
 }
 
-// changePassword is what a user does: old password, history and age hold too.
+// changePassword changes a password as the user does, which also needs the old
+// password and checks history and age.
 func (t *tx) changePassword(n *node, old, password string) *Error {
 	if !n.isAccount() {
 		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "unicodePwd", "the object has no password")
@@ -237,11 +238,11 @@ func (t *tx) changePassword(n *node, old, password string) *Error {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
 	}
 	if set, ok := FromFileTime(n.int(t.rep.sch.pwdLastSet, 0)); ok && t.now.Before(set.Add(p.minAge())) {
-		return bad("the password is too young to be changed")
+		return bad("the minimum password age has not passed")
 	}
 	want := n.hash(password)
 	if p.history() > 0 && want == n.secret.hash {
-		return bad("the password is the present one")
+		return bad("it is the current password")
 	}
 	for i, h := range n.secret.history {
 		if i+1 < p.history() && h == want {
@@ -257,7 +258,7 @@ func (n *node) checkPassword(password string) bool {
 	return subtle.ConstantTimeCompare(h[:], n.secret.hash[:]) == 1
 }
 
-// quotedPassword reads unicodePwd's octets: UTF-16LE in double quotes.
+// quotedPassword decodes a value of unicodePwd: UTF-16LE in double quotes.
 func quotedPassword(raw string) (string, bool) {
 	if len(raw)%2 != 0 || len(raw) < 4 {
 		return "", false
@@ -272,17 +273,7 @@ func quotedPassword(raw string) (string, bool) {
 	return string(utf16.Decode(units[1 : len(units)-1])), true
 }
 
-// QuotePassword makes the octets of unicodePwd: UTF-16LE in double quotes.
-func QuotePassword(password string) []byte {
-	units := utf16.Encode([]rune(`"` + password + `"`))
-	b := make([]byte, 0, 2*len(units))
-	for _, u := range units {
-		b = append(b, byte(u), byte(u>>8))
-	}
-	return b
-}
-
-// setUAC writes userAccountControl under its rules.
+// setUAC sets userAccountControl.
 func (t *tx) setUAC(n *node, want int64) *Error {
 	k := t.rep.sch
 	old := n.int(k.uac, -1)
@@ -310,7 +301,7 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 		return unwilling("a computer's account type on a user")
 	}
 	if types&uacServer != 0 && old >= 0 && old&uacServer == 0 {
-		return unwilling("a computer is made a domain controller by promotion only")
+		return unwilling("a computer becomes a domain controller by promotion only")
 	}
 	if want&uacDisabled == 0 && old&uacDisabled != 0 && n.first(k.critical) == "TRUE" && n.sid.RID() == 502 {
 		return failAttr(CodeSpecialAccount, KindProtected, n.dn(), "userAccountControl", "krbtgt stays disabled")
@@ -319,7 +310,7 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
 	}
 	if want&uacSmartcard != 0 && old >= 0 && old&uacSmartcard == 0 {
-		t.setSecret(n, &secret{}) // a random one nobody knows
+		t.setSecret(n, &secret{}) // a random, unknown password
 	}
 	if unlock {
 		t.unlock(n)
@@ -328,8 +319,8 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	return nil
 }
 
-// unlock ends a lockout (facts E15, H13); on an unlocked account it writes
-// nothing.
+// unlock ends a lockout. It does not write lockoutTime if the account is not
+// locked out (facts E15, H13).
 func (t *tx) unlock(n *node) {
 	if n.int(t.rep.sch.lockoutTime, 0) != 0 {
 		t.set(n, t.rep.sch.lockoutTime, "0")
@@ -339,7 +330,7 @@ func (t *tx) unlock(n *node) {
 	}
 }
 
-// setPwdLastSet takes 0 (must change) and -1 (now), nothing else (facts H6).
+// setPwdLastSet accepts 0 (must change) and -1 (now) only (facts H6).
 func (t *tx) setPwdLastSet(n *node, raw string) *Error {
 	k := t.rep.sch
 	switch raw {

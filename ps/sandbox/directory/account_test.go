@@ -21,7 +21,7 @@ func setUAC(dc *DC, ref string, v int64) error {
 	return dc.Modify(bg, ref, []Change{{OpReplace, "userAccountControl", []any{v}}}, ModifyOptions{})
 }
 
-// facts H1-H5, H10, H14, E2, E3, E11, E13
+// Facts H1-H5, H10, H14, E2, E3, E11, E13
 func TestAccountState(t *testing.T) {
 	dc, clock := lab(t)
 	o, err := dc.Add(bg, "CN=neu,"+users, user("neu", Attr("displayName", "Newton, Isaac"), Attr("userAccountControl", 514))...)
@@ -36,33 +36,33 @@ func TestAccountState(t *testing.T) {
 		requireCode(t, CodeNoSuchObject, KindNotFound, dc.ResetPassword(bg, "CN=x,"+users, good))
 	})
 	require.NoError(t, dc.ResetPassword(bg, ref, good))
-	assert.EqualValues(t, 514, uacOf(t, dc, ref), "facts H3, E13: a reset does not enable")
+	assert.EqualValues(t, 514, uacOf(t, dc, ref), "facts H3, E13: a reset does not enable the account")
 	set, ok := mustObject(t, dc, ref).Time("pwdLastSet")
 	require.True(t, ok)
 	assert.Equal(t, clock.now, set, "facts H10")
 	require.NoError(t, setUAC(dc, ref, 512))
 	unchanged(t, dc, func() { require.NoError(t, setUAC(dc, ref, 512)) }) // facts H14
-	require.NoError(t, dc.ResetPassword(bg, ref, good), "facts E13: a reset knows no history")
+	require.NoError(t, dc.ResetPassword(bg, ref, good), "facts E13: a reset ignores the history")
 	require.NoError(t, setUAC(dc, ref, 514))
 	require.NoError(t, setUAC(dc, ref, 0x10000|0x800000|0x40|0x10|512))
 	assert.EqualValues(t, 0x10200, uacOf(t, dc, ref), "facts H.1: bits that are never stored")
 	require.NoError(t, setUAC(dc, ref, 2))
 	assert.EqualValues(t, 514, uacOf(t, dc, ref), "the account type stays")
 
-	// PASSWD_NOTREQD makes an enabled account without a password possible (H16)
+	// PASSWD_NOTREQD allows an enabled account without a password (H16)
 	o, err = dc.Add(bg, "CN=open,"+users, user("open", Attr("userAccountControl", 544))...)
 	require.NoError(t, err)
 	requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, o.DN, 512))
 	require.NoError(t, dc.ResetPassword(bg, o.DN, ""), "the empty password")
 	require.NoError(t, dc.Logon(bg, "open", ""))
 	requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, o.DN, 512)) // facts H5
-	// a smart card replaces the password by one nobody knows
+	// requiring a smart card replaces the password by a random one
 	require.NoError(t, dc.ResetPassword(bg, ref, good))
 	require.NoError(t, setUAC(dc, ref, 0x40200))
 	requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "neu", good))
 }
 
-// facts H6, H9, H11
+// Facts H6, H9, H11
 func TestPasswordTimes(t *testing.T) {
 	dc, clock := lab(t)
 	ref := "CN=Photo Paula," + odd
@@ -77,7 +77,7 @@ func TestPasswordTimes(t *testing.T) {
 	}
 	require.NoError(t, set(0))
 	bits, expiry := computed(ref)
-	assert.EqualValues(t, uacPasswordExpired, bits, "must change reads as expired")
+	assert.EqualValues(t, uacPasswordExpired, bits, "a password that must be changed counts as expired")
 	assert.EqualValues(t, Never, expiry, "the domain's passwords do not expire")
 	require.NoError(t, set("-1"))
 	at, ok := mustObject(t, dc, ref).Time("pwdLastSet")
@@ -102,7 +102,7 @@ func TestPasswordTimes(t *testing.T) {
 	assert.Equal(t, Never, expiry)
 }
 
-// facts E15, H12, H13
+// Facts E15, H12, H13
 func TestLockout(t *testing.T) {
 	dc, clock := lab(t)
 	it := ",OU=IT,OU=Berlin,OU=Staff," + corp
@@ -120,7 +120,7 @@ func TestLockout(t *testing.T) {
 	unchanged(t, dc, func() { require.NoError(t, dc.Unlock(bg, "CN=Locked Out"+it)) }) // facts E15, H13
 	require.NoError(t, dc.ResetPassword(bg, "CN=Locked Out"+it, good))
 
-	// five bad passwords lock; the reset of a locked account does not unlock
+	// five bad passwords lock the account; a reset does not unlock it
 	for i := 0; i < 5; i++ {
 		require.False(t, locked("Locked Out"))
 		requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "locked.out", "wrong"))
@@ -133,14 +133,14 @@ func TestLockout(t *testing.T) {
 	require.NoError(t, dc.Unlock(bg, "CN=Locked Out"+it))
 	require.NoError(t, dc.Logon(bg, "locked.out", good))
 
-	// bad passwords far apart do not add up
+	// bad passwords outside the observation window do not add up
 	for i := 0; i < 8; i++ {
 		requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "locked.out", "wrong"))
 		clock.advance(31 * time.Minute)
 	}
 	assert.False(t, locked("Locked Out"))
 
-	// a lockout by a settings object ends by itself
+	// a lockout under a password settings object ends after its duration
 	require.NoError(t, dc.ResetPassword(bg, "CN=Lockout Over"+it, "L0nger-than-14!"))
 	for i := 0; i < 3; i++ {
 		requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "lockout.over", "wrong"))
@@ -158,14 +158,14 @@ func TestLockout(t *testing.T) {
 	require.NoError(t, dc.Logon(bg, "administrator", good))
 }
 
-// facts E17a, E17b: lastLogon is each DC's own, lastLogonTimestamp is shared
-// and late.
+// Facts E17a, E17b: lastLogon is not replicated, lastLogonTimestamp is replicated
+// but updated rarely.
 func TestLogon(t *testing.T) {
 	dc, clock := lab(t)
 	dc2, err := dc.domain.DC("dc2")
 	require.NoError(t, err)
 	paula := "CN=Photo Paula," + odd
-	requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "paula", good)) // from a file: no password fits
+	requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "paula", good)) // loaded without a password
 	require.NoError(t, dc.ResetPassword(bg, paula, good))
 	require.NoError(t, dc.Logon(bg, "PAULA", good))
 	first := clock.now
@@ -178,7 +178,7 @@ func TestLogon(t *testing.T) {
 	assert.Equal(t, first, read(dc, "lastLogon"))
 	assert.Equal(t, clock.now, read(dc2, "lastLogon"))
 	assert.Equal(t, first, read(dc, "lastLogonTimestamp"))
-	assert.Equal(t, first, read(dc2, "lastLogonTimestamp"), "younger than nine days: not renewed")
+	assert.Equal(t, first, read(dc2, "lastLogonTimestamp"), "younger than nine days: not updated")
 	clock.advance(15 * 24 * time.Hour)
 	require.NoError(t, dc2.Logon(bg, "paula", good))
 	assert.Equal(t, clock.now, read(dc, "lastLogonTimestamp"))
@@ -202,7 +202,7 @@ func TestLogon(t *testing.T) {
 	requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "Domain Admins", good))
 }
 
-// A change by the user: old password, age and history hold (facts D.2, E13).
+// Facts D.2, E13: a change by the user checks the old password, age and history.
 func TestChangePassword(t *testing.T) {
 	dc, clock := lab(t)
 	paula := "CN=Photo Paula," + odd
@@ -219,7 +219,7 @@ func TestChangePassword(t *testing.T) {
 	require.NoError(t, dc.ChangePassword(bg, paula, good, "0ther-Pass!"))
 	clock.advance(25 * time.Hour)
 	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ChangePassword(bg, paula, "0ther-Pass!", good)) // history
-	// the LDAP way
+	// over LDAP
 	require.NoError(t, dc.Modify(bg, paula, []Change{
 		{OpDelete, "unicodePwd", []any{QuotePassword("0ther-Pass!")}}, {OpAdd, "unicodePwd", []any{QuotePassword("Th1rd-Pass!")}}}, ModifyOptions{}))
 	require.NoError(t, dc.Logon(bg, "paula", "Th1rd-Pass!"))

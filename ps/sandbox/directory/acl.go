@@ -3,13 +3,12 @@ package directory
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Rights are access rights on a directory object.
 type Rights uint32
 
-// The rights the store looks at, with their values in an access mask.
+// The rights that are checked, with their values in an access mask.
 const (
 	RightCreateChild   Rights = 0x1
 	RightDeleteChild   Rights = 0x2
@@ -22,20 +21,16 @@ const (
 	RightWriteDacl     Rights = 0x40000
 )
 
-// ACE is one Deny entry of an object's access list. The accounts that use the
-// store have full control of everything, so only denials matter and only
-// denials are kept.
+// ACE is a Deny entry of an access list. There are no Allow entries, as callers
+// have full control by default.
 type ACE struct {
-	Trustee SID
-	Rights  Rights
-	// ObjectType narrows RightControlAccess, RightCreateChild and the like to
-	// one kind; zero means all.
-	ObjectType GUID
-	// Inherit makes it hold for everything below too.
-	Inherit bool
+	Trustee    SID
+	Rights     Rights
+	ObjectType GUID // limits the ACE to one control access right; zero means all
+	Inherit    bool // applies to all objects below too
 }
 
-// String is like "Deny S-1-1-0 0x10040".
+// String returns a text such as "Deny S-1-1-0 0x10040".
 func (a ACE) String() string {
 	s := fmt.Sprintf("Deny %s %#x", a.Trustee, uint32(a.Rights))
 	if !a.ObjectType.IsZero() {
@@ -54,7 +49,7 @@ var (
 	Authenticated = mustSID("S-1-5-11")
 )
 
-// ChangePasswordRight is the User-Change-Password control access right.
+// ChangePasswordRight is the control access right User-Change-Password.
 var ChangePasswordRight = mustGUID("ab721a53-1e2f-11d0-9819-00aa0040529b")
 
 func mustSID(s string) SID {
@@ -73,8 +68,8 @@ func mustGUID(s string) GUID {
 	return g
 }
 
-// denied tells whether the caller, who has full control by default, is denied
-// a right on the node by an ACE of its own or an inherited one.
+// denied reports whether an own or inherited ACE of the node denies a right to
+// the caller.
 func (n *node) denied(right Rights) bool {
 	for m := n; m != nil; m = m.parent {
 		for _, a := range m.acl {
@@ -87,9 +82,9 @@ func (n *node) denied(right Rights) bool {
 	return false
 }
 
-// removable tells whether the caller may delete or move the node away: Delete
-// on it or DeleteChild on its parent is enough, so both must be denied to stop
-// it (facts E37, E38, E41).
+// removable reports whether the caller may delete the node or move it away. Either
+// Delete on the node or DeleteChild on its parent is sufficient, so that both must
+// be denied to prevent it (facts E37, E38, E41).
 func (n *node) removable() bool {
 	return !n.denied(RightDelete) || n.parent != nil && !n.parent.denied(RightDeleteChild)
 }
@@ -105,8 +100,8 @@ func hasACE(acl []ACE, want ACE) bool {
 	return false
 }
 
-// withACE adds an ACE, merging it with one for the same trustee and type;
-// without takes its rights away. Both leave acl itself alone.
+// withACE returns a copy of acl with an ACE added, or merged with one for the same
+// trustee and type.
 func withACE(acl []ACE, add ACE) []ACE {
 	out := slices.Clone(acl)
 	for i := range out {
@@ -118,6 +113,7 @@ func withACE(acl []ACE, add ACE) []ACE {
 	return append(out, add)
 }
 
+// withoutACE returns a copy of acl without the rights of an ACE.
 func withoutACE(acl []ACE, drop ACE) []ACE {
 	var out []ACE
 	for _, a := range acl {
@@ -136,12 +132,12 @@ var (
 	parentProtection = ACE{Trustee: Everyone, Rights: RightDeleteChild}
 )
 
-// isProtected is the flag as the module computes it: both ACEs (facts E37).
+// isProtected reports whether both ACEs of the protection are set (facts E37).
 func (n *node) isProtected() bool {
 	return hasACE(n.acl, ownProtection) && n.parent != nil && hasACE(n.parent.acl, parentProtection)
 }
 
-// protect sets or lifts protection (facts E37-E39).
+// protect sets or removes the protection (facts E37-E39).
 func (t *tx) protect(n *node, on bool) *Error {
 	if n.denied(RightWriteDacl) || on && n.parent != nil && n.parent.denied(RightWriteDacl) {
 		return fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to protect the object")
@@ -190,28 +186,4 @@ func (t *tx) denyPasswordChange(n *node, deny bool) *Error {
 		t.setACL(n, acl)
 	}
 	return nil
-}
-
-// ParseACE reads what ACE.String writes.
-func ParseACE(text string) (ACE, bool) {
-	f := strings.Fields(text)
-	if len(f) < 3 || f[0] != "Deny" {
-		return ACE{}, false
-	}
-	sid, ok := ParseSID(f[1])
-	if !ok {
-		return ACE{}, false
-	}
-	a := ACE{Trustee: sid}
-	if _, err := fmt.Sscanf(f[2], "%v", (*uint32)(&a.Rights)); err != nil {
-		return ACE{}, false
-	}
-	for _, x := range f[3:] {
-		if x == "inherit" {
-			a.Inherit = true
-		} else if a.ObjectType, ok = ParseGUID(x); !ok {
-			return ACE{}, false
-		}
-	}
-	return a, true
 }

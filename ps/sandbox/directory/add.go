@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Add creates an object. dn is the full DN (escaped, facts C21); the RDN
-// attribute need not be given. objectClass is one class or the whole chain.
-// The directory makes GUID, SID, category, times and defaults:
+// Add creates an object and returns a copy with all stored attributes. dn is the
+// full DN, escaped (facts C21); the RDN attribute may be omitted. objectClass is
+// one class or the whole chain. unicodePwd sets a password. The directory sets
+// the GUID, SID, category, times and these defaults:
 //
-// A user gets userAccountControl 546 when none is given (facts H1), a computer
-// 4098; accounts get primaryGroupID by their type, pwdLastSet 0 and
-// accountExpires Never; a group groupType -2147483646; principals without a
-// sAMAccountName a made-up one. unicodePwd sets a password (see QuotePassword).
-//
-// The copy that comes back has all stored attributes.
+//   - userAccountControl 546 for a user (facts H1), 4098 for a computer
+//   - primaryGroupID by account type, pwdLastSet 0 and accountExpires Never for
+//     accounts
+//   - groupType -2147483646 for a group
+//   - a generated sAMAccountName for principals
 //
 // Errors: 8329 no parent, 8305 name in use (1316 for principals, facts E4),
 // 1316 or 1318 SAM in use, 1315 bad SAM, 8648 UPN, 8647 SPN, 8316 required
@@ -46,7 +46,7 @@ func (c *DC) Add(ctx context.Context, dn string, attrs ...Values) (*Object, erro
 	return o, nil
 }
 
-// unstamp lets end stamp again with the same numbers.
+// unstamp reverts the USNs of stamp, so that end can assign them again.
 func (t *tx) unstamp() { t.rep.usn -= int64(len(t.touched)) }
 
 func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
@@ -67,13 +67,13 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 	}
 	rdn := d.RDN()
 	if !strings.EqualFold(rdn.Type, class.RDN) {
-		return nil, fail(CodeNaming, KindConstraint, dn, "a %s is named by %s", class.Name, class.RDN)
+		return nil, fail(CodeNaming, KindConstraint, dn, "the naming attribute of a %s is %s", class.Name, class.RDN)
 	}
 	if !class.mayLieUnder(parent.class) {
-		return nil, fail(CodeIllegalSuperior, KindConstraint, dn, "a %s cannot lie under a %s", class.Name, parent.class.Name)
+		return nil, fail(CodeIllegalSuperior, KindConstraint, dn, "a %s cannot be below a %s", class.Name, parent.class.Name)
 	}
 	if parent.denied(RightCreateChild) {
-		return nil, fail(CodeInsufficientRights, KindDenied, dn, "no right to create objects there")
+		return nil, fail(CodeInsufficientRights, KindDenied, dn, "no right to create objects in the container")
 	}
 	n := &node{guid: t.rep.dom.freshGUID(), class: class, created: t.now.Unix()}
 	n.setName(rdn)
@@ -103,7 +103,7 @@ func (t *tx) insert(n, parent *node) {
 	t.did(step{kind: stepInsert, n: n, from: nil, to: parent})
 }
 
-// parentOf finds the container a new name lies in: 8329.
+// parentOf returns the container of a new object. The error is 8329.
 func (t *tx) parentOf(d DN, dn string) (*node, *Error) {
 	parent, best := t.rep.find(d.Parent())
 	if parent != nil && !parent.deleted {
@@ -111,16 +111,16 @@ func (t *tx) parentOf(d DN, dn string) (*node, *Error) {
 	}
 	if best == nil {
 		if d.Len() > 0 && t.rep.foreign(d) {
-			return nil, fail(CodeReferral, KindReferral, dn, "the name lies in another domain")
+			return nil, fail(CodeReferral, KindReferral, dn, "the name is in another domain")
 		}
-		return nil, fail(CodeNoParent, KindNoParent, dn, "the name lies outside the domain")
+		return nil, fail(CodeNoParent, KindNoParent, dn, "the name is outside the domain")
 	}
 	e := fail(CodeNoParent, KindNoParent, dn, "the parent does not exist")
 	e.BestMatch = best.dn()
 	return nil, e
 }
 
-// classOf finds the class to create among the values of objectClass.
+// classOf returns the most specific class among the values of objectClass.
 func (t *tx) classOf(dn string, attrs []Values) (*Class, *Error) {
 	var class *Class
 	for _, a := range attrs {
@@ -151,7 +151,7 @@ func (t *tx) classOf(dn string, attrs []Values) (*Class, *Error) {
 	return class, nil
 }
 
-// checkName holds an RDN value against the naming attribute's range.
+// checkName checks an RDN value against the range of the naming attribute.
 func (t *tx) checkName(n *node, rdn RDN) *Error {
 	def, ok := t.rep.dom.schema.Attribute(rdn.Type)
 	if !ok {
@@ -162,13 +162,12 @@ func (t *tx) checkName(n *node, rdn RDN) *Error {
 		return err
 	}
 	if strings.ContainsAny(rdn.Value, "\x00\n\r") || !utf8.ValidString(rdn.Value) {
-		return fail(CodeInvalidDN, KindSyntax, "", "a control character, or no UTF-8, in a name")
+		return fail(CodeInvalidDN, KindSyntax, "", "a name has control characters or is not valid UTF-8")
 	}
 	return nil
 }
 
-// fill gives a new object its attributes: the caller's, then defaults, then
-// what must hold at the end.
+// fill sets the attributes of a new object: those of the caller and the defaults.
 func (t *tx) fill(n *node, attrs []Values) *Error {
 	k := t.rep.sch
 	m := modifier{tx: t, n: n, adding: true}
@@ -187,7 +186,7 @@ func (t *tx) fill(n *node, attrs []Values) *Error {
 			}
 		}
 	}
-	var late []Values // what depends on the rest
+	var late []Values // attributes that depend on others
 	for _, a := range attrs {
 		switch strings.ToLower(a.Name) {
 		case "objectclass":
@@ -247,7 +246,7 @@ func (t *tx) accountDefaults(n *node, attrs []Values) *Error {
 	return nil
 }
 
-// defaultPrimaryGroup by account type (facts E18, H18).
+// defaultPrimaryGroup returns the RID for an account type (facts E18, H18).
 func defaultPrimaryGroup(n *node, uac int64) int64 {
 	switch {
 	case uac&uacPartialSecrets != 0:

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// getter reads an attribute that is not simply stored: appends its raw values.
+// getter reads an attribute that is not stored; it appends the raw values to buf.
 type getter func(v *view, n *node, buf []string) []string
 
-// getters by attribute, lower-cased.
+// getters are the getters by folded attribute name.
 var getters map[string]getter
 
 func init() {
@@ -66,7 +66,7 @@ func init() {
 	}
 }
 
-// namedBy reads a naming attribute: the RDN, or what is stored.
+// namedBy reads a naming attribute: the RDN and stored values.
 func namedBy(typ string) getter {
 	key := strings.ToLower(typ)
 	return func(v *view, n *node, b []string) []string {
@@ -96,12 +96,12 @@ func getCategory(v *view, n *node, b []string) []string {
 	return append(b, v.rep.dom.categoryDN(n.class))
 }
 
-// categoryDN is the default category of a class.
+// categoryDN returns the DN of the default category of a class.
 func (d *Domain) categoryDN(c *Class) string {
 	return "CN=" + c.Category + ",CN=Schema," + d.configNC
 }
 
-// categoryKey is its key; "" when the class has a name that no DN can have.
+// categoryKey returns the key of that DN, "" if the class name makes it invalid.
 func (d *Domain) categoryKey(c *Class) string {
 	dn, err := ParseDN(d.categoryDN(c))
 	if err != nil {
@@ -124,7 +124,7 @@ func getDeleted(_ *view, n *node, b []string) []string {
 	return append(b, "TRUE")
 }
 
-// sAMAccountType is decided by class, userAccountControl and groupType.
+// getSAMType derives sAMAccountType from class, userAccountControl and groupType.
 func getSAMType(v *view, n *node, b []string) []string {
 	k := v.rep.sch
 	switch {
@@ -208,8 +208,8 @@ func dcOnly(value string) getter {
 	}
 }
 
-// getPSO is the password settings object in force for a user: one that applies
-// to it directly, else by its global groups; the lowest precedence wins, then
+// getPSO returns the password settings object of a user: one that applies to it
+// directly, otherwise through its global groups. The lowest precedence wins, then
 // the lowest GUID.
 func getPSO(v *view, n *node, b []string) []string {
 	if p := v.rep.pso(n); p != nil {
@@ -249,8 +249,8 @@ func (r *replica) lowestPSO(best, n *node) *node {
 	return best
 }
 
-// groupsOf are all groups a principal is in: nested ones, and the primary
-// group with what it is nested in (facts E19, E21). Rings are harmless.
+// groupsOf returns all groups of a principal: direct, nested, and the primary group
+// with the groups it is nested in (facts E19, E21). Cycles are allowed.
 func (r *replica) groupsOf(n *node) []*node {
 	links := n.linkVals(r.sch.memberOf)
 	groups := nodeSet{list: make([]*node, 0, 1+len(links))}
@@ -263,7 +263,7 @@ func (r *replica) groupsOf(n *node) []*node {
 	return groups.list
 }
 
-// addGroup adds a group of n and the groups it is in.
+// addGroup adds a group of n and the groups that contain it.
 func (r *replica) addGroup(groups *nodeSet, n, g *node) {
 	if g == nil || g == n || g.deleted || groups.index(g) >= 0 {
 		return
@@ -274,7 +274,7 @@ func (r *replica) addGroup(groups *nodeSet, n, g *node) {
 	}
 }
 
-// tokenGroups gives SIDs of security groups, and only in searches of ScopeBase.
+// tokenGroups returns the SIDs of security groups, in searches of ScopeBase only.
 func tokenGroups(keep func(scope int64) bool) getter {
 	return func(v *view, n *node, b []string) []string {
 		if !v.base || n.sid.IsZero() {
@@ -316,8 +316,8 @@ func allowedChildren(v *view, n *node, b []string) []string {
 	return b
 }
 
-// mayLieUnder tells whether the schema allows an object of class c under one
-// of class parent.
+// mayLieUnder reports whether the schema allows objects of class c directly below
+// objects of class parent.
 func (c *Class) mayLieUnder(parent *Class) bool {
 	if c.Unknown || parent.Unknown {
 		return true
@@ -330,7 +330,7 @@ func (c *Class) mayLieUnder(parent *Class) bool {
 	return false
 }
 
-// getUACComputed has the bits that are never stored (facts H.1).
+// getUACComputed returns the bits that are never stored (facts H.1).
 func getUACComputed(v *view, n *node, b []string) []string {
 	if !n.isAccount() {
 		return b
@@ -345,8 +345,8 @@ func getUACComputed(v *view, n *node, b []string) []string {
 	return append(b, itoa(bits))
 }
 
-// getPasswordExpiry is the FILETIME of expiry: Never for accounts that do not
-// expire, 0 when the password must be changed.
+// getPasswordExpiry returns the FILETIME at which the password expires: Never if
+// it does not, 0 if it must be changed.
 func getPasswordExpiry(v *view, n *node, b []string) []string {
 	if !n.isAccount() {
 		return b

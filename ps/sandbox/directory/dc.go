@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Scope is how far below its base a search looks.
+// Scope is the scope of a search.
 type Scope uint8
 
 // Search scopes.
@@ -17,57 +17,53 @@ const (
 	ScopeBase                  // the base itself
 )
 
-// SearchRequest says what to look for.
+// SearchRequest describes a search.
 type SearchRequest struct {
 	// Base is a reference (DN, <GUID=...>, <SID=...>); "" is the domain's root.
 	Base  string
 	Scope Scope
-	// Filter is an RFC 4515 filter; "" matches everything. Compiled wins over
-	// it when both are given (see CompileFilter and AllOf).
+	// Filter is an RFC 4515 filter; "" matches everything. Compiled, if not nil,
+	// is used instead (see CompileFilter and AllOf).
 	Filter   string
 	Compiled *Filter
-	// Attributes are the names wanted in the copies. nil or "*" means all
-	// stored attributes, including linked ones; computed ones (see Schema)
-	// come only by name and may stand beside "*". Unknown names are ignored,
-	// as LDAP does; use Schema.Attribute to check names. distinguishedName,
-	// objectClass and objectGUID are always in Object's own fields, but in
-	// its attributes only when asked for. tokenGroups is computed only in
-	// searches of ScopeBase.
+	// Attributes are the requested attributes. None, or "*", means all stored
+	// attributes, including linked ones. Computed attributes must be requested by
+	// name, which may be combined with "*". Unknown names are ignored, as in LDAP;
+	// use Schema.Attribute to check names. tokenGroups is computed in searches of
+	// ScopeBase only.
 	Attributes []string
-	// Selected are attributes looked up before, see Schema.Select. It wins over
-	// Attributes when both are given.
+	// Selected, if not nil, is used instead of Attributes, see Schema.Select.
 	Selected *Selection
-	// Limit ends the search after that many hits; 0 means no limit. More hits
-	// than that are not an error.
+	// Limit is the maximum number of results; 0 means unlimited. Exceeding it is
+	// not an error.
 	Limit int
-	// Deleted finds tombstones too (the Show Deleted control).
+	// Deleted includes tombstones, as the Show Deleted control does.
 	Deleted bool
 }
 
-// Values is one attribute with values for Add, or a Change.
+// Values is an attribute with values for Add or Change.
 //
-// A value is a string, []byte, bool, any integer type, time.Time, GUID, SID,
-// or a fmt.Stringer; the attribute's syntax decides what fits. Text is
-// accepted for every syntax in LDAP's own form ("TRUE", "123", a DN,
-// "20260101000000.0Z", S-1-..., a GUID). A DN-valued one also takes
-// "<GUID=...>" and "<SID=...>".
+// A value is a string, []byte, bool, integer, time.Time, GUID, SID or
+// fmt.Stringer, as the syntax of the attribute permits. Strings in LDAP form are
+// accepted for every syntax ("TRUE", "123", a DN, "20260101000000.0Z", S-1-..., a
+// GUID). An attribute of DN syntax also accepts "<GUID=...>" and "<SID=...>".
 type Values struct {
 	Name   string
 	Values []any
 }
 
-// Attr makes Values.
+// Attr returns Values.
 func Attr(name string, values ...any) Values { return Values{name, values} }
 
-// ChangeOp is what a Change does.
+// ChangeOp is the operation of a Change.
 type ChangeOp uint8
 
 // Change operations.
 const (
-	OpAdd     ChangeOp = iota // adds values; the attribute may be absent
-	OpDelete                  // removes these values; without values: all
-	OpReplace                 // sets exactly these values; none: removes all, absent or not
-	OpClear                   // removes all values; absent is fine
+	OpAdd     ChangeOp = iota // adds the values
+	OpDelete                  // removes the values, or all if none are given
+	OpReplace                 // sets exactly the values; none clears the attribute
+	OpClear                   // removes all values, if there are any
 )
 
 // Change is one part of a Modify.
@@ -77,19 +73,19 @@ type Change struct {
 	Values []any
 }
 
-// ModifyOptions of Modify.
+// ModifyOptions are options of Modify.
 type ModifyOptions struct {
-	// Permissive makes adding a present value and removing an absent one a
-	// success without change (the Permissive Modify control, facts E25).
+	// Permissive ignores adding a present value and removing an absent one, as the
+	// Permissive Modify control does (facts E25).
 	Permissive bool
 }
 
-// DC is one domain controller: its own view of the domain, and every operation
-// on it. All methods fail with KindServerDown while it is switched off.
+// DC is a domain controller. All operations fail with KindServerDown while it is
+// switched off.
 type DC struct {
 	domain *Domain
 	name   string
-	host   string // with the domain's name
+	host   string // fully qualified
 	index  int
 	rep    *replica
 
@@ -100,39 +96,40 @@ type DC struct {
 	conns  map[string]int // by account, folded
 }
 
-// Name is the short name, e.g. "dc1".
+// Name returns the short name, e.g. "dc1".
 func (c *DC) Name() string { return c.name }
 
-// HostName is the full DNS name, e.g. "dc1.corp.example".
+// HostName returns the fully qualified name, e.g. "dc1.corp.example".
 func (c *DC) HostName() string { return c.host }
 
-// Domain is the domain the controller belongs to.
+// Domain returns the domain of the controller.
 func (c *DC) Domain() *Domain { return c.domain }
 
-// Site is the Active Directory site; "Default-First-Site-Name".
+// Site returns the Active Directory site, "Default-First-Site-Name".
 func (c *DC) Site() string { return "Default-First-Site-Name" }
 
-// Alive tells whether the controller answers.
+// Alive reports whether the controller is switched on.
 func (c *DC) Alive() bool { return !c.off.Load() }
 
-// SetAlive switches the controller off or on. While off it answers nothing;
-// what the others wrote meanwhile reaches it when it is on again.
+// SetAlive switches the controller on or off. It receives the changes of the other
+// controllers when it is switched on again.
 func (c *DC) SetAlive(alive bool) { c.off.Store(!alive) }
 
-// Writable tells whether it accepts writes.
+// Writable reports whether the controller accepts writes.
 func (c *DC) Writable() bool { return !c.readOnly.Load() }
 
-// SetWritable makes it read-only (writes fail with 8595) or writable.
+// SetWritable makes the controller writable or read-only; writes to a read-only
+// controller fail with 8595.
 func (c *DC) SetWritable(writable bool) { c.readOnly.Store(!writable) }
 
-// down is the error of a DC that does not answer.
+// down returns the error of a controller that is switched off.
 func (c *DC) down(op string) *Error {
 	return &Error{Code: CodeUnspecified, Kind: KindServerDown, Op: op, DN: c.HostName(), Detail: "the domain controller does not answer"}
 }
 
-// Connect takes one of the account's connections (ADWS allows
-// Options.MaxConnections on each DC). It fails with KindBusy and 1246 when
-// none is free. release frees it; calling that twice is harmless.
+// Connect takes one of the Options.MaxConnections ADWS connections of an account.
+// The error is KindBusy with 1246 if none is free. release returns the
+// connection; further calls of it have no effect.
 func (c *DC) Connect(account string) (release func(), err error) {
 	if !c.Alive() {
 		return nil, c.down("connect")
@@ -145,7 +142,7 @@ func (c *DC) Connect(account string) (release func(), err error) {
 	c.connMu.Lock()
 	defer c.connMu.Unlock()
 	if c.conns[key] >= limit {
-		return nil, &Error{Code: CodeTooManyConnections, Kind: KindBusy, Op: "connect", DN: c.HostName(), Detail: "the account has all connections it may have"}
+		return nil, &Error{Code: CodeTooManyConnections, Kind: KindBusy, Op: "connect", DN: c.HostName(), Detail: "the account has no connection left"}
 	}
 	if c.conns == nil {
 		c.conns = map[string]int{}
@@ -163,16 +160,16 @@ func (c *DC) Connect(account string) (release func(), err error) {
 	}, nil
 }
 
-// Connections is how many the account holds on this DC.
+// Connections returns the number of connections that the account holds.
 func (c *DC) Connections(account string) int {
 	c.connMu.Lock()
 	defer c.connMu.Unlock()
 	return c.conns[fold(account)]
 }
 
-// Get reads one object by reference. Attributes as in SearchRequest, tokenGroups
-// included. An absent one is KindNotFound: 8333 for GUIDs and SIDs, 8240 for
-// DNs, with BestMatch.
+// Get reads one object. Attributes are as in SearchRequest, including tokenGroups.
+// The error is KindNotFound if the object does not exist, with 8333 for GUIDs and
+// SIDs, and 8240 and BestMatch for DNs.
 func (c *DC) Get(ctx context.Context, ref string, attributes ...string) (*Object, error) {
 	return c.read(ctx, attributes, func(r *replica) (*node, *Error) { return r.resolve(ref) })
 }
@@ -197,17 +194,6 @@ func (c *DC) BySID(ctx context.Context, s SID, attributes ...string) (*Object, e
 	})
 }
 
-// BySAM is Get by sAMAccountName, exactly as stored but for case: computers
-// need their "$" (facts E51). Absent: 8333.
-func (c *DC) BySAM(ctx context.Context, name string, attributes ...string) (*Object, error) {
-	return c.read(ctx, attributes, func(r *replica) (*node, *Error) {
-		if n := r.bySAM(name); n != nil {
-			return n, nil
-		}
-		return nil, fail(CodeNotFound, KindNotFound, "", "no account %q", name)
-	})
-}
-
 func (c *DC) read(ctx context.Context, attributes []string, find func(*replica) (*node, *Error)) (*Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -226,7 +212,7 @@ func (c *DC) read(ctx context.Context, attributes []string, find func(*replica) 
 	return v.object(n, c.domain.schema.Select(attributes...)), nil
 }
 
-// write runs one change of the object a reference names.
+// write runs a change of one object in a transaction.
 func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *Error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -242,9 +228,10 @@ func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *
 	return t.end(e)
 }
 
-// ResetPassword sets a new password under the policy (length and complexity;
-// not history and age, facts E13): 1325. It sets pwdLastSet to now and neither
-// unlocks nor enables. 8245 for objects without passwords.
+// ResetPassword sets a password. The policy on length and complexity applies, not
+// that on history and age (facts E13): 1325. It sets pwdLastSet to now, and
+// neither unlocks nor enables the account. Objects that cannot have a password
+// are 8245.
 func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 	return c.write(ctx, "password", ref, func(t *tx, n *node) *Error {
 		if !n.writable() {
@@ -254,40 +241,35 @@ func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 	})
 }
 
-// ChangePassword is what a user does: the old one must be right (86; it is
-// wrong too when the account came from a file that has no passwords), and the
-// whole policy holds (1325).
+// ChangePassword changes a password as the user does. The old password must match:
+// 86, which is also the error if the account was loaded without a password. The
+// whole policy applies: 1325.
 func (c *DC) ChangePassword(ctx context.Context, ref, old, new string) error {
 	return c.write(ctx, "password", ref, func(t *tx, n *node) *Error { return t.changePassword(n, old, new) })
 }
 
-// Unlock ends a lockout; on an unlocked account it is a success without a
-// write (facts E15).
-func (c *DC) Unlock(ctx context.Context, ref string) error {
-	return c.Modify(ctx, ref, []Change{{Op: OpReplace, Name: "lockoutTime", Values: []any{0}}}, ModifyOptions{})
-}
-
-// Protected tells whether the object is protected from accidental deletion:
-// its own two Deny ACEs and the parent's are all there (facts E37).
+// Protected reports whether the object is protected from accidental deletion, that
+// is, whether it and its parent have the Deny ACEs (facts E37).
 func (c *DC) Protected(ctx context.Context, ref string) (bool, error) {
 	return c.ask(ctx, ref, (*node).isProtected)
 }
 
-// SetProtected sets or lifts protection. Setting adds Deny Everyone Delete and
-// DeleteTree to the object and Deny Everyone DeleteChild to its parent;
-// lifting removes them from the object only (facts E37, E38). Without the
-// right to change the access lists: KindDenied with code 0 (facts E39).
+// SetProtected sets or removes the protection. Setting it denies Everyone Delete
+// and DeleteTree on the object and DeleteChild on its parent; removing it only
+// changes the object (facts E37, E38). Without the right to change an access list
+// the error is KindDenied with code 0 (facts E39).
 func (c *DC) SetProtected(ctx context.Context, ref string, protect bool) error {
 	return c.write(ctx, "protect", ref, func(t *tx, n *node) *Error { return t.protect(n, protect) })
 }
 
-// CannotChangePassword tells whether the two Deny ACEs (SELF and Everyone) on
-// the Change Password right are there (facts H15).
+// CannotChangePassword reports whether SELF and Everyone are denied the right to
+// change the password (facts H15).
 func (c *DC) CannotChangePassword(ctx context.Context, ref string) (bool, error) {
 	return c.ask(ctx, ref, (*node).cannotChangePassword)
 }
 
-// SetCannotChangePassword adds or removes them.
+// SetCannotChangePassword denies SELF and Everyone the right to change the
+// password, or removes these ACEs.
 func (c *DC) SetCannotChangePassword(ctx context.Context, ref string, deny bool) error {
 	return c.write(ctx, "protect", ref, func(t *tx, n *node) *Error { return t.denyPasswordChange(n, deny) })
 }
@@ -304,7 +286,7 @@ func (c *DC) ask(ctx context.Context, ref string, f func(*node) bool) (bool, err
 	return answer, err
 }
 
-// ACL gives the object's own Deny entries.
+// ACL returns the object's own Deny entries, without inherited ones.
 func (c *DC) ACL(ctx context.Context, ref string) ([]ACE, error) {
 	var acl []ACE
 	_, err := c.ask(ctx, ref, func(n *node) bool {
@@ -314,11 +296,15 @@ func (c *DC) ACL(ctx context.Context, ref string) ([]ACE, error) {
 	return acl, err
 }
 
-// SetACL replaces them. It is the way to take rights away from the accounts
-// that use the store: a denied WriteProperty makes Modify fail with 8344, a
-// denied CreateChild Add and Move, a denied Delete on the object together with
-// a denied DeleteChild on its parent Delete (5), a denied DeleteTree
-// DeleteTree (5), a denied WriteDacl protection. SetACL itself is not checked.
+// SetACL replaces the object's own Deny entries; it needs no rights. The denied
+// rights affect all callers:
+//
+//   - WriteProperty: Modify, Rename and ResetPassword fail with 8344
+//   - CreateChild: Add and Move fail with 8344
+//   - Delete on the object and DeleteChild on its parent: Delete and Move fail
+//     with 5
+//   - DeleteTree: DeleteTree fails with 5
+//   - WriteDacl: SetProtected fails
 func (c *DC) SetACL(ctx context.Context, ref string, acl []ACE) error {
 	return c.write(ctx, "protect", ref, func(t *tx, n *node) *Error {
 		t.setACL(n, append([]ACE(nil), acl...))
@@ -326,8 +312,8 @@ func (c *DC) SetACL(ctx context.Context, ref string, acl []ACE) error {
 	})
 }
 
-// SetLastLogon writes what only this DC knows (facts E17a). For set-up and
-// tests: clients cannot write it, and it is no entry of the journal.
+// SetLastLogon sets lastLogon on this DC only (facts E17a). It is not recorded in
+// the journal.
 func (c *DC) SetLastLogon(ctx context.Context, ref string, at time.Time) error {
 	return c.write(ctx, "logon", ref, func(t *tx, n *node) *Error {
 		n.localFor(c.index, len(c.domain.dcs)).lastLogon = ToFileTime(at)

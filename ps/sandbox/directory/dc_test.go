@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// facts G5, D.2
+// Facts G5, D.2
 func TestFindDC(t *testing.T) {
 	dc1, _ := lab(t)
 	d := dc1.domain
@@ -130,7 +130,7 @@ func TestOffAndReadOnly(t *testing.T) {
 	})
 }
 
-// ADWS refuses more than five connections of an account on a DC.
+// ADWS allows an account five connections to a DC.
 func TestConnections(t *testing.T) {
 	dc, _ := lab(t)
 	dc2, err := dc.domain.DC("dc2")
@@ -144,20 +144,20 @@ func TestConnections(t *testing.T) {
 	_, err = dc.Connect("corp\\SVC")
 	requireCode(t, CodeTooManyConnections, KindBusy, err)
 	r2, err := dc2.Connect("CORP\\svc")
-	require.NoError(t, err, "each DC counts for itself")
+	require.NoError(t, err, "counted per DC")
 	r2()
 	_, err = dc.Connect("CORP\\other")
-	require.NoError(t, err, "each account counts for itself")
+	require.NoError(t, err, "counted per account")
 	release[0]()
 	release[0]()
-	assert.Equal(t, 4, dc.Connections("CORP\\svc"), "freeing twice is harmless")
+	assert.Equal(t, 4, dc.Connections("CORP\\svc"), "releasing twice has no effect")
 	_, err = dc.Connect("CORP\\svc")
 	require.NoError(t, err)
 	_, err = dc.Connect("CORP\\svc")
 	requireCode(t, CodeTooManyConnections, KindBusy, err)
 }
 
-// facts C15, C16, C19
+// Facts C15, C16, C19
 func TestSearch(t *testing.T) {
 	dc, _ := lab(t)
 	count := func(req SearchRequest) int {
@@ -175,7 +175,7 @@ func TestSearch(t *testing.T) {
 	assert.Greater(t, all, 200)
 	assert.Equal(t, 7, count(SearchRequest{Base: staff, Limit: 7}))
 	assert.Equal(t, count(SearchRequest{}), count(SearchRequest{Base: dc.domain.GUID().Ref()}))
-	assert.Equal(t, 0, count(SearchRequest{Filter: "(sAMAccountName=nobody)"}), "facts C19: nothing, no error")
+	assert.Equal(t, 0, count(SearchRequest{Filter: "(sAMAccountName=nobody)"}), "facts C19: no result is not an error")
 
 	_, err := dc.Search(bg, SearchRequest{Base: "OU=x," + corp})
 	requireCode(t, CodeNotFound, KindNotFound, err)
@@ -188,7 +188,7 @@ func TestSearch(t *testing.T) {
 	assert.Equal(t, 1, count(SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(g[:]) + ")"}), "objectGUID by its octets")
 	assert.Equal(t, 0, count(SearchRequest{Filter: "(objectGUID=" + g.String() + ")"}))
 
-	// attributes: all stored ones, named ones, computed ones only by name
+	// attributes: all stored ones, or by name; computed ones by name only
 	o := mustObject(t, dc, "CN=Photo Paula,"+odd)
 	assert.True(t, o.Has("thumbnailPhoto") && o.Has("whenCreated") && !o.Has("canonicalName"))
 	o = mustObject(t, dc, "CN=Photo Paula,"+odd, "THUMBNAILPHOTO", "canonicalName", "noSuchAttribute", "title", "unicodePwd")
@@ -202,7 +202,7 @@ func TestSearch(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, objs[0].Strings("tokenGroups"))
 
-	// the order is that of creation, parents first
+	// results are in the order of creation, parents first
 	objs, err = dc.Search(bg, SearchRequest{Attributes: []string{"name"}})
 	require.NoError(t, err)
 	seen := map[string]bool{"": true}
@@ -225,8 +225,7 @@ func TestSearch(t *testing.T) {
 	assert.Equal(t, 3, n)
 }
 
-// An object that goes while a long search runs is left out, and the search may
-// write.
+// Objects that are deleted during a search are skipped, and its callback may write.
 func TestSearchWhileWriting(t *testing.T) {
 	d, err := New("corp.example", "", Options{Seed: 4})
 	require.NoError(t, err)
@@ -250,7 +249,7 @@ func TestSearchWhileWriting(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Readers and writers at once; run it with -race.
+// Concurrent readers and writers; run it with -race.
 func TestConcurrency(t *testing.T) {
 	for _, lag := range []time.Duration{0, time.Millisecond} {
 		d, err := BuiltIn(Options{Seed: 1, ReplicationLag: lag})
@@ -301,7 +300,7 @@ func TestErrors(t *testing.T) {
 	var e *Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, odd, e.BestMatch)
-	// facts D2: the controller's text begins with the code
+	// facts D2: the controller's message begins with the code
 	assert.Contains(t, e.ServerMessage(), "00002030: NameErr: DSID-")
 	assert.Contains(t, e.ServerMessage(), "problem 2001 (NO_OBJECT)")
 	assert.Contains(t, e.ServerMessage(), odd)
@@ -314,7 +313,7 @@ func TestErrors(t *testing.T) {
 	assert.False(t, IsNotFound(context.Canceled))
 	_, ok := CodeOf(context.Canceled)
 	assert.False(t, ok)
-	// facts D3, H24: the message depends on the culture, the server's does not
+	// facts D3, H24: the message depends on the culture, the controller's does not
 	assert.Equal(t, "Zugriff verweigert", Message(CodeAccessDenied, "de-DE"))
 	assert.Equal(t, "Access is denied", Message(CodeAccessDenied, "en-US"))
 	assert.Equal(t, Message(CodeAccessDenied, "en-US"), Message(CodeAccessDenied, "fr-FR"))

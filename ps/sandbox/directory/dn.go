@@ -6,37 +6,37 @@ import (
 	"unicode/utf8"
 )
 
-// DN is a parsed distinguished name, leaf first. The zero DN is the empty one.
+// DN is a parsed distinguished name, leaf first. The zero value is the empty DN.
 type DN struct{ rdns []RDN }
 
-// RDN is one name of a DN: attribute type and unescaped value.
+// RDN is a relative distinguished name: attribute type and unescaped value.
 type RDN struct{ Type, Value string }
 
-// String is the RDN escaped: CN=a\,b.
+// String returns the escaped RDN, e.g. CN=a\,b.
 func (r RDN) String() string { return r.Type + "=" + EscapeRDN(r.Value) }
 
-// key is the text that tells it among its siblings.
+// key returns a key that is unique among siblings.
 func (r RDN) key() string {
 	var buf [shortName]byte
 	return string(r.appendKey(buf[:0]))
 }
 
-// shortName is how long names nearly always are at most: room for their keys.
+// shortName is the size of buffers for keys, enough for nearly all names.
 const shortName = 64
 
 func (r RDN) appendKey(b []byte) []byte {
 	return appendFold(append(appendFold(b, r.Type), '='), r.Value)
 }
 
-// equal tells whether two have the same key.
+// equal reports whether two RDNs have the same key.
 func (r RDN) equal(other RDN) bool {
 	return strings.EqualFold(r.Type, other.Type) && sameName(r.Value, other.Value)
 }
 
-// ParseDN reads a DN in any legal escaping (RFC 4514, and the older forms the
-// directory still takes: quoted values, ";" between names, blanks around
-// them). Several attributes in one RDN are refused, as Active Directory does.
-// Errors are KindSyntax with 8242.
+// ParseDN parses a DN with any valid escaping (RFC 4514 and the older forms that
+// the directory accepts: quoted values, ";" as separator, spaces around names).
+// Multi-valued RDNs are rejected, as Active Directory does. Errors are KindSyntax
+// with 8242.
 func ParseDN(text string) (DN, error) {
 	p := dnParser{text: text}
 	d, ok := p.parse()
@@ -105,7 +105,7 @@ func (p *dnParser) rdn() (RDN, bool) {
 		return RDN{}, false
 	}
 	if !utf8.ValidString(value) {
-		p.why = "a name is not UTF-8"
+		p.why = "a name is not valid UTF-8"
 		return RDN{}, false
 	}
 	typ, ok = typeName(typ)
@@ -125,7 +125,7 @@ var typeOIDs = map[string]string{
 	"2.5.4.10": "O", "2.5.4.6": "C", "2.5.4.7": "L", "0.9.2342.19200300.100.1.1": "UID",
 }
 
-// typeName is the type as the directory writes it: upper case, OIDs resolved.
+// typeName returns the canonical form of a type: upper case, OIDs resolved.
 func typeName(t string) (string, bool) {
 	u := strings.ToUpper(t)
 	u = strings.TrimPrefix(u, "OID.")
@@ -158,7 +158,7 @@ func (p *dnParser) value() (string, bool) {
 	}
 	var b strings.Builder
 	b.WriteString(rest[:plain])
-	keep := 0 // length of b that trailing blanks may not be cut below
+	keep := 0 // length of b that includes escaped trailing spaces
 	for p.pos < len(p.text) {
 		c := p.text[p.pos]
 		switch c {
@@ -190,7 +190,7 @@ func trimTo(s string, keep int) string {
 	return s[:n]
 }
 
-// escape reads a backslash pair and gives the byte it stands for.
+// escape reads an escape sequence and returns the byte it stands for.
 func (p *dnParser) escape() (byte, bool) {
 	rest := p.text[p.pos+1:]
 	if len(rest) >= 2 {
@@ -230,7 +230,7 @@ func (p *dnParser) quoted() (string, bool) {
 	return "", false
 }
 
-// hexValue reads #hex: a BER string of short length.
+// hexValue reads "#" and hexadecimal digits: a BER string of short length.
 func (p *dnParser) hexValue() (string, bool) {
 	p.pos++
 	start := p.pos
@@ -281,7 +281,8 @@ func needsEscape(v string) bool {
 	return v[0] == ' ' || v[0] == '#' || v[len(v)-1] == ' ' || strings.ContainsAny(v, "\"+,;<>\\=\r\n\x00")
 }
 
-// String is the DN as the directory writes it: CN=a\,b,DC=corp,DC=example.
+// String returns the DN as the directory writes it, e.g.
+// CN=a\,b,DC=corp,DC=example.
 func (d DN) String() string {
 	var b strings.Builder
 	for i, r := range d.rdns {
@@ -295,7 +296,8 @@ func (d DN) String() string {
 	return b.String()
 }
 
-// Equal compares per RDN, types and values without case (facts C22).
+// Equal reports whether two DNs are equal; types and values are compared without
+// case (facts C22).
 func (d DN) Equal(other DN) bool {
 	return len(d.rdns) == len(other.rdns) && d.endsWith(other)
 }
@@ -313,7 +315,7 @@ func (d DN) endsWith(tail DN) bool {
 	return true
 }
 
-// Key is a text that is equal for equal DNs and no others.
+// Key returns a string that is equal for equal DNs only.
 func (d DN) Key() string {
 	var buf [4 * shortName]byte
 	b := buf[:0]
@@ -331,13 +333,13 @@ func (d DN) Key() string {
 	return string(b)
 }
 
-// Len is the number of names.
+// Len returns the number of RDNs.
 func (d DN) Len() int { return len(d.rdns) }
 
-// IsZero tells whether it is the empty DN.
+// IsZero reports whether the DN is empty.
 func (d DN) IsZero() bool { return len(d.rdns) == 0 }
 
-// RDN is the first name; zero for the empty DN.
+// RDN returns the first RDN, the zero RDN for the empty DN.
 func (d DN) RDN() RDN {
 	if len(d.rdns) == 0 {
 		return RDN{}
@@ -345,10 +347,8 @@ func (d DN) RDN() RDN {
 	return d.rdns[0]
 }
 
-// RDNs are all names, leaf first. The slice is the caller's.
-func (d DN) RDNs() []RDN { return append([]RDN(nil), d.rdns...) }
-
-// Parent is the DN without its first RDN; the empty DN stays empty.
+// Parent returns the DN without its first RDN. The parent of the empty DN is the
+// empty DN.
 func (d DN) Parent() DN {
 	if len(d.rdns) == 0 {
 		return d
@@ -356,12 +356,12 @@ func (d DN) Parent() DN {
 	return DN{d.rdns[1:]}
 }
 
-// Under tells whether d lies below ancestor (not when equal).
+// Under reports whether d is below ancestor. It is false if they are equal.
 func (d DN) Under(ancestor DN) bool {
 	return len(d.rdns) > len(ancestor.rdns) && d.endsWith(ancestor)
 }
 
-// Child is the DN of a child with that type and unescaped value.
+// Child returns the DN of a child with an unescaped value.
 func (d DN) Child(typ, value string) DN {
 	rdns := make([]RDN, 0, len(d.rdns)+1)
 	return DN{append(append(rdns, RDN{strings.ToUpper(typ), value}), d.rdns...)}

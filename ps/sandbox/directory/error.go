@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kind groups errors by what a caller can do about them. The Win32 code stays
-// the finer and the authoritative one.
+// Kind classifies errors by what a caller can do about them. The Win32 code is
+// more specific and authoritative.
 type Kind uint8
 
 // Kinds of errors.
@@ -15,24 +15,24 @@ const (
 	KindOther       Kind = iota
 	KindNotFound         // the object, or one it refers to, does not exist
 	KindNoParent         // the container of an add or move does not exist
-	KindExists           // name, account, UPN or object is taken
-	KindDenied           // access denied, by an ACE or for lack of rights
+	KindExists           // a name, account, UPN or object already exists
+	KindDenied           // access is denied
 	KindNotEmpty         // the object has children
-	KindProtected        // critical or built-in object
-	KindPolicy           // the password policy refuses
+	KindProtected        // a critical or built-in object
+	KindPolicy           // the password violates the policy
 	KindBadPassword      // the old password is wrong
-	KindNesting          // a group rule forbids the member
-	KindMember           // already, or not, a member
-	KindConstraint       // a value or combination the schema refuses
-	KindSyntax           // malformed DN, filter or value
-	KindUnwilling        // the server is unwilling to perform it
-	KindReferral         // a name of another domain
-	KindServerDown       // no such DC, or it is switched off
-	KindBusy             // limits of the server (connections, RIDs)
-	KindLogon            // authentication refused
+	KindNesting          // the group cannot have the member
+	KindMember           // the object is already, or not, a member
+	KindConstraint       // a value or combination violates the schema
+	KindSyntax           // a malformed DN, filter or value
+	KindUnwilling        // the server is unwilling to perform the operation
+	KindReferral         // the name belongs to another domain
+	KindServerDown       // the DC does not exist or is switched off
+	KindBusy             // a limit of the server (connections, RIDs)
+	KindLogon            // the logon is refused
 )
 
-// Win32 codes the directory answers with (facts D.1, D.2).
+// Win32 codes of the directory (facts D.1, D.2).
 const (
 	CodeUnspecified         = 0
 	CodeAccessDenied        = 5
@@ -119,27 +119,27 @@ const (
 	CodeSingleDomainMove    = 8216
 )
 
-// Error is what every failed operation returns. A failed operation has changed
-// nothing, unless its comment says otherwise.
+// Error is the error of every failed operation. A failed operation has changed
+// nothing, unless documented otherwise.
 type Error struct {
-	// Code is the Win32 code, as ADWS passes it on (facts D2).
+	// Code is the Win32 code, which ADWS passes on (facts D2).
 	Code int
 	Kind Kind
 	// Op is the operation: "search", "add", "modify", "rename", "move",
 	// "delete", "password", "protect", "connect", "logon".
 	Op string
-	// DN names the object at fault as far as it is known.
+	// DN is that of the object concerned, if it is known.
 	DN string
-	// Attribute and Value are at fault, when it is one attribute's fault.
+	// Attribute and Value are those that caused the error, if any.
 	Attribute string
 	Value     string
-	// BestMatch is the nearest existing ancestor, for a missing object.
+	// BestMatch is the nearest existing ancestor of a missing object.
 	BestMatch string
-	// Detail says in English which rule it was; for logs and tests.
+	// Detail describes the violated rule in English, for logs and tests.
 	Detail string
 }
 
-// Error is one English line for logs.
+// Error returns an English message on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("directory: ")
@@ -160,8 +160,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is makes errors.Is(err, &Error{Code: n}) compare codes, and Kind where the
-// target has one.
+// Is compares the codes of two errors, and their kinds if target has one.
 func (e *Error) Is(target error) bool {
 	var t *Error
 	if !errors.As(target, &t) {
@@ -170,8 +169,8 @@ func (e *Error) Is(target error) bool {
 	return t.Code == e.Code && (t.Kind == KindOther || t.Kind == e.Kind)
 }
 
-// ServerMessage is the raw text of the domain controller, always English and
-// led by the code in hexadecimal (facts D2).
+// ServerMessage returns the raw message of the domain controller, which is English
+// and begins with the code in hexadecimal (facts D2).
 func (e *Error) ServerMessage() string {
 	l := ldapErrors[e.Code]
 	if l.class == "" {
@@ -187,16 +186,6 @@ func (e *Error) ServerMessage() string {
 	return msg
 }
 
-// CodeOf is the Win32 code of an error from this package; ok is false for
-// others.
-func CodeOf(err error) (code int, ok bool) {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code, true
-	}
-	return 0, false
-}
-
 func fail(code int, kind Kind, dn, detail string, args ...any) *Error {
 	if len(args) > 0 {
 		detail = fmt.Sprintf(detail, args...)
@@ -204,7 +193,7 @@ func fail(code int, kind Kind, dn, detail string, args ...any) *Error {
 	return &Error{Code: code, Kind: kind, DN: dn, Detail: detail}
 }
 
-// failAttr is fail with the attribute at fault.
+// failAttr is fail with the attribute that caused the error.
 func failAttr(code int, kind Kind, dn, attr, detail string, args ...any) *Error {
 	e := fail(code, kind, dn, detail, args...)
 	e.Attribute = attr

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFactsPage holds facts.md against the tests, in both directions.
+// TestFactsPage checks FACTS.md against the tests in both directions.
 func TestFactsPage(t *testing.T) {
-	page, err := os.ReadFile("facts.md")
+	page, err := os.ReadFile("FACTS.md")
 	require.NoError(t, err)
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestFactsPage(t *testing.T) {
 	}
 	number := regexp.MustCompile(`\b[CDEFGH][0-9]+[a-z]?\b`)
 	cited := map[string]bool{}
-	citation := regexp.MustCompile(`facts ((?:[A-Z][0-9]+[a-z]?(?:, | |-)?)+)|\(((?:[A-Z][0-9]+[a-z]?(?:, )?)+)\)`)
+	citation := regexp.MustCompile(`[Ff]acts ((?:[A-Z][0-9]+[a-z]?(?:, | |-)?)+)|\(((?:[A-Z][0-9]+[a-z]?(?:, )?)+)\)`)
 	for _, m := range citation.FindAllStringSubmatch(tests.String(), -1) {
 		text := m[1] + " " + m[2]
 		for _, n := range number.FindAllString(text, -1) {
@@ -46,7 +46,7 @@ func TestFactsPage(t *testing.T) {
 			}
 		}
 	}
-	tested, _, ok := strings.Cut(string(page), "## Left out")
+	tested, _, ok := strings.Cut(string(page), "## Not simulated")
 	require.True(t, ok)
 	listed := map[string]bool{}
 	for _, line := range strings.Split(tested, "\n") {
@@ -56,14 +56,14 @@ func TestFactsPage(t *testing.T) {
 		}
 		for _, n := range number.FindAllString(cells[1], -1) {
 			listed[n] = true
-			assert.True(t, cited[n], "facts.md lists %s, which no test cites", n)
+			assert.True(t, cited[n], "FACTS.md lists %s, which no test cites", n)
 		}
 		for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)\w+`).FindAllString(cells[3], -1) {
-			assert.Contains(t, tests.String(), "func "+name+"(", "facts.md names a test that is not there")
+			assert.Contains(t, tests.String(), "func "+name+"(", "FACTS.md names a test that does not exist")
 		}
 	}
 	for n := range cited {
-		assert.True(t, listed[n], "a test cites %s, which facts.md does not list", n)
+		assert.True(t, listed[n], "a test cites %s, which FACTS.md does not list", n)
 	}
 	assert.Greater(t, len(listed), 60)
 }

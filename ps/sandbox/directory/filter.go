@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Filter is a compiled RFC 4515 filter. It may be used concurrently and with
-// any domain.
+// Filter is a compiled RFC 4515 filter. It is safe for concurrent use and
+// independent of a domain.
 type Filter struct{ root *clause }
 
 type clauseKind uint8
@@ -30,11 +30,11 @@ type clause struct {
 	subs  []*clause
 	attr  string
 	value string   // unescaped octets
-	parts []string // of a substring: first, middle ones, last; "" at an end means open
+	parts []string // of a substring: first, middle, last; "" at an end matches any text
 	rule  string   // OID of a matching rule
 }
 
-// Matching rules Active Directory has.
+// The matching rules of Active Directory.
 const (
 	ruleBitAnd  = "1.2.840.113556.1.4.803"
 	ruleBitOr   = "1.2.840.113556.1.4.804"
@@ -46,9 +46,9 @@ const (
 	maxFilterText  = 1 << 20
 )
 
-// CompileFilter reads a filter. Errors are KindSyntax with 8254 and say where.
-// As Active Directory it takes blanks between the parts and "(!attr=value)"
-// without inner parentheses.
+// CompileFilter compiles a filter. Like Active Directory it accepts spaces between
+// the parts and "(!attr=value)" without inner parentheses. Errors are KindSyntax
+// with 8254 and have the position in Detail.
 func CompileFilter(text string) (*Filter, error) {
 	p := &filterParser{text: text}
 	if len(text) > maxFilterText {
@@ -68,8 +68,8 @@ func CompileFilter(text string) (*Filter, error) {
 	return &Filter{c}, nil
 }
 
-// AllOf is the filter for what matches all of these; nil is a filter that
-// everything matches. What several ask for is asked once.
+// AllOf returns the conjunction of filters, without duplicate clauses. A nil filter
+// matches everything.
 func AllOf(filters ...*Filter) *Filter {
 	var few [8]*clause
 	subs := few[:0]
@@ -94,7 +94,7 @@ func AllOf(filters ...*Filter) *Filter {
 	return &Filter{&clause{kind: clauseAnd, subs: slices.Clone(subs)}}
 }
 
-// among tells whether one of the clauses is the same attribute=value.
+// among reports whether the clause is an equality that clauses already contains.
 func (c *clause) among(clauses []*clause) bool {
 	for _, other := range clauses {
 		if c.kind == clauseEqual && other.kind == clauseEqual && c.attr == other.attr && c.value == other.value {
@@ -186,7 +186,7 @@ func (p *filterParser) component(depth int) *clause {
 
 func (p *filterParser) list(kind clauseKind, depth int) *clause {
 	p.pos++
-	var few [4]*clause // short lists are made only when they are complete
+	var few [4]*clause // short lists are allocated once, at the end
 	subs := few[:0]
 	for {
 		p.blanks()
@@ -301,8 +301,8 @@ func (p *filterParser) equality(c *clause) *clause {
 	return c
 }
 
-// value reads up to the closing parenthesis, split at unescaped stars; it
-// appends to parts.
+// value reads up to the closing parenthesis, splits at unescaped asterisks and
+// appends the parts to parts.
 func (p *filterParser) value(parts []string) ([]string, bool) {
 	for {
 		part, ok := p.part()
@@ -317,10 +317,10 @@ func (p *filterParser) value(parts []string) ([]string, bool) {
 	}
 }
 
-// part reads up to a closing parenthesis or a star.
+// part reads up to a closing parenthesis or an asterisk.
 func (p *filterParser) part() (string, bool) {
 	start := p.pos
-	var unescaped []byte // what precedes start, once there was an escape
+	var unescaped []byte // the text before start, after the first escape
 	for p.pos < len(p.text) {
 		switch p.text[p.pos] {
 		case ')', '*':
@@ -334,7 +334,7 @@ func (p *filterParser) part() (string, bool) {
 			return "", false
 		case '\\':
 			if p.pos+2 >= len(p.text) {
-				p.fault("a cut escape")
+				p.fault("an incomplete escape")
 				return "", false
 			}
 			hi, ok1 := hexDigit(p.text[p.pos+1])
@@ -366,7 +366,7 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// EscapeFilter escapes text for use as a filter value: * ( ) \ and NUL.
+// EscapeFilter escapes * ( ) \ and NUL in a filter value.
 func EscapeFilter(value string) string {
 	if !strings.ContainsAny(value, "*()\\\x00") {
 		return value
@@ -382,8 +382,8 @@ func EscapeFilter(value string) string {
 	return b.String()
 }
 
-// EscapeFilterBytes escapes every octet, for objectGUID, objectSid and other
-// binary values.
+// EscapeFilterBytes escapes every octet of a binary filter value, such as an
+// objectGUID.
 func EscapeFilterBytes(value []byte) string {
 	var b strings.Builder
 	b.Grow(3 * len(value))
@@ -398,38 +398,4 @@ func escapeByte(b *strings.Builder, c byte) {
 	b.WriteByte('\\')
 	b.WriteByte(digits[c>>4])
 	b.WriteByte(digits[c&15])
-}
-
-// String is the filter in canonical form; compiling it again gives the same.
-func (f *Filter) String() string {
-	var b strings.Builder
-	f.root.write(&b)
-	return b.String()
-}
-
-func (c *clause) write(b *strings.Builder) {
-	b.WriteByte('(')
-	switch c.kind {
-	case clauseAnd, clauseOr, clauseNot:
-		b.WriteByte("&|!"[c.kind])
-		for _, s := range c.subs {
-			s.write(b)
-		}
-	case clausePresent:
-		b.WriteString(c.attr + "=*")
-	case clauseSubstring:
-		b.WriteString(c.attr + "=")
-		for i, x := range c.parts {
-			if i > 0 {
-				b.WriteByte('*')
-			}
-			b.WriteString(EscapeFilter(x))
-		}
-	case clauseRule:
-		b.WriteString(c.attr + ":" + c.rule + ":=" + EscapeFilter(c.value))
-	default:
-		op := map[clauseKind]string{clauseEqual: "=", clauseApprox: "~=", clauseGreater: ">=", clauseLess: "<="}[c.kind]
-		b.WriteString(c.attr + op + EscapeFilter(c.value))
-	}
-	b.WriteByte(')')
 }

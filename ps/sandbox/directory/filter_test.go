@@ -20,7 +20,7 @@ func TestCompileFilter(t *testing.T) {
 		{"(cn=*a*b*)", "(cn=*a*b*)"},
 		{"(cn=a*)", "(cn=a*)"},
 		{"(!(cn=a))", "(!(cn=a))"},
-		{"(!cn=a)", "(!(cn=a))"}, // Active Directory takes it
+		{"(!cn=a)", "(!(cn=a))"}, // accepted by Active Directory
 		{"(|(a=1)(b>=2)(c<=3)(d~=4))", "(|(a=1)(b>=2)(c<=3)(d~=4))"},
 		{`(cn=\28x\29\2A\5c\00)`, `(cn=\28x\29\2a\5c\00)`}, // facts C13
 		{`(cn=\C3\BC)`, "(cn=ü)"},
@@ -61,7 +61,7 @@ func TestAllOf(t *testing.T) {
 	assert.Equal(t, "(&(a=1)(b=2)(|(c=3)(d=4)))", AllOf(nil, both, or).String())
 	assert.Equal(t, "(&(|(c=3)(d=4))(a=1)(b=2))", AllOf(or, both).String())
 	assert.Equal(t, "(&(a=1)(b=2)(b=3)(a>=1)(b=4))", AllOf(both, compile("(&(b=2)(b=3)(a>=1)(b=4)(a=1))")).String())
-	assert.Equal(t, "(&(a=1)(b=2))", both.String(), "the parts stay as they are")
+	assert.Equal(t, "(&(a=1)(b=2))", both.String(), "the arguments are unchanged")
 	assert.Nil(t, AllOf())
 	assert.Nil(t, AllOf(nil, nil))
 }
@@ -87,8 +87,8 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// FuzzSearch runs any filter against the built-in domain and compares the
-// search by indexes with one that looks at every object.
+// FuzzSearch runs any filter on the built-in domain and compares the indexed search
+// with a scan of all objects.
 func FuzzSearch(f *testing.F) {
 	dc, _ := lab(f)
 	for _, s := range searchSeeds(f) {
@@ -146,8 +146,8 @@ func searchSeeds(t testing.TB) []string {
 	return out
 }
 
-// TestFilters runs testdata/filters.txt: filter, tab, the hits by name (or a
-// number of hits). -update writes what the store says.
+// TestFilters runs testdata/filters.txt: filter, tab, the names of the results or
+// their number. -update rewrites the results.
 func TestFilters(t *testing.T) {
 	dc, _ := lab(t)
 	const file = "testdata/filters.txt"
@@ -194,7 +194,7 @@ func hits(t testing.TB, dc *DC, c *Filter) string {
 	return strings.Join(names, " | ")
 }
 
-// TestRandomFilters makes filters of parts and compares indexes with scans.
+// TestRandomFilters combines filters and compares indexed searches with scans.
 func TestRandomFilters(t *testing.T) {
 	dc, _ := lab(t)
 	r := rand.New(rand.NewPCG(5, 5))

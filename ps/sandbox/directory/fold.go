@@ -8,12 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold makes the key under which two texts are the same name for the
-// directory: neither case matters nor what stands above, below or across a
-// letter, and a sharp s is two (KB 938447: Müller is Muller, Meißner Meissner;
-// facts H21). Of the directory's collation this leaves out what it passes over:
-// soft hyphens and other characters that are not seen. Texts for which
-// strings.EqualFold holds have equal keys.
+// fold returns the key under which the directory compares names. Case and
+// diacritics are ignored, and ß equals ss (KB 938447: Müller is Muller, Meißner is
+// Meissner; facts H21). Unlike the real collation it does not ignore soft hyphens
+// and other invisible characters. Strings that are equal under strings.EqualFold
+// have equal keys.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -24,13 +23,13 @@ func fold(s string) string {
 	return s
 }
 
-// foldASCII is fold for texts that are not folded yet, most of them ASCII.
+// foldASCII is fold for strings that need folding, most of them ASCII.
 func foldASCII(s string) string {
 	var buf [shortName]byte
 	return string(appendFold(buf[:0], s))
 }
 
-// appendFold is fold of s after what b has.
+// appendFold appends the folded s to b.
 func appendFold(b []byte, s string) []byte {
 	start := len(b)
 	for i := 0; i < len(s); i++ {
@@ -50,18 +49,18 @@ func lowerASCII(c byte) byte {
 	return c
 }
 
-// spelt are letters that the collation takes for others without being made of them.
-var spelt = map[rune]string{'ß': "ss", 'ẞ': "ss", 'ø': "o", 'Ø': "o", 'æ': "ae", 'Æ': "ae"}
+// equalLetters are letters that collate equal without a Unicode decomposition.
+var equalLetters = map[rune]string{'ß': "ss", 'ẞ': "ss", 'ø': "o", 'Ø': "o", 'æ': "ae", 'Æ': "ae"}
 
-// subscript is the one mark that is a letter where it stands apart.
+// subscript is the iota subscript, a combining mark whose case folding is a letter.
 const subscript = '\u0345'
 
-// appendLetters is fold of any text: of its letters without their marks. What
-// has no letters is kept.
+// appendLetters folds any string and removes combining marks. A string that consists
+// of marks only is kept.
 func appendLetters(b []byte, s string) []byte {
 	start := len(b)
 	for _, r := range norm.NFD.String(s) {
-		switch other, ok := spelt[r]; {
+		switch other, ok := equalLetters[r]; {
 		case ok:
 			b = append(b, other...)
 		case r == subscript || !unicode.Is(unicode.Mn, r):
@@ -74,7 +73,7 @@ func appendLetters(b []byte, s string) []byte {
 	return b
 }
 
-// sameName tells whether two texts have the same key.
+// sameName reports whether two names have the same key.
 func sameName(a, b string) bool {
 	return strings.EqualFold(a, b) || (!isASCII(a) || !isASCII(b)) && fold(a) == fold(b)
 }
@@ -88,7 +87,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// foldRune gives one representative of the runes that differ in case only.
+// foldRune maps runes that only differ in case to the same rune.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -108,7 +107,7 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// utf16Len is the length in UTF-16 units, which the schema's ranges count.
+// utf16Len returns the length in UTF-16 units, in which the schema gives ranges.
 func utf16Len(s string) int {
 	n := 0
 	for _, r := range s {

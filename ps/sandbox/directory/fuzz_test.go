@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/sandbox/internal/ldif"
 )
 
-// FuzzOpen: whatever a file holds, it is refused with faults or gives a sound
-// domain that a second opening makes again.
+// FuzzOpen loads any file. It fails with an ldif.Faults, or gives a consistent domain
+// that is the same when it is loaded again.
 func FuzzOpen(f *testing.F) {
 	f.Add(export)
 	f.Add("dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmember: CN=x,DC=lab,DC=test\nmanager: CN=x,DC=lab,DC=test\n")
@@ -51,8 +51,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzModify: any change of any attribute works or fails with a code, and the
-// store stays sound.
+// FuzzModify changes any attribute in any way. It succeeds or fails with a code, and
+// the domain stays consistent.
 func FuzzModify(f *testing.F) {
 	f.Add("CN=Administrator,CN=Users,DC=corp,DC=example", uint8(2), "userAccountControl", "512", "x", false)
 	f.Add("<SID=S-1-5-32-544>", uint8(0), "member", "CN=Guest,CN=Users,DC=corp,DC=example", "CN=krbtgt,CN=Users,DC=corp,DC=example", true)
@@ -82,7 +82,7 @@ func FuzzModify(f *testing.F) {
 	})
 }
 
-// FuzzAdd: any name and class.
+// FuzzAdd adds an object with any name and class.
 func FuzzAdd(f *testing.F) {
 	f.Add("CN=a,CN=Users,DC=corp,DC=example", "user", "sAMAccountName", "a", "b")
 	f.Add(`OU=\ a\, b\00,DC=corp,DC=example`, "organizationalUnit", "ou", " a, b\x00", "x")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// teamSize is how many generated users share an OU, a manager and a group.
+// teamSize is the number of generated users per OU, manager and group.
 const teamSize = 250
 
 var (
@@ -18,10 +18,9 @@ var (
 		{"Oslo", "NO", "Norway", "578", "0150"}, {"Praha", "CZ", "Czechia", "203", "110 00"}, {"Austin", "US", "United States", "840", "73301"}}
 )
 
-// Generate adds n made-up users under OU=Generated, in OUs and groups of 250.
-// The same domain, n and seed give the same users. They are no writes: the
-// journal does not have them, and every DC knows them at once. It fails when
-// OU=Generated exists already.
+// Generate adds n users below OU=Generated, in OUs and groups of 250. Equal domains,
+// n and seed give equal users. They are not recorded in the journal, and are
+// visible on all DCs at once. It fails if OU=Generated already exists.
 func (d *Domain) Generate(n int, seed int64) error {
 	if n <= 0 {
 		return nil
@@ -106,7 +105,7 @@ func (g *generator) object(parent *node, class, name string, attrs map[string]st
 	n := &node{guid: g.d.freshGUID(), class: c, created: g.t.now.Unix(), changed: g.t.now.Unix()}
 	n.setName(RDN{strings.ToUpper(c.RDN), name})
 	if parent.names[n.key] != nil {
-		return nil, &Error{Code: CodeNameExists, Kind: KindExists, Op: "generate", DN: parent.dn(), Detail: name + " exists already"}
+		return nil, &Error{Code: CodeNameExists, Kind: KindExists, Op: "generate", DN: parent.dn(), Detail: name + " already exists"}
 	}
 	if n.isPrincipal() {
 		sid, err := g.d.freshSID()
@@ -126,7 +125,7 @@ func (g *generator) object(parent *node, class, name string, attrs map[string]st
 	return n, nil
 }
 
-// user makes the i-th user.
+// user creates the i-th user.
 func (g *generator) user(ou *node, i, team int) (*node, error) {
 	x := splitmix(g.seed<<20 + uint64(i))
 	pick := func(n int) int {
@@ -160,10 +159,10 @@ func (g *generator) user(ou *node, i, team int) (*node, error) {
 	return n, nil
 }
 
-// unknownSecret is the password of accounts that came from files.
+// unknownSecret is the password of accounts that were loaded or generated.
 var unknownSecret = &secret{}
 
-// ascii drops what account names of the generated kind do without.
+// ascii returns the letters a to z of s in lower case, for account names.
 func ascii(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {

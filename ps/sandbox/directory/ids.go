@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// GUID is an objectGUID in the directory's byte order (the first three groups
-// little-endian, as objectGUID's octets and .NET's ToByteArray have them).
+// GUID is an objectGUID in the byte order of the directory and of .NET's
+// ToByteArray: the first three groups are little-endian.
 type GUID [16]byte
 
-// String is the usual form, lower case, without braces.
+// String returns the GUID in lower case with dashes, without braces.
 func (g GUID) String() string {
 	text := g.text()
 	return string(text[:])
@@ -30,17 +30,17 @@ func (g GUID) text() (b [36]byte) {
 	return b
 }
 
-// Ref is the GUID as an object reference, "<GUID=...>".
+// Ref returns the GUID as an object reference, "<GUID=...>".
 func (g GUID) Ref() string {
 	text := g.text()
 	return "<GUID=" + string(text[:]) + ">"
 }
 
-// IsZero tells whether g is the zero GUID, which no object has.
+// IsZero reports whether g is the zero GUID, which no object has.
 func (g GUID) IsZero() bool { return g == GUID{} }
 
-// ParseGUID reads a GUID with dashes, with or without braces, in any case, or
-// as 32 hexadecimal digits (which are in text order, not byte order).
+// ParseGUID parses a GUID with dashes, with or without braces, in any case, or 32
+// hexadecimal digits in the same order.
 func ParseGUID(s string) (GUID, bool) {
 	if len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' {
 		s = s[1 : len(s)-1]
@@ -67,7 +67,7 @@ func ParseGUID(s string) (GUID, bool) {
 	return g, true
 }
 
-// GUIDFromBytes takes the 16 octets of objectGUID.
+// GUIDFromBytes converts the 16 octets of an objectGUID.
 func GUIDFromBytes(b []byte) (GUID, bool) {
 	if len(b) != 16 {
 		return GUID{}, false
@@ -75,14 +75,13 @@ func GUIDFromBytes(b []byte) (GUID, bool) {
 	return GUID(b), true
 }
 
-// SID is a security identifier. The zero SID means that there is none. SIDs
-// compare with ==.
+// SID is a security identifier, comparable with ==. The zero SID means none.
 type SID struct{ raw string }
 
-// IsZero tells whether there is no SID.
+// IsZero reports whether s is the zero SID.
 func (s SID) IsZero() bool { return s.raw == "" }
 
-// Bytes are the octets of objectSid; nil for the zero SID.
+// Bytes returns the octets of objectSid, nil for the zero SID.
 func (s SID) Bytes() []byte {
 	if s.raw == "" {
 		return nil
@@ -90,10 +89,10 @@ func (s SID) Bytes() []byte {
 	return []byte(s.raw)
 }
 
-// Ref is the SID as an object reference, "<SID=...>".
+// Ref returns the SID as an object reference, "<SID=...>".
 func (s SID) Ref() string { return "<SID=" + s.String() + ">" }
 
-// String is the S-1-... form; empty for the zero SID.
+// String returns the S-1-... form, "" for the zero SID.
 func (s SID) String() string {
 	if len(s.raw) < 8 {
 		return ""
@@ -114,7 +113,7 @@ func (s SID) String() string {
 	return string(b)
 }
 
-// RID is the last sub-authority; 0 for the zero SID.
+// RID returns the last sub-authority, 0 for the zero SID.
 func (s SID) RID() uint32 {
 	if len(s.raw) < 12 {
 		return 0
@@ -122,7 +121,7 @@ func (s SID) RID() uint32 {
 	return le32(s.raw[len(s.raw)-4:])
 }
 
-// Domain is the SID without its last sub-authority.
+// Domain returns the SID without its last sub-authority.
 func (s SID) Domain() SID {
 	if len(s.raw) < 12 {
 		return SID{}
@@ -130,7 +129,7 @@ func (s SID) Domain() SID {
 	return SID{string(s.raw[0]) + string(s.raw[1]-1) + s.raw[2:len(s.raw)-4]}
 }
 
-// WithRID is the SID with one more sub-authority.
+// WithRID returns the SID with another sub-authority appended.
 func (s SID) WithRID(rid uint32) SID {
 	if len(s.raw) < 8 {
 		return SID{}
@@ -140,7 +139,7 @@ func (s SID) WithRID(rid uint32) SID {
 	return SID{string(binary.LittleEndian.AppendUint32(b, rid))}
 }
 
-// ParseSID reads S-1-..., in any case.
+// ParseSID parses the S-1-... form, in any case.
 func ParseSID(text string) (SID, bool) {
 	parts := strings.Split(text, "-")
 	if len(parts) < 3 || len(parts) > 18 || !strings.EqualFold(parts[0], "S") {
@@ -167,7 +166,7 @@ func ParseSID(text string) (SID, bool) {
 	return SID{string(b)}, true
 }
 
-// SIDFromBytes takes the octets of objectSid.
+// SIDFromBytes converts the octets of an objectSid.
 func SIDFromBytes(b []byte) (SID, bool) {
 	if len(b) < 8 || b[0] != 1 || len(b) != 8+4*int(b[1]) || b[1] > 15 {
 		return SID{}, false

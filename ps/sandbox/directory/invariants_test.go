@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireSound holds a replica against what must always be true: the tree, the
-// links and all indexes tell one story.
+// requireSound checks that the tree, the links and all indexes of a replica are
+// consistent.
 func requireSound(t testing.TB, r *replica) {
 	t.Helper()
 	r.mu.RLock()
@@ -94,7 +94,7 @@ func requireSoundLinks(t testing.TB, n *node) {
 	}
 }
 
-// testClock is a clock that tests move.
+// testClock is a clock that tests advance.
 type testClock struct{ now time.Time }
 
 func (c *testClock) time() time.Time         { return c.now }
@@ -106,7 +106,7 @@ func newClock() *testClock {
 
 var bg = context.Background()
 
-// lab opens the built-in domain on a clock that stands still.
+// lab opens the built-in domain with a stopped clock.
 func lab(t testing.TB, opts ...func(*Options)) (*DC, *testClock) {
 	t.Helper()
 	clock := newClock()
@@ -131,7 +131,7 @@ func requireCode(t testing.TB, code int, kind Kind, err error) *Error {
 	return e
 }
 
-// unchanged runs f and requires that the store is the same afterwards.
+// unchanged runs f and requires that it changes nothing.
 func unchanged(t testing.TB, dc *DC, f func()) {
 	t.Helper()
 	before, err := dc.Snapshot()
@@ -144,8 +144,8 @@ func unchanged(t testing.TB, dc *DC, f func()) {
 	require.Len(t, dc.domain.Journal(0), seq, "the journal has a write")
 }
 
-// TestRandomWrites does thousands of random operations, right and wrong ones,
-// and holds the store against its invariants; a failed one must change nothing.
+// TestRandomWrites runs thousands of random operations, valid and invalid ones, and
+// checks the invariants. A failed operation must change nothing.
 func TestRandomWrites(t *testing.T) {
 	for _, lag := range []time.Duration{0, time.Minute} {
 		t.Run(lag.String(), func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestRandomWrites(t *testing.T) {
 	}
 }
 
-// writes counts the journal's entries but those of replication.
+// writes counts the entries of the journal, except those of replication.
 func writes(d *Domain) int {
 	n := 0
 	for _, e := range d.Journal(0) {

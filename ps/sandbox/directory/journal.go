@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// JournalEntry is one write.
+// JournalEntry records one write.
 type JournalEntry struct {
 	Seq     int64
 	Time    time.Time
@@ -15,18 +15,17 @@ type JournalEntry struct {
 	Objects []JournalObject
 }
 
-// JournalObject is what a write did to one object.
+// JournalObject records the changes of a write to one object.
 type JournalObject struct {
 	GUID    GUID
-	DN      string // before the write; "" when the write made the object
-	NewDN   string // after the write; "" when the write deleted it
+	DN      string // before the write; "" if it created the object
+	NewDN   string // after the write; "" if it deleted the object
 	Changes []AttributeChange
 }
 
-// AttributeChange is what a write did to one attribute, values as text. Of a
-// linked attribute only the values that went and came are listed. Passwords
-// appear as the name unicodePwd without values, security as
-// nTSecurityDescriptor with its ACEs as text.
+// AttributeChange is a change of one attribute, with values as text. For a linked
+// attribute it has the removed and added values only. A password is the name
+// unicodePwd without values, an access list nTSecurityDescriptor with its ACEs.
 type AttributeChange struct {
 	Name          string
 	Before, After []string
@@ -39,9 +38,9 @@ type journal struct {
 	limit   int
 }
 
-// Journal gives the writes after a sequence number, oldest first; 0 gives all
-// that are kept (Options.JournalLimit). Loading and generating are no writes.
-// The entries are shared: do not change them.
+// Journal returns the writes after a sequence number, oldest first; see
+// Options.JournalLimit. Loading and generating are not recorded. The entries are
+// shared and must not be changed.
 func (d *Domain) Journal(after int64) []JournalEntry {
 	j := &d.journal
 	j.mu.Lock()
@@ -94,7 +93,7 @@ func (o *JournalObject) note(s *step) {
 	}
 }
 
-// change finds or makes the entry of an attribute.
+// change returns the entry of an attribute, adding one if necessary.
 func (o *JournalObject) change(name string) *AttributeChange {
 	for i := range o.Changes {
 		if o.Changes[i].Name == name {

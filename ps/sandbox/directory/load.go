@@ -11,23 +11,22 @@ import (
 	"adgateway/ps/sandbox/internal/ldif"
 )
 
-// Open makes a domain of LDIF records. The domain is the topmost domainDNS
-// entry. Entries may come in any order. A later layer may repeat entries of an
-// earlier one: its attributes then replace theirs.
+// Open creates a domain from LDIF records. The domain is the topmost domainDNS
+// entry. Entries may be in any order. A later layer may repeat entries of an
+// earlier one, whose attributes it replaces.
 //
-// An attribute adgatewayProtected: TRUE, which is no attribute of a directory,
-// protects the entry from accidental deletion (access lists are not read).
-// ";x-dc2" after a name marks dc2's own value of one that is not replicated.
+// Two extensions exist: adgatewayProtected: TRUE protects an entry from accidental
+// deletion, as access lists are not read; and the option ";x-dc2" of an attribute
+// that is not replicated marks the value of dc2.
 //
-// GUIDs and SIDs come as octets or as text; where they are missing they are
-// made. memberOf, directReports and managedObjects may be given instead of
-// member, manager and managedBy. Attributes and classes the schema does not
-// know are kept. Missing standard containers are added. The DCs are the
-// computers that are domain controllers; dc1 and dc2 if there are none.
+// GUIDs and SIDs may be octets or text, and are generated if they are missing.
+// memberOf, directReports and managedObjects may be used instead of member, manager
+// and managedBy. Unknown attributes and classes are kept. Missing standard
+// containers are added. The DCs are the computers with the account type of a domain
+// controller, by default dc1 and dc2.
 //
-// The error is ldif.Faults and lists everything that is wrong. References to
-// objects that are not there are no faults: they are kept as text, and
-// Warnings lists them.
+// The error is an ldif.Faults with all errors. References to missing objects are
+// not errors: they are kept as text and listed by Warnings.
 func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	schema, err := newSchema()
 	if err != nil {
@@ -54,14 +53,14 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	return d, nil
 }
 
-// Warnings are what Open found odd but loaded: references to objects that are
-// not there, user principal names used twice.
+// Warnings returns the oddities that Open accepted: references to missing objects,
+// skipped deleted objects, duplicate user principal names.
 func (d *Domain) Warnings() []ldif.Fault { return append([]ldif.Fault(nil), d.warnings...) }
 
-// entry is a record on its way into the tree.
+// entry is an entry being loaded.
 type entry struct {
 	rec    *ldif.Record
-	layers []*ldif.Record // all records of this DN, later ones first
+	layers []*ldif.Record // all records of the DN, latest first
 	layer  int
 	dn     DN
 	node   *node
@@ -107,7 +106,7 @@ type pendingRef struct {
 	e    *entry
 	def  *Attribute
 	text string
-	back bool // def is the forward attribute, e the target
+	back bool // e is the target, text the source of the forward link def
 }
 
 func (l *loader) fault(e *entry, format string, args ...any) {
@@ -134,7 +133,7 @@ func (l *loader) read(layer int, records []ldif.Record) {
 			l.byDN[dn.Key()] = e
 			l.entries = append(l.entries, e)
 		case old.layer == layer:
-			l.fault(e, "the same DN as in line %d of %s", old.rec.Line, old.rec.File)
+			l.fault(e, "the same DN as on line %d of %s", old.rec.Line, old.rec.File)
 		default:
 			old.layers = append([]*ldif.Record{r}, old.layers...)
 			old.rec, old.layer = r, layer
@@ -142,8 +141,8 @@ func (l *loader) read(layer int, records []ldif.Record) {
 	}
 }
 
-// build makes the tree; the phases follow each other, but each goes through
-// all entries so that all faults are found.
+// build builds the tree in phases. Each phase processes all entries, so that all
+// errors are reported.
 func (l *loader) build() error {
 	root := l.findRoot()
 	if root == nil {
@@ -185,7 +184,7 @@ func (l *loader) failed() error {
 	return l.faults.Err()
 }
 
-// findRoot is the topmost domainDNS entry.
+// findRoot returns the topmost domainDNS entry.
 func (l *loader) findRoot() *entry {
 	var root *entry
 	for _, e := range l.entries {
@@ -194,12 +193,12 @@ func (l *loader) findRoot() *entry {
 		}
 	}
 	if root == nil {
-		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1, Message: "no domainDNS entry: the files hold no domain"})
+		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1, Message: "no domainDNS entry: the files do not contain a domain"})
 		return nil
 	}
 	for _, r := range root.dn.rdns {
 		if r.Type != "DC" {
-			l.fault(root, "the domain's name does not consist of DC names only")
+			l.fault(root, "the DN of the domain does not consist of DC names only")
 			return nil
 		}
 	}
@@ -213,7 +212,7 @@ func (l *loader) firstFile() string {
 	return "LDIF"
 }
 
-// domain takes names and SID of the domain from the entries.
+// domain determines the names and the SID of the domain.
 func (l *loader) domain(root *entry) {
 	d := l.d
 	d.rootDN, d.rootText = root.dn, root.dn.String()
@@ -260,7 +259,8 @@ func (l *loader) domain(root *entry) {
 	}
 }
 
-// netBIOS is in the crossRef of the configuration, or on the root itself.
+// netBIOS returns the NetBIOS name in the crossRef of the configuration or on the
+// root itself, or "".
 func (l *loader) netBIOS() string {
 	if n := l.d.opts.NetBIOS; n != "" {
 		return strings.ToUpper(n)
@@ -282,8 +282,8 @@ func (l *loader) netBIOS() string {
 	return ""
 }
 
-// unknownBinaries finds the attributes the schema does not know that have a
-// value that is no text anywhere; they hold octets in all entries.
+// unknownBinaries gives octet syntax to the unknown attributes that have a value
+// that is not valid UTF-8 in any entry.
 func (l *loader) unknownBinaries() {
 	for _, e := range l.entries {
 		for _, rec := range e.layers {
@@ -298,10 +298,10 @@ func (l *loader) unknownBinaries() {
 	}
 }
 
-// plant makes the entry's node under its parent, with what is stored plainly.
+// plant adds the node of an entry to the tree, with its plain values.
 func (l *loader) plant(e *entry) {
 	if v := e.get("isDeleted"); len(v) > 0 && v[0] == "TRUE" && !strings.EqualFold(e.dn.RDN().Value, "Deleted Objects") {
-		l.warn(e, "a deleted object is left out")
+		l.warn(e, "a deleted object is skipped")
 		return
 	}
 	r := l.t.rep
@@ -314,7 +314,7 @@ func (l *loader) plant(e *entry) {
 	var parent *node
 	if !isRoot {
 		if !e.dn.Under(l.d.rootDN) {
-			l.fault(e, "the entry lies outside the domain %s", l.d.rootText)
+			l.fault(e, "the entry is outside the domain %s", l.d.rootText)
 			return
 		}
 		if parent, _ = r.find(e.dn.Parent()); parent == nil {
@@ -345,7 +345,7 @@ func (l *loader) plant(e *entry) {
 	}
 }
 
-// class finds or learns the entry's class.
+// class returns the class of an entry. Unknown classes are added to the schema.
 func (l *loader) class(e *entry) *Class {
 	names := e.get("objectClass")
 	if len(names) == 0 {
@@ -410,13 +410,13 @@ func (l *loader) sid(e *entry, n *node) {
 	}
 }
 
-// ownSID puts the domain's SID in place of {SID}, which the standard entries
-// have because they belong to no domain yet.
+// ownSID replaces {SID}, which the standard entries contain, by the SID of the
+// domain.
 func (l *loader) ownSID(v string) string {
 	return strings.Replace(v, "{SID}", l.d.sid.String(), 1)
 }
 
-// attributes stores the plain values and keeps references for later.
+// attributes stores the plain values of an entry and collects its references.
 func (l *loader) attributes(e *entry) {
 	done := map[string]bool{}
 	for _, rec := range e.layers {
@@ -454,7 +454,7 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 		l.password(e, a.Values[0])
 		return
 	case def.Constructed || def.hidden() || def.get != nil:
-		return // the store derives it
+		return // computed
 	case def.Syntax == SyntaxDN:
 		for _, v := range a.Values {
 			ref := pendingRef{e: e, def: def, text: v}
@@ -472,26 +472,26 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 	for _, v := range a.Values {
 		x, ok := l.value(def, v)
 		if !ok {
-			l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+			l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
 			return
 		}
 		raw = append(raw, x)
 	}
 	if def.SingleValued && len(raw) > 1 {
-		l.fault(e, "%s has %d values and may have one", def.Name, len(raw))
+		l.fault(e, "%s is single-valued but has %d values", def.Name, len(raw))
 		return
 	}
 	e.node.put(def, raw)
 }
 
-// value reads one value the way export tools write it.
+// value converts a value as export tools write it.
 func (l *loader) value(def *Attribute, v string) (string, bool) {
 	if def.Syntax == SyntaxSID || def.Syntax == SyntaxGUID {
 		return def.octetsFromText(v)
 	}
 	raw, err := def.encode(v)
 	if err != nil && def.Syntax == SyntaxInteger {
-		// some tools write flags as unsigned numbers
+		// Some tools write flags as unsigned numbers.
 		if n, bad := strconv.ParseUint(v, 10, 32); bad == nil {
 			return itoa(int64(int32(n))), true
 		}
@@ -499,7 +499,7 @@ func (l *loader) value(def *Attribute, v string) (string, bool) {
 	return raw, err == nil
 }
 
-// loadTimes are the times and numbers the store itself keeps.
+// loadTimes sets the times and USNs of a node.
 var loadTimes = map[string]func(n *node, v int64){
 	"whencreated": func(n *node, v int64) { n.created = v },
 	"whenchanged": func(n *node, v int64) { n.changed = v },
@@ -511,7 +511,7 @@ func (l *loader) time(e *entry, def *Attribute, vals []string) {
 	if def.Syntax == SyntaxLarge {
 		n, err := strconv.ParseInt(vals[0], 10, 64)
 		if err != nil {
-			l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+			l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
 			return
 		}
 		loadTimes[def.key](e.node, n)
@@ -520,17 +520,18 @@ func (l *loader) time(e *entry, def *Attribute, vals []string) {
 	}
 	t, ok := parseTime(vals[0])
 	if !ok {
-		l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+		l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
 		return
 	}
 	loadTimes[def.key](e.node, t.Unix())
 }
 
-// local values are one DC's: the first one's, or the one the option names.
+// local collects a value that is not replicated: that of the DC in the option, by
+// default the first one.
 func (l *loader) local(e *entry, def *Attribute, a *ldif.Attribute) {
 	v, err := strconv.ParseInt(a.Values[0], 10, 64)
 	if err != nil {
-		l.fault(e, "a value of %s does not fit the attribute's syntax", def.Name)
+		l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
 		return
 	}
 	l.locals = append(l.locals, pendingLocal{e.node, def.key, a.DC, v})

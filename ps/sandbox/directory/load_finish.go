@@ -17,7 +17,7 @@ type pendingPassword struct {
 	password string
 }
 
-// standard adds the containers no domain is without.
+// standard adds missing standard containers.
 func (l *loader) standard() {
 	r := l.t.rep
 	for _, c := range []struct{ name, class, text string }{
@@ -44,7 +44,7 @@ func (l *loader) standard() {
 	}
 }
 
-// identities gives GUIDs and SIDs to those without and fills the indexes.
+// identities generates missing GUIDs and SIDs and sets passwords.
 func (l *loader) identities() {
 	r := l.t.rep
 	r.root.walk(func(n *node) {
@@ -68,8 +68,8 @@ func (l *loader) identities() {
 	}
 }
 
-// accounts completes users, computers and groups, then enters all objects into
-// the indexes and looks for names used twice.
+// accounts completes users, computers and groups, checks for duplicate names and
+// adds all objects to the indexes.
 func (l *loader) accounts() {
 	r, k := l.t.rep, l.t.rep.sch
 	for _, e := range l.entries {
@@ -131,14 +131,14 @@ func (l *loader) account(n *node) {
 			n.put(def, []string{v})
 		}
 	}
-	// Files have no passwords: an account that is enabled, or whose password
-	// was set once, has one nobody here knows.
+	// An account that is enabled, or whose password was set, has an unknown
+	// password, as files do not contain it.
 	if n.secret == nil && (uac&uacDisabled == 0 && uac&uacNotRequired == 0 || n.int(k.pwdLastSet, 0) != 0) {
 		n.secret = unknownSecret
 	}
 }
 
-// unique reports names used twice: account names are faults.
+// unique reports duplicate account names as errors and duplicate UPNs as warnings.
 func (l *loader) unique(e *entry) {
 	r, k := l.t.rep, l.t.rep.sch
 	if sam := e.node.first(k.sam); sam != "" {
@@ -158,14 +158,14 @@ func (l *loader) unique(e *entry) {
 	}
 }
 
-// resolveRefs links the objects. A name that is not there is kept as text.
+// resolveRefs links the objects. References to missing objects are kept as text.
 func (l *loader) resolveRefs() {
 	r := l.t.rep
 	for _, p := range l.refs {
 		target, err := r.resolve(p.text)
 		switch {
 		case p.back && err != nil:
-			l.warn(p.e, "%s refers to %s, which is not there", p.def.other.Name, p.text)
+			l.warn(p.e, "%s refers to %s, which does not exist", p.def.other.Name, p.text)
 		case p.back:
 			l.t.link(target, p.def, linkVal{n: p.e.node})
 		case err == nil:
@@ -173,11 +173,11 @@ func (l *loader) resolveRefs() {
 		default:
 			d, bad := ParseDN(p.text)
 			if bad != nil {
-				l.fault(p.e, "a value of %s is no DN", p.def.Name)
+				l.fault(p.e, "a value of %s is not a DN", p.def.Name)
 				continue
 			}
 			if !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
-				l.warn(p.e, "%s refers to %s, which is not there", p.def.Name, p.text)
+				l.warn(p.e, "%s refers to %s, which does not exist", p.def.Name, p.text)
 			}
 			l.t.link(p.e.node, p.def, linkVal{text: d.String()})
 		}
@@ -188,13 +188,13 @@ func (l *loader) resolveRefs() {
 		}
 		for _, s := range e.node.links {
 			if s.def.SingleValued && len(s.list) > 1 {
-				l.fault(e, "%s has %d values and may have one", s.def.Name, len(s.list))
+				l.fault(e, "%s is single-valued but has %d values", s.def.Name, len(s.list))
 			}
 		}
 	}
 }
 
-// controllers makes the DCs and gives them their own values.
+// controllers creates the DCs and sets the values that are not replicated.
 func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
 	var hosts []*node

@@ -2,16 +2,15 @@ package directory
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
-// Logon tries a password as a client would, by sAMAccountName. A wrong one is
-// counted on this DC and locks the account out as the policy says; a right one
-// writes this DC's lastLogon, and lastLogonTimestamp when that is old enough
-// (facts E17b). Errors are KindLogon: 1326, 1331 disabled, 1793 expired, 1909
-// locked out, 1907 must change, 1330 password expired. An account that came
-// from a file without passwords accepts none.
+// Logon checks a password by sAMAccountName. A bad one is counted on this DC and
+// may lock the account out; a good one sets lastLogon of this DC, and
+// lastLogonTimestamp if that is old enough (facts E17b). Errors are KindLogon:
+// 1326, 1331 disabled, 1793 account expired, 1909 locked out, 1907 password must
+// change, 1330 password expired. An account that was loaded without a password
+// accepts none.
 func (c *DC) Logon(ctx context.Context, account, password string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -31,8 +30,8 @@ func (c *DC) Logon(ctx context.Context, account, password string) error {
 	return nil
 }
 
-// logon gives a refusal that is to be kept (the count of bad passwords) as its
-// first result.
+// logon returns refused, an error after which the changes are kept (the count of
+// bad passwords), or err, after which they are rolled back.
 func (t *tx) logon(account, password string) (refused, err *Error) {
 	r, k := t.rep, t.rep.sch
 	n := r.bySAM(account)
@@ -87,8 +86,8 @@ func (t *tx) badPassword(n *node, local *localState, p policy) {
 	}
 }
 
-// logonStamp renews lastLogonTimestamp when it is older than 14 days minus a
-// share of 5 days that the account's GUID decides.
+// logonStamp updates lastLogonTimestamp if it is older than 14 days minus up to 5
+// days, depending on the GUID of the account.
 func (t *tx) logonStamp(n *node) {
 	k := t.rep.sch
 	days := t.rep.root.int(k.logonSync, 14)
@@ -100,10 +99,4 @@ func (t *tx) logonStamp(n *node) {
 	if !ok || t.now.Sub(last) >= time.Duration(days)*24*time.Hour-slack {
 		t.set(n, k.lastLogonStamp, itoa(ToFileTime(t.now)))
 	}
-}
-
-// IsNotFound tells whether err says that an object does not exist.
-func IsNotFound(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Kind == KindNotFound
 }

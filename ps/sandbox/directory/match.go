@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// truth is the three-valued outcome of a filter: an item about an attribute or
-// value the directory does not know is neither true nor false, and its
-// negation is not true either.
+// truth is the three-valued result of a filter. A clause with an attribute or value
+// that the directory does not know is neither true nor false, and nor is its
+// negation.
 type truth uint8
 
 const (
@@ -23,24 +23,24 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// matcher is a clause bound to a replica: attributes found, values folded,
-// references resolved. It is valid while the replica's lock is held.
+// matcher is a clause bound to a replica, with attributes looked up, values folded
+// and references resolved. It is valid while the replica's lock is held.
 type matcher struct {
 	kind  clauseKind
 	subs  []matcher
 	def   *Attribute
-	value string   // folded for equality, canonical for comparing
+	value string   // folded for equality, canonical for ordering
 	num   int64    // the value as a number
 	parts []string // folded
 	rule  string
-	never bool           // the item is unknown for every object
-	node  *node          // the object a DN value names
-	chain map[*node]bool // the objects an in-chain rule reaches
-	class *Class         // objectClass=class
-	cat   string         // objectCategory: folded DN
+	never bool           // the result is unknown for every object
+	node  *node          // the object of a DN value
+	chain map[*node]bool // the objects of an in-chain rule
+	class *Class         // of objectClass=class
+	cat   string         // of objectCategory: the folded DN
 }
 
-// bind prepares a clause. Constructed attributes cannot be filtered by: 8238.
+// bind binds a clause. Constructed attributes are not allowed: 8238.
 func (v *view) bind(c *clause) (*matcher, *Error) {
 	m := &matcher{}
 	if err := v.bindTo(m, c); err != nil {
@@ -95,7 +95,7 @@ func (v *view) bindSubstring(m *matcher, c *clause) {
 	case SyntaxCaseExact, SyntaxOctets, SyntaxSID, SyntaxGUID:
 		m.parts = c.parts
 	default:
-		m.never = true // numbers, names, times and truth values have no parts
+		m.never = true // other syntaxes have no substring matching
 	}
 }
 
@@ -135,7 +135,8 @@ func (v *view) bindValue(m *matcher, value string) {
 	}
 }
 
-// categoryKey resolves a class name to its category, as the directory does.
+// categoryKey returns the folded category DN for a DN or, as the directory does, a
+// class name.
 func (v *view) categoryKey(value string) string {
 	if strings.Contains(value, "=") {
 		if d, err := ParseDN(value); err == nil {
@@ -149,7 +150,7 @@ func (v *view) categoryKey(value string) string {
 	if key, ok := v.rep.catKeys[c]; ok {
 		return key
 	}
-	return v.rep.dom.categoryKey(c) // the schema learned it and no object has it
+	return v.rep.dom.categoryKey(c) // a class added later that has no objects
 }
 
 func (v *view) bindDN(m *matcher, value string) {
@@ -182,8 +183,8 @@ func (v *view) bindRule(m *matcher, c *clause) {
 	}
 }
 
-// reach are all nodes that lead to n through the attribute whose other side is
-// back. Rings end by themselves.
+// reach returns all nodes that refer to n, directly or not, through the attribute
+// whose back link is back. Cycles are allowed.
 func reach(n *node, back *Attribute) map[*node]bool {
 	seen := map[*node]bool{}
 	queue := []*node{n}
@@ -200,8 +201,8 @@ func reach(n *node, back *Attribute) map[*node]bool {
 	return seen
 }
 
-// bindANR spells ambiguous name resolution out: a prefix of any of the anr
-// attributes, or first and last name in either order.
+// bindANR expands ambiguous name resolution: a prefix of any ANR attribute, or the
+// first and last name in either order.
 func (v *view) bindANR(m *matcher, c *clause) *Error {
 	text := c.value
 	if c.kind == clauseSubstring {
@@ -233,7 +234,7 @@ func (v *view) bindANR(m *matcher, c *clause) *Error {
 	return v.bindTo(m, or)
 }
 
-// match evaluates the filter for a node.
+// match evaluates a filter for a node.
 func (v *view) match(m *matcher, n *node) truth {
 	switch m.kind {
 	case clauseAnd:
@@ -355,7 +356,7 @@ func (m *matcher) matchValue(raw string) bool {
 	return false
 }
 
-// compare orders a raw value against the filter's.
+// compare compares a raw value with that of the filter.
 func (m *matcher) compare(raw string) int {
 	if m.def.Syntax == SyntaxInteger || m.def.Syntax == SyntaxLarge {
 		n, _ := strconv.ParseInt(raw, 10, 64)
@@ -370,7 +371,7 @@ func (m *matcher) compare(raw string) int {
 	return strings.Compare(m.def.matchKey(raw), m.value)
 }
 
-// matchParts holds folded text against first*middle*last.
+// matchParts matches folded text with first*middle*last.
 func matchParts(s string, parts []string) bool {
 	last := len(parts) - 1
 	if !strings.HasPrefix(s, parts[0]) {

@@ -1,11 +1,11 @@
 package directory
 
-// Message is the operating system's text of the code in the culture's
-// language: German for "de..." cultures, English for all others (facts D3). A
-// code without a text of its own gets the one of an unspecified error.
+// Message returns the system's message of the code: in German for "de..." cultures,
+// otherwise in English (facts D3).
 func (e *Error) Message(culture string) string { return Message(e.Code, culture) }
 
-// Message is the text of a Win32 code, see Error.Message.
+// Message returns the system's message of a Win32 code, see Error.Message. A code
+// without a message has that of an unspecified error.
 func Message(code int, culture string) string {
 	m, ok := messages[code]
 	if !ok {
@@ -17,7 +17,7 @@ func Message(code int, culture string) string {
 	return m[0]
 }
 
-// messages are the texts by code: English, German.
+// messages are the messages by code in English and German.
 var messages = map[int][2]string{
 	CodeUnspecified:         {"An unspecified error has occurred", "Es ist ein unbekannter Fehler aufgetreten"},
 	CodeAccessDenied:        {"Access is denied", "Zugriff verweigert"},

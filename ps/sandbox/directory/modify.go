@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Modify applies the changes in order, all or none. It may change everything
-// that the schema does not reserve, including member, userAccountControl,
-// groupType, pwdLastSet (0 and -1 only), lockoutTime (0 only), accountExpires,
-// primaryGroupID and unicodePwd (replace: reset; delete with the old one and
-// add with the new one: change). sAMAccountName, userPrincipalName and
-// servicePrincipalName are checked for uniqueness. The RDN attribute and name
-// cannot be changed (8214), nor the class (8215); links are changed at their
-// forward side (memberOf: 8346). Values equal to the stored ones are no write.
+// Modify applies changes in order, all or none. It can change all attributes that
+// the schema does not reserve, including member, userAccountControl, groupType,
+// pwdLastSet (0 and -1 only), lockoutTime (0 only), accountExpires, primaryGroupID
+// and unicodePwd (replace resets the password; delete the old and add the new one
+// changes it). sAMAccountName, userPrincipalName and servicePrincipalName must be
+// unique. The RDN attribute and name cannot be changed (8214), nor the class
+// (8215); links are changed on their forward side (memberOf: 8346). Setting equal
+// values is not a write.
 func (c *DC) Modify(ctx context.Context, ref string, changes []Change, opts ModifyOptions) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -46,13 +46,13 @@ func (t *tx) modify(ref string, changes []Change, opts ModifyOptions) *Error {
 	return m.finish()
 }
 
-// modifier carries one object's changes out.
+// modifier applies changes to one object.
 type modifier struct {
 	*tx
 	n          *node
 	adding     bool // the object is being created
 	permissive bool
-	sam        string // the made-up name, which may look odd
+	sam        string // generated account name, which is not checked
 	oldPwd     string // from a delete of unicodePwd
 	hasOldPwd  bool
 }
@@ -81,7 +81,7 @@ func (m *modifier) apply(c Change) *Error {
 	return m.applyValues(def, c.Op, vals)
 }
 
-// mayWrite refuses what clients cannot write at all.
+// mayWrite returns an error for attributes that clients cannot write.
 func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
 	dn := m.n.dn()
 	switch {
@@ -91,13 +91,13 @@ func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
 		if m.adding && def.key != "name" {
 			return m.sameAsRDN(def, c)
 		}
-		return failAttr(CodeOnRDN, KindConstraint, dn, def.Name, "the name is changed by renaming")
+		return failAttr(CodeOnRDN, KindConstraint, dn, def.Name, "a name is changed by renaming the object")
 	case def.key == "memberof", def.key == "samaccounttype", def.key == "objectsid", def.key == "sidhistory":
 		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "the directory derives the values")
 	case def.SystemOnly || def.Constructed || def.IsBackLink():
 		return failAttr(CodeIllegalModify, KindConstraint, dn, def.Name, "only the system writes the attribute")
 	case def.key == "ntsecuritydescriptor", def.key == "dbcspwd":
-		return failAttr(CodeUnwilling, KindUnwilling, dn, def.Name, "the attribute is not written this way")
+		return failAttr(CodeUnwilling, KindUnwilling, dn, def.Name, "the attribute cannot be written this way")
 	case def.NotReplicated:
 		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "only the domain controller writes the attribute")
 	case !m.n.class.Allows(def):
@@ -106,7 +106,7 @@ func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
 	return nil
 }
 
-// sameAsRDN lets an add repeat the RDN's value.
+// sameAsRDN allows Add to repeat the value of the RDN.
 func (m *modifier) sameAsRDN(def *Attribute, c Change) *Error {
 	vals, err := m.encode(def, c.Values)
 	if err != nil {
@@ -136,10 +136,10 @@ func (m *modifier) encode(def *Attribute, values []any) ([]string, *Error) {
 	return out, nil
 }
 
-// applyValues changes plainly stored values.
+// applyValues changes the values of an attribute that is not a reference.
 func (m *modifier) applyValues(def *Attribute, op ChangeOp, vals []string) *Error {
 	if strings.EqualFold(def.key, m.n.rdnType) {
-		return nil // repeated at adding, see sameAsRDN
+		return nil // repeated by Add, see sameAsRDN
 	}
 	var now []string
 	for _, s := range m.n.get(def) {
@@ -165,7 +165,7 @@ func (m *modifier) applyValues(def *Attribute, op ChangeOp, vals []string) *Erro
 			case indexOf(def, now, v) < 0:
 				now = append(now, v)
 			case !m.permissive:
-				return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value is there already")
+				return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value already exists")
 			}
 		}
 	case OpDelete:
@@ -175,7 +175,7 @@ func (m *modifier) applyValues(def *Attribute, op ChangeOp, vals []string) *Erro
 		}
 	}
 	if def.SingleValued && len(now) > 1 {
-		return failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has one value")
+		return failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute is single-valued")
 	}
 	m.set(m.n, def, now...)
 	return nil
@@ -194,7 +194,7 @@ func (m *modifier) without(def *Attribute, now, vals []string) ([]string, *Error
 		case i >= 0:
 			now = append(now[:i:i], now[i+1:]...)
 		case !m.permissive:
-			return nil, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value is not there")
+			return nil, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value does not exist")
 		}
 	}
 	return now, nil
@@ -210,7 +210,7 @@ func indexOf(def *Attribute, vals []string, v string) int {
 	return -1
 }
 
-// applyRefs changes an attribute whose values are names of objects.
+// applyRefs changes the values of a reference attribute.
 func (m *modifier) applyRefs(def *Attribute, c Change) *Error {
 	refs := make([]linkVal, 0, len(c.Values))
 	for _, v := range c.Values {
@@ -261,7 +261,7 @@ func (m *modifier) applyRefs(def *Attribute, c Change) *Error {
 		}
 	}
 	if def.SingleValued && len(m.n.linkVals(def)) > 1 {
-		return failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has one value")
+		return failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute is single-valued")
 	}
 	return nil
 }
@@ -275,9 +275,8 @@ func containsLink(list []linkVal, v linkVal) bool {
 	return false
 }
 
-// reference resolves a name in a value. Names outside the domain's partition
-// (schema, configuration) are kept as text; a missing object is 8333, unless
-// it is to be removed.
+// reference resolves a value. References to the schema and configuration are kept
+// as text; a missing object is 8333, unless the value is being removed.
 func (m *modifier) reference(def *Attribute, raw string, removing bool) (linkVal, *Error) {
 	n, err := m.rep.resolve(raw)
 	if err == nil {
@@ -298,7 +297,7 @@ func (m *modifier) addRef(def *Attribute, l linkVal) *Error {
 		return m.addMember(m.n, l, m.permissive)
 	}
 	if !m.link(m.n, def, l) && !m.permissive {
-		return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value is there already")
+		return failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value already exists")
 	}
 	return nil
 }
@@ -308,12 +307,12 @@ func (m *modifier) dropRef(def *Attribute, l linkVal) *Error {
 		return m.removeMember(m.n, l, m.permissive)
 	}
 	if !m.unlink(m.n, def, l) && !m.permissive {
-		return failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value is not there")
+		return failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value does not exist")
 	}
 	return nil
 }
 
-// finish holds what must be true after all changes.
+// finish checks the required attributes after all changes.
 func (m *modifier) finish() *Error {
 	v := view{rep: m.rep, now: m.now}
 	for _, def := range m.n.class.required {
@@ -321,13 +320,14 @@ func (m *modifier) finish() *Error {
 			continue
 		}
 		if !v.has(m.n, def) {
-			return failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class demands the attribute")
+			return failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class requires the attribute")
 		}
 	}
 	return nil
 }
 
-// checkSAM holds an account name against its rules (facts C24): 1315.
+// checkSAM checks the syntax and uniqueness of an account name (facts C24): 1315,
+// 1316, 1318.
 func (m *modifier) checkSAM(name string) *Error {
 	limit := 256
 	switch {
@@ -346,7 +346,7 @@ func (m *modifier) checkSAM(name string) *Error {
 	case strings.HasSuffix(name, "."), strings.Trim(name, ". ") == "":
 		return bad("a trailing dot")
 	case utf16Len(name) > limit:
-		return bad("longer than account names of this kind")
+		return bad("too long")
 	case strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
 		return bad("a control character")
 	}

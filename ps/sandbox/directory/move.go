@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Rename gives the object a new RDN value, unescaped (facts C21), in its
-// container. The same name in other case is a change; exactly the same one
-// succeeds without a write (facts E12). It works on protected objects (facts
-// E40). Taken: 8305; critical system objects: 8245.
+// Rename changes the RDN value, given unescaped (facts C21). A change of case is a
+// write, an equal name is not (facts E12). Protected objects can be renamed (facts
+// E40). An existing name is 8305, a critical system object 8245.
 func (c *DC) Rename(ctx context.Context, ref, newName string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -31,10 +30,10 @@ func (t *tx) rename(ref, newName string) *Error {
 	return t.relocate(n, n.parent, RDN{n.rdnType, newName})
 }
 
-// Move puts the object with all that is below it under another parent (a
-// reference). Links follow. Protected: 5 (facts E40). Into itself or below:
-// 8245; taken: 8305; no such parent: 8329; a parent of a wrong class: 8345;
-// another domain: 8235; critical system objects: 8245.
+// Move moves an object, with all objects below it, to another parent (a
+// reference). Links are kept. A protected object is 5 (facts E40), a parent in the
+// moved tree 8245, an existing name 8305, a missing parent 8329, a parent of the
+// wrong class 8345, another domain 8235, a critical system object 8245.
 func (c *DC) Move(ctx context.Context, ref, newParent string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -67,16 +66,16 @@ func (t *tx) move(ref, newParent string) *Error {
 	return t.relocate(n, parent, RDN{n.rdnType, n.rdn})
 }
 
-// relocate is renaming and moving.
+// relocate renames or moves an object.
 func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	if n.parent == nil {
-		return fail(CodeUnwilling, KindUnwilling, n.dn(), "the domain's root stays")
+		return fail(CodeUnwilling, KindUnwilling, n.dn(), "the domain's root cannot be moved or renamed")
 	}
 	if n.parent == parent && n.rdn == name.Value {
 		return nil
 	}
 	if n.isSystem(t.rep) {
-		return fail(CodeUnwilling, KindUnwilling, n.dn(), "a system object stays where it is")
+		return fail(CodeUnwilling, KindUnwilling, n.dn(), "a system object cannot be moved or renamed")
 	}
 	if err := t.checkName(n, name); err != nil {
 		return err
@@ -86,11 +85,11 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	case moving && !n.removable():
 		return fail(CodeAccessDenied, KindDenied, n.dn(), "the object is protected from accidental deletion")
 	case moving && parent.denied(RightCreateChild):
-		return fail(CodeInsufficientRights, KindDenied, parent.dn(), "no right to create objects there")
+		return fail(CodeInsufficientRights, KindDenied, parent.dn(), "no right to create objects in the container")
 	case !n.writable():
 		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to write the name")
 	case moving && !n.class.mayLieUnder(parent.class):
-		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot lie under a %s", n.class.Name, parent.class.Name)
+		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot be below a %s", n.class.Name, parent.class.Name)
 	}
 	if other := parent.child(name); other != nil && other != n {
 		return fail(CodeNameExists, KindExists, n.dn(), "the name is in use in the container")
@@ -99,9 +98,8 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	return nil
 }
 
-// isSystem tells whether the object is one the system itself lives on: its
-// name and place are fixed. Built-in users and groups are critical too, but
-// may be renamed and moved, those of the Builtin container excepted.
+// isSystem reports whether the object is a system object that cannot be renamed or
+// moved. Built-in users and groups can be, except those of the Builtin container.
 func (n *node) isSystem(r *replica) bool {
 	if n.parent == nil || n == r.bin || n.parent.is("builtinDomain") {
 		return true
@@ -109,10 +107,10 @@ func (n *node) isSystem(r *replica) bool {
 	return n.first(r.sch.critical) == "TRUE" && !n.isPrincipal()
 }
 
-// Delete removes a leaf: 8213 when it has children, 5 when it is protected,
-// 8398 for critical system objects and someone's primary group, 1371 for the
-// built-in accounts (Administrator, Guest, krbtgt) and groups. It leaves a
-// tombstone under CN=Deleted Objects with the same GUID (facts H20).
+// Delete deletes an object without children. It leaves a tombstone with the same
+// GUID below CN=Deleted Objects (facts H20). An object with children is 8213, a
+// protected one 5, a critical system object or a primary group 8398, a built-in
+// account (Administrator, Guest, krbtgt) or group 1371.
 func (c *DC) Delete(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -142,7 +140,7 @@ func (t *tx) delete(ref string) *Error {
 	return nil
 }
 
-// mayDelete refuses what can never be deleted.
+// mayDelete returns an error for objects that can never be deleted.
 func (t *tx) mayDelete(n *node) *Error {
 	rid := n.sid.RID()
 	switch {
@@ -158,8 +156,8 @@ func (t *tx) mayDelete(n *node) *Error {
 	return nil
 }
 
-// mayDeleteWith is mayDelete for an object in a tree that goes as a whole: a
-// primary group may go together with all who have it.
+// mayDeleteWith is mayDelete for an object in a tree that is deleted as a whole: a
+// primary group can be deleted together with all its members.
 func (t *tx) mayDeleteWith(tree, n *node) *Error {
 	err := t.mayDelete(n)
 	if err == nil || !n.isGroup() || n.first(t.rep.sch.critical) == "TRUE" || !t.rep.hasPrimaryMembers(n) {
@@ -173,10 +171,10 @@ func (t *tx) mayDeleteWith(tree, n *node) *Error {
 	return nil
 }
 
-// DeleteTree removes the object and everything below it, as the tree-delete
-// control does: the right DeleteTree is checked on the root only (facts E43),
-// so a protected root is 5 and protected children go. A critical object
-// below: 8560, and nothing is deleted (the real directory may have begun).
+// DeleteTree deletes an object and all objects below it, as the tree-delete control
+// does. DeleteTree is checked on the root of the tree only (facts E43): a protected
+// root is 5, protected children are deleted. A critical object in the tree is 8560,
+// and nothing is deleted (the real directory may delete a part).
 func (c *DC) DeleteTree(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -211,8 +209,8 @@ func (t *tx) deleteTree(ref string) *Error {
 	return nil
 }
 
-// bury turns a leaf into a tombstone: links on both sides go (facts H19), of
-// the attributes only what identifies it stays.
+// bury turns a leaf into a tombstone. Its links in both directions are removed
+// (facts H19), and all attributes but those that identify it.
 func (t *tx) bury(n *node) {
 	r := t.rep
 	t.unlinkAll(n)
@@ -239,7 +237,7 @@ func (t *tx) bury(n *node) {
 	t.link(n, r.sch.lastKnownParent, last)
 }
 
-// unlinkAll removes all links of n, on both sides.
+// unlinkAll removes all links of n in both directions.
 func (t *tx) unlinkAll(n *node) {
 	for len(n.links) > 0 {
 		s := n.links[len(n.links)-1]

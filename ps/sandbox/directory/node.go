@@ -5,8 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// node is one object in a replica's tree. All fields are guarded by the
-// replica's lock.
+// node is an object in the tree of a replica, guarded by the replica's lock.
 type node struct {
 	guid   GUID
 	sid    SID
@@ -17,12 +16,12 @@ type node struct {
 	rdnType string // CN, OU, DC
 	rdn     string // the name, unescaped
 	esc     string // CN=name, escaped
-	key     string // folded type and name: the key among the siblings
+	key     string // RDN.key, unique among siblings
 
 	kids  nodeSet
-	names map[string]*node // kids by key; nil while there are none
+	names map[string]*node // kids by key; may be nil
 
-	attrs  []stored  // by order of the attribute, values adjacent
+	attrs  []stored  // sorted by attribute, values of one are adjacent
 	links  []linkSet // both directions
 	acl    []ACE
 	local  []localState // by DC; nil until one is written
@@ -32,23 +31,22 @@ type node struct {
 	usnCreated, usnChanged int64
 	deleted                bool
 
-	snapped atomic.Pointer[snapObject] // the last copy in a snapshot
+	snapped atomic.Pointer[snapObject] // copy in the latest snapshot
 }
 
-// stored is one raw value.
+// stored is a raw value.
 type stored struct {
 	def *Attribute
 	val string
 }
 
-// localState is what a DC knows alone (facts E17a).
+// localState holds the attributes that are not replicated (facts E17a).
 type localState struct {
 	lastLogon, badPasswordTime int64 // FILETIME
 	badPwdCount, logonCount    int32
 }
 
-// linkVal refers to an object; text stands for one that does not exist here
-// (another domain's, or outside the domain's partition).
+// linkVal is a reference to an object, or text if the object does not exist here.
 type linkVal struct {
 	n    *node
 	text string
@@ -58,7 +56,7 @@ type linkVal struct {
 type linkSet struct {
 	def  *Attribute
 	list []linkVal
-	pos  map[*node]int32 // index in list; nil while the list is short
+	pos  map[*node]int32 // index in list; nil if the list is short
 }
 
 const shortList = 16
@@ -110,10 +108,10 @@ func (s *linkSet) removeAt(i int) {
 	s.list = s.list[:last]
 }
 
-// nodeSet keeps nodes with cheap adding, removing and walking.
+// nodeSet is an unordered set of nodes.
 type nodeSet struct {
 	list []*node
-	pos  map[*node]int32 // nil while the list is short
+	pos  map[*node]int32 // index in list; nil if the list is short
 }
 
 func (s *nodeSet) add(n *node) {
@@ -161,7 +159,7 @@ func (s *nodeSet) remove(n *node) {
 	}
 }
 
-// setName gives the node its RDN.
+// setName sets the RDN.
 func (n *node) setName(r RDN) {
 	n.rdnType = r.Type
 	n.esc = r.Type + "=" + EscapeRDN(r.Value)
@@ -172,7 +170,7 @@ func (n *node) setName(r RDN) {
 	n.key = r.key()
 }
 
-// dn is the node's distinguished name.
+// dn returns the distinguished name.
 func (n *node) dn() string {
 	if n.parent == nil {
 		return n.esc
@@ -192,7 +190,7 @@ func (n *node) dn() string {
 	return b.String()
 }
 
-// under tells whether n is a or lies below it.
+// under reports whether n is a or below a.
 func (n *node) under(a *node) bool {
 	for m := n; m != nil; m = m.parent {
 		if m == a {
@@ -202,7 +200,7 @@ func (n *node) under(a *node) bool {
 	return false
 }
 
-// child finds a child by name.
+// child returns a child by name, or nil.
 func (n *node) child(name RDN) *node {
 	var buf [shortName]byte
 	return n.names[string(name.appendKey(buf[:0]))]
@@ -222,7 +220,7 @@ func (n *node) detach(kid *node) {
 	n.kids.remove(kid)
 }
 
-// search gives the index of the first value of def, or where it would stand.
+// search returns the index of the first value of def, or where to insert it.
 func (n *node) search(def *Attribute) int {
 	lo, hi := 0, len(n.attrs)
 	for lo < hi {
@@ -236,7 +234,7 @@ func (n *node) search(def *Attribute) int {
 	return lo
 }
 
-// get gives the stored values of an attribute; the slice is the node's.
+// get returns the stored values of an attribute. The slice must not be changed.
 func (n *node) get(def *Attribute) []stored {
 	i := n.search(def)
 	j := i
@@ -246,7 +244,7 @@ func (n *node) get(def *Attribute) []stored {
 	return n.attrs[i:j]
 }
 
-// first is the first stored value, "" when there is none.
+// first returns the first stored value, "" if there is none.
 func (n *node) first(def *Attribute) string {
 	if i := n.search(def); i < len(n.attrs) && n.attrs[i].def == def {
 		return n.attrs[i].val
@@ -275,7 +273,7 @@ func (n *node) put(def *Attribute, vals []string) {
 	n.attrs = append(out, n.attrs[j:]...)
 }
 
-// linkSet finds the values of a link attribute; nil when there are none.
+// linkSet returns the values of a link attribute, nil if there are none.
 func (n *node) linkSet(def *Attribute) *linkSet {
 	for i := range n.links {
 		if n.links[i].def == def {
@@ -319,7 +317,7 @@ func (n *node) removeLink(def *Attribute, v linkVal) {
 	}
 }
 
-// localOf is the state of one DC, nil when none was written.
+// localOf returns the state of a DC, nil if none was set.
 func (n *node) localOf(dc int) *localState {
 	if dc < len(n.local) {
 		return &n.local[dc]

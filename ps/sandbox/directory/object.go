@@ -7,29 +7,22 @@ import (
 	"time"
 )
 
-// Object is what a read found: an immutable copy of the attributes asked for,
-// as they were at one moment. It does not follow later writes. Names are
-// lDAPDisplayNames and compare without case. The zero Object is empty.
+// Object is an immutable copy of the requested attributes of an object at one
+// moment. Attribute names are lDAPDisplayNames; case is ignored. The zero Object is
+// empty.
 type Object struct {
-	// DN is the distinguished name, escaped as Active Directory does.
-	DN string
-	// GUID is the objectGUID; every object has one.
-	GUID GUID
-	// SID is the objectSid; zero for objects that are no principals.
-	SID SID
-	// Class is the most specific structural class, e.g. "user".
-	Class string
-	// Classes is the class chain from "top" to Class. Do not change it.
-	Classes []string
+	DN      string   // escaped as Active Directory does
+	GUID    GUID     // objectGUID
+	SID     SID      // objectSid; zero if the object is not a principal
+	Class   string   // the most specific structural class, e.g. "user"
+	Classes []string // from "top" to Class; must not be changed
 
-	// The attributes asked for in the order of their names, lower-cased, where
-	// the values of each end in vals, and the raw values. defs may be shared.
-	defs []*Attribute
-	ends []int32
-	vals []string
+	defs []*Attribute // the requested attributes by key; may be shared
+	ends []int32      // the end of the values of each attribute in vals
+	vals []string     // raw values
 }
 
-// objectAttr is an attribute and its raw values, see Attribute.decode.
+// objectAttr is an attribute with its raw values.
 type objectAttr struct {
 	def  *Attribute
 	vals []string
@@ -43,7 +36,7 @@ func (o *Object) at(i int) objectAttr {
 	return objectAttr{o.defs[i], o.vals[from:o.ends[i]]}
 }
 
-// find gives an attribute, without values when it is absent.
+// find returns an attribute; it has no values if it is absent.
 func (o *Object) find(name string) objectAttr {
 	for i, def := range o.defs {
 		if strings.EqualFold(def.Name, name) {
@@ -62,10 +55,7 @@ func (o *Object) of(a *Attribute) objectAttr {
 	return objectAttr{}
 }
 
-// Has tells whether the attribute has a value in this copy.
-func (o *Object) Has(name string) bool { return len(o.find(name).vals) > 0 }
-
-// Names are the attributes with values in this copy, sorted without case.
+// Names returns the attributes that have values in this copy, sorted without case.
 func (o *Object) Names() []string {
 	names := make([]string, 0, len(o.defs))
 	for i, def := range o.defs {
@@ -76,15 +66,15 @@ func (o *Object) Names() []string {
 	return names
 }
 
-// Values are the attribute's values typed by its syntax, in stored order: a
-// string (text, names, OIDs), int32 (Integer, Enumeration), int64
-// (LargeInteger), bool, time.Time in UTC (times), or []byte (octets, SIDs,
-// GUIDs). nil when the attribute is absent. The slice is the caller's.
+// Values returns the values of an attribute in stored order, nil if it is absent.
+// The type depends on the syntax: string (text, names, OIDs), int32 (Integer,
+// Enumeration), int64 (LargeInteger), bool, time.Time in UTC, or []byte (octets,
+// SIDs, GUIDs). The caller may change the slice.
 func (o *Object) Values(name string) []any {
 	return o.find(name).values()
 }
 
-// ValuesOf is Values of an attribute of the schema.
+// ValuesOf is Values for an attribute of the schema.
 func (o *Object) ValuesOf(a *Attribute) []any { return o.of(a).values() }
 
 func (a objectAttr) values() []any {
@@ -98,12 +88,12 @@ func (a objectAttr) values() []any {
 	return out
 }
 
-// Value is the first of Values, or nil.
+// Value returns the first of Values, or nil.
 func (o *Object) Value(name string) any {
 	return o.find(name).value()
 }
 
-// ValueOf is Value of an attribute of the schema.
+// ValueOf is Value for an attribute of the schema.
 func (o *Object) ValueOf(a *Attribute) any { return o.of(a).value() }
 
 func (a objectAttr) value() any {
@@ -113,11 +103,8 @@ func (a objectAttr) value() any {
 	return a.def.decode(a.vals[0])
 }
 
-// Count is the number of values; 0 when absent.
-func (o *Object) Count(name string) int { return len(o.find(name).vals) }
-
-// String is the first value as LDAP text ("" when absent). Octets come as they
-// are; GUIDs and SIDs in their usual text form; times in generalized form.
+// String returns the first value as LDAP text, "" if the attribute is absent. Octets
+// are returned unchanged, GUIDs and SIDs in text form, times in generalized form.
 func (o *Object) String(name string) string {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -126,7 +113,7 @@ func (o *Object) String(name string) string {
 	return a.def.text(a.vals[0])
 }
 
-// Strings are all values as String shows one; nil when absent.
+// Strings returns all values as String does, nil if the attribute is absent.
 func (o *Object) Strings(name string) []string {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -139,7 +126,8 @@ func (o *Object) Strings(name string) []string {
 	return out
 }
 
-// Int is the first value as a number; ok is false when it is absent or none.
+// Int returns the first value as a number; ok is false if it is absent or not a
+// number.
 func (o *Object) Int(name string) (n int64, ok bool) {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -149,27 +137,8 @@ func (o *Object) Int(name string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Bool is the first value as a truth value; ok is false when it is absent.
-func (o *Object) Bool(name string) (b, ok bool) {
-	a := o.find(name)
-	if len(a.vals) == 0 {
-		return false, false
-	}
-	return a.vals[0] == "TRUE", true
-}
-
-// Bytes are the first value's octets; nil when absent.
-func (o *Object) Bytes(name string) []byte {
-	a := o.find(name)
-	if len(a.vals) == 0 {
-		return nil
-	}
-	return []byte(a.vals[0])
-}
-
-// Time is the first value as a moment: generalized times, and FILETIME numbers
-// (accountExpires, pwdLastSet, ...). ok is false when it is absent, 0, or the
-// number that means never.
+// Time returns the first value as a time: a generalized time or a FILETIME
+// (accountExpires, pwdLastSet, ...). ok is false if it is absent, 0 or Never.
 func (o *Object) Time(name string) (t time.Time, ok bool) {
 	switch v := o.Value(name).(type) {
 	case time.Time:
@@ -180,7 +149,7 @@ func (o *Object) Time(name string) (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Is tells whether the object is of the class or of one derived from it.
+// Is reports whether the object has the class or one derived from it.
 func (o *Object) Is(class string) bool {
 	for _, c := range o.Classes {
 		if strings.EqualFold(c, class) {
@@ -190,16 +159,15 @@ func (o *Object) Is(class string) bool {
 	return false
 }
 
-// A Selection is a list of attributes that reads want, looked up in a schema: for
-// lists that are used again. It may be used concurrently, with all domains of
-// the schema; attributes the schema learns later are not in it. The zero
-// Selection has no attribute.
+// Selection is a list of requested attributes, looked up once for repeated reads. It
+// is safe for concurrent use. It does not include attributes that are added to the
+// schema later. The zero Selection is empty.
 type Selection struct {
 	all  bool
-	defs []*Attribute // by key; with all only what is not in all
+	defs []*Attribute // by key; if all is set, only computed attributes
 }
 
-// Select makes a Selection of names, as SearchRequest.Attributes has them.
+// Select returns a Selection of names as in SearchRequest.Attributes.
 func (s *Schema) Select(names ...string) *Selection {
 	sel := &Selection{all: len(names) == 0 || slices.Contains(names, "*")}
 	for _, name := range names {
@@ -212,18 +180,18 @@ func (s *Schema) Select(names ...string) *Selection {
 	return sel
 }
 
-// Never is the FILETIME that means never (accountExpires).
+// Never is the FILETIME that means never, for accountExpires.
 const Never = int64(0x7FFFFFFFFFFFFFFF)
 
 const fileTimeEpoch = 116444736000000000 // 1970-01-01 in 100 ns since 1601
 
-// ToFileTime is t as a Windows FILETIME (100 ns since 1601, UTC).
+// ToFileTime converts t to a Windows FILETIME: 100 ns units since 1601 in UTC.
 func ToFileTime(t time.Time) int64 {
 	return t.Unix()*10_000_000 + int64(t.Nanosecond()/100) + fileTimeEpoch
 }
 
-// FromFileTime is the moment of a FILETIME; ok is false for 0, negative
-// numbers and Never, which are no moments.
+// FromFileTime converts a FILETIME to a time in UTC; ok is false for 0, negative
+// numbers and Never.
 func FromFileTime(n int64) (t time.Time, ok bool) {
 	if n <= 0 || n == Never {
 		return time.Time{}, false

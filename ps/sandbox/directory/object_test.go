@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A list that was looked up before gives what the names give.
+// A Selection gives the same result as its names.
 func TestSelect(t *testing.T) {
 	dc, _ := lab(t)
 	paula := "CN=Photo Paula," + odd

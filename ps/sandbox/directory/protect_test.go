@@ -21,7 +21,7 @@ func protected(t testing.TB, dc *DC, ref string) bool {
 	return on
 }
 
-// facts E36-E41, H23: protection is two ACEs, not a flag.
+// Facts E36-E41, H23: protection is two ACEs, not a flag.
 func TestProtection(t *testing.T) {
 	dc, _ := lab(t)
 	base := addOU(t, dc, "OU=base,"+empty)
@@ -55,7 +55,7 @@ func TestProtection(t *testing.T) {
 	assert.False(t, protected(t, dc, a))
 	require.NoError(t, dc.SetProtected(bg, a, true))
 
-	// facts E41: moved with its own ACE to a parent without one
+	// facts E41: with its own ACE only, after a move
 	require.NoError(t, dc.SetACL(bg, a, nil))
 	require.NoError(t, dc.Move(bg, a, other))
 	a = "OU=a2," + other
@@ -63,7 +63,7 @@ func TestProtection(t *testing.T) {
 	assert.False(t, protected(t, dc, a), "facts E41: reads false")
 	require.NoError(t, dc.Delete(bg, a), "DeleteChild on the parent is enough")
 
-	// an OU whose parent lost the ACE: a tree delete is still refused
+	// without the ACE of the parent, a tree delete is still denied
 	c := addOU(t, dc, "OU=c,"+other)
 	require.NoError(t, dc.SetProtected(bg, c, true))
 	require.NoError(t, dc.SetACL(bg, other, nil))
@@ -83,7 +83,7 @@ func TestProtection(t *testing.T) {
 	requireCode(t, CodeNoSuchObject, KindNotFound, err)
 }
 
-// Rights can be taken from the account: 8344 and 5 (facts D.2, E30).
+// Facts D.2, E30: denied rights give 8344 and 5.
 func TestDeniedRights(t *testing.T) {
 	dc, _ := lab(t)
 	deny := func(ref string, r Rights, inherit bool) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// replica is one copy of the tree with its indexes. All DCs share one while
-// there is no replication lag; else each has its own.
+// replica is a copy of the tree with its indexes. Without a replication lag all DCs
+// share one, otherwise each has its own.
 type replica struct {
 	dom *Domain
 	sch *known
@@ -19,22 +19,22 @@ type replica struct {
 	bySID   map[SID]*node
 	byClass map[*Class]*nodeSet
 	index   map[*Attribute]map[string]*posting
-	// partitions: there are other naming contexts (configuration, DNS) in the
-	// tree, which searches from outside do not enter
+	// partitions is set if the tree has other naming contexts (configuration,
+	// DNS), which searches from outside do not enter.
 	partitions bool
 	seq        uint64
 	usn        int64
-	stamps     map[stampKey]stamp // who wrote what last; nil with one replica
-	always     []*Attribute       // see the list of that name
-	anr        []*Attribute       // what ambiguous name resolution looks at
-	catKeys    map[*Class]string  // folded default category of the classes
-	mixed      map[*Class]bool    // classes with objects of another category
+	stamps     map[stampKey]stamp // latest writes; nil with a single replica
+	always     []*Attribute       // the attributes of the list always
+	anr        []*Attribute       // attributes of ambiguous name resolution
+	catKeys    map[*Class]string  // folded default category of each class
+	mixed      map[*Class]bool    // classes that have objects of another category
 }
 
-// posting are the nodes with one value; nearly always it is one.
+// posting holds the nodes with a value, usually one.
 type posting struct {
 	one  *node
-	more *nodeSet // all of them, when there are several
+	more *nodeSet // all nodes, if there are several
 }
 
 func (p *posting) nodes() []*node {
@@ -47,7 +47,7 @@ func (p *posting) nodes() []*node {
 	return []*node{p.one}
 }
 
-// known are the attributes the code itself works with.
+// known holds the attributes that the code refers to.
 type known struct {
 	sam, upn, spn, uac, groupType, primaryGroup, pwdLastSet, lockoutTime   *Attribute
 	accountExpires, adminCount, critical, unicodePwd, member, memberOf     *Attribute
@@ -79,7 +79,7 @@ func newKnown(s *Schema) *known {
 	}
 }
 
-// indexed are the attributes with an index of their own.
+// indexed are the attributes with an index.
 var indexed = []string{
 	"samaccountname", "userprincipalname", "serviceprincipalname", "mail", "proxyaddresses",
 	"primarygroupid", "displayname", "name", "cn", "employeeid", "dnshostname", "admincount",
@@ -109,7 +109,7 @@ func newReplica(d *Domain) *replica {
 	return r
 }
 
-// post adds or removes an index entry; attributes without index are ignored.
+// post adds an index entry. Attributes without an index are ignored.
 func (r *replica) post(def *Attribute, n *node, val string) {
 	m, ok := r.index[def]
 	if !ok || n.deleted {
@@ -132,6 +132,7 @@ func (r *replica) post(def *Attribute, n *node, val string) {
 	}
 }
 
+// unpost removes an index entry.
 func (r *replica) unpost(def *Attribute, n *node, val string) {
 	m, ok := r.index[def]
 	if !ok {
@@ -151,12 +152,12 @@ func (r *replica) unpost(def *Attribute, n *node, val string) {
 	}
 }
 
-// having are the live nodes with the raw value.
+// having returns the live nodes with a raw value of an indexed attribute.
 func (r *replica) having(def *Attribute, val string) []*node {
 	return r.index[def][def.matchKey(val)].nodes()
 }
 
-// enter puts a node, complete with its stored values, into the indexes.
+// enter adds a node and its stored values to the indexes.
 func (r *replica) enter(n *node) {
 	r.byGUID[n.guid] = n
 	if n.deleted {
@@ -181,7 +182,7 @@ func (r *replica) enter(n *node) {
 	}
 }
 
-// leave takes it out again.
+// leave removes a node from the indexes.
 func (r *replica) leave(n *node) {
 	delete(r.byGUID, n.guid)
 	if r.bySID[n.sid] == n {
@@ -196,7 +197,8 @@ func (r *replica) leave(n *node) {
 	}
 }
 
-// find resolves a DN to a live node; best is the nearest existing ancestor.
+// find returns the live node of a DN, or nil; best is its nearest existing
+// ancestor.
 func (r *replica) find(d DN) (n, best *node) {
 	n = r.root
 	rootLen := r.dom.rootDN.Len()
@@ -213,11 +215,11 @@ func (r *replica) find(d DN) (n, best *node) {
 	return n, n
 }
 
-// resolve finds the live node a reference names. Errors: 8242 malformed, 8235
-// another domain, 8240 no such DN, 8333 no such GUID or SID.
+// resolve returns the live node of a reference. Errors: 8242 malformed, 8235 another
+// domain, 8240 no such DN, 8333 no such GUID or SID.
 func (r *replica) resolve(ref string) (*node, *Error) {
 	switch {
-	case ref == r.dom.rootText: // the base of most searches
+	case ref == r.dom.rootText: // common base of searches
 		return r.root, nil
 	case strings.HasPrefix(ref, "<"):
 		return r.resolveExtended(ref)
@@ -228,7 +230,7 @@ func (r *replica) resolve(ref string) (*node, *Error) {
 		return nil, e
 	}
 	if d.IsZero() {
-		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the empty DN names no object of the domain")
+		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the DN is empty")
 	}
 	n, best := r.find(d)
 	if n != nil {
@@ -236,16 +238,16 @@ func (r *replica) resolve(ref string) (*node, *Error) {
 	}
 	if best == nil {
 		if r.foreign(d) {
-			return nil, fail(CodeReferral, KindReferral, ref, "the name lies in another domain")
+			return nil, fail(CodeReferral, KindReferral, ref, "the name is in another domain")
 		}
-		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the name lies outside the domain")
+		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the name is outside the domain")
 	}
 	e := fail(CodeNoSuchObject, KindNotFound, ref, "no such object")
 	e.BestMatch = best.dn()
 	return nil, e
 }
 
-// foreign tells whether a DN names some domain that is not this one.
+// foreign reports whether a DN outside the domain belongs to another domain.
 func (r *replica) foreign(d DN) bool {
 	return strings.EqualFold(d.rdns[len(d.rdns)-1].Type, "DC")
 }
@@ -278,7 +280,7 @@ func (r *replica) resolveExtended(ref string) (*node, *Error) {
 	return n, nil
 }
 
-// bySAM finds the live principal with that name.
+// bySAM returns the live principal with a sAMAccountName, or nil.
 func (r *replica) bySAM(name string) *node {
 	for _, n := range r.having(r.sch.sam, name) {
 		return n
@@ -286,7 +288,7 @@ func (r *replica) bySAM(name string) *node {
 	return nil
 }
 
-// subtree walks n and everything below, parents first.
+// walk calls f for n and all nodes below, parents first.
 func (n *node) walk(f func(*node)) {
 	f(n)
 	for _, k := range n.kids.list {
@@ -294,8 +296,8 @@ func (n *node) walk(f func(*node)) {
 	}
 }
 
-// freshGUID makes the next GUID: a hash of the seed and a counter, so that
-// equal seeds and equal calls give equal GUIDs.
+// freshGUID returns a new GUID, derived from the seed and a counter so that it is
+// reproducible.
 func (d *Domain) freshGUID() GUID {
 	d.guids++
 	a := splitmix(uint64(d.opts.Seed)*0x9E3779B97F4A7C15 + d.guids)
@@ -317,7 +319,7 @@ func splitmix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// freshSID takes the next RID; 8208 when they are used up.
+// freshSID returns a SID with the next RID, 8208 if there is none left.
 func (d *Domain) freshSID() (SID, *Error) {
 	if d.nextRID >= d.maxRID {
 		return SID{}, fail(CodeNoRIDs, KindBusy, "", "the RID pool is used up")

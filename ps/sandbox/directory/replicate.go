@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// With a replication lag every DC has a replica of its own. A write is sent to
-// the others step by step, by GUID, and applied when its time has come and the
-// DC is alive. Of two writes to one attribute or name the later one wins; two
-// objects of one name end as one with the name and one with a conflict name
-// (facts C23, G10).
+// With a replication lag every DC has its own replica. The steps of a write are
+// queued for the other replicas, with objects identified by GUID, and applied when
+// they are due and the DC is alive. Of two writes of an attribute or name the later
+// one wins. Of two objects with the same name, one gets a conflict name (facts C23,
+// G10).
 
-// stamp says who wrote something last.
+// stamp identifies the latest write of something.
 type stamp struct {
 	at int64
 	dc int
@@ -22,10 +22,10 @@ func (a stamp) after(b stamp) bool { return a.at > b.at || a.at == b.at && a.dc 
 
 type stampKey struct {
 	guid GUID
-	what string // attribute, link value, or "*name", "*dead", "*acl", "*key"
+	what string // attribute or link value, or "*name", "*dead", "*acl", "*key"
 }
 
-// change is one write on its way to one replica.
+// change is a write that is queued for a replica.
 type change struct {
 	due   time.Time
 	to    *replica
@@ -35,13 +35,13 @@ type change struct {
 	steps []message
 }
 
-// message is a step in terms that hold on every replica.
+// message is a step in a form that is independent of a replica.
 type message struct {
 	kind    stepKind
 	guid    GUID
 	def     *Attribute
 	vals    []string
-	target  GUID   // of a link; zero when it is text
+	target  GUID   // of a link; zero if it is text
 	text    string // of a link
 	parent  GUID
 	name    RDN
@@ -87,7 +87,7 @@ func (m message) what() string {
 	return "*key"
 }
 
-// enqueue sends a finished write to the other replicas. d.mu is held.
+// enqueue queues a completed write for the other replicas. d.mu is held.
 func (d *Domain) enqueue(t *tx) {
 	if len(d.all) == 1 {
 		return
@@ -96,7 +96,7 @@ func (d *Domain) enqueue(t *tx) {
 	steps := make([]message, 0, len(t.steps))
 	for _, s := range t.steps {
 		if s.silent {
-			continue // a link to an object that dies: its death says so
+			continue // a link to a deleted object, removed by its deletion
 		}
 		m := s.message()
 		steps = append(steps, m)
@@ -110,9 +110,9 @@ func (d *Domain) enqueue(t *tx) {
 	d.pending.Store(int32(len(d.queue)))
 }
 
-// deliver applies what is due, in the order of the writes. d.mu is held, no
-// replica's lock is. Solving a conflict is a write of its own, which goes to
-// the end of the queue.
+// deliver applies the changes that are due, in the order of the writes. d.mu is
+// held, but no replica's lock. Resolving a conflict is a new write, which is added
+// to the end of the queue.
 func (d *Domain) deliver(now time.Time) {
 	if len(d.queue) == 0 {
 		return
@@ -137,8 +137,8 @@ func (d *Domain) deliver(now time.Time) {
 	d.pending.Store(int32(len(d.queue)))
 }
 
-// Replicate brings all DCs that are alive up to date at once, whatever the lag
-// is (as repadmin /syncall does).
+// Replicate delivers all pending changes to the DCs that are alive, regardless of
+// the lag, as repadmin /syncall does.
 func (d *Domain) Replicate() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +147,7 @@ func (d *Domain) Replicate() {
 	}
 }
 
-// apply carries the change out and gives back what it did to solve conflicts.
+// apply applies the change and returns the write that resolves its conflicts.
 func (c *change) apply(now time.Time) (solved *tx) {
 	t := &tx{rep: c.to, now: c.now, quiet: true}
 	solved = &tx{rep: c.to, dc: c.dc, op: "replicate", now: now}
@@ -163,7 +163,7 @@ func (c *change) apply(now time.Time) (solved *tx) {
 	return solved
 }
 
-// one applies a message; nil when it has no effect.
+// one applies a message and returns its node, nil if it has no effect.
 func (c *change) one(t, solved *tx, m message) *node {
 	r := c.to
 	n := r.byGUID[m.guid]
@@ -233,8 +233,8 @@ func (c *change) link(t *tx, n *node, m message) *node {
 	return n
 }
 
-// place moves and renames. A dead object only goes to its grave; of two moves
-// that would make a ring the earlier one ends in LostAndFound.
+// place moves or renames a node. A deleted object can only move to Deleted Objects.
+// Of two moves that would create a cycle, the earlier one ends in LostAndFound.
 func (c *change) place(t, solved *tx, n *node, m message) *node {
 	r := c.to
 	parent := c.parent(m.parent)
@@ -257,7 +257,7 @@ func (c *change) place(t, solved *tx, n *node, m message) *node {
 	return n
 }
 
-// rescue puts an object without a place into LostAndFound.
+// rescue moves an object without a parent to LostAndFound.
 func (c *change) rescue(solved *tx, n *node) {
 	to := c.lost()
 	if to.under(n) || n.parent == to {
@@ -273,8 +273,7 @@ func (c *change) lost() *node {
 	return c.to.root
 }
 
-// parent finds the parent a message names; objects whose parent is gone end in
-// LostAndFound.
+// parent returns the parent in a message, LostAndFound if it was deleted.
 func (c *change) parent(g GUID) *node {
 	if p := c.to.byGUID[g]; p != nil && (!p.deleted || p == c.to.bin) {
 		return p
@@ -282,8 +281,9 @@ func (c *change) parent(g GUID) *node {
 	return c.lost()
 }
 
-// free gives the name n gets under parent: the wanted one, or a conflict name
-// when another object has it by a later write. An earlier holder is renamed.
+// free returns the name of n below parent: the requested one, or a conflict name if
+// a later write gave it to another object. If an earlier write did, that object is
+// renamed.
 func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
 	other := parent.child(name)
 	if other == nil || other == n {
@@ -296,7 +296,7 @@ func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
 	return conflictName(n.guid, name)
 }
 
-// wins tells whether the change is later than the other object's name.
+// wins reports whether the change is later than the name of the other object.
 func (c *change) wins(other *node) bool {
 	return c.stamp.after(c.to.stamps[stampKey{other.guid, "*name"}])
 }
@@ -306,8 +306,8 @@ func conflictName(g GUID, name RDN) RDN {
 	return RDN{name.Type, base + "\nCNF:" + g.String()}
 }
 
-// account: of two objects that took the same sAMAccountName on two DCs the
-// younger one gets a made-up name.
+// account resolves a duplicate sAMAccountName: the object created later gets a
+// generated name.
 func (c *change) account(solved *tx, n *node) {
 	sam := c.to.sch.sam
 	for _, other := range append([]*node(nil), c.to.having(sam, n.first(sam))...) {

@@ -16,7 +16,7 @@ func lagLab(t testing.TB) (a, b *DC, clock *testClock) {
 	return dc, other, clock
 }
 
-// facts G1: created on one, not yet found on the other.
+// Facts G1: an object is not found on the other DC before the lag has passed.
 func TestReplicationLag(t *testing.T) {
 	a, b, clock := lagLab(t)
 	o, err := a.Add(bg, "CN=late,"+empty, user("late")...)
@@ -46,10 +46,10 @@ func TestReplicationLag(t *testing.T) {
 	requireConverged(t, a.domain)
 }
 
-// facts G10, G12, C23: two DCs accept what they cannot know of each other.
+// Facts G10, G12, C23: conflicting writes on two DCs.
 func TestReplicationConflicts(t *testing.T) {
 	a, b, clock := lagLab(t)
-	// one name, twice
+	// the same name twice
 	first, err := a.Add(bg, "CN=twin,"+empty, user("twin")...)
 	require.NoError(t, err)
 	clock.advance(time.Second)
@@ -63,7 +63,7 @@ func TestReplicationConflicts(t *testing.T) {
 		assert.Equal(t, "twin", x.String("sAMAccountName"))
 		assert.True(t, strings.HasPrefix(y.String("sAMAccountName"), "$DUPLICATE-"), "the younger one loses the account name")
 	}
-	// one attribute, twice: the later write wins on both
+	// the same attribute twice: the later write wins on both
 	paula := "CN=Photo Paula," + odd
 	set := func(c *DC, attr, v string) {
 		require.NoError(t, c.Modify(bg, paula, []Change{{OpReplace, attr, []any{v}}}, ModifyOptions{}))
@@ -76,7 +76,7 @@ func TestReplicationConflicts(t *testing.T) {
 	requireConverged(t, a.domain)
 	assert.Equal(t, "second", mustObject(t, b, paula).String("title"))
 	assert.Equal(t, []string{"CN=Administrator," + users}, mustObject(t, a, paula).Strings("manager"))
-	// a child for an OU that died elsewhere
+	// a child of an OU that was deleted on the other DC
 	ou := addOU(t, a, "OU=doomed,"+odd)
 	a.domain.Replicate()
 	require.NoError(t, a.Delete(bg, ou))
@@ -84,7 +84,7 @@ func TestReplicationConflicts(t *testing.T) {
 	require.NoError(t, err)
 	requireConverged(t, a.domain)
 	assert.Equal(t, "CN=orphan,CN=LostAndFound,"+root, mustObject(t, a, kid.GUID.Ref()).DN)
-	// two moves that would make a ring
+	// two moves that would create a cycle
 	x, y := addOU(t, a, "OU=x,"+empty), addOU(t, a, "OU=y,"+empty)
 	a.domain.Replicate()
 	require.NoError(t, a.Move(bg, x, y))
@@ -93,7 +93,7 @@ func TestReplicationConflicts(t *testing.T) {
 	requireConverged(t, a.domain)
 }
 
-// What was written while a DC was off reaches it when it is on again.
+// A DC receives the writes of an outage when it is on again.
 func TestReplicationAfterOutage(t *testing.T) {
 	a, b, clock := lagLab(t)
 	b.SetAlive(false)
@@ -132,7 +132,7 @@ func TestJournalAndSnapshot(t *testing.T) {
 	assert.Equal(t, o.GUID, j[0].Objects[0].GUID)
 	assert.Equal(t, "", j[0].Objects[0].DN)
 	assert.Equal(t, o.DN, j[0].Objects[0].NewDN)
-	assert.Equal(t, AttributeChange{Name: "unicodePwd"}, j[1].Objects[0].Changes[0], "passwords are never in it")
+	assert.Equal(t, AttributeChange{Name: "unicodePwd"}, j[1].Objects[0].Changes[0], "without the password")
 	assert.Contains(t, j[2].Objects[0].Changes, AttributeChange{"title", nil, []string{"x"}})
 	assert.Contains(t, j[2].Objects[0].Changes, AttributeChange{"manager", nil, []string{"CN=Photo Paula," + odd}})
 	assert.Equal(t, o.DN, j[3].Objects[0].DN)

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Syntax is how an attribute's values are typed and compared.
+// Syntax determines the type and comparison of an attribute's values.
 type Syntax uint8
 
-// Syntaxes, with the Go type that Object.Values gives.
+// Syntaxes, with the Go type of Object.Values.
 const (
 	SyntaxUnicode   Syntax = iota // string, compares without case
 	SyntaxCaseExact               // string, compares exactly
@@ -38,31 +38,29 @@ type Attribute struct {
 	Name         string // lDAPDisplayName
 	Syntax       Syntax
 	SingleValued bool
-	// RangeLower and RangeUpper bound the length (UTF-16 units or octets) or
-	// the number; an upper bound of 0 means none.
+	// RangeLower and RangeUpper limit the length (in UTF-16 units or octets) or
+	// the number; an upper limit of 0 means none.
 	RangeLower, RangeUpper int64
-	SystemOnly             bool // only the directory itself writes it
-	Constructed            bool // computed at reading, never stored, not filterable
+	SystemOnly             bool // written by the directory only
+	Constructed            bool // computed, never stored, not allowed in filters
 	NotReplicated          bool // each DC has its own value
 	ANR                    bool // part of ambiguous name resolution
-	LinkID                 int  // even: forward link, odd: its back link, 0: none
-	// Unknown marks an attribute that no schema entry describes and that came
-	// in a loaded file; it is kept as text, or octets when it is no UTF-8.
+	LinkID                 int  // even: forward link, odd: its back link, 0: no link
+	// Unknown marks an attribute of a loaded file that the schema does not
+	// describe. Its values are text, or octets if they are not valid UTF-8.
 	Unknown bool
 
-	key   string // Name, lower-cased
-	order int    // rank in the schema; stored values are sorted by it
-	get   getter // how to read it when it is not simply stored
+	key   string // Name, folded
+	order int    // rank in the schema, by which stored values are sorted
+	get   getter // nil if the attribute is stored
 	other *Attribute
 }
 
-// IsLink tells whether values are references the directory keeps in step.
-func (a *Attribute) IsLink() bool { return a.LinkID != 0 }
-
-// IsBackLink tells whether the directory derives the values from forward links.
+// IsBackLink reports whether the attribute is a back link, derived from forward
+// links.
 func (a *Attribute) IsBackLink() bool { return a.LinkID%2 == 1 }
 
-// ClassKind tells classes that can be created from those that cannot.
+// ClassKind is the category of a class. Only structural classes have objects.
 type ClassKind uint8
 
 // Class kinds.
@@ -79,8 +77,8 @@ type Class struct {
 	Kind       ClassKind
 	RDN        string   // the naming attribute: cn, ou, dc
 	Category   string   // name of the default object category, e.g. "Person"
-	Superiors  []string // classes it may lie under, inherited ones included
-	Unknown    bool     // no schema entry describes it; it came in a loaded file
+	Superiors  []string // possible parents, including inherited ones
+	Unknown    bool     // from a loaded file, not described by the schema
 
 	aux       []string
 	must, may []*Attribute
@@ -89,13 +87,11 @@ type Class struct {
 	required  []*Attribute
 }
 
-// Chain is the class and its ancestors, from top on. Do not change it.
-func (c *Class) Chain() []string { return c.chain }
-
-// Allows tells whether objects of the class may have the attribute.
+// Allows reports whether objects of the class may have the attribute.
 func (c *Class) Allows(a *Attribute) bool { return a.Unknown || c.Unknown || c.allowed[a] }
 
-// Allowed are the attributes objects of the class may have, sorted by name.
+// Allowed returns the attributes that objects of the class may have, sorted by
+// name.
 func (c *Class) Allowed() []*Attribute {
 	out := make([]*Attribute, 0, len(c.allowed))
 	for a := range c.allowed {
@@ -114,8 +110,8 @@ func (c *Class) is(key string) bool {
 	return false
 }
 
-// Schema holds attributes and classes. It may be used concurrently; it grows
-// only by loading files with attributes or classes it does not know.
+// Schema holds attributes and classes. It is safe for concurrent use. Unknown
+// attributes and classes of loaded files are added to it.
 type Schema struct {
 	mu      sync.RWMutex
 	attrs   map[string]*Attribute
@@ -130,7 +126,7 @@ var schemaText string
 //go:embed classes.txt
 var classText string
 
-// newSchema reads the built-in tables.
+// newSchema parses the built-in tables.
 func newSchema() (*Schema, error) {
 	s := &Schema{attrs: map[string]*Attribute{}, classes: map[string]*Class{}, links: map[int]*Attribute{}}
 	for n, line := range strings.Split(schemaText, "\n") {
@@ -224,8 +220,8 @@ func (s *Schema) addAttribute(a *Attribute) {
 	}
 }
 
-// parseClasses reads the class table. Attributes it names that the attribute
-// table leaves out become plain text attributes.
+// parseClasses parses the class table. Attributes that are not in the attribute
+// table become text attributes.
 func (s *Schema) parseClasses() error {
 	var c *Class
 	for n, line := range strings.Split(classText, "\n") {
@@ -302,7 +298,7 @@ func (s *Schema) parseClass(f []string) (*Class, error) {
 	return c, nil
 }
 
-// complete works out what a class inherits. Parents may come in any order.
+// complete resolves inheritance, in any order of the classes.
 func (s *Schema) complete(c *Class) {
 	if c.chain != nil {
 		return
@@ -346,14 +342,14 @@ func (s *Schema) complete(c *Class) {
 	sort.Slice(c.required, func(i, j int) bool { return c.required[i].key < c.required[j].key })
 }
 
-// Attribute finds one by lDAPDisplayName, without case.
+// Attribute returns an attribute by lDAPDisplayName, ignoring case.
 func (s *Schema) Attribute(name string) (*Attribute, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return byName(s.attrs, name)
 }
 
-// byName finds an entry by a name whose case does not matter.
+// byName returns an entry by name, ignoring case.
 func byName[T any](entries map[string]T, name string) (T, bool) {
 	var buf [shortName]byte
 	lower := buf[:0]
@@ -369,7 +365,7 @@ func byName[T any](entries map[string]T, name string) (T, bool) {
 	return e, ok
 }
 
-// must finds an attribute of the built-in table.
+// must returns an attribute of the built-in table, by key.
 func (s *Schema) must(key string) *Attribute {
 	a, ok := s.Attribute(key)
 	if !ok {
@@ -378,7 +374,7 @@ func (s *Schema) must(key string) *Attribute {
 	return a
 }
 
-// Class finds one by lDAPDisplayName, without case.
+// Class returns a class by lDAPDisplayName, ignoring case.
 func (s *Schema) Class(name string) (*Class, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -391,7 +387,7 @@ func (s *Schema) allClasses() []*Class {
 	return slices.Collect(maps.Values(s.classes))
 }
 
-// Attributes are all, sorted by name.
+// Attributes returns all attributes, sorted by name.
 func (s *Schema) Attributes() []*Attribute {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -403,18 +399,8 @@ func (s *Schema) Attributes() []*Attribute {
 	return out
 }
 
-// Allowed tells whether objects of the class may have the attribute; false for
-// names that the schema does not know.
-func (s *Schema) Allowed(class, attribute string) bool {
-	c, ok := s.Class(class)
-	if !ok {
-		return false
-	}
-	a, ok := s.Attribute(attribute)
-	return ok && c.Allows(a)
-}
-
-// learnAttribute finds an attribute or makes an Unknown one of that syntax.
+// learnAttribute returns an attribute, adding an Unknown one with the syntax if
+// necessary.
 func (s *Schema) learnAttribute(name string, syntax Syntax) *Attribute {
 	if a, ok := s.Attribute(name); ok {
 		return a
@@ -429,7 +415,7 @@ func (s *Schema) learnAttribute(name string, syntax Syntax) *Attribute {
 	return a
 }
 
-// learnClass finds a class or makes an Unknown one below parent.
+// learnClass returns a class, adding an Unknown subclass of parent if necessary.
 func (s *Schema) learnClass(name, rdn string, parent *Class) *Class {
 	if c, ok := s.Class(name); ok {
 		return c

@@ -57,8 +57,7 @@ func TestSchema(t *testing.T) {
 	assert.Greater(t, len(c.Allowed()), 200)
 }
 
-// The inputs of the gateway's records with their lengths, facts C24 and the
-// schema's own ranges.
+// Facts C24 and the ranges of the schema.
 func TestRanges(t *testing.T) {
 	s, err := newSchema()
 	require.NoError(t, err)
@@ -156,7 +155,7 @@ func TestObject(t *testing.T) {
 	names := o.Names()
 	require.IsIncreasing(t, lower(names))
 	_, ok = o.Time("accountExpires")
-	assert.False(t, ok, "never is no moment (facts E9)")
+	assert.False(t, ok, "Never is not a time (facts E9)")
 	assert.Equal(t, "corp.example/Corp/Odd Names/Hidden User", o.String("canonicalName"))
 }
 

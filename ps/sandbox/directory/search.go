@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// batch is how many copies are made under one lock in a long search.
+// batch is the number of objects that a search copies under one lock.
 const batch = 256
 
-// Search gives copies of all objects that match, in the order of their
-// creation. A malformed filter is KindSyntax with 8254, a missing base
-// KindNotFound with 8333, a constructed attribute in the filter 8238.
+// Search returns copies of all matching objects in the order of their creation. A
+// malformed filter is KindSyntax with 8254, a missing base KindNotFound with 8333,
+// a constructed attribute in the filter 8238.
 func (c *DC) Search(ctx context.Context, req SearchRequest) ([]*Object, error) {
 	var out []*Object
 	err := c.SearchEach(ctx, req, func(o *Object) error {
@@ -23,10 +23,10 @@ func (c *DC) Search(ctx context.Context, req SearchRequest) ([]*Object, error) {
 	return out, nil
 }
 
-// SearchEach is Search for long lists: it calls f for each hit, without
-// holding a lock, until f gives an error, which it returns. The set of hits is
-// fixed at the start; an object that is deleted meanwhile is left out. It ends
-// with the context's error when that is done.
+// SearchEach is Search for long lists. It calls f for each result, without holding a
+// lock, and stops at an error of f, which it returns. The results are determined at
+// the start, but objects that are deleted meanwhile are skipped. It returns the
+// context's error if the context ends.
 func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 	}
 }
 
-// findHits runs the search and makes the first copies under the same lock, so
-// that a short search sees one state.
+// findHits runs the search and copies the first results under the same lock, so that
+// a short search is consistent.
 func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter, want *Selection) ([]*node, []*Object, error) {
 	v, release, err := c.view("search")
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object
 	return out, nil
 }
 
-// collect gives the nodes that match, in the order of creation.
+// collect returns the matching nodes in the order of creation.
 func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *matcher) ([]*node, error) {
 	keep := func(n *node) bool {
 		return (!n.deleted || req.Deleted) && (m == nil || v.match(m, n) == yes) &&
@@ -177,8 +177,8 @@ func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *ma
 	return out, nil
 }
 
-// partition is the root of the naming context the node lies in. A search does
-// not leave the one of its base.
+// partition returns the root of the node's naming context. A search does not leave
+// that of its base.
 func (n *node) partition() *node {
 	for m := n; ; m = m.parent {
 		if m.parent == nil || m.class.Name == "domainDNS" || m.class.Name == "configuration" {
@@ -187,7 +187,7 @@ func (n *node) partition() *node {
 	}
 }
 
-// subtreeWithin tells whether the subtree has at most limit nodes.
+// subtreeWithin reports whether the subtree has at most limit nodes.
 func subtreeWithin(n *node, limit int) bool {
 	left := limit
 	var visit func(n *node) bool
@@ -211,8 +211,8 @@ func subtree(n *node) []*node {
 	return out
 }
 
-// candidates gives nodes among which all matches are, by an index; ok is false
-// when no index helps. The slice must not be changed.
+// candidates returns a superset of the matching nodes from an index; ok is false if
+// no index applies. The slice must not be changed.
 func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	if m == nil {
 		return nil, false
@@ -253,8 +253,8 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	return nil, false
 }
 
-// narrowest gives the shortest list that an index has for one of the clauses, all
-// of which must hold. cand is the shortest so far, ok whether there is one.
+// narrowest returns the shortest candidate list of the clauses of a conjunction,
+// except class clauses. cand is the shortest so far; ok is false if there is none.
 func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
 	for i := range subs {
 		m := &subs[i]
@@ -270,8 +270,8 @@ func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) 
 	return cand, ok
 }
 
-// narrowestClasses is narrowest for the clauses that let whole classes pass, the
-// lists of which are long: they are made only when nothing else is shorter.
+// narrowestClasses is narrowest for class clauses. Their lists are long and only
+// built if they are shorter than cand.
 func (v *view) narrowestClasses(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
 	for i := range subs {
 		m := &subs[i]
@@ -327,13 +327,13 @@ func (v *view) equalCandidates(m *matcher) ([]*node, bool) {
 	return nil, false
 }
 
-// ofClasses tells whether the clause is about objectClass or objectCategory, and
-// so lets whole classes pass.
+// ofClasses reports whether the clause is a class clause: one that compares
+// objectClass or objectCategory.
 func (m *matcher) ofClasses() bool {
 	return (m.kind == clauseEqual || m.kind == clauseApprox) && (m.class != nil || m.cat != "")
 }
 
-// passes tells whether objects of the class may pass such a clause.
+// passes reports whether objects of the class can match a class clause.
 func (r *replica) passes(m *matcher, c *Class) bool {
 	if m.class != nil {
 		return c.is(m.class.Name)
@@ -341,7 +341,7 @@ func (r *replica) passes(m *matcher, c *Class) bool {
 	return r.catKeys[c] == m.cat || r.mixed[c]
 }
 
-// countOf is how many nodes ofClass gives.
+// countOf returns the number of nodes that ofClass returns.
 func (r *replica) countOf(m *matcher) int {
 	count := 0
 	for c, set := range r.byClass {
@@ -352,7 +352,7 @@ func (r *replica) countOf(m *matcher) int {
 	return count
 }
 
-// ofClass are the live nodes of the classes that pass.
+// ofClass returns the live nodes of the classes that pass.
 func (r *replica) ofClass(m *matcher) []*node {
 	var out []*node
 	for c, set := range r.byClass {
@@ -368,7 +368,7 @@ func (r *replica) ofClass(m *matcher) []*node {
 	return out
 }
 
-// categoryOf is the folded category of a node.
+// categoryOf returns the folded category of a node.
 func (r *replica) categoryOf(n *node) string {
 	if s := n.first(r.sch.category); s != "" {
 		return r.sch.category.matchKey(s)

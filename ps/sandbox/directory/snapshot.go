@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Snapshot is the state of a whole store at one moment.
+// Snapshot is the state of a domain at one moment.
 type Snapshot struct {
 	objects map[GUID]*snapObject
 }
 
-// snapObject is one object in a snapshot. It is never changed: snapshots share
-// those that are still what they were.
+// snapObject is an object in a snapshot. It is immutable: snapshots share unchanged
+// objects.
 type snapObject struct {
-	dn    string
-	attrs map[string][]snapValue
-	made  snapSource
+	dn     string
+	attrs  map[string][]snapValue
+	source snapSource
 }
 
-// snapSource is what a snapObject was made of, to tell whether it still holds.
+// snapSource is the data that a snapObject was created from, to detect changes.
 type snapSource struct {
 	class       *Class
 	name        string
@@ -36,22 +36,22 @@ type snapLinks struct {
 	vals []snapValue
 }
 
-// snapValue is a value as text; target is the object it refers to, which may
-// have got another name meanwhile.
+// snapValue is a value as text; target is the object of a reference, which may have
+// been renamed since.
 type snapValue struct {
 	text   string
 	target GUID
 }
 
-// Difference is one object that two snapshots disagree on.
+// Difference is an object that differs between two snapshots.
 type Difference struct {
 	GUID      GUID
-	DN, NewDN string // "" where the object does not exist
+	DN, NewDN string // "" if the object does not exist
 	Changes   []AttributeChange
 }
 
-// Snapshot copies what every live object looks like on this DC, passwords and
-// attributes that are not replicated excepted.
+// Snapshot returns a copy of all live objects on this DC, without passwords and
+// attributes that are not replicated.
 func (c *DC) Snapshot() (*Snapshot, error) {
 	v, release, err := c.view("snapshot")
 	if err != nil {
@@ -68,15 +68,14 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
-// snap copies one object, or gives the last copy when nothing it shows has
-// changed since. Back links are left out: they follow from the forward links of
-// other objects. So is what each DC keeps for itself.
+// snap returns a copy of a node, the previous one if nothing has changed. Back links
+// and attributes that are not replicated are omitted.
 func (v *view) snap(n *node) *snapObject {
 	dn := n.dn()
-	if last := n.snapped.Load(); last != nil && last.dn == dn && last.made.holds(n) {
+	if last := n.snapped.Load(); last != nil && last.dn == dn && last.source.holds(n) {
 		return last
 	}
-	o := &snapObject{dn: dn, attrs: map[string][]snapValue{}, made: sourceOf(n)}
+	o := &snapObject{dn: dn, attrs: map[string][]snapValue{}, source: sourceOf(n)}
 	for _, a := range v.stored(n) {
 		if a.def.NotReplicated || a.def.Syntax == SyntaxDN && a.def.get == nil {
 			continue
@@ -85,7 +84,7 @@ func (v *view) snap(n *node) *snapObject {
 			o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: t})
 		}
 	}
-	for _, s := range o.made.links {
+	for _, s := range o.source.links {
 		o.attrs[s.def.Name] = append(o.attrs[s.def.Name], s.vals...)
 	}
 	for _, t := range aceTexts(n.acl) {
@@ -114,7 +113,7 @@ func sourceOf(n *node) snapSource {
 	return source
 }
 
-// holds tells whether the node is still as it was.
+// holds reports whether the node is unchanged.
 func (s *snapSource) holds(n *node) bool {
 	if s.class != n.class || s.name != n.esc || s.sid != n.sid ||
 		s.times != [2]int64{n.created, n.changed} || s.usns != [2]int64{n.usnCreated, n.usnChanged} ||
@@ -143,15 +142,13 @@ func (l linkVal) snap() snapValue {
 	return val
 }
 
-// Len is the number of objects.
-func (s *Snapshot) Len() int { return len(s.objects) }
+// volatile are the attributes that change with every write.
+var volatile = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true, "distinguishedName": true}
 
-var restless = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true, "distinguishedName": true}
-
-// Compare lists what became different from s to later, ordered by DN.
-// Attributes that move with every write (uSNChanged, whenChanged) are left
-// out, and so are back links; values of an attribute compare as sets, and
-// references by the object they refer to, whatever its name is by now.
+// Compare returns the differences from s to later, ordered by DN. Attributes that
+// change with every write (uSNChanged, whenChanged) and back links are omitted. The
+// values of an attribute are compared as sets, references by their target and not
+// by its name.
 func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	var out []Difference
 	for g, a := range s.objects {
@@ -179,12 +176,12 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 func changes(a, b map[string][]snapValue) []AttributeChange {
 	var out []AttributeChange
 	for name, before := range a {
-		if after := b[name]; !restless[name] && !sameSet(before, after) {
+		if after := b[name]; !volatile[name] && !sameSet(before, after) {
 			out = append(out, AttributeChange{name, plain(before), plain(after)})
 		}
 	}
 	for name, after := range b {
-		if _, ok := a[name]; !ok && !restless[name] {
+		if _, ok := a[name]; !ok && !volatile[name] {
 			out = append(out, AttributeChange{Name: name, After: plain(after)})
 		}
 	}
@@ -222,7 +219,7 @@ func sameSet(a, b []snapValue) bool {
 	return true
 }
 
-// same is what two equal values have in common.
+// same returns the comparable part of a value.
 func (v snapValue) same() snapValue {
 	if !v.target.IsZero() {
 		v.text = ""

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// special changes an attribute that has rules of its own. done is false when
-// the plain way is to go on.
-type special func(m *modifier, def *Attribute, c Change) (done bool, err *Error)
+// special changes an attribute that has special rules. handled is false if default
+// processing must continue.
+type special func(m *modifier, def *Attribute, c Change) (handled bool, err *Error)
 
 var specials map[string]special
 
@@ -26,8 +26,8 @@ func init() {
 	}
 }
 
-// only gives the single value a change leaves behind; ok is false when it
-// removes the attribute.
+// only returns the value of a single-valued attribute after a change; ok is false if
+// the change removes it.
 func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Error) {
 	vals, err := m.encode(def, c.Values)
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Err
 			if m.permissive {
 				return m.n.first(def), len(stored) > 0, nil
 			}
-			return "", false, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value is not there")
+			return "", false, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value does not exist")
 		}
 		return "", false, nil
 	case OpAdd:
@@ -51,13 +51,13 @@ func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Err
 			case vals[0] == stored[0].val && m.permissive:
 				return vals[0], true, nil
 			case vals[0] == stored[0].val:
-				return "", false, failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value is there already")
+				return "", false, failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value already exists")
 			}
-			return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has a value")
+			return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute already has a value")
 		}
 	}
 	if len(vals) > 1 {
-		return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute has one value")
+		return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute is single-valued")
 	}
 	if len(vals) == 0 {
 		return "", false, nil
@@ -75,7 +75,7 @@ func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
 		return true, err
 	}
 	if !ok {
-		return true, failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class demands the attribute")
+		return true, failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class requires the attribute")
 	}
 	if !m.adding && m.n.first(def) == raw {
 		return true, nil
@@ -84,13 +84,13 @@ func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
 		return true, err
 	}
 	if !m.adding && m.n.first(m.rep.sch.critical) == "TRUE" && m.n.sid.RID() == 502 {
-		return true, failAttr(CodeSpecialAccount, KindProtected, m.n.dn(), def.Name, "krbtgt keeps its name")
+		return true, failAttr(CodeSpecialAccount, KindProtected, m.n.dn(), def.Name, "krbtgt cannot be renamed")
 	}
 	m.set(m.n, def, raw)
 	return true, nil
 }
 
-// changeUnique lets the plain way go on once no other object has the values.
+// changeUnique continues with default processing if no other object has the values.
 func changeUnique(code int) special {
 	return func(m *modifier, def *Attribute, c Change) (bool, *Error) {
 		if c.Op == OpDelete || c.Op == OpClear {
@@ -171,7 +171,7 @@ func changeLockout(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	return true, nil
 }
 
-// changeExpiry: accountExpires can be set, not cleared (facts E9).
+// changeExpiry sets accountExpires, which cannot be cleared (facts E9).
 func changeExpiry(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	raw, ok, err := m.only(def, c)
 	switch {
@@ -186,8 +186,8 @@ func changeExpiry(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	return true, nil
 }
 
-// changePassword takes unicodePwd: replace is a reset, delete and add in one
-// Modify a change by the user.
+// changePassword handles unicodePwd: replace resets the password, delete and add in
+// one Modify change it as the user does.
 func changePassword(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	if len(c.Values) != 1 {
 		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "exactly one password is expected")

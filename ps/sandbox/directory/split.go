@@ -1,6 +1,6 @@
 package directory
 
-// split gives every DC a replica of its own.
+// split creates a replica for every DC.
 func (d *Domain) split() {
 	first := d.all[0]
 	first.stamps = map[stampKey]stamp{}
@@ -13,7 +13,7 @@ func (d *Domain) split() {
 	}
 }
 
-// clone copies a replica: all nodes, links and indexes.
+// clone returns a copy of a replica with all nodes, links and indexes.
 func (r *replica) clone() *replica {
 	out := newReplica(r.dom)
 	out.stamps = map[stampKey]stamp{}

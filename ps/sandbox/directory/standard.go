@@ -12,15 +12,15 @@ import (
 
 const standardRoot = "DC=corp,DC=example"
 
-// StandardRecords are the entries every domain has: the root with its
-// policies, the standard containers, built-in users and groups. name is the
-// DNS name. They are meant as the first layer of Open.
+// StandardRecords returns the entries that every domain has, as the first layer for
+// Open: the root with its policies, the standard containers, built-in users and
+// groups. name is the DNS name of the domain.
 func StandardRecords(name string) ([]ldif.Record, error) {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	var root DN
 	for i := len(labels) - 1; i >= 0; i-- {
 		if labels[i] == "" || len(labels[i]) > 63 || strings.ContainsAny(labels[i], ",=+\"\\<>;# \r\n") {
-			return nil, fmt.Errorf("directory: %q is no DNS name of a domain", name)
+			return nil, fmt.Errorf("directory: %q is not a DNS domain name", name)
 		}
 		root = root.Child("DC", labels[i])
 	}
@@ -42,8 +42,8 @@ func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	return Open(opts, slices.Concat(builtIn, layers)...)
 }
 
-// builtInLayers are the records of the built-in domain, read once: Open does not
-// change them.
+// builtInLayers are the records of the built-in domain. They are parsed once, as
+// Open does not change them.
 var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
 	standard, err := StandardRecords("corp.example")
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A tx is one write: it holds the locks, records each small step so that the
-// whole can be undone, journaled and sent to the other replicas.
+// tx is a write transaction. It holds the locks and records each step, so that the
+// write can be rolled back, journaled and replicated.
 type tx struct {
 	rep     *replica
 	dc      *DC // nil while loading
@@ -14,7 +14,7 @@ type tx struct {
 	now     time.Time
 	steps   []step
 	touched []*node
-	quiet   bool // loading: nothing is recorded
+	quiet   bool // steps are not recorded, while loading
 }
 
 type stepKind uint8
@@ -30,7 +30,7 @@ const (
 	stepSecret
 )
 
-// step is one reversible change of one node.
+// step is a reversible change of a node.
 type step struct {
 	kind             stepKind
 	n                *node
@@ -42,10 +42,10 @@ type step struct {
 	fromACL, toACL   []ACE
 	fromKey, toKey   *secret
 	fromDN           string
-	silent           bool // does not count as a write of n
+	silent           bool // not a write of n
 }
 
-// begin starts a write on the DC and takes the locks; end must follow.
+// begin starts a write on the DC and takes the locks. The caller must call end.
 func (c *DC) begin(op string) (*tx, *Error) {
 	if !c.Alive() {
 		return nil, c.down(op)
@@ -61,7 +61,8 @@ func (c *DC) begin(op string) (*tx, *Error) {
 	return &tx{rep: c.rep, dc: c, op: op, now: now}, nil
 }
 
-// end finishes a write: undoes it when err is one, else makes it known.
+// end rolls a write back if err is not nil, otherwise commits it, and releases the
+// locks.
 func (t *tx) end(err *Error) error {
 	d := t.rep.dom
 	defer d.mu.Unlock()
@@ -82,7 +83,7 @@ func (t *tx) end(err *Error) error {
 	return nil
 }
 
-// stamp moves whenChanged and uSNChanged of what was really written.
+// stamp updates whenChanged and uSNChanged of the changed objects.
 func (t *tx) stamp() {
 	for _, n := range t.touched {
 		t.rep.usn++
@@ -137,7 +138,7 @@ func (s step) inverse() step {
 	return s
 }
 
-// do carries out a step on the replica.
+// do applies a step to the replica.
 func (r *replica) do(s step) {
 	n := s.n
 	switch s.kind {
@@ -174,7 +175,7 @@ func (r *replica) do(s step) {
 		s.to.attach(n)
 		r.post(r.sch.name, n, n.rdn)
 	case stepBury:
-		// after is set when the node dies, before when that is undone
+		// after is set by a deletion, before by its rollback
 		if s.after != nil {
 			r.leave(n)
 			n.deleted = true
@@ -189,7 +190,7 @@ func (r *replica) do(s step) {
 	}
 }
 
-// set replaces an attribute's stored values; equal values are no write.
+// set replaces the stored values of an attribute. Equal values are not a write.
 func (t *tx) set(n *node, def *Attribute, vals ...string) {
 	old := n.get(def)
 	if len(old) == len(vals) {
@@ -210,7 +211,7 @@ func (t *tx) set(n *node, def *Attribute, vals ...string) {
 	t.did(step{kind: stepAttr, n: n, def: def, before: before, after: vals})
 }
 
-// link adds a reference, unlink removes one; false when there is nothing to do.
+// link adds a reference. It returns false if it already exists.
 func (t *tx) link(n *node, def *Attribute, v linkVal) bool {
 	if s := n.linkSet(def); s != nil && s.find(v) >= 0 {
 		return false
@@ -219,6 +220,7 @@ func (t *tx) link(n *node, def *Attribute, v linkVal) bool {
 	return true
 }
 
+// unlink removes a reference. It returns false if it does not exist.
 func (t *tx) unlink(n *node, def *Attribute, v linkVal) bool {
 	s := n.linkSet(def)
 	if s == nil {
@@ -245,8 +247,8 @@ func (t *tx) setSecret(n *node, s *secret) {
 	t.did(step{kind: stepSecret, n: n, fromKey: n.secret, toKey: s})
 }
 
-// tick is the clock for writes: it never goes back, so that times of changes
-// keep the order of the changes.
+// tick returns the time of a write. It never goes back, so that times are in the
+// order of the writes.
 func (d *Domain) tick() time.Time {
 	now := d.clock().UTC()
 	if now.Before(d.last) {

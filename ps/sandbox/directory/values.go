@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// Values are stored raw: text as it is, numbers in decimal, TRUE and FALSE,
-// generalized times "20060102150405.0Z", octets as they are.
+// The raw form of stored values: text and octets unchanged, numbers in decimal,
+// Booleans as TRUE and FALSE, times as "20060102150405.0Z".
 
 const timeLayout = "20060102150405.0Z"
 
-// decode gives a raw value its Go type.
+// decode converts a raw value to its Go type, see Object.Values.
 func (a *Attribute) decode(raw string) any {
 	switch a.Syntax {
 	case SyntaxBool:
@@ -45,7 +45,7 @@ func (a *Attribute) decode(raw string) any {
 	return raw
 }
 
-// text shows a raw value as people write it.
+// text returns the text form of a raw value.
 func (a *Attribute) text(raw string) string {
 	switch a.Syntax {
 	case SyntaxSID:
@@ -60,17 +60,17 @@ func (a *Attribute) text(raw string) string {
 	return raw
 }
 
-// badValue is the error of a value that does not fit the syntax.
+// badValue returns the error of a value that does not match the syntax.
 func (a *Attribute) badValue(v any) *Error {
-	e := failAttr(CodeInvalidParameter, KindSyntax, "", a.Name, "a value does not fit the attribute's syntax")
+	e := failAttr(CodeInvalidParameter, KindSyntax, "", a.Name, "a value does not match the attribute's syntax")
 	if s, ok := v.(string); ok && utf16Len(s) <= 64 && a.key != "unicodepwd" && a.key != "userpassword" {
 		e.Value = s
 	}
 	return e
 }
 
-// encode makes a raw value from what a caller gave, and checks syntax. Ranges
-// are checked by checkRange. References (DNs) stay text here.
+// encode converts a caller's value to its raw form and checks the syntax, but not
+// the range (see checkRange) and not that a reference exists.
 func (a *Attribute) encode(v any) (string, *Error) {
 	switch x := v.(type) {
 	case string:
@@ -155,7 +155,7 @@ func integer(v any) (int64, bool) {
 
 func (a *Attribute) encodeText(s string) (string, *Error) {
 	if s == "" {
-		return "", a.badValue(s) // an empty value is never stored (facts H22)
+		return "", a.badValue(s) // empty values are not allowed (facts H22)
 	}
 	switch a.Syntax {
 	case SyntaxBool:
@@ -241,7 +241,7 @@ func (a *Attribute) encodeOctets(b []byte) (string, *Error) {
 	return a.encodeText(string(b))
 }
 
-// checkRange holds a raw value against the attribute's bounds: 8322.
+// checkRange checks the range of a raw value: 8322.
 func (a *Attribute) checkRange(raw string) *Error {
 	if a.RangeUpper == 0 && a.RangeLower == 0 {
 		return nil
@@ -261,7 +261,7 @@ func (a *Attribute) checkRange(raw string) *Error {
 	return nil
 }
 
-// key folds a raw value for equality in filters, uniqueness and deletes.
+// matchKey returns the key under which raw values are compared for equality.
 func (a *Attribute) matchKey(raw string) string {
 	switch a.Syntax {
 	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric:
@@ -275,7 +275,7 @@ func (a *Attribute) matchKey(raw string) string {
 	return raw
 }
 
-// hasKey tells whether a raw value has that key.
+// hasKey reports whether a raw value has the key.
 func (a *Attribute) hasKey(raw, key string) bool {
 	switch a.Syntax {
 	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric:
@@ -284,8 +284,8 @@ func (a *Attribute) hasKey(raw, key string) bool {
 	return a.matchKey(raw) == key
 }
 
-// formatTime writes a moment in UTC as timeLayout has it: by hand, because nearly
-// every read needs some.
+// formatTime formats a time in UTC with timeLayout. It is faster than time.Format,
+// as nearly every read needs it.
 func formatTime(t time.Time) string {
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
@@ -300,7 +300,7 @@ func formatTime(t time.Time) string {
 	return string(b[:])
 }
 
-// parsePlain reads what formatTime writes, and nothing else.
+// parsePlain parses the format of formatTime only.
 func parsePlain(s string) (time.Time, bool) {
 	if len(s) != len(timeLayout) || s[14:] != ".0Z" {
 		return time.Time{}, false
@@ -314,7 +314,7 @@ func parsePlain(s string) (time.Time, bool) {
 		n[i] = int(tens)*10 + int(ones)
 	}
 	t := time.Date(n[0]*100+n[1], time.Month(n[2]), n[3], n[4], n[5], n[6], 0, time.UTC)
-	// A day or an hour that does not exist would be another one now.
+	// time.Date normalizes a day or an hour that does not exist.
 	return t, t.Month() == time.Month(n[2]) && t.Day() == n[3] && t.Hour() == n[4] && t.Minute() == n[5] && t.Second() == n[6]
 }
 
@@ -326,7 +326,7 @@ func parseTime(s string) (time.Time, bool) {
 	if i := strings.IndexAny(s, ".,"); i >= 0 {
 		s = s[:i]
 	}
-	if len(s) == len("060102150405") { // UTCTime: two digits of the year
+	if len(s) == len("060102150405") { // UTCTime has a two-digit year
 		century := "20"
 		if s >= "50" {
 			century = "19"
@@ -337,12 +337,12 @@ func parseTime(s string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// octetsFromText reads what an export tool may have made of binary values: the
-// text form of a GUID or SID, hexadecimal digits, base64, or the octets.
+// octetsFromText converts a binary value in any form that export tools write: the
+// text form of a GUID or SID, hexadecimal digits, base64 or octets.
 func (a *Attribute) octetsFromText(s string) (string, bool) {
 	switch a.Syntax {
 	case SyntaxGUID:
-		// 32 digits without dashes are the octets in their order
+		// 32 digits without dashes are octets in byte order.
 		if g, ok := ParseGUID(s); ok && len(s) != 32 {
 			return string(g[:]), true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Times are written and read by hand as package time does it.
+// formatTime and parseTime agree with package time.
 func TestGeneralizedTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	first, last := time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(10001, 1, 1, 0, 0, 0, 0, time.UTC).Unix()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// view is a reading of one replica through one DC, under the replica's lock.
+// view reads a replica for one DC, while the replica's lock is held.
 type view struct {
 	rep  *replica
 	dc   int
 	now  time.Time
-	base bool // the search is of ScopeBase: tokenGroups may be computed
+	base bool // the scope is ScopeBase, so tokenGroups is computed
 }
 
-// view takes the read lock; release gives it back.
+// view takes the read lock, after delivering changes that are due.
 func (c *DC) view(op string) (v view, release func(), err error) {
 	if !c.Alive() {
 		return view{}, nil, c.down(op)
@@ -50,7 +50,7 @@ func (v *view) raw(n *node, def *Attribute, buf []string) []string {
 	return buf
 }
 
-// has tells whether the attribute has a value.
+// has reports whether the attribute has a value.
 func (v *view) has(n *node, def *Attribute) bool {
 	switch {
 	case def.get != nil:
@@ -62,7 +62,8 @@ func (v *view) has(n *node, def *Attribute) bool {
 	return len(n.get(def)) > 0
 }
 
-// secrets never leave the store.
+// hidden reports whether the attribute is never returned: passwords and security
+// descriptors.
 func (a *Attribute) hidden() bool {
 	switch a.key {
 	case "unicodepwd", "userpassword", "dbcspwd", "ntpwdhistory", "lmpwdhistory",
@@ -72,7 +73,7 @@ func (a *Attribute) hidden() bool {
 	return false
 }
 
-// object makes the copy of a node.
+// object returns a copy of a node.
 func (v *view) object(n *node, want *Selection) *Object {
 	o := &Object{
 		DN: n.dn(), GUID: n.guid, SID: n.sid, Class: n.class.Name, Classes: n.class.chain,
@@ -90,7 +91,7 @@ func (v *view) object(n *node, want *Selection) *Object {
 	return o
 }
 
-// copyAll gives o all that is stored and what want has beside it.
+// copyAll copies all stored attributes and the computed ones in want.
 func (v *view) copyAll(o *Object, n *node, want *Selection) {
 	attrs := v.stored(n)
 	for _, def := range want.defs {
@@ -104,14 +105,14 @@ func (v *view) copyAll(o *Object, n *node, want *Selection) {
 	}
 }
 
-// always are the attributes every object has without storing them.
+// always are the attributes that every object has and that are not stored.
 var always = []string{
 	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
 	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted",
 	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
 }
 
-// stored gives all attributes that are not constructed.
+// stored returns all attributes that are not constructed.
 func (v *view) stored(n *node) []objectAttr {
 	out := make([]objectAttr, 0, len(n.attrs)+len(n.links)+len(v.rep.always))
 	for i := 0; i < len(n.attrs); {
@@ -142,7 +143,7 @@ func (v *view) stored(n *node) []objectAttr {
 	return out
 }
 
-// int is a stored number, otherwise when it is absent or none.
+// int returns a stored number, or otherwise if it is absent or not a number.
 func (n *node) int(def *Attribute, otherwise int64) int64 {
 	s := n.first(def)
 	if s == "" {
@@ -157,18 +158,18 @@ func (n *node) int(def *Attribute, otherwise int64) int64 {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// is tells whether the node is of the class.
+// is reports whether the node has the class or one derived from it.
 func (n *node) is(class string) bool { return n.class.is(class) }
 
-// isAccount: users and what derives from them; isGroup: groups.
+// isAccount reports whether the node is a user or has a class derived from user, such
+// as a computer.
 func (n *node) isAccount() bool { return n.is("user") }
 func (n *node) isGroup() bool   { return n.is("group") }
 
-// isPrincipal tells whether the class has a sAMAccountName and a SID of the
-// domain.
+// isPrincipal reports whether the node has a sAMAccountName and a SID of the domain.
 func (n *node) isPrincipal() bool { return n.isAccount() || n.isGroup() }
 
-// canonical is the canonicalName: corp.example/OU/Name.
+// canonical returns the canonicalName, e.g. corp.example/OU/Name.
 func (r *replica) canonical(n *node) string {
 	if n.parent == nil {
 		return r.dom.dnsName + "/"

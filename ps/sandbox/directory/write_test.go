@@ -22,8 +22,7 @@ func user(sam string, more ...Values) []Values {
 	return append([]Values{Attr("objectClass", "user"), Attr("sAMAccountName", sam)}, more...)
 }
 
-// TestAddRefuses: each condition gives the code of facts D.2 and changes
-// nothing.
+// TestAddRefuses: each error has the code of facts D.2, and nothing changes.
 func TestAddRefuses(t *testing.T) {
 	dc, _ := lab(t)
 	tests := []struct {
@@ -143,9 +142,9 @@ func TestAdd(t *testing.T) {
 	g, err := dc.Add(bg, "CN=newgroup,"+users, Attr("objectClass", "top", "group"))
 	require.NoError(t, err)
 	assert.Equal(t, "-2147483646", g.String("groupType"))
-	assert.True(t, strings.HasPrefix(g.String("sAMAccountName"), "$"), "a made-up name")
+	assert.True(t, strings.HasPrefix(g.String("sAMAccountName"), "$"), "a generated name")
 	assert.Equal(t, "268435456", g.String("sAMAccountType"))
-	assert.Equal(t, o.SID.RID()+2, g.SID.RID(), "RIDs follow each other")
+	assert.Equal(t, o.SID.RID()+2, g.SID.RID(), "RIDs are consecutive")
 	q, err := dc.Add(bg, "CN=queue,"+c.DN, Attr("objectClass", "printQueue"), Attr("printerName", "q"), Attr("serverName", "x"),
 		Attr("shortServerName", "x"), Attr("uNCName", `\\x\q`), Attr("versionNumber", 4))
 	require.NoError(t, err)
@@ -219,7 +218,7 @@ func TestModifyRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			unchanged(t, dc, func() {
-				// a change that is right goes first: it must not stay
+				// a valid change comes first and must be rolled back
 				changes := []Change{{OpReplace, "description", []any{"changed"}}, tt.change}
 				e := requireCode(t, tt.code, tt.kind, dc.Modify(bg, tt.ref, changes, ModifyOptions{}))
 				assert.Equal(t, "modify", e.Op)
@@ -249,9 +248,9 @@ func TestModify(t *testing.T) {
 	assert.Nil(t, get("otherTelephone"))
 	change(ModifyOptions{}, Change{OpReplace, "TITLE", []any{"Chief"}}, Change{OpReplace, "displayName", []any{"hidden user"}})
 	assert.Equal(t, []string{"Chief"}, get("title"))
-	assert.Equal(t, []string{"hidden user"}, get("displayName"), "a change of case is a change")
+	assert.Equal(t, []string{"hidden user"}, get("displayName"), "a change of case is a write")
 
-	// facts H22: whenChanged and uSNChanged move on every real write, and only then
+	// facts H22: whenChanged and uSNChanged only change with a write
 	was, err := dc.Get(bg, ref, "whenChanged", "uSNChanged")
 	require.NoError(t, err)
 	clock.advance(time.Hour)
@@ -266,14 +265,14 @@ func TestModify(t *testing.T) {
 	assert.Greater(t, now.Value("uSNChanged"), was.Value("uSNChanged"))
 	assert.Equal(t, before.GUID, now.GUID)
 
-	// the copy made before does not change
+	// the earlier copy is unchanged
 	assert.Equal(t, []string{"1", "2", "3"}, before.Strings("otherTelephone"))
 	before.Strings("otherTelephone")[0] = "x"
 	assert.Equal(t, []string{"1", "2", "3"}, before.Strings("otherTelephone"))
 	requireSound(t, dc.rep)
 }
 
-// facts E12, E40, C21
+// Facts E12, E40, C21
 func TestRename(t *testing.T) {
 	dc, _ := lab(t)
 	o, err := dc.BySAM(bg, "paula")
@@ -307,7 +306,7 @@ func TestRename(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// facts E45, H19: links follow, names below change, GUIDs stay.
+// Facts E45, H19: links and GUIDs are kept, the DNs below change.
 func TestMove(t *testing.T) {
 	dc, _ := lab(t)
 	berlin := "OU=Berlin,OU=Staff," + corp
@@ -381,12 +380,12 @@ func TestDelete(t *testing.T) {
 	requireCode(t, CodeNotFound, KindNotFound, err) // facts G11
 	rolf, err := dc.BySAM(bg, "ring.rolf")
 	require.NoError(t, err)
-	assert.False(t, rolf.Has("manager"), "facts H19: references to a deleted object go")
+	assert.False(t, rolf.Has("manager"), "facts H19: references to a deleted object are removed")
 	g, err := dc.Get(bg, "CN=Ring One,"+sec, "member")
 	require.NoError(t, err)
 	assert.Len(t, g.Strings("member"), 1)
 
-	// facts H20: the tombstone keeps the GUID, a new object has another one
+	// facts H20: the tombstone has the GUID, a new object has another one
 	gone, err := dc.Search(bg, SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(ruth.GUID[:]) + ")", Deleted: true, Attributes: []string{"*"}})
 	require.NoError(t, err)
 	require.Len(t, gone, 1)
@@ -401,7 +400,7 @@ func TestDelete(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// facts E43, E50, D.2
+// Facts E43, E50, D.2
 func TestDeleteTree(t *testing.T) {
 	dc, _ := lab(t)
 	unchanged(t, dc, func() {
@@ -414,7 +413,7 @@ func TestDeleteTree(t *testing.T) {
 	require.NoError(t, dc.DeleteTree(bg, pc))
 	_, err := dc.Get(bg, pc)
 	require.Error(t, err)
-	// protected children do not stop it
+	// protected children are deleted
 	berlin := "OU=Berlin,OU=Staff," + corp
 	require.NoError(t, dc.SetProtected(bg, berlin, false))
 	require.NoError(t, dc.SetProtected(bg, "OU=Sales,"+berlin, true))
@@ -422,10 +421,10 @@ func TestDeleteTree(t *testing.T) {
 	left, err := dc.Search(bg, SearchRequest{Filter: "(l=Berlin)", Attributes: []string{"name"}})
 	require.NoError(t, err)
 	assert.Empty(t, left)
-	// a critical object below
+	// a critical object in the tree
 	require.NoError(t, dc.Move(bg, "CN=DC2,OU=Domain Controllers,"+root, empty))
 	unchanged(t, dc, func() { requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, empty)) })
-	// a primary group goes only together with all who have it (facts E28)
+	// a primary group is only deleted together with its members (facts E28)
 	nest := "OU=Trailing blank\\ ," + odd
 	g, err := dc.Add(bg, "CN=pg,"+nest, Attr("objectClass", "group"), Attr("sAMAccountName", "pg"), Attr("member", "CN=Photo Paula,"+odd))
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func TestAddRecordRules(t *testing.T) {
 		{"underscores", "corp.example", "_x._tcp", "CNAME web1.corp.example.", 0, "_x._tcp"},
 		{"not ASCII", "corp.example", "bücher", "CNAME web1.corp.example.", 0, "bücher"},
 		{"longest label", "corp.example", long, "CNAME web1.corp.example.", 0, long},
-		{"A beside A", "corp.example", "web1", "A 10.0.1.200", 0, "web1"},
+		{"a second A", "corp.example", "web1", "A 10.0.1.200", 0, "web1"},
 		{"reverse name", "10.in-addr.arpa", "7.6.5", "PTR x.corp.example.", 0, "7.6.5"},
 		{"reverse name IPv6", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa", strings.Repeat("0.", 19) + "1", "PTR x.corp.example.", 0, strings.Repeat("0.", 19) + "1"},
 		{"glue below a delegation", "corp.example", "ns3.lab", "A 10.9.0.12", 0, "ns3.lab"},

@@ -1,5 +1,0 @@
-package directory
-
-import "flag"
-
-var update = flag.Bool("update", false, "write the golden files anew")
