@@ -98,7 +98,7 @@ func consoleType(t *testing.T) *dotnet.Type {
 // directoryTypes are those of .NET that the module of the directory brings.
 func directoryTypes(t *testing.T) []*dotnet.Type {
 	t.Helper()
-	domain, err := directory.New("corp.example", "", directory.Options{Seed: 1})
+	domain, err := directory.BuiltIn(directory.Options{Seed: 1})
 	require.NoError(t, err)
 	return slices.DeleteFunc(adcmd.Module(adcmd.Options{Domain: domain}).Types, func(declared *dotnet.Type) bool {
 		return !strings.HasPrefix(declared.Name, "System.")
