@@ -305,7 +305,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 }
 
 func TestASlowListIsNotCutOff(t *testing.T) {
-	const send = 600 * time.Millisecond
+	const send = 2 * time.Second // long enough for a client that waits for a processor
 	config, client := testCertificate(t)
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			for range 16 { // receiving what was held back takes longer than the limit for one piece
 				_, err = io.CopyN(io.Discard, answer.Body, 64<<10)
 				require.NoError(t, err)
-				time.Sleep(send / 8) // a slow client, but within the limit
+				time.Sleep(send / 10) // a slow client, but within the limit
 			}
 			rest, err := io.ReadAll(answer.Body)
 			require.NoError(t, err)

@@ -1,3 +1,6 @@
+// Package contract holds every operation of the table against the contract of the
+// API: its sample, the rejections that all operations have in common, the classic
+// dialect, and the OpenAPI document that the server publishes.
 package contract
 
 import (
@@ -21,26 +24,25 @@ func TestEveryOperationHasASample(t *testing.T) {
 	for _, op := range ops.Table() {
 		assert.Contains(t, systemtest.Samples, op.ID)
 	}
-	assert.Len(t, systemtest.Samples, len(ops.Table()), "a sample without operation")
+	assert.Len(t, systemtest.Samples, len(ops.Table()), "there is a sample of no operation")
 }
 
-// TestContractInAnotherLanguage: messages of Windows decide nothing (facts D3).
+// TestContractInAnotherLanguage: nothing depends on the text of Windows messages
+// (facts D3).
 func TestContractInAnotherLanguage(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: "de-DE"})
 	for _, op := range ops.Table() {
-		t.Run(op.ID, func(t *testing.T) {
-			t.Parallel()
-			systemtest.New(t, sandbox.Options{Seed: 1, Culture: "de-DE"}).GoodCall(op)
-		})
+		t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
 	}
 }
 
-// TestClassicDialect: every success is 200; result is an object, a boolean or a
-// date-time where the row's mark says so.
+// TestClassicDialect: every success is 200, and result is an object, a boolean or
+// a date-time where the operation says so.
 func TestClassicDialect(t *testing.T) {
+	whole := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {
-			t.Parallel()
-			s := systemtest.New(t, sandbox.Options{Seed: 1})
+			s := whole.In(t)
 			if first, needed := systemtest.Setup[op.ID]; needed {
 				require.Equal(t, http.StatusCreated, s.Do(first).Status)
 			}
@@ -48,6 +50,7 @@ func TestClassicDialect(t *testing.T) {
 			c.Token = systemtest.ClassicToken
 			a := s.Do(c)
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+			s.Undo(op)
 			var envelope struct {
 				Output string `json:"output"`
 				Result any    `json:"result"`
@@ -73,21 +76,22 @@ func TestClassicDialect(t *testing.T) {
 	}
 }
 
-// TestSecretsInTheQuery: refused with the field's name, unless the settings
-// allow them; even then they are in no log.
+// TestSecretsInTheQuery: a secret in the query is an error that names the parameter
+// unless the settings allow it, and even then it is not logged.
 func TestSecretsInTheQuery(t *testing.T) {
 	const secret = "Corr3ct-Horse-9"
-	for _, op := range ops.Table() {
-		for _, name := range op.Secrets() {
-			for _, allowed := range []bool{false, true} {
+	for _, allowed := range []bool{false, true} {
+		whole := systemtest.New(t, sandbox.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
+		for _, op := range ops.Table() {
+			for _, name := range op.Secrets() {
 				t.Run(fmt.Sprintf("%s/%s/allowed=%t", op.ID, name, allowed), func(t *testing.T) {
-					t.Parallel()
-					s := systemtest.New(t, sandbox.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
+					s := whole.In(t)
 					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 					delete(c.Params, name)
 					c.Path += "?" + url.Values{name: {secret}}.Encode()
 					if a := s.Do(c); allowed {
 						assert.Less(t, a.Status, 300, "%s", a.Body)
+						s.Undo(op)
 					} else {
 						require.Equal(t, http.StatusBadRequest, a.Status, "%s", a.Body)
 						assert.Equal(t, name, a.Envelope.Error.Details[0].Field)
@@ -99,11 +103,12 @@ func TestSecretsInTheQuery(t *testing.T) {
 	}
 }
 
+// TestContract: the sample of every operation succeeds, and changed in one respect
+// it is rejected.
 func TestContract(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range ops.Table() {
 		t.Run(op.ID, func(t *testing.T) {
-			t.Parallel()
-			s := systemtest.New(t, sandbox.Options{Seed: 1})
 			t.Run("good call", func(t *testing.T) { s.In(t).GoodCall(op) })
 			t.Run("no token", func(t *testing.T) {
 				c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
@@ -121,7 +126,7 @@ func TestContract(t *testing.T) {
 					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 					c.Token = systemtest.ReadToken
 					a := s.In(t).Rejects(c, http.StatusForbidden, "forbidden")
-					assert.Contains(t, a.Envelope.Output, string(op.Scope), "the answer names the scope")
+					assert.Contains(t, a.Envelope.Output, string(op.Scope), "the answer must name the scope")
 				})
 			}
 			t.Run("unknown parameter", func(t *testing.T) {

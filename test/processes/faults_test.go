@@ -158,7 +158,7 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	for fault, c := range map[string]struct{ reason, timeout string }{
 		"no-module":     {"ActiveDirectory", "60s"},
 		"language-mode": {"ConstrainedLanguage", "60s"},
-		"swallow-line":  {"the first data line did not arrive", "5s"}, // told by time alone
+		"swallow-line":  {"the first data line did not arrive", "2s"}, // noticed by the time limit only
 	} {
 		faults.Go(func() {
 			t.Run(fault, func(t *testing.T) {

@@ -19,56 +19,60 @@ import (
 // what does not is cut off, what waits is refused, and no process is left.
 func TestStoppingWhileARequestRuns(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	for name, c := range map[string]struct {
-		fault  string
-		call   systemtest.Call
-		status int // 0: the connection is closed
-	}{
-		"that ends":          {"late", systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/slowly/Details"}, http.StatusNotFound},
-		"a write that hangs": {"Wait-GatewayForever", systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/slowly"}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := &systemtest.Processes{Faults: func() string { return c.fault + "@slowly" }}
-			s := p.NewSystem(t, "http.shutdownTimeout=1s", "pool.directorySessions=1")
-			require.Equal(t, http.StatusOK, s.Get("/api/ADUser/aschmidt/Details").Status)
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			ended := make(chan error, 1)
-			go func() { ended <- s.Stack.Gateway.Run(ctx, listener) }()
-			answered := make(chan int, 1)
-			go func() { answered <- statusOf(c.call, "http://"+listener.Addr().String()) }()
-			require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 }, systemtest.Patience, time.Millisecond)
-			refused := make(chan int, 1)
-			if c.status == 0 { // it keeps the only session for as long as it takes
-				go func() {
-					refused <- statusOf(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}, "http://"+listener.Addr().String())
-				}()
-				require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Waiting > 0 }, systemtest.Patience, time.Millisecond)
-			}
-
-			start := time.Now()
-			stop()
-			err = <-ended
-			if c.status == 0 {
-				assert.ErrorContains(t, err, "were cut off")
-			} else {
-				require.NoError(t, err)
-			}
-			assert.Equal(t, c.status, <-answered)
-			if c.status == 0 {
-				assert.Equal(t, http.StatusServiceUnavailable, <-refused)
-			}
-			closing, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			err = s.Stack.Close(closing)
-			assert.Equal(t, c.status == 0, err != nil, "%v: a session had to be cut off", err)
-			assert.Less(t, time.Since(start), time.Second+time.Second+systemtest.FaultLimit)
-			assert.Empty(t, p.Running())
+	t.Run("cases", func(t *testing.T) { // each waits for its time limit
+		t.Run("a read that ends", func(t *testing.T) {
+			t.Parallel()
+			stopWhile(t, "late", systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/slowly/Details"}, http.StatusNotFound)
 		})
-	}
+		t.Run("a write that hangs", func(t *testing.T) {
+			t.Parallel()
+			stopWhile(t, "Wait-GatewayForever", systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/slowly"}, 0)
+		})
+	})
 	systemtest.NoGoroutinesLeft(t, before)
+}
+
+// stopWhile stops a gateway while c, which the fault strikes, runs on its only
+// session, and expects c to be answered with status; 0: its connection is closed.
+func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
+	p := &systemtest.Processes{Faults: func() string { return fault + "@slowly" }}
+	s := p.NewSystem(t, "http.shutdownTimeout=1s", "pool.directorySessions=1")
+	require.Equal(t, http.StatusOK, s.Get("/api/ADUser/aschmidt/Details").Status)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Stack.Gateway.Run(ctx, listener) }()
+	answered := make(chan int, 1)
+	go func() { answered <- statusOf(c, "http://"+listener.Addr().String()) }()
+	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 }, systemtest.Patience, time.Millisecond)
+	refused := make(chan int, 1)
+	if status == 0 { // it keeps the only session for as long as it takes
+		go func() {
+			refused <- statusOf(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}, "http://"+listener.Addr().String())
+		}()
+		require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Waiting > 0 }, systemtest.Patience, time.Millisecond)
+	}
+
+	start := time.Now()
+	stop()
+	err = <-ended
+	if status == 0 {
+		assert.ErrorContains(t, err, "were cut off")
+	} else {
+		require.NoError(t, err)
+	}
+	assert.Equal(t, status, <-answered)
+	if status == 0 {
+		assert.Equal(t, http.StatusServiceUnavailable, <-refused)
+	}
+	closing, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err = s.Stack.Close(closing)
+	assert.Equal(t, status == 0, err != nil, "%v: a session had to be cut off", err)
+	assert.Less(t, time.Since(start), time.Second+time.Second+systemtest.FaultLimit)
+	assert.Empty(t, p.Running())
 }
 
 // statusOf sends a request over a connection of its own; 0: there was no answer.

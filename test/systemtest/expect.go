@@ -42,8 +42,14 @@ func (s *System) GoodCall(op *ops.Operation) {
 		return
 	}
 	assert.NotEmpty(s.T, changed, "a write must change something")
-	if good.Undo.Path != "" {
-		undone := s.Do(good.Undo)
+	s.Undo(op)
+}
+
+// Undo reverts the change of a sample of op that has succeeded, if it can be undone.
+func (s *System) Undo(op *ops.Operation) {
+	s.T.Helper()
+	if undo := Samples[op.ID].Undo; undo.Path != "" {
+		undone := s.Do(undo)
 		require.Less(s.T, undone.Status, 300, "%s", undone.Body)
 	}
 }
