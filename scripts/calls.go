@@ -10,29 +10,29 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// call is one command in a text, with the arguments it can have.
+// call is one command in a text, with its possible arguments.
 type call struct {
 	at       *syntax.Command
-	function string          // the function it stands in; "" in the body of a script
+	function string          // enclosing function; "" in the body of a script
 	name     string          // as written
-	command  *cmdlets.Cmdlet // nil when nothing has this name
-	dynamic  bool            // called by a value: & $block
-	piped    bool            // not the first of its pipeline
-	// ways are the lists of arguments the call can have: one, unless keys of a
-	// splatted hashtable depend on conditions.
+	command  *cmdlets.Cmdlet // nil if unknown
+	dynamic  bool            // called through a value: & $block
+	piped    bool            // not the first command of its pipeline
+	// ways are the possible lists of arguments: one, unless keys of a splatted
+	// hashtable depend on conditions.
 	ways    [][]argument
-	unknown string // why ways are not all; "" when they are
-	open    bool   // also given the parameters of the function it stands in
+	unknown string // why ways is incomplete; "" if it is complete
+	open    bool   // also given @PSBoundParameters, whose keys are not known
 }
 
 // argument is one argument of a call.
 type argument struct {
 	name  string      // without the dash; "" for one without a name
-	value syntax.Node // nil for a switch without a value
-	at    syntax.Node // where the name is written, the value of one without a name
+	value syntax.Node // nil for a parameter without a value
+	at    syntax.Node // the name, or the value of an argument without one
 }
 
-// arg finds an argument of a way by the whole name of its parameter.
+// arg finds an argument by the full name of its parameter.
 func arg(way []argument, name string) (argument, bool) {
 	for _, a := range way {
 		if strings.EqualFold(a.name, name) {
@@ -42,9 +42,9 @@ func arg(way []argument, name string) (argument, bool) {
 	return argument{}, false
 }
 
-// readCalls finds all calls of a text. What a splatted variable can hold is
-// followed through the statements of one function: it must be given a hashtable
-// literal there, and be added to by constant keys only.
+// readCalls finds all calls of a text. The possible values of a splatted variable
+// are tracked through the statements of one function, which must assign it a
+// hashtable literal and may add constant keys only.
 func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet) []*call {
 	t := &tracer{command: command, splatted: map[string]bool{}}
 	syntax.Walk(script, func(n syntax.Node) bool {
@@ -57,13 +57,13 @@ func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet)
 	return t.calls
 }
 
-// maxWays is how many combinations of keys a splatted hashtable may have.
+// maxWays limits the combinations of keys of a splatted hashtable.
 const maxWays = 4096
 
-// table is what a hashtable can hold: its keys in order, with their values.
+// table is one possible content of a hashtable: keys in order, with their values.
 type table []argument
 
-// with is the table after a key was assigned.
+// with returns the table after an assignment to a key.
 func (t table) with(name string, value, at syntax.Node) table {
 	out := slices.Clone(t)
 	for i, entry := range out {
@@ -75,15 +75,15 @@ func (t table) with(name string, value, at syntax.Node) table {
 	return append(out, argument{name, value, at})
 }
 
-// same tells whether two tables come from the same assignments.
+// same reports whether two tables result from the same assignments.
 func (t table) same(other table) bool { return slices.Equal(t, other) }
 
-// tables are the hashtables that variables can hold at one point of a text, by
-// name in lower case. A variable that is not in it holds something else. nil is
-// a point that is never reached.
+// tables are the possible hashtables of variables at one point of a text, by name
+// in lower case. A variable that is absent has some other value. A nil map means
+// that the point is unreachable.
 type tables map[string][]table
 
-// join is what holds after two paths have met.
+// join merges the states of two paths that meet.
 func join(a, b tables) tables {
 	if a == nil || b == nil {
 		if a == nil {
@@ -110,10 +110,10 @@ func join(a, b tables) tables {
 	return out
 }
 
-// tracer walks the statements of a text in the order they run.
+// tracer walks the statements of a text in the order of execution.
 type tracer struct {
 	command  func(name string) *cmdlets.Cmdlet
-	splatted map[string]bool // the variables worth following, by name in lower case
+	splatted map[string]bool // the variables to track, by name in lower case
 	function string
 	calls    []*call
 }
@@ -135,14 +135,14 @@ func (t *tracer) scriptBlock(block *syntax.ScriptBlock, at tables) {
 func (t *tracer) block(block *syntax.Block, at tables) tables {
 	for _, statement := range block.Statements {
 		if at == nil {
-			at = tables{} // never reached; its calls are read all the same
+			at = tables{} // unreachable, but its calls are still read
 		}
 		at = t.statement(statement, at)
 	}
 	return at
 }
 
-// statement returns what holds after a statement; it may change at.
+// statement returns the state after a statement; it may modify at.
 func (t *tracer) statement(s syntax.Statement, at tables) tables {
 	switch s := s.(type) {
 	case *syntax.FunctionDef:
@@ -231,7 +231,7 @@ func (t *tracer) loop(s syntax.Statement, at tables) tables {
 	default:
 		return at
 	}
-	// What the first round leaves is what the second one finds; its calls count once.
+	// The state after one iteration is a possible state before the next; its calls count once.
 	before := len(t.calls)
 	first := t.block(body, maps.Clone(at))
 	t.calls = t.calls[:before]
@@ -239,8 +239,8 @@ func (t *tracer) loop(s syntax.Statement, at tables) tables {
 	return join(at, t.block(body, maps.Clone(at)))
 }
 
-// nested reads the calls inside an expression or a pipeline. What is assigned
-// in there does not count outside.
+// nested reads the calls inside an expression or a pipeline. Assignments in it
+// have no effect outside.
 func (t *tracer) nested(n syntax.Node, at tables) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -314,7 +314,7 @@ func (t *tracer) call(command *syntax.Command, piped bool, at tables) *call {
 			}
 			held, known := at[strings.ToLower(a.Name)]
 			if !known || len(ways)*len(held) > maxWays {
-				c.unknown = fmt.Sprintf("%s is given @%s, which is not followed back to a hashtable literal of the same function with constant keys", c.name, a.Name)
+				c.unknown = fmt.Sprintf("%s is given @%s, which cannot be traced to a hashtable literal of the same function with constant keys", c.name, a.Name)
 				continue
 			}
 			var combined [][]argument
@@ -337,7 +337,7 @@ func isSplat(e syntax.Expr) bool {
 	return ok && v.Splat
 }
 
-// isSwitch reports whether a parameter takes no value after a blank.
+// isSwitch reports whether a parameter takes no value after a space.
 func isSwitch(command *cmdlets.Cmdlet, name string) bool {
 	if command == nil {
 		return false
@@ -349,7 +349,7 @@ func isSwitch(command *cmdlets.Cmdlet, name string) bool {
 	return p != nil && p.IsSwitch()
 }
 
-// commandName is the name of a command that is called by a plain name, else "".
+// commandName returns the name of a command, or "" if it is called through a value.
 func commandName(command *syntax.Command) string {
 	if name, ok := command.Name.(*syntax.String); ok {
 		return name.Value
@@ -357,7 +357,7 @@ func commandName(command *syntax.Command) string {
 	return ""
 }
 
-// assign follows an assignment to a variable, or to a key of one.
+// assign tracks an assignment to a variable or to a key of one.
 func (t *tracer) assign(s *syntax.Assignment, at tables) {
 	name, key, isKey := target(s.Target)
 	name = strings.ToLower(name)
@@ -393,8 +393,8 @@ func (t *tracer) assign(s *syntax.Assignment, at tables) {
 	}
 }
 
-// target reads what an assignment is to: $name, or $name['key'] and $name.key,
-// key "" when it is not constant.
+// target returns the target of an assignment: $name, or $name['key'] and
+// $name.key; key is "" if it is not constant.
 func target(e syntax.Expr) (name, key string, isKey bool) {
 	switch e := e.(type) {
 	case *syntax.Variable:
@@ -415,8 +415,8 @@ func target(e syntax.Expr) (name, key string, isKey bool) {
 	return "", "", false
 }
 
-// sole is the only expression that a statement consists of, through
-// parentheses; nil when there is more to it.
+// sole returns the expression that a statement consists of, without parentheses;
+// nil if there is more to the statement.
 func sole(n syntax.Node) syntax.Expr {
 	switch n := n.(type) {
 	case *syntax.Pipeline:
@@ -434,7 +434,7 @@ func sole(n syntax.Node) syntax.Expr {
 	return nil
 }
 
-// literal is the text of a string without anything to expand.
+// literal returns the text of a constant string.
 func literal(n syntax.Node) (string, bool) {
 	if n == nil {
 		return "", false
@@ -446,7 +446,7 @@ func literal(n syntax.Node) (string, bool) {
 	return text.Value, true
 }
 
-// hashOf is the hashtable literal that a value is, maybe a cast one.
+// hashOf returns the hashtable literal of a value, with or without a cast, or nil.
 func hashOf(n syntax.Node) *syntax.Hash {
 	switch e := sole(n).(type) {
 	case *syntax.Hash:

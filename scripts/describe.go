@@ -13,18 +13,17 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Describe reads what every script declares: its parameters, and the cmdlets of
-// the two modules it calls, through the preludes too. The error joins every
-// fault found: text outside the grammar, a script without a param block, a call
-// of an unknown command, and a call whose arguments do not fit what it calls in
-// every Windows Server version that is documented. The scripts are part of the
-// program, so all calls give the same: it must not be changed.
+// Describe returns the declaration of every script: its parameters, and the
+// cmdlets of the two modules that it calls, directly or through the preludes.
+// The error joins all faults that [Check] finds, and scripts without a param
+// block; each is a [Fault]. The scripts are embedded, so the result is computed
+// once; it is shared and must not be modified.
 func Describe() ([]ps.Script, error) { return described() }
 
 var described = sync.OnceValues(func() ([]ps.Script, error) { return describeAll(preludes, list) })
 
-// describeAll describes the scripts of both lanes: which files preludes and list
-// name for a lane.
+// describeAll describes the scripts of both lanes; preludes and list return the
+// files of a lane.
 func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 	var described []ps.Script
 	var faults []Fault
@@ -50,7 +49,7 @@ func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 	return described, joinFaults(faults)
 }
 
-// joinFaults is one error of all faults, sorted by place, each once; nil without any.
+// joinFaults joins the distinct faults, sorted by position; nil if there are none.
 func joinFaults(faults []Fault) error {
 	slices.SortStableFunc(faults, func(a, b Fault) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Pos.Offset-b.Pos.Offset)
@@ -62,7 +61,7 @@ func joinFaults(faults []Fault) error {
 	return errors.Join(errs...)
 }
 
-// library is the texts of one lane, and the functions that they share.
+// library is the texts of one lane and the functions that they share.
 type library struct {
 	options   CheckOptions
 	texts     []*text
@@ -71,21 +70,21 @@ type library struct {
 	broken    []Fault              // texts that do not parse
 }
 
-// text is one file.
+// text is one parsed file.
 type text struct {
 	file   string
 	script *syntax.Script
 	calls  []*call
 }
 
-// function is one that a prelude defines.
+// function is one that a text defines.
 type function struct {
 	body    *syntax.ScriptBlock
 	params  []*syntax.Param
-	command *cmdlets.Cmdlet // how it is called
+	command *cmdlets.Cmdlet // its parameters as a cmdlet has them
 }
 
-// newLibrary returns a library of the preludes that the options name.
+// newLibrary returns a library with the preludes of the options.
 func newLibrary(o CheckOptions) *library {
 	l := &library{options: o, functions: map[string]*function{}, variables: names{}}
 	for _, source := range o.Prelude {
@@ -94,14 +93,14 @@ func newLibrary(o CheckOptions) *library {
 	return l
 }
 
-// addPrelude adds a file whose variables the later ones may read.
+// addPrelude adds a file whose variables are known to the other texts.
 func (l *library) addPrelude(file, source string) {
 	if t := l.add(file, source); t != nil {
 		l.learn(t.script)
 	}
 }
 
-// add reads a file; nil when its text is outside the grammar.
+// add parses a file; it returns nil if the text does not parse.
 func (l *library) add(file, source string) *text {
 	script, errs := syntax.Parse(file, source)
 	if len(errs) > 0 {
@@ -125,15 +124,15 @@ func (l *library) add(file, source string) *text {
 	return t
 }
 
-// link reads the calls of all texts, once all functions are known.
+// link reads the calls of all texts. All texts must have been added.
 func (l *library) link() {
 	for _, t := range l.texts {
 		t.calls = readCalls(t.script, l.command)
 	}
 }
 
-// command finds what a name calls: a cmdlet of the modules, a function of the
-// preludes, or a built-in command, maybe with its module before it.
+// command resolves a name: a cmdlet of the modules, a function, or a built-in
+// command, optionally qualified with its module. It returns nil if unknown.
 func (l *library) command(name string) *cmdlets.Cmdlet {
 	if cmdlet, ok := cmdlets.Lookup(name); ok {
 		return cmdlet
@@ -144,7 +143,7 @@ func (l *library) command(name string) *cmdlets.Cmdlet {
 	return builtins()[strings.TrimPrefix(strings.ToLower(name), `microsoft.powershell.utility\`)]
 }
 
-// faults lists what is wrong with the texts.
+// faults checks all texts.
 func (l *library) faults() []Fault {
 	faults := slices.Clone(l.broken)
 	for _, t := range l.texts {
@@ -156,7 +155,7 @@ func (l *library) faults() []Fault {
 	return faults
 }
 
-// scriptOf gives the name of the script that a text is, if it is one.
+// scriptOf returns the name of a script; false for a prelude.
 func (l *library) scriptOf(t *text) (string, bool) { return functionName(t.file), !isPrelude(t.file) }
 
 func (l *library) describe(t *text, lane ps.Lane) (ps.Script, bool) {
@@ -179,7 +178,7 @@ func (l *library) describe(t *text, lane ps.Lane) (ps.Script, bool) {
 	return script, true
 }
 
-// reach collects the cmdlets that a block calls, itself and through functions of the preludes.
+// reach collects the cmdlets that a block calls, directly or through functions.
 func (l *library) reach(block *syntax.ScriptBlock, called, seen map[string]bool) {
 	syntax.Walk(block, func(n syntax.Node) bool {
 		command, ok := n.(*syntax.Command)
@@ -200,7 +199,7 @@ func (l *library) reach(block *syntax.ScriptBlock, called, seen map[string]bool)
 	})
 }
 
-// typeOf is a parameter's type as [ps.Param] writes it.
+// typeOf returns the type of a parameter in the form of [ps.Param].
 func typeOf(p *syntax.Param) string {
 	if len(p.Types) == 0 {
 		return "object"

@@ -6,23 +6,23 @@ import (
 	"adgateway/ps"
 )
 
-// doctorFolder holds what only sessions of the doctor load.
+// doctorFolder contains what only sessions of the doctor load.
 const doctorFolder = "doctor/"
 
 const doctorPrelude = doctorFolder + commonPrelude
 
-// DoctorPrelude is what a session of the doctor loads before its scripts.
+// DoctorPrelude returns what a session of the doctor loads before its scripts.
 func DoctorPrelude(lane ps.Lane) ps.Source { return joined(doctorPreludes(lane)) }
 
 func doctorPreludes(lane ps.Lane) []string { return append(preludes(lane), doctorPrelude) }
 
-// DoctorSources are the scripts of a session of the doctor: all of the lane,
-// and its own, which read what an installation may do and try what is open.
+// DoctorSources returns the scripts of a session of the doctor: those of the lane,
+// and its own, which check the rights of an installation and its assumptions.
 func DoctorSources(lane ps.Lane) []ps.Source {
 	return sources(slices.Concat(list(lane), doctorList(lane)))
 }
 
-// doctorList returns the files of the doctor's own scripts of a lane.
+// doctorList returns the files of the doctor's own scripts for a lane.
 func doctorList(lane ps.Lane) []string { return folder(doctorFolder + folders[lane]) }
 
 // DescribeDoctor is [Describe] for the scripts of the doctor's sessions.
@@ -30,9 +30,8 @@ func DescribeDoctor() ([]ps.Script, error) {
 	return describeAll(doctorPreludes, func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
 }
 
-// Survey is what the doctor gives a PowerShell to run line by line, without a
-// session: it works in every language mode, and writes one line of JSON after
-// [SurveyMark].
+// Survey returns lines that the doctor runs in a PowerShell without a session.
+// They work in every language mode and write one line: [SurveyMark] and JSON.
 func Survey() string { return read(doctorFolder + "survey.ps1") }
 
 // SurveyMark begins the line that the survey writes.

@@ -1,13 +1,17 @@
-// Package scripts holds the PowerShell side of the gateway: a prelude that every
-// session loads, a prelude for each lane, and one script for each kind of work.
+// Package scripts contains the PowerShell side of the gateway: a prelude that
+// every session loads, a prelude for each lane, and one script per operation.
 //
-// A script is a whole file that an administrator can read, lint and run by hand
-// after the preludes. Nothing is ever substituted into its text. [Sources] gives
-// a session what it loads; [Describe] reads what the scripts declare, so that
-// the operation table can be checked against them, and holds every call against
-// what it calls. The folder doctor holds scripts of the doctor, which only its
-// own sessions load ([DoctorPrelude], [DoctorSources]). What else all scripts keep is a rule of TestScriptsKeepTheRules,
-// with good and bad snippets in testdata/rules.
+// A script is a complete file that an administrator can read, lint and run by
+// hand after the preludes. Nothing is ever substituted into its text. [Prelude]
+// and [Sources] return what a session loads. The folder doctor contains the
+// scripts of the doctor, which only its own sessions load ([DoctorPrelude],
+// [DoctorSources]).
+//
+// [Check] reports the mistakes of a script without running it; package
+// ps/cmdlets knows the commands, types and members. [Describe], which runs at
+// every start, checks all scripts and returns their declarations, against which
+// the operation table is checked. House rules beyond that are in
+// TestScriptsKeepTheRules, with good and bad snippets in testdata/rules.
 package scripts
 
 import (
@@ -23,7 +27,7 @@ import (
 //go:embed prelude.ps1 ad/*.ps1 dns/*.ps1 doctor
 var files embed.FS
 
-// folders are the scripts of each lane.
+// folders are the folders of the lanes.
 var folders = map[ps.Lane]string{ps.Directory: "ad", ps.DNS: "dns"}
 
 // Modules names the PowerShell module that the sessions of each lane import.
@@ -31,11 +35,11 @@ var Modules = map[ps.Lane]string{ps.Directory: "ActiveDirectory", ps.DNS: "DnsSe
 
 const commonPrelude = "prelude.ps1"
 
-// Prelude is what a session of the lane loads before its scripts: the common
-// prelude, then those of the lane.
+// Prelude returns what a session of the lane loads before its scripts: the common
+// prelude followed by those of the lane.
 func Prelude(lane ps.Lane) ps.Source { return joined(preludes(lane)) }
 
-// joined is the text of preludes.
+// joined concatenates preludes.
 func joined(files []string) ps.Source {
 	var text strings.Builder
 	for _, file := range files {
@@ -45,7 +49,7 @@ func joined(files []string) ps.Source {
 	return ps.Source{Name: "prelude", Text: text.String()}
 }
 
-// preludes are the files of a lane's prelude, in the order they are loaded.
+// preludes returns the prelude files of a lane in load order.
 func preludes(lane ps.Lane) []string {
 	names := []string{commonPrelude}
 	for _, file := range listed(lane) {
@@ -56,10 +60,10 @@ func preludes(lane ps.Lane) []string {
 	return names
 }
 
-// isPrelude tells a lane's preludes, prelude.ps1 and prelude.*.ps1, from its scripts.
+// isPrelude reports whether a file is a prelude: prelude.ps1 or prelude.*.ps1.
 func isPrelude(file string) bool { return strings.HasPrefix(path.Base(file), "prelude.") }
 
-// Sources are the scripts of a lane, in order of name; a session knows each as
+// Sources returns the scripts of a lane, sorted by name. A session defines each as
 // a function of that name.
 func Sources(lane ps.Lane) []ps.Source { return sources(list(lane)) }
 
@@ -71,7 +75,7 @@ func sources(files []string) []ps.Source {
 	return sources
 }
 
-// list returns the files of a lane's scripts.
+// list returns the script files of a lane.
 func list(lane ps.Lane) []string {
 	return slices.DeleteFunc(listed(lane), isPrelude)
 }
@@ -79,7 +83,7 @@ func list(lane ps.Lane) []string {
 // listed returns all files of a lane.
 func listed(lane ps.Lane) []string { return folder(folders[lane]) }
 
-// folder returns the files of a folder; embed.FS sorts them.
+// folder returns the files of a folder, sorted.
 func folder(name string) []string {
 	entries, err := files.ReadDir(name)
 	if err != nil {

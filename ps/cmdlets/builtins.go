@@ -1,7 +1,7 @@
 package cmdlets
 
 // Builtin is a command that PowerShell itself has, with the parameters that
-// scripts use. It must not be changed.
+// scripts use. It must not be modified.
 type Builtin struct {
 	Name  string
 	Class string // short name of its class in Microsoft.PowerShell.Commands
@@ -9,9 +9,9 @@ type Builtin struct {
 	Params string
 }
 
-// Builtins lists the built-in commands that scripts use, and the one that is
-// behind echo, with which go-powershell marks the end of an answer. Windows
-// PowerShell 5.1 has all of them (facts-5.1 I73).
+// Builtins lists the built-in commands that scripts use, and the target of echo,
+// with which go-powershell marks the end of an answer. Windows PowerShell 5.1 has
+// all of them (facts-5.1 I73). The engine implements exactly these.
 func Builtins() []Builtin { return builtins }
 
 var builtins = []Builtin{

@@ -1,34 +1,38 @@
-// Package cmdlets is what Microsoft's public reference says about the cmdlets of
-// the ActiveDirectory and DnsServer modules, as data: names, parameter sets,
-// parameters with their types, positions and pipeline input, the Windows Server
-// versions that have them, and the classes of the ActiveDirectory object model.
+// Package cmdlets knows the names that scripts may use: the cmdlets of the
+// ActiveDirectory and DnsServer modules as Microsoft's public reference
+// describes them, the built-in commands and aliases of PowerShell, and the .NET
+// types with their members.
 //
-// It is what the documentation claims, not what a Windows host was seen to do.
-// Three readers share it: the binder of the engine (package ps/sandbox/engine), the
-// tables that implement the cmdlets (ps/sandbox/adcmd, ps/sandbox/dnscmd), and the
-// static check of scripts (package scripts).
+// It has three users: the check of scripts (package scripts), the engine of the
+// sandbox (ps/sandbox/engine), and the tables that implement the cmdlets there
+// (ps/sandbox/adcmd, ps/sandbox/dnscmd). The cmdlets are what the documentation
+// claims, not what was observed on Windows.
 //
 // # Tour
 //
 //   - [Lookup] finds a cmdlet of either module by name; [Module] lists one module.
-//   - [Cmdlet.Find] finds a parameter the way PowerShell does: exact name or
-//     alias first, then an unambiguous beginning of one.
-//   - [Cmdlet.Writes] says whether a cmdlet may change something.
-//   - [Cmdlet.AvailableIn] and [Param.AvailableIn] say which versions have it.
-//   - [LookupClass] gives a class of the object model and its LDAP attributes.
+//   - [Cmdlet.Find] finds a parameter as PowerShell does: by exact name or alias,
+//     otherwise by an unambiguous prefix.
+//   - [Cmdlet.Writes] reports whether a cmdlet may change something.
+//   - [Cmdlet.AvailableIn] and [Param.AvailableIn] report which versions have it.
+//   - [LookupClass] returns a class of the object model and its LDAP attributes.
+//   - [Builtins] lists the commands of PowerShell itself, [AliasTarget] resolves
+//     an alias.
+//   - [LookupType] finds a .NET type, [InstanceMembers] the members of a name.
 //
-// The data are the two files under data, made from the contract files under
-// testdata by "go test ./ps/cmdlets -run TestDataIsCurrent -update". Each line
-// is one cmdlet, read when it is first asked for.
+// The cmdlets are in the .ndjson files under data, generated from the contract
+// files under testdata by "go test ./ps/cmdlets -run TestDataIsCurrent -update".
+// Each line is one cmdlet, decoded on first use. data/members.txt is generated
+// from the type registry of the engine.
 //
 // # Where the documentation contradicts itself
 //
-// Whether a parameter is mandatory and at which position follows the SYNTAX of
-// the set, for switches the parameter table (SYNTAX cannot show a mandatory
-// switch). A page that marks no default set leaves DefaultSet empty: a call that
-// fits several sets is then ambiguous. A Remove cmdlet that supports
-// confirmation prompts even where its page forgets to say so (facts A36). A
-// parameter is missing in versions older than the release its own text names.
+// The SYNTAX of a set decides whether a parameter is mandatory and its position;
+// for switches the parameter table does (SYNTAX cannot show a mandatory switch).
+// If a page marks no default set, DefaultSet is empty: a call that fits several
+// sets is then ambiguous. A Remove cmdlet that supports confirmation prompts even
+// if its page does not say so (facts A36). A parameter is missing in versions
+// older than the release that its own text names.
 package cmdlets
 
 import "strings"
@@ -39,56 +43,56 @@ const (
 	DnsServer       = "DnsServer"
 )
 
-// AllSets is the name PowerShell gives the only set of a command that names none.
+// AllSets is PowerShell's name for the only set of a command without named sets.
 const AllSets = "__AllParameterSets"
 
-// Docsets are the Windows Server versions the reference was compared over, oldest first.
+// Docsets are the Windows Server versions of the reference, oldest first.
 var Docsets = []string{"2016", "2019", "2022", "2025"}
 
-// Cmdlet is one cmdlet. It is shared by all callers and must not be changed.
+// Cmdlet is one cmdlet. It is shared by all callers and must not be modified.
 type Cmdlet struct {
 	Name   string // "Get-ADUser"
 	Module string // [ActiveDirectory] or [DnsServer]
 
-	// DefaultSet is the set used when the arguments fit several. It is empty
-	// when the documentation marks none, and the set's name when there is one only.
+	// DefaultSet is the set used if the arguments fit several; the only set if
+	// there is one, empty if the documentation marks none.
 	DefaultSet string
-	// Sets are the names of the parameter sets in the order of the page; never
-	// empty, [AllSets] where the page names no set.
+	// Sets are the names of the parameter sets in the order of the page; [AllSets]
+	// alone if the page names none.
 	Sets   []string
-	Params []*Param // sorted by name, common parameters left out
+	Params []*Param // sorted by name, without the common parameters
 
-	// SupportsShouldProcess: has -WhatIf and -Confirm, both in Params.
+	// SupportsShouldProcess: Params has -WhatIf and -Confirm.
 	SupportsShouldProcess bool
-	// PromptsByDefault: asks before it acts unless -Confirm:$false is given,
-	// that is, its ConfirmImpact is High.
+	// PromptsByDefault: its ConfirmImpact is High, so it prompts unless
+	// -Confirm:$false is given.
 	PromptsByDefault bool
-	// ForceSkipsPrompt: -Force is documented as going on without the prompt.
+	// ForceSkipsPrompt: -Force is documented to suppress the prompt.
 	ForceSkipsPrompt bool
 
-	Outputs []string // type names, namespaces kept as printed
+	Outputs []string // type names as documented, with or without namespace
 	// MissingIn are the members of [Docsets] that do not document the cmdlet.
 	MissingIn []string
 	// NotWorkingWith are the notes of the page, such as "readOnlyDomainController".
 	NotWorkingWith []string
 }
 
-// Param is one parameter of a cmdlet. It must not be changed.
+// Param is one parameter of a cmdlet. It must not be modified.
 type Param struct {
 	Name    string
 	Type    string   // without the namespace: "String[]", "SwitchParameter", "ADUser"
 	Aliases []string // without the dash
-	// Values are the names an enumeration or a validated set accepts; nil when
+	// Values are the accepted names of an enumeration or a validated set; nil if
 	// the page lists none.
 	Values []string
-	// Codes are the numbers of Values, index by index; nil when not documented.
+	// Codes are the numbers of Values, by index; nil if not documented.
 	Codes []int64
-	// LDAPName is the attribute the parameter sets, "" when the page names none.
+	// LDAPName is the attribute that the parameter sets, "" if not documented.
 	LDAPName string
-	// Identifiers are the forms an identity takes, where the page lists them.
+	// Identifiers are the accepted forms of an identity; nil if not documented.
 	Identifiers []string
 	Wildcard    bool    // documented as accepting wildcards
-	PerSet      []InSet // one entry for each set the parameter belongs to, in the order of Sets
+	PerSet      []InSet // one entry per set of the parameter, in the order of Sets
 	// MissingIn are the members of [Docsets] that have the cmdlet but not this parameter.
 	MissingIn []string
 }
@@ -97,12 +101,12 @@ type Param struct {
 type InSet struct {
 	Set            string
 	Mandatory      bool
-	Position       int // order among the positional parameters of the set, -1: by name only
+	Position       int // order among the positional parameters of the set; -1: named only
 	ByValue        bool
 	ByPropertyName bool
 }
 
-// Lookup finds a cmdlet by its name, in any case.
+// Lookup finds a cmdlet by name, ignoring case.
 func Lookup(name string) (*Cmdlet, bool) {
 	e, ok := load().byName[strings.ToLower(name)]
 	if !ok {
@@ -111,8 +115,8 @@ func Lookup(name string) (*Cmdlet, bool) {
 	return e.cmdlet(), true
 }
 
-// Module lists the cmdlets of a module, sorted by name; nil for an unknown one.
-// The name is compared in any case.
+// Module lists the cmdlets of a module, sorted by name; nil if it is unknown. The
+// name is compared ignoring case.
 func Module(name string) []*Cmdlet {
 	for _, m := range load().modules {
 		if strings.EqualFold(m.name, name) {
@@ -126,7 +130,7 @@ func Module(name string) []*Cmdlet {
 	return nil
 }
 
-// Verb is the part of the name before the dash.
+// Verb returns the part of the name before the dash.
 func (c *Cmdlet) Verb() string {
 	verb, _, _ := strings.Cut(c.Name, "-")
 	return verb
@@ -142,7 +146,7 @@ func (c *Cmdlet) Writes() bool {
 }
 
 // AvailableIn reports whether the documentation of a version has the cmdlet.
-// An unknown version has nothing.
+// It is false for an unknown version.
 func (c *Cmdlet) AvailableIn(docset string) bool { return available(c.MissingIn, docset) }
 
 // AvailableIn reports whether the documentation of a version has the parameter.
@@ -161,8 +165,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// Param finds a parameter by its whole name or an alias, in any case. It is nil
-// when there is none.
+// Param finds a parameter by its full name or an alias, ignoring case. It returns
+// nil if there is none.
 func (c *Cmdlet) Param(name string) *Param {
 	for _, p := range c.Params {
 		if strings.EqualFold(p.Name, name) {
@@ -179,9 +183,9 @@ func (c *Cmdlet) Param(name string) *Param {
 	return nil
 }
 
-// Find finds the parameters a written name can mean: the one of that name or
-// alias, else all whose name or alias begins so. No result: there is none. More
-// than one: the name is ambiguous.
+// Find returns the parameters that a written name can mean: the one with that name
+// or alias, otherwise all with a name or alias that it is a prefix of. Several
+// results mean that the name is ambiguous.
 func (c *Cmdlet) Find(written string) []*Param {
 	if p := c.Param(written); p != nil {
 		return []*Param{p}
@@ -211,7 +215,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// In tells how the parameter behaves in a set, and whether it belongs to it.
+// In returns the behaviour of the parameter in a set; false if it does not belong to it.
 func (p *Param) In(set string) (InSet, bool) {
 	for _, s := range p.PerSet {
 		if strings.EqualFold(s.Set, set) {

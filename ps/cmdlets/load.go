@@ -34,7 +34,7 @@ type index struct {
 	byName  map[string]*entry // lower-case names
 }
 
-// load finds the lines of both modules; their JSON is read when asked for.
+// load indexes the lines of both modules; their JSON is decoded on first use.
 var load = sync.OnceValue(func() *index {
 	x := &index{byName: make(map[string]*entry, 300)}
 	x.add(ActiveDirectory, activeDirectoryData)
@@ -57,7 +57,7 @@ func (e *entry) cmdlet() *Cmdlet {
 	e.once.Do(func() {
 		var w wireCmdlet
 		if err := json.Unmarshal([]byte(e.text), &w); err != nil {
-			// The data are compiled in and a test reads every line.
+			// The data are embedded, and a test decodes every line.
 			panic(fmt.Sprintf("cmdlets: data of %s: %v", e.name, err))
 		}
 		e.value = w.cmdlet(e.name, e.module)
@@ -66,7 +66,7 @@ func (e *entry) cmdlet() *Cmdlet {
 	return e.value
 }
 
-// wireCmdlet is a cmdlet as the data files keep it: short keys, absent when empty.
+// wireCmdlet is a cmdlet in the format of the data files: short keys, omitted if empty.
 type wireCmdlet struct {
 	Sets    []string    `json:"s,omitempty"` // absent: the one unnamed set
 	Default string      `json:"d,omitempty"` // absent: the only set, or none of several
@@ -92,7 +92,7 @@ type wireParam struct {
 	In       []wireSet `json:"s,omitempty"` // absent: named, optional, in every set
 }
 
-// wireSet is the behaviour in some sets. Position is one more than the index.
+// wireSet is the behaviour in one or more sets. Position is the index plus one.
 type wireSet struct {
 	Sets      []int `json:"s,omitempty"` // indexes into Sets; absent: all
 	Mandatory bool  `json:"m,omitempty"`

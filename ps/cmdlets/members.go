@@ -11,7 +11,7 @@ import (
 //go:embed data/members.txt
 var membersData string
 
-// Type is a .NET type that scripts may name. It must not be changed.
+// Type is a .NET type that scripts may name. It must not be modified.
 type Type struct {
 	Name    string   // full name; of a generic type without its arguments
 	Aliases []string // accelerators: "int"
@@ -105,7 +105,7 @@ func parseMember(text string) Member {
 func Types() []*Type { return loadMembers().types }
 
 // LookupType finds a type by its full name, its name below System, or an alias,
-// in any case.
+// ignoring case.
 func LookupType(name string) (*Type, bool) {
 	m, key := loadMembers(), strings.ToLower(name)
 	t, ok := m.byName[key]
@@ -115,10 +115,10 @@ func LookupType(name string) (*Type, bool) {
 	return t, ok
 }
 
-// InstanceMembers lists the instance members of a name, in any case, over all types.
+// InstanceMembers lists the instance members of a name, ignoring case, over all types.
 func InstanceMembers(name string) []Member { return loadMembers().instance[strings.ToLower(name)] }
 
-// StaticMembers lists the static members of a name, in any case.
+// StaticMembers lists the static members of a name, ignoring case.
 func (t *Type) StaticMembers(name string) []Member {
 	var out []Member
 	for _, m := range t.Static {

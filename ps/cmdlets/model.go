@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// Class is a class of the ActiveDirectory object model, "ADUser". It must not be changed.
+// Class is a class of the ActiveDirectory object model, such as "ADUser". It must not be modified.
 type Class struct {
 	Name       string
 	Parent     string // "" for the root class
 	Properties []Property
 }
 
-// Property is one property a class adds to those of its parent.
+// Property is a property that a class adds to those of its parent.
 type Property struct {
 	Name string `json:"n"`
-	Type string `json:"t"` // without the namespace; does not tell collections
-	// LDAP are the attributes the property is derived from; nil when computed.
+	Type string `json:"t"` // without the namespace; of an item if the value is a collection
+	// LDAP are the attributes that the property is derived from; nil if computed.
 	LDAP []string `json:"l,omitempty"`
 }
 
@@ -27,14 +27,14 @@ type wireClass struct {
 	Properties []Property `json:"p,omitempty"`
 }
 
-// classes is small enough to be read at once.
+// classes decodes the object model, which is small, as a whole.
 var classes = sync.OnceValue(func() map[string]*Class {
 	out := map[string]*Class{}
 	for line := range strings.Lines(objectModelData) {
 		name, text, _ := strings.Cut(line, "\t")
 		var w wireClass
 		if err := json.Unmarshal([]byte(text), &w); err != nil {
-			// The data are compiled in and a test reads every line.
+			// The data are embedded, and a test decodes every line.
 			panic(fmt.Sprintf("cmdlets: class %s: %v", name, err))
 		}
 		out[strings.ToLower(name)] = &Class{Name: name, Parent: w.Parent, Properties: w.Properties}
@@ -42,14 +42,14 @@ var classes = sync.OnceValue(func() map[string]*Class {
 	return out
 })
 
-// LookupClass finds a class of the object model by name, in any case.
+// LookupClass finds a class of the object model by name, ignoring case.
 func LookupClass(name string) (*Class, bool) {
 	c, ok := classes()[strings.ToLower(name)]
 	return c, ok
 }
 
-// All lists the properties of a class and of its parents, nearest class first.
-// A property that a class states again hides the one of its parent.
+// All lists the properties of a class and its ancestors, nearest class first. A
+// property hides those of the same name in ancestors.
 func (c *Class) All() []Property {
 	var out []Property
 	seen := map[string]bool{}
