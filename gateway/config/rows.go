@@ -82,7 +82,7 @@ func httpRows() []Row {
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnections }, 1, 100000)},
 		{"http.maxConnectionsPerAddress", "250", "Most connections of one address at a time, trusted proxies aside; more are closed.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
-		{"http.shutdownTimeout", "15s", "How long running requests may go on when the server is told to stop; those that wait for a session are answered with 503 at once.",
+		{"http.shutdownTimeout", "15s", "How long running requests may continue when the server stops; requests that wait for a session get 503 at once.",
 			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 15*time.Second)}},
 	}
 }
@@ -114,7 +114,7 @@ func serverRows() []Row {
 	return []Row{
 		{"auth.allowQueryToken", "false", "Take Auth-Token from the query string, as older clients send it.",
 			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
-		{"auth.store", "\"\"", "File of tokens and users; none: credentials.json beside the settings file, for the sandbox no file.",
+		{"auth.store", "\"\"", "File of tokens and users; empty: credentials.json next to the settings file; none for the sandbox.",
 			text(func(s *Settings) *string { return &s.Auth.Store })},
 		{"auth.failures", "5", "Failed logins of a user from one address until it is locked for a while.",
 			number(func(s *Settings) *int { return &s.Auth.Failures }, 1, 1000)},
@@ -163,7 +163,7 @@ func serverRows() []Row {
 
 		{"audit.file", "\"\"", "File in which every change is recorded; empty: audit.jsonl in the service's data folder, none in the sandbox; off: none.",
 			text(func(s *Settings) *string { return &s.Audit.File })},
-		{"audit.keyFile", "\"\"", "File with a key of 32 bytes or more for the audit's chain, so that it cannot be written anew as a whole; empty: plain hashes.",
+		{"audit.keyFile", "\"\"", "File with a key of 32 bytes or more for the audit's chain, so that nobody without the key can rewrite it; empty: plain hashes.",
 			text(func(s *Settings) *string { return &s.Audit.KeyFile })},
 		{"audit.maxSize", "100", "Size of an audit file in MiB after which another is begun.",
 			number(func(s *Settings) *int { return &s.Audit.MaxSize }, 1, 100000)},

@@ -42,7 +42,7 @@ var computerRows = []*Operation{
 		Subject: computerSubject,
 	},
 	{
-		ID: "computer.exists", Row: 57, Summary: "Tells whether a computer exists.",
+		ID: "computer.exists", Row: 57, Summary: "Reports whether a computer exists.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/Exists",
 		Scope: auth.ComputerRead, Effect: Read,
 		Params:  []Param{existingComputer("ADComputersName")},

@@ -34,7 +34,7 @@ var groupRows = []*Operation{
 		Subject: groupSubject,
 	},
 	{
-		ID: "group.exists", Row: 47, Summary: "Tells whether a group exists.",
+		ID: "group.exists", Row: 47, Summary: "Reports whether a group exists.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Exists",
 		Scope: auth.GroupRead, Effect: Read,
 		Params:  []Param{existingGroup},

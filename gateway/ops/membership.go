@@ -26,7 +26,7 @@ var membershipRows = []*Operation{
 		Subject: userInGroup,
 	},
 	{
-		ID: "membership.exists", Row: 13, Summary: "Tells whether a user is a member of a group.",
+		ID: "membership.exists", Row: 13, Summary: "Reports whether a user is a member of a group.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}/Exists",
 		Scope: auth.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
@@ -109,7 +109,7 @@ var membershipRows = []*Operation{
 		Unchanged: "The group '{ChildGroupName}' is no direct member of the group '{ParentGroupName}'; nothing was changed.",
 	},
 	{
-		ID: "membership.groupExists", Row: 19, Summary: "Tells whether a group is a member of another group.",
+		ID: "membership.groupExists", Row: 19, Summary: "Reports whether a group is a member of another group.",
 		Method: http.MethodGet, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}/Exists",
 		Scope: auth.MemberRead, Effect: Read,
 		Params:  []Param{parentGroup, childGroup},

@@ -48,7 +48,7 @@ var ouRows = []*Operation{
 		Subject: ouSubject,
 	},
 	{
-		ID: "ou.exists", Row: 39, Summary: "Tells whether an OU or container exists.",
+		ID: "ou.exists", Row: 39, Summary: "Reports whether an OU or container exists.",
 		Method: http.MethodGet, Path: "/api/OU/Path/Exists",
 		Scope: auth.OURead, Effect: Read,
 		Params:  []Param{ouPath},

@@ -29,7 +29,7 @@ var userRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "user.exists", Row: 21, Summary: "Tells whether a user exists.",
+		ID: "user.exists", Row: 21, Summary: "Reports whether a user exists.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Exists",
 		Scope: auth.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -155,7 +155,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} has this name already; nothing was changed.",
 	},
 	{
-		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password, one that the gateway makes if none is given.",
+		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password; generates one if none is given.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/ResetPassword",
 		Scope: auth.UserPassword, Effect: Update,
 		Params: []Param{
