@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -209,7 +210,7 @@ func FuzzBinding(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	op := ops.Find(ops.Table(), "user.create")
+	op := opstest.Find("user.create")
 	f.Fuzz(func(t *testing.T, query, contentType, body string) {
 		r := httptest.NewRequest("POST", "/api/ADUser/jdoe", bytes.NewReader([]byte(body)))
 		r.URL.RawQuery = query
@@ -242,7 +243,7 @@ func FuzzPairs(f *testing.F) {
 	for _, seed := range []string{"City=a&State=b", "City=%41+b", "City=a;b", "City=%", "=", "City==&&"} {
 		f.Add(seed)
 	}
-	op := ops.Find(ops.Table(), "user.create")
+	op := opstest.Find("user.create")
 	f.Fuzz(func(t *testing.T, raw string) {
 		want, err := url.ParseQuery(raw)
 		if err != nil {

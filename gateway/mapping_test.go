@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -100,7 +101,7 @@ func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
 		"DNS, nothing":       {plainError(cimException, "x", "NotSpecified"), schema.Backend, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			op := ops.Find(ops.Table(), "user.create")
+			op := opstest.Find("user.create")
 			bound, _ := op.Bind(ops.Given{"Username": "jdoe"})
 			f := failureOf(op, bound, &c.err)
 			assert.Equal(t, c.code, f.code)
@@ -163,7 +164,7 @@ func TestFailuresOfRuns(t *testing.T) {
 		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []detail{{"Username", "Gone."}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			op := ops.Find(ops.Table(), c.op)
+			op := opstest.Find(c.op)
 			given := ops.Given{"Username": "jdoe", "OUPath": "OU=a,DC=b", "OUDestinationPath": "OU=c,DC=b", "OUName": "a", "City": "a"}
 			bound, problems := op.Bind(given)
 			require.Empty(t, problems)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,7 @@ func TestDefaultsAreTheTable(t *testing.T) {
 func TestLoadReadsEverySetting(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "full.yaml"))
 	require.NoError(t, err)
-	s, err := config.Load("full.yaml", text, []string{"limits.bulkDelete=7", "sandbox.ldif=[c.ldif]"})
+	s, err := configtest.Load("full.yaml", text, []string{"limits.bulkDelete=7", "sandbox.ldif=[c.ldif]"})
 	require.NoError(t, err)
 
 	assert.Equal(t, "0.0.0.0:8443", s.HTTP.Listen)
@@ -61,7 +62,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 func TestLoadReportsEveryFaultWithItsLine(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "faults.yaml"))
 	require.NoError(t, err)
-	_, err = config.Load("faults.yaml", text, []string{"http.listen", "no.such=1", "limits.bulkDelete=none"})
+	_, err = configtest.Load("faults.yaml", text, []string{"http.listen", "no.such=1", "limits.bulkDelete=none"})
 	require.Error(t, err)
 	golden := filepath.Join("testdata", "faults.txt")
 	if *update {
@@ -80,24 +81,24 @@ func TestLoadRefusesWhatIsNotOneMapping(t *testing.T) {
 		"broken YAML":     "http: [",
 		"tab indentation": "http:\n\tlisten: x",
 	} {
-		_, err := config.Load("x.yaml", []byte(text), nil)
+		_, err := configtest.Load("x.yaml", []byte(text), nil)
 		assert.ErrorContains(t, err, "x.yaml", name)
 	}
 	for name, text := range map[string]string{"empty": "", "comment": "# nothing\n", "null": "~\n"} {
-		_, err := config.Load("x.yaml", []byte(text), nil)
+		_, err := configtest.Load("x.yaml", []byte(text), nil)
 		assert.NoError(t, err, name)
 	}
 }
 
 func TestLimitsMayBeNone(t *testing.T) {
-	s, err := config.Load("x.yaml", []byte("auth:\n  rate: 600/m\n  deletionsPerHour: 0\n  concurrency: none\n"), nil)
+	s, err := configtest.Load("x.yaml", []byte("auth:\n  rate: 600/m\n  deletionsPerHour: 0\n  concurrency: none\n"), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "600/m", s.Auth.Rate)
 	require.NotNil(t, s.Auth.DeletionsPerHour)
 	assert.Zero(t, *s.Auth.DeletionsPerHour)
 	assert.Nil(t, s.Auth.Concurrency)
 	assert.Nil(t, s.Auth.PasswordResetsPerHour)
-	_, err = config.Load("x.yaml", []byte("auth:\n  rate: 10\n  deletionsPerHour: -1\n  concurrency: ~\n"), nil)
+	_, err = configtest.Load("x.yaml", []byte("auth:\n  rate: 10\n  deletionsPerHour: -1\n  concurrency: ~\n"), nil)
 	for _, fault := range []string{
 		`x.yaml:2: auth.rate: "10" is not allowed here: it takes requests by second`,
 		`x.yaml:3: auth.deletionsPerHour: "-1" is not allowed here: it takes a whole number from 0 to 1000000, or none`,
@@ -112,7 +113,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("sandbox:\n  tokens:\n  - {value: a, limits: {ous: [x]}}\n")
 	f.Add("a: &a [*a]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := config.Load("f.yaml", []byte(text), nil)
+		s, err := configtest.Load("f.yaml", []byte(text), nil)
 		if (s == nil) == (err == nil) {
 			t.Fatalf("settings %v beside error %v", s, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func TestTheTemplateIsTheTable(t *testing.T) {
 func TestAShownValueReadsAsItStandsInTheFile(t *testing.T) {
 	full, err := os.ReadFile(filepath.Join("testdata", "full.yaml"))
 	require.NoError(t, err)
-	given, err := config.Load("full.yaml", full, nil)
+	given, err := configtest.Load("full.yaml", full, nil)
 	require.NoError(t, err)
 	for _, want := range []*config.Settings{config.Default(), given} {
 		var flags []string
@@ -58,7 +59,7 @@ func TestAShownValueReadsAsItStandsInTheFile(t *testing.T) {
 			require.NoError(t, err)
 			flags = append(flags, row.Key+"="+string(shown))
 		}
-		got, err := config.Load("", nil, flags)
+		got, err := configtest.Load("", nil, flags)
 		require.NoError(t, err)
 		for _, row := range config.Rows() {
 			if !strings.HasPrefix(row.Key, "sandbox.tokens") && !strings.HasPrefix(row.Key, "sandbox.users") {
@@ -100,7 +101,7 @@ func TestRanksAndOriginsOfSources(t *testing.T) {
 func TestSecretsAreMaskedWhereSettingsAreShown(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "full.yaml"))
 	require.NoError(t, err)
-	s, err := config.Load("full.yaml", text, nil)
+	s, err := configtest.Load("full.yaml", text, nil)
 	require.NoError(t, err)
 	var all []any
 	for _, row := range config.Rows() {

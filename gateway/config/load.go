@@ -41,14 +41,6 @@ const (
 	FromFlag        Origin = "flag"
 )
 
-// Load reads settings: the defaults, over them the YAML text (name is its file,
-// for messages; empty text is allowed), over them flags of the form
-// "key=value". The error joins every fault found, one a line.
-func Load(name string, text []byte, flags []string) (*Settings, error) {
-	s, _, err := Sources{Name: name, Text: text, Flags: flags}.Load()
-	return s, err
-}
-
 // Load reads all sources and tells by key which one gave each setting. The error
 // joins every fault found, one a line.
 func (src Sources) Load() (*Settings, map[string]Origin, error) {

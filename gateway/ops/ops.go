@@ -160,16 +160,6 @@ var Resources = map[string]string{
 	"computer":    "Computer accounts",
 }
 
-// Find returns the operation with the id, or nil.
-func Find(table []*Operation, id string) *Operation {
-	for _, op := range table {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
-}
-
 // Param returns the parameter with the name, in any case, or nil.
 func (op *Operation) Param(name string) *Param {
 	for i := range op.Params {

@@ -41,8 +41,6 @@ type Kind interface {
 
 	// Secret reports whether values must stay out of logs, queries and answers.
 	Secret() bool
-
-	sealed()
 }
 
 // Part is one argument that a value becomes. The script's parameter has the name
@@ -80,7 +78,6 @@ type base struct{ typ string }
 func (b base) Parts() []Part     { return []Part{{Type: b.typ}} }
 func (b base) Clear() []ps.Value { return nil }
 func (b base) Secret() bool      { return false }
-func (b base) sealed()           {}
 
 // textValue returns the decoded form of a kind with one text part.
 func textValue(text string) *Decoded {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -80,10 +81,10 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 		c.Params["Nonsense"] = "x"
 		d.holds(t, op, s.Do(c))
 	}
-	d.holds(t, ops.Find(ops.Table(), "user.get"), s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/Details"}))
-	d.holds(t, ops.Find(ops.Table(), "user.create"), s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}))
-	d.holds(t, ops.Find(ops.Table(), "user.create"), s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/weak", Params: map[string]any{"Password": "x"}}))
-	d.holds(t, ops.Find(ops.Table(), "user.resetPassword"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}))
+	d.holds(t, opstest.Find("user.get"), s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/Details"}))
+	d.holds(t, opstest.Find("user.create"), s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}))
+	d.holds(t, opstest.Find("user.create"), s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/weak", Params: map[string]any{"Password": "x"}}))
+	d.holds(t, opstest.Find("user.resetPassword"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}))
 }
 
 // TestExamplesOfTheDocumentAreTrue: what the page fills in by itself works in

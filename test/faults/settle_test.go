@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
@@ -206,7 +207,7 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 		a := s.Do(first)
 		require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
 	}
-	op, start := ops.Find(ops.Table(), w.op), s.Snapshot()
+	op, start := opstest.Find(w.op), s.Snapshot()
 	l.cutter.arm(op.Script, c)
 	r := writeRun{answer: s.Do(systemtest.CallFor(op, w.params))}
 	r.frames = l.cutter.answered()

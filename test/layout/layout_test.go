@@ -60,6 +60,8 @@ var mayImport = map[string][]string{
 	"ps/sandbox/internal/ldif":           {},
 	"ps/sandbox/directory":               {"ps/sandbox/internal/ldif", "ps/sandbox/internal/data"},
 	"ps/sandbox/zones":                   {"ps/sandbox/internal/data"},
+	"gateway/config/configtest":          {"gateway/config"},
+	"gateway/ops/opstest":                {"gateway/ops"},
 	"ps/sandbox/zones/zonestest":         {"ps/sandbox/zones"},
 	"ps/sandbox/sandboxtest":             {"ps/sandbox", "ps/sandbox/directory", "ps/sandbox/zones/zonestest"},
 	"ps/sandbox/adcmd":                   {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/directory"},

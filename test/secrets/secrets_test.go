@@ -23,7 +23,7 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
-	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/remote"
@@ -333,7 +333,7 @@ func (g *guarded) badProcesses() {
 // apply puts settings in force that may change while the gateway runs.
 func (g *guarded) apply(overrides ...string) {
 	g.T.Helper()
-	settings, err := config.Load("", nil, overrides)
+	settings, err := configtest.Load("", nil, overrides)
 	require.NoError(g.T, err)
 	require.NoError(g.T, g.Stack.Apply(settings))
 }

@@ -18,7 +18,7 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
-	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -93,7 +93,7 @@ func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change fun
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	settings, err := config.Load("", nil, overrides)
+	settings, err := configtest.Load("", nil, overrides)
 	require.NoError(t, err)
 	s := &System{World: w, Log: &LogBuffer{}}
 	s.report(t)

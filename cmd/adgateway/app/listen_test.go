@@ -20,7 +20,7 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
-	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
@@ -44,7 +44,7 @@ func TestUnencryptedOnlyOnLoopback(t *testing.T) {
 		"every address, TLS":     {[]string{"http.listen=0.0.0.0:0", "tls.certificateFile=c", "tls.keyFile=k"}, false},
 		"CAs are no TLS":         {[]string{"http.listen=0.0.0.0:0", "tls.clientCAFile=c"}, true},
 	} {
-		settings, err := config.Load("", nil, c.overrides)
+		settings, err := configtest.Load("", nil, c.overrides)
 		require.NoError(t, err)
 		listener, err := app.Listen(t.Context(), settings)
 		if err == nil {
@@ -88,7 +88,7 @@ func TestTLSWithClientCertificate(t *testing.T) {
 	defer cancel()
 	server, serverPair := certificateFile(t, "gw.corp.example", x509.ExtKeyUsageServerAuth)
 	authorities, clientPair := certificateFile(t, "portal", x509.ExtKeyUsageClientAuth)
-	settings, err := config.Load("", nil, []string{
+	settings, err := configtest.Load("", nil, []string{
 		"http.listen=127.0.0.1:0", "tls.certificateFile=" + server, "tls.keyFile=" + server, "tls.clientCAFile=" + authorities, "tls.minVersion=1.3"})
 	require.NoError(t, err)
 	assert.Equal(t, "https", app.Scheme(settings))
@@ -135,7 +135,7 @@ func TestTLSWithClientCertificate(t *testing.T) {
 }
 
 func TestNewFailsWithABadCertificate(t *testing.T) {
-	settings, err := config.Load("", nil, []string{"tls.certificateFile=no-such.pem", "tls.keyFile=no-such.pem"})
+	settings, err := configtest.Load("", nil, []string{"tls.certificateFile=no-such.pem", "tls.keyFile=no-such.pem"})
 	require.NoError(t, err)
 	s, err := app.New(t.Context(), app.Options{Settings: settings, Log: logrus.New()})
 	require.ErrorContains(t, err, "tls.certificateFile")

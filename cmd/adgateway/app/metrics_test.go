@@ -17,7 +17,7 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
-	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
@@ -44,7 +44,7 @@ func newStack(t *testing.T, collectors ...prometheus.Collector) http.Handler {
 	defer cancel()
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	settings, err := config.Load("", nil, []string{"audit.file=" + filepath.Join(t.TempDir(), "audit.jsonl")})
+	settings, err := configtest.Load("", nil, []string{"audit.file=" + filepath.Join(t.TempDir(), "audit.jsonl")})
 	require.NoError(t, err)
 	static := auth.NewStatic(auth.Header{})
 	require.NoError(t, static.AddToken("t", &auth.Principal{Name: "t", Scopes: []auth.Scope{auth.All}}))

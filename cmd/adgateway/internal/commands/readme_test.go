@@ -12,6 +12,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -222,10 +223,10 @@ func TestReadmeSettingsAreValid(t *testing.T) {
 	blocks := regexp.MustCompile("(?ms)^\n```yaml\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1)
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
-		_, err := config.Load("README.md", []byte(block[1]), nil)
+		_, err := configtest.Load("README.md", []byte(block[1]), nil)
 		assert.NoError(t, err, "%s", block[1])
 		for _, other := range regexp.MustCompile(`(?m)^  # (\w+: .*)$`).FindAllStringSubmatch(block[1], -1) {
-			_, err := config.Load("README.md", []byte("tls:\n  "+other[1]+"\n"), nil)
+			_, err := configtest.Load("README.md", []byte("tls:\n  "+other[1]+"\n"), nil)
 			assert.NoError(t, err, "%s", other[1])
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sort"
 	"strings"
@@ -103,17 +102,8 @@ func ReadFile(path string) ([]Record, error) {
 	return Parse(path, b)
 }
 
-// Read reads a file to its end; name is for faults. The records that could be
-// read come back together with a Faults error about the others.
-func Read(name string, r io.Reader) ([]Record, error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(name, b)
-}
-
-// Parse is Read for bytes in memory.
+// Parse parses a file; name is for faults. The records that could be parsed are
+// returned together with a Faults error about the others.
 func Parse(name string, b []byte) ([]Record, error) {
 	text, err := decode(b)
 	if err != nil {

@@ -2,7 +2,6 @@ package ldif
 
 import (
 	"encoding/binary"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,21 +207,13 @@ func TestFiles(t *testing.T) {
 	assert.Equal(t, path, records[0].File)
 	_, err = ReadFile(path + ".none")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	records, err = Read("in", strings.NewReader(sample))
+	records, err = Parse("in", []byte(sample))
 	require.NoError(t, err)
 	assert.Len(t, records, 2)
-	_, err = Read("in", failing{})
-	require.ErrorIs(t, err, errFailing)
-	records, err = Read("in", strings.NewReader(""))
+	records, err = Parse("in", nil)
 	require.NoError(t, err)
 	assert.Empty(t, records)
 }
-
-type failing struct{}
-
-var errFailing = errors.New("broken")
-
-func (failing) Read([]byte) (int, error) { return 0, errFailing }
 
 // FuzzParse: nothing panics, nothing is read from elsewhere, and every record
 // has a name, a line and values.
