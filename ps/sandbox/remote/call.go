@@ -12,24 +12,24 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// A connection is one client at the server: one goroutine reads its frames,
+// A connection is the server's side of a client: one goroutine reads its frames,
 // another runs its calls.
 type connection struct {
 	server *Server
 	ctx    context.Context
 	wire   *wire
-	marked bool // the client wants texts marked
+	marked bool // the client wants texts to begin with '='
 
-	calls   chan *frame // to the goroutine that runs them
+	calls   chan *frame // for work
 	answers chan *frame
-	busy    atomic.Bool // a call runs
-	stopped atomic.Bool // the client wants no more of it
+	busy    atomic.Bool // a call is running
+	stopped atomic.Bool // the client has stopped the call
 
-	kept map[uint64]any // of the goroutine that runs calls: data and objects by id
+	kept map[uint64]any // data and objects by id; used by work only
 	last uint64
 }
 
-// read reads frames until the connection ends, or one is out of turn.
+// read reads frames until the connection ends or a frame violates the protocol.
 func (c *connection) read() {
 	defer close(c.calls)
 	for {
@@ -54,7 +54,7 @@ func (c *connection) read() {
 			select {
 			case c.answers <- f:
 			default:
-				return // nobody asked
+				return // unsolicited
 			}
 		default:
 			return
@@ -85,7 +85,7 @@ func (c *connection) work() {
 	}
 }
 
-// run runs a call and gives its last frame.
+// run runs a call and returns its last frame.
 func (c *connection) run(f *frame) *frame {
 	values := make([]any, len(f.Bound))
 	decoder := c.decoder()
@@ -112,7 +112,7 @@ func (c *connection) run(f *frame) *frame {
 	}
 	command := c.server.commands[strings.ToLower(f.Cmdlet)]
 	if command == nil {
-		return &frame{F: "defect", Text: fmt.Sprintf("there is no command %.60q", f.Cmdlet)}
+		return &frame{F: "defect", Text: fmt.Sprintf("unknown command %.60q", f.Cmdlet)}
 	}
 	h := &host{c: c, f: f, name: command.Decl.Name, values: map[string]any{}, piped: map[string]bool{}}
 	for i, b := range f.Bound {
@@ -126,12 +126,13 @@ func (c *connection) run(f *frame) *frame {
 	return &frame{F: "end"}
 }
 
-// access reads, writes or calls a member of an object that lives here.
+// access creates an object that stays here, or reads, writes or calls a member of
+// one.
 func (c *connection) access(f *frame, args []any) (any, error) {
 	if f.F == "new" {
 		t := c.server.types[strings.ToLower(f.Type)]
 		if !c.server.remote[t] {
-			return nil, fmt.Errorf("no objects of the type %.60q live here", f.Type)
+			return nil, fmt.Errorf("the server keeps no objects of type %.60q", f.Type)
 		}
 		return dotnet.NewFor(func() context.Context { return c.ctx }, t, args)
 	}
@@ -154,13 +155,13 @@ func (c *connection) access(f *frame, args []any) (any, error) {
 		}
 		return dotnet.CallMethod(object, f.Name, args)
 	}
-	return nil, errors.New("malformed")
+	return nil, errors.New("malformed frame")
 }
 
-// errNoMember is told to the client by its text.
+// errNoMember is recognized by the client by its text.
 var errNoMember = errors.New("no such member")
 
-// failed is the last frame of a call that ended with an error.
+// failed returns the last frame of a call that failed with err.
 func (c *connection) failed(err error) *frame {
 	var thrown *thrownError
 	switch rec := dotnet.AsRecord(err); {
@@ -203,21 +204,21 @@ func (c *connection) decoder() *decoder {
 	}
 }
 
-// errStopped ends a body whose caller wants no more.
+// errStopped ends a command whose caller has stopped it.
 var errStopped = errors.New("stopped by the caller")
 
-// thrownError is what Throw gives a body to return.
+// thrownError is the error that Throw returns for the command to return.
 type thrownError struct{ record json.RawMessage }
 
 func (*thrownError) Error() string { return "a terminating error" }
 
-// host is what stands behind the body of one call.
+// host is the engine.Host of one call.
 type host struct {
 	c      *connection
 	f      *frame
 	name   string
 	names  []string
-	values map[string]any  // by name in lower case
+	values map[string]any  // by lower-case name
 	piped  map[string]bool // likewise
 }
 
@@ -243,7 +244,7 @@ func (h *host) Write(v any) error {
 	return h.tell(&frame{F: "write", Values: []json.RawMessage{text}})
 }
 
-// tell sends a frame that needs no answer; it may wait for others.
+// tell writes a frame that needs no answer. It is not flushed.
 func (h *host) tell(f *frame) error {
 	if h.c.stopped.Load() {
 		return errStopped
@@ -254,7 +255,7 @@ func (h *host) tell(f *frame) error {
 	return h.c.wire.write(f)
 }
 
-// ask sends a frame and waits for the client's answer.
+// ask sends a frame and returns the client's answer.
 func (h *host) ask(f *frame) (bool, error) {
 	if h.c.stopped.Load() {
 		return false, errStopped
@@ -305,7 +306,7 @@ func (h *host) ShouldProcess(target string) (bool, error) {
 	return h.ask(&frame{F: "ask", Text: h.said(target)})
 }
 
-// said is the text of a frame.
+// said returns text in the form frames need: valid UTF-8, marked if wanted.
 func (h *host) said(text string) string {
 	return h.c.encoder().mark(strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -14,18 +14,19 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Client is a connection to a [Server]. Its modules serve one session.
+// Client is a connection to a [Server] with modules for one session. Only the
+// goroutine of that session may use the modules.
 type Client struct {
 	conn    net.Conn
 	wire    *wire
 	modules []*engine.Module
 	culture string
-	ahead   time.Duration // of the server's clock before this process's
+	ahead   time.Duration // lead of the server's clock over this one
 	decoder *decoder
 	encoder *encoder
 
-	frames chan *frame   // what the server sends
-	done   chan struct{} // closed when the connection is over
+	frames chan *frame   // from the server
+	done   chan struct{} // closed when the connection has ended
 
 	ctx    context.Context // of the connection
 	cancel func()          // ends ctx and with it the reading goroutine
@@ -36,8 +37,8 @@ type Client struct {
 	released []uint64 // ids without a reference on this side
 }
 
-// errGone is a connection that has ended: nothing the script can do helps.
-var errGone = errors.New("the process that holds the stores is gone")
+// errGone is returned once the connection has ended.
+var errGone = errors.New("the connection to the server was lost")
 
 // dialWait bounds how long connecting and the exchange of hello and welcome take.
 const dialWait = 10 * time.Second
@@ -82,13 +83,13 @@ func (c *Client) hello(key string) (*frame, error) {
 	return welcome, c.conn.SetDeadline(time.Time{})
 }
 
-// Modules are the server's modules that are declared here.
+// Modules returns those modules of the server that are declared here.
 func (c *Client) Modules() []*engine.Module { return c.modules }
 
-// Culture is that of the server's messages.
+// Culture returns the culture of the server's messages.
 func (c *Client) Culture() string { return c.culture }
 
-// Now is the time by the server's clock, as far as it runs like this process's.
+// Now returns the time of the server's clock.
 func (c *Client) Now() time.Time { return time.Now().Add(c.ahead) }
 
 // Done is closed when the connection has ended.
@@ -106,7 +107,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// read hands frames to the call that waits for them.
+// read passes frames to the call that waits for them.
 func (c *Client) read() {
 	defer close(c.done)
 	for {
@@ -144,7 +145,7 @@ func (c *Client) declare(welcome *frame, declared []*engine.Module) {
 	}
 }
 
-// module is a declared one whose commands forward their calls.
+// module returns a declared module with commands that forward their calls.
 func (c *Client) module(declared *engine.Module, info moduleInfo) *engine.Module {
 	m := &engine.Module{Name: info.Name, Version: info.Version, GUID: declared.GUID}
 	m.Types = append(m.Types, declared.Types...)
@@ -160,7 +161,8 @@ func (c *Client) module(declared *engine.Module, info moduleInfo) *engine.Module
 	return m
 }
 
-// A handle stands for what the server keeps.
+// A handle refers to data or an object that the server keeps. The id is released
+// when the handle is garbage collected.
 type handle struct{ id uint64 }
 
 func (c *Client) hold(id uint64) any {
@@ -175,7 +177,7 @@ func (c *Client) release(id uint64) {
 	c.released = append(c.released, id)
 }
 
-// start sends the first frame of a call, when the one under way has ended.
+// start sends the first frame of a call after the running call has ended.
 func (c *Client) start(f *frame) error {
 	if err := c.settle(); err != nil {
 		return err
@@ -200,17 +202,17 @@ func (c *Client) next(ctx context.Context) (*frame, error) {
 	}
 }
 
-// An exchange is one call: what the server says to it comes from the connection,
-// or was put aside because another call needed that.
+// An exchange is one call. Its frames come from the connection, or were put aside
+// when another call needed the connection.
 type exchange struct {
 	call  *engine.Call
 	aside []*frame
-	over  bool // the last frame has come
+	over  bool // the last frame has arrived
 }
 
-// settle lets the call under way end at the server, because another one begins:
-// what it writes goes down a pipeline in which other commands call, too. Its
-// errors are answered with "go on".
+// settle lets the running call end at the server and puts its frames aside, because
+// another command of the pipeline starts a call. Its errors are answered with "go
+// on".
 func (c *Client) settle() error {
 	x := c.active
 	for x != nil && !x.over {
@@ -240,10 +242,10 @@ func (c *Client) settle() error {
 	return nil
 }
 
-// isLast tells whether a frame ends a call.
+// isLast reports whether a frame ends a call.
 func isLast(f *frame) bool { return f.F == "end" || f.F == "throw" || f.F == "defect" }
 
-// of gives the next frame of a call, and whether the server waits for an answer.
+// of returns the next frame of a call, and whether the server waits for an answer.
 func (c *Client) of(x *exchange) (f *frame, waits bool, err error) {
 	if len(x.aside) > 0 {
 		f, x.aside = x.aside[0], x.aside[1:]
@@ -256,8 +258,8 @@ func (c *Client) of(x *exchange) (f *frame, waits bool, err error) {
 	return f, f.F == "error" || f.F == "ask", nil
 }
 
-// forward is the body of every command. What comes after an output that failed
-// is dropped: the connection stays in step, for the server ends the call.
+// forward is the body of every command. After an output has failed, it stops the
+// call and drops the remaining frames, so that the connection stays in sync.
 func (c *Client) forward(call *engine.Call) error {
 	f := &frame{F: "call", Cmdlet: call.Name(), Set: call.Set()}
 	for _, name := range call.BoundNames() {
@@ -276,7 +278,7 @@ func (c *Client) forward(call *engine.Call) error {
 	outer := c.active
 	c.active = x
 	defer func() { c.active = outer }()
-	var failed error // of an output of the call
+	var failed error // first error of an output
 	for {
 		f, waits, err := c.of(x)
 		if err != nil {
@@ -309,7 +311,7 @@ func (c *Client) forward(call *engine.Call) error {
 	}
 }
 
-// thrown is the error that ended the call.
+// thrown returns the error that ended the call.
 func (c *Client) thrown(call *engine.Call, f *frame) error {
 	if f.F == "defect" {
 		return errors.New(f.Text)
@@ -333,7 +335,7 @@ func (c *Client) recordOf(f *frame) (*dotnet.ErrorRecord, error) {
 	return rec, nil
 }
 
-// output gives the script what one frame says; its OK is what is answered.
+// output passes the content of a frame to the script and sets f.OK to the answer.
 func (c *Client) output(call *engine.Call, f *frame) error {
 	switch f.F {
 	case "write":
@@ -363,10 +365,10 @@ func (c *Client) output(call *engine.Call, f *frame) error {
 		f.OK, err = call.ShouldProcess(f.Text)
 		return err
 	}
-	return fmt.Errorf("a frame %q that nobody expects", f.F)
+	return fmt.Errorf("unexpected frame %q", f.F)
 }
 
-// object is one that lives at the server.
+// object is a proxy for an object at the server.
 type object struct {
 	c      *Client
 	t      *dotnet.Type
@@ -380,7 +382,8 @@ func (c *Client) objectOf(name string, id uint64) (any, error) {
 	return &object{c, c.decoder.typeNamed(name), h}, nil
 }
 
-// remoteType is the type of such objects: it has what makes one of a text.
+// remoteType returns the type of such objects, with a constructor that takes a
+// string.
 func (c *Client) remoteType(name string) *dotnet.Type {
 	return dotnet.Define(dotnet.Class{Name: name, New: []dotnet.Member{
 		dotnet.Constructor("string", func(_ any, args []any) (any, error) {
@@ -389,10 +392,10 @@ func (c *Client) remoteType(name string) *dotnet.Type {
 	}})
 }
 
-// Type is the type the object has at the server.
+// Type returns the type of the object at the server.
 func (o *object) Type() *dotnet.Type { return o.t }
 
-// Member reads a property; one that cannot be read is not there.
+// Member reads a property; ok is false if it cannot be read.
 func (o *object) Member(name string) (any, bool) {
 	v, err := o.c.access(&frame{F: "get", ID: o.handle.id, Name: name}, nil)
 	return v, err == nil
@@ -409,7 +412,7 @@ func (o *object) Invoke(name string, args []any) (any, error) {
 	return o.c.access(&frame{F: "invoke", ID: o.handle.id, Name: name}, args)
 }
 
-// access is a call on an object at the server.
+// access creates an object at the server, or accesses a member of one.
 func (c *Client) access(f *frame, args []any) (any, error) {
 	for _, arg := range args {
 		text, err := c.encoder.encode(arg)
@@ -436,7 +439,7 @@ func (c *Client) access(f *frame, args []any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if inner := rec.Exception.Inner; inner != nil { // the wrapping is done again here
+		if inner := rec.Exception.Inner; inner != nil { // the caller wraps it again
 			return nil, inner
 		}
 		return nil, rec.Exception

@@ -1,50 +1,50 @@
-// Package remote lets the commands of a module run in another process than the
-// script that calls them: the process of the script binds the parameters, the
-// process that holds the stores runs the bodies.
+// Package remote runs scripts and the commands they call in different processes:
+// the script's process binds the parameters, the process that holds the stores runs
+// the commands.
 //
 // # Tour
 //
 //   - [Server] listens on loopback and runs calls over the modules it is given
-//   - [Client] is the other end: its Modules look like the server's, but each
-//     command forwards its call
-//   - [Engine] is the life of a stand-in process: the sandbox's console host on
-//     real standard streams, with the modules of a Client
-//   - [Starter] starts such processes, each with a key of its own
-//   - value.go, decode.go: values of the engine as JSON; fault.go: processes that fail on purpose
+//   - [Client] is the other end: its Modules have the same commands, which forward
+//     their calls
+//   - [Engine] is the main function of a stand-in process: the sandbox's console
+//     host on real standard streams, with the modules of a Client
+//   - [Starter] starts such processes, each with its own key
+//   - value.go and decode.go convert values of the engine to and from JSON
 //
 // # The protocol
 //
 // A client connects to the TCP address of the server and sends frames: four
-// bytes, big-endian, the length of what follows; then a JSON object with the
-// member "f" that says which frame it is. A frame is at most [MaxFrame] bytes
-// long. One call runs at a time on a connection.
+// bytes, big-endian, with the length of what follows, then a JSON object whose
+// member "f" is the kind of frame. A frame has at most [MaxFrame] bytes. A
+// connection runs one call at a time.
 //
-//	client  hello    {key, marked}                first, once; the key is good for one connection
+//	client  hello    {key, marked}                first and only once; a key is valid for one connection
 //	server  welcome  {culture, now, modules: [{name, version, types: [name]}]}
 //	client  call     {cmdlet, set, bound: [{name, value, piped}], release: [id]}
-//	client  new      {type, bound: values, release}      an object of a type that lives at the server
+//	client  new      {type, bound: values, release}      creates an object that stays at the server
 //	client  get      {id, name}, set {id, name, value}, invoke {id, name, bound: values}
 //	server  write    {values}                     any number
 //	server  warning  {text}, verbose {text}
-//	server  error    {record}                     not terminating; waits for an answer
+//	server  error    {record}                     non-terminating error; waits for an answer
 //	server  ask      {text}                       ShouldProcess for a target; waits for an answer
-//	client  answer   {ok}                         to error: go on; to ask: act
-//	client  stop     {}                           the call shall end: nobody wants more of it
+//	client  answer   {ok}                         to error: continue; to ask: proceed
+//	client  stop     {}                           ends the call: its output is no longer needed
 //	server  throw    {record}                     the call ended with a terminating error
-//	server  defect   {text}                       the call ended with an error that is no PowerShell error
-//	server  end      {values}                     the call ended well; of get, new, invoke with the result
+//	server  defect   {text}                       the call ended with an error other than a PowerShell error
+//	server  end      {values}                     the call succeeded; after get, new and invoke with the result
 //
-// A wrong key, an unknown frame or a frame out of turn closes the connection.
-// When the connection closes, calls under way are cancelled at the server and
-// the client's process ends.
+// A wrong key, an unknown frame or a frame out of turn closes the connection. When
+// the connection closes, the server cancels its running call and the client's
+// process exits.
 //
 // # Values
 //
-// null, booleans and texts of valid UTF-8 are JSON's own; a whole number is an
-// Int32. All else is an object {"t": kind, "n": name of a type, "v": ...}:
+// null, booleans and valid UTF-8 texts are JSON values; an integer is an Int32.
+// Everything else is an object {"t": kind, "n": name of a type, "v": ...}:
 //
 //	long byte sbyte short ushort uint ulong double single decimal bigint   v: the number as text
-//	text      v: base64 of a text that is no valid UTF-8 (lone surrogates as in WTF-8)
+//	text      v: base64 of a text that is not valid UTF-8 (lone surrogates as in WTF-8)
 //	units     v: the UTF-16 units of a text
 //	char      v: the UTF-16 unit       version   v: "1.2.3.4"       type   n: its name
 //	datetime  v: [ticks as text, kind] timespan  v: ticks as text   guid   v: "xxxxxxxx-xxxx-..."
@@ -53,19 +53,19 @@
 //	table     n: type, c: comparer, v: [key, value, key, value ...]
 //	object    n: names of types joined by line feeds, v: [name, value, name, value ...]
 //	instance  n: type, x: its text, v: [name, value ...], id: what the server keeps for it
-//	parsed    n: type, v: a text from which the type's constructor makes the object
-//	remote    n: type, id: an object that lives at the server
+//	parsed    n: type, v: the text to pass to the type's constructor
+//	remote    n: type, id: an object at the server
 //	secret    v: base64 of the UTF-8 of a SecureString; credential v: [user name, secret]
 //	exception n: type, v: [message, HResult, inner exception, name, value, ...]
 //	record    v: [exception, error id, category, target, reason, details]
 //
-// What the server keeps for an instance (where it was read from) comes back
-// with the id when the client passes the instance on. The client names the ids
-// that it has lost in release of its next call.
+// The id of an instance refers to what the server keeps for it (where it was read
+// from); the client returns it with the instance. Ids that the client no longer
+// refers to are in the release of its next call.
 //
-// The proxies of a real PowerShell (package ps/sandbox/proxies) speak the same
-// frames; they make objects of instances and give them back with their id.
-// Their JSON reader takes texts that look like dates for dates (facts B31): with
-// marked in hello all texts the server sends begin with '=': values, x, v of
-// parsed, text of frames; one that is no valid UTF-8 comes as units.
+// The proxies of a real PowerShell (package ps/sandbox/proxies) use the same frames;
+// they convert instances to objects and return them with their id. Their JSON
+// parser converts texts that look like dates (facts B31). If hello has marked,
+// every text that the server sends therefore begins with '=': values, x, v of
+// parsed, text of frames. A text that is not valid UTF-8 is sent as units.
 package remote

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// MaxFrame bounds the bytes of one frame.
+// MaxFrame is the maximum size of a frame in bytes.
 const MaxFrame = 64 << 20
 
-// A frame is one message of the protocol; which members it has depends on F.
+// A frame is one message of the protocol. F determines which members are set.
 type frame struct {
 	F       string            `json:"f"`
 	Key     string            `json:"key,omitempty"`
@@ -37,17 +37,16 @@ type frame struct {
 type moduleInfo struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
-	Types   []string `json:"types"` // that live at the server
+	Types   []string `json:"types"` // types whose objects stay at the server
 }
 
 type boundValue struct {
 	Name  string          `json:"name,omitempty"`
 	Value json.RawMessage `json:"value"`
-	Piped bool            `json:"piped,omitempty"` // it came from the object in the pipeline
+	Piped bool            `json:"piped,omitempty"` // bound from the pipeline
 }
 
-// wire reads and writes frames. Reading and writing may happen at the same
-// time, each by one goroutine.
+// wire reads and writes frames. One goroutine may read while another writes.
 type wire struct {
 	in  *bufio.Reader
 	out *bufio.Writer
@@ -57,14 +56,14 @@ func newWire(conn io.ReadWriter) *wire {
 	return &wire{in: bufio.NewReaderSize(conn, 32<<10), out: bufio.NewWriterSize(conn, 32<<10)}
 }
 
-// write writes a frame; it may stay in the buffer until flush.
+// write writes a frame to the buffer.
 func (w *wire) write(f *frame) error {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
 	if len(text) > MaxFrame {
-		return fmt.Errorf("a frame of %d bytes is longer than %d", len(text), MaxFrame)
+		return fmt.Errorf("frame of %d bytes exceeds the limit of %d", len(text), MaxFrame)
 	}
 	if _, err := w.out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(text)))); err != nil {
 		return err
@@ -73,6 +72,7 @@ func (w *wire) write(f *frame) error {
 	return err
 }
 
+// send writes a frame and flushes the buffer.
 func (w *wire) send(f *frame) error {
 	if err := w.write(f); err != nil {
 		return err
@@ -88,9 +88,9 @@ func (w *wire) read(limit int) (*frame, error) {
 	}
 	size := binary.BigEndian.Uint32(header[:])
 	if int64(size) > int64(limit) {
-		return nil, fmt.Errorf("a frame of %d bytes is longer than %d", size, limit)
+		return nil, fmt.Errorf("frame of %d bytes exceeds the limit of %d", size, limit)
 	}
-	text, err := io.ReadAll(io.LimitReader(w.in, int64(size))) // grows with what comes, not with what is announced
+	text, err := io.ReadAll(io.LimitReader(w.in, int64(size))) // grows as bytes arrive, whatever the header says
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (w *wire) read(limit int) (*frame, error) {
 	}
 	f := &frame{}
 	if err := json.Unmarshal(text, f); err != nil {
-		return nil, fmt.Errorf("a frame that is no JSON: %w", err)
+		return nil, fmt.Errorf("frame is not JSON: %w", err)
 	}
 	return f, nil
 }

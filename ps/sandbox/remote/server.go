@@ -14,28 +14,28 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Variables of a process's environment that say where its modules are.
+// Environment variables that tell a process how to reach the server.
 const (
 	AddressVariable = "ADGATEWAY_ENGINE_ADDRESS"
 	KeyVariable     = "ADGATEWAY_ENGINE_KEY"
 )
 
 const (
-	helloWait  = 10 * time.Second // for a new connection to show its key
-	keyLife    = 10 * time.Minute // of a key that nobody used
+	helloWait  = 10 * time.Second // for a new connection to send its key
+	keyLife    = 10 * time.Minute // of an unused key
 	helloBytes = 4 << 10
 )
 
-// Options say what a [Server] serves.
+// Options configure a [Server].
 type Options struct {
-	// Modules are those whose commands run here. A command with an End cannot
-	// be forwarded.
+	// Modules contain the commands that run here. Commands with an End are
+	// rejected, because they cannot be forwarded.
 	Modules []*engine.Module
-	// Declared are the same modules as clients know them. A type that only
-	// Modules have lives here: clients see its objects through the connection.
+	// Declared are the same modules as known to clients. Objects of types that only
+	// Modules have stay at the server; clients access them over the connection.
 	Declared []*engine.Module
-	Culture  string           // of the engines at the other end
-	Now      func() time.Time // their clock; nil: that of their machine
+	Culture  string           // culture of the clients' engines
+	Now      func() time.Time // clients' clock; nil: that of their machine
 }
 
 // Server runs the calls of other processes. It is safe for concurrent use.
@@ -43,20 +43,20 @@ type Server struct {
 	listener net.Listener
 	welcome  frame
 	now      func() time.Time
-	commands map[string]*engine.Command // by name in lower case
-	types    map[string]*dotnet.Type    // by name in lower case
-	remote   map[*dotnet.Type]bool      // live here
+	commands map[string]*engine.Command // by lower-case name
+	types    map[string]*dotnet.Type    // by lower-case name
+	remote   map[*dotnet.Type]bool      // types whose objects stay here
 
-	ctx    context.Context // of all connections
+	ctx    context.Context // ends with the server
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
 	mu   sync.Mutex
-	keys map[string]time.Time // not used yet: until when they are good
-	live int                  // connections
+	keys map[string]time.Time // expiry of unused keys
+	live int                  // number of connections
 }
 
-// NewServer listens on a loopback port and serves until Close.
+// NewServer listens on a loopback port and serves in the background until Close.
 func NewServer(o Options) (*Server, error) {
 	s := &Server{
 		commands: map[string]*engine.Command{}, types: map[string]*dotnet.Type{}, remote: map[*dotnet.Type]bool{},
@@ -72,7 +72,7 @@ func NewServer(o Options) (*Server, error) {
 		info := moduleInfo{Name: m.Name, Version: m.Version}
 		for _, c := range m.Commands {
 			if c.End != nil {
-				return nil, fmt.Errorf("%s runs at the end of its input and cannot be forwarded", c.Decl.Name)
+				return nil, fmt.Errorf("%s has an End block and cannot be forwarded", c.Decl.Name)
 			}
 			s.commands[strings.ToLower(c.Decl.Name)] = c
 		}
@@ -95,8 +95,8 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Issue makes a key and gives the environment of a process that may connect
-// with it, once.
+// Issue creates a key and returns the environment variables for a process, which
+// may connect with it once.
 func (s *Server) Issue() []string {
 	key := rand.Text()
 	now := time.Now()
@@ -111,15 +111,15 @@ func (s *Server) Issue() []string {
 	return []string{AddressVariable + "=" + s.listener.Addr().String(), KeyVariable + "=" + key}
 }
 
-// Connections tells how many processes are connected.
+// Connections returns the number of connected processes.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live
 }
 
-// Close ends all connections and waits for the calls under way. It may be
-// called again.
+// Close closes all connections and waits for running calls. It may be called more
+// than once.
 func (s *Server) Close() error {
 	s.cancel()
 	err := s.listener.Close()
@@ -136,7 +136,7 @@ func (s *Server) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of descriptors, most likely
+		if err != nil { // most likely out of file descriptors
 			select {
 			case <-s.ctx.Done():
 				return
@@ -150,7 +150,8 @@ func (s *Server) accept() {
 
 const acceptPause = 100 * time.Millisecond
 
-// use takes a key away and tells whether it was good.
+// use invalidates a key, counts the connection, and reports whether the key was
+// valid.
 func (s *Server) use(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +163,7 @@ func (s *Server) use(key string) bool {
 	return ok
 }
 
-// serve is the life of a connection.
+// serve serves one connection until it closes.
 func (s *Server) serve(conn net.Conn) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -194,7 +195,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 	c := &connection{server: s, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
 	s.work.Go(func() {
-		defer cancel() // a connection that cannot be written to is over
+		defer cancel() // writing failed: close the connection
 		c.work()
 	})
 	c.read()

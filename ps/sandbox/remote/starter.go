@@ -7,17 +7,16 @@ import (
 	"adgateway/ps/session"
 )
 
-// Starter starts stand-in processes: an executable that runs [Engine], each
-// with a key of its own for the server. It is safe for concurrent use and is a
-// [session.Starter].
+// Starter is a [session.Starter] of stand-in processes: an executable that runs
+// [Engine], with a new key for the server each time. It is safe for concurrent use.
 type Starter struct {
-	Server *Server // nil: the language without modules
+	Server *Server // nil: processes have no modules
 
-	// Path is the executable, empty for the one that runs; Arguments come
+	// Path is the executable; empty means the running one. Arguments are placed
 	// before PowerShell's own.
 	Path      string
 	Arguments []string
-	// Env gives what is added to the environment of the next process. Nil: nothing.
+	// Env returns additional environment variables for the next process. Nil: none.
 	Env func() []string
 }
 
