@@ -34,7 +34,7 @@ func (f Fault) Error() string {
 type CheckOptions struct {
 	Prelude  []ps.Source // loaded before the script: its functions and variables are known
 	Commands []string    // other commands; their parameters are not checked
-	Types    []string    // other types; their members are not checked
+	Types    []string    // other types, or known ones; their static members are not checked
 }
 
 // Check reports every mistake in a script without running it, in the order of

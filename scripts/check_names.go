@@ -128,7 +128,7 @@ func nearestType(name string) string {
 func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []Fault {
 	expr, ok := target.(*syntax.TypeExpr)
 	name, constant := literal(member)
-	if !ok || !constant || len(expr.Type.Ranks) > 0 {
+	if !ok || !constant || len(expr.Type.Ranks) > 0 || l.isOther(expr.Type.Name) {
 		return nil
 	}
 	typ, known := cmdlets.LookupType(expr.Type.Name)

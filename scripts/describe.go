@@ -212,5 +212,5 @@ func typeOf(p *syntax.Param) string {
 }
 
 func mandatory(p *syntax.Param) bool {
-	return slices.ContainsFunc(attributesOf(p, "Parameter"), func(a *syntax.Attribute) bool { return flag(a, "Mandatory") })
+	return slices.ContainsFunc(attributesOf(p, "Parameter"), func(a *syntax.Attribute) bool { return isSet(a, "Mandatory") })
 }

@@ -62,7 +62,7 @@ func declaredParam(p *syntax.Param, sets []string) *cmdlets.Param {
 		param.PerSet = append(param.PerSet, cmdlets.InSet{Set: set, Mandatory: mandatory, Position: -1, ByValue: piped})
 	}
 	for _, attribute := range attributesOf(p, "Parameter") {
-		mandatory, piped := flag(attribute, "Mandatory"), flag(attribute, "ValueFromPipeline")
+		mandatory, piped := isSet(attribute, "Mandatory"), isSet(attribute, "ValueFromPipeline")
 		if set := parameterSet(attribute); set != "" {
 			in(set, mandatory, piped)
 			continue
@@ -108,8 +108,8 @@ func namedText(attribute *syntax.Attribute, name string) (string, bool) {
 	return "", false
 }
 
-// flag reports whether an argument of an attribute is there and is not $false.
-func flag(attribute *syntax.Attribute, name string) bool {
+// isSet reports whether an argument of an attribute is there and is not $false.
+func isSet(attribute *syntax.Attribute, name string) bool {
 	for _, arg := range attribute.Named {
 		if strings.EqualFold(arg.Name, name) {
 			v, variable := arg.Value.(*syntax.Variable)
