@@ -17,12 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documented holds answers against the document that the server itself gives.
+// documented checks answers against the document that the server publishes.
 type documented struct {
 	document *openapi3.T
 	compiler *jsonschema.Compiler
 }
 
+// loadDocument reads the document of a system.
 func loadDocument(s *systemtest.System) *documented {
 	s.T.Helper()
 	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/openapi.json"})
@@ -38,7 +39,7 @@ func loadDocument(s *systemtest.System) *documented {
 	return &documented{document, compiler}
 }
 
-// holds checks that an answer is one that the document tells of.
+// holds checks that the document describes an answer.
 func (d *documented) holds(t testing.TB, op *ops.Operation, a systemtest.Answer) {
 	t.Helper()
 	response := d.document.Paths.Value(op.Path).GetOperation(op.Method).Responses.Status(a.Status)
@@ -50,15 +51,15 @@ func (d *documented) holds(t testing.TB, op *ops.Operation, a systemtest.Answer)
 	require.NoError(t, err)
 	assert.NoError(t, compiled.Validate(instance), "%s, status %d", op.ID, a.Status)
 	for name := range response.Value.Headers {
-		if name != "X-Directory-Server" { // only where one was asked
+		if name != "X-Directory-Server" { // only if one was used
 			assert.NotEmpty(t, a.Header.Get(name), "%s, status %d: %s", op.ID, a.Status, name)
 		}
 	}
 }
 
-// TestAnswersAreAsTheDocumentSays walks once through every row on one system:
-// its good call, and calls that are refused.
-func TestAnswersAreAsTheDocumentSays(t *testing.T) {
+// TestAnswersMatchTheDocument sends the sample of every operation and requests
+// that are rejected.
+func TestAnswersMatchTheDocument(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s)
 	for _, op := range ops.Table() {
@@ -87,10 +88,9 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	d.holds(t, opstest.Find("user.resetPassword"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}))
 }
 
-// TestExamplesOfTheDocumentAreTrue: what the page fills in by itself works in
-// the sandbox. An example that another one got in the way of is tried again
-// where nothing has changed.
-func TestExamplesOfTheDocumentAreTrue(t *testing.T) {
+// TestExamplesOfTheDocumentWork sends what the page fills in by itself. An
+// example that fails because of an earlier one is tried again in a new world.
+func TestExamplesOfTheDocumentWork(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s)
 	for _, writes := range []bool{false, true} {
@@ -108,7 +108,7 @@ func TestExamplesOfTheDocumentAreTrue(t *testing.T) {
 	}
 }
 
-// filledIn are the values that the document offers for a row.
+// filledIn returns the example values of an operation.
 func (d *documented) filledIn(op *ops.Operation) map[string]any {
 	values := map[string]any{}
 	o := d.document.Paths.Value(op.Path).GetOperation(op.Method)

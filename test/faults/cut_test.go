@@ -14,32 +14,32 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// A cut says at which frame of a request its process fails.
+// cut says at which frame of its answer a request is cut off.
 type cut struct {
-	frame int     // counted from 0, in the request's answer
-	how   cutKind // what becomes of that frame
+	frame int     // index in the answer
+	how   cutKind // what happens to that frame
 }
 
 type cutKind string
 
 const (
-	cutBefore cutKind = "before" // the process dies where the frame would begin
-	cutInside cutKind = "inside" // and in the middle of it
-	cutAfter  cutKind = "after"  // and when it is whole
-	hangs     cutKind = "hangs"  // it is never written, and nothing follows
+	cutBefore cutKind = "before" // the process dies before the frame
+	cutInside cutKind = "inside" // in the middle of it
+	cutAfter  cutKind = "after"  // after it
+	hangs     cutKind = "hangs"  // the process hangs before it
 )
 
-// cutter starts sessions of a world in this process, and cuts one off when it
-// is told to. A frame is written while the script waits, so that a cut comes
-// exactly between two of its steps.
+// cutter cuts a session in this process off at a given frame. A script waits
+// while a frame is written, so that the cut is exactly between two steps.
 type cutter struct {
 	mu     sync.Mutex
 	armed  *cut
-	script string   // whose answer is cut
-	frames []string // kinds of frames that this script has answered with since it was armed
+	script string   // the next request of this script is cut off
+	frames []string // kinds of the frames of its answer so far
 }
 
-// arm has the next request of a script cut off; nil lets it run and notes its frames.
+// arm cuts the next request of a script off as c says, or with nil only records
+// the frames of its answer.
 func (k *cutter) arm(script string, c *cut) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,26 +52,26 @@ func (k *cutter) answered() []string {
 	return slices.Clone(k.frames)
 }
 
-// console puts the streams of a new process through the cutter.
+// console wraps the streams of a new process.
 func (k *cutter) console(ctx context.Context, c engine.Console, kill func()) engine.Console {
 	p := &cutProcess{cutter: k, ctx: ctx, out: c.Stdout, kill: kill}
 	c.Stdin, c.Stdout = io.TeeReader(c.Stdin, &lineWatcher{p: p}), p
 	return c
 }
 
-// cutProcess is one process; as a writer it is its standard output.
+// cutProcess is one process and, as a writer, its standard output.
 type cutProcess struct {
 	*cutter
 	ctx  context.Context
 	out  io.Writer
 	kill func()
 
-	cut    *cut // of the request that runs; nil: none
+	cut    *cut // of the running request; nil: none
 	noting bool
 	frame  int
 }
 
-// lineWatcher sees the lines that a process is sent.
+// lineWatcher receives the standard input of a process.
 type lineWatcher struct {
 	p    *cutProcess
 	line []byte
@@ -87,7 +87,7 @@ func (w *lineWatcher) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// take begins with a request.
+// take handles a line of input: a request.
 func (p *cutProcess) take(line []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,8 @@ func (p *cutProcess) take(line []byte) {
 	}
 }
 
-// scriptOf is the script that a data line asks for; empty when it is none.
+// scriptOf returns the script that a data line requests, or "" if it is not a
+// data line.
 func scriptOf(line []byte) string {
 	data, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
 	data, _, _ = bytes.Cut(data, []byte(" "))
@@ -110,7 +111,7 @@ func scriptOf(line []byte) string {
 	return strings.TrimPrefix(request.Script, "=")
 }
 
-// Write takes what the prelude writes: a frame, or several.
+// Write handles one or several frames.
 func (p *cutProcess) Write(b []byte) (int, error) {
 	for _, piece := range sessiontest.Pieces(b) {
 		if err := p.write(piece); err != nil {
@@ -150,7 +151,7 @@ func (p *cutProcess) write(piece sessiontest.Piece) error {
 	return nil
 }
 
-// die ends the process: nothing of the script runs any more.
+// die ends the process: the script runs no further.
 func (p *cutProcess) die() error {
 	p.kill()
 	return io.ErrClosedPipe

@@ -1,3 +1,6 @@
+// Package faults changes the world between the steps of a script and cuts
+// scripts off between and inside their frames: an answer must tell what is known
+// about the change, and nothing else.
 package faults
 
 import (
@@ -19,16 +22,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// faults let a test reach between the steps of a script: before a cmdlet runs,
-// it can change the world under it.
+// faults runs hooks before cmdlets, so that a test can change the world between
+// the steps of a script.
 type faults struct {
 	mu    sync.Mutex
 	calls map[string]int
 	hooks map[string]func(call int)
 }
 
-// before has f called before each call of a cmdlet, with the number of the call
-// since then. Nil takes the hook away.
+// before sets a hook that runs before each call of a cmdlet, with the number of
+// the call from 1. Nil removes it.
 func (f *faults) before(cmdlet string, hook func(call int)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,8 +49,7 @@ func (f *faults) reach(cmdlet string) {
 	}
 }
 
-// newFaultySystem is a system whose cmdlets of the directory can be reached
-// between.
+// newFaultySystem returns a system and the hooks of its directory cmdlets.
 func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (*systemtest.System, *faults) {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), world)
@@ -68,9 +70,10 @@ func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (
 	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...), f
 }
 
-// TestATreeThatGoesHalfWay has the directory begin with a tree before it
-// refuses (facts E44): what is gone is told, what is left is protected again.
-func TestATreeThatGoesHalfWay(t *testing.T) {
+// TestATreeIsRemovedInPart: the directory removes a part of a tree before it
+// fails (facts E44). The answer lists what is gone, and what is left is
+// protected again.
+func TestATreeIsRemovedInPart(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	root := s.CreateTree(systemtest.EmptyOU)
 	inner := "OU=Inner," + root
@@ -83,19 +86,20 @@ func TestATreeThatGoesHalfWay(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
 	assert.Equal(t, "directory_denied", a.Envelope.Error.Code)
 	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
-	var told []string
+	var messages []string
 	for _, detail := range a.Envelope.Error.Details {
-		told = append(told, detail.Message)
+		messages = append(messages, detail.Message)
 	}
-	assert.Contains(t, told, "This remains: "+gone)
+	assert.Contains(t, messages, "This remains: "+gone)
 	for _, dn := range []string{root, inner} {
 		assert.Equal(t, true, s.OK(systemtest.ReadOU(dn), http.StatusOK)["protected"], dn)
 	}
 }
 
-// TestWhatComesBetween changes the world between the guards of a script and its
-// change: the directory's own rules decide then, and what was lifted is restored.
-func TestWhatComesBetween(t *testing.T) {
+// TestChangesBetweenGuardAndWrite changes the world between the guards of a
+// script and its write: the rules of the directory decide, and lifted protection
+// is restored.
+func TestChangesBetweenGuardAndWrite(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	ctx := context.Background()
 	t.Run("a child appears in an empty OU", func(t *testing.T) {
@@ -157,8 +161,9 @@ func TestWhatComesBetween(t *testing.T) {
 	})
 }
 
-// onlyChanged sends a request that the directory must refuse with its code
-// (facts D2, E43, E46), where something else has made one change meanwhile.
+// onlyChanged sends a request that the directory rejects with directoryCode
+// (facts D2, E43, E46), and expects the given change, created by something else, to
+// be the only one.
 func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, directoryCode, change string) {
 	s.T.Helper()
 	start := s.Snapshot()
@@ -170,9 +175,9 @@ func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, dire
 	assert.Equal(s.T, []string{change}, start.Compare(s.Snapshot()))
 }
 
-// TestTheServerGoesAwayInBetween switches the controller off in the middle of
-// changes: the answer tells what is known, and nothing that is not.
-func TestTheServerGoesAwayInBetween(t *testing.T) {
+// TestTheServerGoesAwayDuringAChange switches the domain controller off during
+// changes: the answer says what is known, and nothing else.
+func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 	t.Run("while many are removed", func(t *testing.T) {
 		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 		f.before("Remove-ADComputer", func(call int) { s.SwitchDC(call < 3) })
@@ -221,8 +226,9 @@ func TestTheServerGoesAwayInBetween(t *testing.T) {
 	})
 }
 
-// TestTwoAtOnce sends the same creates side by side: one is first.
-func TestTwoAtOnce(t *testing.T) {
+// TestConcurrentCreates sends the same create several times at once: exactly one
+// succeeds.
+func TestConcurrentCreates(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, c := range map[string]systemtest.Call{
 		"OU":       systemtest.CreateOU("Twice", systemtest.EmptyOU),
@@ -236,17 +242,17 @@ func TestTwoAtOnce(t *testing.T) {
 				all.Go(func() { answers[i] = s.Do(c) })
 			}
 			all.Wait()
-			made := 0
+			created := 0
 			for _, a := range answers {
 				if a.Status == http.StatusCreated {
-					made++
+					created++
 					continue
 				}
 				assert.Equal(t, http.StatusConflict, a.Status, "%s", a.Body)
 				assert.Equal(t, "conflict", a.Envelope.Error.Code)
 				assert.Equal(t, "none", a.Envelope.Error.Outcome)
 			}
-			assert.Equal(t, 1, made)
+			assert.Equal(t, 1, created)
 		})
 	}
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// write is a call that changes something, to be cut off everywhere.
+// write is a change to be cut off at every frame.
 type write struct {
 	op     string
 	params map[string]any
-	before []systemtest.Call // make what it changes
-	read   systemtest.Call   // shows what the differences of the world do not
-	// told are the outcomes after cuts ("step 0 before") where the differences of
-	// the world do not tell what was done.
-	told  map[string]string
-	often bool // of more writes: is tried each time
+	before []systemtest.Call // create what it changes
+	read   systemtest.Call   // shows changes that a comparison of snapshots misses
+	// outcomes are those after cuts ("step 0 before") that a comparison of snapshots
+	// cannot decide.
+	outcomes map[string]string
+	always   bool // runs without SETTLE=all, too
 }
 
-// cutWrites are one write of each row, by its sample, and all or some of those
-// with more steps.
+// cutWrites returns one write per operation, its sample, and of those with more
+// steps all or only some.
 func cutWrites(all bool) map[string]write {
 	writes := map[string]write{}
 	for _, op := range ops.Table() {
@@ -45,7 +45,7 @@ func cutWrites(all bool) map[string]write {
 		}
 	}
 	for name, w := range moreWrites {
-		if all || w.often {
+		if all || w.always {
 			writes[name] = w
 		}
 	}
@@ -54,7 +54,7 @@ func cutWrites(all bool) map[string]write {
 
 var readSampleUser = systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Details"}
 
-// reads show what some samples make or change.
+// reads show what some samples change.
 var reads = map[string]systemtest.Call{
 	"user.update": readSampleUser, "user.resetPassword": readSampleUser,
 	"user.create": {Method: http.MethodGet, Path: "/api/ADUser/sample/Details"},
@@ -63,7 +63,7 @@ var reads = map[string]systemtest.Call{
 
 var moreWrites = map[string]write{
 	"user.create with everything": {
-		often: true, op: "user.create", read: reads["user.create"],
+		always: true, op: "user.create", read: reads["user.create"],
 		params: systemtest.Merge(everyChange, map[string]any{"Username": "sample", "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": false}),
 	},
 	"user.create without password": {
@@ -77,17 +77,17 @@ var moreWrites = map[string]write{
 		op: "user.update", read: readSampleUser, params: map[string]any{"Username": systemtest.SampleUser, "Password": "Corr3ct-Horse", "ChangePasswordNextLogon": true, "City": "Rome"},
 	},
 	"user.resetPassword of a forced one": {
-		often: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
+		always: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
 		before: []systemtest.Call{systemtest.UserBefore["user.delete"]}, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
-		// pwdLastSet is 0 before and after, and in between not.
-		told: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
+		// pwdLastSet is 0 before and after, but not in between.
+		outcomes: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
 	},
 	"user.resetPassword with a made one": {op: "user.resetPassword", read: readSampleUser, params: map[string]any{"Username": systemtest.SampleUser, "ChangePassword": true}},
 	"ou.create protected": {
 		op: "ou.create", read: reads["ou.create"], params: map[string]any{"OUName": "Sample", "OUDestinationPath": systemtest.EmptyOU},
 	},
 	"ou.update of both":   {op: "ou.update", params: map[string]any{"OUPath": systemtest.EmptyOU, "OUDescription": "x", "IsProtected": true}},
-	"ou.delete of a tree": {often: true, op: "ou.delete", params: map[string]any{"OUPath": "OU=Tree," + systemtest.EmptyOU, "Force": true, "Recursive": true}, before: tree},
+	"ou.delete of a tree": {always: true, op: "ou.delete", params: map[string]any{"OUPath": "OU=Tree," + systemtest.EmptyOU, "Force": true, "Recursive": true}, before: tree},
 	"computer.deleteMany of several": {
 		op: "computer.deleteMany", params: map[string]any{"WildCard": "WEB*", "Recursive": true},
 	},
@@ -96,16 +96,16 @@ var moreWrites = map[string]write{
 	},
 }
 
-// tree is a protected OU with another protected one and a group in it.
+// tree creates a protected OU that holds another protected OU with a group.
 var tree = []systemtest.Call{
 	{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Tree", "OUDestinationPath": systemtest.EmptyOU}},
 	{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Twig", "OUDestinationPath": "OU=Tree," + systemtest.EmptyOU}},
 	{Method: http.MethodPost, Path: "/api/ADGroups/Leaf/Security", Params: map[string]any{"OUPath": "OU=Twig,OU=Tree," + systemtest.EmptyOU}},
 }
 
-// TestEveryWriteIsSettled cuts every write off at every frame of its answer:
-// what the client is told is what the store holds. Without SETTLE=all in the
-// environment it tries one cut of each row, another kind at each.
+// TestEveryWriteIsSettled cuts every write off at every frame of its answer: the
+// client must be told what the store holds. Without SETTLE=all in the
+// environment it tries one cut per write, each time another one.
 func TestEveryWriteIsSettled(t *testing.T) {
 	all := os.Getenv("SETTLE") == "all"
 	writes := cutWrites(all)
@@ -116,7 +116,7 @@ func TestEveryWriteIsSettled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			good := lab.run(t, &w, nil)
 			require.Less(t, good.answer.Status, 300, "%s", good.answer.Body)
-			require.Contains(t, good.frames, "intent", "a write announces what it will do")
+			require.Contains(t, good.frames, "intent", "a write must announce itself")
 			cuts := cutsOf(good.frames)
 			if !all {
 				cuts = cuts[i%len(cuts):][:1]
@@ -135,8 +135,8 @@ func TestEveryWriteIsSettled(t *testing.T) {
 	}
 }
 
-// cutsOf are the ways to cut an answer of these frames off. What lies between
-// two frames is tried once only.
+// cutsOf returns the ways to cut off an answer of these frames, each gap between
+// two frames once.
 func cutsOf(frames []string) []cut {
 	cuts := []cut{{0, cutBefore}, {0, cutInside}}
 	for i, kind := range frames {
@@ -150,7 +150,7 @@ func cutsOf(frames []string) []cut {
 	return append(cuts, cut{slices.Index(frames, "intent") + 1, hangs})
 }
 
-// frameName tells the frames of an answer apart: "step 1".
+// frameName names a frame, steps by number: "step 1".
 func frameName(frames []string, at int) string {
 	n := 0
 	for _, kind := range frames[:at] {
@@ -164,24 +164,24 @@ func frameName(frames []string, at int) string {
 	return frames[at]
 }
 
-// writeRun is one run of a write in a world of its own.
+// writeRun is the result of one run of a write.
 type writeRun struct {
 	answer  systemtest.Answer
 	frames  []string
-	changed []string       // how the world differs from before
-	record  map[string]any // what a create made
+	changed []string       // differences of the world
+	record  map[string]any // record of the object afterwards
 }
 
-// cutLab runs writes in one world, as long as that can be put back.
+// cutLab runs writes, in one world as long as it can be restored.
 type cutLab struct {
 	t        *testing.T
 	cutter   *cutter
 	system   *systemtest.System
 	pristine sandboxtest.Snapshot
-	undo     systemtest.Call // takes the last write back; none: it cannot be
+	undo     systemtest.Call // reverts the last write; zero if that is impossible
 }
 
-// open makes the world as it was.
+// open restores the world, or creates a new one.
 func (l *cutLab) open() {
 	if l.system != nil {
 		if l.undo.Path != "" && len(l.pristine.Compare(l.system.Snapshot())) > 0 {
@@ -220,8 +220,8 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	return r
 }
 
-// check holds the answer to a write that was cut off against the store, and
-// against the same write when nothing went wrong. It returns the outcome.
+// check compares the answer to a write that was cut off with the store and with
+// the same write undisturbed, and returns the outcome.
 func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	a := got.answer
 	told := fmt.Sprintf("%d %s; the store: %s", a.Status, a.Body, strings.Join(got.changed, "; "))
@@ -230,7 +230,7 @@ func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	if a.Envelope.Error != nil {
 		outcome = a.Envelope.Error.Outcome
 	}
-	if want, told := w.told[label]; told {
+	if want, told := w.outcomes[label]; told {
 		require.Equal(t, want, outcome, told)
 		return outcome
 	}
@@ -249,7 +249,7 @@ func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 		assert.Equal(t, good.answer.Header.Get("X-Directory-Server"), a.Header.Get("X-Directory-Server"))
 	default:
 		require.Equal(t, "partial", outcome, told)
-		assert.NotEmpty(t, a.Envelope.Error.Details, "what remains is named")
+		assert.NotEmpty(t, a.Envelope.Error.Details, "what remains must be listed")
 		if a.Status != http.StatusMultiStatus {
 			require.Equal(t, http.StatusGatewayTimeout, a.Status, told)
 		}
@@ -257,8 +257,8 @@ func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	return outcome
 }
 
-// lasting is a record without what differs from run to run; of a password that
-// was made, only that there is one.
+// lasting returns a record without what differs from run to run; of a generated
+// password, only whether there is one.
 func lasting(record map[string]any) map[string]any {
 	kept := map[string]any{}
 	for name, value := range record {

@@ -16,21 +16,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everyChange changes a user in every way that can be taken back.
+// everyChange changes a user in every way that can be undone.
 var everyChange = map[string]any{
 	"Description": "changed", "POBox": "1", "Country": "FR", "Manager": "jkrueger", "HomeFolderPath": `C:\x`, "OUPath": systemtest.AthensOU,
 	"PasswordNeverExpired": true, "RdsProfilePath": `\\fs1\rds`, "RdsAllowLogon": false,
 }
 
+// with returns params with one more parameter.
 func with(params map[string]any, name string, value any) map[string]any {
 	more := maps.Clone(params)
 	more[name] = value
 	return more
 }
 
-// TestUsersAreChangedWhollyOrNotAtAll has a late step of a change fail: the
-// earlier ones are taken back.
-func TestUsersAreChangedWhollyOrNotAtAll(t *testing.T) {
+// TestUsersAreChangedCompletelyOrNotAtAll: if a late step of a change fails, the
+// earlier ones are undone.
+func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 	const path = "/api/ADUser/" + systemtest.SampleUser
 	for _, culture := range systemtest.Cultures {
 		s, f := newFaultySystem(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -86,9 +87,9 @@ func TestUsersAreChangedWhollyOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeTakenBackIsTold: a password stays, and so does what the
-// directory does not let be undone.
-func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
+// TestWhatCannotBeUndoneIsReported: a password remains, and so does what the
+// directory does not let the script undo.
+func TestWhatCannotBeUndoneIsReported(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/half", Params: map[string]any{"ChangePasswordNextLogon": false}}, http.StatusCreated)
 	const dn = "CN=half,CN=Users,DC=corp,DC=example"
@@ -100,7 +101,7 @@ func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
 	assert.Contains(t, string(a.Body), "This remains: "+dn)
 	require.NoError(t, s.DC1().SetACL(context.Background(), dn, nil))
 	s.Put("/api/ADUser/half/Enable", nil)
-	assert.NoError(t, s.DC1().Logon(context.Background(), "half", systemtest.GoodPassword), "the new password is there")
+	assert.NoError(t, s.DC1().Logon(context.Background(), "half", systemtest.GoodPassword), "the new password must work")
 
 	f.before("Set-ADAccountPassword", func(int) { s.SwitchDC(false) })
 	a = s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/half", Params: map[string]any{"City": "x", "Password": "An0ther-Horse"}})
@@ -113,8 +114,9 @@ func TestWhatCannotBeTakenBackIsTold(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
-// TestAControllerThatGoesAwayWhileItIsAsked is named like one that was away before.
-func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
+// TestAControllerFailsWhileItIsQueried: it is listed like one that was down
+// before.
+func TestAControllerFailsWhileItIsQueried(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	dc2 := s.World.Directory.DCs()[1].HostName()
 	f.before("Get-ADUser", func(call int) { // the first finds the user, the second asks dc1
@@ -127,8 +129,8 @@ func TestAControllerThatGoesAwayWhileItIsAsked(t *testing.T) {
 	assert.NotNil(t, got["lastLogon"])
 }
 
-// TestUsersAtOnce: of several that want one name, one gets it.
-func TestUsersAtOnce(t *testing.T) {
+// TestConcurrentUsers: of several changes that want the same name, one succeeds.
+func TestConcurrentUsers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	names := []string{"one", "two", "three"}
 	for _, name := range names {

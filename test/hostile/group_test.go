@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// storedGroup are the checks of what operations on groups have stored.
+// storedGroup has the checks of what group operations have stored.
 var storedGroup = map[string]storedCheck{
 	"group.createSecurity":     createdGroup,
 	"group.createDistribution": createdGroup,
 	"group.rename":             renamedGroup,
 }
 
-// createdGroup holds what a hostile create has stored against what was sent, by
-// a second route, and removes the group.
+// createdGroup reads a group created with a hostile value by a second route,
+// compares it with what was sent, and removes it.
 func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
 	assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.Text(record["guid"]), "")}, http.StatusOK), name)
@@ -32,7 +32,7 @@ func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value stri
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(systemtest.Text(record["samName"]), "/Remove")}, http.StatusOK)
 }
 
-// renamedGroup holds what a hostile rename has stored, and renames the group back.
+// renamedGroup checks a group renamed to a hostile name and renames it back.
 func renamedGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	require.Equal(s.T, "NewGroupName", p.Name, "%s: %s", name, a.Body)
 	record := s.Record(a)

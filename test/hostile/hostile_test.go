@@ -1,3 +1,5 @@
+// Package hostile sends values that break careless programs in every parameter
+// of every operation, and requests that are malformed.
 package hostile
 
 import (
@@ -20,9 +22,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHostileValues gives every parameter of every script every hostile value. What its kind forbids is refused with the field's name; what its kind
-// allows is stored and read back character for character; a look-up finds
-// nothing else. Nothing changes but what was asked for, and nothing fails inside.
+// TestHostileValues gives every parameter of every operation every hostile
+// value. What the kind of the parameter forbids is rejected with its name; what
+// it allows is stored and read back unchanged; a look-up finds nothing else.
+// Nothing else changes, and nothing fails internally.
 func TestHostileValues(t *testing.T) {
 	for _, op := range ops.Table() {
 		if len(op.Params) == 0 {
@@ -62,8 +65,8 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 	}
 }
 
-// hasTwin tells whether an operation before this one hands the same parameter to
-// the same script: then each eighth value shows that this one does, too.
+// hasTwin reports whether an earlier operation passes the same parameter to the
+// same script. Then one value in eight is enough for this one.
 func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	for _, other := range ops.Table() {
 		if other == op {
@@ -77,8 +80,8 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	return false
 }
 
-// guard holds that nothing stays changed. Most requests write nothing at all,
-// which the journals tell faster than snapshots.
+// guard checks that the world is restored. Most requests write nothing, which
+// the journals show faster than snapshots.
 type guard struct {
 	base sandboxtest.Snapshot
 	mark sandboxtest.Mark
@@ -92,6 +95,7 @@ func (g *guard) unchanged(s *systemtest.System, what string) {
 	}
 }
 
+// attack gives one parameter one hostile value.
 func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string) {
 	s.T.Helper()
 	params := map[string]any{}
@@ -107,7 +111,7 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	}
 	c := systemtest.CallFor(op, params)
 	if value == systemtest.HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
-		// JSON cannot be made with it by the library: send it as a form.
+		// encoding/json would replace it: send a form.
 		form := url.Values{}
 		for key, v := range c.Params {
 			form.Set(key, systemtest.Text(v))
@@ -120,7 +124,7 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	switch {
 	case a.Status == http.StatusBadRequest:
 		require.NotNil(s.T, a.Envelope.Error, name)
-		named := a.Envelope.Output == "" || p.Path != "" // an empty path segment is no parameter any more
+		named := a.Envelope.Output == "" || p.Path != "" // an empty path segment is another route
 		for _, detail := range a.Envelope.Error.Details {
 			named = named || detail.Field == p.Name
 		}
@@ -135,7 +139,8 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	}
 }
 
-// foundNothingElse: a look-up by a hostile name that succeeds has found that name.
+// foundNothingElse checks that a look-up by a hostile name found that name, if
+// anything.
 func foundNothingElse(s *systemtest.System, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
 	if a.Status >= 300 || p.Path == "" || value == "" || len(a.Envelope.Result) == 0 {
 		return
@@ -152,15 +157,15 @@ func foundNothingElse(s *systemtest.System, op *ops.Operation, p *ops.Param, nam
 	}
 }
 
-// isField tells whether an input is a field of the record, too.
+// isField reports whether an input is also a field of the record.
 func isField(shape *schema.Shape, name string) bool {
 	return slices.ContainsFunc(shape.Fields, func(f schema.Field) bool {
 		return strings.EqualFold(f.Name, name) || f.Input == name
 	})
 }
 
-// changedOnly takes what is there now as the state to hold on to, when nothing
-// but one object has changed.
+// changedOnly accepts the current state as the one to preserve if only one
+// object has changed.
 func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	s.T.Helper()
 	now := s.Snapshot()
@@ -170,13 +175,13 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	g.base = now
 }
 
-// storedBy are the checks of what operations have stored, which put things back.
+// storedBy has the checks of what operations have stored, which also restore it.
 var storedBy = systemtest.Merge(storedOU, storedComputer, storedGroup)
 
-// storedCheck is one of them.
 type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
 
-// storedExactly reads back what a create has stored, and removes it.
+// storedExactly reads back what an operation has stored, compares it with what
+// was sent, and restores the world.
 func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
 	switch op.ID {
 	case "user.create":
@@ -186,7 +191,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		}
 		path := "/api/ADUser/" + url.PathEscape(systemtest.Text(username))
 		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
-			// nothing to compare: secrets are not shown, the others are not stored as given
+			// nothing to compare: secrets are not shown, the others are stored in another form
 		} else if p.Name == "Username" {
 			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
 			read := s.Get(path + "/Details?ShowFields=username")
@@ -252,7 +257,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 	}
 }
 
-func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
+func TestJSONOfTheWrongTypeIsRejected(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range ops.Table() {
 		if op.Method != http.MethodPost {
@@ -275,7 +280,7 @@ func TestJSONOfTheWrongTypeIsRefused(t *testing.T) {
 	}
 }
 
-func TestBrokenRequestsAreRefused(t *testing.T) {
+func TestMalformedRequestsAreRejected(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	json := map[string]string{"Content-Type": "application/json"}
 	for name, c := range map[string]struct {
@@ -300,5 +305,5 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c.call, c.status, c.code) })
 	}
-	assert.NotContains(t, s.Log.String(), "Corr3ct-Horse", "no secret is in the log")
+	assert.NotContains(t, s.Log.String(), "Corr3ct-Horse", "a secret is in the log")
 }

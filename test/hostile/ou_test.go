@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// orNull is how an answer shows a text.
+// orNull returns a text as answers show it: null if empty.
 func orNull(text string) any {
 	if text == "" {
 		return nil

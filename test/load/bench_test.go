@@ -1,3 +1,5 @@
+// Package load measures the whole gateway, and checks that it does not hold long
+// lists in memory.
 package load
 
 import (
@@ -18,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkHTTP asks for the details of users among 10,000, through HTTP, at 1
-// and 16 connections, beside a bare gin handler that answers with as many
+// BenchmarkHTTP reads the details of users among 10,000 over HTTP, with 1 and 16
+// connections, and compares with a bare gin handler that answers with as many
 // bytes. p50 and p99 are latencies at the client in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	const users = 10_000
@@ -47,7 +49,8 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// load sends b.N requests over so many connections and reports their latencies.
+// load sends b.N requests over the given number of connections and reports their
+// latencies.
 func load(b *testing.B, url string, connections int, names []string) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
 	defer client.CloseIdleConnections()
@@ -99,7 +102,7 @@ func details(client *http.Client, url, name string) error {
 	return nil
 }
 
-// BenchmarkList lists all of 1,000 and 10,000 users with all fields.
+// BenchmarkList lists 1,000 and 10,000 users with all fields.
 func BenchmarkList(b *testing.B) {
 	for _, users := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("users=%d", users), func(b *testing.B) {

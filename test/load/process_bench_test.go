@@ -8,9 +8,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkProcesses asks for the details of a user through pool, session and
-// stand-in processes, at 1, 4 and 16 connections; a process per request (its
-// start, one request, its end) beside them.
+// BenchmarkProcesses reads the details of a user through pool, session and
+// stand-in processes, with 1, 4 and 16 connections, and compares with one
+// process per request.
 func BenchmarkProcesses(b *testing.B) {
 	for _, connections := range []int{1, 4, 16} {
 		for _, c := range []struct {

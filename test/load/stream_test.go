@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longLists is a system whose sessions list so many users of 1.5 KB as they
-// are told: nobody holds them but the gateway.
+// longLists returns a system whose sessions generate lists of *users users of
+// 1.5 KB each, so that only the gateway could hold them in memory.
 func longLists(t testing.TB, users *int) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -38,8 +38,8 @@ func longLists(t testing.TB, users *int) *systemtest.System {
 	return systemtest.NewWithSessions(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
 }
 
-// readSlowly lists the users and stops reading now and then. It returns how
-// many bytes came and the most memory that was in use meanwhile.
+// readSlowly lists the users and pauses now and then. It returns the number of
+// bytes and the peak of the live heap.
 func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 	s.T.Helper()
 	const pauses = 4 << 20
@@ -59,12 +59,12 @@ func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 			return size, peak
 		}
 		require.NoError(s.T, err)
-		peak = max(peak, systemtest.HeapBytes()) // everything behind waits for this reader
+		peak = max(peak, systemtest.HeapBytes()) // the whole pipeline waits for this reader
 	}
 }
 
-// However long a list is, the gateway holds no more of it than its beginning,
-// which waits for the script's success.
+// TestALongListIsNotHeldInMemory: however long a list is, the gateway holds only
+// its beginning, until the script has succeeded.
 func TestALongListIsNotHeldInMemory(t *testing.T) {
 	users := 24_000
 	s := longLists(t, &users)
@@ -76,7 +76,7 @@ func TestALongListIsNotHeldInMemory(t *testing.T) {
 }
 
 // BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool,
-// session and frames. peak-MiB is the most memory in use while it is read.
+// session and frames. peak-MiB is the growth of the live heap meanwhile.
 func BenchmarkLongList(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("users=%d", n), func(b *testing.B) {
@@ -94,15 +94,15 @@ func BenchmarkLongList(b *testing.B) {
 	}
 }
 
-// A client that leaves in the middle of a list ends it: the session is free
-// again, and nothing waits for the client any more.
-func TestAClientThatLeavesALongList(t *testing.T) {
+// TestAClientLeavesDuringALongList: the session becomes free again, and nothing
+// waits for the client.
+func TestAClientLeavesDuringALongList(t *testing.T) {
 	users := 8_000
 	s := longLists(t, &users)
 	s.Get("/readyz")
 	http.DefaultClient.CloseIdleConnections()
 	goroutines := runtime.NumGoroutine()
-	for range 5 { // more than may list at once
+	for range 5 { // more than the limit of concurrent lists
 		ctx, leave := context.WithCancel(t.Context())
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
 		require.NoError(t, err)
@@ -118,6 +118,6 @@ func TestAClientThatLeavesALongList(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		_ = s.Get("/api/ADUser/ListUsers/All?ShowFields=username,description")
 		http.DefaultClient.CloseIdleConnections()
-		return runtime.NumGoroutine() <= goroutines+8 // of a session more or less
+		return runtime.NumGoroutine() <= goroutines+8 // a session more or less
 	}, systemtest.Patience, 50*time.Millisecond)
 }

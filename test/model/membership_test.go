@@ -19,16 +19,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// modelGroup is a group as simply as it can be told.
+// modelGroup is the simplest model of a group.
 type modelGroup struct {
 	scope   string
 	members map[string]bool // names of users and groups
 }
 
-// model predicts what adding and removing answers.
+// model predicts the answers to adding and removing members.
 type model map[string]*modelGroup
 
-// reaches tells whether name is in a group, over any number of others.
+// reaches reports whether name is a member of a group, directly or nested.
 func (m model) reaches(group, name string, seen map[string]bool) bool {
 	if seen[group] || m[group] == nil {
 		return false
@@ -42,7 +42,7 @@ func (m model) reaches(group, name string, seen map[string]bool) bool {
 	return false
 }
 
-// forbids is the table of facts E.2, for one domain.
+// forbids is the table of allowed nestings, for one domain.
 func (m model) forbids(parent, child string) bool {
 	switch m[parent].scope {
 	case "Global":
@@ -67,9 +67,9 @@ func (m model) add(parent, child string) int {
 	return http.StatusCreated
 }
 
-// TestMembershipBehavesAsItsModel makes random changes and compares every answer,
-// and in the end every membership, with what a few lines of Go predict.
-func TestMembershipBehavesAsItsModel(t *testing.T) {
+// TestMembershipMatchesItsModel makes random changes and compares every answer,
+// and in the end every membership, with the prediction.
+func TestMembershipMatchesItsModel(t *testing.T) {
 	const changes = 250
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -119,9 +119,9 @@ func TestMembershipBehavesAsItsModel(t *testing.T) {
 	}
 }
 
-// TestEveryUsersGroups compares the lists of many users of the built-in domain,
-// all with odd names among them, with a walk over the directory itself, and finds
-// every group again by each of its names.
+// TestEveryUsersGroups compares the group lists of many users of the built-in
+// domain, including all with odd names, with a walk over the directory, and
+// finds every group again by each of its names.
 func TestEveryUsersGroups(t *testing.T) {
 	const oneIn = 40 // of the users with plain names
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

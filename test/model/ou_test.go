@@ -1,3 +1,5 @@
+// Package model compares random changes of OUs, computers and memberships with
+// what a few lines of Go predict.
 package model
 
 import (
@@ -16,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ouModel is what the OUs and computers below one OU should be. Names are
-// compared in any case.
+// ouModel predicts the OUs and computers below one OU. Names are case-
+// insensitive.
 type ouModel struct {
 	root  *ouNode
-	limit int // of removals
+	limit int // on objects per removal
 }
 
 type ouNode struct {
@@ -42,7 +44,7 @@ func (n *ouNode) dn() string {
 	return kind + strings.NewReplacer(",", `\,`, "+", `\+`).Replace(n.name) + "," + n.parent.dn()
 }
 
-// all is the node and everything below it.
+// all returns the node and everything below it.
 func (n *ouNode) all() []*ouNode {
 	nodes := []*ouNode{n}
 	for _, child := range n.children {
@@ -90,8 +92,8 @@ func (m *ouModel) computer(name string) *ouNode {
 	return nil
 }
 
-// made is what creating a node must answer.
-func (m *ouModel) made(parent *ouNode, node ouNode) string {
+// created predicts the answer to creating a node.
+func (m *ouModel) created(parent *ouNode, node ouNode) string {
 	taken := parent.child(node.name, node.computer) != nil || node.computer && m.computer(node.name) != nil
 	if taken {
 		return "409 conflict"
@@ -140,7 +142,7 @@ func (m *ouModel) removed(n *ouNode, force, recursive bool) string {
 	return "200"
 }
 
-// lines are all nodes but the root, in a fixed order.
+// lines returns all nodes but the root, in a fixed order.
 func (m *ouModel) lines() []string {
 	var lines []string
 	for _, n := range m.root.all()[1:] {
@@ -150,7 +152,7 @@ func (m *ouModel) lines() []string {
 	return lines
 }
 
-// step makes one request at random, and tells what must be answered.
+// step returns a random request and the expected answer.
 func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 	names := []string{"a", "A", "b", "B b", "c,d", "C+D", "ä", "ö"}
 	machines := []string{"M1", "m1", "M2", "M3", "M-4"}
@@ -167,7 +169,7 @@ func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 	parent := ous[r.IntN(len(ous))]
 	if len(ous) == 1 || r.IntN(4) == 0 {
 		node := ouNode{name: pick(names), protected: flag() == "true"}
-		return systemtest.CreateOU(node.name, parent.dn(), "IsProtected", fmt.Sprint(node.protected)), m.made(parent, node)
+		return systemtest.CreateOU(node.name, parent.dn(), "IsProtected", fmt.Sprint(node.protected)), m.created(parent, node)
 	}
 	ou := ous[1+r.IntN(len(ous)-1)]
 	dn := ou.dn()
@@ -192,7 +194,7 @@ func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 		return systemtest.RemoveOU(dn, "Force", force, "Recursive", recursive), m.removed(ou, force == "true", recursive == "true")
 	case what <= 7 || len(computers) == 0:
 		node := ouNode{name: pick(machines), computer: true}
-		return systemtest.RegisterComputer(node.name, "OUPath", parent.dn()), m.made(parent, node)
+		return systemtest.RegisterComputer(node.name, "OUPath", parent.dn()), m.created(parent, node)
 	case what == 8:
 		machine := computers[r.IntN(len(computers))]
 		old, name := machine.name, pick(machines)
@@ -204,16 +206,16 @@ func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 	}
 }
 
-// sameName tells whether the directory takes two names for the same: marks on
-// letters make no difference (KB 938447).
+// sameName reports whether two names are equal for the directory, which ignores
+// diacritics (KB 938447).
 func sameName(a, b string) bool {
 	unmarked := strings.NewReplacer("ä", "a", "ö", "o")
 	return strings.EqualFold(unmarked.Replace(a), unmarked.Replace(b))
 }
 
-// TestOUsAgainstAModel makes changes at random and holds every answer, and all
-// that is there in the end, against a model of a few lines.
-func TestOUsAgainstAModel(t *testing.T) {
+// TestOUsMatchTheirModel makes random changes and compares every answer, and
+// everything that exists in the end, with the model.
+func TestOUsMatchTheirModel(t *testing.T) {
 	const steps = 300
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -238,7 +240,8 @@ func TestOUsAgainstAModel(t *testing.T) {
 	}
 }
 
-// ouLines are all OUs and computers below the model's root, as the model writes them.
+// ouLines returns all OUs and computers below the root of the model, in the form
+// of the model.
 func ouLines(s *systemtest.System) []string {
 	s.T.Helper()
 	var lines []string

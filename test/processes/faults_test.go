@@ -18,44 +18,44 @@ import (
 	"go.uber.org/goleak"
 )
 
-// faultStatus is what is answered to a read, a write and a list when it is not
-// 502, to a write 504: the process is no longer there, or what it says breaks
-// the protocol.
+// faultStatus has the statuses of a read, a write and a list during a fault.
+// Faults missing here end the process or break the protocol: 502, for a write
+// 504.
 var faultStatus = map[string][3]int{
-	// Requests for what does not exist, answered as without the fault.
+	// The requests are about missing objects and are answered as without the fault.
 	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404}, "echo": {404, 404, 404},
 	"die-at-intent": {404, 404, 404}, "die-at-step": {404, 404, 404}, "hang-at-step": {404, 404, 404},
-	// Answers of the protocol's form that are errors.
+	// The answer is a well-formed error.
 	"Get-GatewayMissing": {404, 404, 404}, "New-GatewayHalf": {422, 422, 422},
-	// Answers of the protocol's form that do not fit the operation.
+	// The answer is well-formed but does not fit the operation.
 	"Get-GatewayDrip": {500, 500, 500}, "Get-GatewayEcho": {500, 500, 500}, "Get-GatewayNoise": {500, 500, 500},
 	"New-GatewayThing": {500, 500, 500}, "Send-GatewayFlood": {500, 500, 500},
-	// Answers without a record: a list may be empty.
+	// The answer has no record; a list may be empty.
 	"Get-GatewayMany": {500, 500, 200}, "Get-GatewayNothing": {500, 500, 200}, "Get-GatewayStderrFlood": {500, 500, 200},
 	"Send-GatewayTwice": {500, 500, 200}, "Stop-GatewayAfterEnd": {500, 500, 200},
-	// Silence.
+	// There is no answer.
 	"Wait-GatewayAfterStep": {504, 504, 504}, "Wait-GatewayForever": {504, 504, 504}, "Wait-GatewayInsideFrame": {504, 504, 504},
 }
 
-// carried are the answers of a process that are those to the request itself.
-var carried = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
+// unchanged are the faults that do not change the answer.
+var unchanged = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
 
-// unannounced are the faults by which a process ends, or says no more, before it
-// has announced a change: it has changed nothing. After the others it is not known.
+// unannounced are the faults that end or silence a process before it announces a
+// change: nothing was changed. After the other faults the outcome is unknown.
 var unannounced = []string{
 	"Send-GatewayNoiseFlood", "Stop-GatewayBefore", "Stop-GatewayBeforeLineFeed", "Stop-GatewayInsideFrame", "Stop-GatewayInsideHeader",
 	"Wait-GatewayForever", "Wait-GatewayInsideFrame", "die-after", "grandchild",
 }
 
-// A process that fails in any way while it serves a read, a write or a list
-// gives a documented status in time; no answer reaches another request, the
-// next request is served, and nothing is left: no process, no goroutine, no
-// memory.
+// TestEveryFaultOfAProcess: whichever way a process fails while it serves a
+// read, a write or a list, the request gets its documented status in time, no
+// answer reaches another request, the next request is served, and no process,
+// goroutine or memory is left.
 func TestEveryFaultOfAProcess(t *testing.T) {
 	before, memory := goleak.IgnoreCurrent(), systemtest.HeapBytes()
 	names := remotetest.RequestFaults()
 	n := &systemtest.Nonces{}
-	var kinds sync.WaitGroup // each on a system of its own
+	var kinds sync.WaitGroup // each has its own system
 	for kind, k := range faultKinds {
 		kinds.Go(func() {
 			var switches []string
@@ -67,7 +67,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 				s := p.NewSystem(t, "http.readTimeout=1s", "http.writeTimeout=1s", "http.listTimeout=1s", "http.settlePause=100ms")
 				over := overshoot{limit: time.Second}
 				for i, name := range names {
-					t.Run(name, func(t *testing.T) { strike(p, s.In(t), kind, name, faultMarker(i), n, &over) })
+					t.Run(name, func(t *testing.T) { hit(p, s.In(t), kind, name, faultMarker(i), n, &over) })
 				}
 				t.Logf("longest over the deadline: %s (%s)", over.longest.Round(time.Millisecond), over.of)
 				p.OnlySessionsLeft(t)
@@ -80,25 +80,26 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 	assert.Less(t, systemtest.HeapBytes(), memory+systemtest.MaxHeapGrowth, "bytes of memory are left")
 }
 
-// faultKinds are the kinds of requests that faults strike.
+// faultKinds are the kinds of requests that are hit by faults.
 var faultKinds = [3]struct{ name, method, path string }{
 	{"read", http.MethodGet, "/api/ADUser/%s/Details"},
 	{"write", http.MethodDelete, "/api/ADUser/%s"},
 	{"list", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
 }
 
-// faultMarker in a data line is what the i-th fault strikes at.
+// faultMarker returns the text in a request that triggers the i-th fault.
 func faultMarker(i int) string { return fmt.Sprintf("fault%02dx", i) }
 
-// strike makes one request of a kind that a fault strikes, beside another one.
-func strike(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker string, n *systemtest.Nonces, over *overshoot) {
+// hit sends a request that triggers a fault, and another one at the same
+// time.
+func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker string, n *systemtest.Nonces, over *overshoot) {
 	t := s.T.(*testing.T)
 	want, ok := faultStatus[fault]
 	if !ok {
 		want = [3]int{502, 504, 502}
 	}
-	beside, value := make(chan systemtest.Answer, 1), n.Next()
-	go func() { beside <- s.Get("/api/ADUser/" + value + "/Details") }()
+	parallel, value := make(chan systemtest.Answer, 1), n.Next()
+	go func() { parallel <- s.Get("/api/ADUser/" + value + "/Details") }()
 	nonce := n.Next()
 	start := time.Now()
 	a := s.Do(systemtest.Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
@@ -107,17 +108,17 @@ func strike(p *systemtest.Processes, s *systemtest.System, kind int, fault, mark
 	if a.Status == http.StatusGatewayTimeout {
 		over.note(t.Name(), took)
 	}
-	if fault != "Send-GatewayNoiseFlood" || a.Status != http.StatusGatewayTimeout { // a slow machine meets the time limit before that of the output
+	if fault != "Send-GatewayNoiseFlood" || a.Status != http.StatusGatewayTimeout { // a slow machine reaches the time limit before the output limit
 		assert.Equal(t, want[kind], a.Status, "%.300s", a.Body)
 	}
 	if faultKinds[kind].name == "write" && a.Status == http.StatusGatewayTimeout {
 		assert.Equal(t, slices.Contains(unannounced, fault), a.Envelope.Error.Outcome == "none", "%s", a.Body)
 	}
 	n.Only(t, nonce, a.Body)
-	if slices.Contains(carried, fault) {
-		assert.Contains(t, string(a.Body), nonce, "the answer is that of the request")
+	if slices.Contains(unchanged, fault) {
+		assert.Contains(t, string(a.Body), nonce, "the answer is not that of the request")
 	}
-	other := <-beside
+	other := <-parallel
 	assert.Equal(t, http.StatusNotFound, other.Status, "%s", other.Body)
 	assert.Contains(t, string(other.Body), value)
 	n.Only(t, value, other.Body)
@@ -128,7 +129,7 @@ func strike(p *systemtest.Processes, s *systemtest.System, kind int, fault, mark
 	}
 }
 
-// describe changes a user's description to a text that the answer must tell.
+// describe sets the description of a user, which the answer must contain.
 func describe(s *systemtest.System, user, text string) {
 	s.T.Helper()
 	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: map[string]any{"Description": text}})
@@ -137,7 +138,7 @@ func describe(s *systemtest.System, user, text string) {
 	assert.Equal(s.T, text, a.Envelope.Result[0]["description"])
 }
 
-// overshoot is the longest time that an answer came after its deadline.
+// overshoot is the longest time by which an answer missed its deadline.
 type overshoot struct {
 	limit   time.Duration
 	longest time.Duration
@@ -150,11 +151,12 @@ func (o *overshoot) note(name string, took time.Duration) {
 	}
 }
 
-// While sessions cannot be started, requests are told at once and /readyz tells
-// why to those who may know; as soon as they can, all is well again by itself.
+// TestEveryFaultOfAStartOverHTTP: while no session starts, requests fail at once
+// and /readyz gives the reason to those with the scope for it. As soon as
+// sessions start, both recover.
 func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	var faults sync.WaitGroup // they wait more than they work
+	var faults sync.WaitGroup // mostly they wait
 	for fault, c := range map[string]struct{ reason, timeout string }{
 		"no-module":     {"ActiveDirectory", "60s"},
 		"language-mode": {"ConstrainedLanguage", "60s"},
@@ -187,8 +189,8 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// notReady holds that /readyz says why no session of the directory starts, and
-// only to those who may know.
+// notReady checks that /readyz gives the reason why no directory session starts
+// to ops readers only.
 func notReady(s *systemtest.System, reason string) {
 	s.T.Helper()
 	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false, "none": false} {

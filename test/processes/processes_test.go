@@ -1,3 +1,6 @@
+// Package processes runs the gateway on sessions in processes of their own,
+// which work or fail in every way, while they start, while they serve and while
+// the gateway stops.
 package processes
 
 import (
@@ -12,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { systemtest.Main(m) }
 
-// Every good call of the contract is answered by processes as it is in this one.
+// TestContractOnProcesses: every sample gets the same answer from sessions in
+// processes as from those in this one.
 func TestContractOnProcesses(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	t.Run("calls", func(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Told to stop, the gateway answers what runs, as far as that ends in time;
-// what does not is cut off, what waits is refused, and no process is left.
+// TestStoppingWhileARequestRuns: when stopped, the gateway completes the running
+// requests that end in time, cuts off the others, rejects the waiting ones and
+// leaves no process.
 func TestStoppingWhileARequestRuns(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("cases", func(t *testing.T) { // each waits for its time limit
@@ -32,7 +33,7 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// stopWhile stops a gateway while c, which the fault strikes, runs on its only
+// stopWhile stops a gateway while c, which the fault hits, runs on its only
 // session, and expects c to be answered with status; 0: its connection is closed.
 func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	p := &systemtest.Processes{Faults: func() string { return fault + "@slowly" }}
@@ -48,7 +49,7 @@ func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	go func() { answered <- statusOf(c, "http://"+listener.Addr().String()) }()
 	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 }, systemtest.Patience, time.Millisecond)
 	refused := make(chan int, 1)
-	if status == 0 { // it keeps the only session for as long as it takes
+	if status == 0 { // it never releases the only session
 		go func() {
 			refused <- statusOf(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}, "http://"+listener.Addr().String())
 		}()
@@ -75,7 +76,8 @@ func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	assert.Empty(t, p.Running())
 }
 
-// statusOf sends a request over a connection of its own; 0: there was no answer.
+// statusOf sends a request over its own connection and returns the status, or 0
+// without an answer.
 func statusOf(c systemtest.Call, url string) int {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()

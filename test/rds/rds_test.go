@@ -1,3 +1,5 @@
+// Package rds checks the Remote Desktop settings of users from end to end, and
+// the encoder of the scripts against the decoder of the gateway.
 package rds
 
 import (

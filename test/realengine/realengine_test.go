@@ -1,3 +1,5 @@
+// Package realengine holds the scripts and the session protocol against a real
+// PowerShell, and the modules for one against the cmdlets of the sandbox.
 package realengine
 
 import (

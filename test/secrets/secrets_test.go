@@ -1,3 +1,5 @@
+// Package secrets plants secrets wherever the gateway takes one and searches
+// everything that comes out of it.
 package secrets
 
 import (

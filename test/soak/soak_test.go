@@ -1,3 +1,5 @@
+// Package soak lets clients work at random on processes that fail, and compares
+// what they were answered with the stores: "make soak".
 package soak
 
 import (

@@ -1,3 +1,6 @@
+// Package story follows users, groups, memberships, OUs, computers and DNS
+// records through every endpoint about them, from creation to removal, with
+// their rules, limits and failures. Each change is read back by a second route.
 package story
 
 import (
