@@ -1,15 +1,16 @@
-// Package ldif reads LDIF files (RFC 2849) as ldifde and ldapsearch write them.
+// Package ldif reads LDIF files (RFC 2849) as written by ldifde and ldapsearch.
 //
-// A file is cut into records here, so that every record knows its first line
-// and a fault in one does not hide the others; each record is then parsed by
-// go-ldap/ldif. Read gives what it could read and all faults at once.
+// The package splits a file into records, so that each record has its line number
+// and an error in one does not hide errors in others. Each record is then parsed by
+// go-ldap/ldif. [Parse] and [ReadFile] return the valid records together with all
+// errors.
 //
-// Accepted: UTF-8 with or without byte order mark, UTF-16 with one; LF and
-// CRLF; folded lines, comments, base64, "version:", "changetype: add",
-// attribute options (;binary, ;range=0-1499 are dropped). The blocks that
-// ldapsearch adds (search:, result:, ref:) are skipped, and so is
-// nTSecurityDescriptor. Refused: values from URLs (attr:< file://...), other
-// change types, records without dn.
+// Supported are UTF-8 with or without a byte order mark, UTF-16 with one, LF and
+// CRLF, folded lines, comments, base64, "version:" and "changetype: add".
+// Attribute options (;binary, ;range=0-1499) are dropped. The blocks that ldapsearch
+// adds (search:, result:, ref:) and nTSecurityDescriptor are skipped. Values from
+// URLs (attr:< file://...), other change types and records without a DN are
+// errors.
 package ldif
 
 import (
@@ -26,27 +27,23 @@ import (
 	goldif "github.com/go-ldap/ldif"
 )
 
-// Record is one entry of a file.
+// Record is an entry of a file.
 type Record struct {
-	File string
-	Line int // the first line, counted from 1
-	DN   string
-	// Attributes in the order of their names. Values are octets, in the order
-	// of the file; empty ones are dropped.
-	Attributes []Attribute
+	File       string
+	Line       int // of the beginning, starting at 1
+	DN         string
+	Attributes []Attribute // sorted by name
 }
 
-// Attribute of a record. Name is without options.
+// Attribute is an attribute of a record.
 type Attribute struct {
-	Name   string
-	Values []string
-	// DC is the DC in an option ";x-dc2": whose own value of an attribute
-	// that is not replicated this is. "" without the option.
-	DC string
+	Name   string   // without options
+	Values []string // octets, in the order of the file, without empty values
+	DC     string   // the DC of an option such as ";x-dc2", which has this value; or ""
 }
 
-// Get gives the values of an attribute, nil when it is absent. Case does not
-// matter.
+// Get returns the values of an attribute without a DC, nil if it is absent. Case is
+// ignored.
 func (r *Record) Get(name string) []string {
 	for i := range r.Attributes {
 		if strings.EqualFold(r.Attributes[i].Name, name) && r.Attributes[i].DC == "" {
@@ -56,7 +53,7 @@ func (r *Record) Get(name string) []string {
 	return nil
 }
 
-// Fault is one thing wrong with a file.
+// Fault is an error in a file.
 type Fault struct {
 	File    string
 	Line    int // first line of the record
@@ -64,7 +61,7 @@ type Fault struct {
 	Message string
 }
 
-// Error is file:line: message.
+// Error returns "file:line: message (DN)".
 func (f Fault) Error() string {
 	s := fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
 	if f.DN != "" {
@@ -73,10 +70,10 @@ func (f Fault) Error() string {
 	return s
 }
 
-// Faults are all faults of one or several files.
+// Faults are all errors of one or several files.
 type Faults []Fault
 
-// Error lists all of them, a line each.
+// Error lists one fault per line.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
@@ -85,7 +82,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err is f as an error: nil when there are none.
+// Err returns f as an error, nil if it is empty.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -93,7 +90,8 @@ func (f Faults) Err() error {
 	return f
 }
 
-// ReadFile reads a file from disk. An error that is no Faults is the system's.
+// ReadFile parses a file. The error is that of the operating system or, as for
+// Parse, Faults.
 func ReadFile(path string) ([]Record, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -102,8 +100,8 @@ func ReadFile(path string) ([]Record, error) {
 	return Parse(path, b)
 }
 
-// Parse parses a file; name is for faults. The records that could be parsed are
-// returned together with a Faults error about the others.
+// Parse parses the content of a file; name is used in errors. It returns the valid
+// records and, if there are others, a Faults error.
 func Parse(name string, b []byte) ([]Record, error) {
 	text, err := decode(b)
 	if err != nil {
@@ -124,7 +122,7 @@ func Parse(name string, b []byte) ([]Record, error) {
 	return records, faults.Err()
 }
 
-// decode makes UTF-8 of what a file holds.
+// decode converts the content of a file to UTF-8.
 func decode(b []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(b, []byte{0xEF, 0xBB, 0xBF}):
@@ -146,7 +144,7 @@ func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, error) {
 		r := rune(order.Uint16(b[i:]))
 		if utf16.IsSurrogate(r) {
 			if i+4 > len(b) {
-				return nil, errors.New("UTF-16 text ends in half a character")
+				return nil, errors.New("UTF-16 text ends within a surrogate pair")
 			}
 			r = utf16.DecodeRune(r, rune(order.Uint16(b[i+2:])))
 			if r == utf8.RuneError {
@@ -159,15 +157,15 @@ func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, error) {
 	return out, nil
 }
 
-// block is the unfolded text of one record, comments left out.
+// block is the unfolded text of a record, without comments.
 type block struct {
 	line  int
 	lines []string
 	err   error
 }
 
-// split cuts the text at blank lines and unfolds lines. A line of a comment
-// may be folded too.
+// split splits the text at blank lines and unfolds lines. Comments may be folded
+// too.
 func split(text []byte) []block {
 	var out []block
 	var cur block
@@ -193,11 +191,11 @@ func split(text []byte) []block {
 		case line[0] == '#':
 			comment = true
 			if len(cur.lines) == 0 {
-				cur.line = 0 // a record starts at its first line that is no comment
+				cur.line = 0 // leading comments are not part of the record
 			}
 		case line[0] == ' ' && comment:
 		case line[0] == ' ' && len(cur.lines) == 0:
-			cur.err = errors.New("a continued line without a line before it")
+			cur.err = errors.New("a continuation line without a line before it")
 		case line[0] == ' ':
 			cur.lines[len(cur.lines)-1] += string(line[1:])
 		default:
@@ -211,7 +209,7 @@ func split(text []byte) []block {
 
 var skipped = []string{"search:", "result:", "ref:", "nextcookie:"}
 
-// parse reads one block; a zero DN without error is a block to skip.
+// parse parses a block. An empty DN without an error means that it is skipped.
 func (b *block) parse() (Record, error) {
 	if b.err != nil {
 		return Record{}, b.err
@@ -224,21 +222,21 @@ func (b *block) parse() (Record, error) {
 	for i, line := range b.lines {
 		name, value, ok := strings.Cut(line, ":")
 		switch {
-		case line == "-": // of a modification, which is refused below
+		case line == "-": // part of a modification, which is rejected later
 			text.WriteString("-\n")
 			continue
 		case !ok:
 			faults = append(faults, fmt.Sprintf("no colon in %q", cut(line)))
 			continue
 		case strings.HasPrefix(value, "<"):
-			faults = append(faults, fmt.Sprintf("the value of %s is a URL, which is refused", name))
+			faults = append(faults, fmt.Sprintf("the value of %s is a URL, which is not supported", name))
 			continue
 		case strings.EqualFold(attrName(name), "nTSecurityDescriptor"):
 			continue
 		case strings.Trim(value, ": ") == "" && !strings.EqualFold(name, "dn"):
-			// An empty value, which the library takes for a fault; the
-			// directory never stores one (facts H22). A value of colons only
-			// is left to the library.
+			// The library rejects empty values, which the directory never stores
+			// (facts H22), so they are dropped here. Values that consist of
+			// colons are left to the library.
 			if strings.Count(value, ":") < 2 {
 				continue
 			}
@@ -258,14 +256,14 @@ func (b *block) parse() (Record, error) {
 	return b.convert(rec, text.String())
 }
 
-// convert has the library parse the text.
+// convert parses the text with the library.
 func (b *block) convert(rec Record, text string) (Record, error) {
 	if text == "" || strings.HasPrefix(text, "version:") && strings.Count(text, "\n") == 1 {
 		return Record{}, nil
 	}
 	l, err := goldif.Parse(text)
 	if err != nil {
-		// the library's line numbers are those of the text made above
+		// The line numbers of the library refer to the rewritten text.
 		var p *goldif.ParseError
 		if errors.As(err, &p) {
 			err = errors.New(p.Message)
@@ -288,17 +286,17 @@ func (b *block) convert(rec Record, text string) (Record, error) {
 			attrs[a.Type] = a.Vals
 		}
 	default:
-		return rec, errors.New("only entries and changetype add can be loaded")
+		return rec, errors.New("only entries and changetype add are supported")
 	}
-	delete(attrs, "changetype") // of a record that has nothing else
+	delete(attrs, "changetype") // an attribute if the record has no others
 	if rec.DN == "" {
-		return rec, errors.New("the dn is empty (the root DSE cannot be loaded)")
+		return rec, errors.New("the DN is empty (the root DSE cannot be loaded)")
 	}
 	rec.Attributes = merge(attrs)
 	return rec, nil
 }
 
-// merge joins names that differ in case or options only.
+// merge combines the values of names that only differ in case or options.
 func merge(attrs map[string][]string) []Attribute {
 	names := make([]string, 0, len(attrs))
 	for n := range attrs {
@@ -321,8 +319,8 @@ func merge(attrs map[string][]string) []Attribute {
 	return out
 }
 
-// plainName drops the options of a name, which the library takes only in part,
-// but for the one that names a DC.
+// plainName drops the options of a name, except that of a DC. The library does not
+// support all options.
 func plainName(n string) string {
 	if dc := dcOption(n); dc != "" {
 		return attrName(n) + ";x-" + dc
@@ -345,7 +343,7 @@ func dcOption(n string) string {
 	return ""
 }
 
-// dn is the block's DN as far as it can be seen, for faults.
+// dn returns the DN of the block for errors, "" if it is base64 or missing.
 func (b *block) dn() string {
 	for _, line := range b.lines {
 		name, value, ok := strings.Cut(line, ":")
