@@ -1,13 +1,12 @@
-// Package sandbox is the sandbox: a PowerShell that needs no Windows and no domain.
+// Package sandbox simulates PowerShell and a domain, without Windows.
 //
-// A [World] is a simulated directory and DNS server, built from files. Its
-// [World.Starter] is a go-powershell Starter whose "process" is an interp
-// engine in this process (host.go) that reads its standard input line by line,
-// as powershell.exe does when it is started with -Command -. So everything
-// above a Starter (sessions, framing, pools, the HTTP side) runs in the sandbox
+// A [World] is a simulated directory and DNS server, loaded from files. Its
+// [World.Starter] is a go-powershell Starter whose "process" is a console host in
+// this process (host.go): it reads standard input line by line, as powershell.exe
+// does with -Command -, and runs the lines in package engine. Everything above a
+// Starter (sessions, framing, pools, the HTTP side) therefore runs in the sandbox
 // as it does in production.
 //
-// The lines of the host are what package interp runs; how input is cut into
-// lines and blocks, what an error looks like on stderr and which code the
-// process exits with follow transcripts of a real engine (testdata).
+// How input is split into lines and blocks, the form of errors on stderr and the
+// exit codes follow transcripts of a real engine (testdata).
 package sandbox

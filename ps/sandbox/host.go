@@ -22,10 +22,10 @@ func newHost(session *engine.Session) *host {
 	return &host{session: session, out: newFormatter(session.Stdout())}
 }
 
-// run runs lines until the input ends, a line says exit or ctx is done. It
-// returns the exit code (facts-5.1 I8-I13).
+// run runs lines until the input ends, a line calls exit or ctx ends. It returns the
+// exit code (facts-5.1 I8-I13).
 func (h *host) run(ctx context.Context) int {
-	block := "" // the lines of an incomplete block
+	block := "" // lines of an incomplete block
 	for {
 		line, err := h.session.ReadLine()
 		if err != nil {
@@ -37,7 +37,7 @@ func (h *host) run(ctx context.Context) int {
 		}
 		blank := strings.TrimSpace(line) == ""
 		switch {
-		case block != "" && !blank: // nothing is parsed until an empty line comes
+		case block != "" && !blank: // parsed once an empty line ends it
 			block += "\n" + line
 			continue
 		case block != "":
@@ -56,7 +56,8 @@ func (h *host) run(ctx context.Context) int {
 	}
 }
 
-// lastCode is the exit code at the end of input: whether the last command succeeded.
+// lastCode returns the exit code at the end of input: 0 if the last command
+// succeeded.
 func (h *host) lastCode() int {
 	if h.garbled || !h.session.Succeeded() {
 		return 1
@@ -64,8 +65,8 @@ func (h *host) lastCode() int {
 	return 0
 }
 
-// runLine runs one line. more tells that it is incomplete; over that the
-// process ends, with code.
+// runLine runs one line. more reports that it is incomplete, over that the process
+// ends with code.
 func (h *host) runLine(ctx context.Context, line string) (code int, more, over bool) {
 	err := h.session.RunLine(context.WithValue(ctx, hostKey{}, h), line, h.streams())
 	h.out.flush()
@@ -86,7 +87,7 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 		return exit.Code, false, true
 	case ctx.Err() != nil:
 		return 1, false, true
-	case err != nil: // a limit, or a defect of a command: nothing after it can be trusted
+	case err != nil: // a limit or a defect: the session cannot be trusted any more
 		h.complain(fmt.Sprintf("%v\n", err))
 		return 1, false, true
 	}
@@ -94,5 +95,5 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 	return 0, false, false
 }
 
-// complain writes to stderr. Nobody can be told when that fails: the reader has gone.
+// complain writes to stderr. It fails only if the reader is gone.
 func (h *host) complain(text string) { _, _ = io.WriteString(h.session.Stderr(), text) }

@@ -8,12 +8,12 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// hostKey is the key of a line's context under which its host stands.
+// hostKey is the context key of the host that runs a line.
 type hostKey struct{}
 
-// HostModule is the commands that belong to the console host: the history of
-// its lines, and prompts, which a session without a user refuses. An engine
-// made for [NewStarter] should have it, and load modules by itself.
+// HostModule returns the commands of the console host: the history of its lines, and
+// prompts, which fail because there is no user. An engine for [NewStarter] should
+// have it, and AutoLoad set.
 func HostModule() *engine.Module {
 	command := func(name, class string, params []*cmdlets.Param, body func(*engine.Call) error) *engine.Command {
 		return &engine.Command{
@@ -58,7 +58,7 @@ func getHistory(c *engine.Call) error {
 	return nil
 }
 
-// refusePrompt is what -NonInteractive makes of a prompt (facts-5.1 I30).
+// refusePrompt fails as prompts do with -NonInteractive (facts-5.1 I30).
 func refusePrompt(c *engine.Call) error {
 	const message = "PowerShell is in NonInteractive mode. Read and Prompt functionality is not available."
 	return c.Throw(&dotnet.ErrorRecord{

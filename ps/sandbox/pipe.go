@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// pipeSize is how much a pipe holds before a write waits, as in most systems.
+// pipeSize is the capacity of a pipe, as in most systems.
 const pipeSize = 64 << 10
 
-// A pipe is one standard stream of a simulated process. Like a pipe of the
-// operating system it holds some bytes, and what it holds can be read after
-// the writer has gone.
+// A pipe is one standard stream of a simulated process. Like a pipe of the operating
+// system it has a buffer, which can still be read after the writer is gone.
 type pipe struct {
 	mu         sync.Mutex
 	changed    sync.Cond
-	buf        []byte // written and not read yet
-	room       []byte // the largest array buf has had, used again once all is read
+	buf        []byte // unread bytes
+	room       []byte // largest backing array of buf, reused once all is read
 	readGone   bool   // writes fail
 	writerGone bool   // reads end when buf is empty
 }
@@ -26,7 +25,7 @@ func newPipe() *pipe {
 	return p
 }
 
-// Read reads what is there, and waits when there is nothing.
+// Read reads the available bytes; it blocks while there are none.
 func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.take(b)
 	p.changed.Broadcast()
@@ -52,7 +51,7 @@ func (p *pipe) take(b []byte) (int, error) {
 	return n, nil
 }
 
-// Write writes all of b, and waits for the reader when the pipe is full.
+// Write writes all of b; it blocks while the pipe is full.
 func (p *pipe) Write(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {
@@ -61,12 +60,12 @@ func (p *pipe) Write(b []byte) (int, error) {
 			return written, err
 		}
 		written += n
-		p.changed.Broadcast() // not under the lock, which the reader takes first
+		p.changed.Broadcast() // without the lock, which the woken reader needs
 	}
 	return written, nil
 }
 
-// put takes as much of b as there is room for, at least one byte.
+// put appends as much of b as fits, at least one byte.
 func (p *pipe) put(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +82,7 @@ func (p *pipe) put(b []byte) (int, error) {
 	return n, nil
 }
 
-// closeWrite is the writer's end: what has been written can still be read.
+// closeWrite ends writing; buffered bytes can still be read.
 func (p *pipe) closeWrite() {
 	p.mu.Lock()
 	p.writerGone = true
@@ -91,7 +90,7 @@ func (p *pipe) closeWrite() {
 	p.changed.Broadcast()
 }
 
-// closeRead is the reader's end: nothing more can be written.
+// closeRead ends reading; writes fail from now on.
 func (p *pipe) closeRead() {
 	p.mu.Lock()
 	p.readGone, p.buf, p.room = true, nil, nil
@@ -99,7 +98,7 @@ func (p *pipe) closeRead() {
 	p.changed.Broadcast()
 }
 
-// pipeWriter is the writing end for those who feed a process.
+// pipeWriter is the writing end of a process's input.
 type pipeWriter struct{ *pipe }
 
 // Close ends the input.
@@ -108,10 +107,10 @@ func (w pipeWriter) Close() error {
 	return nil
 }
 
-// pipeReader is the reading end for those who read from a process.
+// pipeReader is the reading end of a process's output.
 type pipeReader struct{ *pipe }
 
-// Close ends the interest in the output: the process then fails to write.
+// Close makes further writes of the process fail.
 func (r pipeReader) Close() error {
 	r.closeRead()
 	return nil

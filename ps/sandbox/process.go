@@ -23,32 +23,31 @@ type Starter struct {
 
 var _ backend.Starter = (*Starter)(nil)
 
-// Aliases are the aliases the host knows, on its own lines only: the end marker
-// of go-powershell's Shell is written with echo.
+// Aliases are the aliases of the host, valid on its own lines only:
+// go-powershell's Shell writes its end marker with echo.
 var Aliases = map[string]string{"echo": "Write-Output"}
 
-// NewStarter makes a Starter of an engine. The engine's options should have
-// [Aliases] as its aliases. setup, when not nil, prepares each new session
-// before its first line; its error makes the start fail.
+// NewStarter returns a Starter on an engine, whose options should include [Aliases].
+// setup prepares each new session before its first line; if it fails, the start
+// fails. setup may be nil.
 func NewStarter(engine *engine.Engine, setup func(*engine.Session) error) *Starter {
 	return &Starter{engine: engine, setup: setup}
 }
 
-// WithConsole is a Starter of the same engine whose processes have their
-// streams put through a function, which also gets the life of the process and
-// what kills it: for tests in which processes fail at will.
+// WithConsole returns a Starter on the same engine that wraps the streams of its
+// processes with through, which also gets a context that ends with the process, and
+// a function that kills it.
 func (s *Starter) WithConsole(through func(ctx context.Context, c engine.Console, kill func()) engine.Console) *Starter {
 	copied := *s
 	copied.console = through
 	return &copied
 }
 
-// StartProcess starts a process. Of the arguments only those that end in
-// -Command - are understood; the command's name does not matter. The Waiter
-// also has Kill() error; the streams are Closers.
+// StartProcess starts a process. It ignores the command's name; the arguments must
+// end in -Command -. The Waiter also has Kill() error; the streams are Closers.
 //
-// A process ends with its input, by exit, or by Kill, and leaves no goroutine
-// behind. Wait may be called any number of times.
+// A process ends with its input, by exit or by Kill, and leaves no goroutine behind.
+// Wait may be called more than once.
 func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	if err := checkArguments(args); err != nil {
 		return nil, nil, nil, nil, err
@@ -75,10 +74,10 @@ func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Wri
 	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}, nil
 }
 
-// switches are the arguments without a value that change nothing here.
+// switches are the arguments without a value; they have no effect here.
 var switches = []string{"-nologo", "-noprofile", "-noninteractive", "-noexit", "-sta", "-mta"}
 
-// checkArguments refuses what the simulated host would do differently.
+// checkArguments rejects arguments that the host does not simulate.
 func checkArguments(args []string) error {
 	for i := 0; i < len(args); i++ {
 		name := strings.ToLower(args[i])
@@ -120,10 +119,10 @@ type process struct {
 	cancel context.CancelFunc
 	killed atomic.Bool
 	done   chan struct{}
-	code   int // after done
+	code   int // valid after done
 }
 
-// end lets go of the streams once the host has returned.
+// end closes the streams once the host has returned.
 func (p *process) end() {
 	p.cancel()
 	p.stdin.closeRead()
@@ -132,7 +131,7 @@ func (p *process) end() {
 	close(p.done)
 }
 
-// Wait waits for the end. The error is an [*ExitError] unless the code is 0.
+// Wait waits until the process has ended. The error is an [*ExitError] unless the code is 0.
 func (p *process) Wait() error {
 	<-p.done
 	if p.code != 0 || p.killed.Load() {
@@ -141,8 +140,8 @@ func (p *process) Wait() error {
 	return nil
 }
 
-// Kill ends the process. Of one that has ended it does nothing. It does not
-// wait; the engine stops at its next step.
+// Kill ends the process, or does nothing if it has ended. It does not wait; the
+// engine stops at its next step.
 func (p *process) Kill() error {
 	select {
 	case <-p.done:

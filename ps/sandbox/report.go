@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// streams says where a line's streams go: warnings and the like to stdout among
-// the output, errors to stderr (conformance note 8, facts A29).
+// streams returns the streams of a line: warnings and the like go to stdout with the
+// output, errors to stderr (conformance note 8, facts A29).
 func (h *host) streams() engine.Streams {
 	say := func(prefix string) func(string) {
 		return func(text string) { h.out.line(prefix + text) }
@@ -26,7 +26,7 @@ func (h *host) streams() engine.Streams {
 	}
 }
 
-// recordText is an error as the console shows it: what it is about, and the message.
+// recordText returns an error as the console shows it: its subject and the message.
 func recordText(rec *dotnet.ErrorRecord, thrown bool) string {
 	text := rec.Details
 	if text == "" && rec.Exception != nil {
@@ -35,8 +35,8 @@ func recordText(rec *dotnet.ErrorRecord, thrown bool) string {
 	return errorSubject(rec, thrown) + ": " + text + "\n"
 }
 
-// errorSubject is the word before the message: "Exception" for what was thrown,
-// else the command, else the category, else the type of the exception.
+// errorSubject returns the word before the message: "Exception" if the error was
+// thrown, else the command, the category or the type of the exception.
 func errorSubject(rec *dotnet.ErrorRecord, thrown bool) string {
 	switch {
 	case thrown:
@@ -53,8 +53,8 @@ func errorSubject(rec *dotnet.ErrorRecord, thrown bool) string {
 	return "Error"
 }
 
-// parseErrorText shows a text that could not be read: its line, a mark below
-// the place, and each message.
+// parseErrorText returns the errors of a text that could not be parsed: the line, a
+// mark below the position, and the message.
 func parseErrorText(err *engine.ParseError, text string) string {
 	lines := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 	var b strings.Builder
@@ -71,16 +71,16 @@ func parseErrorText(err *engine.ParseError, text string) string {
 	return b.String()
 }
 
-// A formatter writes what a line emits to stdout: text as it is, objects as a
-// table or a list. Objects of one kind in a row share a table; it is written
-// when something else comes, or at the end of the line.
+// A formatter writes the output of a line to stdout: text verbatim, objects as a
+// table or a list. Consecutive objects of one shape share a table, which is written
+// when something else follows or the line ends.
 type formatter struct {
 	to    io.Writer
 	rows  []shaped
 	shape string
 }
 
-// shaped is one object taken apart.
+// shaped is an object split into names and values.
 type shaped struct {
 	names  []string
 	values []any
@@ -130,11 +130,11 @@ func (f *formatter) host(text string, newline bool) {
 	_, _ = io.WriteString(f.to, text)
 }
 
-// tableColumns is how many properties still make a table.
+// tableColumns is the maximum number of columns of a table.
 const tableColumns = 4
 
-// takeApart makes rows of an object with properties; ok is false for what is
-// shown as plain text.
+// takeApart splits an object with properties into rows; ok is false for a value that
+// is shown as plain text.
 func takeApart(v any) (rows []shaped, shape string, ok bool) {
 	switch v := v.(type) {
 	case *dotnet.Hashtable:
@@ -158,7 +158,7 @@ func takeApart(v any) (rows []shaped, shape string, ok bool) {
 	return nil, "", false
 }
 
-// flush writes the objects that wait.
+// flush writes the pending objects.
 func (f *formatter) flush() {
 	rows, shape := f.rows, f.shape
 	f.rows, f.shape = nil, ""
@@ -240,7 +240,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// cellText is a value inside a table or a list.
+// cellText returns the text of a value in a table or a list.
 func cellText(v any) string {
 	if array, ok := v.(*dotnet.Array); ok {
 		texts := make([]string, len(array.Items))

@@ -20,16 +20,16 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// Options say what a [World] holds. The zero value is the built-in domain.
+// Options describe a [World]. The zero value is the built-in domain.
 type Options struct {
-	LDIF  []string // files laid over the built-in domain
-	Zones []string // files of zones, beside the built-in ones
-	Users int      // so many more are generated
-	Empty bool     // leave the built-in domain and zones out
-	Seed  int64    // of everything that is generated
+	LDIF  []string // files loaded on top of the built-in domain
+	Zones []string // zone files, in addition to the built-in ones
+	Users int      // number of additional users to generate
+	Empty bool     // omit the built-in domain and zones
+	Seed  int64    // seed of everything that is generated
 
-	Culture        string        // of messages: "en-US" (also when empty) or "de-DE"
-	ReplicationLag time.Duration // until the second domain controller sees a change
+	Culture        string        // culture of messages: "en-US" (default) or "de-DE"
+	ReplicationLag time.Duration // delay until the second domain controller sees a change
 	Clock          func() time.Time
 
 	// Progress receives load messages and warnings. Nil discards them.
@@ -45,16 +45,16 @@ type World struct {
 	Directory *directory.Domain
 	DNS       *zones.Store
 
-	modules []*engine.Module // of the stores
+	modules []*engine.Module // modules on the stores
 	culture string
 	engine  *engine.Engine
 }
 
-// account is whose connections the sessions of the sandbox use.
+// account is the account that the sessions of the sandbox run as.
 const account = `svc-adgateway$`
 
-// NewWorld builds a world. The error lists every fault of every file: where the
-// directory cannot be built, the zone files are read all the same.
+// NewWorld builds a world. The error lists every fault of every file: the zone files
+// are read even if the directory cannot be built.
 func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -79,7 +79,7 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	return w, nil
 }
 
-// engineOptions are those of every engine of the sandbox.
+// engineOptions returns the options of every engine of the sandbox.
 func engineOptions(culture string, modules []*engine.Module) engine.Options {
 	return engine.Options{
 		Modules:  append([]*engine.Module{HostModule()}, modules...),
@@ -90,19 +90,19 @@ func engineOptions(culture string, modules []*engine.Module) engine.Options {
 	}
 }
 
-// Modules are those whose commands work on the world's stores, and the culture
-// of their messages.
+// Modules returns the modules whose commands work on the world's stores, and the
+// culture of their messages.
 func (w *World) Modules() (modules []*engine.Module, culture string) { return w.modules, w.culture }
 
-// Declarations are the same modules without stores and bodies.
+// Declarations returns the same modules without stores and command bodies.
 func Declarations() []*engine.Module {
 	return []*engine.Module{adcmd.Declaration(), dnscmd.Declaration()}
 }
 
-// Starter starts simulated PowerShell processes on this world.
+// Starter returns a Starter of simulated PowerShell processes on this world.
 func (w *World) Starter() *Starter { return NewStarter(w.engine, nil) }
 
-// readLDIF reads the files, a layer each.
+// readLDIF reads the files, one layer each.
 func readLDIF(files []string) ([][]ldif.Record, error) {
 	var layers [][]ldif.Record
 	var faults []error
@@ -140,7 +140,7 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 // LDIF files, over them the zone files.
 func (w *World) loadZones(o Options, entries []zones.Entry) error {
 	config := zones.Config{Now: o.Clock, OnChange: o.OnDNSChange}
-	if w.Directory != nil { // else only to find the faults of the files
+	if w.Directory != nil { // otherwise the zones are loaded only to find faults
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {
 			config.Servers = append(config.Servers, zones.ServerConfig{
@@ -178,9 +178,9 @@ func builtInZones() ([]zones.Source, error) {
 	return sources, err
 }
 
-// splitZones takes the entries that are zones, or nodes of zones, out of the
-// layers: the DNS store has them. What else stands in the partitions of DNS is
-// left out, for these are not part of the domain.
+// splitZones separates the entries of zones and their nodes, which belong to the DNS
+// store, from the layers. Other entries of the DNS partitions are dropped, because
+// these are not part of the domain.
 func splitZones(layers [][]ldif.Record) ([][]ldif.Record, []zones.Entry) {
 	var entries []zones.Entry
 	rest := make([][]ldif.Record, len(layers))
@@ -203,7 +203,7 @@ func splitZones(layers [][]ldif.Record) ([][]ldif.Record, []zones.Entry) {
 	return rest, entries
 }
 
-// inDNSPartition tells whether a DN is in DC=DomainDnsZones or DC=ForestDnsZones of a domain.
+// inDNSPartition reports whether a DN is in DC=DomainDnsZones or DC=ForestDnsZones of a domain.
 func inDNSPartition(text string) bool {
 	dn, err := directory.ParseDN(text)
 	if err != nil {
@@ -230,11 +230,11 @@ func octets(values []string) [][]byte {
 	return out
 }
 
-// errRefused is what a probe of a server that is off gets.
+// errRefused is the error of a connection to a server that is off.
 var errRefused = errors.New("connection refused: the simulated server is off")
 
-// Dial connects to a port of a simulated server, for probes: a connection that
-// is closed at once, or an error when the server is off or not there.
+// Dial simulates a connection to a server, for probes: it returns a connection whose
+// other end is closed, or an error if the server is off or unknown.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -249,14 +249,14 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
 }
 
-// Example names things of the world that are good to try.
+// Example names objects of the world to try the API with.
 type Example struct {
 	User string // a username
 	Zone string // a zone with records
 }
 
-// Example picks a user and a zone of the world, a user with a name that needs no
-// quoting where there is one. The user is empty when there are only built-in ones.
+// Example returns a user and a zone of the world, preferably a user whose name needs
+// no quoting. User is empty if there are only built-in accounts.
 func (w *World) Example(ctx context.Context) Example {
 	example := Example{Zone: w.Directory.DNSName()}
 	for _, dc := range w.Directory.DCs() {
@@ -286,5 +286,5 @@ func (w *World) Example(ctx context.Context) Example {
 	return example
 }
 
-// examplesTried is how many users Example looks at.
+// examplesTried is the number of users that Example considers.
 const examplesTried = 200

@@ -1,16 +1,15 @@
-// Package proxies makes the modules that a real PowerShell runs scripts of the
-// gateway with: their functions have the parameters of the cmdlets, the real
-// binder binds them, and the sandbox runs the calls (package ps/sandbox/remote).
+// Package proxies generates modules with which a real PowerShell runs the gateway's
+// scripts on the sandbox: their functions have the parameters of the cmdlets, the
+// real binder binds them, and the sandbox runs the calls (package ps/sandbox/remote).
 //
 // # Tour
 //
-//   - [Modules] are the modules for the commands that scripts use; [Module.Text]
-//     is their functions, written from the declared tables (function.go)
-//   - shared.ps1: what the functions have in common
+//   - [Modules] returns the modules with the commands that scripts use; [Module.Text]
+//     has their functions, generated from the tables of cmdlets (function.go)
+//   - shared.ps1: code shared by the functions
 //   - sandbox.cs, types.go: what functions cannot do, for Add-Type: the wire,
 //     types that only the modules have, methods that throw
-//   - [Write] lays them out as files; [Starter] starts a PowerShell that finds
-//     them there
+//   - [Write] writes them to files; [Starter] starts a PowerShell that finds them
 //
 // # Two halves
 //
@@ -59,7 +58,7 @@ type Module struct {
 	commands      []*engine.Command
 }
 
-// Modules are those of the sandbox with the commands that the scripts call. A
+// Modules returns the sandbox's modules with the commands that the scripts call. A
 // command that the sandbox does not have is an error.
 func Modules(scripts []ps.Script) ([]Module, error) {
 	wanted := map[string]bool{}
@@ -86,7 +85,7 @@ func Modules(scripts []ps.Script) ([]Module, error) {
 	return modules, nil
 }
 
-// Commands are the names of the module's commands.
+// Commands returns the names of the module's commands.
 func (m Module) Commands() []string {
 	var names []string
 	for _, c := range m.commands {
@@ -95,7 +94,7 @@ func (m Module) Commands() []string {
 	return names
 }
 
-// Text is the functions of the module, inside the grammar of ps/syntax.
+// Text returns the functions of the module, within the grammar of ps/syntax.
 func (m Module) Text() string {
 	var text strings.Builder
 	text.WriteString(shared)
@@ -105,22 +104,21 @@ func (m Module) Text() string {
 	return text.String()
 }
 
-// Script is the file of the module: what compiles the types, then Text.
+// Script returns the module file: the lines that compile the types, then Text.
 func (m Module) Script() string {
 	return "# The commands of " + m.Name + " for a sandbox of adgateway. Made, not to be changed.\n\n" +
 		"if ($null -eq ('AdGateway.Sandbox.Kit' -as [type])) {\n" +
 		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() + "'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.Text()
 }
 
-// Manifest is the file that says what the module has.
+// Manifest returns the module manifest.
 func (m Module) Manifest() string {
 	return "@{\n    RootModule        = '" + m.Name + ".psm1'\n    ModuleVersion     = '" + m.Version + "'\n" +
 		"    PowerShellVersion = '5.1'\n    FunctionsToExport = @('" + strings.Join(m.Commands(), "', '") + "')\n" +
 		"    CmdletsToExport   = @()\n    VariablesToExport = @()\n    AliasesToExport   = @()\n}\n"
 }
 
-// Write lays modules out under a folder, where a PowerShell finds them that has
-// the folder in its PSModulePath.
+// Write writes the modules to a folder, to be added to PSModulePath.
 func Write(dir string, modules []Module) error {
 	var faults []error
 	for _, m := range modules {

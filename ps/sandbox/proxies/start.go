@@ -31,8 +31,8 @@ func Locate(engine string) (path string, err error) {
 	return filepath.Abs(path)
 }
 
-// Starter starts a real PowerShell, each with a key of its own for the server.
-// It is safe for concurrent use and is a [session.Starter].
+// Starter is a [session.Starter] of real PowerShell processes, with a new key for the
+// server each time. It is safe for concurrent use.
 type Starter struct {
 	Server *remote.Server
 	Path   string   // of the executable
@@ -43,8 +43,8 @@ type Starter struct {
 
 var _ session.Starter = (*Starter)(nil)
 
-// NewStarter lays the modules for these scripts out in a folder of its own,
-// which Close removes.
+// NewStarter writes the modules for the scripts to a temporary folder, which Close
+// removes.
 func NewStarter(server *remote.Server, path string, scripts []ps.Script) (*Starter, error) {
 	modules, err := Modules(scripts)
 	if err != nil {
@@ -80,5 +80,5 @@ func modulePath(dir string) string {
 	return dir + ";" + filepath.Join(root, `System32\WindowsPowerShell\v1.0\Modules`)
 }
 
-// Close removes the modules, after the last session.
+// Close removes the modules. Call it after the last session has ended.
 func (s *Starter) Close() error { return os.RemoveAll(s.dir) }

@@ -61,7 +61,7 @@ func declaration(t *dotnet.Type) (namespace, text string) {
 	return "", ""
 }
 
-// isEntity tells whether a type is that of an object of the directory.
+// isEntity reports whether a type is that of a directory object.
 func isEntity(t *dotnet.Type) bool {
 	for ; t != nil; t = t.Base {
 		if t.Name == entityType {

@@ -23,10 +23,9 @@ import (
 
 const patience = 60 * time.Second
 
-// A pool of sessions whose processes do everything that can go wrong, under
-// callers who leave at random: every request ends in time with what belongs to
-// it or a typed error, good requests between bad ones are answered right, and
-// nothing is left in the end.
+// A pool whose processes show every fault, with callers that cancel at random: every
+// request ends in time with its own answer or a typed error, correct requests in
+// between are answered correctly, and nothing is left at the end.
 func TestAPoolSurvivesEveryFaultAtRandom(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	process := &sessiontest.Process{Scripts: sessiontest.Faults}
@@ -79,8 +78,8 @@ func TestAPoolSurvivesEveryFaultAtRandom(t *testing.T) {
 	assert.Equal(t, stats.Started, ended)
 }
 
-// echo sends a request that is its own answer; a session that died under it
-// twice is no fault of the pool.
+// echo sends a request that echoes its argument. It retries if the session died,
+// which is not the pool's fault.
 func echo(t *testing.T, p *pool.Pool, text string) bool {
 	t.Helper()
 	for {

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Faults are scripts that break the protocol, one way each, and some good ones
-// to compare with. Names are Verb-GatewayNoun as real scripts' are.
+// Faults are scripts that violate the protocol, each in a different way, and some
+// correct ones. Their names have the form Verb-GatewayNoun, like those of real
+// scripts.
 var Faults = map[string]func(*Call){
-	// Good ones.
+	// Correct scripts.
 	"Get-GatewayEcho": func(c *Call) {
 		batch, _ := json.Marshal([]any{c.Args})
 		c.Frame("records", string(batch))
@@ -63,7 +64,7 @@ var Faults = map[string]func(*Call){
 			`"message":"too weak","server":"0000052D","line":20,"outcome":"partial","remains":[{"guid":"g-2","dn":"CN=y"}]}`)
 	},
 
-	// Death.
+	// Scripts that end the process.
 	"Stop-GatewayBefore": func(*Call) { panic(ErrExit) },
 	"Stop-GatewayAfterIntent": func(c *Call) {
 		c.Frame("intent", `{"effect":"created","objects":[{"account":"z","changes":[{"name":"exists","before":"False","after":"True"}]}]}`)
@@ -84,7 +85,7 @@ var Faults = map[string]func(*Call){
 	},
 	"Stop-GatewayAfterEnd": func(c *Call) { c.End(); panic(ErrExit) },
 
-	// Silence.
+	// Scripts that hang.
 	"Wait-GatewayForever": func(c *Call) { <-c.Context.Done(); panic(ErrExit) },
 	"Wait-GatewayAfterStep": func(c *Call) {
 		c.Frame("step", `{"label":"create user","guid":"g-4","dn":"CN=w"}`)
@@ -97,7 +98,7 @@ var Faults = map[string]func(*Call){
 		panic(ErrExit)
 	},
 
-	// Frames that are not right.
+	// Malformed frames.
 	"Send-GatewayWrongId": func(c *Call) { WriteFrame(c.Stdout, "999", "end", `{"effect":"none"}`) },
 	"Send-GatewayWrongIdFirst": func(c *Call) { // then a good answer, in the same write
 		var all strings.Builder
@@ -143,7 +144,7 @@ var Faults = map[string]func(*Call){
 func raw(format string) func(*Call) {
 	return func(c *Call) {
 		_, _ = io.WriteString(c.Stdout, fmt.Sprintf(format, c.ID))
-		// Something has to follow, or the reader waits for more with reason.
+		// Otherwise the reader would rightly wait for more.
 		c.End()
 		c.End()
 	}
@@ -154,7 +155,7 @@ func number(c *Call, name string) int {
 	return int(f)
 }
 
-// drip writes byte after byte.
+// drip writes byte by byte.
 type drip struct{ to io.Writer }
 
 func (d *drip) Write(p []byte) (int, error) {

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Piece is a frame that a process writes, or what stands between two of them.
+// Piece is a frame in the output of a process, or the text between two frames.
 type Piece struct {
 	Bytes []byte
-	Kind  string // of a frame; empty: the piece is none, or the rest of one
-	Head  int    // so many bytes of a frame are its first line
+	Kind  string // kind of frame; empty for other text or the rest of a frame
+	Head  int    // length of the frame's first line
 }
 
-// Pieces takes apart what a process writes in one go: a frame that is whole is a
-// piece of its own. The pieces share p's memory.
+// Pieces splits the output of one write: each complete frame is a piece of its own.
+// The pieces share p's memory.
 func Pieces(p []byte) []Piece {
 	var pieces []Piece
 	for len(p) > 0 {

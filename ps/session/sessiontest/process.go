@@ -1,11 +1,11 @@
-// Package sessiontest is a PowerShell made of Go, for tests of sessions and of
-// what stands on them: it reads the boot line, answers ready, takes data lines
-// and answers frames, as far as the protocol goes and no further. It knows no
-// PowerShell; a "script" is a Go function of [Process.Scripts].
+// Package sessiontest is a fake PowerShell, for tests of sessions and of the layers
+// above them: it implements the protocol only. It reads the boot line, sends a ready
+// frame, reads data lines and answers with frames. A "script" is a Go function of
+// [Process.Scripts].
 //
-// [Process] is a Starter whose process is a goroutine behind three pipes. Its
-// Serve can also be the main of a real process. The faults of faults.go are
-// scripts that break every rule of the protocol in turn.
+// [Process] is a Starter whose process is a goroutine behind three pipes. Its Serve
+// can also be the main function of a real process. [Faults] are scripts that violate
+// the protocol, each in a different way.
 package sessiontest
 
 import (
@@ -24,7 +24,7 @@ import (
 	"adgateway/ps/session"
 )
 
-// Call is one request as it reaches a script.
+// Call is one request, as a script receives it.
 type Call struct {
 	Context context.Context // ends when the process is killed
 	ID      string
@@ -40,32 +40,32 @@ func (c *Call) Frame(kind, payload string) { WriteFrame(c.Stdout, c.ID, kind, pa
 // End writes an end frame that says nothing was changed.
 func (c *Call) End() { c.Frame("end", `{"effect":"none","warnings":[]}`) }
 
-// WriteFrame writes one frame in one piece.
+// WriteFrame writes one frame with a single write.
 func WriteFrame(w io.Writer, id, kind, payload string) {
 	_, _ = io.WriteString(w, fmt.Sprintf("\x1e%s %s %d\n%s\n", id, kind, len(payload), payload))
 }
 
-// ErrExit ends the process at once when a script panics with it.
+// ErrExit ends the process at once if a script panics with it.
 var ErrExit = errors.New("exit")
 
-// ReadyPayload is the payload of a good ready frame.
+// ReadyPayload is the payload of a valid ready frame.
 const ReadyPayload = `{"powershell":"7.6.5","edition":"Core","clr":"10.0.0","module":"ActiveDirectory",` +
 	`"moduleVersion":"1.0.1.0","languageMode":"FullLanguage","pid":4711,"culture":"en-US"}`
 
-// Process describes a process; as a Starter it starts one such process a call.
-// The zero value is a good one without scripts.
+// Process describes a process. As a Starter it starts such processes. The zero value
+// behaves correctly and has no scripts.
 type Process struct {
 	Scripts map[string]func(*Call)
 
-	// Boot, when set, takes the place of the good ready frame. When it returns
-	// false, the request loop is not entered.
+	// Boot, if set, replaces the ready frame. If it returns false, the process does
+	// not enter the request loop.
 	Boot func(c *Call) bool
-	// Line, when set, sees every line after the boot line before it is run; when
-	// it returns false the line is dropped.
+	// Line, if set, receives every line after the boot line before it is run. If it
+	// returns false, the line is dropped.
 	Line func(line string) bool
 	// NoLeave makes the process ignore '#' and the end of its input.
 	NoLeave bool
-	// StartErr, when set, is what StartProcess returns.
+	// StartErr, if set, is returned by StartProcess.
 	StartErr error
 
 	mu      sync.Mutex
@@ -74,16 +74,16 @@ type Process struct {
 	boot    string
 }
 
-// Started tells how many processes were started.
+// Started returns the number of processes started.
 func (p *Process) Started() int { p.mu.Lock(); defer p.mu.Unlock(); return p.started }
 
-// Args are the arguments of the last start.
+// Args returns the arguments of the last start.
 func (p *Process) Args() []string { p.mu.Lock(); defer p.mu.Unlock(); return p.args }
 
-// BootLine is the last line a process was booted with.
+// BootLine returns the last boot line.
 func (p *Process) BootLine() string { p.mu.Lock(); defer p.mu.Unlock(); return p.boot }
 
-// StartProcess starts a process in this one.
+// StartProcess starts a process within this one.
 func (p *Process) StartProcess(_ string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	if p.StartErr != nil {
 		return nil, nil, nil, nil, p.StartErr
@@ -109,7 +109,7 @@ func (p *Process) StartProcess(_ string, args ...string) (session.Waiter, io.Wri
 	return running, inW, outR, errR, nil
 }
 
-// running is a process in this process.
+// running is a process within this one.
 type running struct {
 	cancel  context.CancelFunc
 	closers []io.Closer
@@ -133,7 +133,7 @@ func (r *running) Kill() error {
 	return nil
 }
 
-// Serve is the life of a process; it returns its exit code.
+// Serve is the main function of a process; it returns the exit code.
 func (p *Process) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -279,7 +279,7 @@ func plain(value any, secrets []string) any {
 	return value
 }
 
-// marks finds the library's two markers at the end of its command.
+// marks returns the library's two markers from the end of its command.
 func marks(boot string) (out, err string, ok bool) {
 	rest, ok := strings.CutSuffix(boot, "')\n")
 	if !ok {
