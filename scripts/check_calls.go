@@ -245,7 +245,7 @@ func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {
 	return ""
 }
 
-// takes tells whether all given parameters belong to a set.
+// takes reports whether all given parameters belong to a set.
 func takes(set string, given map[*cmdlets.Param]bool) bool {
 	for param := range given {
 		if _, ok := param.In(set); !ok {

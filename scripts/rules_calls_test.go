@@ -57,7 +57,7 @@ func unprompted(_ *library, t *text) []error {
 	return faults
 }
 
-// takesForce tells whether a parameter set of these arguments has -Force.
+// takesForce reports whether a parameter set of these arguments has -Force.
 func takesForce(command *cmdlets.Cmdlet, way []argument) bool {
 	force := command.Param("Force")
 	if force == nil {
@@ -181,7 +181,7 @@ func bareName(t *syntax.TypeName) string {
 	return name + "[" + strings.Join(args, ",") + "]"
 }
 
-// isVariable tells whether a value is $name.
+// isVariable reports whether a value is $name.
 func isVariable(value syntax.Node, name string) bool {
 	if value == nil {
 		return false

@@ -8,14 +8,14 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// filtersEscaped: what becomes an LDAP filter, -LDAPFilter of a cmdlet or the
-// parameter Filter of a function, is made of nothing but
+// filtersEscaped: an LDAP filter (-LDAPFilter of a cmdlet, or the parameter
+// Filter of a function) is built only from
 //   - string literals and numbers, joined by +, -f, -join or inside "...";
 //   - what Get-GatewayLdapEscaped and Get-GatewayGuidEscaped return;
-//   - values cast to a number;
+//   - values cast to a number type;
 //   - a function's own parameter Filter, which its callers are checked for;
 //   - variables of the same function, entries of hashtables and items of lists
-//     there, all of whose values are such;
+//     there, all of whose values are such values;
 //   - constants of a prelude.
 func filtersEscaped(l *library, t *text) []error {
 	constants := preludeConstants(l)
@@ -77,7 +77,7 @@ type filters struct {
 
 var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped"}
 
-// clean tells whether a value, or all that a statement puts out, is safe in a filter.
+// clean reports whether a value, or all that a statement puts out, is safe in a filter.
 func (f *filters) clean(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Pipeline:
@@ -182,7 +182,7 @@ func (f *filters) variable(v *syntax.Variable) bool {
 	return f.all(f.scope.rounds[name]) && f.all(f.scope.added[name])
 }
 
-// entry tells whether $name.key is safe: $name holds hashtable literals only, or
+// entry reports whether $name.key is safe: $name holds hashtable literals only, or
 // goes through a list of them, and all values that their key gets are safe.
 func (f *filters) entry(name, key string) bool {
 	if _, param := f.scope.params[name]; param || f.scope.other[name] {

@@ -212,7 +212,7 @@ func laidOut(_ *library, t *text) []error {
 	return faults
 }
 
-// bindable tells whether a block refuses arguments that it does not declare.
+// bindable reports whether a block refuses arguments that it does not declare.
 func bindable(block *syntax.ScriptBlock) bool {
 	return block.Param != nil && slices.ContainsFunc(block.Param.Attributes, func(a *syntax.Attribute) bool {
 		return strings.EqualFold(a.Type.Name, "CmdletBinding")

@@ -7,12 +7,12 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// stepsTold: on every path through a script, each call that changes something
-// comes after Write-GatewayIntent, which announces it, and after a Set-GatewayStep of
-// its own whose label names a change, and is followed by Complete-GatewayStep before
-// the next one and before the end. Functions of the
-// preludes are followed as if they stood in the script. A script that changes
-// nothing tells no steps, and one that does tells its effect.
+// stepsTold: on every path through a script, each call that changes something is
+// preceded by Write-GatewayIntent, which announces it, and by its own
+// Set-GatewayStep whose label names a change, and is followed by
+// Complete-GatewayStep before the next change and before the end. Functions of the
+// preludes are inlined. A script that changes nothing reports no steps; one that
+// does reports its effect.
 func stepsTold(l *library, t *text) []error {
 	if isPrelude(t.file) {
 		return nil // followed from the scripts that call them
@@ -41,14 +41,14 @@ func stepsTold(l *library, t *text) []error {
 	return s.faults
 }
 
-// point is where a path stands: under which label, and with a change not yet told.
+// point is the state of a path: its label, and a change that is not reported yet.
 type point struct {
 	label     string
 	untold    string // the cmdlet that changed something
 	announced bool   // the intent has been written
 }
 
-// paths are the points that paths can have come to. None: nothing gets here.
+// paths are the possible states at a place; none if it is unreachable.
 type paths map[point]bool
 
 func (p paths) with(others paths) paths {

@@ -252,7 +252,7 @@ func (s *scope) walk(visit func(syntax.Node)) {
 	})
 }
 
-// assigned tells whether a variable gets a value in the scope at all.
+// assigned reports whether a variable gets a value in the scope at all.
 func (s *scope) assigned(name string) bool {
 	return len(s.values[name])+len(s.rounds[name]) > 0 || s.other[name]
 }

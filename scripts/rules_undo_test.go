@@ -7,10 +7,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// undoSound: what takes a step back runs after its script has ended, so that it
-// sees none of the script's variables. It is a script block of the same
-// function; its parameters are the keys of -Arguments; it reads nothing but
-// them, what it assigns itself, and what the preludes define.
+// undoSound: an undo runs after its script has ended, so it sees none of the
+// script's variables. It is a script block of the same function whose parameters
+// are the keys of -Arguments; it reads only these, its own variables, and those of
+// the preludes.
 func undoSound(l *library, t *text) []error {
 	var faults []error
 	all := scopes(t)
@@ -60,7 +60,7 @@ func (s *scope) undoArguments(way []argument) ([]string, bool) {
 	return keys, true
 }
 
-// latest is what a value is, or what its variable was given last before it in the text.
+// latest resolves a variable to its last assignment before it in the text.
 func (s *scope) latest(value syntax.Node) syntax.Node {
 	v, ok := soleOf(value).(*syntax.Variable)
 	if !ok {

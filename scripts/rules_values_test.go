@@ -207,10 +207,10 @@ func (b *bareness) variable(v *syntax.Variable) bool {
 
 var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|credential|passphrase|apikey|token`)
 
-// secretsKept: a parameter named like a secret is a securestring, or a switch
-// about one; a securestring goes nowhere but into a parameter of its own type or
-// a comparison with $null; nothing turns one into text. Only the request loop
-// makes them.
+// secretsKept: a parameter named like a secret is a securestring, or a switch that
+// concerns one; a securestring is only passed to parameters of its own type or
+// compared with $null, and never converted to text. Only the request loop creates
+// them.
 func secretsKept(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {
