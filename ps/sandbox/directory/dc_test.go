@@ -53,7 +53,7 @@ func TestFindDC(t *testing.T) {
 	assert.Equal(t, "dc2", c.Name(), "writable ones first")
 }
 
-// A DC that is off answers nothing; a read-only one refuses writes (facts G6).
+// Facts G6: calls on a DC that is off fail, and so do writes to a read-only one.
 func TestOffAndReadOnly(t *testing.T) {
 	dc, _ := lab(t)
 	paula := "CN=Photo Paula," + odd

@@ -70,7 +70,7 @@ func (v *view) bindTo(m *matcher, c *clause) *Error {
 		return nil
 	}
 	if def.Constructed {
-		return failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name, "a constructed attribute cannot stand in a filter")
+		return failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name, "a constructed attribute is not allowed in a filter")
 	}
 	m.def = def
 	switch c.kind {
