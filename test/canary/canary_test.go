@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every form is planted and must be found, wherever in a text it begins: a
-// search that finds nothing proves nothing else.
+// TestEveryFormIsFound plants every form at every offset, so that a search that
+// finds nothing means something.
 func TestEveryFormIsFound(t *testing.T) {
 	own := "xY7!pQ%2+*\"q-~" // those that the program makes are ASCII
 	forms := map[string]func(string) string{
@@ -80,14 +80,14 @@ func wrapped(s string, width int) string {
 	return all + s
 }
 
-func TestHalfASecretIsFound(t *testing.T) {
+func TestPartOfASecretIsFound(t *testing.T) {
 	secret := Secret("here")
 	for _, half := range []string{secret[:len(secret)/2], secret[len(secret)/2:]} {
 		assert.NotEmpty(t, New().Find("log", []byte(half)))
 	}
 }
 
-func TestWhatIsNoSecretIsNotFound(t *testing.T) {
+func TestOtherTextsAreNotFound(t *testing.T) {
 	text := []byte("Kn4Rw9 Zc kn4rw9zb ***" + base64.StdEncoding.EncodeToString([]byte("Kn4Rw8Zb")) + `%4B\u004b`)
 	assert.Empty(t, New("another").Find("log", text))
 	assert.Empty(t, New().Find("log", nil))

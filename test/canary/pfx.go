@@ -11,8 +11,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// PFX makes the text of a PFX file: a certificate of this hour for the server gw,
-// with its key, under a password.
+// PFX returns a PFX file with a certificate for the server gw, valid for an
+// hour, and its key, encrypted with a password.
 func PFX(password string) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,16 +1,16 @@
-// Package conformance holds what a real PowerShell did: the recordings that the
-// sandbox's engine is held against, and, in its test, the recorder that makes
-// them anew on another one ("make conformance POWERSHELL=...").
+// Package conformance holds recordings of a real PowerShell, which the engine of
+// the sandbox is compared with. Its test is the recorder, which repeats them on
+// another PowerShell ("make conformance POWERSHELL=...").
 //
 //   - language.json: sources with their output objects, errors and parse errors
-//   - session.json: what a whole process said to its standard input
+//   - session.json: input and output of whole processes
 //   - binding.json: calls of cmdlets with the parameter set and names that were
 //     bound, or the error id
 //   - members.json: command lines, mostly members, conversions and operators,
 //     with what they write to stdout
 //
-// They were recorded on PowerShell 7.6.5 (Linux, invariant culture). The inputs
-// are this project's, the outputs are that engine's; nothing is edited.
+// They were recorded on PowerShell 7.6.5 (Linux, invariant culture). The inputs are
+// this project's own; the outputs are unedited.
 package conformance
 
 import (

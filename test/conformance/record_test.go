@@ -30,12 +30,12 @@ import (
 //go:embed recorder.ps1
 var recorderText string
 
-// out is where "make conformance" writes; POWERSHELL says which engine.
+// out is the output folder of "make conformance"; POWERSHELL names the engine.
 var out = flag.String("out", "", "write recordings of the engine POWERSHELL into this folder")
 
 const (
 	powerShellVariable = "POWERSHELL"
-	engineVariable     = "CONFORMANCE_ENGINE" // makes the test binary a stand-in process
+	engineVariable     = "CONFORMANCE_ENGINE" // turns the test binary into a stand-in process
 	patience           = time.Minute
 )
 
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The forms of the recordings; the order of members is that of the files.
+// Types of the recordings, with fields in the order of the files.
 type (
 	languageFile struct {
 		Engine  string         `json:"engine"`
@@ -111,7 +111,7 @@ type (
 	}
 )
 
-// engine is a PowerShell that is recorded.
+// engine is a PowerShell to be recorded.
 type engine struct {
 	path string
 	env  []string
@@ -137,7 +137,8 @@ func (e engine) say(args []string, input string) (stdout, stderr string, code in
 	return o.String(), errs.String(), code, err
 }
 
-// decoded is an expression for a text, in ASCII and without line ends.
+// decoded returns an ASCII expression without line ends that evaluates to a
+// text.
 func decoded(text string) string {
 	return "[System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('" + base64.StdEncoding.EncodeToString([]byte(text)) + "'))"
 }
@@ -189,8 +190,9 @@ func (e engine) language(source string) (languageResult, error) {
 	return r, err
 }
 
-// recordedType is the type of a parameter as the recording declares it: basic
-// types are themselves, types with listed values texts, all others objects.
+// recordedType returns the type of a parameter as the recording declares it:
+// basic types as they are, types with listed values as texts, all others as
+// objects.
 func recordedType(p *cmdlets.Param) (name string, isList bool) {
 	name = "object"
 	switch p.Type {
@@ -259,7 +261,7 @@ func record(t *testing.T, e engine, every int) (languageFile, sessionFile, bindi
 			continue
 		}
 		c.languageResult, err = e.language(c.Source)
-		if assert.NoError(t, err, "%s/%s", c.Group, c.Name) { // the other cases are worth having
+		if assert.NoError(t, err, "%s/%s", c.Group, c.Name) { // record the other cases all the same
 			kept = append(kept, c)
 		}
 	}
@@ -290,7 +292,8 @@ func record(t *testing.T, e engine, every int) (languageFile, sessionFile, bindi
 	return language, session, binding
 }
 
-// differing names the cases that differ from what is stored, with both.
+// differing returns the cases that differ from the stored ones, with both
+// outputs.
 func differing(t *testing.T, language languageFile, session sessionFile, binding bindingFile) map[string]string {
 	t.Helper()
 	diff := map[string]string{}
@@ -335,8 +338,8 @@ func indented(t *testing.T, v any, indent string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// TestRecord makes the recordings of another engine: "make conformance
-// POWERSHELL=...". What differs from the stored ones is said.
+// TestRecord records another engine and logs what differs from the stored
+// recordings: "make conformance POWERSHELL=...".
 func TestRecord(t *testing.T) {
 	if *out == "" {
 		t.Skip("run 'make conformance POWERSHELL=/path/of/a/PowerShell'")
@@ -356,8 +359,8 @@ func TestRecord(t *testing.T) {
 		language.Engine, len(language.Cases)+len(session.Cases)+len(binding.Calls), len(diff), *out)
 }
 
-// outside are the cases that the stand-in is known to answer otherwise, by their
-// names in a list: name, separator, reason.
+// outside reads a list of cases (name, separator, reason) on which the stand-in
+// is known to differ.
 func outside(t *testing.T, path, separator string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -372,9 +375,9 @@ func outside(t *testing.T, path, separator string) map[string]bool {
 	return names
 }
 
-// The recorder gives on the stand-in what is stored, but for the cases that are
-// known to differ there, and for the words of binding errors. Of the cases that
-// are a process each it takes every twelfth.
+// TestRecorderRepeatsTheRecording: on the stand-in the recorder yields the
+// stored recordings, except for known differences and the texts of binding
+// errors. Of the cases with a process each it takes every twelfth.
 func TestRecorderRepeatsTheRecording(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package grammar holds the texts that a PowerShell gets against a grammar that
-// is not ours, tree-sitter's, which npm has: "make grammar".
+// Package grammar checks all texts for PowerShell against an independent grammar,
+// that of tree-sitter from npm: "make grammar".
 package grammar
 
 import (
@@ -25,7 +25,7 @@ import (
 // grammarVariable is set by "make grammar".
 const grammarVariable = "GRAMMAR"
 
-// texts are all that is ever given to a PowerShell, by the name of a file.
+// texts returns all texts that are ever sent to a PowerShell, by file name.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -46,7 +46,7 @@ func texts(t *testing.T) map[string]string {
 	return out
 }
 
-// tap keeps what is written to a process.
+// tap records what is written to a process.
 type tap struct {
 	session.Starter
 	mu   sync.Mutex
@@ -72,7 +72,7 @@ func (w *tapped) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
-// bootLine is the first line that a session writes.
+// bootLine returns the first line that a session writes.
 func bootLine(t *testing.T, lane ps.Lane) string {
 	t.Helper()
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -88,7 +88,7 @@ func bootLine(t *testing.T, lane ps.Lane) string {
 	return line
 }
 
-// Nothing in the texts is unknown to the grammar.
+// TestTreeSitterUnderstandsAllTexts: the grammar accepts every text.
 func TestTreeSitterUnderstandsAllTexts(t *testing.T) {
 	if os.Getenv(grammarVariable) == "" {
 		t.Skip("the grammar comes from npm: run 'make grammar'")

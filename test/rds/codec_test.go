@@ -30,7 +30,7 @@ type codec struct {
 	session *engine.Session
 }
 
-// newCodec makes one. It has the directory's commands, but no domain.
+// newCodec returns a codec whose directory cmdlets do nothing.
 func newCodec(t testing.TB) *codec {
 	t.Helper()
 	var stubs []*engine.Command
@@ -49,8 +49,8 @@ func newCodec(t testing.TB) *codec {
 	return c
 }
 
-// encode runs the prelude's encoder. The texts are base64 of UTF-16LE bytes;
-// refused tells that it ended with an error of the API.
+// encode runs the encoder of the prelude on UTF-16LE text. refused reports that
+// it ended with an error of the API.
 func (c *codec) encode(t testing.TB, raw []byte, given string) (out []byte, refused bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
@@ -83,8 +83,9 @@ func utf16LE(text string) []byte {
 	return raw
 }
 
-// TestTheEncoderMakesTheVectors: facts F.3, from nothing and from what ADUC wrote.
-func TestTheEncoderMakesTheVectors(t *testing.T) {
+// TestTheEncoderProducesTheVectors, from nothing and from values written by
+// ADUC.
+func TestTheEncoderProducesTheVectors(t *testing.T) {
 	c := newCodec(t)
 	for _, v := range []struct {
 		text, given, sum string
@@ -100,7 +101,7 @@ func TestTheEncoderMakesTheVectors(t *testing.T) {
 		sum := sha256.Sum256(out)
 		assert.Equal(t, v.sum, hex.EncodeToString(sum[:]), v.given)
 	}
-	// Of what others wrote only the two twins change; the rest stays in its place.
+	// Only the two forms of the changed property change; the rest stays in place.
 	v4 := rdsVector(t, "v4.utf8") + "trailing"
 	out, _ := c.encode(t, utf16LE(v4), `@{ RdsHomeFolderPath = '\\h' }`)
 	want := strings.Replace(v4, "\x18\x02\x01CtxWFHomeDir\u3030\x1a\x02\x01CtxWFHomeDirW\u3030",
@@ -109,9 +110,9 @@ func TestTheEncoderMakesTheVectors(t *testing.T) {
 	assert.Equal(t, utf16LE(want), out)
 }
 
-// FuzzRemoteDesktopCodecs: what the encoder of the scripts writes, the decoder
-// of the gateway reads as it was given; what was not given stays as it was, and
-// what the one calls unreadable the other refuses to change.
+// FuzzRemoteDesktopCodecs: the decoder of the gateway reads what the encoder of
+// the scripts wrote; other settings stay as they were; and what the decoder
+// cannot read the encoder refuses to change.
 func FuzzRemoteDesktopCodecs(f *testing.F) {
 	for i, name := range []string{"v1.utf16", "v2.utf16", "v3.utf8", "v4.utf8"} {
 		raw := utf16LE(rdsVector(f, name))
@@ -125,7 +126,7 @@ func FuzzRemoteDesktopCodecs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, path, drive string, which byte) {
 		path, drive = strings.ReplaceAll(strings.ToValidUTF8(path, "?"), "\x00", ""), strings.ReplaceAll(strings.ToValidUTF8(drive, "?"), "\x00", "")
 		if len(path) > 1000 || len(drive) > 1000 || len(raw) > 20000 {
-			return // longer than the API takes
+			return // longer than the API accepts
 		}
 		raw = wellFormed(raw[:len(raw)&^1])
 		before, unreadable := tsparams.Decode(raw)
@@ -152,24 +153,24 @@ func FuzzRemoteDesktopCodecs(f *testing.F) {
 			return
 		}
 		if refused {
-			return // tested by hand: too long, another program's, cut off
+			return // covered by other tests: too long, foreign, truncated
 		}
 		after, err := tsparams.Decode(out)
 		if unreadable != nil && err != nil {
-			return // a value that nothing was written over
+			return // an unreadable value was not overwritten
 		}
 		require.NoError(t, err)
 		if unreadable != nil || !hasTSData(raw) {
-			return // what was read before were not the stored values
+			return // the decoded settings were defaults, not stored values
 		}
 		require.Equal(t, want, after)
 		again, refused := c.encode(t, out, "@{ "+strings.Join(given, "; ")+" }")
 		require.False(t, refused)
-		require.Equal(t, out, again, "the same once more changes nothing")
+		require.Equal(t, out, again, "encoding twice must change nothing")
 	})
 }
 
-// wellFormed replaces lone surrogates, which no text of the directory has.
+// wellFormed replaces lone surrogates, which directory texts never contain.
 func wellFormed(raw []byte) []byte {
 	units := unitsOf(raw)
 	for i := range units {
@@ -184,18 +185,18 @@ func wellFormed(raw []byte) []byte {
 	return out
 }
 
-// hasTSData tells whether the values that are there count.
+// hasTSData reports whether raw holds Remote Desktop settings.
 func hasTSData(raw []byte) bool {
 	return len(raw) >= 100 && raw[96] == 'P' && strings.Contains(strings.ToLower(string(raw[100:])), "c\x00t\x00x\x00c\x00f\x00g\x00p\x00r\x00e\x00s\x00e\x00n\x00t\x00")
 }
 
-// rdsProperty is one property as it is stored.
+// rdsProperty is one property of userParameters.
 type rdsProperty struct {
 	name, value string
 	kind        rune
 }
 
-// stored is the property in the attribute.
+// stored returns the property as it is stored in the attribute.
 func (p rdsProperty) stored() string {
 	return dotnet.FromUnits([]uint16{uint16(2 * len(dotnet.Units(p.name))), uint16(2 * len(dotnet.Units(p.value))), uint16(p.kind)}) + p.name + p.value
 }
@@ -208,7 +209,8 @@ func rdsBlob(front string, properties []rdsProperty, behind string) string {
 	return text + behind
 }
 
-// hexUnits is a value: two digits of hexadecimal a byte, two of those a unit.
+// hexUnits encodes a value: two hexadecimal digits a byte, two digits a UTF-16
+// unit.
 func hexUnits(raw []byte) string {
 	var units []uint16
 	for _, b := range raw {
@@ -218,8 +220,8 @@ func hexUnits(raw []byte) string {
 	return dotnet.FromUnits(units)
 }
 
-// anyProperties makes properties of every kind: ours in any case, at most once,
-// and others' with whatever is in them.
+// anyProperties generates properties: known ones in any case, at most once each,
+// and foreign ones with any content.
 func anyProperties(r *rand.Rand) []rdsProperty {
 	text := func(wide bool) string {
 		raw := []byte{}
@@ -264,9 +266,9 @@ func anyProperties(r *rand.Rand) []rdsProperty {
 	return properties
 }
 
-// TestOthersDataArePreserved changes attributes that hold anything: all that was
-// not asked to be changed is there afterwards, unit by unit and in its order.
-func TestOthersDataArePreserved(t *testing.T) {
+// TestForeignDataIsPreserved changes attributes with any content: all that was
+// not to be changed is there afterwards, unit by unit and in order.
+func TestForeignDataIsPreserved(t *testing.T) {
 	c := newCodec(t)
 	ours := map[string][]string{
 		"RdsProfilePath": {"ctxwfprofilepath", "ctxwfprofilepathw"}, "RdsHomeFolderPath": {"ctxwfhomedir", "ctxwfhomedirw"},
@@ -323,7 +325,7 @@ func TestOthersDataArePreserved(t *testing.T) {
 	}
 }
 
-// keptParts are the properties that must be there as they were, in order.
+// keptParts returns the properties that must not change, in order.
 func keptParts(properties []rdsProperty, changed map[string]bool) []string {
 	var parts []string
 	for _, p := range properties {
@@ -342,9 +344,9 @@ func unitsOf(raw []byte) []uint16 {
 	return units
 }
 
-// TestSettingsChangedMeanwhileAreNotOverwritten: the write compares with what was
-// read before it.
-func TestSettingsChangedMeanwhileAreNotOverwritten(t *testing.T) {
+// TestConcurrentChangesAreNotOverwritten: a write compares the attribute with
+// what was read before.
+func TestConcurrentChangesAreNotOverwritten(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
 	defer cancel()
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
@@ -371,7 +373,8 @@ func TestSettingsChangedMeanwhileAreNotOverwritten(t *testing.T) {
 	assert.Equal(t, []string{"Gateway.conflict", "somebody else", "0"}, said)
 }
 
-// TestBigValuesStayFast: the longest attribute there is takes well under a second.
+// TestBigValuesStayFast: the longest possible attribute does not take quadratic
+// time.
 func TestBigValuesStayFast(t *testing.T) {
 	c := newCodec(t)
 	text := rdsVector(t, "v3.utf8")

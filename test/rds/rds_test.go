@@ -21,12 +21,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rdsFields are the fields of Remote Desktop in a record.
+// rdsFields returns the Remote Desktop fields of a record.
 func rdsFields(record map[string]any) []any {
 	return []any{record["rdsProfilePath"], record["rdsHomeFolderPath"], record["rdsHomeFolderDrive"], record["rdsConnectDrive"], record["rdsAllowLogon"]}
 }
 
-// rdsVector is one of the recorded values of userParameters.
+// rdsVector reads a recorded value of userParameters.
 func rdsVector(t testing.TB, name string) string {
 	t.Helper()
 	encoded, err := os.ReadFile(filepath.Join("..", "..", "gateway", "schema", "tsparams", "testdata", name))
@@ -44,8 +44,7 @@ func rdsVector(t testing.TB, name string) string {
 	return "CtxCfgPresent" + strings.Repeat(" ", 35) + text
 }
 
-// TestTheLifeOfRemoteDesktopSettings goes through creating, reading, changing
-// and clearing them.
+// TestTheLifeOfRemoteDesktopSettings creates, reads, changes and clears them.
 func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const dn = "CN=rds,CN=Users,DC=corp,DC=example"
@@ -78,13 +77,13 @@ func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 	assert.Contains(t, again.Envelope.Output, "nothing was changed")
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// A step that fails later takes them back.
+	// If a later step fails, they are restored.
 	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/rds", Params: map[string]any{
 		"RdsProfilePath": `\\other`, "City": "z", "PasswordNeverExpired": true, "Password": "weak",
 	}}, http.StatusUnprocessableEntity, "policy")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
 
-	// What other programs keep there stays, before and behind.
+	// Data of other programs before and after them is kept.
 	ctx := context.Background()
 	set := func(text string) {
 		t.Helper()
@@ -100,7 +99,7 @@ func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 		assert.Equal(t, append(append([]any{}, read[:4]...), wish), changed, name)
 		s.Put("/api/ADUser/rds", map[string]any{"RdsAllowLogon": !wish})
 		stored := s.Stored(dn, "userParameters").String("userParameters")
-		if name == "v2.utf16" { // it had no flags
+		if name == "v2.utf16" { // has no flags
 			assert.Equal(t, text[:48], stored[:48], name)
 			assert.True(t, strings.HasSuffix(stored, "G$RADIUSCHAP\x01\u3030"), name)
 		} else {
@@ -108,7 +107,7 @@ func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 		}
 	}
 
-	// What cannot be read is said, and not overwritten.
+	// An unreadable value is reported and not overwritten.
 	broken := rdsVector(t, "v1.utf16")[:100]
 	set(broken)
 	for _, path := range []string{"/api/ADUser/rds/Details", "/api/ADUser/ListUsers/All?ShowFields=rdsAllowLogon,username"} {

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scriptFaults are what a script can do to its session, with the kind of error
-// that comes of it; "" where the request is answered all the same.
+// scriptFaults are ways in which a script can harm its session, with the kind of
+// the resulting error, "" if the request succeeds.
 var scriptFaults = []struct {
 	name, text string
 	kind       ps.Kind
-	goesOn     bool // the session takes the next request
+	survives   bool // the session accepts the next request
 	steps      int
 }{
 	{"throws", "throw 'thrown'", ps.KindScript, true, 0},
@@ -37,8 +37,8 @@ var scriptFaults = []struct {
 	{"cuts a frame off", "$bytes = $GatewayUtf8.GetBytes([string][char]30 + $script:GatewayId + ' records 999' + [string][char]10 + '[{'); $GatewayStdout.Write($bytes, 0, $bytes.Length); $GatewayStdout.Flush(); exit 3", ps.KindDied, false, 0},
 }
 
-// faultsOf: what goes wrong in a process ends in a typed error in time, and the
-// next session is served.
+// faultsOf: a failure in a process is a typed error in time, and the next
+// session is served.
 func faultsOf(t *testing.T, path string) {
 	starter := powerShell(t, path, stillWorld(t))
 	var sources []ps.Source
@@ -62,7 +62,7 @@ func faultsOf(t *testing.T, path string) {
 				assert.Equal(t, f.kind, failure.Kind, "%v", err)
 				assert.Len(t, failure.Steps, f.steps)
 			}
-			if !f.goesOn {
+			if !f.survives {
 				require.NotNil(t, s.Dead())
 				s = sessionWith(whole, starter, sources...)
 			}
@@ -85,10 +85,10 @@ func faultsOf(t *testing.T, path string) {
 	})
 }
 
-// longestSecret is what a SecureString holds at most, less one.
+// longestSecret is the limit of a SecureString in characters, less one.
 const longestSecret = 65535
 
-// textsArrive: texts and secrets arrive and come back character for character.
+// textsArrive: texts and secrets make the round trip unchanged.
 func textsArrive(t *testing.T, path string) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayEcho", Text: `[CmdletBinding()]
 param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List, [Parameter(Mandatory)] [securestring] $Secret)
@@ -101,7 +101,7 @@ param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Man
 `})
 	for name, value := range systemtest.HostileValues {
 		if !utf8.ValidString(value) {
-			continue // stopped before: JSON has none
+			continue // rejected earlier: JSON has none
 		}
 		t.Run(name, func(t *testing.T) {
 			secret := value

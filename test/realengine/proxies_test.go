@@ -21,10 +21,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// stillClock keeps what is written the same in two worlds.
+// stillClock makes timestamps equal in two worlds.
 func stillClock() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// stillWorld is the built-in domain at one moment.
+// stillWorld returns the built-in domain with stillClock.
 func stillWorld(t testing.TB) *sandbox.World {
 	t.Helper()
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Clock: stillClock})
@@ -32,19 +32,20 @@ func stillWorld(t testing.TB) *sandbox.World {
 	return world
 }
 
-// serverOf lets processes reach a world.
+// serverOf makes a world reachable for processes.
 func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 	t.Helper()
 	modules, culture := world.Modules()
 	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
-	t.Cleanup(func() { // after the sessions have been closed
+	t.Cleanup(func() { // runs after the sessions have been closed
 		assert.Eventually(t, func() bool { return server.Connections() == 0 }, systemtest.Patience, time.Millisecond, "connections are left")
 		assert.NoError(t, server.Close())
 	})
 	return server
 }
 
+// described returns the description of all scripts.
 func described(t testing.TB) []ps.Script {
 	t.Helper()
 	all, err := scripts.Describe()
@@ -52,9 +53,9 @@ func described(t testing.TB) []ps.Script {
 	return all
 }
 
-// Every good call of the contract, and one that finds nothing, is answered
-// through the functions for a real PowerShell as it is by the cmdlets, field by
-// field, and leaves the same behind.
+// TestContractThroughProxies: every sample, and one request that finds nothing,
+// gets the same answer through the functions for a real PowerShell as from the
+// cmdlets, and has the same effect.
 func TestContractThroughProxies(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	t.Run("calls", func(t *testing.T) {
@@ -68,8 +69,8 @@ func TestContractThroughProxies(t *testing.T) {
 	goleak.VerifyNone(t, ignore, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // ends by itself
 }
 
-// sameAnswers holds a system whose sessions are started so against the sandbox,
-// in one of `every` operations.
+// sameAnswers compares a system with the given starter with the sandbox, for one
+// in `every` operations.
 func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
@@ -101,7 +102,7 @@ func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World)
 	}
 }
 
-// absent are parameters of a good call with names that nothing has.
+// absent returns the parameters of a sample with names that do not exist.
 func absent(op *ops.Operation, good map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range good {
@@ -115,7 +116,7 @@ func absent(op *ops.Operation, good map[string]any) map[string]any {
 	return out
 }
 
-// comparable is an answer without what no two have alike.
+// comparable returns an answer without what is unique to it.
 func comparable(t *testing.T, a systemtest.Answer) any {
 	t.Helper()
 	var body map[string]any

@@ -25,12 +25,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// powerShellVariable names a PowerShell for these tests, by path or name.
+// powerShellVariable is the environment variable with the path or name of a
+// PowerShell.
 const powerShellVariable = "POWERSHELL"
 
-// TestRealPowerShell proves the project on a real PowerShell, without a domain:
-// pwsh, else powershell.exe, or what POWERSHELL says. The test binary needs
-// nothing beside itself: "go test -c ./test/realengine" makes one for another machine.
+// TestRealPowerShell checks the project on a real PowerShell, without a domain:
+// the one in POWERSHELL, else pwsh, else powershell.exe. The test binary is
+// self-contained: "go test -c ./test/realengine" builds one for another machine.
 func TestRealPowerShell(t *testing.T) {
 	engine := os.Getenv(powerShellVariable)
 	for _, name := range []string{"pwsh", "powershell"} {
@@ -47,11 +48,11 @@ func TestRealPowerShell(t *testing.T) {
 	onPowerShell(t, path, 1)
 }
 
-// TestRealPowerShellSuite runs the same tests on the stand-in: what they do is
-// proved where there is no PowerShell. Of the modules it sees that they are
-// there; what its commands answer comes over the same socket, but from Go (the
-// text of the modules runs in TestContractThroughProxies). Of transcripts and
-// operations it takes some: other tests run all of them on the stand-in.
+// TestRealPowerShellSuite runs the same tests on the stand-in, to check them
+// where no PowerShell is installed. There the commands of the modules are in Go
+// (the text of the modules runs in TestContractThroughProxies). It takes only
+// some transcripts and operations, because other tests run all of them on the
+// stand-in.
 func TestRealPowerShellSuite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is started by a shell script")
@@ -64,8 +65,8 @@ func TestRealPowerShellSuite(t *testing.T) {
 	onPowerShell(t, path, 8)
 }
 
-// onPowerShell is all that is held of a PowerShell. Of transcripts and operations
-// it takes one in `every`.
+// onPowerShell runs all tests on a PowerShell, with one in `every` transcripts
+// and operations.
 func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("transcripts", func(t *testing.T) { transcriptsOf(t, path, every) })
 	t.Run("module", func(t *testing.T) { modulesAreOurs(t, path) })
@@ -77,7 +78,7 @@ func onPowerShell(t *testing.T, path string, every int) {
 	})
 }
 
-// powerShell starts processes over a world.
+// powerShell returns a starter of processes over a world.
 func powerShell(t testing.TB, path string, world *sandbox.World) session.Starter {
 	t.Helper()
 	starter, err := proxies.NewStarter(serverOf(t, world), path, described(t))
@@ -86,7 +87,7 @@ func powerShell(t testing.TB, path string, world *sandbox.World) session.Starter
 	return starter
 }
 
-// sessionWith is a session of the DNS lane with more scripts.
+// sessionWith starts a session of the DNS lane with additional scripts.
 func sessionWith(t *testing.T, starter session.Starter, more ...ps.Source) *session.Session {
 	t.Helper()
 	s, err := session.Start(t.Context(), session.Config{Starter: starter, Boot: session.Boot{
@@ -97,7 +98,7 @@ func sessionWith(t *testing.T, starter session.Starter, more ...ps.Source) *sess
 	return s
 }
 
-// ask runs a script and gives its records.
+// ask runs a script and returns its records.
 func ask(t *testing.T, s *session.Session, script string, args ps.Args) ([]map[string]any, error) {
 	t.Helper()
 	var records []map[string]any
@@ -110,7 +111,7 @@ func ask(t *testing.T, s *session.Session, script string, args ps.Args) ([]map[s
 	return records, err
 }
 
-// modulesAreOurs: the commands are those of the sandbox, also where the real
+// modulesAreOurs: the commands are those of the sandbox, even where the real
 // modules are installed.
 func modulesAreOurs(t *testing.T, path string) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayModule", Text: `[CmdletBinding()]
@@ -121,13 +122,14 @@ param()
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	t.Logf("PowerShell %s, module %q", records[0]["version"], records[0]["path"])
-	if records[0]["path"] != "" { // the stand-in's modules are no files
+	if records[0]["path"] != "" { // the modules of the stand-in are not files
 		assert.Contains(t, records[0]["path"], "adgateway-modules-")
 	}
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// parseScript parses a text and looks for what Windows PowerShell does not know.
+// parseScript parses a text and looks for syntax that Windows PowerShell does
+// not have.
 const parseScript = `[CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Text)
 $block = [scriptblock]::Create($Text)
@@ -144,8 +146,8 @@ if ($null -ne $block.Ast) {
 [ordered]@{ later = [int]$later; looked = [bool]($null -ne $block.Ast) }
 `
 
-// All scripts and modules are parsed without an error, and have nothing that
-// only PowerShell 7 knows.
+// textsParse: all scripts and modules parse without errors and use no syntax of
+// PowerShell 7.
 func textsParse(t *testing.T, path string) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayText", Text: parseScript})
 	texts := map[string]string{}
@@ -179,12 +181,11 @@ func textsParse(t *testing.T, path string) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// recordedOn is the engine of the recordings, as far as transcripts depend on it.
+// recordedOn is the version of PowerShell that the transcripts depend on.
 const recordedOn = "7."
 
-// transcriptsOf holds what a process says to the recorded inputs against the
-// recording, where that was made on such an engine; of others it says what
-// differs.
+// transcriptsOf compares the output of a process for the recorded inputs with
+// the recording if the version matches, and else logs the differences.
 func transcriptsOf(t *testing.T, path string, every int) {
 	var file struct {
 		Cases []struct {
@@ -221,8 +222,8 @@ func transcriptsOf(t *testing.T, path string, every int) {
 	assert.Positive(t, matched)
 }
 
-// standInSays are the transcripts that the stand-in repeats otherwise; the
-// reasons stand in ps/sandbox/testdata/session_outside.txt.
+// standInSays lists the transcripts on which the stand-in differs; the reasons
+// are in ps/sandbox/testdata/session_outside.txt.
 var standInSays = map[string]string{
 	"a non-terminating error goes on with the same line": "Get-Item",
 	"preference Stop abandons the rest of the line":      "Get-Item",
@@ -231,7 +232,8 @@ var standInSays = map[string]string{
 	"a native program shares stdin unless redirected":    "native programs",
 }
 
-// playedBack feeds a process and collects what it says; lines end in LF.
+// playedBack runs a process on an input and returns its output, with LF line
+// ends.
 func playedBack(t *testing.T, path string, args []string, input string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), path, args...)

@@ -38,23 +38,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guarded is a system with a secret in every place that takes one, and with
-// everything kept that comes out of it. It runs at the log level debug.
+// guarded is a system that has a secret in every place that takes one and keeps
+// all its output. It logs at the level trace.
 type guarded struct {
 	*systemtest.System
-	folder string // of all files, temporary ones too
+	folder string // of all files, including temporary ones
 
 	token, classic, reader string   // static tokens
-	stored, user           string   // credentials of the store, as headers have them
-	own                    []string // secrets that the program has made, in clear
+	stored, user           string   // credentials of the store, as header values
+	own                    []string // generated secrets, in clear
 
-	text    systemtest.LogBuffer // the log in its other shape
-	wire    systemtest.LogBuffer // what the server writes to its connections
-	streams systemtest.LogBuffer // standard output and standard error of the processes
-	made    []string             // passwords that replies have shown
+	text    systemtest.LogBuffer // the log as text
+	wire    systemtest.LogBuffer // output of the server's connections
+	streams systemtest.LogBuffer // output of the processes
+	made    []string             // generated passwords in answers
 }
 
-// inputs are files that secrets stand in by the administrator's will.
+// inputs are the files in which the administrator stores secrets.
 var inputs = []string{"audit.key", "server.pfx", "pfx.password"}
 
 func (g *guarded) path(name string) string { return filepath.Join(g.folder, name) }
@@ -97,8 +97,8 @@ func newGuarded(t *testing.T, folder string) (*guarded, *systemtest.Processes) {
 	return g, p
 }
 
-// credentials are static ones and a store, one after the other, as the sandbox
-// has them. A header makes them panic.
+// credentials returns static tokens followed by a store, as in the sandbox. The
+// header X-Panic makes them panic.
 func (g *guarded) credentials() auth.Authenticator {
 	static := auth.NewStatic(auth.Header{AllowQuery: true})
 	all := []auth.Scope{auth.All}
@@ -135,7 +135,7 @@ func basicOf(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// panicking panics when it is asked to, with the credential in its hands.
+// panicking panics on request, holding the credential.
 type panicking struct{ auth.Authenticator }
 
 func (p panicking) Authenticate(r *http.Request, client netip.Addr) (*auth.Principal, error) {
@@ -147,7 +147,7 @@ func (p panicking) Authenticate(r *http.Request, client netip.Addr) (*auth.Princ
 	return principal, err
 }
 
-// asText writes every entry of the log as text, too.
+// asText also writes every log entry as text.
 type asText struct{ to io.Writer }
 
 func (asText) Levels() []logrus.Level { return logrus.AllLevels }
@@ -158,7 +158,7 @@ func (a asText) Fire(entry *logrus.Entry) error {
 	return err
 }
 
-// taped keeps what is written to the connections of a listener.
+// taped records what is written to the connections of a listener.
 type taped struct {
 	net.Listener
 	tape io.Writer
@@ -179,7 +179,7 @@ func (c tapedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// heard keeps what processes write.
+// heard records the output of processes.
 type heard struct {
 	session.Starter
 	tape io.Writer
@@ -193,11 +193,11 @@ func (h heard) StartProcess(command string, args ...string) (session.Waiter, io.
 	return process, stdin, io.TeeReader(stdout, h.tape), io.TeeReader(stderr, h.tape), nil
 }
 
-// madeForm is where an answer, of either dialect, shows a password.
+// madeForm matches a password in an answer of either dialect.
 var madeForm = regexp.MustCompile(`"password":("(?:[^"\\]|\\.)*")`)
 
-// send makes a request of the call and returns its status. A body says of what
-// type it is in its header Content-Type.
+// send sends the request and returns the status. The type of a raw body is in
+// its header Content-Type.
 func (g *guarded) send(c systemtest.Call, credential string) int {
 	g.T.Helper()
 	query, body, contentType := c.Encode(g.T)
@@ -232,7 +232,8 @@ func (g *guarded) send(c systemtest.Call, credential string) int {
 	return response.StatusCode
 }
 
-// filled is a good call of an operation with a canary for each of its secrets.
+// filled returns the sample of an operation with a canary for each of its
+// secrets.
 func filled(op *ops.Operation) systemtest.Call {
 	params := maps.Clone(systemtest.Samples[op.ID].Params)
 	for _, name := range op.Secrets() {
@@ -241,7 +242,7 @@ func filled(op *ops.Operation) systemtest.Call {
 	return systemtest.CallFor(op, params)
 }
 
-// with is a call with one more parameter.
+// with returns the request with one more parameter.
 func with(c systemtest.Call, name string, value any) systemtest.Call {
 	c.Params = maps.Clone(c.Params)
 	if c.Params == nil {
@@ -251,14 +252,14 @@ func with(c systemtest.Call, name string, value any) systemtest.Call {
 	return c
 }
 
-// typed is a call that sends its parameters otherwise.
+// typed returns the request with another body.
 func typed(c systemtest.Call, contentType, body string) systemtest.Call {
 	c.Raw, c.Params, c.Headers = strings.NewReader(body), nil, map[string]string{"Content-Type": contentType}
 	return c
 }
 
-// everyOperation calls an operation well, in the other dialect, and so that it
-// is refused for all that it can be refused for.
+// everyOperation calls an operation successfully, in the other dialect, and in
+// all ways that are rejected.
 func (g *guarded) everyOperation(op *ops.Operation) {
 	bearer := "Bearer " + g.token
 	if first, needed := systemtest.Setup[op.ID]; needed {
@@ -299,7 +300,8 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 	}
 }
 
-// badCredentials are sent in all places that take one, right and wrong.
+// badCredentials sends valid and invalid credentials in all places that take
+// one.
 func (g *guarded) badCredentials() {
 	c := systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}
 	for credential, want := range map[string]int{
@@ -321,8 +323,8 @@ func (g *guarded) badCredentials() {
 	assert.Equal(g.T, http.StatusForbidden, g.send(c, g.stored))
 }
 
-// badProcesses changes a password in processes that fail in a way which the
-// text of the request chooses.
+// badProcesses changes a password in processes that fail in the way selected by
+// the text of the request.
 func (g *guarded) badProcesses() {
 	g.apply("http.writeTimeout=1s", "http.settleTimeout=2s", "http.settlePause=100ms")
 	for mark, want := range map[string]int{"ECHO": 200, "NOISE": 200, "FLOOD": 200, "AFTER": 200, "STEP": 504, "HANG": 504} {
@@ -332,7 +334,7 @@ func (g *guarded) badProcesses() {
 	g.apply()
 }
 
-// apply puts settings in force that may change while the gateway runs.
+// apply changes settings while the gateway runs.
 func (g *guarded) apply(overrides ...string) {
 	g.T.Helper()
 	settings, err := configtest.Load("", nil, overrides)
@@ -340,14 +342,14 @@ func (g *guarded) apply(overrides ...string) {
 	require.NoError(g.T, g.Stack.Apply(settings))
 }
 
-// rest is everything else that answers.
+// rest calls everything else that answers.
 func (g *guarded) rest() {
 	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/version", "/openapi.json", "/docs/", "/nowhere", "/api//x"} {
 		g.send(systemtest.Call{Method: http.MethodGet, Path: path}, "Bearer "+g.token)
 	}
 	g.send(systemtest.Call{Method: http.MethodGet, Path: "/readyz"}, "Bearer "+canary.Plain("nobody"))
 	g.send(systemtest.Call{Method: http.MethodPatch, Path: "/api/OU/All", Params: map[string]any{"Password": canary.Secret("method")}}, g.stored)
-	// Policies of the directory refuse a password, and an object is missing.
+	// The password policy fails, and an object is missing.
 	for _, user := range []string{systemtest.SampleUser, "nobody"} {
 		g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user + "/ResetPassword", Params: map[string]any{"newPassword": canary.Mark}}, g.stored)
 	}
@@ -374,8 +376,8 @@ func (g *guarded) rest() {
 	g.apply()
 }
 
-// No secret is in anything that comes out of the gateway: replies, logs, audit,
-// metrics, files, processes.
+// TestNoSecretComesOut: no secret is in anything that leaves the gateway:
+// answers, logs, audit, metrics, files, processes.
 func TestNoSecretComesOut(t *testing.T) {
 	var g *guarded
 	folder := t.TempDir()
@@ -383,7 +385,7 @@ func TestNoSecretComesOut(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		var p *systemtest.Processes
 		g, p = newGuarded(t, folder)
-		g.badCredentials() // before the address has failed too often
+		g.badCredentials() // before the address is blocked
 		for _, op := range ops.Table() {
 			g.everyOperation(op)
 		}
@@ -418,15 +420,15 @@ func TestNoSecretComesOut(t *testing.T) {
 	}
 }
 
-// ofProcesses are the command lines and variables of all processes, and the
-// keys that let them connect: these are in their own variables only.
+// ofProcesses returns the command lines and variables of all processes, without
+// the connection keys, which are in their own variables only.
 func (g *guarded) ofProcesses(p *systemtest.Processes) map[string][]byte {
 	found := map[string][]byte{}
 	for _, pid := range p.Running() {
 		for _, name := range []string{"cmdline", "environ"} {
 			text, err := os.ReadFile(filepath.Join("/proc", pid, name))
 			if err != nil {
-				continue // it has ended
+				continue // the process has ended
 			}
 			for variable := range strings.SplitSeq(string(text), "\x00") {
 				if key, is := strings.CutPrefix(variable, remote.KeyVariable+"="); is && name == "environ" {
@@ -440,7 +442,7 @@ func (g *guarded) ofProcesses(p *systemtest.Processes) map[string][]byte {
 	return found
 }
 
-// files are all that were written.
+// files adds all files that were written.
 func (g *guarded) files(found map[string][]byte) {
 	require.NoError(g.T, filepath.WalkDir(g.folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

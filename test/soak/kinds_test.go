@@ -13,7 +13,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// soakKinds are what clients of a soak work on.
+// soakKinds are the kinds of objects that the clients of a soak work on.
 var soakKinds = []*soakKind{
 	{
 		name: soakName("user"), truth: inDirectory("CN=%s,CN=Users,DC=corp,DC=example"),
@@ -109,7 +109,7 @@ func record(name, target string) map[string]any {
 	return map[string]any{"DNS_HostName": name, "DNS_HostName_Alias": target, "ZoneName": "corp.example"}
 }
 
-// inDirectory is the truth about an object with a description.
+// inDirectory reads an object and its description from the directory.
 func inDirectory(dn string) func(s *systemtest.System, name, text string) (bool, string, error) {
 	return func(s *systemtest.System, name, _ string) (bool, string, error) {
 		o, err := s.DC1().Get(context.Background(), strings.Replace(dn, "%s", name, 1), "description")
@@ -124,7 +124,7 @@ func inDirectory(dn string) func(s *systemtest.System, name, text string) (bool,
 	}
 }
 
-// inZone is the truth about a record: it is that of the name, whatever its target.
+// inZone reads the record of a name from the zone, whatever its target.
 func inZone(s *systemtest.System, name, _ string) (bool, string, error) {
 	for _, line := range zonestest.Take(s.World.DNS)["corp.example"] {
 		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"\t") || strings.HasPrefix(line, name+".") {

@@ -28,20 +28,20 @@ import (
 
 const (
 	soakClients = 32
-	soakSlots   = 3                // objects of each kind that a client makes and changes
-	soakLimit   = 60 * time.Second // of one request: what takes longer hangs
+	soakSlots   = 3                // objects of each kind per client
+	soakLimit   = 60 * time.Second // of one request
 )
 
-// soakFaults are struck by 5 % of all calls of processes together.
+// soakFaults together hit 5 % of all requests to processes.
 var soakFaults = strings.Join([]string{
 	"die-at-intent%0.5", "die-at-step%0.7", "hang-at-step%0.3", "die-after%0.7", "grandchild%0.1", "late%0.5", "noise%0.5", "drip%0.2",
 	"stderr-flood%0.1", "Stop-GatewayBefore%0.4", "Stop-GatewayInsideFrame%0.4", "Send-GatewayWrongId%0.2", "Wait-GatewayForever%0.2", "Stop-GatewayInsideHeader%0.2",
 }, ",")
 
-// TestSoak lets clients work at random on processes that fail, each on objects
-// of its own, and holds what they are told against the store: after each
-// change, and in the end against its journal. SOAK is how long (1s), SEED the
-// seed of what is asked.
+// TestSoak lets each client work at random on objects of its own, over processes
+// that fail, and compares the answers with the store: after each change, and in
+// the end with its journal. SOAK is the duration (1s), SEED the seed of the
+// requests.
 func TestSoak(t *testing.T) {
 	duration, seed := time.Second, uint64(1)
 	if text := os.Getenv("SOAK"); text != "" {
@@ -58,9 +58,9 @@ func TestSoak(t *testing.T) {
 	t.Logf("seed %d, %s", seed, duration)
 	before, memory, routines := goleak.IgnoreCurrent(), systemtest.HeapBytes(), runtime.NumGoroutine()
 	p := &systemtest.Processes{Faults: func() string { return soakFaults }, MaxOutput: 8 << 20}
-	var told tally
-	settled := 0           // writes that were cut off and told as done
-	failed, paused := 0, 0 // starts of processes, and those after which there was a pause
+	var counts tally
+	settled := 0           // writes that were cut off and reported as done
+	failed, paused := 0, 0 // failed starts of processes, and those followed by a pause
 	t.Run("clients", func(t *testing.T) {
 		j := &soakJournal{written: map[string]bool{}}
 		p.World.OnDNSChange = j.recordChanged
@@ -71,7 +71,7 @@ func TestSoak(t *testing.T) {
 		var clients sync.WaitGroup
 		all := make([]*soakClient, soakClients)
 		for i := range soakClients {
-			all[i] = &soakClient{t: t, s: s.In(t), j: j, n: n, told: &told, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+			all[i] = &soakClient{t: t, s: s.In(t), j: j, n: n, counts: &counts, random: rand.New(rand.NewPCG(seed, uint64(i)))}
 			for _, kind := range soakKinds {
 				for k := range soakSlots {
 					all[i].slots = append(all[i].slots, &soakSlot{kind: kind, name: kind.name(i, k), sure: true})
@@ -93,34 +93,34 @@ func TestSoak(t *testing.T) {
 		settled = strings.Count(log, `"outcome":"done","request"`)
 		failed = strings.Count(log, `"msg":"a session could not be started"`)
 		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause":"0s"`)
-		s.Log.Reset() // it has grown with the requests, and timers may hold it for some seconds yet
+		s.Log.Reset() // it is large, and timers may keep it for some seconds
 	})
 	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
 	systemtest.NoGoroutinesLeft(t, before)
 	p.Server, p.World = nil, sandbox.Options{} // and with them the world, whose journal has grown
 	after := systemtest.HeapBytes()
-	assert.Eventually(t, func() bool { // timers of the last requests hold the system for some seconds yet
+	assert.Eventually(t, func() bool { // timers of the last requests keep the system for some seconds
 		after = systemtest.HeapBytes()
 		return after < memory+systemtest.MaxHeapGrowth
 	}, time.Minute, time.Second, "bytes of memory are left")
-	// Processes that die one at a time keep nobody from an answer: only after
-	// several starts in a row have failed is there a pause, and are requests refused.
-	refused := told.unavailable()
+	// Processes that die one at a time prevent no answer: only several failed starts
+	// in a row lead to a pause, in which requests are rejected.
+	refused := counts.unavailable()
 	assert.LessOrEqual(t, paused, failed/10+1, "pauses after %d failed starts", failed)
-	assert.True(t, refused == 0 || paused > 0, "%d requests were refused without need", refused)
+	assert.True(t, refused == 0 || paused > 0, "%d requests were rejected without need", refused)
 	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, partial %d, unknown %d; errors: %s; longest request %s; failed starts %d (%d with a pause after); heap %d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
-		told.reads.Load()+told.writes.Load(), told.reads.Load(), told.writes.Load(), told.done.Load(), settled, told.none.Load(), told.partial.Load(), told.unknown.Load(), told.failures(),
-		time.Duration(told.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.Running()))
+		counts.reads.Load()+counts.writes.Load(), counts.reads.Load(), counts.writes.Load(), counts.done.Load(), settled, counts.none.Load(), counts.partial.Load(), counts.unknown.Load(), counts.failures(),
+		time.Duration(counts.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.Running()))
 }
 
-// tally counts what clients were told.
+// tally counts answers.
 type tally struct {
 	reads, writes, done, none, partial, unknown atomic.Int64
 	longest                                     atomic.Int64 // nanoseconds of a request
 	errors                                      sync.Map     // "504 timeout" to *atomic.Int64
 }
 
-// unavailable is how many requests were told that nothing can answer them.
+// unavailable returns the number of 503 answers.
 func (t *tally) unavailable() (sum int64) {
 	t.errors.Range(func(code, n any) bool {
 		if strings.HasPrefix(code.(string), "503 ") {
@@ -131,7 +131,7 @@ func (t *tally) unavailable() (sum int64) {
 	return sum
 }
 
-// failures tells the errors with their numbers.
+// failures lists the errors with their numbers.
 func (t *tally) failures() string {
 	var lines []string
 	t.errors.Range(func(code, n any) bool {
@@ -142,28 +142,28 @@ func (t *tally) failures() string {
 	return strings.Join(lines, ", ")
 }
 
-// soakKind is how objects of a kind are worked on. The text of an object is a
-// nonce: its description, or what the record points to.
+// soakKind has the requests about objects of one kind. The text of an object is
+// a nonce: its description, or the target of a record.
 type soakKind struct {
 	name   func(client, slot int) string
 	create func(name, text string) systemtest.Call
-	update func(name, text string) systemtest.Call // nil: such a thing cannot be changed
+	update func(name, text string) systemtest.Call // nil: objects of this kind cannot be changed
 	remove func(name, text string) systemtest.Call
 	read   func(name, text string) systemtest.Call
 	list   func(name string) systemtest.Call
-	// truth is what the store holds.
+	// truth reads the object from the store.
 	truth func(s *systemtest.System, name, text string) (there bool, stored string, err error)
 }
 
-// soakSlot is one object, and what its client knows of it.
+// soakSlot is one object and what its client knows about it.
 type soakSlot struct {
 	kind  *soakKind
 	name  string
 	there bool
 	text  string
-	sure  bool     // nothing is open
-	done  []string // texts that were told as written
-	none  []string // and as not written
+	sure  bool     // there and text are certain
+	done  []string // texts reported as written
+	none  []string // texts reported as not written
 }
 
 type soakClient struct {
@@ -171,12 +171,12 @@ type soakClient struct {
 	s      *systemtest.System
 	j      *soakJournal
 	n      *systemtest.Nonces
-	told   *tally
+	counts *tally
 	random *rand.Rand
 	slots  []*soakSlot
 }
 
-// act makes one request.
+// act sends one random request.
 func (c *soakClient) act() {
 	slot := c.slots[c.random.IntN(len(c.slots))]
 	switch pick := c.random.IntN(10); {
@@ -194,30 +194,30 @@ func (c *soakClient) act() {
 		c.write(slot, slot.kind.update(slot.name, text), true, text)
 	case pick < 7 && slot.kind.list != nil:
 		c.ask(slot.kind.list(slot.name))
-		c.told.reads.Add(1)
+		c.counts.reads.Add(1)
 	default:
 		c.read(slot)
 	}
 }
 
-// ask sends a request, which must be answered in time.
+// ask sends a request and checks that it is answered in time.
 func (c *soakClient) ask(request systemtest.Call) systemtest.Answer {
 	start := time.Now()
 	a := c.s.Do(request)
 	took := time.Since(start)
 	assert.Less(c.t, took, soakLimit, "%s %s hangs", request.Method, request.Path)
 	for {
-		longest := c.told.longest.Load()
-		if int64(took) <= longest || c.told.longest.CompareAndSwap(longest, int64(took)) {
+		longest := c.counts.longest.Load()
+		if int64(took) <= longest || c.counts.longest.CompareAndSwap(longest, int64(took)) {
 			return a
 		}
 	}
 }
 
-// read asks for an object, and holds the answer against what is known.
+// read reads an object and compares the answer with what is known.
 func (c *soakClient) read(slot *soakSlot) {
 	a := c.ask(slot.kind.read(slot.name, slot.text))
-	c.told.reads.Add(1)
+	c.counts.reads.Add(1)
 	switch a.Status {
 	case http.StatusOK:
 		assert.True(c.t, slot.there, "%s was read, and should not be there", slot.name)
@@ -229,23 +229,23 @@ func (c *soakClient) read(slot *soakSlot) {
 	}
 }
 
-// own holds that an answer is about the object of the request.
+// own checks that an answer is about the requested object.
 func (c *soakClient) own(slot *soakSlot, a systemtest.Answer) {
 	c.n.Only(c.t, slot.text, a.Body)
 	assert.Contains(c.t, strings.ToLower(string(a.Body)), strings.ToLower(slot.name), "an answer to another request")
 }
 
-// failed holds that an answer is one that a failing process may cause.
+// failed checks that an answer is one that a failing process may cause.
 func (c *soakClient) failed(a systemtest.Answer) {
 	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, a.Status, "%s", a.Body)
-	n, _ := c.told.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.Status, a.Envelope.Error.Code, a.Envelope.Error.Outcome), &atomic.Int64{})
+	n, _ := c.counts.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.Status, a.Envelope.Error.Code, a.Envelope.Error.Outcome), &atomic.Int64{})
 	n.(*atomic.Int64).Add(1)
 }
 
-// write sends a change, and holds what is told of it against the store.
+// write sends a change and compares the reported outcome with the store.
 func (c *soakClient) write(slot *soakSlot, request systemtest.Call, there bool, text string) {
 	a := c.ask(request)
-	c.told.writes.Add(1)
+	c.counts.writes.Add(1)
 	outcome := "done"
 	if a.Status >= 300 {
 		c.failed(a)
@@ -256,10 +256,10 @@ func (c *soakClient) write(slot *soakSlot, request systemtest.Call, there bool, 
 	if !assert.NoError(c.t, err) {
 		return
 	}
-	about := fmt.Sprintf("%s %s: told %d %s, the store has %t %q, before %t %q; %.600s", request.Method, request.Path, a.Status, outcome, is, stored, slot.there, slot.text, a.Body)
+	about := fmt.Sprintf("%s %s: answered %d %s, the store has %t %q, before %t %q; %.600s", request.Method, request.Path, a.Status, outcome, is, stored, slot.there, slot.text, a.Body)
 	switch outcome {
 	case "done":
-		c.told.done.Add(1)
+		c.counts.done.Add(1)
 		assert.True(c.t, is == there && (!there || stored == text), "lost: %s", about)
 		slot.there = there
 		if there {
@@ -268,27 +268,26 @@ func (c *soakClient) write(slot *soakSlot, request systemtest.Call, there bool, 
 			slot.done = append(slot.done, text)
 		}
 	case "none":
-		c.told.none.Add(1)
+		c.counts.none.Add(1)
 		assert.True(c.t, is == slot.there && (!is || stored == slot.text), "changed silently: %s", about)
 		if text != "" && slot.there {
 			slot.none = append(slot.none, text)
 		}
 	case "partial":
-		c.told.partial.Add(1)
+		c.counts.partial.Add(1)
 		slot.sure = false
 	case "unknown":
-		c.told.unknown.Add(1)
+		c.counts.unknown.Add(1)
 		slot.sure = false
 	default:
 		assert.Fail(c.t, "no outcome", about)
 	}
 	if !slot.sure && text != "" {
-		slot.text = text // what may be there now
+		slot.text = text // possibly
 	}
 }
 
-// learn finds out what became of what was left open. The store is asked: a
-// record with a target can only be read by it.
+// learn reads from the store what became of a change with an open outcome.
 func (c *soakClient) learn(slot *soakSlot) {
 	is, stored, err := slot.kind.truth(c.s, slot.name, slot.text)
 	if assert.NoError(c.t, err) {
@@ -296,24 +295,24 @@ func (c *soakClient) learn(slot *soakSlot) {
 	}
 }
 
-// audit holds all that a client was told against the store and its journal.
+// audit compares everything reported to a client with the store and its journal.
 func (c *soakClient) audit() {
 	for _, slot := range c.slots {
 		if slot.sure {
 			is, stored, err := slot.kind.truth(c.s, slot.name, slot.text)
 			require.NoError(c.t, err)
-			assert.True(c.t, is == slot.there && (!is || stored == slot.text), "%s: the store has %t %q in the end, told was %t %q", slot.name, is, stored, slot.there, slot.text)
+			assert.True(c.t, is == slot.there && (!is || stored == slot.text), "%s: the store has %t %q in the end, reported %t %q", slot.name, is, stored, slot.there, slot.text)
 		}
 		for _, text := range slot.done {
-			assert.True(c.t, c.j.has(text), "%s was told as written, and never was", text)
+			assert.True(c.t, c.j.has(text), "%s was reported as written and never was", text)
 		}
 		for _, text := range slot.none {
-			assert.False(c.t, c.j.has(text), "%s was told as not written, and was", text)
+			assert.False(c.t, c.j.has(text), "%s was reported as not written and was", text)
 		}
 	}
 }
 
-// soakJournal is every text that was ever written to the stores.
+// soakJournal has every text that was ever written to the stores.
 type soakJournal struct {
 	system *systemtest.System
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// describe returns a request that sets the description of a computer.
 func describe(name, text string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: systemtest.ComputerPath(name) + "/Update", Params: map[string]any{"ComputerDescription": text}}
 }
@@ -29,7 +30,7 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	assert.Equal(t, "Story-PC1$", made["samName"])
 	assert.Equal(t, systemtest.RetiredOU, made["path"])
 	assert.Equal(t, []any{"Told; $(x)", true, nil, nil}, []any{made["description"], made["enabled"], made["operatingSystem"], made["lastLogon"]})
-	// An enabled workstation account with a password nobody knows (facts E47, H18).
+	// An enabled workstation account with a random password (facts E47, H18).
 	o := s.Stored(made["distinguishedName"].(string), "userAccountControl", "primaryGroupID", "pwdLastSet")
 	control, _ := o.Int("userAccountControl")
 	group, _ := o.Int("primaryGroupID")
@@ -48,7 +49,7 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	assert.Equal(t, "ADComputerName", systemtest.FirstField(s.Rejects(systemtest.RegisterComputer("STORY-PC1"), http.StatusConflict, "conflict")), "taken in another container")
 	s.Rejects(systemtest.RegisterComputer("OLD-PC1", "OUPath", systemtest.ServersOU), http.StatusConflict, "conflict")
 
-	// The description: absent, equal, empty.
+	// The description: missing, unchanged, empty.
 	assert.Equal(t, "ComputerDescription", systemtest.FirstField(s.Rejects(systemtest.Call{Method: http.MethodPut, Path: systemtest.ComputerPath("Story-PC1") + "/Update"}, http.StatusBadRequest, "invalid_request")))
 	s.ChangesNothing(describe("Story-PC1", "Told; $(x)"))
 	assert.Equal(t, "told", s.OK(describe("Story-PC1$", "told"), http.StatusOK)["description"])
@@ -71,7 +72,7 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	assert.Equal(t, false, s.Expect(http.StatusOK, http.MethodGet, systemtest.ComputerPath("Story-PC2")+"/Exists", nil)["exists"])
 	assert.Empty(t, start.Compare(s.Snapshot()))
 
-	// Without an OU it lies where the domain puts new computers.
+	// Without OUPath the domain decides where new computers are created.
 	assert.Equal(t, computersDN, s.OK(systemtest.RegisterComputer("Story-PC3"), http.StatusCreated)["path"])
 	assert.Equal(t, "OUPath", systemtest.FirstField(s.Rejects(systemtest.RegisterComputer("Story-PC4", "OUPath", "OU=None,"+domainDN), http.StatusUnprocessableEntity, "unprocessable")))
 	assert.Equal(t, "OUPath", systemtest.FirstField(s.Rejects(systemtest.ListComputers("OUPath", "OU=None,"+domainDN), http.StatusNotFound, "not_found")))
@@ -84,7 +85,7 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoComputer(t *testing.T) {
+func TestObjectsThatAreNotComputers(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -102,9 +103,9 @@ func TestWhatIsNoComputer(t *testing.T) {
 	}
 }
 
-// TestARenameCarriesAllNames follows the names of a computer into its service
-// principal names (facts E48).
-func TestARenameCarriesAllNames(t *testing.T) {
+// TestARenameChangesAllNames: renaming a computer changes its service principal
+// names as well (facts E48).
+func TestARenameChangesAllNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dn := "CN=SQL1," + systemtest.ServersOU
 	before := s.Stored(dn, "servicePrincipalName").Strings("servicePrincipalName")
@@ -139,7 +140,7 @@ func TestControllersAndPrivilegedComputers(t *testing.T) {
 	s.OK(systemtest.RemoveComputer("FS1"), http.StatusOK)
 }
 
-func TestWhatLiesBelowAComputer(t *testing.T) {
+func TestObjectsBelowAComputer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	queue := "CN=PRINT1-Colour,CN=PRINT1," + systemtest.ServersOU
 	require.NoError(t, s.DC1().SetProtected(context.Background(), queue, true))
@@ -201,12 +202,12 @@ func TestRemovingManyComputers(t *testing.T) {
 		assert.Equal(t, "No computer was removed.", a.Envelope.Output)
 	}
 	assert.Empty(t, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.DevicesOU, "WildCard", "BR-PC*")))
-	// For the directory marks on letters make no difference, for a removal they do.
+	// The directory ignores diacritics; a removal does not.
 	s.AddObject("CN=B\u00dcR[1]-PC1,"+systemtest.DevicesOU, "computer", "sAMAccountName", "BUR-PC1$")
 	assert.Empty(t, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.DevicesOU, "WildCard", "bur*")))
 	assert.Equal(t, []string{"B\u00dcR[1]-PC1"}, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.DevicesOU, "WildCard", "b\u00fcr[1]*")))
 
-	// Without an OU the domain's root itself is searched, where hardly any computer is.
+	// Without OUPath only the root of the domain is searched, which holds hardly any computer.
 	a := s.Do(systemtest.RemoveComputers("WildCard", "BR-PC*"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Empty(t, a.Envelope.Result)
@@ -229,12 +230,12 @@ func TestRemovingManyComputers(t *testing.T) {
 	assert.Equal(t, []string{"BR-PC01"}, systemtest.NamesOfComputers(a))
 	assert.Equal(t, []string{"BR-PC02"}, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU, "WildCard", "BR-PC02")))
 
-	// A number is taken as its text.
+	// A number is read as text.
 	s.AddObject("CN=4711,"+systemtest.BranchesOU, "computer", "sAMAccountName", "4711$")
 	a = s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/Computers/Remove", Raw: strings.NewReader(`{"WildCard": 4711, "OUPath": "` + systemtest.BranchesOU + `"}`), Headers: map[string]string{"Content-Type": "application/json"}})
 	assert.Equal(t, []string{"4711"}, systemtest.NamesOfComputers(a), "%s", a.Body)
 
-	// A whole OU, but for what may not go.
+	// A whole OU, except protected computers.
 	require.NoError(t, s.DC1().SetProtected(context.Background(), "CN=BR-PC03,"+systemtest.BranchesOU, true))
 	s.AddObject("CN=Key,CN=BR-PC04,"+systemtest.BranchesOU, "msFVE-RecoveryInformation", systemtest.RecoveryKey...)
 	a = s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU))
@@ -246,16 +247,16 @@ func TestRemovingManyComputers(t *testing.T) {
 		[]string{a.Envelope.Warnings[0].Code, a.Envelope.Warnings[0].Target, a.Envelope.Warnings[1].Code, a.Envelope.Warnings[1].Target})
 	assert.Equal(t, []string{"BR-PC03", "BR-PC04"}, s.ComputerNames(systemtest.ListComputers("OUPath", systemtest.BranchesOU)))
 
-	// Controllers stay.
+	// Domain controllers are never removed.
 	a = s.Do(systemtest.RemoveComputers("WildCard", "DC*", "Recursive", "true"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Empty(t, a.Envelope.Result)
 	assert.Len(t, a.Envelope.Warnings, 2)
 }
 
-// TestRemovingManyFailsHalfWay denies the removal of some computers in a way
-// that is no protection.
-func TestRemovingManyFailsHalfWay(t *testing.T) {
+// TestRemovingManyComputersFailsInPart: the directory denies the removal of some
+// computers that are not protected.
+func TestRemovingManyComputersFailsInPart(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -263,7 +264,7 @@ func TestRemovingManyFailsHalfWay(t *testing.T) {
 			for _, name := range []string{"BR-PC02", "BR-PC05"} {
 				s.DenyEveryone("CN="+name+","+systemtest.BranchesOU, directory.RightDelete, false)
 			}
-			// The first that fails is the only one: nothing is done.
+			// The only computer fails: nothing is done.
 			a := s.Rejects(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU, "WildCard", "BR-PC02"), http.StatusForbidden, "directory_denied")
 			assert.Equal(t, "none", a.Envelope.Error.Outcome)
 			require.Len(t, a.Envelope.Error.Details, 1)
@@ -285,15 +286,15 @@ func TestRemovingManyFailsHalfWay(t *testing.T) {
 			assert.Len(t, start.Compare(s.Snapshot()), 4)
 			assert.Equal(t, []string{"BR-PC02", "BR-PC05"}, s.ComputerNames(systemtest.ListComputers("OUPath", systemtest.BranchesOU)))
 
-			// The classic dialect answers a failure likewise.
+			// The classic dialect reports the same failure.
 			s.OK(systemtest.RegisterComputer("BR-PC01", "OUPath", systemtest.BranchesOU), http.StatusCreated)
 			assert.Equal(t, http.StatusMultiStatus, s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU).As(systemtest.ClassicToken)).Status)
 		})
 	}
 }
 
-// TestARenameIsAllOrNothing makes the last step fail: the names that were set
-// are set back.
+// TestARenameIsAllOrNothing: if the last step fails, the earlier names are
+// restored.
 func TestARenameIsAllOrNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fixed.ldif")
 	require.NoError(t, os.WriteFile(file, []byte(`dn: CN=FIXED,CN=Builtin,DC=corp,DC=example

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// pausedZone cannot be read; lists over all zones say so.
+// pausedZone cannot be read, which lists over all zones report.
 const pausedZone = "legacy.example"
 
-// cnames are the records of an answer as "name.zone -> data".
+// cnames returns the records of an answer as "name.zone -> data".
 func cnames(a systemtest.Answer) []string {
 	list := []string{}
 	for _, record := range a.Envelope.Result {
@@ -24,7 +24,7 @@ func cnames(a systemtest.Answer) []string {
 	return list
 }
 
-// TestTheLifeOfACNAME goes through every endpoint of CNAME records.
+// TestTheLifeOfACNAME uses every endpoint of CNAME records.
 func TestTheLifeOfACNAME(t *testing.T) {
 	const path = "/api/DnsCNameRecord"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -53,8 +53,8 @@ func TestTheLifeOfACNAME(t *testing.T) {
 	assert.Empty(t, s.Get(path+"/HostName/story").Envelope.Result)
 }
 
-// TestCNAMEsOverAllZones holds what rows 4 and 5 find: exactly the name or
-// target, in every zone that the server holds itself and the token may see.
+// TestCNAMEsOverAllZones: lists over all zones find exactly the name or target,
+// in every zone that the server hosts and the token may see.
 func TestCNAMEsOverAllZones(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -95,8 +95,9 @@ func TestCNAMEsOverAllZones(t *testing.T) {
 	}
 }
 
-// Parts of a network smaller than /24 are delegated by aliases with a slash in
-// their targets (RFC 2317), to zones with one in their names.
+// TestClasslessDelegations: parts of networks smaller than /24 are delegated by
+// aliases whose targets contain a slash (RFC 2317), to zones with a slash in
+// their names.
 func TestClasslessDelegations(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	record := map[string]any{"ZoneName": "10.in-addr.arpa", "DNS_HostName": "65.3.0", "DNS_HostName_Alias": "65.64/26.3.0.10.in-addr.arpa"}
@@ -109,8 +110,8 @@ func TestClasslessDelegations(t *testing.T) {
 	}
 }
 
-// What a refusal advises must help: the other answer is no refusal with another advice.
-func TestSystemZonesAreShownWhenAsked(t *testing.T) {
+// TestSystemZonesAreShownOnRequest: the advice in an error must work.
+func TestSystemZonesAreShownOnRequest(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for zone, shown := range map[string]bool{"127.in-addr.arpa": true, "TrustAnchors": false} {
 		path := "/api/DnsReverseLookupZone/" + zone
@@ -122,8 +123,8 @@ func TestSystemZonesAreShownWhenAsked(t *testing.T) {
 	}
 }
 
-// TestTheLifeOfAReverseZone goes through every endpoint of reverse zones, for
-// both families.
+// TestTheLifeOfAReverseZone uses every endpoint of reverse zones, for IPv4 and
+// IPv6.
 func TestTheLifeOfAReverseZone(t *testing.T) {
 	for network, zone := range map[string]string{"172.20.0.0/16": "20.172.in-addr.arpa", "2001:db8:7::/48": "7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
 		t.Run(network, func(t *testing.T) {

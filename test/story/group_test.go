@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheLifeOfAGroup goes through every endpoint of groups, each change read
-// back by a second route.
+// TestTheLifeOfAGroup uses every endpoint of groups and reads each change back
+// by a second route.
 func TestTheLifeOfAGroup(t *testing.T) {
 	for _, category := range []string{"Security", "Distribution"} {
 		t.Run(category, func(t *testing.T) {
@@ -58,13 +58,13 @@ func TestTheLifeOfAGroup(t *testing.T) {
 				assert.Equal(t, has, slices.ContainsFunc(listed.Envelope.Result, isMade), path)
 			}
 
-			// Taken: the account name anywhere, the CN in the container.
+			// Names in use: the account name in the domain, the CN in the container.
 			for _, again := range []string{"Security", "Distribution"} {
 				got := s.Rejects(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("R&D (δ)", "/"+again)}, http.StatusConflict, "conflict")
 				assert.Equal(t, "GroupName", got.Envelope.Error.Details[0].Field)
 			}
 
-			// Renamed, in other case, not at all, and to a name that is taken.
+			// Renames: another name, another case, the same name, a name in use.
 			renamed := s.Put(systemtest.GroupPath(dn, "/Rename/Lab%20%23%C3%9F"), nil)
 			want["name"], want["samName"], want["distinguishedName"], want["modified"] = "Lab #ß", "Lab #ß", "CN=Lab #ß,"+systemtest.GroupsOU, renamed["modified"]
 			assert.Equal(t, want, renamed)
@@ -80,7 +80,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 			assert.Equal(t, "NewGroupName", taken.Envelope.Error.Details[0].Field)
 			s.Rejects(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath(guid, "/Rename/"+systemtest.SampleUser)}, http.StatusConflict, "conflict")
 
-			// Removed: only from the OU it lies directly in.
+			// Removal, limited to the OU that contains it directly.
 			s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(guid, "/Remove"), Params: map[string]any{"OUPath": "OU=Corp,DC=corp,DC=example"}}, http.StatusNotFound, "not_found")
 			s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(guid, "/Remove"), Params: map[string]any{"OUPath": "OU=Nowhere,DC=corp,DC=example"}}, http.StatusNotFound, "not_found")
 			last := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(guid, "")}, http.StatusOK)
@@ -113,7 +113,8 @@ func TestDefaultsOfANewGroup(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups", Params: map[string]any{"OUPath": "OU=Nowhere,DC=corp,DC=example"}}, http.StatusNotFound, "not_found")
 }
 
-// Lists are whole, and their order is by name in upper case, by code unit.
+// TestListsOfGroups: lists are complete and sorted by upper-case name, by code
+// unit.
 func TestListsOfGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	names := func(path string) []string {
@@ -137,7 +138,8 @@ func TestListsOfGroups(t *testing.T) {
 	assert.Empty(t, names("/api/ADGroups?Recursive=false&OUPath="+url.QueryEscape(systemtest.GroupsOU)))
 }
 
-// What is not a group, or only by its common name, is not found by name.
+// TestNamesOfGroups: objects that are not groups, and groups by their common
+// name, are not found by name.
 func TestNamesOfGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -170,8 +172,9 @@ func TestNamesOfGroups(t *testing.T) {
 	}
 }
 
-// A rename whose second half fails takes the first half back.
-func TestAGroupIsRenamedWholeOrNotAtAll(t *testing.T) {
+// TestAGroupIsRenamedCompletelyOrNotAtAll: if the second half of a rename fails,
+// the first is undone.
+func TestAGroupIsRenamedCompletelyOrNotAtAll(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -186,7 +189,7 @@ func TestAGroupIsRenamedWholeOrNotAtAll(t *testing.T) {
 			assert.Equal(t, 2, writes, "the account name was set and set back")
 			assert.Equal(t, "Project Phoenix", s.Stored("CN=Project Phoenix,"+builtin, "sAMAccountName").String("sAMAccountName"))
 
-			// Without the right to write there is nothing to take back.
+			// Without the right to write there is nothing to undo.
 			s.DenyBelow(systemtest.SecurityOU, directory.RightWriteProperty)
 			a = s.Rejects(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Dial%20In")}, http.StatusForbidden, "directory_denied")
 			assert.Equal(t, "AD:8344", a.Envelope.Error.DirectoryCode)
@@ -194,13 +197,13 @@ func TestAGroupIsRenamedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestGroupsThatStay(t *testing.T) {
+func TestGroupsThatCannotBeRemoved(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, name := range []string{"Administrators", "Domain Admins", "Domain Users", "Guests", "Cert Publishers", "DnsAdmins"} {
 				a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(name, "/Remove")})
-				if name == "DnsAdmins" { // made by the DNS server, not by the system
+				if name == "DnsAdmins" { // created by the DNS server, not by the system
 					assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 					continue
 				}
@@ -214,7 +217,7 @@ func TestGroupsThatStay(t *testing.T) {
 			assert.Contains(t, a.Envelope.Output, "accidental deletion")
 			s.Put(systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Dial%20In"), nil) // facts E40: renaming is not blocked
 
-			// Someone's primary group.
+			// The primary group of a user.
 			rid := s.Stored("CN=Sales Staff,"+systemtest.SecurityOU, "objectSid").SID.RID()
 			s.Modify(systemtest.SampleUserDN, directory.OpReplace, "primaryGroupID", int(rid))
 			a = s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("Sales Staff", "/Remove")}, http.StatusConflict, "conflict")
@@ -223,8 +226,8 @@ func TestGroupsThatStay(t *testing.T) {
 	}
 }
 
-// What guards the domain needs the scope privileged: built-in groups, those with
-// adminCount, and those nested in one.
+// TestPrivilegedGroups: built-in groups, those with adminCount and those nested
+// in one of them need the scope privileged.
 func TestPrivilegedGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Modify("CN=Remote Desktop Users,CN=Builtin,DC=corp,DC=example", directory.OpAdd, "member", "CN=Nested Level 1,"+systemtest.SecurityOU)
@@ -248,8 +251,8 @@ func TestPrivilegedGroups(t *testing.T) {
 	s.Put(systemtest.GroupPath("Domain Admins", "/Rename/Root"), nil)
 }
 
-// A token limited to OUs sees and changes the groups in them; one limited to
-// groups sees and changes those.
+// TestLimitsOfGroups: a token limited to OUs sees and changes the groups in
+// them, one limited to groups only those.
 func TestLimitsOfGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	inside := s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("Berlin Team", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}, Token: systemtest.LimitedToken}, http.StatusCreated)
@@ -301,8 +304,8 @@ func TestLimitsToNamedGroups(t *testing.T) {
 	assert.Equal(t, http.StatusOK, do(http.MethodGet, systemtest.GroupPath("Desk", ""), nil).Status)
 }
 
-// Account name and common name may differ: a rename makes them the same, by
-// changing what differs.
+// TestRenamingAGroupWhoseNamesDiffer: if account name and common name differ, a
+// rename makes them equal by changing only what differs.
 func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -311,12 +314,13 @@ func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	for _, line := range start.Compare(s.Snapshot()) {
 		assert.NotContains(t, line, "sAMAccountName")
 	}
-	// Its old common name is free now, its members are still there.
+	// Its old common name is free again, and it has kept its members.
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath("O'Reilly, Readers & Co", "")}, http.StatusNotFound, "not_found")
 	assert.Len(t, members(s, "O'Reilly Readers"), 1)
 }
 
-// Places that hold no groups are refused by the directory, in words.
+// TestPlacesOfNewGroups: containers that cannot hold groups are rejected by the
+// directory, with a message.
 func TestPlacesOfNewGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {

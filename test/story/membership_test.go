@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// groupsOf lists the groups of a user: the name, with "direct" or "nested", and
-// "primary" for the primary group.
+// groupsOf lists the groups of a user as "name: direct" or "name: nested", with
+// "primary" before that for the primary group.
 func groupsOf(s *systemtest.System, user, query string) []string {
 	s.T.Helper()
 	a := s.Get("/api/ADUser/" + url.PathEscape(user) + "/Group/All" + query)
@@ -33,13 +33,13 @@ func groupsOf(s *systemtest.System, user, query string) []string {
 	return found
 }
 
-// members are the direct members of a group in the directory itself.
+// members reads the direct members of a group from the directory.
 func members(s *systemtest.System, group string) []string {
 	s.T.Helper()
 	return s.Stored("CN="+group+","+systemtest.SecurityOU, "member").Strings("member")
 }
 
-// TestTheLifeOfAMembership goes through every endpoint of users in groups.
+// TestTheLifeOfAMembership uses every endpoint of users in groups.
 func TestTheLifeOfAMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -57,7 +57,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Contains(t, members(s, "Help Desk"), systemtest.SampleUserDN)
 	assert.Equal(t, []string{"~ CN=Help Desk," + systemtest.SecurityOU + " member"}, start.Compare(s.Snapshot()))
 
-	// Read back, by every kind of name.
+	// Read back by every kind of name.
 	for _, user := range []string{systemtest.SampleUser, systemtest.SampleUserGUID, systemtest.SampleUserDN, "Anna Schmidt"} {
 		for _, group := range []string{"help desk", added["guid"].(string), "CN=Help Desk," + systemtest.SecurityOU} {
 			assert.Equal(t, added, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(user, group)}, http.StatusOK))
@@ -66,7 +66,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	}
 	assert.Contains(t, groupsOf(s, systemtest.SampleUser, ""), "Help Desk: direct")
 
-	// Once more: nothing changes.
+	// Repeated: nothing changes.
 	before := s.Snapshot()
 	again := s.Do(systemtest.Call{Method: http.MethodPost, Path: path})
 	assert.Equal(t, http.StatusOK, again.Status, "%s", again.Body)
@@ -74,7 +74,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Equal(t, a.Envelope.Result, again.Envelope.Result)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// Removed, and once more.
+	// Removed, twice.
 	gone := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path})
 	assert.Equal(t, http.StatusOK, gone.Status, "%s", gone.Body)
 	assert.Equal(t, "The user 'aschmidt' was removed from the group 'Help Desk'.", gone.Envelope.Output)
@@ -87,7 +87,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// The primary group counts as membership, though no attribute lists it (facts E18).
+// TestThePrimaryGroupIsAMembership, although no attribute lists it (facts E18).
 func TestThePrimaryGroupIsAMembership(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -120,7 +120,8 @@ func TestThePrimaryGroupIsAMembership(t *testing.T) {
 	}
 }
 
-// Nested groups count when asked for; a ring of groups has an end.
+// TestNestedMembership: nested groups are included on request, and a cycle of
+// groups ends.
 func TestNestedMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	nikos := s.Stored("CN=Nikos Ioannidis,OU=Finance,OU=Athens,"+systemtest.StaffOU, "sAMAccountName").String("sAMAccountName")
@@ -143,7 +144,7 @@ func TestNestedMembership(t *testing.T) {
 	ruth := s.Stored("CN=Ring Ruth,OU=Odd Names,OU=Corp,DC=corp,DC=example", "sAMAccountName").String("sAMAccountName")
 	assert.Subset(t, groupsOf(s, ruth, "?Recursive=true"), []string{"Ring One: direct", "Ring Two: nested"})
 
-	// Nested membership is no reason not to add, and none to remove.
+	// A nested member can be added directly, but not removed.
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.UserInGroupPath(nikos, "Nested Level 1")}, http.StatusCreated)
 	assert.Equal(t, true, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(nikos, "Nested Level 1")}, http.StatusOK)["direct"])
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.UserInGroupPath(nikos, "Nested Level 1")}, http.StatusOK)
@@ -151,7 +152,7 @@ func TestNestedMembership(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "nothing was changed")
 }
 
-// TestTheLifeOfANesting goes through every endpoint of groups in groups.
+// TestTheLifeOfANesting uses every endpoint of groups in groups.
 func TestTheLifeOfANesting(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -207,7 +208,7 @@ func TestNestingRules(t *testing.T) {
 				assert.Equal(t, []string{c.code, c.rule, "none"}, []string{a.Envelope.Error.DirectoryCode, a.Envelope.Output, a.Envelope.Error.Outcome})
 			}
 
-			// Into itself, and rings of two and of three.
+			// Into itself, and cycles of two and three.
 			s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("G1", "G2")}, http.StatusCreated)
 			s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("G2", "Help Desk")}, http.StatusCreated)
 			for _, c := range []struct{ child, parent, says string }{
@@ -217,14 +218,15 @@ func TestNestingRules(t *testing.T) {
 				assert.Contains(t, a.Envelope.Output, c.says)
 				assert.Equal(t, "ChildGroupName", a.Envelope.Error.Details[0].Field)
 			}
-			// A ring that is there can be opened.
+			// An existing cycle can be broken.
 			s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupInGroupPath("Ring One", "Ring Two")}, http.StatusOK)
 			s.Rejects(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("Ring One", "Ring Two")}, http.StatusUnprocessableEntity, "unprocessable")
 		})
 	}
 }
 
-// Every missing name is 404, and the details say which parameter it is.
+// TestMissingMembersAndGroups: every missing name is a 404 that names its
+// parameter.
 func TestMissingMembersAndGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -265,7 +267,8 @@ func TestMissingMembersAndGroups(t *testing.T) {
 	}
 }
 
-// Changing who is in a group that guards the domain needs the scope privileged.
+// TestPrivilegedMembership: changing the members of a group that guards the
+// domain needs the scope privileged.
 func TestPrivilegedMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, group := range []string{"Domain Admins", "Server Admins", "Administrators", "Guests", "Remote Desktop Users"} {
@@ -280,7 +283,7 @@ func TestPrivilegedMembership(t *testing.T) {
 			assert.Contains(t, a.Envelope.Output, "'privileged'", group)
 		}
 	}
-	// One more below: the members of a nested group are those of the group above.
+	// One level below: members of a nested group are members of the outer one.
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("Nested Level 2", "Help Desk")}, http.StatusCreated)
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("Help Desk", "Remote Desktop Users")}, http.StatusCreated)
 	for _, group := range []string{"Help Desk", "Nested Level 3"} {
@@ -292,7 +295,7 @@ func TestPrivilegedMembership(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath("adm.beate", "Server Admins"), Token: systemtest.PlainToken}, http.StatusOK)
 }
 
-// Limits hold for both sides of a membership.
+// TestLimitsOfMembership: limits apply to both sides of a membership.
 func TestLimitsOfMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	nikos := s.Stored("CN=Nikos Ioannidis,OU=Finance,OU=Athens,"+systemtest.StaffOU, "sAMAccountName").String("sAMAccountName")
@@ -325,8 +328,8 @@ func TestLimitsOfMembership(t *testing.T) {
 	assert.Empty(t, s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Group/All", Token: systemtest.LimitedToken}).Envelope.Result)
 }
 
-// Listing the members of a group fails as a whole when one cannot be resolved
-// (facts E23), so nothing here lists them.
+// TestMembersThatCannotBeResolvedAreNoObstacle: listing the members of a group
+// would fail if one cannot be resolved (facts E23), so no script does.
 func TestMembersThatCannotBeResolvedAreNoObstacle(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const foreign = "CN=S-1-5-21-1-2-3-1000,CN=ForeignSecurityPrincipals,DC=corp,DC=example"

@@ -52,7 +52,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 		assert.Equal(t, "OUName", systemtest.FirstField(s.Rejects(systemtest.CreateOU(name, systemtest.EmptyOU), http.StatusConflict, "conflict")))
 	}
 
-	// Absent, empty and equal values.
+	// Missing, empty and unchanged values.
 	s.Rejects(systemtest.UpdateOU(path), http.StatusBadRequest, "invalid_request")
 	s.Rejects(systemtest.UpdateOU(path, "IsProtected", ""), http.StatusBadRequest, "invalid_request")
 	s.ChangesNothing(systemtest.UpdateOU(path, "OUDescription", "Once upon a time", "IsProtected", "true"))
@@ -64,7 +64,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	s.ChangesNothing(systemtest.UpdateOU(path, "OUDescription", ""))
 	assert.Equal(t, true, s.OK(systemtest.UpdateOU(path, "IsProtected", "TRUE"), http.StatusOK)["protected"])
 
-	// Renamed though it is protected (facts E40).
+	// A protected OU can be renamed (facts E40).
 	assert.Equal(t, "OUNewName", systemtest.FirstField(s.Rejects(systemtest.RenameOU(path, ""), http.StatusBadRequest, "invalid_request")))
 	renamed := s.OK(systemtest.RenameOU(path, "Story, told"), http.StatusOK)
 	assert.Equal(t, `OU=Story\, told,`+systemtest.EmptyOU, renamed["path"])
@@ -73,9 +73,9 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	path = renamed["path"].(string)
 	s.ChangesNothing(systemtest.RenameOU(path, "Story, told"))
 	path = s.OK(systemtest.RenameOU(path, "story, told"), http.StatusOK)["path"].(string)
-	assert.Equal(t, `OU=story\, told,`+systemtest.EmptyOU, path, "another case is another name")
+	assert.Equal(t, `OU=story\, told,`+systemtest.EmptyOU, path, "a change of case is a change")
 
-	// Moved with its protection (facts E41).
+	// A move keeps the protection (facts E41).
 	s.ChangesNothing(systemtest.MoveOU(path, systemtest.EmptyOU))
 	for _, below := range []string{path, strings.ToLower(path)} {
 		assert.Equal(t, "OUDestinationPath", systemtest.FirstField(s.Rejects(systemtest.MoveOU(path, below), http.StatusUnprocessableEntity, "unprocessable")))
@@ -95,7 +95,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	s.Rejects(systemtest.RenameOU("OU=other,"+systemtest.EmptyOU, "Story, Told"), http.StatusConflict, "conflict")
 	assert.Equal(t, true, s.OK(systemtest.ReadOU(path), http.StatusOK)["protected"])
 
-	// Removed: protected, not empty, then whole.
+	// Removal: protected, not empty, then the whole tree.
 	s.Rejects(systemtest.RemoveOU(path), http.StatusConflict, "protected")
 	s.Rejects(systemtest.RemoveOU(path, "Force", "true"), http.StatusConflict, "not_empty")
 	s.Rejects(systemtest.RemoveOU(path, "Recursive", "true"), http.StatusConflict, "protected")
@@ -111,13 +111,13 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	for _, name := range []string{`story\, told`, "other"} {
 		s.OK(systemtest.RemoveOU("OU="+name+","+systemtest.EmptyOU, "Force", "true"), http.StatusOK)
 	}
-	// All that is left is the parents' part of the protection (facts E38).
+	// Only the parents' part of the protection remains (facts E38).
 	for _, line := range start.Compare(s.Snapshot()) {
 		assert.Regexp(t, "^~ ("+systemtest.EmptyOU+"|"+domainDN+") ", line)
 	}
 }
 
-func TestWhatIsNotAnOUIsNotChanged(t *testing.T) {
+func TestObjectsThatAreNotOUsAreNotChanged(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -137,13 +137,13 @@ func TestWhatIsNotAnOUIsNotChanged(t *testing.T) {
 			for _, c := range []systemtest.Call{systemtest.UpdateOU("x", "OUDescription", "x"), systemtest.MoveOU("x", systemtest.EmptyOU), systemtest.RenameOU("x", "x"), systemtest.RemoveOU("x"), systemtest.ReadOU("x")} {
 				assert.Equal(t, "OUPath", systemtest.FirstField(s.Rejects(c, http.StatusBadRequest, "invalid_request")))
 			}
-			// An OU does not lie in a container, says the directory.
+			// The directory allows no OU in a container.
 			for _, c := range []systemtest.Call{systemtest.CreateOU("x", usersDN), systemtest.MoveOU(systemtest.EmptyOU, usersDN)} {
 				a := s.Rejects(c, http.StatusUnprocessableEntity, "unprocessable")
 				assert.Equal(t, "OUDestinationPath", systemtest.FirstField(a))
 				assert.Contains(t, a.Envelope.Error.Message, "is a container: an OU lies in an OU or in the domain itself")
 			}
-			// The system's own OU.
+			// The OU of the system.
 			s.Rejects(systemtest.MoveOU(dcOU, systemtest.EmptyOU), http.StatusConflict, "protected")
 			s.Rejects(systemtest.RenameOU(dcOU, "x"), http.StatusConflict, "protected")
 			s.Rejects(systemtest.RemoveOU(dcOU, "Force", "true", "Recursive", "true"), http.StatusConflict, "protected")
@@ -168,7 +168,7 @@ func TestOddNamesOfOUs(t *testing.T) {
 		assert.Equal(t, moved["path"], again["path"], name)
 		s.OK(systemtest.RemoveOU(again["path"].(string), "Force", "true"), http.StatusOK)
 	}
-	// An OU and something else may have one name, because their names are of different types.
+	// An OU and another object may have the same name, because their RDNs differ in type.
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/Computers/TWIN/Register", map[string]any{"OUPath": systemtest.EmptyOU})
 	s.OK(systemtest.CreateOU("TWIN", systemtest.EmptyOU), http.StatusCreated)
 	s.Expect(http.StatusOK, http.MethodDelete, "/api/Computers/TWIN/Remove", nil)
@@ -222,7 +222,7 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	a = s.Rejects(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true").As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	assert.Contains(t, a.Envelope.Output, "CN=tree.user,"+root)
 
-	// The groups in it are as guarded as they are alone.
+	// The groups in it stay as guarded as they are by themselves.
 	group := "CN=tree group 1,OU=Inner," + root
 	a = s.Rejects(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true").As(systemtest.GroupToken), http.StatusForbidden, "limit")
 	assert.Contains(t, a.Envelope.Output, group)
@@ -245,8 +245,9 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	assert.Equal(t, false, s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/tree.user/Exists", nil)["exists"])
 }
 
-// TestHalfAProtection removes an OU that has its own part of a protection where
-// the parent's part is missing: it reads as none (facts E37, E41).
+// TestHalfAProtection removes an OU that has its own part of a protection while
+// the part of its parent is missing, which reads as unprotected (facts E37,
+// E41).
 func TestHalfAProtection(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	half := s.OK(systemtest.CreateOU("Half", systemtest.EmptyOU, "IsProtected", "false"), http.StatusCreated)["path"].(string)
@@ -255,7 +256,7 @@ func TestHalfAProtection(t *testing.T) {
 	assert.Equal(t, false, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	a := s.Rejects(systemtest.RemoveOU(half, "Recursive", "true"), http.StatusForbidden, "directory_denied")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
-	// What is denied from above stays denied: the half that was lifted is told.
+	// An inherited Deny stays: the lifted half of the protection is reported.
 	s.DenyEveryone(systemtest.EmptyOU, directory.RightDeleteTree, true)
 	a = s.Do(systemtest.RemoveOU(half, "Recursive", "true", "Force", "true"))
 	assert.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -267,7 +268,7 @@ func TestHalfAProtection(t *testing.T) {
 	s.Rejects(systemtest.ReadOU(half), http.StatusNotFound, "not_found")
 }
 
-func TestATreeWithAControllerStays(t *testing.T) {
+func TestATreeWithAControllerIsNotRemoved(t *testing.T) {
 	var ldif strings.Builder
 	for name, attributes := range map[string]string{
 		"DCX":      "userAccountControl: 532480\n",
@@ -290,9 +291,9 @@ func TestATreeWithAControllerStays(t *testing.T) {
 	}
 }
 
-// TestWhatFailsIsTakenBack makes a later step of each change fail: everything
-// is as it was, protection included.
-func TestWhatFailsIsTakenBack(t *testing.T) {
+// TestFailedChangesAreUndone: if a late step of a change fails, everything is as
+// before, protection included.
+func TestFailedChangesAreUndone(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -313,7 +314,7 @@ func TestWhatFailsIsTakenBack(t *testing.T) {
 			sealed := "OU=Sealed," + systemtest.CorpOU
 			s.DenyEveryone(sealed, directory.RightWriteDacl, false)
 			taken(systemtest.MoveOU(root, sealed))
-			// An OU is made, but cannot be protected.
+			// An OU is created, but cannot be protected.
 			taken(systemtest.CreateOU("x", sealed))
 			s.OK(systemtest.CreateOU("x", sealed, "IsProtected", "false"), http.StatusCreated)
 			// Protections are lifted, but the tree may not be removed.

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everyInput are good values of the inputs of a user, and the fields they end in.
+// everyInput has a valid value for every input of a user.
 var everyInput = map[string]any{
 	"FirstName": "Jane", "Initials": "J.D.", "LastName": "Doe", "DisplayName": "Doe, Jane", "Description": "Line 1\r\nLine 2",
 	"EmailAddress": "jane@corp.example", "Department": "R&D", "Office": "B 2.01", "Company": "Corp <Example>", "JobTitle": "Engineer; $(x)",
@@ -32,6 +32,7 @@ var everyInput = map[string]any{
 
 var fieldNames = map[string]string{"Street": "streetAddress", "POBox": "streetPoBox", "ZipCode": "postalCode"}
 
+// fieldOf returns the field of the record that an input is stored in.
 func fieldOf(input string) string {
 	if name, differs := fieldNames[input]; differs {
 		return name
@@ -39,8 +40,8 @@ func fieldOf(input string) string {
 	return strings.ToLower(input[:1]) + input[1:]
 }
 
-// TestTheLifeOfAUser goes through every endpoint of users, each change read back
-// by a second route.
+// TestTheLifeOfAUser uses every endpoint of users and reads each change back by
+// a second route.
 func TestTheLifeOfAUser(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -69,7 +70,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.Contains(t, listed.Envelope.Result, made)
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/JANE"}, http.StatusConflict, "conflict")
 
-	// An absent input stays, an empty one is cleared, a value is set.
+	// A missing input changes nothing, an empty one clears, a value sets.
 	changed := s.Put("/api/ADUser/jane", map[string]any{"FirstName": "Janet", "Description": "", "Country": "", "Manager": "", "POBox": ""})
 	want := maps.Clone(made)
 	want["firstName"], want["description"], want["country"], want["manager"], want["streetPoBox"], want["modified"] = "Janet", nil, nil, nil, nil, changed["modified"]
@@ -81,7 +82,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.Status)
 	assert.Contains(t, a.Envelope.Output, "nothing was changed")
 
-	// Moved, with the class of every kind of reference to the manager.
+	// Moved, with every kind of reference to the manager.
 	for _, manager := range []string{systemtest.SampleUser, systemtest.SampleUserGUID, systemtest.SampleUserDN} {
 		assert.Equal(t, systemtest.SampleUserDN, s.Put("/api/ADUser/jane", map[string]any{"Manager": manager})["manager"], manager)
 		s.Put("/api/ADUser/jane", map[string]any{"Manager": ""})
@@ -103,7 +104,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 		assert.Contains(t, again.Envelope.Output, "nothing was changed")
 	}
 
-	// Renamed: the CN and the display name follow where they were the username.
+	// Renamed: CN and display name follow if they were the user name.
 	s.Put("/api/ADUser/jane", map[string]any{"DisplayName": "JANE"})
 	renamed := s.Put("/api/ADUser/jane/Rename/janet", nil)
 	assert.Equal(t, []any{"janet", "janet", "janet", "janet@corp.example", guid},
@@ -114,7 +115,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/jane/Details"}, http.StatusNotFound, "not_found")
 	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/janet/Rename/" + systemtest.SampleUser}, http.StatusConflict, "conflict")
 
-	// Removed by GUID; then it is gone everywhere.
+	// Removed by GUID: gone everywhere.
 	gone := s.OK(systemtest.Call{Method: http.MethodDelete, Path: byGUID}, http.StatusOK)
 	assert.Equal(t, "Roe", gone["lastName"])
 	assert.Empty(t, start.Compare(s.Snapshot()), "nothing is left of it")
@@ -124,9 +125,9 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), systemtest.GoodPassword)
 }
 
-// TestUpdatesThatCannotBeAreRefused: each is refused with its field, and nothing
-// of it is done, in every language.
-func TestUpdatesThatCannotBeAreRefused(t *testing.T) {
+// TestImpossibleUpdatesAreRejected: the error names the parameter and nothing of
+// the update is done, in every language of Windows.
+func TestImpossibleUpdatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 		ctx := context.Background()
@@ -135,7 +136,7 @@ func TestUpdatesThatCannotBeAreRefused(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/kept", Params: map[string]any{"OUPath": systemtest.ITOU}}, http.StatusCreated)
 		require.NoError(t, s.DC1().SetProtected(ctx, "CN=kept,"+systemtest.ITOU, true))
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/twin", Params: map[string]any{"OUPath": systemtest.AthensOU}}, http.StatusCreated)
-		s.Put("/api/ADUser/twin/Rename/other", nil) // CN and all
+		s.Put("/api/ADUser/twin/Rename/other", nil) // including the CN
 		require.NoError(t, s.DC1().Rename(ctx, "CN=other,"+systemtest.AthensOU, "plain"))
 		everyStep := map[string]any{"Description": "x", "PasswordNeverExpired": true, "OUPath": systemtest.AthensOU}
 		for name, c := range map[string]struct {
@@ -190,8 +191,8 @@ func TestUpdatesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// TestStatesThatCannotBeAreRefused is the same for the other changes.
-func TestStatesThatCannotBeAreRefused(t *testing.T) {
+// TestImpossibleStatesAreRejected is the same for the other changes of users.
+func TestImpossibleStatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 		for _, c := range []struct {
@@ -221,7 +222,7 @@ func TestStatesThatCannotBeAreRefused(t *testing.T) {
 			t.Run(culture+"/"+c.path, func(t *testing.T) {
 				a := s.In(t).Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + c.path, Params: c.params, Token: c.token}, c.status, c.code)
 				assert.NotContains(t, string(a.Body), `"password"`)
-				if c.path == "never.set/Enable" { // nobody gave a password that could be wrong
+				if c.path == "never.set/Enable" { // the caller gave no password
 					assert.Contains(t, a.Envelope.Error.Message, "has no password that the policy of the domain allows. Set one first.")
 				}
 			})
@@ -229,7 +230,7 @@ func TestStatesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// TestHomeFolders holds what an update makes of what is stored.
+// TestHomeFolders checks how updates combine with the stored home folder.
 func TestHomeFolders(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/home"}, http.StatusCreated)
@@ -265,7 +266,7 @@ func TestHomeFolders(t *testing.T) {
 	}
 }
 
-// TestPasswordsAndTheirChange holds facts H6 to H10 as an update has them.
+// TestPasswordsAndTheirChange checks facts H6 to H10 for updates.
 func TestPasswordsAndTheirChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/pass"}, http.StatusCreated)
@@ -291,8 +292,9 @@ func TestPasswordsAndTheirChange(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
-// TestMadePasswords: one is made when none is given, shown once, and works.
-func TestMadePasswords(t *testing.T) {
+// TestGeneratedPasswords: without a password one is generated, shown once, and
+// works.
+func TestGeneratedPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/made", Params: map[string]any{"Password": systemtest.GoodPassword}}, http.StatusCreated)
 	seen := map[string]bool{}
@@ -327,7 +329,7 @@ func TestMadePasswords(t *testing.T) {
 	assert.Len(t, answer.Result["password"], 24)
 }
 
-// TestUnlocking: a user is locked out by wrong passwords, and unlocked once.
+// TestUnlocking: a user locked out by wrong passwords is unlocked once.
 func TestUnlocking(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/lock", Params: map[string]any{"Password": systemtest.GoodPassword, "ChangePasswordNextLogon": false}}, http.StatusCreated)
@@ -343,7 +345,8 @@ func TestUnlocking(t *testing.T) {
 	require.NoError(t, s.DC1().Logon(context.Background(), "lock", systemtest.GoodPassword))
 }
 
-// TestLastLogon: the latest of all controllers; those that do not answer are named.
+// TestLastLogon: the latest logon at any domain controller; those that do not
+// answer are listed.
 func TestLastLogon(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dc1, dc2 := s.World.Directory.DCs()[0], s.World.Directory.DCs()[1]
@@ -368,7 +371,8 @@ func TestLastLogon(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusForbidden, "limit")
 }
 
-// TestLastLogonAsksReadOnlyControllersToo: what they saw is not replicated either.
+// TestLastLogonAsksReadOnlyControllersToo: what they store is not replicated
+// either.
 func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	ctx := context.Background()
 	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
@@ -386,7 +390,7 @@ func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	assert.Equal(t, []any{false, []any{branch.HostName()}}, []any{got["complete"], got["unreached"]})
 }
 
-// member is one member of a JSON object.
+// member returns one member of a JSON object.
 func member(t testing.TB, body []byte, name string) json.RawMessage {
 	t.Helper()
 	var object map[string]json.RawMessage
@@ -394,9 +398,9 @@ func member(t testing.TB, body []byte, name string) json.RawMessage {
 	return object[name]
 }
 
-// TestNamesThatTheDirectoryTakesForTheSame: for it marks on letters make no
-// difference (KB 938447). What is to be changed is named exactly all the same.
-func TestNamesThatTheDirectoryTakesForTheSame(t *testing.T) {
+// TestNamesThatAreEqualForTheDirectory: the directory ignores diacritics (KB
+// 938447), but what is changed must be named exactly.
+func TestNamesThatAreEqualForTheDirectory(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	path := func(name string) string { return "/api/ADUser/" + url.PathEscape(name) }
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: path("J.Müßig")}, http.StatusCreated)
@@ -417,9 +421,10 @@ func TestNamesThatTheDirectoryTakesForTheSame(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: path("j.müßig")}, http.StatusOK)
 }
 
-// TestTextsThatOnlyLookAlikeAreToldApart: PowerShell's own comparison is that of a culture, for
-// which an accent of its own, a soft hyphen or nothing visible make no difference.
-func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
+// TestTextsThatLookAlikeAreDistinguished: the comparison of PowerShell is
+// cultural and ignores combining accents, soft hyphens and invisible characters;
+// that of the scripts is not.
+func TestTextsThatLookAlikeAreDistinguished(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/jdoe"}, http.StatusCreated)
 	for _, city := range []string{"\u200b", "Lie\u0300ge", "Li\u00e8ge", "Li\u00e8ge\u200d", "Co\u00adburg", "Coburg", "COBURG", "\u202e", ""} {
@@ -451,14 +456,15 @@ func TestTextsThatOnlyLookAlikeAreToldApart(t *testing.T) {
 	}
 }
 
-// Administrators know more names of an account than the API takes.
-func TestOtherNamesOfAnAccountAreTold(t *testing.T) {
+// TestOtherNamesOfAnAccountAreExplained: administrators know more names of an
+// account than the API accepts.
+func TestOtherNamesOfAnAccountAreExplained(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for path, told := range map[string]bool{
+	for path, explained := range map[string]bool{
 		"ADUser/aschmidt@corp.example/Details": true, `ADUser/CORP%5Caschmidt/Details`: true, "Computers/fs1.corp.example": true,
 		"ADUser/S-1-5-21-1-2-3-500/Details": true, "ADUser/no.body/Details": false, "ADUser/nobody/Details": false, "Computers/nothing": false,
 	} {
 		a := s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/" + path}, http.StatusNotFound, "not_found")
-		assert.Equal(t, told, strings.Contains(a.Envelope.Error.Message, `not by UPN, DNS name, DOMAIN\name or SID`), "%s", a.Body)
+		assert.Equal(t, explained, strings.Contains(a.Envelope.Error.Message, `not by UPN, DNS name, DOMAIN\name or SID`), "%s", a.Body)
 	}
 }
