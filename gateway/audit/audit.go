@@ -1,12 +1,12 @@
-// Package audit keeps the evidence of what was done: a file of JSON lines, one
-// before every call that may change something and one after it.
+// Package audit keeps a tamper-evident record of what was done: a file of JSON
+// lines, one before every call that may change something and one after it.
 //
-// [Log.Intent] writes who is about to do what and returns when the line is on
-// the disk; if it cannot, nothing may be done. [Log.Outcome] adds what became
-// of it. [Log.Refuse] records a call that was turned away; floods of those are
-// counted instead of written one by one. [Log.Check] tells whether lines can be
-// written, and tries again when they could not. What could not be written of
-// calls that did run is owed: it is written before anything else can be.
+// [Log.Intent] records who is about to do what, and returns when the line is on the
+// disk; if it fails, the call must not run. [Entry.Outcome] adds the result.
+// [Log.Refuse] records a rejected call; floods of them are counted instead of
+// written one by one. [Log.Check] reports whether lines can be written, and retries
+// after a failure. Lines about calls that did run and could not be written are
+// *owed*: they are written before anything else.
 //
 // # The chain
 //
@@ -18,18 +18,18 @@
 // they are written, without the member "hash" and the comma before it (so that
 // they end in "}), and without the line feed. The first line's previous is 64
 // zeros. "seq" counts the lines from 1 without gaps, across rotated files and
-// restarts. With a key the hash is HMAC-SHA256: then nobody without the key can
-// write the whole chain anew. A chain may change from hash to keyed hash, never
+// restarts. With a key the hash is HMAC-SHA256, so that nobody without the key can
+// rewrite the whole chain. A chain may change from plain to keyed hashes, never
 // back.
 //
-// Cutting off the end leaves a chain whole, so the head, the number and hash of
-// the last line, stands in a second file (name + ".head"), written after each
-// sync. [Verify] holds both against each other; a copy of the head that is kept
-// elsewhere (it is in the service's log, too) can be given to it.
+// A chain whose end is cut off is still consistent. Therefore the head, the number
+// and hash of the last line, is kept in a second file (name + ".head"), written
+// after each sync. [Verify] compares the two, and optionally a copy of the head that
+// is kept elsewhere; the service's log has copies as well.
 //
-// A line that a crash left unfinished stays as it is; the line after it, of the
-// event "torn", gives its length and digest. Old files are removed after a line
-// "expired" has said so; any other gap is a fault.
+// A line that a crash left incomplete stays as it is; the next line, with the event
+// "torn", has its length and digest. Old files are removed after a line "expired";
+// any other gap is a fault.
 package audit
 
 import (
@@ -49,61 +49,61 @@ import (
 	"adgateway/ps"
 )
 
-// Options say where a log is and how it is kept. File must be given.
+// Options configure a [Log]. Only File is required.
 type Options struct {
-	File    string        // rotated files and the head stand beside it
-	Key     []byte        // of HMAC; empty: plain hashes
-	MaxSize int64         // bytes after which a new file is begun; zero: never
-	MaxAge  time.Duration // age after which a new file is begun; zero: never
-	Keep    int           // rotated files that are kept; zero: all
-	Reads   bool          // calls that change nothing are recorded, too
+	File    string        // rotated files and the head are in the same folder
+	Key     []byte        // of the HMAC; empty for plain hashes
+	MaxSize int64         // size in bytes at which the file is rotated; zero means never
+	MaxAge  time.Duration // age at which the file is rotated; zero means never
+	Keep    int           // number of rotated files to keep; zero keeps all
+	Reads   bool          // record calls that change nothing as well
 
-	// Notice tells the operator what must not pass unseen: the head when a file
-	// is begun or the log closed, failures, recoveries. It is called from any
-	// goroutine. Nil: nobody is told.
+	// Notice reports what the operator must know: the head when a file is started
+	// or the log closed, failures, recoveries. It is called from any goroutine. Nil
+	// discards notices.
 	Notice func(message string, fields map[string]any)
 
 	now  func() time.Time // tests only
 	open opener           // tests only
 }
 
-// Who is a caller.
+// Who identifies a caller.
 type Who struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // "token", "user", ...; empty: not known
+	Kind string `json:"kind"` // "token", "user", ...; empty if unknown
 }
 
-// Call is a call as it came in.
+// Call is a call as it was received.
 type Call struct {
 	RequestID  string
-	Who        *Who   // nil: not known
+	Who        *Who   // nil if unknown
 	From       string // the client's address
 	Operation  string
-	Parameters map[string]string // those that say what it is about; secrets masked
+	Parameters map[string]string // those that identify its targets; secrets masked
 }
 
-// Result is what became of a call.
+// Result is the result of a call.
 type Result struct {
-	Outcome  string // a [ps.Outcome]; empty: it was refused before anything ran
-	Code     string // error code of the answer; empty: it was a success
-	Status   int    // of the answer; 0: there was none
-	Server   string // the directory or DNS server that was asked
+	Outcome  string // a [ps.Outcome]; empty if it was rejected before anything ran
+	Code     string // error code of the response; empty on success
+	Status   int    // of the response; 0 if there was none
+	Server   string // the directory or DNS server that was used
 	Duration time.Duration
 
 	Changes []ps.Change
 	Steps   []ps.Step
 	Remains []ps.Object
-	Failed  []ps.Object // objects of a bulk operation that could not be done
+	Failed  []ps.Object // objects of a bulk operation that failed
 }
 
-// Stats are figures of a log since it was opened.
+// Stats are statistics of a log since it was opened.
 type Stats struct {
-	OK         bool   // the last line could be written
-	Sequence   uint64 // of the last line
+	OK         bool   // the last attempt to write succeeded
+	Sequence   uint64 // number of the last line
 	Lines      uint64 // written
-	Failures   uint64 // attempts to write that failed
-	Owed       int    // lines of calls that ran, still to be written
-	Suppressed uint64 // refusals that were counted, not written
+	Failures   uint64 // failed attempts to write
+	Owed       int    // lines about calls that ran, still to be written
+	Suppressed uint64 // refusals that were only counted
 }
 
 // Log is an open log. It is safe for concurrent use. A nil *Log records
@@ -112,22 +112,22 @@ type Log struct {
 	o    Options
 	lock *flock.Flock
 
-	mu      sync.Mutex // guards what follows
-	batch   *batch     // lines that wait for the writer; nil: none
+	mu      sync.Mutex // guards the following fields
+	batch   *batch     // lines waiting for the writer; nil if none
 	owed    []*Line
 	lost    uint64 // lines that were neither written nor kept
-	trouble error  // why the last attempt failed; nil: it did not
+	trouble error  // why the last attempt failed; nil if it succeeded
 	since   time.Time
 	stats   Stats
 	flood   flood
 
-	writing sync.Mutex // held by who writes; guards out
+	writing sync.Mutex // held while writing; guards out
 	out     *chain
 }
 
-// Open opens a log, or begins one. Another process that has it open is an error,
-// and so is a file that cannot be read. A file that only cannot be written is
-// not: reads can still be served, and [Log.Check] tells.
+// Open opens or creates a log. It fails if another process has the log open or the
+// file cannot be read. A file that merely cannot be written is not an error: calls
+// that change nothing can still be served, and [Log.Check] returns the reason.
 func Open(o Options) (*Log, error) {
 	if o.now == nil {
 		o.now = time.Now
@@ -147,19 +147,18 @@ func Open(o Options) (*Log, error) {
 	l := &Log{o: o, lock: lock, out: &chain{o: &o}}
 	l.flood.write, l.flood.now = l.append, o.now
 	if err := l.out.recover(); err != nil {
-		_ = l.out.close() // err says what is wrong
+		_ = l.out.close() // err is more important
 		_ = l.lock.Unlock()
 		return nil, filefault.Explain("audit.file", err)
 	}
-	host, _ := os.Hostname() // without one the line has none
+	host, _ := os.Hostname() // optional
 	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm()}) == nil {
 		l.notice("audit log opened", l.head())
 	}
 	return l, nil
 }
 
-// Close writes what is owed and ends the chain's session. Calls that are made
-// afterwards fail.
+// Close writes what is owed and closes the log. Later calls fail.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -179,10 +178,10 @@ func (l *Log) Close() error {
 	return err
 }
 
-// Reads tells whether calls that change nothing are to be recorded.
+// Reads reports whether calls that change nothing are recorded.
 func (l *Log) Reads() bool { return l != nil && l.o.Reads }
 
-// Entry is a call between its intent and its outcome.
+// Entry is a call between its intent and its outcome. A nil *Entry records nothing.
 type Entry struct {
 	log   *Log
 	call  Call
@@ -190,7 +189,7 @@ type Entry struct {
 	start time.Time
 }
 
-// Intent records that a call is about to run, and returns when that is on the
+// Intent records that a call is about to run, and returns when the line is on the
 // disk. After an error the call must not run.
 func (l *Log) Intent(c Call) (*Entry, error) {
 	if l == nil {
@@ -203,14 +202,14 @@ func (l *Log) Intent(c Call) (*Entry, error) {
 	return &Entry{log: l, call: c, seq: line.Seq, start: l.o.now()}, nil
 }
 
-// Outcome records what became of the call. If it cannot be written it is owed,
-// and the error says why. It is called once; a nil Entry has nothing to record.
+// Outcome records the result of the call. If it cannot be written it is owed, and
+// the error says why. It is called once.
 func (e *Entry) Outcome(r Result) error {
 	if e == nil {
 		return nil
 	}
 	line := e.call.line(EventOutcome)
-	line.Parameters = nil // the intent has them
+	line.Parameters = nil // they are in the intent
 	line.Intent = e.seq
 	if r.Duration == 0 {
 		r.Duration = e.log.o.now().Sub(e.start)
@@ -219,8 +218,8 @@ func (e *Entry) Outcome(r Result) error {
 	return e.log.append(line)
 }
 
-// Refuse records a call that was turned away before anything ran, or counts it
-// when its address has too many of them.
+// Refuse records a call that was rejected before anything ran, or only counts it if
+// its address has too many of them.
 func (l *Log) Refuse(c Call, r Result) error {
 	if l == nil {
 		return nil
@@ -237,8 +236,8 @@ func (l *Log) Refuse(c Call, r Result) error {
 	return l.append(line)
 }
 
-// Check tells why changes are refused at present; nil: they are not. When the
-// last attempt to write failed it makes another one.
+// Check returns why changes must be rejected now, or nil. After a failed attempt to
+// write it tries again.
 func (l *Log) Check() error {
 	if l == nil {
 		return nil
@@ -252,7 +251,7 @@ func (l *Log) Check() error {
 	return l.append()
 }
 
-// Stats are the log's figures; of a nil Log they are zero.
+// Stats returns the log's statistics, which are zero for a nil Log.
 func (l *Log) Stats() Stats {
 	if l == nil {
 		return Stats{}
@@ -270,7 +269,7 @@ func (l *Log) notice(message string, fields map[string]any) {
 	}
 }
 
-// head is the end of the chain, as [Verify] takes it.
+// head returns the end of the chain, as [Verify] takes it.
 func (l *Log) head() map[string]any {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -289,7 +288,7 @@ func (l *Log) algorithm() string {
 	return plainHash
 }
 
-// digest is the hash of a line, keyed where there is a key.
+// digest returns the hash of a line, keyed if there is a key.
 func digest(key, line []byte) string {
 	var h hash.Hash
 	if len(key) > 0 {

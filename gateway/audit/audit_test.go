@@ -23,7 +23,7 @@ import (
 func open(t testing.TB, o Options) *Log {
 	t.Helper()
 	if o.open == nil {
-		o.open = (&disk{unsynced: true}).open // a busy disk takes its time
+		o.open = (&disk{unsynced: true}).open // syncing a busy disk takes long
 	}
 	l, err := Open(o)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func record(t testing.TB, l *Log, user string) {
 	require.NoError(t, entry.Outcome(done(user)))
 }
 
-// crash leaves a log as a process that is killed does.
+// crash leaves a log as a killed process does.
 func crash(t testing.TB, l *Log) {
 	t.Helper()
 	l.writing.Lock()
@@ -95,7 +95,7 @@ func events(t testing.TB, file string) []Event {
 	return all
 }
 
-func TestACallIsAnIntentAndAnOutcome(t *testing.T) {
+func TestIntentAndOutcome(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
 	record(t, l, "anna")
@@ -123,7 +123,7 @@ func TestACallIsAnIntentAndAnOutcome(t *testing.T) {
 	assert.Equal(t, `"Bonn <&>"`, string(records[0].Outcome.Changes[0].Before["city"]))
 }
 
-func TestANilLogRecordsNothing(t *testing.T) {
+func TestNilLog(t *testing.T) {
 	var l *Log
 	entry, err := l.Intent(callFor("anna"))
 	assert.NoError(t, err)
@@ -135,7 +135,7 @@ func TestANilLogRecordsNothing(t *testing.T) {
 	assert.False(t, l.Reads())
 }
 
-func TestARestartContinuesTheChain(t *testing.T) {
+func TestRestartContinuesTheChain(t *testing.T) {
 	file := newFile(t)
 	for i := range 3 {
 		l := open(t, Options{File: file})
@@ -149,7 +149,7 @@ func TestARestartContinuesTheChain(t *testing.T) {
 	assert.Equal(t, uint64(12), whole(t, file).Last)
 }
 
-func TestACallThatACrashCutOffIsInterrupted(t *testing.T) {
+func TestCrashInterruptsACall(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
 	record(t, l, "anna")
@@ -169,8 +169,9 @@ func TestACallThatACrashCutOffIsInterrupted(t *testing.T) {
 	assert.Equal(t, []string{"done", OutcomeInterrupted}, states)
 }
 
-// A crash may cut the last write off after any byte; the head is the one before.
-func TestAnUnfinishedLineIsNotedInTheChain(t *testing.T) {
+// A crash may cut the last write off after any byte; the head is then the previous
+// one.
+func TestTornLine(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
 	record(t, l, "anna")
@@ -205,7 +206,7 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	file := newFile(t)
 	var heads []any
 	o := Options{File: file, MaxSize: 2000, MaxAge: time.Hour, Keep: 3, now: clock.now, Notice: func(message string, fields map[string]any) {
-		if message == "audit file begun" {
+		if message == "audit file started" {
 			heads = append(heads, fields["sequence"])
 		}
 	}}
@@ -215,7 +216,7 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	}
 	rotated, err := rotatedFiles(file)
 	require.NoError(t, err)
-	assert.Len(t, rotated, 3, "older ones are removed")
+	assert.Len(t, rotated, 3, "older files are removed")
 	assert.Greater(t, len(heads), 3)
 	report := whole(t, file)
 	assert.Greater(t, report.First, uint64(1))
@@ -239,7 +240,7 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(verify(t, file).Faults), "missing at the start, and the log did not remove them by itself")
 }
 
-func TestTheKeyKeepsOthersFromWritingTheChainAnew(t *testing.T) {
+func TestKeyPreventsRewritingTheChain(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	file := newFile(t)
 	l := open(t, Options{File: file})
@@ -259,16 +260,16 @@ func TestTheKeyKeepsOthersFromWritingTheChainAnew(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, report.Faults)
 
-	// Somebody without the key writes everything anew, the head too.
+	// Somebody without the key rewrites everything, including the head.
 	require.NoError(t, os.RemoveAll(filepath.Dir(file)))
 	l = open(t, Options{File: file})
 	record(t, l, "forged")
 	require.NoError(t, l.Close())
 	report, err = Verify(Check{File: file, Key: key})
 	require.NoError(t, err)
-	assert.Contains(t, fmt.Sprint(report.Faults), "no line was made with the key")
+	assert.Contains(t, fmt.Sprint(report.Faults), "no line was written with the key")
 
-	// A gateway that lost its key goes on, but the change is found.
+	// A gateway that lost its key continues, but the change is found.
 	require.NoError(t, os.RemoveAll(filepath.Dir(file)))
 	require.NoError(t, open(t, Options{File: file, Key: key}).Close())
 	require.NoError(t, open(t, Options{File: file}).Close())
@@ -277,7 +278,7 @@ func TestTheKeyKeepsOthersFromWritingTheChainAnew(t *testing.T) {
 	assert.NotEmpty(t, report.Faults)
 }
 
-func TestAHeadThatWasNotedElsewhere(t *testing.T) {
+func TestHeadRecordedElsewhere(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
 	record(t, l, "anna")
@@ -294,7 +295,7 @@ func TestAHeadThatWasNotedElsewhere(t *testing.T) {
 	assert.NotEmpty(t, check(Head{Seq: end.Seq, Hash: noHash}))
 }
 
-func TestManyCallsAtOnce(t *testing.T) {
+func TestConcurrentCalls(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file, MaxSize: 20_000})
 	var wg sync.WaitGroup
@@ -320,7 +321,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	assert.Empty(t, report.Running)
 }
 
-// clock is a time that tests set.
+// clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -340,7 +341,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// faulty is a file on a disk that fails when it is told to.
+// faulty is a file whose operations fail on demand.
 type faulty struct {
 	file
 	disk *disk
@@ -348,7 +349,7 @@ type faulty struct {
 
 type disk struct {
 	unsynced              bool
-	room                  int // bytes that a write may still take; below zero: any
+	room                  int // bytes that can still be written; negative means unlimited
 	write, sync, truncate error
 	opening               error
 }
@@ -386,7 +387,7 @@ func (f *faulty) Truncate(size int64) error {
 	return f.file.Truncate(size)
 }
 
-func TestWhatCannotBeWritten(t *testing.T) {
+func TestFailedWritesAreOwed(t *testing.T) {
 	for name, fails := range map[string]func(d *disk){
 		"disk full, nothing written":    func(d *disk) { d.write = syscall.ENOSPC },
 		"disk full in a line":           func(d *disk) { d.write, d.room = syscall.ENOSPC, 100 },
@@ -408,7 +409,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 			fails(d)
 			assert.Error(t, entry.Outcome(done("running")), "the call ran; its outcome is owed")
 			_, err = l.Intent(callFor("refused"))
-			assert.Error(t, err, "nothing may run")
+			assert.Error(t, err, "the call must not run")
 			assert.Error(t, l.Refuse(callFor("refused"), Result{Code: "forbidden"}))
 			assert.Error(t, l.Check())
 			stats := l.Stats()
@@ -433,7 +434,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestAStartOnAFullDiskServesReads(t *testing.T) {
+func TestOpenOnAFullDisk(t *testing.T) {
 	file := newFile(t)
 	d := &disk{write: syscall.ENOSPC}
 	l := open(t, Options{File: file, open: d.open})
@@ -445,8 +446,8 @@ func TestAStartOnAFullDiskServesReads(t *testing.T) {
 	whole(t, file)
 }
 
-// What happens to the file while it is open is noted, and verify finds it.
-func TestTheFileIsTouchedWhileItIsOpen(t *testing.T) {
+// Changes to the open file by others are noted in the log and found by Verify.
+func TestFileChangedWhileOpen(t *testing.T) {
 	for name, touch := range map[string]func(t *testing.T, file string){
 		"removed":        func(t *testing.T, file string) { require.NoError(t, os.Remove(file)) },
 		"folder removed": func(t *testing.T, file string) { require.NoError(t, os.RemoveAll(filepath.Dir(file))) },
@@ -475,13 +476,13 @@ func TestTheFileIsTouchedWhileItIsOpen(t *testing.T) {
 			require.NoError(t, l.Close())
 			assert.Contains(t, events(t, file), EventAltered)
 			report := verify(t, file)
-			assert.Contains(t, fmt.Sprint(report.Faults), "the gateway itself found")
+			assert.Contains(t, fmt.Sprint(report.Faults), "the gateway itself noticed")
 			assert.GreaterOrEqual(t, report.Last, uint64(7))
 		})
 	}
 }
 
-func TestLinesThatAreGoneWhenTheLogIsOpened(t *testing.T) {
+func TestLinesMissingAtOpen(t *testing.T) {
 	for name, touch := range map[string]func(file string) error{
 		"file removed": os.Remove,
 		"head removed": func(file string) error { return os.Remove(headName(file)) },
@@ -550,7 +551,7 @@ func TestFloodsOfRefusalsAreCounted(t *testing.T) {
 		}
 		return nil
 	}))
-	assert.Equal(t, uint64(500+2+100_000), total, "none is lost")
+	assert.Equal(t, uint64(500+2+100_000), total, "no refusal is lost")
 	assert.Equal(t, "2001:db8::/64", counted[0].From)
 	assert.Equal(t, map[string]uint64{"unauthenticated": 240, "forbidden": 240}, counted[0].Codes)
 	assert.Equal(t, elsewhere, counted[len(counted)-1].From)

@@ -2,24 +2,24 @@ package audit
 
 import "errors"
 
-// batch is lines that go to the disk with one write and one sync.
+// batch is a number of lines that are written and synced together.
 type batch struct {
 	lines []*Line
 	done  chan struct{}
-	err   error // valid once done is closed
+	err   error // valid after done is closed
 }
 
-// maxOwedRefusals bounds the refusals that are kept while nothing can be
-// written; outcomes are bounded by the calls that ran.
+// maxOwedRefusals limits the refusals that are kept while nothing can be written.
+// Outcomes are limited by the number of running calls.
 const maxOwedRefusals = 1000
 
-// append writes lines and returns when they are on the disk. Who finds no batch
-// begins one and writes it as soon as the writer before is done; who comes in
-// the meantime joins it. So a sync serves as many calls as wait for it.
+// append writes lines and returns when they are on the disk. The first caller starts
+// a batch and writes it as soon as the previous writer is done; callers that arrive
+// in the meantime join it. So one sync serves all calls that wait for it.
 func (l *Log) append(lines ...*Line) error {
 	now := l.o.now()
 	for _, line := range lines {
-		line.made = now
+		line.createdAt = now
 	}
 	l.mu.Lock()
 	b, leads := l.batch, l.batch == nil
@@ -40,29 +40,29 @@ func (l *Log) append(lines ...*Line) error {
 	l.batch = nil
 	pending := l.pending(b)
 	l.mu.Unlock()
-	begun, err := l.out.write(pending)
+	started, err := l.out.write(pending)
 	b.err = err
 	l.settle(b, len(pending), err)
-	if begun {
-		l.notice("audit file begun", map[string]any{"sequence": l.out.seq, "hash": l.out.last, "file": l.o.File})
+	if started {
+		l.notice("audit file started", map[string]any{"sequence": l.out.seq, "hash": l.out.last, "file": l.o.File})
 	}
 	return err
 }
 
-// pending is the lines of a batch, what is owed before them.
+// pending returns the lines of a batch, preceded by owed lines.
 func (l *Log) pending(b *batch) []*Line {
 	if l.trouble == nil {
 		return b.lines
 	}
 	lines := []*Line{{Event: EventGap, Since: stamp(l.since), Reason: l.trouble.Error(), Count: l.lost}}
 	for _, line := range l.owed {
-		line.Since = stamp(line.made)
+		line.Since = stamp(line.createdAt)
 		lines = append(lines, line)
 	}
 	return append(lines, b.lines...)
 }
 
-// settle remembers how a batch went.
+// settle records the result of a batch.
 func (l *Log) settle(b *batch, written int, err error) {
 	l.mu.Lock()
 	before := l.trouble
@@ -88,8 +88,8 @@ func (l *Log) settle(b *batch, written int, err error) {
 	}
 }
 
-// owe keeps the lines about what did happen. An intent is only counted: its
-// call does not run.
+// owe keeps the lines about calls that did run. Intents are only counted: their
+// calls do not run.
 func (l *Log) owe(lines []*Line) {
 	for _, line := range lines {
 		switch line.Event {
@@ -109,8 +109,8 @@ func (l *Log) owe(lines []*Line) {
 
 var errClosed = errors.New("the audit log is closed")
 
-// encodeAll numbers, stamps and chains lines after the last one. It changes
-// nothing of the chain; the text is valid until the next call.
+// encodeAll encodes lines with number, time and hash, following the last line. It
+// does not change the state of the chain; the text is valid until the next call.
 func (c *chain) encodeAll(lines []*Line) (text []byte, seq uint64, last string) {
 	seq, last = c.seq, c.last
 	now := stamp(c.o.now())

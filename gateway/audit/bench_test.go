@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkCall is an intent and its outcome, both on the disk, by so many
-// callers at once: a sync serves all that wait for it.
+// BenchmarkCall writes an intent and its outcome to the disk, with a number of
+// concurrent callers: one sync serves all that wait for it.
 func BenchmarkCall(b *testing.B) {
 	for _, callers := range []int{1, 8, 32, 128} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkUnsynced is the same without the disk.
+// BenchmarkUnsynced is BenchmarkCall without syncing.
 func BenchmarkUnsynced(b *testing.B) {
 	l := open(b, Options{File: newFile(b)})
 	b.ReportAllocs()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// file is what a chain needs of an [os.File].
+// file is the part of [os.File] that a chain uses.
 type file interface {
 	io.Writer
 	io.ReaderAt
@@ -35,11 +35,11 @@ func openFile(path string) (file, error) {
 	return appended{f}, nil
 }
 
-// appended is a file that was opened to be appended to.
+// appended is a file that is open for appending.
 type appended struct{ *os.File }
 
-// Truncate opens the file once more: on Windows the right to append is not the
-// right to truncate.
+// Truncate opens the file a second time: on Windows a handle for appending cannot
+// truncate.
 func (f appended) Truncate(size int64) error {
 	other, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f appended) Truncate(size int64) error {
 	at, err := other.Stat()
 	ours, err2 := f.Stat()
 	if err = errors.Join(err, err2); err == nil && !os.SameFile(at, ours) {
-		err = errors.New("another file was put in the place of the open one")
+		err = errors.New("the open file was replaced with another one")
 	}
 	if err == nil {
 		err = other.Truncate(size)
@@ -56,38 +56,38 @@ func (f appended) Truncate(size int64) error {
 	return errors.Join(err, other.Close())
 }
 
-// chain is the files of a log and where the chain ends. It rotates by itself:
-// lumberjack, made for this, neither syncs nor tells what it renames or
-// removes, nor notices that its file is gone.
+// chain is the files of a log and the end of the hash chain. It rotates the files
+// itself: lumberjack does not sync, does not report what it renames or removes, and
+// does not notice that its file is gone.
 type chain struct {
 	o    *Options
-	seq  uint64 // of the last line
-	last string // its hash
+	seq  uint64 // number of the last line
+	last string // hash of the last line
 
-	f       file // nil: not open
-	size    int64
-	begun   time.Time // time of the file's first line; zero: it has none yet
-	unended bool      // the file's last line has no line feed
-	spoilt  bool      // beyond size may be what a failed write left
-	closed  bool
+	f         file // nil if not open
+	size      int64
+	startedAt time.Time // time of the file's first line; zero if it has none
+	unended   bool      // the file's last line has no line feed
+	dirty     bool      // a failed write may have left bytes beyond size
+	closed    bool
 
-	notes  []*Line  // about what was found; written before anything else
-	doomed []string // rotated files to remove once that is written
-	text   bytes.Buffer
+	notes   []*Line  // about irregularities; written before anything else
+	expired []string // rotated files to remove after the notes are written
+	text    bytes.Buffer
 }
 
-// write appends lines and syncs. When it fails nothing of them is in the file,
-// or what is will be taken away before the next write. begun tells that a new
-// file was begun.
-func (c *chain) write(lines []*Line) (begun bool, err error) {
+// write appends lines and syncs the file. After an error none of them is in the
+// file, or what is left of them is removed before the next write. started reports
+// whether a new file was started.
+func (c *chain) write(lines []*Line) (started bool, err error) {
 	if c.closed {
 		return false, errClosed
 	}
-	if begun, err = c.ready(); err != nil {
+	if started, err = c.ready(); err != nil {
 		return false, err
 	}
 	text, seq, last := c.encodeAll(slices.Concat(c.notes, lines))
-	c.spoilt = true
+	c.dirty = true
 	if _, err = c.f.Write(text); err == nil {
 		err = c.f.Sync()
 	}
@@ -95,40 +95,40 @@ func (c *chain) write(lines []*Line) (begun bool, err error) {
 		err = c.writeHead(seq, last)
 	}
 	if err != nil {
-		// What a failed sync left in memory is not known: the file is opened anew.
+		// After a failed sync the state of the page cache is unknown: reopen the file.
 		return false, errors.Join(err, c.close())
 	}
-	if c.begun.IsZero() {
-		c.begun = c.o.now()
+	if c.startedAt.IsZero() {
+		c.startedAt = c.o.now()
 	}
 	c.size += int64(len(text))
-	c.seq, c.last, c.notes, c.unended, c.spoilt = seq, last, nil, false, false
-	for _, path := range c.doomed {
-		_ = os.Remove(path) // tried again at the next rotation
+	c.seq, c.last, c.notes, c.unended, c.dirty = seq, last, nil, false, false
+	for _, path := range c.expired {
+		_ = os.Remove(path) // retried at the next rotation
 	}
-	c.doomed = nil
-	return begun, nil
+	c.expired = nil
+	return started, nil
 }
 
-// close closes the file, without what a failed write may have left.
+// close closes the file after removing what a failed write may have left.
 func (c *chain) close() error {
 	if c.f == nil {
 		return nil
 	}
-	if c.spoilt && c.f.Truncate(c.size) == nil {
-		c.spoilt = false
+	if c.dirty && c.f.Truncate(c.size) == nil {
+		c.dirty = false
 	}
 	err := c.f.Close()
 	c.f = nil
 	return err
 }
 
-// ready makes the file fit to be written: there, as it was left, not too large.
-func (c *chain) ready() (begun bool, err error) {
+// ready prepares the file for writing: it is open, unchanged and not too large.
+func (c *chain) ready() (started bool, err error) {
 	if c.f != nil {
 		if reason := c.changed(); reason != "" {
 			c.note(EventAltered, reason)
-			c.size = -1 // whatever it is now
+			c.size = -1 // unknown
 			if err := c.close(); err != nil {
 				return false, err
 			}
@@ -149,7 +149,7 @@ func (c *chain) note(event Event, reason string) {
 	c.notes = append(c.notes, &Line{Event: event, Reason: reason, File: filepath.Base(c.o.File)})
 }
 
-// changed tells how the file differs from what was left; empty: it does not.
+// changed returns how the file differs from what was written, or "".
 func (c *chain) changed() string {
 	at, err := os.Stat(c.o.File)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,15 +161,15 @@ func (c *chain) changed() string {
 	}
 	switch {
 	case !os.SameFile(at, ours):
-		return "another file was put in the place of the open one"
-	case ours.Size() != c.size: // by the open file: Windows may have the name's size late
+		return "the open file was replaced with another one"
+	case ours.Size() != c.size: // of the open file: on Windows the size by name may lag behind
 		return fmt.Sprintf("the file has %d bytes, but %d were written", ours.Size(), c.size)
 	}
 	return ""
 }
 
-// reopen opens the file and brings it to the state that is remembered, or
-// remembers the state it is in.
+// reopen opens the file, and either restores the known state or adopts the state of
+// the file.
 func (c *chain) reopen() error {
 	if err := os.MkdirAll(filepath.Dir(c.o.File), 0o700); err != nil {
 		return err
@@ -184,12 +184,12 @@ func (c *chain) reopen() error {
 		return errors.Join(err, c.close())
 	}
 	switch {
-	case c.spoilt && c.size >= 0 && info.Size() > c.size:
+	case c.dirty && c.size >= 0 && info.Size() > c.size:
 		if err := f.Truncate(c.size); err != nil {
 			return errors.Join(err, c.close())
 		}
 	case info.Size() != c.size:
-		c.size, c.unended, c.begun = info.Size(), false, time.Time{}
+		c.size, c.unended, c.startedAt = info.Size(), false, time.Time{}
 		if info.Size() == 0 {
 			syncFolder(c.o.File)
 			break
@@ -198,20 +198,20 @@ func (c *chain) reopen() error {
 			return errors.Join(err, c.close())
 		}
 	}
-	c.spoilt = false
+	c.dirty = false
 	return nil
 }
 
-// end reads the file's first time and how its last line ends.
+// end reads the time of the file's first line and whether its last line is complete.
 func (c *chain) end() error {
 	first, _, rest, err := c.ends(c.f, c.size)
 	if err != nil {
 		return err
 	}
-	c.begun = c.o.now()
+	c.startedAt = c.o.now()
 	if line, _, _, err := parse(first); err == nil {
 		if at, err := time.Parse(timeFormat, line.Time); err == nil {
-			c.begun = at
+			c.startedAt = at
 		}
 	}
 	if len(rest) == 0 {
@@ -221,19 +221,20 @@ func (c *chain) end() error {
 	if !c.whole(rest) {
 		note := &Line{Event: EventTorn, Count: uint64(len(rest)), SHA256: digest(nil, rest),
 			Reason: "the line before is unfinished", File: filepath.Base(c.o.File)}
-		c.notes = slices.Insert(c.notes, 0, note) // it stands right behind what it is about
+		c.notes = slices.Insert(c.notes, 0, note) // directly after the line that it is about
 	}
 	return nil
 }
 
-// whole tells whether a line is all there, its hash included.
+// whole reports whether a line is complete and has the right hash.
 func (c *chain) whole(raw []byte) bool {
 	_, hashed, sum, err := parse(raw)
 	return err == nil && (sum == digest(c.o.Key, hashed) || sum == digest(nil, hashed))
 }
 
-// ends reads the first line of a file, the last that has a line feed, and what
-// follows it. A line has no limit: what is read grows until it holds one.
+// ends returns the first line of a file, the last line with a line feed, and what
+// follows it. The length of lines is not limited: the part that is read grows until
+// it contains a whole line.
 func (c *chain) ends(f io.ReaderAt, size int64) (first, last, rest []byte, err error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, size)
@@ -257,7 +258,7 @@ func (c *chain) ends(f io.ReaderAt, size int64) (first, last, rest []byte, err e
 	}
 }
 
-// lastLine is the last line of a file; nil: it has none.
+// lastLine returns the last line of a file, or nil.
 func (c *chain) lastLine(f io.ReaderAt, size int64) ([]byte, error) {
 	_, last, rest, err := c.ends(f, size)
 	if err == nil && c.whole(rest) {
@@ -266,8 +267,8 @@ func (c *chain) lastLine(f io.ReaderAt, size int64) ([]byte, error) {
 	return last, err
 }
 
-// recover finds the end of the chain in files of an earlier session, and notes
-// what is not as that session must have left it.
+// recover finds the end of the chain in the files of an earlier session, and notes
+// what that session cannot have left behind.
 func (c *chain) recover() error {
 	c.last, c.size = noHash, -1
 	if err := c.reopen(); err != nil {
@@ -295,20 +296,20 @@ func (c *chain) recover() error {
 	return nil
 }
 
-// take continues the chain at a line.
+// take continues the chain after a line.
 func (c *chain) take(raw []byte) {
 	line, hashed, sum, err := parse(raw)
 	if err != nil {
-		c.note(EventAltered, "the last line is not one of an audit log")
+		c.note(EventAltered, "the last line is not a line of an audit log")
 		return
 	}
 	c.seq, c.last = line.Seq, sum
 	if sum != digest(c.o.Key, hashed) && sum != digest(nil, hashed) {
-		c.note(EventAltered, "the last line does not have the hash of its content, or it was made with another key")
+		c.note(EventAltered, "the last line does not have the hash of its content, or it was written with another key")
 	}
 }
 
-// lastRotated is the last line of the newest rotated file; nil: there is none.
+// lastRotated returns the last line of the newest rotated file, or nil.
 func (c *chain) lastRotated() ([]byte, error) {
 	rotated, err := rotatedFiles(c.o.File)
 	if err != nil || len(rotated) == 0 {
@@ -327,28 +328,28 @@ func (c *chain) lastRotated() ([]byte, error) {
 }
 
 func (c *chain) due() bool {
-	if c.size == 0 || c.begun.IsZero() {
+	if c.size == 0 || c.startedAt.IsZero() {
 		return false
 	}
-	return c.o.MaxSize > 0 && c.size >= c.o.MaxSize || c.o.MaxAge > 0 && c.o.now().Sub(c.begun) >= c.o.MaxAge
+	return c.o.MaxSize > 0 && c.size >= c.o.MaxSize || c.o.MaxAge > 0 && c.o.now().Sub(c.startedAt) >= c.o.MaxAge
 }
 
-// rotate puts the file aside and begins another. Where it cannot be renamed,
-// because somebody holds it open, it just grows on.
-func (c *chain) rotate() (begun bool, err error) {
+// rotate renames the file and starts a new one. If it cannot be renamed because
+// another process has it open, it keeps growing.
+func (c *chain) rotate() (started bool, err error) {
 	if err := c.close(); err != nil {
 		return false, err
 	}
 	if err := os.Rename(c.o.File, rotatedName(c.o.File, c.o.now(), c.seq)); err == nil {
-		c.size, begun = -1, true
+		c.size, started = -1, true
 		if err := c.expire(); err != nil {
 			return false, err
 		}
 	}
-	return begun, c.reopen()
+	return started, c.reopen()
 }
 
-// expire marks the rotated files that are too many, the oldest.
+// expire marks the oldest rotated files for removal if there are too many.
 func (c *chain) expire() error {
 	if c.o.Keep <= 0 {
 		return nil
@@ -358,14 +359,14 @@ func (c *chain) expire() error {
 		return err
 	}
 	for _, path := range rotated[:max(0, len(rotated)-c.o.Keep)] {
-		c.doomed = append(c.doomed, path)
+		c.expired = append(c.expired, path)
 		c.notes = append(c.notes, &Line{Event: EventExpired, File: filepath.Base(path), Through: rotatedThrough(path)})
 	}
 	return nil
 }
 
-// rotatedName is "audit-20060102T150405Z-000000000420.jsonl": when it was put
-// aside and the number of its last line.
+// rotatedName returns a name like "audit-20060102T150405Z-000000000420.jsonl": the
+// time of the rotation and the number of the last line.
 func rotatedName(path string, at time.Time, through uint64) string {
 	ext := filepath.Ext(path)
 	return fmt.Sprintf("%s-%s-%012d%s", strings.TrimSuffix(path, ext), at.UTC().Format("20060102T150405Z"), through, ext)
@@ -373,11 +374,11 @@ func rotatedName(path string, at time.Time, through uint64) string {
 
 func rotatedThrough(path string) uint64 {
 	base := strings.TrimSuffix(path, filepath.Ext(path))
-	through, _ := strconv.ParseUint(base[strings.LastIndexByte(base, '-')+1:], 10, 64) // 0: no rotated file
+	through, _ := strconv.ParseUint(base[strings.LastIndexByte(base, '-')+1:], 10, 64) // 0 if it is not a rotated file
 	return through
 }
 
-// rotatedFiles lists the rotated files of a log, the oldest first.
+// rotatedFiles returns the rotated files of a log, oldest first.
 func rotatedFiles(path string) ([]string, error) {
 	ext := filepath.Ext(path)
 	prefix := strings.TrimSuffix(filepath.Base(path), ext) + "-"
@@ -397,7 +398,7 @@ func rotatedFiles(path string) ([]string, error) {
 	return found, nil
 }
 
-// Head is the end of a chain: number and hash of its last line.
+// Head is the end of a chain: the number and hash of its last line.
 type Head struct {
 	Seq  uint64 `json:"seq"`
 	Hash string `json:"hash"`
@@ -405,8 +406,8 @@ type Head struct {
 
 func headName(path string) string { return path + ".head" }
 
-// writeHead writes the head over the one before. It always has the same length,
-// so that it needs no room on a full disk, and is too short to be torn.
+// writeHead overwrites the head record. The record always has the same length, so
+// that it needs no space on a full disk, and is too short for a torn write.
 func (c *chain) writeHead(seq uint64, hash string) error {
 	f, err := os.OpenFile(headName(c.o.File), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -428,11 +429,11 @@ func readHead(path string) (Head, error) {
 	return head, nil
 }
 
-// syncFolder makes a new file's name last through a power failure, where the
-// system can do that.
+// syncFolder makes the name of a new file survive a power failure, where the system
+// supports that.
 func syncFolder(path string) {
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = folder.Sync() // Windows cannot, and need not
+		_ = folder.Sync() // Windows cannot and need not
 		_ = folder.Close()
 	}
 }

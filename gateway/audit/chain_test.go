@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On Windows a file that is open for appending cannot be truncated by that, so
-// another way is taken, which must not cut another file.
-func TestTruncatingCutsTheOpenFileOnly(t *testing.T) {
+// On Windows a handle for appending cannot truncate, so the file is opened a second
+// time, which must not truncate another file.
+func TestTruncateOnlyTheOpenFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	f, err := openFile(path)
 	require.NoError(t, err)

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Refusals that are written in full: of one address and of all, in a window.
-// Beyond that they are counted, and one line an address sums them up, so that
-// nobody can fill the disk with wrong passwords.
+// Limits of the refusals that are written in full within a window. Beyond them
+// refusals are counted, and one line per address sums them up, so that nobody can
+// fill the disk with wrong passwords.
 const (
 	floodWindow    = time.Minute
 	floodAddress   = 20
 	floodAll       = 600
-	floodAddresses = 1000 // that are told apart
+	floodAddresses = 1000 // that are counted separately
 )
 
-// elsewhere stands for the addresses beyond those that are told apart.
+// elsewhere stands for all addresses beyond floodAddresses.
 const elsewhere = "others"
 
-// flood bounds the lines of refused calls.
+// flood limits the lines for rejected calls.
 type flood struct {
 	write func(...*Line) error
 	now   func() time.Time
@@ -30,18 +30,18 @@ type flood struct {
 	began   time.Time
 	all     int
 	by      map[string]*refusals
-	timer   *time.Timer // writes the counts at the end of the window; nil: nothing was counted
+	timer   *time.Timer // writes the counts at the end of the window; nil if nothing was counted
 	stopped bool
 }
 
 type refusals struct {
 	written int
-	since   time.Time // of the first that was counted
+	since   time.Time // time of the first counted refusal
 	counted uint64
 	codes   map[string]uint64
 }
 
-// admit tells whether a refusal is to be written; if not it is counted.
+// admit reports whether a refusal is to be written; otherwise it counts it.
 func (f *flood) admit(from, code string) bool {
 	now := f.now()
 	f.mu.Lock()
@@ -76,7 +76,7 @@ func (f *flood) admit(from, code string) bool {
 	return false
 }
 
-// end takes the counts of the window as lines.
+// end returns the counts of the window as lines and resets them.
 func (f *flood) end() []*Line {
 	if f.timer != nil {
 		f.timer.Stop()
@@ -100,14 +100,15 @@ func (f *flood) elapsed() {
 	f.writeCounts(f.end())
 }
 
-// writeCounts writes; what fails is owed. The lock is held, so that stop waits.
+// writeCounts writes the counts; on failure they are owed. It holds the lock, so
+// that stop waits for it.
 func (f *flood) writeCounts(lines []*Line) {
 	if len(lines) > 0 {
 		_ = f.write(lines...)
 	}
 }
 
-// stop writes what was counted; no timer runs afterwards.
+// stop writes the counts and stops the timer.
 func (f *flood) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +116,7 @@ func (f *flood) stop() {
 	f.writeCounts(f.end())
 }
 
-// network is what counts as one address: of IPv6 a client has a whole /64.
+// network returns what counts as one address: for IPv6 the /64 network.
 func network(from string) string {
 	address, err := netip.ParseAddr(from)
 	if err != nil {

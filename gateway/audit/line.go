@@ -10,27 +10,27 @@ import (
 	"adgateway/ps"
 )
 
-// Event says what a line is.
+// Event is the type of a line.
 type Event string
 
 // The events. The last six are about the log itself.
 const (
 	EventIntent  Event = "intent"  // a call is about to run
-	EventOutcome Event = "outcome" // what became of it
-	EventRefused Event = "refused" // a call that was turned away
-	EventCounted Event = "counted" // many more of those from one address
+	EventOutcome Event = "outcome" // the result of a call
+	EventRefused Event = "refused" // a call that was rejected before it ran
+	EventCounted Event = "counted" // a number of such calls from one address
 
-	EventOpen    Event = "open"    // the log was opened: intents before it have no outcome any more
-	EventClose   Event = "close"   // it was closed in good order
-	EventTorn    Event = "torn"    // the line before is unfinished: a crash
-	EventAltered Event = "altered" // the file was found other than it was left
+	EventOpen    Event = "open"    // the log was opened: earlier intents without outcome are interrupted
+	EventClose   Event = "close"   // the log was closed cleanly
+	EventTorn    Event = "torn"    // the previous line is unfinished because of a crash
+	EventAltered Event = "altered" // the file was changed by something else
 	EventGap     Event = "gap"     // lines could not be written for a while
 	EventExpired Event = "expired" // an old file is about to be removed
 )
 
 const outcomeRefused = "refused"
 
-// Line is one line of the log. Members that do not belong to its event are absent.
+// Line is one line of the log. Members that do not apply to its event are absent.
 type Line struct {
 	Seq   uint64 `json:"seq"`
 	Time  string `json:"time"` // UTC, RFC 3339 with nanoseconds
@@ -42,7 +42,7 @@ type Line struct {
 	Operation  string            `json:"operation,omitempty"`
 	Parameters map[string]string `json:"parameters,omitempty"`
 
-	Intent   uint64      `json:"intent,omitempty"` // number of the intent's line
+	Intent   uint64      `json:"intent,omitempty"` // sequence number of the intent
 	Outcome  string      `json:"outcome,omitempty"`
 	Code     string      `json:"code,omitempty"`
 	Status   int         `json:"status,omitempty"`
@@ -55,26 +55,26 @@ type Line struct {
 
 	Host    string            `json:"host,omitempty"`
 	Process int               `json:"process,omitempty"`
-	Chain   string            `json:"chain,omitempty"`   // how lines are hashed from here on
-	Reason  string            `json:"reason,omitempty"`  // in words
-	Since   string            `json:"since,omitempty"`   // of what is summed up; of a line that was owed: its own time
-	Count   uint64            `json:"count,omitempty"`   // lines, refusals or bytes, as the event has it
+	Chain   string            `json:"chain,omitempty"`   // hash algorithm from here on
+	Reason  string            `json:"reason,omitempty"`  // for people
+	Since   string            `json:"since,omitempty"`   // start of what is summed up; for an owed line, its own time
+	Count   uint64            `json:"count,omitempty"`   // lines, refusals or bytes, depending on the event
 	Codes   map[string]uint64 `json:"codes,omitempty"`   // counted refusals by code
 	SHA256  string            `json:"sha256,omitempty"`  // of a torn line
-	Through uint64            `json:"through,omitempty"` // last line of what expires
+	Through uint64            `json:"through,omitempty"` // last line of the file that expires
 	File    string            `json:"file,omitempty"`
 
 	Previous string `json:"previous"`
 
-	made time.Time // when it was handed over
-	raw  []byte    // as it was read
+	createdAt time.Time
+	raw       []byte // as read from the file
 }
 
-// Raw is a line as it was read, its hash included; of a line that was not read
-// it is nil.
+// Raw returns the line as read from the file, including its hash; nil if it was not
+// read.
 func (l *Line) Raw() []byte { return l.raw }
 
-// timeFormat has all nine digits, so that lines sort by time as text.
+// timeFormat always has nine digits, so that lines sort by time as text.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
@@ -89,7 +89,7 @@ func (l *Line) add(r Result) {
 	l.Changes, l.Steps, l.Remains, l.Failed = r.Changes, r.Steps, r.Remains, r.Failed
 }
 
-// Targets are the objects that a line is about, each once.
+// Targets returns the objects that a line is about, without duplicates.
 func (l *Line) Targets() []ps.Object {
 	var all []ps.Object
 	seen := map[ps.Object]bool{}
@@ -112,7 +112,7 @@ func (l *Line) Targets() []ps.Object {
 	return all
 }
 
-// noHash is the previous of the first line of all.
+// noHash is the member "previous" of the very first line.
 var noHash = strings.Repeat("0", hashLength)
 
 const (
@@ -128,7 +128,7 @@ func (l *Line) encode(out *bytes.Buffer, key []byte) string {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(l); err != nil {
-		// Only an attribute's value can be no JSON; the rest of the evidence counts.
+		// Only the value of an attribute can fail to encode: keep everything else.
 		out.Truncate(start)
 		l.Changes, l.Reason = nil, "the changes cannot be written: "+err.Error()
 		_ = encoder.Encode(l) // text and numbers only
@@ -140,10 +140,10 @@ func (l *Line) encode(out *bytes.Buffer, key []byte) string {
 	return sum
 }
 
-var errNoLine = errors.New("is no line of an audit log")
+var errNoLine = errors.New("is not a line of an audit log")
 
-// parse takes a line apart, without its line feed: what it says, the bytes that
-// its hash is over, and the hash that it carries. It checks neither.
+// parse parses a line without its line feed. It returns the line, the bytes that its
+// hash covers, and the hash that it carries, without checking the hash.
 func parse(raw []byte) (line *Line, hashed []byte, sum string, err error) {
 	if len(raw) < hashTail || !bytes.HasSuffix(raw, []byte(hashEnd)) {
 		return nil, nil, "", errNoLine

@@ -12,24 +12,24 @@ import (
 	"adgateway/ps"
 )
 
-// The outcomes that a [Record] may have besides those of [ps.Outcome].
+// Outcomes that a [Record] may have in addition to those of [ps.Outcome].
 const (
 	OutcomeRefused     = outcomeRefused
-	OutcomeInterrupted = "interrupted" // the gateway ended while the call ran
+	OutcomeInterrupted = "interrupted" // the gateway stopped while the call was running
 	OutcomeRunning     = "running"     // there is no outcome yet
 )
 
-// Record is one call, or one line that counts refused ones.
+// Record is one call, or one line that counts rejected calls.
 type Record struct {
-	Intent  *Line // nil: it was refused
-	Outcome *Line // nil: interrupted or still running
+	Intent  *Line // nil if the call was rejected
+	Outcome *Line // nil if interrupted or still running
 	outcome string
 }
 
-// State is the outcome of the call in a word.
+// State returns the outcome of the call as a word.
 func (r *Record) State() string { return r.outcome }
 
-// Call is the line that says who wanted what.
+// Call returns the line that says who requested what.
 func (r *Record) Call() *Line {
 	if r.Intent != nil {
 		return r.Intent
@@ -37,22 +37,23 @@ func (r *Record) Call() *Line {
 	return r.Outcome
 }
 
-// Lines are the lines of the record.
+// Lines returns the lines of the record.
 func (r *Record) Lines() []*Line {
 	return slices.DeleteFunc([]*Line{r.Intent, r.Outcome}, func(l *Line) bool { return l == nil })
 }
 
-// Filter chooses records; what is empty chooses all. Texts are compared in any case.
+// Filter selects records. Empty fields match everything; texts are compared
+// regardless of case.
 type Filter struct {
 	Since, Until time.Time
-	Who          string // a part of the caller's name
-	Target       string // a part of a DN, a GUID or a parameter's value
+	Who          string // part of the caller's name
+	Target       string // part of a DN, a GUID or the value of a parameter
 	Outcome      string // exactly
-	Operation    string // a pattern: "user.*"
+	Operation    string // a pattern such as "user.*"
 }
 
-// Read calls each with the records of a log's files that the filter chooses, in
-// the order in which they ended. It checks nothing of the chain: see [Verify].
+// Read calls each with the records of a log that the filter selects, in the order in
+// which they ended. It does not check the chain: see [Verify].
 func Read(file string, files []string, f Filter, each func(*Record) error) error {
 	ordered, err := logFiles(file, files)
 	if err != nil {
@@ -78,7 +79,7 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 		err := eachLine(path, func(_ int, raw []byte, _ bool) error {
 			line, _, _, err := parse(raw)
 			if err != nil {
-				return nil // Verify's business
+				return nil // reported by Verify
 			}
 			switch line.Event {
 			case EventIntent:
@@ -101,7 +102,7 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 	return left(OutcomeRunning)
 }
 
-// Outcomes are all that [Record.State] may tell of a call.
+// Outcomes returns every possible result of [Record.State].
 func Outcomes() []string {
 	return []string{
 		string(ps.OutcomeDone), string(ps.OutcomeNone), string(ps.OutcomePartial), string(ps.OutcomeUnknown),
@@ -109,14 +110,14 @@ func Outcomes() []string {
 	}
 }
 
-// Check tells what in a filter no record can match because it is mistyped.
+// Check returns an error if a value of the filter is invalid.
 func (f Filter) Check() error {
 	var outcome, operation error
 	if f.Outcome != "" && !slices.Contains(Outcomes(), strings.ToLower(f.Outcome)) {
-		outcome = fmt.Errorf("there is no outcome %q; it is one of %s", f.Outcome, strings.Join(Outcomes(), ", "))
+		outcome = fmt.Errorf("there is no outcome %q; use one of %s", f.Outcome, strings.Join(Outcomes(), ", "))
 	}
 	if _, err := path.Match(f.Operation, ""); err != nil {
-		operation = fmt.Errorf("%q is no pattern of operations: write such as user.delete or user.*", f.Operation)
+		operation = fmt.Errorf("%q is not a pattern of operations: write for example user.delete or user.*", f.Operation)
 	}
 	return errors.Join(outcome, operation)
 }
@@ -143,7 +144,7 @@ func holds(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// about is every text that says what the call was about.
+// about returns every text that says what the call was about.
 func (r *Record) about() []string {
 	texts := slices.Collect(maps.Values(r.Call().Parameters))
 	if r.Outcome != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tamper changes the files of a log at random, and says how.
+// tamper changes the files of a log at random, and returns how.
 var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 	"byte changed": func(r *rand.Rand, lines [][]byte) [][]byte {
 		at := r.IntN(len(lines))
@@ -52,7 +52,7 @@ var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 		all := bytes.Join(lines, nil)
 		return [][]byte{all[:r.IntN(len(all))]}
 	},
-	// The line gets a hash that fits; the line behind it does not.
+	// The line gets a matching hash, which the next line does not have.
 	"line rewritten": func(r *rand.Rand, lines [][]byte) [][]byte {
 		at := r.IntN(len(lines))
 		line, _, _, err := parse(bytes.TrimSpace(lines[at]))
@@ -78,8 +78,8 @@ var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 	},
 }
 
-// TestEveryAlterationIsFound alters logs of several files and sessions at
-// random places: whatever differs from what was written is reported.
+// TestEveryAlterationIsFound alters logs of several files and sessions at random
+// places: every difference from what was written is reported.
 func TestEveryAlterationIsFound(t *testing.T) {
 	file := newFile(t)
 	for session := range 3 {
@@ -109,13 +109,13 @@ func TestEveryAlterationIsFound(t *testing.T) {
 			}
 			altered := bytes.Join(alter(r, lines), nil)
 			if bytes.Equal(altered, written[path]) {
-				continue // moved to its own place
+				continue // moved to where it was
 			}
 			require.NoError(t, os.WriteFile(path, altered, 0o600))
 			report, err := Verify(Check{File: file})
 			require.NoError(t, err)
 			found := len(report.Faults)
-			if name == "line forged" { // behind the last one it could be true, without a key
+			if name == "line forged" { // after the last line it could be genuine, without a key
 				found += len(report.Notes)
 			}
 			require.Positive(t, found, "%s in %s, seed %d", name, filepath.Base(path), seed)
@@ -144,8 +144,8 @@ func TestEveryAlterationIsFound(t *testing.T) {
 	whole(t, file)
 }
 
-// TestFaultsSayWhere: the place of a fault is the line that was touched.
-func TestFaultsSayWhere(t *testing.T) {
+// Faults name the line that was changed.
+func TestPlaceOfFaults(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
 	record(t, l, "anna")
@@ -158,11 +158,11 @@ func TestFaultsSayWhere(t *testing.T) {
 		text [][]byte
 		want string
 	}{
-		"altered":   {[][]byte{lines[0], lines[1], bytes.Replace(lines[2], []byte("Bonn"), []byte("Köln"), 1), lines[3], lines[4], lines[5]}, ":3: line 3 was altered: its hash is not that of its content"},
+		"altered":   {[][]byte{lines[0], lines[1], bytes.Replace(lines[2], []byte("Bonn"), []byte("Köln"), 1), lines[3], lines[4], lines[5]}, ":3: line 3 was altered: its hash does not match its content"},
 		"removed":   {[][]byte{lines[0], lines[1], lines[3], lines[4], lines[5]}, ":3: line 3 is missing before this one"},
 		"many":      {[][]byte{lines[0], lines[5]}, ":2: lines 2 to 5 are missing before this one"},
-		"inserted":  {[][]byte{lines[0], []byte("hello\n"), lines[1], lines[2], lines[3], lines[4], lines[5]}, ":2: this is no line of the log: it was altered or inserted"},
-		"repeated":  {[][]byte{lines[0], lines[1], lines[1], lines[2], lines[3], lines[4], lines[5]}, ":3: line 2 stands behind line 2: it was moved or inserted"},
+		"inserted":  {[][]byte{lines[0], []byte("hello\n"), lines[1], lines[2], lines[3], lines[4], lines[5]}, ":2: not a line of the log: it was altered or inserted"},
+		"repeated":  {[][]byte{lines[0], lines[1], lines[1], lines[2], lines[3], lines[4], lines[5]}, ":3: line 2 comes after line 2: it was moved or inserted"},
 		"truncated": {lines[:4], ": lines 5 to 6 are missing at the end: line 6 is the head record's last"},
 	} {
 		require.NoError(t, os.WriteFile(file, bytes.Join(c.text, nil), 0o600))
@@ -172,8 +172,8 @@ func TestFaultsSayWhere(t *testing.T) {
 	}
 }
 
-// FuzzVerify: whatever a file holds, it is read to its end, and is called whole
-// only when it is.
+// FuzzVerify checks that any file is read to its end and reported as intact only if
+// it is.
 func FuzzVerify(f *testing.F) {
 	file := newFile(f)
 	l := open(f, Options{File: file})
@@ -197,7 +197,7 @@ func FuzzVerify(f *testing.F) {
 			require.GreaterOrEqual(t, report.Lines, end.Seq)
 		}
 		require.NoError(t, Read(file, []string{file}, Filter{Who: "a"}, func(*Record) error { return nil }))
-		// A log finds its end there, whatever it is.
+		// A log can always be opened there.
 		o := Options{File: file, open: openFile, now: time.Now}
 		c := chain{o: &o}
 		require.NoError(t, c.recover())

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// Fault is one place where a log is not as it was written.
+// Fault is a place where a log is not as it was written.
 type Fault struct {
 	File string
-	Line int // in the file, from 1; 0: the file as a whole
+	Line int // in the file, from 1; 0 for the whole file
 	Text string
 }
 
@@ -25,32 +25,32 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
 }
 
-// Report is what [Verify] found.
+// Report is the result of [Verify].
 type Report struct {
 	Files       []string // in the order of the chain
-	Lines       uint64   // good ones
-	First, Last uint64   // numbers of the first and the last
-	Head        Head     // of the last good line, to be kept elsewhere
+	Lines       uint64   // intact lines
+	First, Last uint64   // sequence numbers
+	Head        Head     // of the last intact line, to be recorded elsewhere
 	Keyed       bool     // the chain has a key
 	Faults      []Fault
-	Notes       []Fault // what is no fault, but should be known
-	Interrupted []*Line // intents of calls that were running when the gateway ended without order
-	Running     []*Line // intents without outcome since the log was last opened
+	Notes       []Fault // irregularities that are not faults
+	Interrupted []*Line // intents of calls that were running when the gateway crashed
+	Running     []*Line // intents without an outcome since the log was last opened
 }
 
 // Check says what to verify.
 type Check struct {
-	File  string   // the log; its rotated files and its head are found beside it
-	Files []string // instead: just these, in any order; the head only of a File among them
+	File  string   // the log; its rotated files and its head are in the same folder
+	Files []string // only these instead, in any order; the head is used if File is among them
 	Key   []byte   // of a keyed chain
-	Least Head     // the end that was noted elsewhere; zero: none. An empty hash: the number only
+	Least Head     // an end recorded elsewhere; optional, and so is its hash
 }
 
-// Verify reads a log from its first line to its last and finds every line that
-// was altered, removed, inserted or put in another place. The log may be in use.
-// The error is about files that cannot be read; faults are in the report.
+// Verify reads a log from its first line to its last and finds every line that was
+// altered, removed, inserted or moved. The log may be in use. The error is about
+// files that cannot be read; faults are in the report.
 func Verify(c Check) (*Report, error) {
-	// The head is read first: lines that are written meanwhile do no harm.
+	// The head is read first, so that lines written in the meantime do no harm.
 	head, headErr := readHead(c.File)
 	v := &verifier{check: c, head: head, report: &Report{}, open: map[uint64]*Line{}, heads: map[uint64]string{head.Seq: "", c.Least.Seq: ""}}
 	ordered, err := logFiles(c.File, c.Files)
@@ -69,15 +69,15 @@ func Verify(c Check) (*Report, error) {
 	if len(c.Files) == 0 || slices.Contains(c.Files, c.File) {
 		v.end(head, "head record's")
 		if headErr != nil || head.Seq == 0 {
-			v.fault(headName(c.File), 0, "the head record is missing or damaged: whether lines are missing at the end cannot be told")
+			v.fault(headName(c.File), 0, "the head record is missing or damaged: lines may be missing at the end")
 		}
-		// Lines that came while this one was read are in the head by now.
+		// The head may already include lines that were written in the meantime.
 		if now, err := readHead(c.File); err == nil && now.Seq < v.last {
 			v.note(c.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, or somebody added them", span(now.Seq+1, v.last))
 		}
 	}
 	if len(c.Key) > 0 && !v.report.Keyed && v.report.Lines > 0 {
-		v.fault(ordered[len(ordered)-1], 0, "no line was made with the key")
+		v.fault(ordered[len(ordered)-1], 0, "no line was written with the key")
 	}
 	v.report.Running = slices.Collect(maps.Values(v.open))
 	slices.SortFunc(v.report.Running, bySeq)
@@ -85,14 +85,13 @@ func Verify(c Check) (*Report, error) {
 	return v.report, nil
 }
 
-// ErrKeyNeeded is the error of [Verify] when the chain has a key and the check
-// has none.
-var ErrKeyNeeded = errors.New("the chain was made with a key: give it to verify")
+// ErrKeyNeeded is returned by [Verify] if the chain has a key and the check has none.
+var ErrKeyNeeded = errors.New("the chain was written with a key: set audit.keyFile (--key-file)")
 
 func bySeq(a, b *Line) int { return int(int64(a.Seq) - int64(b.Seq)) }
 
-// logFiles are the files of a log, or those that are named instead, by the
-// number of their first good line.
+// logFiles returns the files of a log, or those that are given instead, sorted by
+// the number of their first intact line.
 func logFiles(file string, files []string) ([]string, error) {
 	if len(files) == 0 {
 		rotated, err := rotatedFiles(file)
@@ -120,7 +119,8 @@ func logFiles(file string, files []string) ([]string, error) {
 }
 
 // eachLine calls each with every line of a file, without its line feed; ended
-// tells that it had one. An error of each ends it; [io.EOF] is no error then.
+// reports whether it had one. It stops at an error of each, which it returns unless
+// it is [io.EOF].
 func eachLine(path string, each func(number int, raw []byte, ended bool) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -145,21 +145,21 @@ func eachLine(path string, each func(number int, raw []byte, ended bool) error) 
 	}
 }
 
-// verifier walks along a chain.
+// verifier walks through a chain.
 type verifier struct {
 	check  Check
 	head   Head
 	report *Report
 
-	last    uint64            // number of the last line of the chain
-	hash    string            // its hash; empty: not known, because it was altered
-	heads   map[uint64]string // hashes of the lines that heads are about
-	strange *strange          // a line that is none, until an event "torn" explains it
+	last    uint64            // number of the last line
+	hash    string            // its hash; empty if unknown because the line was altered
+	heads   map[uint64]string // hashes of the lines that heads refer to
+	strange *strange          // an unreadable line, until an event "torn" explains it
 	expired uint64            // lines up to here were removed by the log itself
 	open    map[uint64]*Line  // intents without outcome
 }
 
-// strange is a line that is no line of a log.
+// strange is an unreadable line.
 type strange struct {
 	file   string
 	number int
@@ -186,8 +186,8 @@ func (v *verifier) file(path string, newest bool) error {
 		}
 		v.unexplained()
 		if newest && !ended {
-			// The head tells whether more than this is missing.
-			v.note(path, number, "the line is unfinished: it is being written, or a crash cut it off")
+			// The head shows whether more than this is missing.
+			v.note(path, number, "the line is incomplete: it is being written, or was cut off by a crash")
 			return nil
 		}
 		v.strange = &strange{path, number, len(raw), digest(nil, raw)}
@@ -195,15 +195,15 @@ func (v *verifier) file(path string, newest bool) error {
 	})
 }
 
-// unexplained reports a line that is none and was not torn by a crash.
+// unexplained reports an unreadable line that no crash explains.
 func (v *verifier) unexplained() {
 	if s := v.strange; s != nil {
-		v.fault(s.file, s.number, "this is no line of the log: it was altered or inserted")
+		v.fault(s.file, s.number, "not a line of the log: it was altered or inserted")
 		v.strange = nil
 	}
 }
 
-// line takes one line that could be read.
+// line checks one readable line.
 func (v *verifier) line(path string, number int, line *Line, hashed []byte, sum string) error {
 	if line.Event == EventOpen && line.Chain == keyedHash && len(v.check.Key) == 0 {
 		return fmt.Errorf("%s:%d: %w", path, number, ErrKeyNeeded)
@@ -211,7 +211,7 @@ func (v *verifier) line(path string, number int, line *Line, hashed []byte, sum 
 	v.torn(path, number, line)
 	next := line.Seq == v.last+1 || v.last == 0
 	if !v.intact(hashed, sum) {
-		v.fault(path, number, "line %d was altered: its hash is not that of its content", line.Seq)
+		v.fault(path, number, "line %d was altered: its hash does not match its content", line.Seq)
 		if next {
 			v.last, v.hash = line.Seq, ""
 		}
@@ -219,12 +219,12 @@ func (v *verifier) line(path string, number int, line *Line, hashed []byte, sum 
 	}
 	switch {
 	case line.Seq <= v.last:
-		v.fault(path, number, "line %d stands behind line %d: it was moved or inserted", line.Seq, v.last)
+		v.fault(path, number, "line %d comes after line %d: it was moved or inserted", line.Seq, v.last)
 		return nil
 	case !next:
 		v.fault(path, number, "%s missing before this one", span(v.last+1, line.Seq-1))
 	case line.Seq == 1 && line.Previous != noHash, v.hash != "" && line.Previous != v.hash:
-		v.fault(path, number, "line %d does not follow the line before it: one of them was replaced", line.Seq)
+		v.fault(path, number, "line %d does not follow the previous line: one of them was replaced", line.Seq)
 	}
 	if v.report.Lines++; v.report.Lines == 1 {
 		v.report.First = line.Seq
@@ -238,8 +238,8 @@ func (v *verifier) line(path string, number int, line *Line, hashed []byte, sum 
 	return nil
 }
 
-// intact tells whether a line has the hash of its content. Once lines are keyed
-// a plain hash, which anybody can make, is none.
+// intact reports whether a line has the hash of its content. After the first keyed
+// line a plain hash, which anybody can compute, does not count.
 func (v *verifier) intact(hashed []byte, sum string) bool {
 	if len(v.check.Key) > 0 && sum == digest(v.check.Key, hashed) {
 		v.report.Keyed = true
@@ -248,21 +248,21 @@ func (v *verifier) intact(hashed []byte, sum string) bool {
 	return !v.report.Keyed && sum == digest(nil, hashed)
 }
 
-// torn looks whether the line explains the strange one before it.
+// torn checks whether the line explains the unreadable one before it.
 func (v *verifier) torn(path string, number int, line *Line) {
 	s := v.strange
 	switch {
 	case line.Event != EventTorn:
 	case s != nil && line.Count == uint64(s.bytes) && line.SHA256 == s.sum:
-		v.note(s.file, s.number, "the line is unfinished: the gateway or its host ended while it was written")
+		v.note(s.file, s.number, "the line is incomplete: the gateway or its host crashed while it was written")
 		v.strange = nil
 	default:
-		v.fault(path, number, "line %d tells of an unfinished line before it that is not there", line.Seq)
+		v.fault(path, number, "line %d refers to an incomplete previous line that does not exist", line.Seq)
 	}
 	v.unexplained()
 }
 
-// event takes what a line says about calls and about the log.
+// event processes what a line says about calls and about the log.
 func (v *verifier) event(path string, number int, line *Line) {
 	switch line.Event {
 	case EventIntent:
@@ -275,7 +275,7 @@ func (v *verifier) event(path string, number int, line *Line) {
 			delete(v.open, seq)
 		}
 	case EventAltered:
-		v.fault(path, number, "the gateway itself found: %s", line.Reason)
+		v.fault(path, number, "the gateway itself noticed: %s", line.Reason)
 	case EventGap:
 		v.note(path, number, "nothing could be written from %s to %s: %s", line.Since, line.Time, line.Reason)
 	case EventExpired:
@@ -283,19 +283,19 @@ func (v *verifier) event(path string, number int, line *Line) {
 	}
 }
 
-// begin holds the first line against what the log removed by itself.
+// begin compares the first line with what the log removed itself.
 func (v *verifier) begin() {
 	first := v.report.First
 	switch {
 	case first <= 1 || v.expired >= first-1:
 	case len(v.check.Files) > 0:
-		v.note(v.report.Files[0], 0, "the files begin at line %d", first)
+		v.note(v.report.Files[0], 0, "the files start at line %d", first)
 	default:
 		v.fault(v.report.Files[0], 0, "%s missing at the start, and the log did not remove them by itself", span(1, first-1))
 	}
 }
 
-// end holds the last line against a head.
+// end compares the last line with a head.
 func (v *verifier) end(head Head, whose string) {
 	file := v.report.Files[len(v.report.Files)-1]
 	found := v.heads[head.Seq]

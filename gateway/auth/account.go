@@ -15,47 +15,48 @@ import (
 	"golang.org/x/text/secure/precis"
 )
 
-// Account is a token or a user as the store's file has it: what proves it, and
-// its rights. Texts are as an administrator writes them; [Account.Check] tells
-// all that is wrong with them.
+// Account is a token or a user as stored in the file: its secret and its rights.
+// Texts are as an administrator wrote them; [Account.Check] finds every mistake in
+// them.
 type Account struct {
-	ID      string    `json:"id"` // never used again for another
+	ID      string    `json:"id"` // never reused
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 
-	Secrets  []Secret `json:"secrets,omitempty"`            // of a token: the current one last
-	Subject  string   `json:"certificateSubject,omitempty"` // of a token: of the client certificate that proves it
-	Password string   `json:"password,omitempty"`           // of a user: argon2id, in PHC form
+	Secrets  []Secret `json:"secrets,omitempty"`            // of a token; the current one is last
+	Subject  string   `json:"certificateSubject,omitempty"` // of the client certificate that stands for a token
+	Password string   `json:"password,omitempty"`           // of a user; argon2id in PHC format
 
 	Rights
 }
 
-// Rights are what an account may do. The zero value of each but Scopes is no limit.
+// Rights are what an account may do. The zero value of every field but Scopes means
+// no limit.
 type Rights struct {
 	Scopes   []string   `json:"scopes"`
 	Expires  *time.Time `json:"expires,omitempty"`
-	Networks []string   `json:"networks,omitempty"` // addresses and networks of the callers
+	Networks []string   `json:"networks,omitempty"` // from which it may be used
 	Dialect  Dialect    `json:"dialect,omitempty"`
 	Limits   *Limits    `json:"limits,omitempty"`
 	Quota    *Quota     `json:"quota,omitempty"`
 }
 
-// Secret is one token of an account. A rotation leaves the one before in force
-// until its time.
+// Secret is one token of an account. After a rotation the previous one remains
+// valid until its end.
 type Secret struct {
 	SHA256  string     `json:"sha256"`
 	Created time.Time  `json:"created"`
 	Until   *time.Time `json:"until,omitempty"`
 }
 
-// Account kinds, for sentences, logs and the audit.
+// Account kinds, for messages, logs and the audit log.
 const (
 	KindToken       = "token"
 	KindUser        = "user"
 	KindCertificate = "certificate"
 )
 
-// Kind is KindToken, KindUser or KindCertificate.
+// Kind returns KindToken, KindUser or KindCertificate.
 func (a *Account) Kind() string {
 	switch {
 	case a.Password != "":
@@ -67,13 +68,13 @@ func (a *Account) Kind() string {
 	}
 }
 
-// NewAccount makes an account without anything that proves it.
+// NewAccount returns an account without a secret.
 func NewAccount(name string, now time.Time, rights Rights) *Account {
 	return &Account{ID: newID(), Name: name, Created: now.UTC().Truncate(time.Second), Rights: rights}
 }
 
-// AddToken gives the account a new token and returns it: it is kept nowhere.
-// Tokens from before end at until.
+// AddToken adds a new token to the account and returns it; only its digest is kept.
+// Previous tokens end at until.
 func (a *Account) AddToken(now, until time.Time) string {
 	now, until = now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
 	var kept []Secret
@@ -91,21 +92,21 @@ func (a *Account) AddToken(now, until time.Time) string {
 	return token
 }
 
-// nameLimit is the longest name of an account.
+// nameLimit is the maximum length of an account's name.
 const nameLimit = 64
 
-// Check tells everything that is wrong with the account, joined.
+// Check returns every mistake in the account, joined.
 func (a *Account) Check() error {
 	_, faults := a.compile()
 	return errors.Join(faults...)
 }
 
-// compiled is an account made ready for requests.
+// compiled is an account in the form that requests are checked against.
 type compiled struct {
 	*Account
 	principal *Principal
-	key       string // of the name: names are compared by it
-	subject   string // of the certificate: subjects are compared by it
+	key       string // the name in the form of nameKey
+	subject   string // the certificate's subject in the form of subjectKey
 	secrets   []compiledSecret
 	hash      *passwordHash
 	networks  []netip.Prefix
@@ -113,7 +114,7 @@ type compiled struct {
 
 type compiledSecret struct {
 	digest digest
-	until  time.Time // zero: while the account is in force
+	until  time.Time // zero for as long as the account is valid
 }
 
 func (a *Account) compile() (*compiled, []error) {
@@ -160,7 +161,8 @@ func (a *Account) compile() (*compiled, []error) {
 	return c, faults
 }
 
-// compileProof reads what proves the account: exactly one kind of thing.
+// compileProof compiles the account's secret, of which there must be exactly one
+// kind.
 func (c *compiled) compileProof() error {
 	var faults []error
 	kinds := 0
@@ -170,12 +172,12 @@ func (c *compiled) compileProof() error {
 		}
 	}
 	if kinds != 1 {
-		return errors.New("one of secrets, certificateSubject and password is needed")
+		return errors.New("exactly one of secrets, certificateSubject and password is required")
 	}
 	for _, s := range c.Secrets {
 		raw, err := hex.DecodeString(s.SHA256)
 		if err != nil || len(raw) != len(digest{}) {
-			faults = append(faults, errors.New("sha256 is not the digest of a token: 64 hexadecimal digits"))
+			faults = append(faults, errors.New("sha256 is not the digest of a token, which has 64 hexadecimal digits"))
 			continue
 		}
 		secret := compiledSecret{digest: digest(raw)}
@@ -197,15 +199,15 @@ func (c *compiled) compileProof() error {
 	return errors.Join(faults...)
 }
 
-// nameKey checks a name and gives the form in which names are compared: in any
-// case and width, composed (RFC 8265).
+// nameKey checks a name and returns the form in which names are compared,
+// regardless of case, width and composition (RFC 8265).
 func nameKey(name string) (string, error) {
 	if len(name) > 4*nameLimit {
 		return "", fmt.Errorf("the name is longer than %d characters", nameLimit)
 	}
 	key, err := precis.UsernameCaseMapped.CompareKey(name)
 	if err != nil || strings.Contains(name, ":") {
-		return "", fmt.Errorf("%q is no name: use letters, digits and signs other than a colon, without spaces", name)
+		return "", fmt.Errorf("%q is not a valid name: use letters, digits and punctuation other than a colon, without spaces", name)
 	}
 	if len([]rune(name)) > nameLimit {
 		return "", fmt.Errorf("the name is longer than %d characters", nameLimit)
@@ -213,17 +215,17 @@ func nameKey(name string) (string, error) {
 	return key, nil
 }
 
-// subjectKey checks a certificate's subject and gives the form in which
-// subjects are compared.
+// subjectKey checks a certificate's subject and returns the form in which subjects
+// are compared.
 func subjectKey(subject string) (string, error) {
 	if problem := problemOf(schema.DN, subject); problem != nil {
-		return "", fmt.Errorf("%q is no subject of a certificate: write it as CN=portal,OU=Automation,O=Example", subject)
+		return "", fmt.Errorf("%q is not the subject of a certificate: write it as CN=portal,OU=Automation,O=Example", subject)
 	}
 	return foldSubject(subject), nil
 }
 
-// foldSubject puts letters in lower case and leaves out the blanks around the
-// commas between names.
+// foldSubject converts a subject to lower case and removes the blanks around the
+// commas between its names.
 func foldSubject(subject string) string {
 	var folded strings.Builder
 	escaped, blanks := false, 0
@@ -245,7 +247,7 @@ func foldSubject(subject string) string {
 	return folded.String()
 }
 
-// parseNetwork reads an address or a network.
+// parseNetwork parses an address or a network.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		address = address.Unmap()
@@ -254,7 +256,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("%q is no network: write an address or a network such as 10.0.0.0/8", text)
+		return netip.Prefix{}, fmt.Errorf("%q is not a network: write an address or a network such as 10.0.0.0/8", text)
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, fmt.Errorf("%q is an IPv4 network written as IPv6: write it as IPv4", text)
 	case prefix != prefix.Masked():
@@ -263,12 +265,12 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// allows tells whether the account may be used from the address.
+// allows reports whether the account may be used from the address.
 func (c *compiled) allows(client netip.Addr) bool {
 	return len(c.networks) == 0 || slices.ContainsFunc(c.networks, func(n netip.Prefix) bool { return n.Contains(client) })
 }
 
-// expired tells whether the account's time is over.
+// expired reports whether the account has expired.
 func (c *compiled) expired(now time.Time) bool {
 	return c.Expires != nil && !now.Before(*c.Expires)
 }

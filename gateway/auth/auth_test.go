@@ -32,7 +32,7 @@ func TestAuthenticate(t *testing.T) {
 		allow   bool
 		want    string
 		status  int
-		reason  string // of a 401, a part of it
+		reason  string // with 401: part of the reason
 	}{
 		"bearer":                        {headers: headers{"Auth-Token": {"Bearer tok-1"}}, want: "one"},
 		"bearer in Authorization":       {headers: headers{"Authorization": {"Bearer tok-1"}}, want: "one"},
@@ -71,7 +71,7 @@ func TestAuthenticate(t *testing.T) {
 				require.True(t, errors.As(err, &refusal), "%v", err)
 				assert.Equal(t, c.status, refusal.Status)
 				assert.NotContains(t, refusal.Message+refusal.Reason, "tok-")
-				assert.Equal(t, c.status == 401, refusal.Reason != "", "the log has it")
+				assert.Equal(t, c.status == 401, refusal.Reason != "", "for the log")
 				assert.Contains(t, refusal.Reason, c.reason)
 				return
 			}
@@ -81,7 +81,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-func TestStaticRefusesUnusableEntries(t *testing.T) {
+func TestStaticRejectsUnusableEntries(t *testing.T) {
 	s := auth.NewStatic(auth.Header{})
 	p := &auth.Principal{Name: "a"}
 	require.NoError(t, s.AddToken("t", p))

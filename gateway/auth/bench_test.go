@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The check of a token, as many as there may be.
+// BenchmarkToken authenticates a token among many.
 func BenchmarkToken(b *testing.B) {
 	for _, many := range []int{1, 100, 10000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkToken(b *testing.B) {
 	}
 }
 
-// What a token that nobody has costs.
+// BenchmarkUnknownToken rejects an unknown token.
 func BenchmarkUnknownToken(b *testing.B) {
 	s := withUsers(b)
 	r := bearerRequest(NewToken())
@@ -44,7 +44,7 @@ func BenchmarkUnknownToken(b *testing.B) {
 	}
 }
 
-// A reading of the file, which a running server does when it changes.
+// BenchmarkReadStore reloads the file, as a running server does when it changes.
 func BenchmarkReadStore(b *testing.B) {
 	const many = 10000
 	s := store(b, func(d *Document, now time.Time) {
@@ -59,7 +59,8 @@ func BenchmarkReadStore(b *testing.B) {
 	}
 }
 
-// Bearer callers beside callers who keep all places for passwords taken.
+// BenchmarkBearerBesideBasic authenticates tokens while other callers keep all
+// password checks busy.
 func BenchmarkBearerBesideBasic(b *testing.B) {
 	for _, load := range []int{0, 64} {
 		b.Run(fmt.Sprintf("%d-basic", load), func(b *testing.B) {

@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// Authenticator finds who a request comes from; client is the address it is
-// taken to come from, which is not always the connection's. The error is a
-// [*Refusal]. It is safe for concurrent use and takes equally long for every
-// wrong credential of a kind.
+// Authenticator identifies the caller of a request. client is the caller's
+// address, which behind a proxy is not that of the connection. The error is a
+// [*Refusal]. An Authenticator is safe for concurrent use, and takes equally long
+// for every wrong credential of a kind.
 type Authenticator interface {
 	Authenticate(r *http.Request, client netip.Addr) (*Principal, error)
 }
 
-// Refusal says why a request has no principal.
+// Refusal is the error of a request that is not authenticated or over a limit.
 type Refusal struct {
 	Status      int    // 400, 401, 429 or 503
-	Message     string // fit for the caller; of a 401 always the same
+	Message     string // for the caller; always the same with 401
 	RetryAfter  time.Duration
-	Reason      string // for the log only: what the caller is not told
-	Unavailable bool   // of a 503: no credential can be checked at all; else there are too many
+	Reason      string // for the log only, not for the caller
+	Unavailable bool   // with 503: credentials cannot be checked at all, as opposed to too many at once
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Challenge is the value of WWW-Authenticate on a 401. Basic is left out so
-// that browsers neither ask for nor keep a password.
+// Challenge is the value of WWW-Authenticate with a 401. It omits Basic so that
+// browsers neither ask for a password nor store one.
 const Challenge = `Bearer realm="adgateway"`
 
-// needed is the one answer to a credential that is missing, malformed, unknown,
+// needed is the message for every credential that is missing, malformed, unknown,
 // expired or revoked.
 const needed = "A valid credential is required: send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
 
-// unauthenticated is a 401 with its reason for the log, which holds nothing of
-// what was sent.
+// unauthenticated returns a 401 with the reason for the log, which must not contain
+// anything of the credential.
 func unauthenticated(reason string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Message: needed, Reason: reason}
 }
@@ -49,25 +49,25 @@ func noSubject(subject string) string {
 	return fmt.Sprintf("no token stands for the certificate of %q", subject)
 }
 
-// QueryParameter is the name, in any case, under which a token may stand in
-// the query where the settings allow it.
+// QueryParameter is the name, in any case, of the query parameter that may carry a
+// token if the settings allow it.
 const QueryParameter = "Auth-Token"
 
-// Header holds the rules by which a request carries its credential.
+// Header reads the credential of a request.
 type Header struct {
-	AllowQuery bool // take Auth-Token from the query (old clients)
+	AllowQuery bool // accept Auth-Token in the query, for old clients
 }
 
-// Credential is a bearer token, or a user's name and password.
+// Credential is either a bearer token or a user's name and password.
 type Credential struct {
 	Token          string
 	User, Password string
 	Basic          bool
 }
 
-// Read finds the credential of a request. The same value may stand in
-// Auth-Token and in Authorization; different values, or a header given twice,
-// are a 400, and so is a token in the query unless it is allowed there.
+// Read returns the credential of a request. Auth-Token and Authorization may carry
+// the same value; different values, a repeated header, and a token in the query
+// unless allowed are rejected with 400.
 func (h Header) Read(r *http.Request) (Credential, error) {
 	found, count := "", 0
 	same := func(value string) bool {
@@ -107,8 +107,8 @@ func badRequest(message string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Message: message}
 }
 
-// queryValues finds every pair of the name, even one that the binder could not
-// read: nothing that may be a token passes unseen.
+// queryValues returns the values of every pair with the name, even of pairs that
+// the binder could not parse, so that no possible token is missed.
 func queryValues(raw string) []string {
 	if raw == "" {
 		return nil
@@ -121,14 +121,14 @@ func queryValues(raw string) []string {
 		}
 		value, err := url.QueryUnescape(rawValue)
 		if err != nil {
-			value = "" // no credential
+			value = "" // not a credential
 		}
 		values = append(values, value)
 	}
 	return values
 }
 
-// parse reads "Bearer <token>" or "Basic <base64>" (RFC 6750, RFC 7617).
+// parse parses "Bearer <token>" or "Basic <base64>" (RFC 6750, RFC 7617).
 func parse(value string) (Credential, error) {
 	scheme, rest, _ := strings.Cut(value, " ")
 	rest = strings.TrimSpace(rest)

@@ -19,52 +19,53 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// formatVersion is of the store's file. A file of a later one is not touched.
+// formatVersion is the version of the file format. Files of a later version are not
+// read or changed.
 const formatVersion = 1
 
-// Document is what the store's file holds.
+// Document is the content of the credential file.
 type Document struct {
 	Version int        `json:"version"`
 	Tokens  []*Account `json:"tokens,omitempty"`
 	Users   []*Account `json:"users,omitempty"`
 }
 
-// Guardian keeps files from others. It is made by what knows the system.
+// Guardian protects files from other accounts of the computer. Its implementation
+// depends on the system.
 type Guardian interface {
-	// Restrict gives a file, which is still empty, to its owner and the service only.
+	// Restrict restricts access to a file to its owner and the service.
 	Restrict(path string) error
-	// Exposed tells who besides them may read the file; that others may write
-	// it is an error.
+	// Exposed returns who else may read the file, or "". If others may write it,
+	// that is an error.
 	Exposed(path string) (readers string, err error)
 }
 
-// File is the store's file. It may be used by many processes at once: changes
-// are made under a lock and replace the file as a whole, so that reading needs
-// none.
+// File is the credential file. Several processes may use it at once: changes are
+// made under a lock and replace the file atomically, so that reading needs no lock.
 type File struct {
 	Path     string
-	Guardian Guardian // nil: the rights of new files are the owner's only
+	Guardian Guardian // nil means that new files are accessible to their owner only
 }
 
-// lockWait bounds how long a change waits for another process's.
+// lockWait is how long a change waits for that of another process.
 const lockWait = 10 * time.Second
 
-// Read reads the file. The error names the line of every fault. The warning is
-// about who else can read it.
+// Read reads the file. The error names every mistake with its line. The warning, if
+// any, says who else can read the file.
 func (f File) Read() (document *Document, warning string, err error) {
 	if f.Guardian != nil {
 		readers, err := f.Guardian.Exposed(f.Path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // told below
+		case errors.Is(err, fs.ErrNotExist): // reported below
 		case err != nil:
-			return nil, "", f.explain(fmt.Errorf("the credentials in %s are not used: %w", f.Path, err))
+			return nil, "", f.explain(fmt.Errorf("the credentials in %s are not trusted: %w", f.Path, err))
 		case readers != "":
 			warning = fmt.Sprintf("%s can be read by %s", f.Path, readers)
 		}
 	}
 	text, err := os.ReadFile(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' makes the file", f.explain(err))
+		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' creates the file", f.explain(err))
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("the credentials cannot be read: %w", f.explain(err))
@@ -73,12 +74,12 @@ func (f File) Read() (document *Document, warning string, err error) {
 	return document, warning, err
 }
 
-// explain says which setting names the file, and what is wrong with it.
+// explain adds which setting names the file, and what is wrong with it.
 func (f File) explain(err error) error { return filefault.Explain("auth.store (--store)", err) }
 
-// Edit changes the file by a function that gets what it holds, nothing when
-// there is no file. What the function leaves behind is checked before it is
-// written. An error of the function is returned as it is; nothing is written.
+// Edit passes the content of the file, or an empty document if it does not exist,
+// to a function that changes it, then checks and saves the result. If the function
+// returns an error, Edit returns it unchanged and saves nothing.
 func (f File) Edit(ctx context.Context, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return f.explain(err)
@@ -125,17 +126,17 @@ func (f File) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// replace puts a new text in the file's place: whoever reads finds the old or
-// the new one, whole, also after a loss of power.
+// replace replaces the file atomically: readers find the complete old or new text,
+// even after a power failure.
 func (f File) replace(text []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".new-*") // with rights for the owner only
+	temporary, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".new-*") // accessible to the owner only
 	if err != nil {
 		return f.explain(err)
 	}
 	name := temporary.Name()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%s is as it was: %w", f.Path, errors.Join(err, temporary.Close(), os.Remove(name)))
+			err = fmt.Errorf("%s is unchanged: %w", f.Path, errors.Join(err, temporary.Close(), os.Remove(name)))
 		}
 	}()
 	if f.Guardian != nil {
@@ -156,14 +157,13 @@ func (f File) replace(text []byte) (err error) {
 		return err
 	}
 	if folder, err := os.Open(filepath.Dir(f.Path)); err == nil {
-		_ = folder.Sync() // makes the rename last; Windows has no such thing for folders
+		_ = folder.Sync() // makes the rename durable; not possible on Windows
 		_ = folder.Close()
 	}
 	return nil
 }
 
-// rename replaces a file. On Windows that fails for the moment in which someone
-// else reads it.
+// rename replaces a file. On Windows that fails while another process reads it.
 func rename(from, to string) (err error) {
 	const tries, pause = 10, 20 * time.Millisecond
 	for range tries {
@@ -175,17 +175,17 @@ func rename(from, to string) (err error) {
 	return err
 }
 
-// fault is what is wrong with a document, at a line where one is known.
+// fault is a mistake in a document.
 type fault struct {
-	account *Account // nil: the document as a whole
+	account *Account // nil if it concerns the whole document
 	err     error
 }
 
-// accounts lists tokens and users.
+// accounts returns tokens and users in one list.
 func (d *Document) accounts() []*Account { return slices.Concat(d.Tokens, d.Users) }
 
-// compile makes all accounts ready for requests, and finds what is wrong with
-// each and between them.
+// compile compiles all accounts, and returns every mistake in them and every
+// conflict between them.
 func (d *Document) compile() ([]*compiled, []fault) {
 	var all []*compiled
 	var faults []fault
@@ -229,7 +229,8 @@ func (d *Document) compile() ([]*compiled, []fault) {
 	return all, faults
 }
 
-// parseDocument reads a file's text strictly and tells every fault with its line.
+// parseDocument parses the text of a file strictly. The error names every mistake
+// with its line.
 func parseDocument(path string, text []byte) (*Document, error) {
 	p := documentParser{path: path, text: text, offsets: map[*Account]int64{}, document: &Document{}}
 	if err := p.read(); err != nil {
@@ -257,7 +258,7 @@ func (p *documentParser) fault(line int, format string, args ...any) {
 	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.path, line, fmt.Sprintf(format, args...)))
 }
 
-// line is where an offset lies, blanks and commas before a value skipped.
+// line returns the line of an offset, skipping blanks and commas before a value.
 func (p *documentParser) line(offset int64) int {
 	at := int(min(max(offset, 0), int64(len(p.text))))
 	for at < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[at]) >= 0 {
@@ -266,8 +267,8 @@ func (p *documentParser) line(offset int64) int {
 	return 1 + bytes.Count(p.text[:at], []byte("\n"))
 }
 
-// read takes the text apart. The error is that it cannot be read on; other
-// faults are kept.
+// read parses the text. It returns an error if it cannot continue; other mistakes
+// are collected.
 func (p *documentParser) read() error {
 	decoder := json.NewDecoder(bytes.NewReader(p.text))
 	broken := func(err error) error {
@@ -277,9 +278,9 @@ func (p *documentParser) read() error {
 			offset = syntax.Offset - 1
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err, offset = errors.New("the file ends too early"), int64(len(p.text))
+			err, offset = errors.New("unexpected end of file"), int64(len(p.text))
 		}
-		return fmt.Errorf("%s:%d: this is not a store of credentials: %w", p.path, p.line(offset), err)
+		return fmt.Errorf("%s:%d: not a credential file: %w", p.path, p.line(offset), err)
 	}
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
 		if err == nil {
@@ -293,7 +294,7 @@ func (p *documentParser) read() error {
 		if err != nil {
 			return broken(err)
 		}
-		key, line := name.(string), p.line(decoder.InputOffset()-1) // a member's name is text
+		key, line := name.(string), p.line(decoder.InputOffset()-1) // member names are strings
 		if seen[key] {
 			p.fault(line, "%q is given twice", key)
 		}
@@ -318,7 +319,7 @@ func (p *documentParser) read() error {
 		return broken(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return broken(errors.New("something follows after its end"))
+		return broken(errors.New("unexpected text after the end"))
 	}
 	if p.document.Version != formatVersion {
 		p.fault(1, "the version is %d; this program reads version %d", p.document.Version, formatVersion)
@@ -326,7 +327,7 @@ func (p *documentParser) read() error {
 	return nil
 }
 
-// accounts reads a list of accounts, each strictly.
+// accounts parses a list of accounts, each strictly.
 func (p *documentParser) accounts(decoder *json.Decoder, into *[]*Account) error {
 	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
 		if err == nil {
@@ -349,7 +350,7 @@ func (p *documentParser) accounts(decoder *json.Decoder, into *[]*Account) error
 			var time *time.ParseError
 			switch {
 			case errors.As(err, &time):
-				text = time.Value + " is no time such as 2026-01-31T12:00:00Z"
+				text = time.Value + " is not a time such as 2026-01-31T12:00:00Z"
 			case errors.As(err, &wrong):
 				member := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
 				at, text = at+wrong.Offset, fmt.Sprintf("%q must not be a JSON %s", member, wrong.Value)

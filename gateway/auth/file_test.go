@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Every mistake of a file is told at once, with its line.
-func TestFaultsOfTheFileAreTold(t *testing.T) {
+// All mistakes in a file are reported at once, each with its line.
+func TestFileFaults(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "faults.json"))
 	require.NoError(t, err)
 	_, err = parseDocument("faults.json", text)
@@ -28,18 +28,18 @@ func TestFaultsOfTheFileAreTold(t *testing.T) {
 	assert.Equal(t, strings.TrimSpace(string(want)), err.Error())
 }
 
-func TestFilesThatAreNone(t *testing.T) {
+func TestNotACredentialFile(t *testing.T) {
 	for text, says := range map[string]string{
-		"":                                     "f:1: this is not a store of credentials: the file ends too early",
-		"[]":                                   "f:1: this is not a store of credentials: it does not start with {",
-		"{\n\"version\": 1,\n":                 "f:3: this is not a store of credentials: the file ends too early",
-		"{\n\"version\": 1,\n\"tokens\": {}}":  "f:3: this is not a store of credentials: a list is expected",
-		"{\n\"version\": 1,\n\"tokens\": [\n{": "f:4: this is not a store of credentials: the file ends too early",
-		"{\"version\": 1}\n{}":                 "f:2: this is not a store of credentials: something follows after its end",
+		"":                                     "f:1: not a credential file: unexpected end of file",
+		"[]":                                   "f:1: not a credential file: it does not start with {",
+		"{\n\"version\": 1,\n":                 "f:3: not a credential file: unexpected end of file",
+		"{\n\"version\": 1,\n\"tokens\": {}}":  "f:3: not a credential file: a list is expected",
+		"{\n\"version\": 1,\n\"tokens\": [\n{": "f:4: not a credential file: unexpected end of file",
+		"{\"version\": 1}\n{}":                 "f:2: not a credential file: unexpected text after the end",
 		"{\"version\": 2}":                     "f:1: the version is 2; this program reads version 1",
 		"{}":                                   "f:1: the version is 0; this program reads version 1",
 		"{\"version\": 1,\n \"more\": {}}":     `f:2: unknown member "more"`,
-		"\x00":                                 "f:1: this is not a store of credentials: invalid character",
+		"\x00":                                 "f:1: not a credential file: invalid character",
 	} {
 		_, err := parseDocument("f", []byte(text))
 		assert.ErrorContains(t, err, says, "%q", text)

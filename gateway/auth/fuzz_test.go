@@ -31,8 +31,8 @@ func FuzzDigestOf(f *testing.F) {
 	})
 }
 
-// A document that is accepted is the same when it is written and read again,
-// and every fault names a line of the file.
+// An accepted document survives being written and read again, and every fault names
+// a line of the file.
 func FuzzParseDocument(f *testing.F) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	d := &Document{Version: formatVersion}

@@ -13,20 +13,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// guard slows down those who guess. It looks at three things, so that nobody
-// can lock another out:
+// guard slows down guessing. It counts failures in three ways, so that nobody can
+// lock out someone else:
 //
-//   - a name from one address: after some failures it is locked, longer each time;
-//   - an address: it has so many failures, whatever the names;
-//   - a name from everywhere: attempts are let through ever more slowly, except
-//     from addresses where its password was right lately.
+//   - by name and address: after some failures the pair is locked, longer each time;
+//   - by address: the number of failures is limited, whatever the names;
+//   - by name: attempts from anywhere are admitted ever more slowly, except from
+//     addresses where its password was right recently.
 //
-// It knows names and addresses only as they are given, so that it behaves alike
-// for users that exist and for those that do not. Its memory is bounded; what is
-// forgotten first was longest without an attempt.
+// It behaves the same for users that exist and for those that do not. Its memory is
+// bounded: entries are evicted least recently used first.
 type guard struct {
 	now      func() time.Time
-	failures int // until a lock
+	failures int // failures before a lock
 	seed     maphash.Seed
 
 	mu        sync.Mutex
@@ -40,22 +39,22 @@ type pairKey struct {
 	address netip.Prefix
 }
 
-// pair is what happened to a name from an address.
+// pair is the history of a name and an address.
 type pair struct {
 	failures int
-	last     time.Time // of the failures
-	locked   time.Time // until then
-	right    time.Time // when the password was right
+	last     time.Time // the last failure
+	locked   time.Time // the end of the lock
+	right    time.Time // when the password was last right
 }
 
 const (
-	guarded = 20000 // names, addresses and pairs that are remembered
+	guarded = 20000 // names, addresses and pairs that are remembered, each
 
 	standardFailures = 5
 	firstLock        = 30 * time.Second
 	longestLock      = 15 * time.Minute
 	forgetFailures   = time.Hour      // after the last one
-	trustPair        = 24 * time.Hour // after the password was right
+	trustPair        = 24 * time.Hour // after the password was last right
 
 	addressBurst = 60 // failures of an address
 	nameBurst    = 30 // failures of a name, from everywhere
@@ -68,27 +67,27 @@ var (
 
 func newGuard(now func() time.Time, failures int) *guard {
 	g := &guard{now: now, failures: cmp.Or(failures, standardFailures), seed: maphash.MakeSeed()}
-	// They fail for sizes below 1 only.
+	// NewLRU fails only for size < 1.
 	g.pairs, _ = simplelru.NewLRU[pairKey, *pair](guarded, nil)
 	g.addresses, _ = simplelru.NewLRU[netip.Prefix, *rate.Limiter](guarded, nil)
 	g.names, _ = simplelru.NewLRU[uint64, *rate.Limiter](guarded, nil)
 	return g
 }
 
-// network is what counts as one address: of IPv6 the network of a host, which
-// has all of its addresses.
+// network returns what counts as one address: for IPv6 the /64 network of a host,
+// which can use all of its addresses.
 func network(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {
 		bits = 64
 	}
-	prefix, _ := client.WithZone("").Prefix(bits) // of no address: the zero prefix
+	prefix, _ := client.WithZone("").Prefix(bits) // an invalid address yields the zero Prefix
 	return prefix
 }
 
-// attempt lets a name from an address try a password, or says when it may. An
-// attempt counts as a failure until succeeded is called: attempts beside each
-// other are no way around the lock.
+// attempt admits an attempt at a name's password from an address, or returns when
+// to try again. The attempt counts as a failure until succeeded is called, so that
+// concurrent attempts cannot get around the lock.
 func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
 	now := g.now()
 	key := g.key(name, client)
@@ -118,8 +117,8 @@ func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
 	return &attempt{guard: g, key: key, before: before}, nil
 }
 
-// refuses tells whether a name is locked from an address, for passwords that
-// need no checking: while it is, no guess must learn that it is right.
+// refuses reports whether a name is locked from an address. It is asked before the
+// cache of right passwords: while locked, a guess must not learn that it is right.
 func (g *guard) refuses(name string, client netip.Addr) *Refusal {
 	key := g.key(name, client)
 	g.mu.Lock()
@@ -136,21 +135,21 @@ func (g *guard) key(name string, client netip.Addr) pairKey {
 	return pairKey{maphash.String(g.seed, name), network(client)}
 }
 
-// attempt is one that was let through.
+// attempt is an admitted attempt.
 type attempt struct {
 	guard  *guard
 	key    pairKey
 	before pair
 }
 
-// succeeded forgives the pair what it has failed at.
+// succeeded clears the failures of the pair.
 func (a *attempt) succeeded() {
 	a.guard.mu.Lock()
 	defer a.guard.mu.Unlock()
 	a.guard.pairs.Add(a.key, &pair{right: a.guard.now()})
 }
 
-// failed makes the attempt count for the address and the name, too.
+// failed counts the attempt for the address and for the name as well.
 func (a *attempt) failed() {
 	g, now := a.guard, a.guard.now()
 	g.mu.Lock()
@@ -161,7 +160,7 @@ func (a *attempt) failed() {
 	}
 }
 
-// withdrawn takes the attempt back: the password was not checked.
+// withdrawn cancels the attempt because the password was not checked.
 func (a *attempt) withdrawn() {
 	a.guard.mu.Lock()
 	defer a.guard.mu.Unlock()
@@ -170,8 +169,8 @@ func (a *attempt) withdrawn() {
 	}
 }
 
-// badToken counts a token that nobody has; the refusal comes when the address
-// has had too many. Tokens that are right are never asked about here.
+// badToken counts an unknown token, and returns a refusal if the address has sent
+// too many. It is never called for valid tokens.
 func (g *guard) badToken(client netip.Addr) *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -188,17 +187,17 @@ func (g *guard) address(key netip.Prefix) *rate.Limiter {
 	return entry(g.addresses, key, func() *rate.Limiter { return rate.NewLimiter(addressRate, addressBurst) })
 }
 
-// entry is what an LRU has for a key, made anew where it has nothing.
-func entry[K comparable, V any](lru *simplelru.LRU[K, V], key K, make func() V) V {
+// entry returns the entry of a key in the LRU, which it adds if there is none.
+func entry[K comparable, V any](lru *simplelru.LRU[K, V], key K, create func() V) V {
 	if found, ok := lru.Get(key); ok {
 		return found
 	}
-	made := make()
-	lru.Add(key, made)
-	return made
+	value := create()
+	lru.Add(key, value)
+	return value
 }
 
-// untilToken is how long until the limiter has one more; zero: it has.
+// untilToken returns how long until the limiter has a token; zero if it has one.
 func untilToken(limiter *rate.Limiter, now time.Time) time.Duration {
 	missing := 1 - limiter.TokensAt(now)
 	if missing <= 0 {
@@ -207,10 +206,10 @@ func untilToken(limiter *rate.Limiter, now time.Time) time.Duration {
 	return time.Duration(missing / float64(limiter.Limit()) * float64(time.Second))
 }
 
-// locked says the same whether the user exists or not, and whether the password
-// would have been right.
+// locked returns the same refusal whether or not the user exists, and whether or
+// not the password would have been right.
 func locked(wait time.Duration) *Refusal {
-	wait = min(max(wait.Round(time.Second), time.Second), longestLock) // a clock may have been put back
+	wait = min(max(wait.Round(time.Second), time.Second), longestLock) // the clock may have been set back
 	return &Refusal{
 		Status: http.StatusTooManyRequests, RetryAfter: wait,
 		Message: fmt.Sprintf("Too many attempts have failed. Try again in %s.", wait),

@@ -25,7 +25,7 @@ func withUsers(t testing.TB, names ...string) *stored {
 	})
 }
 
-// status of a login; zero: let in.
+// login returns the status of a login, or zero if it is accepted.
 func (s *stored) login(user, password string, from netip.Addr) int {
 	_, refused := s.basic(user, password, from)
 	if refused == nil {
@@ -34,7 +34,7 @@ func (s *stored) login(user, password string, from netip.Addr) int {
 	return refused.Status
 }
 
-func TestUsersAreFoundByNameAndPassword(t *testing.T) {
+func TestLogin(t *testing.T) {
 	s := withUsers(t, "anna", "jürgen", "Σίσυφος", "a%b")
 	for _, c := range []struct {
 		user, password string
@@ -57,9 +57,9 @@ func TestUsersAreFoundByNameAndPassword(t *testing.T) {
 	}
 }
 
-func TestALockIsOfANameFromAnAddress(t *testing.T) {
+func TestLockIsPerNameAndAddress(t *testing.T) {
 	s := withUsers(t, "anna", "berta")
-	for _, user := range []string{"anna", "nobody"} { // alike, whether the user exists or not
+	for _, user := range []string{"anna", "nobody"} { // the same whether or not the user exists
 		for range standardFailures {
 			assert.Equal(t, 401, s.login(user, "wrong", here))
 		}
@@ -69,14 +69,14 @@ func TestALockIsOfANameFromAnAddress(t *testing.T) {
 		assert.Equal(t, firstLock, refused.RetryAfter)
 		assert.Equal(t, "Too many attempts have failed. Try again in 30s.", refused.Message)
 	}
-	assert.Zero(t, s.login("anna", password, elsewhere), "the real user is elsewhere")
-	assert.Zero(t, s.login("berta", password, here), "another user at the same place")
+	assert.Zero(t, s.login("anna", password, elsewhere), "the same user elsewhere")
+	assert.Zero(t, s.login("berta", password, here), "another user at the same address")
 
 	s.clock.step(firstLock)
 	assert.Equal(t, 401, s.login("anna", "wrong", here), "one more attempt")
 	_, refused := s.basic("anna", password, here)
 	require.NotNil(t, refused)
-	assert.Equal(t, 2*firstLock, refused.RetryAfter, "the lock is longer each time")
+	assert.Equal(t, 2*firstLock, refused.RetryAfter, "each lock is longer")
 	for range 20 {
 		s.clock.step(longestLock)
 		s.login("anna", "wrong", here)
@@ -87,15 +87,15 @@ func TestALockIsOfANameFromAnAddress(t *testing.T) {
 	s.clock.step(-24 * time.Hour)
 	_, refused = s.basic("anna", password, here)
 	require.NotNil(t, refused)
-	assert.LessOrEqual(t, refused.RetryAfter, longestLock, "the clock was put back")
+	assert.LessOrEqual(t, refused.RetryAfter, longestLock, "the clock was set back")
 	s.clock.step(24*time.Hour + longestLock)
 	assert.Zero(t, s.login("anna", password, here))
 	for range standardFailures {
-		assert.Equal(t, 401, s.login("anna", "wrong", here), "a right password forgives")
+		assert.Equal(t, 401, s.login("anna", "wrong", here), "a right password clears the failures")
 	}
 }
 
-func TestAPasswordThatIsRememberedIsNoWayAroundALock(t *testing.T) {
+func TestCachedPasswordDoesNotBypassALock(t *testing.T) {
 	s := withUsers(t, "anna")
 	require.Zero(t, s.login("anna", password, here))
 	for range standardFailures {
@@ -104,7 +104,7 @@ func TestAPasswordThatIsRememberedIsNoWayAroundALock(t *testing.T) {
 	assert.Equal(t, 429, s.login("anna", password, here))
 }
 
-func TestAnAddressHasSoManyFailures(t *testing.T) {
+func TestFailuresOfAnAddressAreLimited(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) {
 		token = addToken(d, now, "portal", rights())
@@ -117,14 +117,14 @@ func TestAnAddressHasSoManyFailures(t *testing.T) {
 	assert.Equal(t, 429, s.login("anna", password, here))
 	_, refused := s.bearer(NewToken())
 	require.NotNil(t, refused)
-	assert.Equal(t, 429, refused.Status, "guessed tokens count, too")
+	assert.Equal(t, 429, refused.Status, "guessed tokens count as well")
 	_, refused = s.bearer(token)
-	assert.Nil(t, refused, "a right token is let in: its holder has guessed nothing")
+	assert.Nil(t, refused, "a valid token is accepted: its holder is not guessing")
 	assert.Zero(t, s.login("anna", password, elsewhere))
 	s.clock.step(5 * time.Second)
 	assert.Zero(t, s.login("anna", password, here))
 
-	// All addresses of an IPv6 network of a host are one.
+	// The addresses of an IPv6 /64 network count as one.
 	for i := range addressBurst {
 		s.login(fmt.Sprintf("user%d", i), "wrong", netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i+1)))
 	}
@@ -132,7 +132,7 @@ func TestAnAddressHasSoManyFailures(t *testing.T) {
 	assert.Equal(t, 401, s.login("another", "wrong", netip.MustParseAddr("2001:db8:0:1::1")))
 }
 
-func TestGuessingFromEverywhereOnlySlowsDown(t *testing.T) {
+func TestDistributedGuessingSlowsANameDown(t *testing.T) {
 	s := withUsers(t, "anna")
 	require.Zero(t, s.login("anna", password, here))
 	for i := range nameBurst {
@@ -143,12 +143,12 @@ func TestGuessingFromEverywhereOnlySlowsDown(t *testing.T) {
 	assert.Equal(t, 10*time.Second, refused.RetryAfter)
 	require.Nil(t, s.guard.refuses("anna", here))
 	s.verifier.known.Purge()
-	assert.Zero(t, s.login("anna", password, here), "where the password was right lately it is let through")
+	assert.Zero(t, s.login("anna", password, here), "accepted where the password was right recently")
 	s.clock.step(10 * time.Second)
-	assert.Zero(t, s.login("anna", password, elsewhere), "elsewhere it takes a while")
+	assert.Zero(t, s.login("anna", password, elsewhere), "elsewhere accepted after a while")
 }
 
-func TestTheGuardsMemoryIsBounded(t *testing.T) {
+func TestGuardMemoryIsBounded(t *testing.T) {
 	s := withUsers(t)
 	for i := range guarded + 100 {
 		address := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
@@ -161,9 +161,9 @@ func TestTheGuardsMemoryIsBounded(t *testing.T) {
 	assert.Equal(t, guarded, s.guard.names.Len())
 }
 
-// Attempts beside each other are no way around the lock, and a client that opens
-// many connections with the right password does not lock itself out.
-func TestAttemptsAtOnce(t *testing.T) {
+// Concurrent attempts cannot get around the lock, and a client that opens many
+// connections with the right password does not lock itself out.
+func TestConcurrentAttempts(t *testing.T) {
 	s := withUsers(t, "anna")
 	count := func(many int, password func(int) string) map[int]int {
 		var mu sync.Mutex
@@ -187,7 +187,7 @@ func TestAttemptsAtOnce(t *testing.T) {
 	assert.Equal(t, 20, got[401]+got[429])
 }
 
-func TestFewPasswordsAreCheckedAtOnce(t *testing.T) {
+func TestConcurrentPasswordChecksAreLimited(t *testing.T) {
 	s := withUsers(t, "anna")
 	ctx := t.Context()
 	require.NoError(t, s.verifier.gate.Acquire(ctx, atOnce), "all places are taken")
@@ -200,28 +200,28 @@ func TestFewPasswordsAreCheckedAtOnce(t *testing.T) {
 	_, refused = s.basic("anna", password, here)
 	require.NotNil(t, refused)
 	assert.Equal(t, 503, refused.Status)
-	assert.Less(t, time.Since(before), maxWait+patience, "it waits within bounds")
+	assert.Less(t, time.Since(before), maxWait+patience, "the wait is bounded")
 	s.verifier.gate.Release(atOnce)
 	for range 2 * standardFailures {
 		require.Zero(t, s.login("anna", password, here), "what was not checked is no failure")
 	}
 }
 
-func TestRightPasswordsAreRememberedForAWhile(t *testing.T) {
+func TestPasswordCache(t *testing.T) {
 	s := withUsers(t, "anna")
 	require.Zero(t, s.login("anna", password, here))
 	key := s.verifier.keyOf("anna", password, here)
 	hash := s.accounts.Load().users["anna"].Password
 	assert.True(t, s.verifier.remembered(key, hash))
-	assert.False(t, s.verifier.remembered(key, hash+"x"), "not once the user has changed")
+	assert.False(t, s.verifier.remembered(key, hash+"x"), "not after the user has changed")
 	assert.False(t, s.verifier.remembered(s.verifier.keyOf("anna", "wrong", here), hash))
 	s.clock.step(remember)
 	assert.False(t, s.verifier.remembered(key, hash))
 	assert.NotEqual(t, key, s.verifier.keyOf("anna", password, elsewhere))
-	assert.NotEqual(t, key, newVerifier(s.clock.Now, cheap).keyOf("anna", password, here), "the key is this process's")
+	assert.NotEqual(t, key, newVerifier(s.clock.Now, cheap).keyOf("anna", password, here), "keys differ between processes")
 }
 
-func TestAHashOfAnEarlierCostIsRenewed(t *testing.T) {
+func TestHashesAreUpgradedToTheCurrentCost(t *testing.T) {
 	s := withUsers(t, "anna", "berta")
 	dearer := Cost{Memory: 16, Time: 2, Threads: 1}
 	s.options.Cost = dearer
@@ -237,7 +237,7 @@ func TestAHashOfAnEarlierCostIsRenewed(t *testing.T) {
 	assert.Zero(t, s.login("anna", password, here))
 }
 
-func TestHashesThatAreRefused(t *testing.T) {
+func TestInvalidHashes(t *testing.T) {
 	good := HashPassword("x", cheap)
 	_, err := parseHash(good)
 	require.NoError(t, err)
@@ -251,12 +251,12 @@ func TestHashesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestUnknownUsersTakeAsMuchWork(t *testing.T) {
+func TestUnknownUsersCostAsMuchWork(t *testing.T) {
 	s := withUsers(t, "anna")
 	assert.Equal(t, cheap, s.verifier.dummy.cost)
 	right, err := s.verifier.verify(t.Context(), nil, "")
 	require.NoError(t, err)
-	assert.False(t, right, "the password of nobody is never right")
+	assert.False(t, right, "the dummy password is never right")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, s.verifier.gate.Acquire(t.Context(), atOnce))
@@ -265,7 +265,7 @@ func TestUnknownUsersTakeAsMuchWork(t *testing.T) {
 	assert.ErrorIs(t, err, errBusy)
 }
 
-func TestChainsAskOneAfterTheOther(t *testing.T) {
+func TestChainAsksInOrder(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
 	own := NewStatic(Header{})

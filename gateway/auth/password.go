@@ -22,19 +22,19 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Cost is how much work one password takes (argon2id).
+// Cost is the cost of hashing one password with argon2id.
 type Cost struct {
 	Memory  uint32 // KiB
 	Time    uint32 // passes
 	Threads uint8
 }
 
-// StandardCost is what OWASP recommends, with one thread: two verifications at
-// once take two cores and 38 MiB at most.
+// StandardCost is the recommendation of OWASP with one thread: two concurrent
+// verifications take at most two cores and 38 MiB.
 var StandardCost = Cost{Memory: 19 << 10, Time: 2, Threads: 1}
 
-// Bounds of what a hash in the store may ask for: a number changed by hand must
-// not take all memory.
+// Bounds of the parameters in stored hashes, so that an edited one cannot exhaust
+// the memory.
 const (
 	maxMemory  = 1 << 20 // KiB
 	maxTime    = 64
@@ -42,20 +42,20 @@ const (
 	hashLength = 32
 )
 
-// Passwords are at least so long, and no longer than a header carries.
+// Bounds of the length of passwords; a longer one would not fit into a header.
 const (
 	minPassword = 12
 	maxPassword = 1024
 )
 
-// CheckPassword tells what is wrong with a password that is to be set.
+// CheckPassword returns what is wrong with a new password.
 func CheckPassword(password string) error {
 	length := utf8.RuneCountInString(password)
 	switch {
 	case !utf8.ValidString(password) || strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return errors.New("a password is text without control characters")
+		return errors.New("a password must be text without control characters")
 	case length < minPassword || len(password) > maxPassword:
-		return fmt.Errorf("a password has at least %d characters and at most %d bytes", minPassword, maxPassword)
+		return fmt.Errorf("a password must have at least %d characters and at most %d bytes", minPassword, maxPassword)
 	}
 	return nil
 }
@@ -66,10 +66,10 @@ type passwordHash struct {
 	salt, sum []byte
 }
 
-// HashPassword makes the text that is kept of a password, in PHC form.
+// HashPassword returns the salted hash of a password in PHC format.
 func HashPassword(password string, cost Cost) string {
 	h := passwordHash{cost: cost, salt: make([]byte, saltLength)}
-	_, _ = rand.Read(h.salt) // never fails (crypto/rand)
+	_, _ = rand.Read(h.salt) // never fails
 	h.sum = h.of(password, hashLength)
 	text := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Time, cost.Threads,
@@ -84,13 +84,13 @@ func (h *passwordHash) matches(password string) bool {
 	return subtle.ConstantTimeCompare(h.of(password, len(h.sum)), h.sum) == 1
 }
 
-// below tells whether the hash took less work than the cost asks for.
+// below reports whether the hash has a lower cost than this.
 func (h *passwordHash) below(cost Cost) bool {
 	return h.cost.Memory < cost.Memory || h.cost.Time < cost.Time
 }
 
 func parseHash(phc string) (*passwordHash, error) {
-	bad := errors.New("password is not a hash of argon2id as 'adgateway user passwd' writes it")
+	bad := errors.New("password is not an argon2id hash as written by 'adgateway user passwd'")
 	parts := strings.Split(phc, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return nil, bad
@@ -112,11 +112,11 @@ func parseHash(phc string) (*passwordHash, error) {
 	return &h, nil
 }
 
-// verifier checks passwords: a few at once, since each takes memory and a core
-// that other callers need, and each right one once in a while only.
+// verifier checks passwords. It limits concurrent checks, because each takes memory
+// and a core that other callers need, and caches right passwords for a while.
 type verifier struct {
 	now   func() time.Time
-	dummy *passwordHash // takes for unknown users as long as for known ones
+	dummy *passwordHash // checked for unknown users, which takes as long as for known ones
 	gate  *semaphore.Weighted
 	queue *semaphore.Weighted
 	group singleflight.Group
@@ -126,40 +126,40 @@ type verifier struct {
 	known *simplelru.LRU[digest, verified]
 }
 
-// verified is a credential that was right.
+// verified is a right credential in the cache.
 type verified struct {
-	hash  string // of the user, as it then was
+	hash  string // the user's at that time
 	until time.Time
 }
 
 const (
-	atOnce      = 2               // verifications that run
-	waiting     = 32              // that run or wait
-	maxWait     = 2 * time.Second // of one that waits
+	atOnce      = 2               // concurrent verifications
+	waiting     = 32              // running or waiting verifications
+	maxWait     = 2 * time.Second // of a waiting verification
 	remember    = 5 * time.Minute
 	rememberMax = 1024 // credentials
 )
 
 func newVerifier(now func() time.Time, cost Cost) *verifier {
 	v := &verifier{now: now, gate: semaphore.NewWeighted(atOnce), queue: semaphore.NewWeighted(waiting)}
-	_, _ = rand.Read(v.key[:]) // never fails (crypto/rand)
+	_, _ = rand.Read(v.key[:]) // never fails
 	v.dummy, _ = parseHash(HashPassword("", cost))
-	v.known, _ = simplelru.NewLRU[digest, verified](rememberMax, nil) // fails for sizes below 1 only
+	v.known, _ = simplelru.NewLRU[digest, verified](rememberMax, nil) // fails only for size < 1
 	return v
 }
 
-// keyOf names a credential from an address without holding it. What is right
-// from one address is checked anew from another, so that guessing there is
-// slowed down whether or not the user is active.
+// keyOf returns a cache key that does not reveal the credential. It includes the
+// address, so that guessing from elsewhere is slowed down whether or not the user
+// is active.
 func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) {
 	mac := hmac.New(sha256.New, v.key[:])
-	mac.Write([]byte(user + "\x00" + network(client).String() + "\x00" + password)) // only a password holds NUL
+	mac.Write([]byte(user + "\x00" + network(client).String() + "\x00" + password)) // only a password can contain NUL
 	mac.Sum(key[:0])
 	return key
 }
 
-// remembered tells whether the credential was right a while ago and the user's
-// hash is still the same.
+// remembered reports whether the credential was right recently and the user's hash
+// is still the same.
 func (v *verifier) remembered(key digest, hash string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -173,13 +173,13 @@ func (v *verifier) remember(key digest, hash string) {
 	v.known.Add(key, verified{hash, v.now().Add(remember)})
 }
 
-// errBusy is the answer to a password that could not be checked in time.
+// errBusy rejects a password that could not be checked in time.
 var errBusy = &Refusal{
 	Status: http.StatusServiceUnavailable, Message: "Too many passwords are being checked. Try again later, or use a token.", RetryAfter: 2 * time.Second,
 }
 
-// verify checks a password against a user's hash; nil stands for an unknown
-// user. It waits for its turn, within bounds.
+// verify checks a password against a user's hash; nil stands for an unknown user.
+// It waits for its turn for a bounded time.
 func (v *verifier) verify(ctx context.Context, hash *passwordHash, password string) (bool, error) {
 	if !v.queue.TryAcquire(1) {
 		return false, errBusy

@@ -14,22 +14,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Quota bounds how much an account does. What is left out is the server's
-// default; a number of zero allows nothing.
+// Quota limits how much an account does. An absent field means the server's
+// default; zero allows nothing.
 type Quota struct {
 	Rate                  Rate `json:"rate,omitempty"`        // requests
-	Concurrency           *int `json:"concurrency,omitempty"` // requests that run at once
+	Concurrency           *int `json:"concurrency,omitempty"` // concurrent requests
 	DeletionsPerHour      *int `json:"deletionsPerHour,omitempty"`
 	PasswordResetsPerHour *int `json:"passwordResetsPerHour,omitempty"`
 }
 
-// Rate is "10/s", "600/m" or "5000/h": so many at once, then evenly again over
-// the time. The empty rate is no limit.
+// Rate is a number of requests per second, minute or hour, such as "10/s", "600/m"
+// or "5000/h". That many are allowed at once, and replenished evenly over the time.
+// The empty rate means no limit.
 type Rate string
 
 var rateUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
 
-// parse takes a rate apart.
+// parse parses a rate.
 func (r Rate) parse() (limit rate.Limit, burst int, err error) {
 	if r == "" {
 		return rate.Inf, 0, nil
@@ -37,18 +38,18 @@ func (r Rate) parse() (limit rate.Limit, burst int, err error) {
 	count, unit, _ := strings.Cut(string(r), "/")
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 || n > 1000000 || rateUnits[unit] == 0 {
-		return 0, 0, fmt.Errorf("%q is no rate: write requests by second, minute or hour, such as 10/s, 600/m or 5000/h", string(r))
+		return 0, 0, fmt.Errorf("%q is not a rate: write requests per second, minute or hour, such as 10/s, 600/m or 5000/h", string(r))
 	}
 	return rate.Limit(float64(n) / rateUnits[unit].Seconds()), n, nil
 }
 
-// Check tells what is wrong with the rate.
+// Check returns what is wrong with the rate.
 func (r Rate) Check() error {
 	_, _, err := r.parse()
 	return err
 }
 
-// check tells everything that is wrong with the quota, joined.
+// check returns every mistake in the quota, joined.
 func (q *Quota) check() error {
 	faults := []error{q.Rate.Check()}
 	for _, n := range []struct {
@@ -58,7 +59,7 @@ func (q *Quota) check() error {
 		{"requests at once", q.Concurrency}, {"deletions per hour", q.DeletionsPerHour}, {"password resets per hour", q.PasswordResetsPerHour},
 	} {
 		if n.number != nil && (*n.number < 0 || *n.number > maxPerHour) {
-			faults = append(faults, fmt.Errorf("%d is no number of %s: it takes 0 to %d", *n.number, n.what, maxPerHour))
+			faults = append(faults, fmt.Errorf("%d is not a number of %s: write 0 to %d", *n.number, n.what, maxPerHour))
 		}
 	}
 	return errors.Join(faults...)
@@ -66,7 +67,7 @@ func (q *Quota) check() error {
 
 const maxPerHour = 1000000
 
-// over completes the quota by defaults.
+// over completes the quota with defaults.
 func (q *Quota) over(defaults Quota) Quota {
 	if q == nil {
 		return defaults
@@ -85,7 +86,7 @@ func (q *Quota) over(defaults Quota) Quota {
 	return full
 }
 
-// Impact is what a request can destroy. Each is counted by the hour.
+// Impact is a kind of damage that a request can do. Each is counted per hour.
 type Impact uint8
 
 // The impacts.
@@ -95,20 +96,20 @@ const (
 	impacts
 )
 
-// verbs say what an account may do so many times.
+// verbs describe the impacts in messages.
 var verbs = [impacts]struct{ may, what string }{
 	Deletion:      {"remove", "objects"},
 	PasswordReset: {"reset", "passwords"},
 }
 
-// meter counts what an account does. It outlives changes of the account, so
-// that a new reading of the store forgives nothing.
+// meter counts what an account does. It survives changes of the account, so that
+// reloading the file does not reset the counters.
 type meter struct {
 	now     func() time.Time
 	limiter atomic.Pointer[rate.Limiter]
 	running atomic.Int64
-	most    atomic.Int64 // that may run at once
-	lastUse atomic.Int64 // Unix seconds; zero: never
+	most    atomic.Int64 // maximum of concurrent requests
+	lastUse atomic.Int64 // Unix seconds; zero for never
 
 	mu    sync.Mutex
 	spent [impacts]window
@@ -118,12 +119,11 @@ func newMeter(now func() time.Time) *meter {
 	return &meter{now: now}
 }
 
-// set puts a quota into force; what was counted stays, except against a rate
-// that is another.
+// set applies a quota. The counters are kept, except that of a rate that changes.
 func (m *meter) set(q Quota) {
 	limit, burst, err := q.Rate.parse()
 	if err != nil {
-		limit, burst = 0, 0 // no checked quota has one: nothing is let through
+		limit, burst = 0, 0 // cannot happen in a checked quota: admit nothing
 	}
 	if old := m.limiter.Load(); old == nil || old.Limit() != limit || old.Burst() != burst {
 		m.limiter.Store(rate.NewLimiter(limit, burst))
@@ -142,8 +142,8 @@ func numberOr(n *int, standard int) int {
 	return *n
 }
 
-// Enter takes one request against the principal's rate and the number it may
-// run at once. Unless it is refused, Leave must follow.
+// Enter counts a request against the principal's rate and concurrency. Unless it
+// returns a refusal, Leave must be called.
 func (p *Principal) Enter() *Refusal {
 	m := p.meter
 	if m == nil {
@@ -159,7 +159,7 @@ func (p *Principal) Enter() *Refusal {
 		m.running.Add(-1)
 		return tooMany(time.Hour, "The %s may send no requests.", p)
 	}
-	const rounding = time.Millisecond // of what the limiter computes in floating point
+	const rounding = time.Millisecond // the limiter computes in floating point
 	if wait := taken.DelayFrom(now); wait > rounding {
 		taken.CancelAt(now)
 		m.running.Add(-1)
@@ -168,7 +168,7 @@ func (p *Principal) Enter() *Refusal {
 	return nil
 }
 
-// Leave ends what Enter began.
+// Leave ends a request that Enter admitted.
 func (p *Principal) Leave() {
 	if p.meter != nil {
 		p.meter.running.Add(-1)
@@ -186,9 +186,9 @@ func tooMany(wait time.Duration, format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusTooManyRequests, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
 }
 
-// Spend takes up to most of an impact ahead of a run, so that runs beside each
-// other do not take the same; when none is left it is refused with the time from
-// which there is. Unless it is refused, Settle must follow.
+// Spend reserves up to most of an impact before a run, so that concurrent runs do
+// not spend the same. If nothing is left, it returns a refusal that says when there
+// will be. Unless it does, Settle must be called.
 func (p *Principal) Spend(kind Impact, most int) (*Spending, *Refusal) {
 	s := &Spending{principal: p, kind: kind, held: most}
 	m := p.meter
@@ -207,7 +207,7 @@ func (p *Principal) Spend(kind Impact, most int) (*Spending, *Refusal) {
 	return s, nil
 }
 
-// overspent is the refusal of n more of an impact. The meter is locked.
+// overspent returns the refusal of n more of an impact. m.mu is held.
 func (p *Principal) overspent(kind Impact, n int, now time.Time) *Refusal {
 	w, verb := &p.meter.spent[kind], verbs[kind]
 	text := fmt.Sprintf("The %s may %s %d %s an hour and has %d left.", p, verb.may, *w.limit, verb.what, w.left(now))
@@ -218,7 +218,7 @@ func (p *Principal) overspent(kind Impact, n int, now time.Time) *Refusal {
 	return tooMany(at.Sub(now), "%s It may %s more from %s.", text, verb.may, at.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
 }
 
-// Spending is what a run may spend and has not yet been counted.
+// Spending is what a run has reserved and not settled yet.
 type Spending struct {
 	principal *Principal
 	kind      Impact
@@ -226,11 +226,11 @@ type Spending struct {
 	settled   bool
 }
 
-// Held is how many the run may spend at most.
+// Held returns how many the run may spend at most.
 func (s *Spending) Held() int { return s.held }
 
-// Settle counts what the run really did and gives back the rest. Of many calls
-// the first counts.
+// Settle counts what the run actually did and releases the rest. Only the first
+// call has an effect.
 func (s *Spending) Settle(n int) {
 	m := s.principal.meter
 	if m == nil || s.settled {
@@ -244,8 +244,8 @@ func (s *Spending) Settle(n int) {
 	w.add(n, m.now())
 }
 
-// Exceeded is the refusal of a run that would have spent more than was held.
-// Nil: the principal has no such limit.
+// Exceeded returns the refusal of a run that would have spent more than it had
+// reserved, or nil if the principal has no such limit.
 func (s *Spending) Exceeded() *Refusal {
 	m := s.principal.meter
 	if m == nil {
@@ -263,12 +263,12 @@ const hour = time.Hour
 
 // window counts events of the last hour.
 type window struct {
-	limit  *int // nil: none
-	held   int  // taken ahead by runs
+	limit  *int // nil means no limit
+	held   int  // reserved by runs
 	events []event
 }
 
-// event is some events of one second.
+// event is a number of events in one second.
 type event struct {
 	at time.Time
 	n  int
@@ -286,8 +286,8 @@ func (w *window) add(n int, now time.Time) {
 	w.events = append(w.events, event{now, n})
 }
 
-// forget drops what is older than an hour, and what a clock that was put back
-// has left in the future.
+// forget drops events that are older than an hour, or in the future because the
+// clock was set back.
 func (w *window) forget(now time.Time) {
 	kept := w.events[:0]
 	for _, e := range w.events {
@@ -310,8 +310,8 @@ func (w *window) left(now time.Time) int {
 	return max(left, 0)
 }
 
-// enough is when n are left, if nothing more is spent. What runs still hold is
-// taken as given back at once.
+// enough returns when n will be left if nothing more is spent, assuming that
+// reservations are released at once.
 func (w *window) enough(n int, now time.Time) time.Time {
 	missing := n - *w.limit
 	for _, e := range w.events {

@@ -1,10 +1,10 @@
-// Package auth says who is calling and what they may do.
+// Package auth authenticates callers and knows what they may do.
 //
-// A request carries one credential, a bearer token or a user's name and
-// password, in one of two headers ([Header] gives the rules). An
-// [Authenticator] turns it into a [Principal] with scopes and limits, or into a
-// [*Refusal] that says which status to answer. [Static] holds tokens and users
-// in memory, as the sandbox is given them.
+// A request carries one credential, a bearer token or a user's name and password,
+// in one of two headers (see [Header]). An [Authenticator] turns it into a
+// [Principal] with scopes, limits and quotas, or into a [*Refusal] with the status
+// to respond with. [Static] has fixed tokens and users, for the sandbox; [Store]
+// follows a file of [Account]s; [Chain] combines the two.
 package auth
 
 import (
@@ -16,10 +16,10 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// Scope is a right that a token may have. Every operation asks for one.
+// Scope is a right of an account. Every operation requires one.
 type Scope string
 
-// The scopes. A write scope does not imply the read scope; [All] is every one.
+// The scopes. A write scope does not imply the read scope; [All] implies every scope.
 const (
 	DNSRead            Scope = "dns:read"
 	DNSWrite           Scope = "dns:write"
@@ -43,14 +43,14 @@ const (
 	ComputerBulkDelete Scope = "computer:bulk-delete"
 	OpsRead            Scope = "ops:read"
 
-	// Privileged is needed besides an operation's own scope to change what
-	// guards the domain: adminCount=1, built-in groups, domain controllers.
+	// Privileged is required in addition to an operation's own scope to change what
+	// protects the domain: adminCount=1, built-in groups, domain controllers.
 	Privileged Scope = "privileged"
 
 	All Scope = "*"
 )
 
-// Scopes lists every scope in the order of the documentation, [All] last.
+// Scopes returns every scope in the order of the documentation, [All] last.
 func Scopes() []Scope {
 	return []Scope{
 		DNSRead, DNSWrite, DNSDelete,
@@ -63,8 +63,8 @@ func Scopes() []Scope {
 	}
 }
 
-// ParseScopes checks names of scopes. The error names every unknown one, the
-// known one that looks most like it, and all that are known.
+// ParseScopes parses names of scopes. The error names every unknown one with the
+// nearest known one, and all known scopes.
 func ParseScopes(names []string) ([]Scope, error) {
 	var scopes []Scope
 	var unknown []string
@@ -84,7 +84,7 @@ func ParseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
-// meant suggests the scope that a mistyped one most likely means.
+// meant suggests the scope nearest to a misspelt one.
 func meant(name string) string {
 	known := make([]string, len(Scopes()))
 	for i, scope := range Scopes() {
@@ -105,48 +105,48 @@ func join(scopes []Scope) string {
 	return strings.Join(names, " ")
 }
 
-// Deletes tells whether the scope is to remove objects, and whether one request
-// with it may remove many.
+// Deletes reports whether the scope permits removing objects, and whether one
+// request with it may remove many.
 func (s Scope) Deletes() (deletes, many bool) {
 	_, verb, _ := strings.Cut(string(s), ":")
 	return strings.Contains(verb, "delete"), strings.Contains(verb, "delete-") || strings.Contains(verb, "-delete")
 }
 
-// Limits narrows what a principal sees and changes. An empty list is no limit.
+// Limits restrict what a principal sees and changes. An empty list means no limit.
 type Limits struct {
-	OUs    []string `json:"ous,omitempty"`    // distinguished names; each with all below it
+	OUs    []string `json:"ous,omitempty"`    // distinguished names, each including everything below
 	Zones  []string `json:"zones,omitempty"`  // DNS zone names
 	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
 }
 
-// Dialect is the shape of answers a client reads.
+// Dialect is the shape of the responses that a client expects.
 type Dialect string
 
-// The dialects; the empty one is the server's default.
+// The dialects; empty means the server's default.
 const (
 	Standard Dialect = "standard"
 	Classic  Dialect = "classic"
 )
 
-// Principal is an authenticated caller. It is read-only once made; what it uses
-// up is counted beside it ([Principal.Enter], [Principal.Spend]).
+// Principal is an authenticated caller. It is not changed after its creation; its
+// quota is counted by [Principal.Enter] and [Principal.Spend].
 type Principal struct {
-	ID      string // of the account, never used again for another; empty: it has none
-	Name    string // of the user, or of the token: never the token itself
+	ID      string // of the account, never reused; empty for static accounts
+	Name    string // of the user or the token, never the token itself
 	Kind    string // KindToken, KindUser or KindCertificate
 	Scopes  []Scope
 	Limits  Limits
 	Dialect Dialect
 
-	meter *meter // nil: nothing is counted
+	meter *meter // nil if nothing is counted
 }
 
-// String names the principal in a sentence: "token 'portal'".
+// String names the principal in messages: "token 'portal'".
 func (p *Principal) String() string {
 	return fmt.Sprintf("%s '%s'", cmp.Or(p.Kind, "credential"), p.Name)
 }
 
-// Has tells whether the principal has the scope, by itself or by [All].
+// Has reports whether the principal has the scope, directly or through [All].
 func (p *Principal) Has(scope Scope) bool {
 	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Static holds a fixed set of tokens and users in memory, as digests under a
-// key made at start. Fill it before use; afterwards it is safe for concurrent use.
+// Static is a fixed set of tokens and users in memory, as digests with a random
+// key. It must be filled before use, and is then safe for concurrent use.
 type Static struct {
 	Header Header
 
@@ -19,7 +19,7 @@ type Static struct {
 	tokens map[[32]byte]*Principal
 	users  map[string]staticUser // by name in lower case
 
-	subjects map[string]*Principal // of client certificates, as foldSubject has them
+	subjects map[string]*Principal // of client certificates, in the form of foldSubject
 }
 
 type staticUser struct {
@@ -27,18 +27,18 @@ type staticUser struct {
 	principal *Principal
 }
 
-// NewStatic makes an empty set.
+// NewStatic returns an empty set.
 func NewStatic(header Header) *Static {
 	s := &Static{Header: header, tokens: map[[32]byte]*Principal{}, users: map[string]staticUser{}, subjects: map[string]*Principal{}}
-	_, _ = rand.Read(s.key[:]) // never fails (crypto/rand)
+	_, _ = rand.Read(s.key[:]) // never fails
 	return s
 }
 
-// AddToken makes the token known. Two equal tokens are an error.
+// AddToken adds a token. Duplicates are an error.
 func (s *Static) AddToken(token string, p *Principal) error {
 	digest := s.digest(token)
 	if token == "" || strings.ContainsAny(token, " \t\r\n") {
-		return fmt.Errorf("the token of %s is empty or holds white space", p.Name)
+		return fmt.Errorf("the token of %s is empty or contains white space", p.Name)
 	}
 	if _, taken := s.tokens[digest]; taken {
 		return fmt.Errorf("the token of %s is given twice", p.Name)
@@ -48,7 +48,8 @@ func (s *Static) AddToken(token string, p *Principal) error {
 	return nil
 }
 
-// AddUser makes a user known, by p.Name. Names differ by more than case.
+// AddUser adds a user by p.Name. Names are case-insensitive; duplicates are an
+// error.
 func (s *Static) AddUser(password string, p *Principal) error {
 	name := strings.ToLower(p.Name)
 	if name == "" || strings.Contains(name, ":") || password == "" {
@@ -69,8 +70,8 @@ func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error)
 		return nil, err
 	}
 	if !credential.Basic {
-		// The key of the map is a keyed digest: how long the look-up takes
-		// says nothing about the tokens in it.
+		// The keys of the map are keyed digests, so that the duration of the
+		// look-up reveals nothing about the tokens.
 		if p, ok := s.tokens[s.digest(credential.Token)]; ok {
 			return p, nil
 		}
@@ -84,12 +85,12 @@ func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error)
 	return user.principal, nil
 }
 
-// AddSubject makes the holder of a client certificate known, by the subject as
-// "CN=portal,O=Example". Two equal subjects are an error.
+// AddSubject adds the subject of a client certificate, such as
+// "CN=portal,O=Example". Duplicates are an error.
 func (s *Static) AddSubject(subject string, p *Principal) error {
 	key := foldSubject(subject)
 	if !strings.Contains(key, "=") {
-		return fmt.Errorf("the certificate subject %q of %s is none, such as CN=portal,O=Example", subject, p.Name)
+		return fmt.Errorf("the certificate subject %q of %s is not valid: write it as CN=portal,O=Example", subject, p.Name)
 	}
 	if _, taken := s.subjects[key]; taken {
 		return fmt.Errorf("the certificate subject %q is given twice", subject)
@@ -98,8 +99,8 @@ func (s *Static) AddSubject(subject string, p *Principal) error {
 	return nil
 }
 
-// BySubject finds the principal of a verified client certificate. The error is
-// a [*Refusal].
+// BySubject returns the principal of a verified client certificate. The error is a
+// [*Refusal].
 func (s *Static) BySubject(subject string, _ netip.Addr) (*Principal, error) {
 	if p, ok := s.subjects[foldSubject(subject)]; ok {
 		return p, nil

@@ -14,50 +14,50 @@ import (
 	"time"
 )
 
-// StoreOptions are what a store is made of. File must be given; of everything
-// else the zero value is a sensible choice.
+// StoreOptions configure a [Store]. Only File is required; the zero value of every
+// other field is a sensible default.
 type StoreOptions struct {
 	File     File
 	Header   Header
-	Defaults Quota // of accounts without their own
-	Failures int   // failed logins of a name from an address until it is locked; zero: 5
-	Cost     Cost  // of passwords; zero: StandardCost
+	Defaults Quota // for accounts without their own
+	Failures int   // failed logins of a name from an address before it is locked; zero means 5
+	Cost     Cost  // of password hashes; zero means StandardCost
 	Now      func() time.Time
-	Poll     time.Duration // how often the file is looked at; zero: 250 ms
-	// Log is told what happens to the file; fields hold no secrets. Nil: nobody.
+	Poll     time.Duration // interval at which the file is checked for changes; zero means 250 ms
+	// Log receives log entries about the file, without secrets. Nil discards them.
 	Log func(problem bool, message string, fields map[string]any)
 }
 
-// Store authenticates by a file of tokens and users. It reads the file again
-// when it changes. When the file cannot be used, what was read before stays in
-// force for [grace]; from then on nobody is let in until it can be used again.
-// It is safe for concurrent use.
+// Store authenticates against a file of tokens and users, which it reloads when it
+// changes. While the file cannot be used, the previous accounts remain valid for
+// [grace]; after that everyone is rejected until it can be used again. It is safe
+// for concurrent use.
 type Store struct {
 	options  StoreOptions
 	guard    *guard
 	verifier *verifier
 	accounts atomic.Pointer[accounts]
 
-	mu     sync.Mutex        // of a reading
-	meters map[string]*meter // by id of the account
-	seen   os.FileInfo       // of the reading
+	mu     sync.Mutex        // held while loading; guards the following fields
+	meters map[string]*meter // by account ID
+	seen   os.FileInfo       // the file as last loaded
 	state  atomic.Pointer[storeState]
 	uses   uses
 }
 
-// grace is how long a file may be unusable before nobody is let in: an editor
-// that saves in several steps must not cause an outage, and who takes an
-// account out of the file must not wait long, whatever state it is left in.
+// grace is how long the file may be unusable before everyone is rejected. An editor
+// that saves in several steps must not cause an outage, but the removal of an
+// account must take effect soon, whatever state the file is left in.
 const grace = 2 * time.Second
 
-// storeState says whether the file is in force.
+// storeState says whether the file can be used.
 type storeState struct {
-	err   error     // why it cannot be used; nil: it can
-	since time.Time // of err; of several in a row the first
-	shut  bool      // that nobody is let in has been told
+	err   error     // why it cannot be used; nil if it can
+	since time.Time // when the first of consecutive errors occurred
+	shut  bool      // whether it has been logged that everyone is rejected
 }
 
-// accounts are one reading of the file.
+// accounts are the accounts of one version of the file.
 type accounts struct {
 	tokens   map[[tokenKey]byte]*tokenAccount
 	users    map[string]*compiled // by nameKey
@@ -65,8 +65,8 @@ type accounts struct {
 	count    int
 }
 
-// tokenKey is how much of a digest the look-up goes by. It takes as long as it
-// takes; the rest is compared in constant time.
+// tokenKey is the part of a digest that the look-up uses, whose duration may
+// depend on it; the rest is compared in constant time.
 const tokenKey = 16
 
 type tokenAccount struct {
@@ -74,7 +74,8 @@ type tokenAccount struct {
 	secret compiledSecret
 }
 
-// OpenStore reads the file. The error says what is wrong with it, and where.
+// OpenStore loads the file. The error names every mistake in it with its line. The
+// caller calls [Store.Run].
 func OpenStore(o StoreOptions) (*Store, error) {
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	if o.Cost == (Cost{}) {
@@ -105,8 +106,8 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	return s, nil
 }
 
-// Run follows the file and writes down when accounts were last used, until ctx
-// is done.
+// Run reloads the file when it changes, and saves when accounts were last used,
+// until ctx is done.
 func (s *Store) Run(ctx context.Context) {
 	poll := time.NewTicker(s.options.Poll)
 	defer poll.Stop()
@@ -125,18 +126,18 @@ func (s *Store) Run(ctx context.Context) {
 	}
 }
 
-// State tells why the file that is there now is not in force; nil: it is. Shut
-// tells whether it has been so for so long that nobody is let in.
+// State returns why the current file cannot be used, or nil if it can. shut reports
+// whether that has lasted so long that everyone is rejected.
 func (s *Store) State() (shut bool, err error) {
 	state := s.state.Load()
 	return state.shut || state.err != nil && s.options.Now().Sub(state.since) >= grace, state.err
 }
 
-// Empty tells whether nobody can be let in.
+// Empty reports whether there are no accounts.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 
-// follow reads the file again if it is another than before, or could not be
-// used: that it can be read at last changes nothing that is seen from outside.
+// follow reloads the file if it has changed or could not be used: when it becomes
+// readable, its metadata need not change.
 func (s *Store) follow() {
 	before := s.state.Load()
 	if before.err == nil && !s.changed() {
@@ -149,24 +150,24 @@ func (s *Store) follow() {
 	fields := map[string]any{"cause": err.Error()}
 	switch {
 	case before.err == nil:
-		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; those from before stay in force for %s", grace), fields)
+		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; the previous ones remain valid for %s", grace), fields)
 	case before.err.Error() != err.Error():
 		s.options.Log(true, "the credentials still cannot be used", fields)
 	}
 	if shut, _ := s.State(); shut && !before.shut {
 		s.state.Store(&storeState{err, before.since, true})
-		s.options.Log(true, "the credentials cannot be used: nobody is let in until they can be used again", fields)
+		s.options.Log(true, "the credentials cannot be used: everyone is rejected until they can be used again", fields)
 	}
 }
 
-// changed tells whether the file is another than the one that was read, or
-// cannot be opened any more.
+// changed reports whether the file differs from the one that was loaded, or cannot
+// be opened any more.
 func (s *Store) changed() bool {
 	file, err := os.Open(s.options.File.Path)
 	if err != nil {
 		return true
 	}
-	defer func() { _ = file.Close() }() // it was only looked at
+	defer func() { _ = file.Close() }() // nothing was written
 	info, err := file.Stat()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,11 +175,11 @@ func (s *Store) changed() bool {
 		info.Size() != s.seen.Size() || info.Mode() != s.seen.Mode() || !info.ModTime().Equal(s.seen.ModTime())
 }
 
-// read puts the file into force.
+// read loads the file and puts its accounts into effect.
 func (s *Store) read() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info, err := os.Stat(s.options.File.Path) // before reading: a change in between is seen the next time
+	info, err := os.Stat(s.options.File.Path) // before reading, so that a change in between is noticed the next time
 	if err != nil {
 		info = nil
 	}
@@ -192,7 +193,7 @@ func (s *Store) read() error {
 		s.state.Store(&failing)
 		return err
 	}
-	all, _ := document.compile() // Read has found no faults
+	all, _ := document.compile() // Read has checked it
 	meters := map[string]*meter{}
 	for _, c := range all {
 		m := s.meters[c.ID]
@@ -269,7 +270,8 @@ func (s *Store) badToken(client netip.Addr, reason string) *Refusal {
 	return unauthenticated(reason)
 }
 
-// admit lets a proved account in, unless its time or the caller's place is wrong.
+// admit accepts an authenticated account unless it has expired or may not be used
+// from the client's address.
 func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 	now := s.options.Now()
 	switch {
@@ -282,9 +284,9 @@ func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 	return c.principal, nil
 }
 
-// BySubject finds the token that a client certificate stands for, by the
-// subject as [crypto/x509/pkix.Name.String] writes it. The certificate must have
-// been verified. The error is a [*Refusal].
+// BySubject returns the principal of the account with this certificate subject, in
+// the format of [crypto/x509/pkix.Name.String]. The certificate must have been
+// verified. The error is a [*Refusal].
 func (s *Store) BySubject(subject string, client netip.Addr) (*Principal, error) {
 	if shut, err := s.State(); shut {
 		return nil, unreadable(err)
@@ -296,11 +298,11 @@ func (s *Store) BySubject(subject string, client netip.Addr) (*Principal, error)
 	return s.admit(c, client)
 }
 
-// user checks a name and a password.
+// user authenticates a name and a password.
 func (s *Store) user(ctx context.Context, credential Credential, client netip.Addr) (*Principal, error) {
 	name, err := nameKey(credential.User)
 	if err != nil || len(credential.Password) > maxPassword {
-		return nil, s.badToken(client, "what was sent is no name and password that a user can have")
+		return nil, s.badToken(client, "not a valid name and password")
 	}
 	if refused := s.guard.refuses(name, client); refused != nil {
 		return nil, refused
@@ -308,7 +310,7 @@ func (s *Store) user(ctx context.Context, credential Credential, client netip.Ad
 	c := s.accounts.Load().users[name]
 	key := s.verifier.keyOf(name, credential.Password, client)
 	if c == nil || !s.verifier.remembered(key, c.Password) {
-		// Equal credentials at once are one attempt: a client that opens many
+		// Equal concurrent credentials are one attempt: a client that opens many
 		// connections with the right password does not lock itself out.
 		_, err, _ := s.verifier.group.Do(string(key[:]), func() (any, error) {
 			return nil, s.verify(ctx, c, name, credential.Password, key, client)
@@ -320,7 +322,7 @@ func (s *Store) user(ctx context.Context, credential Credential, client netip.Ad
 	return s.admit(c, client)
 }
 
-// verify checks a password the slow way. The error is a [*Refusal].
+// verify checks a password against its hash. The error is a [*Refusal].
 func (s *Store) verify(ctx context.Context, c *compiled, name, password string, key digest, client netip.Addr) error {
 	attempt, refused := s.guard.attempt(name, client)
 	if refused != nil {
@@ -330,7 +332,7 @@ func (s *Store) verify(ctx context.Context, c *compiled, name, password string, 
 	if c != nil {
 		hash = c.hash
 	}
-	// Another request may wait for this one's result: it does not end with its client.
+	// Other requests may share the result, so it is not cancelled with this one.
 	right, err := s.verifier.verify(context.WithoutCancel(ctx), hash, password)
 	switch {
 	case err != nil:
@@ -348,8 +350,8 @@ func (s *Store) verify(ctx context.Context, c *compiled, name, password string, 
 	return nil
 }
 
-// rehash puts a hash of today's cost in place of one of an earlier cost. That it
-// cannot be written is no reason to refuse the user.
+// rehash replaces a hash of an earlier cost with one of the current cost. If it
+// cannot be saved, the user is accepted nevertheless.
 func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -362,12 +364,12 @@ func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 		return nil
 	})
 	if err != nil {
-		s.options.Log(true, "a password's hash could not be renewed", map[string]any{"cause": err.Error()})
+		s.options.Log(true, "a password hash could not be upgraded", map[string]any{"cause": err.Error()})
 	}
 }
 
-// unreadable is the answer to everybody while the file cannot be used. Why is
-// for the log: it names the file.
+// unreadable rejects everyone while the file cannot be used. The reason names the
+// file and is therefore only for the log.
 func unreadable(why error) *Refusal {
 	return &Refusal{
 		Status: http.StatusServiceUnavailable, Unavailable: true, RetryAfter: 5 * time.Second,
@@ -376,16 +378,16 @@ func unreadable(why error) *Refusal {
 	}
 }
 
-// Source is where callers are known.
+// Source is an [Authenticator] that also knows client certificates.
 type Source interface {
 	Authenticator
-	// BySubject finds the caller whom a verified client certificate names. The
-	// error is a [*Refusal].
+	// BySubject returns the principal of a verified client certificate. The error is
+	// a [*Refusal].
 	BySubject(subject string, client netip.Addr) (*Principal, error)
 }
 
-// Chain asks sources one after the other: the first that knows the caller wins.
-// Only "unknown" (401) lets the next one try.
+// Chain asks its sources in order. The first one that accepts or rejects the caller
+// decides; only a 401 passes the request on to the next.
 type Chain []Source
 
 // Authenticate implements [Authenticator].

@@ -26,10 +26,10 @@ import (
 
 const patience = 10 * time.Second
 
-// cheap is a cost for tests: the work itself is the library's.
+// cheap is a cost for tests: hashing itself is the library's.
 var cheap = Cost{Memory: 8, Time: 1, Threads: 1}
 
-// clock is a time that tests move.
+// clock is a clock that tests advance.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -51,7 +51,7 @@ func (c *clock) step(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// stored is a store over a file of its own, and what proves its accounts.
+// stored is a store over a file of its own, with its clock.
 type stored struct {
 	*Store
 	t     testing.TB
@@ -59,12 +59,12 @@ type stored struct {
 	clock *clock
 }
 
-// password is every user's.
+// password is the password of every user.
 const password = "Corr3ct:Horse-ä"
 
 var here = netip.MustParseAddr("192.0.2.7")
 
-// store makes a store; write fills the file.
+// store returns a store whose file write fills.
 func store(t testing.TB, write func(*Document, time.Time)) *stored {
 	t.Helper()
 	s := &stored{t: t, file: File{Path: filepath.Join(t.TempDir(), "credentials.json")}, clock: newClock()}
@@ -127,7 +127,7 @@ func (s *stored) basic(user, password string, from netip.Addr) (*Principal, *Ref
 	return s.ask("Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)), from)
 }
 
-func TestTokensAreRecognisable(t *testing.T) {
+func TestTokenFormat(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		token := NewToken()
@@ -147,7 +147,7 @@ func TestTokensAreRecognisable(t *testing.T) {
 		for _, other := range []byte{'0', 'x', '_', 0, 0xff} {
 			wrong := token[:i] + string([]byte{other}) + token[i+1:]
 			_, ok := digestOf(wrong)
-			assert.Equal(t, wrong == token, ok, "one letter is wrong")
+			assert.Equal(t, wrong == token, ok, "one letter changed")
 		}
 	}
 	for _, wrong := range []string{"", "adgw_", token[1:], token[:len(token)-1], token + "0", " " + token, strings.ToUpper(token), strings.Repeat(token, 1000)} {
@@ -156,7 +156,7 @@ func TestTokensAreRecognisable(t *testing.T) {
 	}
 }
 
-func TestStoreKnowsItsTokens(t *testing.T) {
+func TestStoreAuthenticatesTokens(t *testing.T) {
 	now := newClock().Now()
 	soon := now.Add(time.Hour)
 	var token, limited, placed string
@@ -176,13 +176,13 @@ func TestStoreKnowsItsTokens(t *testing.T) {
 
 	text, err := os.ReadFile(s.file.Path)
 	require.NoError(t, err)
-	assert.NotContains(t, string(text), token[len(TokenPrefix):], "no token is kept")
+	assert.NotContains(t, string(text), token[len(TokenPrefix):], "no token is stored")
 
 	for name, wrong := range map[string]string{"unknown": NewToken(), "checksum": token[:len(token)-1] + "_", "foreign": "ghp_abc"} {
 		_, refused := s.bearer(wrong)
 		require.NotNil(t, refused, name)
 		assert.Equal(t, 401, refused.Status, name)
-		assert.Equal(t, needed, refused.Message, "one answer to all")
+		assert.Equal(t, needed, refused.Message, "the same message for all")
 		assert.NotEmpty(t, refused.Reason)
 		assert.NotContains(t, refused.Reason, wrong, name)
 	}
@@ -201,10 +201,10 @@ func TestStoreKnowsItsTokens(t *testing.T) {
 	assert.Contains(t, refused.Reason, "the token 'soon' expired at 2026-11-22T11:00:00Z")
 	s.clock.step(-time.Second)
 	_, refused = s.bearer(limited)
-	assert.Nil(t, refused, "the clock was put back")
+	assert.Nil(t, refused, "the clock was set back")
 }
 
-func TestACertificateStandsForAToken(t *testing.T) {
+func TestCertificateInsteadOfAToken(t *testing.T) {
 	s := store(t, func(d *Document, now time.Time) {
 		a := NewAccount("pipeline", now, Rights{Scopes: []string{"ou:read"}, Networks: []string{"192.0.2.0/24"}})
 		a.Subject = "CN=pipeline, OU=Automation,O=Example"
@@ -218,10 +218,10 @@ func TestACertificateStandsForAToken(t *testing.T) {
 		assert.Error(t, err, subject)
 	}
 	_, err = s.BySubject("CN=pipeline,OU=Automation,O=Example", netip.MustParseAddr("10.0.0.1"))
-	assert.ErrorAs(t, err, new(*Refusal), "its networks hold, too")
+	assert.ErrorAs(t, err, new(*Refusal), "its networks apply as well")
 }
 
-// follow runs the store beside a test.
+// follow runs the store until the test ends.
 func (s *stored) follow() {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -235,7 +235,7 @@ func (s *stored) follow() {
 	})
 }
 
-func TestChangesTakeEffectInARunningStore(t *testing.T) {
+func TestRunningStoreFollowsChanges(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("store", func(t *testing.T) {
 		var token, other string
@@ -255,10 +255,10 @@ func TestChangesTakeEffectInARunningStore(t *testing.T) {
 		s.edit(func(d *Document) { other = d.Tokens[0].AddToken(s.clock.Now(), s.clock.Now().Add(time.Minute)) })
 		s.eventually(func() bool { _, refused := s.bearer(other); return refused == nil }, "a rotation")
 		_, refused = s.bearer(token)
-		assert.Nil(t, refused, "the old token has its time of grace")
+		assert.Nil(t, refused, "the old token is in its grace period")
 		s.clock.step(time.Minute)
 		_, refused = s.bearer(token)
-		assert.NotNil(t, refused, "it is over")
+		assert.NotNil(t, refused, "the grace period is over")
 
 		s.edit(func(d *Document) { d.Users[0].Password = HashPassword("another password", cheap) })
 		s.eventually(func() bool { _, refused := s.basic("anna", password, here); return refused != nil }, "a new password")
@@ -268,12 +268,12 @@ func TestChangesTakeEffectInARunningStore(t *testing.T) {
 	})
 }
 
-func (s *stored) eventually(is func() bool, what string) {
+func (s *stored) eventually(condition func() bool, what string) {
 	s.t.Helper()
-	require.Eventually(s.t, is, patience, time.Millisecond, what)
+	require.Eventually(s.t, condition, patience, time.Millisecond, what)
 }
 
-// broken are ways to make the file unusable while it is served from.
+// broken returns ways to make the file unusable while the store runs.
 func (s *stored) broken() map[string]func() {
 	write := func(change func(good string) string) func() {
 		return func() {
@@ -296,9 +296,9 @@ func (s *stored) broken() map[string]func() {
 	}
 }
 
-// A file that cannot be used is bridged for a moment, in which an editor saves
-// it whole; then nobody is let in until it can be used again.
-func TestABrokenFileShutsTheStore(t *testing.T) {
+// While the file cannot be used, the previous accounts remain valid for a moment, in
+// which an editor may finish saving; then everyone is rejected.
+func TestBrokenFileShutsTheStore(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys((&stored{}).broken())) {
 		t.Run(name, func(t *testing.T) {
 			var token string
@@ -336,24 +336,24 @@ func TestABrokenFileShutsTheStore(t *testing.T) {
 
 			s.broken()[name]()
 			s.Store.follow()
-			assert.Equal(t, open, statuses(), "an editor may be about to write it again")
+			assert.Equal(t, open, statuses(), "an editor may be about to save again")
 			shut, err := s.State()
 			assert.False(t, shut)
 			assert.ErrorContains(t, err, s.file.Path)
 			require.Len(t, told, 1)
-			assert.Contains(t, told[0], "stay in force for 2s: ")
+			assert.Contains(t, told[0], "remain valid for 2s: ")
 			assert.Contains(t, told[0], s.file.Path)
 
 			s.clock.step(grace - time.Nanosecond)
 			s.Store.follow()
 			assert.Equal(t, open, statuses())
 			s.clock.step(time.Nanosecond)
-			assert.Equal(t, closed, statuses(), "no reading is waited for")
+			assert.Equal(t, closed, statuses(), "without waiting for the next poll")
 			for range 3 {
 				s.Store.follow()
 			}
 			require.Len(t, told, 2, "each is told once")
-			assert.Contains(t, told[1], "nobody is let in")
+			assert.Contains(t, told[1], "everyone is rejected")
 			_, refused := s.bearer(token)
 			assert.True(t, refused.Unavailable)
 			assert.Positive(t, refused.RetryAfter)
@@ -361,9 +361,9 @@ func TestABrokenFileShutsTheStore(t *testing.T) {
 			assert.NotContains(t, refused.Message, s.file.Path)
 			assert.Contains(t, refused.Reason, s.file.Path)
 			s.clock.step(-time.Hour)
-			assert.Equal(t, closed, statuses(), "the clock was put back")
+			assert.Equal(t, closed, statuses(), "the clock was set back")
 			_, err = OpenStore(StoreOptions{File: s.file})
-			assert.ErrorContains(t, err, s.file.Path, "no gateway starts with it")
+			assert.ErrorContains(t, err, s.file.Path, "a gateway does not start with it")
 
 			require.NoError(t, os.RemoveAll(s.file.Path))
 			require.NoError(t, os.WriteFile(s.file.Path, good, 0o600))
@@ -375,9 +375,9 @@ func TestABrokenFileShutsTheStore(t *testing.T) {
 	}
 }
 
-// A file that is the same again counts as repaired, though nothing on it tells
-// that it had changed in between.
-func TestAFileThatCanBeReadAgainIsRead(t *testing.T) {
+// A file that becomes readable again counts as repaired, although its metadata has
+// not changed.
+func TestFileThatBecomesReadableIsLoaded(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
 	aside := s.file.Path + ".aside"
@@ -392,13 +392,13 @@ func TestAFileThatCanBeReadAgainIsRead(t *testing.T) {
 	assert.Nil(t, refused)
 }
 
-// Each new fault is told; a new one gives no new time.
-func TestFaultsInARowAreOneTime(t *testing.T) {
+// Every new mistake is logged, but does not extend the grace period.
+func TestConsecutiveFaultsShareOneGracePeriod(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
 	told := ""
 	s.options.Log = func(_ bool, message string, _ map[string]any) { told = message }
-	for _, fault := range []struct{ text, told string }{{"{", "stay in force for 2s"}, {"[", "still"}, {"{", "still"}} {
+	for _, fault := range []struct{ text, told string }{{"{", "remain valid for 2s"}, {"[", "still"}, {"{", "still"}} {
 		require.NoError(t, os.WriteFile(s.file.Path, []byte(fault.text), 0o600))
 		s.Store.follow()
 		assert.Contains(t, told, fault.told)
@@ -411,9 +411,9 @@ func TestFaultsInARowAreOneTime(t *testing.T) {
 	assert.NotNil(t, refused)
 }
 
-// Taking an account out of the file by hand is a revocation like any other, also
-// for what was remembered of a password.
-func TestRevokedByHand(t *testing.T) {
+// Removing an account from the file by hand revokes it, including its cached
+// password.
+func TestRemovalByHandRevokes(t *testing.T) {
 	var kept, revoked string
 	s := store(t, func(d *Document, now time.Time) {
 		kept = addToken(d, now, "kept", rights())
@@ -438,12 +438,12 @@ func TestRevokedByHand(t *testing.T) {
 	assert.Nil(t, refused)
 	standard, err := OpenStore(StoreOptions{File: s.file})
 	require.NoError(t, err)
-	assert.LessOrEqual(t, standard.options.Poll, time.Second/2, "a running store looks often enough")
+	assert.LessOrEqual(t, standard.options.Poll, time.Second/2, "the file is checked often enough")
 }
 
-// Locks, quotas and what is remembered end by a clock that nobody can set; only
-// the ends that stand in the file are times of day.
-func TestAStoreGoesByAClockThatIsNotSet(t *testing.T) {
+// Locks, quotas and the password cache use the monotonic clock; only expiries in the
+// file are wall-clock times.
+func TestStoreUsesTheMonotonicClock(t *testing.T) {
 	s := withUsers(t, "anna")
 	standard, err := OpenStore(StoreOptions{File: s.file})
 	require.NoError(t, err)
@@ -452,7 +452,7 @@ func TestAStoreGoesByAClockThatIsNotSet(t *testing.T) {
 	}
 }
 
-func TestManyWritersLoseNothing(t *testing.T) {
+func TestConcurrentEdits(t *testing.T) {
 	file := File{Path: filepath.Join(t.TempDir(), "new", "credentials.json")}
 	var all sync.WaitGroup
 	const writers = 20
@@ -477,7 +477,7 @@ func TestManyWritersLoseNothing(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-func TestAnEditThatFailsChangesNothing(t *testing.T) {
+func TestFailedEditChangesNothing(t *testing.T) {
 	s := store(t, func(d *Document, now time.Time) { addToken(d, now, "portal", rights()) })
 	before, err := os.ReadFile(s.file.Path)
 	require.NoError(t, err)
@@ -492,20 +492,20 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 	assert.Equal(t, string(before), string(after))
 }
 
-func TestLastUsesAreWrittenDown(t *testing.T) {
+func TestLastUsesAreSaved(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) {
 		token = addToken(d, now, "portal", rights())
 		addToken(d, now, "idle", rights())
 	})
 	p, _ := s.bearer(token)
-	assert.Empty(t, s.file.LastUses(), "no request waits for it")
+	assert.Empty(t, s.file.LastUses(), "requests do not wait for it")
 	s.flush()
 	assert.Equal(t, map[string]time.Time{p.ID: s.clock.Now()}, s.file.LastUses())
 	s.open()
 	s.flush()
-	assert.Len(t, s.file.LastUses(), 1, "a new server knows the times")
+	assert.Len(t, s.file.LastUses(), 1, "a new server loads the times")
 	require.NoError(t, os.WriteFile(s.file.Path+usesSuffix, []byte("broken"), 0o600))
 	s.open()
-	assert.Empty(t, s.file.LastUses(), "broken times are none")
+	assert.Empty(t, s.file.LastUses(), "a broken file has no times")
 }

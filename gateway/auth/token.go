@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// A token is TokenPrefix, 256 random bits and their checksum, in letters and
-// digits: a scanner for secrets can tell one from other text, and a mistyped
-// one is refused without a look-up.
+// A token is TokenPrefix, 256 random bits and their checksum in base 62: secret
+// scanners recognise it, and a mistyped one is rejected without a look-up.
 const (
 	TokenPrefix = "adgw_"
 
-	randomLength = 43 // of 256 bits in base 62
-	sumLength    = 6  // of 32 bits in base 62
+	randomLength = 43 // 256 bits in base 62
+	sumLength    = 6  // 32 bits in base 62
 	tokenLength  = len(TokenPrefix) + randomLength + sumLength
 )
 
@@ -28,19 +27,19 @@ var isBase62 = func() (is [256]bool) {
 	return is
 }()
 
-// digest is what is kept of a token. Its 256 random bits need no slow hash.
+// digest is what is stored of a token. With 256 random bits it needs no slow hash.
 type digest [sha256.Size]byte
 
-// NewToken makes a token. It is shown once and kept nowhere.
+// NewToken returns a new random token.
 func NewToken() string {
 	var bits [32]byte
-	_, _ = rand.Read(bits[:]) // never fails (crypto/rand)
+	_, _ = rand.Read(bits[:]) // never fails
 	random := inBase62(new(big.Int).SetBytes(bits[:]), randomLength)
 	sum := checksum(random)
 	return TokenPrefix + random + string(sum[:])
 }
 
-// digestOf takes a token's digest; false when the text is not a token.
+// digestOf returns the digest of a token, or false if the text is not a token.
 func digestOf(token string) (digest, bool) {
 	random, ok := strings.CutPrefix(token, TokenPrefix)
 	if !ok || len(token) != tokenLength {
@@ -60,8 +59,8 @@ func digestOf(token string) (digest, bool) {
 	return sha256.Sum256(text[:]), true
 }
 
-// checksum is the CRC-32 (IEEE) of the random part. The loop is the library's,
-// without the slice that would escape to the heap.
+// checksum returns the CRC-32 (IEEE) of the random part. It repeats the library's
+// loop because the library's argument would escape to the heap.
 func checksum(random string) (digits [sumLength]byte) {
 	sum := ^uint32(0)
 	for i := range len(random) {
@@ -75,7 +74,7 @@ func checksum(random string) (digits [sumLength]byte) {
 	return digits
 }
 
-// inBase62 writes a number with leading zeros.
+// inBase62 formats a number with leading zeros.
 func inBase62(n *big.Int, length int) string {
 	digits := make([]byte, length)
 	base, digit := big.NewInt(int64(len(base62))), new(big.Int)
@@ -86,10 +85,10 @@ func inBase62(n *big.Int, length int) string {
 	return string(digits)
 }
 
-// newID makes the id of an entry: random, so that the entry of a name is never
-// taken for an earlier one.
+// newID returns a random account ID, so that an account is never mistaken for an
+// earlier one with the same name.
 func newID() string {
 	var bits [8]byte
-	_, _ = rand.Read(bits[:]) // never fails (crypto/rand)
+	_, _ = rand.Read(bits[:]) // never fails
 	return inBase62(new(big.Int).SetBytes(bits[:]), 11)
 }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// When accounts were last used stands in a file of its own beside the store's:
-// a server that counts must never write what is in force. Losing it loses
-// nothing but the times.
+// The times of last use are in a file of their own next to the credential file,
+// because a server must not rewrite the latter for statistics. If it is lost, only
+// these times are lost.
 const (
 	usesSuffix = ".used"
 	flushEvery = 30 * time.Second
 )
 
-// uses is that file.
+// uses is the content of that file.
 type uses struct {
 	path    string
-	written map[string]int64 // Unix seconds by id
+	written map[string]int64 // Unix seconds by account ID
 }
 
 func (u *uses) load() map[string]int64 {
@@ -29,7 +29,7 @@ func (u *uses) load() map[string]int64 {
 	return u.written
 }
 
-// flush writes down when accounts were last used, if that has changed.
+// flush saves when accounts were last used, if that has changed.
 func (s *Store) flush() {
 	s.mu.Lock()
 	used := map[string]int64{}
@@ -42,16 +42,16 @@ func (s *Store) flush() {
 	if maps.Equal(used, s.uses.written) {
 		return
 	}
-	text, _ := json.Marshal(used) // text and numbers are always encoded
+	text, _ := json.Marshal(used) // cannot fail for text and numbers
 	if err := (File{Path: s.uses.path, Guardian: s.options.File.Guardian}).replace(text); err != nil {
-		s.options.Log(true, "it cannot be written down when credentials were last used", map[string]any{"cause": err.Error()})
+		s.options.Log(true, "the last use of credentials cannot be saved", map[string]any{"cause": err.Error()})
 		return
 	}
 	s.uses.written = used
 }
 
-// LastUses tells when accounts were last used, by id, as far as it is written
-// down: a running server does so twice a minute.
+// LastUses returns when accounts were last used, by account ID. A running server
+// saves these times twice a minute.
 func (f File) LastUses() map[string]time.Time {
 	last := map[string]time.Time{}
 	for id, at := range (&uses{path: f.Path + usesSuffix}).load() {

@@ -57,12 +57,12 @@ func TestAuditCommands(t *testing.T) {
 	}{
 		"switched off": {[]string{"verify", "--set", "audit.file=off"}, "--file"},
 		"missing file": {[]string{"verify", "--file", filepath.Join(folder, "no", "such")}, "audit.file (--file): "},
-		"without key":  {[]string{"verify", "--file", file}, "made with a key"},
+		"without key":  {[]string{"verify", "--file", file}, "written with a key"},
 		"short key":    {[]string{"verify", "--file", file, "--key-file", settings + "x"}, "audit.keyFile: "},
 		"bad end":      {[]string{"verify", "--file", file, "--last", "x"}, "NUMBER:HASH"},
 		"bad time":     {[]string{"show", "--file", file, "--since", "yesterday"}, `"yesterday" is not a time`},
-		"bad outcome":  {[]string{"show", "--file", file, "--outcome", "failed"}, `there is no outcome "failed"; it is one of done, none, partial, unknown, refused, interrupted, running`},
-		"bad pattern":  {[]string{"show", "--file", file, "--operation", "["}, `"[" is no pattern of operations`},
+		"bad outcome":  {[]string{"show", "--file", file, "--outcome", "failed"}, `there is no outcome "failed"; use one of done, none, partial, unknown, refused, interrupted, running`},
+		"bad pattern":  {[]string{"show", "--file", file, "--operation", "["}, `"[" is not a pattern of operations`},
 	} {
 		code, _, stderr := runCommand(t, append([]string{"audit"}, c.args...)...)
 		assert.Equal(t, 1, code, name)

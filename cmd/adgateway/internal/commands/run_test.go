@@ -78,7 +78,7 @@ func TestCommandsThatEnd(t *testing.T) {
 		"missing audit key":    {[]string{"sandbox", "--set", "audit.file=" + filepath.Join(filepath.Dir(broken), "a"), "--set", "audit.keyFile=no.key"}, 1, []string{"audit.keyFile: no.key does not exist"}},
 		"missing audit":        {[]string{"audit", "verify", "no.jsonl"}, 1, []string{"no.jsonl does not exist"}},
 		"audit of no file":     {[]string{"audit", "show", "--file", "no.jsonl"}, 1, []string{"audit.file (--file): no.jsonl does not exist"}},
-		"missing credentials":  {[]string{"token", "list", "--store", "no.json"}, 1, []string{"auth.store (--store): no.json does not exist", "'adgateway token create' makes the file"}},
+		"missing credentials":  {[]string{"token", "list", "--store", "no.json"}, 1, []string{"auth.store (--store): no.json does not exist", "'adgateway token create' creates the file"}},
 		"store below a file":   {[]string{"token", "create", "x", "--scope", "*", "--store", broken + "/x"}, 1, []string{"auth.store (--store): " + broken + " is a file"}},
 		"folder of settings":   {[]string{"sandbox", "--config", filepath.Dir(broken)}, 1, []string{"--config: " + filepath.Dir(broken) + " is a folder"}},
 		"settings below file":  {[]string{"config", "init", "--config", broken + "/x"}, 1, []string{"--config: " + broken + " is a file"}},
