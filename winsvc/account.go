@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// An AccountKind says how Windows logs an account on.
+// AccountKind says how Windows logs on an account.
 type AccountKind string
 
-// The kinds. Only [UserAccount] has a password to give.
+// The kinds. Only a [UserAccount] has a password to provide.
 const (
 	VirtualAccount AccountKind = "virtual account"
 	ManagedAccount AccountKind = "group managed service account"
@@ -16,7 +16,7 @@ const (
 	UserAccount    AccountKind = "user"
 )
 
-// DefaultAccount needs no password; in the network it is the computer's account.
+// DefaultAccount needs no password. In the network it acts as the computer's account.
 const DefaultAccount = `NT SERVICE\` + Name
 
 var builtIn = map[string]string{
@@ -25,12 +25,12 @@ var builtIn = map[string]string{
 	`nt authority\localservice`: `NT AUTHORITY\LocalService`, `nt authority\local service`: `NT AUTHORITY\LocalService`,
 }
 
-// forms is what an account can look like.
+// forms describes the possible forms of an account.
 const forms = `write DOMAIN\name$ (group managed service account), ` + DefaultAccount +
 	` (virtual account), DOMAIN\user, .\user or user@domain (user)`
 
-// ParseAccount tells the kind of an account by its form and gives its usual
-// spelling. Empty is [DefaultAccount].
+// ParseAccount returns the kind of an account, judged by its form, and its canonical
+// spelling. An empty account is [DefaultAccount].
 func ParseAccount(text string) (account string, kind AccountKind, err error) {
 	if text == "" {
 		return DefaultAccount, VirtualAccount, nil
@@ -42,7 +42,7 @@ func ParseAccount(text string) (account string, kind AccountKind, err error) {
 	user, realm, isUPN := strings.Cut(text, "@")
 	switch {
 	case strings.HasPrefix(text, "'"):
-		err = fmt.Errorf("%s begins with a quotation mark: leave it out, or take double ones; only PowerShell knows single ones", text)
+		err = fmt.Errorf("%s starts with a quotation mark: omit it, or use double quotation marks; only PowerShell supports single ones", text)
 	case strings.ContainsAny(text, "/\"[]:;|=,+*?<>") || strings.Count(text, `\`) > 1:
 		err = fmt.Errorf("%q is not an account: %s", text, forms)
 	case qualified && strings.EqualFold(domain, "NT SERVICE"):
@@ -52,17 +52,17 @@ func ParseAccount(text string) (account string, kind AccountKind, err error) {
 		return DefaultAccount, VirtualAccount, err
 	case qualified && strings.HasSuffix(name, "$"):
 		if domain == "" || domain == "." || name == "$" {
-			err = fmt.Errorf("%q lacks the domain: a group managed service account is written DOMAIN\\name$", text)
+			err = fmt.Errorf("%q has no domain: write a group managed service account as DOMAIN\\name$", text)
 		}
 		return text, ManagedAccount, err
 	case isUPN && strings.HasSuffix(user, "$"):
-		err = fmt.Errorf("%q: a group managed service account is written DOMAIN\\name$", text)
+		err = fmt.Errorf("%q: write a group managed service account as DOMAIN\\name$", text)
 	case strings.HasSuffix(text, "$"):
-		err = fmt.Errorf("%q lacks the domain: a group managed service account is written DOMAIN\\name$", text)
+		err = fmt.Errorf("%q has no domain: write a group managed service account as DOMAIN\\name$", text)
 	case qualified && domain != "" && name != "", !qualified && isUPN && user != "" && realm != "":
 		return text, UserAccount, nil
 	default:
-		err = fmt.Errorf("%q does not say whose account it is: %s", text, forms)
+		err = fmt.Errorf("%q has no domain or computer: %s", text, forms)
 	}
 	return "", "", err
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/kardianos/service"
 )
 
-// recovery is how long Windows waits before it starts the service again, after
-// the first, the second and every later failure.
+// recovery is how long Windows waits before it restarts the service after the first,
+// the second and every later failure.
 var recovery = []time.Duration{5 * time.Second, 30 * time.Second, time.Minute}
 
-// recoveryReset is after how long without a failure counting starts anew.
+// recoveryReset is the time without failures after which Windows resets its failure
+// count.
 const recoveryReset = 24 * time.Hour
 
 const (
@@ -29,12 +30,12 @@ var (
 	errElevation    = errors.New(notElevated)
 )
 
-// Registration is the service as it is to be.
+// Registration describes the service to install.
 type Registration struct {
-	Executable string   // its full path; empty: the one that runs
-	Arguments  []string // that make it run as the service
+	Executable string   // full path; empty means the running executable
+	Arguments  []string // to run as the service
 	Account    string   // see [ParseAccount]
-	Password   string   // of a user; never shown
+	Password   string   // of a user account; never shown
 }
 
 // Manager installs and controls the service. Use [NewManager].
@@ -45,35 +46,36 @@ type Manager struct {
 	poll   time.Duration
 }
 
-// native is what kardianos/service cannot do. Errors of Windows come as they
-// are; errNotInstalled says that there is no such service.
+// native is what kardianos/service does not offer. Errors of Windows are returned
+// unchanged; errNotInstalled means that there is no such service.
 type native interface {
 	Elevated() bool
 	Find() (registered, error)
-	// Change sets the account with its password (empty: they stay) and the command
-	// line; what else a service of ours has (description, delayed automatic start,
-	// time to stop before a shutdown) is set, too.
+	// Change sets the command line, the account and its password (both unchanged if
+	// empty), and what every installation has: description, delayed automatic start,
+	// pre-shutdown timeout.
 	Change(commandLine, account, password string) error
-	// Recover has Windows start the service again after failures, also after one
-	// that it reported itself.
+	// Recover makes Windows restart the service after failures, including those that
+	// it reports itself.
 	Recover(delays []time.Duration, reset time.Duration) error
 	AddEventSource() error
-	Stop() error // asks it to stop and does not wait
+	Stop() error // requests a stop and does not wait
 }
 
-// registered is the service as Windows knows it.
+// registered is the service as registered in Windows.
 type registered struct {
 	CommandLine string
 	Arguments   []string // of it
 	Account     string
-	Delayed     bool // started automatically, after other services
+	Delayed     bool // delayed automatic start
 	State       State
 }
 
-var errNotWindows = errors.New("the service is for Windows. Here run 'adgateway serve' under this system's own service manager, " +
+var errNotWindows = errors.New("the service is only available on Windows. Here run 'adgateway serve' under this system's own service manager, " +
 	"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml")
 
-// NewManager fails away from Windows; the error says what to use there.
+// NewManager returns a manager. On other systems it fails with an error that says
+// what to use there.
 func NewManager() (*Manager, error) {
 	windows := newNative()
 	if windows == nil {
@@ -101,8 +103,8 @@ func (m *Manager) service(r Registration) (service.Service, error) {
 	return s, nil
 }
 
-// Install registers the service, or changes the one that is there; what it did
-// comes back as lines to show.
+// Install registers the service or updates the existing one. It returns what it did,
+// as lines to show.
 func (m *Manager) Install(r Registration) ([]string, error) {
 	if r.Executable == "" {
 		var err error
@@ -115,11 +117,11 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case kind != UserAccount && r.Password != "":
-		return nil, fmt.Errorf("%s is a %s, which has no password to give", account, kind)
+		return nil, fmt.Errorf("%s is a %s, which has no password", account, kind)
 	case !m.native.Elevated():
 		return nil, errElevation
 	case !m.exists(r.Executable):
-		return nil, fmt.Errorf("%s is not there", r.Executable)
+		return nil, fmt.Errorf("%s does not exist", r.Executable)
 	}
 	keep := r.Account == ""
 	r.Account = account
@@ -135,12 +137,12 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 		return done, explain(err)
 	}
 	if err := m.native.Recover(recovery, recoveryReset); err != nil {
-		return done, fmt.Errorf("the actions after failures cannot be set: %w", explain(err))
+		return done, fmt.Errorf("the recovery actions cannot be set: %w", explain(err))
 	}
-	return append(done, "after a failure Windows starts it again after "+strings.Join(texts(recovery), ", ")), nil
+	return append(done, "Windows restarts it after a failure, waiting "+strings.Join(texts(recovery), ", ")), nil
 }
 
-// Arguments are those of the service that is installed; none while it is not.
+// Arguments returns those of the installed service, or none.
 func (m *Manager) Arguments() ([]string, error) {
 	found, err := m.native.Find()
 	if errors.Is(err, service.ErrNotInstalled) {
@@ -151,7 +153,7 @@ func (m *Manager) Arguments() ([]string, error) {
 
 func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	if kind == UserAccount && r.Password == "" {
-		return nil, fmt.Errorf("%s is a user: its password is needed", r.Account)
+		return nil, fmt.Errorf("%s is a user account: its password is required", r.Account)
 	}
 	s, err := m.service(r)
 	if err != nil {
@@ -160,43 +162,43 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	if err := s.Install(); err != nil {
 		return nil, err
 	}
-	if err := m.native.Change(commandLine(r), "", ""); err != nil { // what kardianos/service does not set
+	if err := m.native.Change(commandLine(r), "", ""); err != nil { // sets what kardianos/service does not
 		return nil, err
 	}
-	return []string{fmt.Sprintf("service %s is installed; it runs as %s (%s) and starts with Windows, after other services", Name, r.Account, kind)}, nil
+	return []string{fmt.Sprintf("service %s was installed; it runs as %s (%s) and starts automatically (delayed)", Name, r.Account, kind)}, nil
 }
 
-// update changes what differs; keep says that the account stays.
+// update changes what differs; keep means that the account is not changed.
 func (m *Manager) update(r Registration, kind AccountKind, old registered, keep bool) ([]string, error) {
 	if keep || strings.EqualFold(old.Account, r.Account) && r.Password == "" {
 		r.Account = ""
 	} else if kind == UserAccount && r.Password == "" {
-		return nil, fmt.Errorf("%s is a user: its password is needed", r.Account)
+		return nil, fmt.Errorf("%s is a user account: its password is required", r.Account)
 	}
 	line := commandLine(r)
 	if err := m.native.Change(line, r.Account, r.Password); err != nil {
 		return nil, err
 	}
-	done := []string{fmt.Sprintf("service %s was installed already and is updated", Name)}
+	done := []string{fmt.Sprintf("service %s was already installed and has been updated", Name)}
 	if old.CommandLine != line {
-		done = append(done, fmt.Sprintf("it runs %s; before: %s", line, old.CommandLine))
+		done = append(done, fmt.Sprintf("it runs %s; previously: %s", line, old.CommandLine))
 	}
 	if r.Account != "" {
-		done = append(done, fmt.Sprintf("it runs as %s; before: %s", r.Account, old.Account))
+		done = append(done, fmt.Sprintf("it runs as %s; previously: %s", r.Account, old.Account))
 	}
 	if !old.Delayed {
-		done = append(done, "it starts with Windows again, after other services")
+		done = append(done, "it starts automatically (delayed) again")
 	}
 	if old.State == Running {
-		done = append(done, "it still runs as before: 'adgateway service restart' puts this in force")
+		done = append(done, "the running service is unchanged: apply this with 'adgateway service restart'")
 	}
 	if err := m.native.AddEventSource(); err != nil {
-		return done, fmt.Errorf("the event log's source cannot be set: %w", err)
+		return done, fmt.Errorf("the event log source cannot be registered: %w", err)
 	}
 	return done, nil
 }
 
-// Uninstall stops the service and removes it with its source in the event log.
+// Uninstall stops the service and removes it and its event log source.
 func (m *Manager) Uninstall(ctx context.Context) error {
 	state, err := m.installed()
 	if err != nil {
@@ -213,7 +215,7 @@ func (m *Manager) Uninstall(ctx context.Context) error {
 	}
 	if err := s.Uninstall(); err != nil {
 		if _, gone := m.native.Find(); errors.Is(gone, service.ErrNotInstalled) {
-			return nil // only its source in the event log was not there any more
+			return nil // only the event log source was missing
 		}
 		return explain(err)
 	}
@@ -226,7 +228,7 @@ func (m *Manager) Start(ctx context.Context) error {
 	if err != nil || state == Running {
 		return err
 	}
-	if state == Stopping { // it cannot be started before it has stopped
+	if state == Stopping { // it can only be started after it has stopped
 		if err := m.await(ctx, StopWait+5*time.Second, Stopped, Stopping); err != nil {
 			return err
 		}
@@ -249,13 +251,13 @@ func (m *Manager) Stop(ctx context.Context) error {
 	if err != nil || state == Stopped {
 		return err
 	}
-	if state == Starting { // it takes no request yet
+	if state == Starting { // it cannot be stopped yet
 		if err := m.await(ctx, startWait, Running, Starting); err != nil {
 			return err
 		}
 	}
-	if state != Stopping { // then it takes none any more
-		// kardianos/service would wait for ever.
+	if state != Stopping { // otherwise it has been requested already
+		// kardianos/service would wait forever.
 		if err := m.native.Stop(); err != nil && !errors.Is(err, errnoCannotAccept) {
 			return explain(err)
 		}
@@ -263,7 +265,7 @@ func (m *Manager) Stop(ctx context.Context) error {
 	return m.await(ctx, StopWait+5*time.Second, Stopped, Running, Stopping)
 }
 
-// Restart stops the service where it runs, and starts it.
+// Restart stops the service if it is running, and starts it.
 func (m *Manager) Restart(ctx context.Context) error {
 	if err := m.Stop(ctx); err != nil {
 		return err
@@ -271,7 +273,7 @@ func (m *Manager) Restart(ctx context.Context) error {
 	return m.Start(ctx)
 }
 
-// await waits for a state; any but those on the way there is a failure.
+// await waits for a state. Any state but those on the way there is an error.
 func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onTheWay ...State) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -293,7 +295,7 @@ func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onT
 	}
 }
 
-// installed is the service's state; not being installed is an error.
+// installed returns the service's state, or an error if it is not installed.
 func (m *Manager) installed() (State, error) {
 	state, _, err := m.Status()
 	if err == nil && state == NotInstalled {
@@ -302,28 +304,28 @@ func (m *Manager) installed() (State, error) {
 	return state, err
 }
 
-// Status asks the service manager; it needs no special rights on Windows, where
-// kardianos/service would ask for those to start and stop.
-// problems are what keeps the service from running as it was installed.
+// Status returns the state of the service and problems that keep it from running as
+// installed. It needs no special rights, because it does not use kardianos/service,
+// which would request those for starting and stopping.
 func (m *Manager) Status() (state State, problems []string, err error) {
 	found, err := m.native.Find()
 	switch {
 	case errors.Is(err, service.ErrNotInstalled):
 		return NotInstalled, nil, nil
 	case err != nil:
-		return Unknown, nil, fmt.Errorf("the service manager gives no answer: %w", explain(err))
+		return Unknown, nil, fmt.Errorf("the service manager does not respond: %w", explain(err))
 	}
 	if path := executableOf(found.CommandLine); !m.exists(path) {
-		problems = append(problems, fmt.Sprintf("its executable %s is not there any more: run 'adgateway service install' from where it is now", path))
+		problems = append(problems, fmt.Sprintf("its executable %s no longer exists: run 'adgateway service install' from its current location", path))
 	}
 	if !found.Delayed {
-		problems = append(problems, "it does not start with Windows after other services: run 'adgateway service install' to set this right")
+		problems = append(problems, "it does not start automatically (delayed): run 'adgateway service install' to fix this")
 	}
 	return found.State, problems, nil
 }
 
-// commandLine quotes as CommandLineToArgvW reads it. Paths hold no quotation
-// mark, and only a trailing backslash before one would be read as an escape.
+// commandLine quotes arguments for CommandLineToArgvW. Paths cannot contain quotation
+// marks, so only a trailing backslash would be taken for an escape.
 func commandLine(r Registration) string {
 	words := []string{`"` + r.Executable + `"`}
 	for _, argument := range r.Arguments {
@@ -336,7 +338,7 @@ func commandLine(r Registration) string {
 	return strings.Join(words, " ")
 }
 
-// executableOf is the first word of a command line.
+// executableOf returns the first word of a command line.
 func executableOf(line string) string {
 	if rest, quoted := strings.CutPrefix(line, `"`); quoted {
 		path, _, _ := strings.Cut(rest, `"`)

@@ -13,10 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeWindows is a service manager: both what kardianos/service speaks to and
-// what we speak to ourselves.
+// fakeWindows is a service manager for both kardianos/service and native.
 type fakeWindows struct {
-	service.Service // what is not declared here is not called
+	service.Service // other methods are not called
 	config          *service.Config
 
 	elevated  bool
@@ -27,9 +26,9 @@ type fakeWindows struct {
 	reset     time.Duration
 	source    bool
 	calls     []string
-	states    []State // what Find tells next, after Start and Stop
+	states    []State // results of the next Finds, after Start and Stop
 
-	fails map[string]error // by call
+	fails map[string]error // errors by call
 }
 
 func (f *fakeWindows) call(name string) error {
@@ -42,7 +41,7 @@ func (f *fakeWindows) Install() error {
 		return err
 	}
 	if f.installed {
-		return errors.New("service adgateway already exists") // as kardianos/service says it
+		return errors.New("service adgateway already exists") // the error of kardianos/service
 	}
 	f.installed, f.source = true, true
 	f.found = registered{
@@ -69,7 +68,7 @@ func (f *fakeWindows) Start() error {
 	return nil
 }
 
-// next says how the state goes on, unless the test has said so.
+// next sets the following states unless the test has set them.
 func (f *fakeWindows) next(states ...State) {
 	if f.states == nil {
 		f.states = states
@@ -112,7 +111,7 @@ func (f *fakeWindows) AddEventSource() error {
 	return f.call("AddEventSource")
 }
 
-// Stop is that of both interfaces; only ours is called on Windows.
+// Stop is in both interfaces; on Windows only that of native is called.
 func (f *fakeWindows) Stop() error {
 	if err := f.call("Stop"); err != nil {
 		return err
@@ -145,8 +144,8 @@ func TestInstallRegistersEverything(t *testing.T) {
 	assert.Equal(t, 24*time.Hour, f.reset)
 	assert.True(t, f.source)
 	assert.Equal(t, []string{
-		`service adgateway is installed; it runs as NT SERVICE\adgateway (virtual account) and starts with Windows, after other services`,
-		"after a failure Windows starts it again after 5 s, 30 s, 60 s",
+		`service adgateway was installed; it runs as NT SERVICE\adgateway (virtual account) and starts automatically (delayed)`,
+		"Windows restarts it after a failure, waiting 5 s, 30 s, 60 s",
 	}, done)
 	assert.Equal(t, description, f.config.Description)
 }
@@ -157,22 +156,22 @@ func TestInstallTwiceUpdates(t *testing.T) {
 	f.found = registered{CommandLine: `C:\old\adgateway.exe service run`, Account: `CORP\web`, State: Running}
 	done, err := m.Install(Registration{Executable: exe})
 	require.NoError(t, err)
-	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Delayed: true, State: Running}, f.found, "the account stays where none is given")
+	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Delayed: true, State: Running}, f.found, "without an account the previous one is kept")
 	assert.Equal(t, []string{"Change", "AddEventSource", "Recover"}, f.calls)
 	assert.Equal(t, []string{
-		"service adgateway was installed already and is updated",
-		`it runs "C:\Program Files\adgateway\adgateway.exe"; before: C:\old\adgateway.exe service run`,
-		"it starts with Windows again, after other services",
-		"it still runs as before: 'adgateway service restart' puts this in force",
-		"after a failure Windows starts it again after 5 s, 30 s, 60 s",
+		"service adgateway was already installed and has been updated",
+		`it runs "C:\Program Files\adgateway\adgateway.exe"; previously: C:\old\adgateway.exe service run`,
+		"it starts automatically (delayed) again",
+		"the running service is unchanged: apply this with 'adgateway service restart'",
+		"Windows restarts it after a failure, waiting 5 s, 30 s, 60 s",
 	}, done)
 
 	done, err = m.Install(Registration{Executable: exe, Account: `CORP\gw$`})
 	require.NoError(t, err)
 	assert.Equal(t, `CORP\gw$`, f.found.Account)
-	assert.Contains(t, done, `it runs as CORP\gw$; before: CORP\web`)
+	assert.Contains(t, done, `it runs as CORP\gw$; previously: CORP\web`)
 	_, err = m.Install(Registration{Executable: exe, Account: `CORP\web`})
-	assert.EqualError(t, err, `CORP\web is a user: its password is needed`)
+	assert.EqualError(t, err, `CORP\web is a user account: its password is required`)
 	_, err = m.Install(Registration{Executable: exe, Account: `CORP\web`, Password: "s3cret"})
 	require.NoError(t, err)
 	assert.Equal(t, "s3cret", f.password)
@@ -189,14 +188,14 @@ func TestInstallRefuses(t *testing.T) {
 	}{
 		"not elevated":           {func(f *fakeWindows) { f.elevated = false }, Registration{Executable: exe}, "Run as administrator"},
 		"wrong account":          {nil, Registration{Executable: exe, Account: "gw$"}, `DOMAIN\name$`},
-		"password of a gMSA":     {nil, Registration{Executable: exe, Account: `CORP\gw$`, Password: "x"}, "has no password to give"},
-		"user without password":  {nil, Registration{Executable: exe, Account: `CORP\web`}, "its password is needed"},
-		"executable not there":   {nil, Registration{Executable: `D:\adgateway.exe`}, `D:\adgateway.exe is not there`},
+		"password of a gMSA":     {nil, Registration{Executable: exe, Account: `CORP\gw$`, Password: "x"}, "which has no password"},
+		"user without password":  {nil, Registration{Executable: exe, Account: `CORP\web`}, "its password is required"},
+		"missing executable":     {nil, Registration{Executable: `D:\adgateway.exe`}, `D:\adgateway.exe does not exist`},
 		"unknown account":        {failing("Install", errnoInvalidAccount), Registration{Executable: exe, Account: `CORP\gw$`}, "Test-ADServiceAccount"},
 		"marked for deletion":    {failing("Install", errnoMarkedForDeletion), Registration{Executable: exe}, "close services.msc"},
 		"marked, when updating":  {func(f *fakeWindows) { f.installed = true; f.fails["Change"] = errnoMarkedForDeletion }, Registration{Executable: exe}, "close services.msc"},
 		"denied":                 {failing("Install", errnoAccessDenied), Registration{Executable: exe}, "Run as administrator"},
-		"recovery cannot be set": {failing("Recover", errnoAccessDenied), Registration{Executable: exe}, "actions after failures"},
+		"recovery cannot be set": {failing("Recover", errnoAccessDenied), Registration{Executable: exe}, "recovery actions"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, m := newFake(t)
@@ -230,7 +229,7 @@ func TestControl(t *testing.T) {
 		prepare func(*fakeWindows)
 		do      func(*Manager) error
 		calls   []string
-		says    string // of the error; empty: none
+		says    string // in the error; empty if there is none
 	}{
 		"start":                  {in(Stopped), start, []string{"Start"}, ""},
 		"start, running":         {in(Running), start, nil, ""},
@@ -238,7 +237,7 @@ func TestControl(t *testing.T) {
 		"start while it stops":   {in(Stopping, func(f *fakeWindows) { f.states = []State{Stopping, Stopping, Stopped, Starting, Running} }), start, []string{"Start"}, ""},
 		"start, not installed":   {func(*fakeWindows) {}, start, nil, "run 'adgateway service install'"},
 		"start without right":    {in(Stopped, failing("Start", errnoLogonFailed)), start, []string{"Start"}, "Log on as a service"},
-		"start, executable gone": {in(Stopped, failing("Start", errnoFileNotFound)), start, []string{"Start"}, "from where it is now"},
+		"start, executable gone": {in(Stopped, failing("Start", errnoFileNotFound)), start, []string{"Start"}, "from its current location"},
 		"it ends while starting": {in(Stopped, func(f *fakeWindows) { f.states = []State{Stopped, Starting, Stopped} }), start, []string{"Start"}, "adgateway config check"},
 		"stop":                   {in(Running), stop, []string{"Stop"}, ""},
 		"stop, stopped":          {in(Stopped), stop, nil, ""},
@@ -252,7 +251,7 @@ func TestControl(t *testing.T) {
 		"uninstall, no source":   {in(Stopped, failing("Source", errnoFileNotFound)), uninstall, []string{"Uninstall"}, ""},
 		"uninstall denied":       {in(Stopped, failing("Uninstall", errnoAccessDenied)), uninstall, []string{"Uninstall"}, "Run as administrator"},
 		"uninstall, nothing":     {func(*fakeWindows) {}, uninstall, nil, "not installed"},
-		"no answer":              {failing("Find", errnoAccessDenied), start, nil, "gives no answer"},
+		"no answer":              {failing("Find", errnoAccessDenied), start, nil, "does not respond"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, m := newFake(t)
@@ -308,8 +307,8 @@ func TestStatusTellsWhatKeepsItFromRunning(t *testing.T) {
 	_, problems, err = m.Status()
 	require.NoError(t, err)
 	require.Len(t, problems, 2)
-	assert.Contains(t, problems[0], `D:\gone.exe is not there any more`)
-	assert.Contains(t, problems[1], "does not start with Windows")
+	assert.Contains(t, problems[0], `D:\gone.exe no longer exists`)
+	assert.Contains(t, problems[1], "does not start automatically")
 }
 
 func TestAccounts(t *testing.T) {
@@ -323,19 +322,19 @@ func TestAccounts(t *testing.T) {
 		{`NT SERVICE\other`, "", "", "another service"},
 		{`CORP\gw$`, `CORP\gw$`, ManagedAccount, ""},
 		{`corp.example\gw$`, `corp.example\gw$`, ManagedAccount, ""},
-		{`gw$`, "", "", "lacks the domain"},
-		{`gw$@corp.example`, "", "", "is written DOMAIN"},
-		{`.\gw$`, "", "", "lacks the domain"},
-		{`CORP\$`, "", "", "lacks the domain"},
+		{`gw$`, "", "", "has no domain"},
+		{`gw$@corp.example`, "", "", "as DOMAIN"},
+		{`.\gw$`, "", "", "has no domain"},
+		{`CORP\$`, "", "", "has no domain"},
 		{`CORP\web`, `CORP\web`, UserAccount, ""},
 		{`.\web`, `.\web`, UserAccount, ""},
 		{`web@corp.example`, `web@corp.example`, UserAccount, ""},
-		{`web`, "", "", "whose account"},
-		{`\web`, "", "", "whose account"},
-		{`CORP\`, "", "", "whose account"},
-		{`web@`, "", "", "whose account"},
+		{`web`, "", "", "has no domain or computer"},
+		{`\web`, "", "", "has no domain or computer"},
+		{`CORP\`, "", "", "has no domain or computer"},
+		{`web@`, "", "", "has no domain or computer"},
 		{`CORP/web`, "", "", "not an account"},
-		{`'CORP\gw$'`, "", "", "only PowerShell knows"},
+		{`'CORP\gw$'`, "", "", "only PowerShell supports"},
 		{`CORP\o'neill`, `CORP\o'neill`, UserAccount, ""},
 		{`A\B\C`, "", "", "not an account"},
 		{`LocalSystem`, "LocalSystem", BuiltInAccount, ""},

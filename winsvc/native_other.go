@@ -8,10 +8,10 @@ import (
 	"github.com/kardianos/service"
 )
 
-// newNative is nil: there is no service of Windows.
+// newNative returns nil: there are no Windows services.
 func newNative() native { return nil }
 
-// endedByManager is ctx: a service manager here ends a service by a signal.
+// endedByManager returns ctx: other service managers stop a service with a signal.
 func endedByManager(ctx context.Context) context.Context { return ctx }
 
 func run(_ *handler, s service.Service) error { return s.Run() }

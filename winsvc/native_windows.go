@@ -17,14 +17,14 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// serviceManager is the service manager of Windows.
+// serviceManager implements native with the service manager of Windows.
 type serviceManager struct{}
 
 func newNative() native { return serviceManager{} }
 
 func (serviceManager) Elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
 
-// with opens the service with the rights that do needs, for as long as do runs.
+// with opens the service with these rights for the duration of do.
 func with(managerRights, serviceRights uint32, do func(*mgr.Service) error) error {
 	manager, err := windows.OpenSCManager(nil, nil, managerRights)
 	if err != nil {
@@ -74,11 +74,11 @@ var states = map[svc.State]State{
 	svc.ContinuePending: Running, svc.PausePending: Running, svc.Paused: Running,
 }
 
-// stopHint is how soon the service manager hears again from a service that stops.
+// stopHint is the interval at which a stopping service reports its progress.
 const stopHint = 5 * time.Second
 
-// argumentsOf are the words of a command line behind its executable; of one that
-// cannot be read there are none.
+// argumentsOf returns the words of a command line after its executable, or none if it
+// cannot be parsed.
 func argumentsOf(line string) []string {
 	words, err := windows.DecomposeCommandLine(line)
 	if err != nil || len(words) == 0 {
@@ -94,17 +94,17 @@ func (serviceManager) Change(commandLine, account, password string) error {
 			return err
 		}
 		config.BinaryPathName = commandLine
-		config.ServiceStartName = account // empty: stays
-		config.Password = password        // empty: stays
+		config.ServiceStartName = account // unchanged if empty
+		config.Password = password        // unchanged if empty
 		config.DisplayName = displayName
 		config.Description = description
 		config.StartType = mgr.StartAutomatic
 		config.DelayedAutoStart = true
-		config.ErrorControl = mgr.ErrorNormal // so that a start that fails stands in the system's event log
+		config.ErrorControl = mgr.ErrorNormal // records a failed start in the system's event log
 		if err := s.UpdateConfig(config); err != nil {
 			return err
 		}
-		wait := uint32((StopWait + 5*time.Second).Milliseconds()) // SERVICE_PRESHUTDOWN_INFO; 10 seconds without it
+		wait := uint32((StopWait + 5*time.Second).Milliseconds()) // SERVICE_PRESHUTDOWN_INFO; the default is 10 seconds
 		return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_PRESHUTDOWN_INFO, (*byte)(unsafe.Pointer(&wait)))
 	})
 }
@@ -122,7 +122,7 @@ func (serviceManager) Recover(delays []time.Duration, reset time.Duration) error
 	})
 }
 
-// AddEventSource adds the source of the event log where it is missing.
+// AddEventSource registers the event log source if it is missing.
 func (serviceManager) AddEventSource() error {
 	const key = `SYSTEM\CurrentControlSet\Services\EventLog\Application\` + Name
 	existing, err := registry.OpenKey(registry.LOCAL_MACHINE, key, registry.QUERY_VALUE)
@@ -143,10 +143,10 @@ func (serviceManager) Stop() error {
 	return err
 }
 
-// endedByManager is a context that only the service manager's requests end. Go
-// makes SIGTERM of CTRL_LOGOFF_EVENT and CTRL_SHUTDOWN_EVENT, which Windows sends
-// to services too, the one when anybody logs off. Whoever listens to it would
-// stop serving while the manager has the service as running.
+// endedByManager returns a context that only the service manager ends. Go converts
+// CTRL_LOGOFF_EVENT and CTRL_SHUTDOWN_EVENT to SIGTERM. Windows sends them to services
+// as well, the former whenever anybody logs off; a service that reacted would stop
+// while its manager considers it running.
 func endedByManager(ctx context.Context) context.Context {
 	if service.Interactive() {
 		return ctx
@@ -155,7 +155,7 @@ func endedByManager(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// run serves under the service manager, or in the foreground of a console.
+// run runs the handler under the service manager, or in the foreground of a console.
 func run(h *handler, s service.Service) error {
 	if service.Interactive() {
 		return s.Run()
@@ -164,13 +164,13 @@ func run(h *handler, s service.Service) error {
 	return errors.Join(svc.Run(Name, p), p.failed)
 }
 
-// program is the service as its manager sees it. It does what kardianos/service
-// does, and more: it says how long starting and stopping may take, and is told
-// of a shutdown before others, when there is time to finish what runs. Of a
-// shutdown itself Windows gives 5 seconds.
+// program implements [svc.Handler]. In contrast to that of kardianos/service it
+// reports how long starting and stopping may take, and accepts the pre-shutdown
+// notification, which leaves time to finish running requests; after the shutdown
+// notification itself there are only 5 seconds.
 type program struct {
 	*handler
-	failed error // to start; read after svc.Run
+	failed error // error of the start; valid after svc.Run
 }
 
 func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states chan<- svc.Status) (specific bool, code uint32) {
@@ -187,7 +187,7 @@ func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states 
 		case svc.Stop, svc.Shutdown, svc.PreShutdown:
 			pending := svc.Status{State: svc.StopPending, WaitHint: uint32(stopHint.Milliseconds())}
 			states <- pending
-			go func() { // one that nobody takes would block the manager's thread
+			go func() { // an unreceived request would block the manager's thread
 				for range requests {
 				}
 			}()

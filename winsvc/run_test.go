@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// events keeps what is told to the system's log.
+// events records what is written to the system's event log.
 type events struct {
-	service.Logger // what is not declared here is not called
+	service.Logger // other methods are not called
 	mu             sync.Mutex
 	lines          []string
 }
@@ -68,7 +68,7 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 	assert.Equal(t, []uint32{1, 2, 3}, heard[:3])
 }
 
-// A stop that was asked for is no failure, or Windows would start the service again.
+// A requested stop is not a failure: otherwise Windows would restart the service.
 func TestAnUncleanStopIsToldAndIsNoFailure(t *testing.T) {
 	cut := errors.New("2 requests were cut off")
 	h, told, exits := started(t, func(ctx context.Context) error { <-ctx.Done(); return cut })
@@ -86,7 +86,7 @@ func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatal("the process goes on without serving")
 		}
-		assert.Contains(t, told.lines, fmt.Sprint("error: The service ends because of an error: ", err))
+		assert.Contains(t, told.lines, fmt.Sprint("error: The service stops because of an error: ", err))
 	}
 }
 

@@ -1,10 +1,10 @@
-// Package winsvc is the gateway as a Windows service: installing and
-// controlling it ([Manager]), and running as it ([Run]). kardianos/service does
-// what it can; three restarts with growing delays, changes in place, and words
-// for what Windows refuses are added here.
+// Package winsvc installs and controls the gateway's Windows service ([Manager]) and
+// runs a process as that service ([Run]). It builds on kardianos/service and adds
+// recovery actions with growing delays, updates in place, and explanations of the
+// errors of Windows.
 //
-// It knows nothing of the gateway itself. Away from Windows only Run works, as
-// a process in the foreground.
+// It knows nothing about the gateway itself. On other systems only Run works, in the
+// foreground.
 package winsvc
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/kardianos/service"
 )
 
-// Name is the name of the service, of its source in the event log, and of its
-// virtual account.
+// Name is the name of the service, of its event log source, and of its virtual
+// account.
 const Name = "adgateway"
 
 const (
@@ -24,11 +24,11 @@ const (
 	description = "Manages Active Directory, Windows DNS and computers over HTTP."
 )
 
-// StopWait is how long the service may take to stop. Windows waits as long when
-// it shuts down, because the service asks to be told of that beforehand.
+// StopWait is how long the service may take to stop. Windows also waits that long
+// during a shutdown, because the service registers for the pre-shutdown notification.
 const StopWait = 20 * time.Second
 
-// State is what the service manager says of the service.
+// State is the state of the service as reported by the service manager.
 type State string
 
 // The states.
@@ -41,16 +41,16 @@ const (
 	Unknown      State = "unknown"
 )
 
-// Prepare makes everything ready that must be before the service counts as
-// started; what takes time comes in serve. Its error keeps the service from
-// starting. serve runs until its context is done, and ends everything it
-// started before it returns; started says in one line what runs.
+// Prepare does what must have happened before the service counts as started. If it
+// fails, the service does not start. The returned serve runs until its context is
+// done, and stops everything it started before it returns; started describes in one
+// line what is running.
 type Prepare func(ctx context.Context) (serve func(context.Context) error, started string, err error)
 
-// Run runs as the service, until the service manager or ctx ends it. An error
-// of serve ends the process with a code other than zero, so that the service
-// manager starts it again. Start, stop and errors are told in the system's log.
-// Signals do not end a service of Windows.
+// Run runs as the service until the service manager or ctx stops it. After an error
+// of serve it calls exit with a non-zero code, so that the service manager restarts
+// the service. Starts, stops and errors are recorded in the system's event log.
+// Signals do not stop a Windows service.
 func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	ctx = endedByManager(ctx)
 	h := newHandler(ctx, prepare, exit)
@@ -64,15 +64,15 @@ func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	return run(h, s)
 }
 
-// handler is what kardianos/service calls.
+// handler implements [service.Interface].
 type handler struct {
-	ctx     context.Context // of everything that serves
+	ctx     context.Context // passed to serve
 	cancel  context.CancelFunc
 	prepare Prepare
 	exit    func(code int)
 	events  service.Logger
-	ended   chan struct{} // closed when serve has returned; nil before it began
-	err     error         // of serve; read after ended
+	ended   chan struct{} // closed when serve has returned; nil before it was called
+	err     error         // returned by serve; valid after ended is closed
 }
 
 func newHandler(ctx context.Context, prepare Prepare, exit func(int)) *handler {
@@ -81,11 +81,11 @@ func newHandler(ctx context.Context, prepare Prepare, exit func(int)) *handler {
 	return h
 }
 
-// Start is called once and must return soon.
+// Start implements [service.Interface]. It is called once and must return soon.
 func (h *handler) Start(service.Service) error {
 	serve, started, err := h.prepare(h.ctx)
 	if err != nil {
-		_ = h.events.Error("The service cannot start: ", err) // nowhere else to tell it
+		_ = h.events.Error("The service cannot start: ", err) // there is nowhere else to report it
 		return err
 	}
 	_ = h.events.Info(started)
@@ -94,15 +94,15 @@ func (h *handler) Start(service.Service) error {
 		defer close(h.ended)
 		h.err = serve(h.ctx)
 		if h.ctx.Err() == nil {
-			_ = h.events.Error("The service ends because of an error: ", h.err)
+			_ = h.events.Error("The service stops because of an error: ", h.err)
 			h.exit(1)
 		}
 	}()
 	return nil
 }
 
-// Stop is called once, after Start. It returns no error: of a stop that was asked
-// for, Windows would take one for a failure and start the service again.
+// Stop implements [service.Interface]. It is called once, after Start. It returns no
+// error, because Windows would restart the service after a failed stop.
 func (h *handler) Stop(service.Service) error {
 	h.cancel()
 	timer := time.NewTimer(StopWait)
@@ -120,8 +120,8 @@ func (h *handler) Stop(service.Service) error {
 	return nil
 }
 
-// stop stops, and calls tell with a growing number in between.
-func (h *handler) stop(every time.Duration, tell func(checkpoint uint32)) {
+// stop calls Stop, and meanwhile report with a growing checkpoint at every interval.
+func (h *handler) stop(every time.Duration, report func(checkpoint uint32)) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -134,11 +134,11 @@ func (h *handler) stop(every time.Duration, tell func(checkpoint uint32)) {
 		case <-stopped:
 			return
 		case <-ticker.C:
-			tell(checkpoint)
+			report(checkpoint)
 		}
 	}
 }
 
 func noManager(err error) error {
-	return fmt.Errorf("no service manager that is known runs here: %w", err)
+	return fmt.Errorf("no supported service manager is running: %w", err)
 }

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestDefaultsAreTheTable(t *testing.T) {
+func TestDefaultsMatchTheTable(t *testing.T) {
 	s := config.Default()
 	assert.Equal(t, "127.0.0.1:8080", s.HTTP.Listen)
 	assert.Equal(t, 4, s.Pool.DirectorySessions)
@@ -47,9 +47,9 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	assert.True(t, s.HTTP.AllowSecretsInQuery)
 	assert.Equal(t, []string{"https://portal.corp.example"}, s.HTTP.AllowedOrigins)
 	assert.Equal(t, 90*time.Second, s.HTTP.WriteTimeout)
-	assert.Equal(t, 7, s.Limits.BulkDelete, "an override wins over the file")
+	assert.Equal(t, 7, s.Limits.BulkDelete, "a flag takes precedence over the file")
 	assert.Equal(t, []string{"c.ldif"}, s.Sandbox.LDIF)
-	assert.Equal(t, []string{"only.zone"}, s.Sandbox.Zones, "one text stands for a list of one")
+	assert.Equal(t, []string{"only.zone"}, s.Sandbox.Zones, "a single string is a list of one")
 	require.Len(t, s.Sandbox.Tokens, 2)
 	assert.Equal(t, config.Token{
 		Value: "t1", Scopes: []string{"user:read", "ou:read"}, Dialect: "classic",
@@ -73,7 +73,7 @@ func TestLoadReportsEveryFaultWithItsLine(t *testing.T) {
 	assert.Equal(t, strings.TrimSpace(string(want)), err.Error())
 }
 
-func TestLoadRefusesWhatIsNotOneMapping(t *testing.T) {
+func TestLoadRejectsWhatIsNotOneMapping(t *testing.T) {
 	for name, text := range map[string]string{
 		"a list":          "- http",
 		"a text":          "hello",

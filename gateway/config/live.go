@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// Live holds the settings in force of a gateway that runs. It is safe for
-// concurrent use; the settings that it gives out are never changed.
+// Live holds the settings in effect while a gateway runs. It is safe for concurrent
+// use; the settings that it returns are never changed.
 type Live struct {
 	read func() (Sources, error)
 	now  atomic.Pointer[Settings]
 
 	mu    sync.Mutex
-	text  *string // of the file, as last taken; nil: it could not be read
-	fault error   // of the last reading; nil: it held
+	text  *string // of the file as last loaded; nil if it could not be read
+	fault error   // of the last attempt to load; nil if it succeeded
 }
 
-// Change is what a reading of the sources found to be different.
+// Change lists the settings that differ after a reload.
 type Change struct {
-	Applied []string // keys that are in force now
+	Applied []string // keys that are in effect now
 	Waiting []string // keys that take effect at the next start
 }
 
-// NewLive reads the sources for the first time; the error joins every fault.
-// read is called again for every reload; what it gives beside the file's text
-// should not change.
+// NewLive loads the sources for the first time; the error joins every mistake. read
+// is called again for every reload; only the text of the file may change.
 func NewLive(read func() (Sources, error)) (*Live, error) {
 	src, err := read()
 	if err != nil {
@@ -43,19 +42,19 @@ func NewLive(read func() (Sources, error)) (*Live, error) {
 	return l, nil
 }
 
-// Now returns the settings in force. They must not be changed.
+// Now returns the settings in effect, which must not be changed.
 func (l *Live) Now() *Settings { return l.now.Load() }
 
-// Fault tells what is wrong with the sources as they are now; the settings in
-// force are then older. Nil: nothing.
+// Fault returns what is wrong with the current sources, or nil. While it is not nil,
+// earlier settings remain in effect.
 func (l *Live) Fault() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fault
 }
 
-// Reload reads the sources. What differs and can change while the gateway runs
-// is in force when it returns. With faults everything stays as it was.
+// Reload loads the sources, and puts the settings into effect that differ and may
+// change while the gateway runs. After an error nothing has changed.
 func (l *Live) Reload() (Change, error) {
 	src, err := l.read()
 	l.mu.Lock()
@@ -67,7 +66,7 @@ func (l *Live) Reload() (Change, error) {
 	return l.take(src)
 }
 
-// take puts the sources in force. l.mu is held.
+// take puts the sources into effect. l.mu is held.
 func (l *Live) take(src Sources) (change Change, err error) {
 	text := string(src.Text)
 	l.text = &text
@@ -92,9 +91,9 @@ func (l *Live) take(src Sources) (change Change, err error) {
 	return change, nil
 }
 
-// Watch reloads when the file has changed, until ctx is done, and hands on what
-// came of it. It looks every interval, and takes a text only when it has seen it
-// twice: an editor may still be writing. A fault is told once.
+// Watch reloads when the file changes, until ctx is done, and reports each result.
+// It reads the file every interval, and loads a text only after it has seen it
+// twice, because an editor may still be writing. A mistake is reported once.
 func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Change, error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -115,7 +114,7 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 			if settled && l.differs(seen) {
 				report(l.takeSeen(src))
 			}
-		case failed == 1: // a file that is being replaced is away for a moment only
+		case failed == 1: // a file that is being replaced is missing only for a moment
 			report(l.Reload())
 			failed++
 		default:
@@ -124,7 +123,8 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 	}
 }
 
-// takeSeen takes what has been read: read once more it could be half of a text.
+// takeSeen puts sources into effect that were read already: if read once more, the
+// text could be incomplete.
 func (l *Live) takeSeen(src Sources) (Change, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

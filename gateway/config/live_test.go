@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheTemplateIsTheTable(t *testing.T) {
+func TestTemplateMatchesTheTable(t *testing.T) {
 	for _, newline := range []string{"\n", "\r\n"} {
 		text := string(config.Template(newline))
 		_, from, err := config.Sources{Name: "t", Text: []byte(text)}.Load()
@@ -27,7 +27,7 @@ func TestTheTemplateIsTheTable(t *testing.T) {
 		}
 		assert.Equal(t, strings.Count(text, "\n"), strings.Count(text, newline))
 
-		// Without their marks the lines give every setting its default.
+		// Without the comment marks the lines set every setting to its default.
 		var lines []string
 		for line := range strings.SplitSeq(text, newline) {
 			if rest, setting := strings.CutPrefix(line, "  #"); setting && !strings.HasPrefix(rest, " ") {
@@ -44,7 +44,7 @@ func TestTheTemplateIsTheTable(t *testing.T) {
 	}
 }
 
-func TestAShownValueReadsAsItStandsInTheFile(t *testing.T) {
+func TestShownValuesCanBeParsed(t *testing.T) {
 	full, err := os.ReadFile(filepath.Join("testdata", "full.yaml"))
 	require.NoError(t, err)
 	given, err := configtest.Load("full.yaml", full, nil)
@@ -69,7 +69,7 @@ func TestAShownValueReadsAsItStandsInTheFile(t *testing.T) {
 	}
 }
 
-func TestRanksAndOriginsOfSources(t *testing.T) {
+func TestPrecedenceAndOrigins(t *testing.T) {
 	src := config.Sources{
 		Name: "f", Text: []byte("http:\n  listen: 127.0.0.1:1\nlog:\n  level: warn\nlimits:\n  bulkDelete: 3\n"),
 		Environment: []string{"PATH=/bin", "ADGATEWAY_HTTP_LISTEN=127.0.0.1:2", "adgateway_log_level=error", "ADGATEWAY_SANDBOX_LDIF=[a, b]",
@@ -94,11 +94,11 @@ func TestRanksAndOriginsOfSources(t *testing.T) {
 
 	src = config.Sources{Environment: []string{"ADGATEWAY_HTTP_LISTN=x", "ADGATEWAY_LIMITS_BULK_DELETE=none"}, Amend: func(*config.Settings, map[string]config.Origin) error { return errors.New("amended") }}
 	_, _, err = src.Load()
-	assert.EqualError(t, err, "environment: ADGATEWAY_HTTP_LISTN is the variable of no setting; did you mean ADGATEWAY_HTTP_LISTEN?\n"+
+	assert.EqualError(t, err, "environment: ADGATEWAY_HTTP_LISTN does not set any setting; did you mean ADGATEWAY_HTTP_LISTEN?\n"+
 		"environment: ADGATEWAY_LIMITS_BULK_DELETE: \"none\" is not allowed here: it takes a whole number from 1 to 100000\namended")
 }
 
-func TestSecretsAreMaskedWhereSettingsAreShown(t *testing.T) {
+func TestShownSecretsAreMasked(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "full.yaml"))
 	require.NoError(t, err)
 	s, err := configtest.Load("full.yaml", text, nil)
@@ -119,7 +119,7 @@ func TestSecretsAreMaskedWhereSettingsAreShown(t *testing.T) {
 	assert.Contains(t, string(shown), `"value":"********"`)
 }
 
-// source is settings that a test changes.
+// source is a source of settings that a test changes.
 type source struct {
 	text string
 	err  error
@@ -159,20 +159,20 @@ func TestReload(t *testing.T) {
 		assert.Equal(t, c.level, live.Now().Log.Level, c.name)
 		assert.Equal(t, 2, live.Now().Pool.DNSSessions, "%s: only a start changes it", c.name)
 	}
-	assert.Equal(t, "info", first.Log.Level, "settings that were given out do not change")
+	assert.Equal(t, "info", first.Log.Level, "settings that were returned do not change")
 }
 
-func TestTheFirstReadingMustHold(t *testing.T) {
+func TestNewLiveFailsWithMistakes(t *testing.T) {
 	for name, src := range map[string]*source{"broken": {text: "x: y"}, "away": {err: os.ErrNotExist}} {
 		_, err := config.NewLive(src.read)
 		assert.Error(t, err, name)
 	}
 }
 
-func TestWatchNoticesTheFile(t *testing.T) {
+func TestWatchReloadsTheFile(t *testing.T) {
 	const wait = 20 * time.Second
 	file := filepath.Join(t.TempDir(), "f.yaml")
-	write := func(text string) { // whole: looks come faster than a write in two steps
+	write := func(text string) { // atomically: Watch reads faster than a write in two steps
 		require.NoError(t, os.WriteFile(file+".new", []byte(text), 0o600))
 		require.NoError(t, os.Rename(file+".new", file))
 	}
@@ -205,7 +205,7 @@ func TestWatchNoticesTheFile(t *testing.T) {
 	write("log:\n  level: debug\n")
 	assert.Equal(t, report{change: config.Change{Applied: []string{"log.level"}}}, next())
 	write("log: [\n")
-	assert.ErrorContains(t, next().err, "f:1: this is not YAML")
+	assert.ErrorContains(t, next().err, "f:1: not valid YAML")
 	require.NoError(t, os.Remove(file))
 	assert.ErrorIs(t, next().err, os.ErrNotExist)
 	write("log:\n  level: warn\n")
@@ -216,11 +216,11 @@ func TestWatchNoticesTheFile(t *testing.T) {
 	case <-time.After(wait):
 		t.Fatal("it does not end")
 	}
-	assert.Empty(t, reports, "every change is told once")
+	assert.Empty(t, reports, "every change is reported once")
 }
 
-// What is taken is what was seen twice, whatever an editor writes meanwhile.
-func TestWatchTakesNoTextThatItHasSeenOnce(t *testing.T) {
+// Only a text that was seen twice is loaded, whatever an editor writes meanwhile.
+func TestWatchIgnoresATextSeenOnce(t *testing.T) {
 	reads := 0
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -15,25 +15,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Sources are where settings come from. What stands later wins.
+// Sources are where settings come from, in rising precedence.
 type Sources struct {
 	Name        string     // of the file, for messages
-	Text        []byte     // of the file; empty is allowed
-	Environment []string   // NAME=VALUE; names without the prefix ADGATEWAY_ are skipped
-	Spelled     []Spelling // flags of their own
-	Flags       []string   // key=value
-	// Amend adds what flags say that key=value cannot; nil: nothing. It is told by
-	// key where each setting is from.
+	Text        []byte     // of the file; may be empty
+	Environment []string   // NAME=VALUE; names without the prefix ADGATEWAY_ are ignored
+	Spelled     []Spelling // flags that stand for one setting
+	Flags       []string   // KEY=VALUE
+	// Amend changes the loaded settings, for what KEY=VALUE cannot express. It
+	// receives the origin of each setting by key. It may be nil.
 	Amend func(*Settings, map[string]Origin) error
 }
 
-// Spelling is a setting that has a flag of its own.
+// Spelling is the value of a flag that stands for one setting.
 type Spelling struct{ Flag, Key, Value string }
 
-// Origin says which source gave a setting.
+// Origin says which source set a setting.
 type Origin string
 
-// The origins, in rising rank.
+// The origins, in rising precedence.
 const (
 	FromDefault     Origin = "default"
 	FromFile        Origin = "file"
@@ -41,8 +41,8 @@ const (
 	FromFlag        Origin = "flag"
 )
 
-// Load reads all sources and tells by key which one gave each setting. The error
-// joins every fault found, one a line.
+// Load loads all sources, and returns the origin of each setting by key. The error
+// joins every mistake, one per line.
 func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	r := reader{settings: Default(), rows: map[string]Row{}, name: src.Name, from: map[string]Origin{}}
 	for _, row := range Rows() {
@@ -97,21 +97,21 @@ func (r *reader) file(text []byte) {
 	}
 }
 
-// unreadable places what the parser says, which names the line in its own way.
+// unreadable converts an error of the parser, which has its own format for lines.
 func unreadable(name string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if match := placedText.FindStringSubmatch(text); match != nil {
 		name, text = name+":"+match[1], match[2]
 	}
-	return fmt.Errorf("%s: this is not YAML: %s. Write 'key: value' lines, indented by spaces, not tabs", name, text)
+	return fmt.Errorf("%s: not valid YAML: %s. Write 'key: value' lines, indented with spaces, not tabs", name, text)
 }
 
 var placedText = regexp.MustCompile(`^line (\d+): (.*)$`)
 
-// mapping reads all keys below a prefix; every key must be a row or lead to one.
+// mapping reads all keys below a prefix. Every key must be a row or lead to one.
 func (r *reader) mapping(prefix string, node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		r.fault(node.Line, "%s takes settings, each as 'key: value'", cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
+		r.fault(node.Line, "%s must contain settings, each as 'key: value'", cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
 		return
 	}
 	seen := map[string]int{}
@@ -119,7 +119,7 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 		name, value := node.Content[i], node.Content[i+1]
 		key := prefix + name.Value
 		if line, twice := seen[key]; twice {
-			r.fault(name.Line, "%s is given twice, first in line %d", key, line)
+			r.fault(name.Line, "%s is set twice, first in line %d", key, line)
 			continue
 		}
 		seen[key] = name.Line
@@ -149,8 +149,8 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 	}
 }
 
-// internal are prefixes of variables that are no settings: what the processes of
-// the sandbox are told.
+// internal are prefixes of variables that are not settings: they are passed to the
+// processes of the sandbox.
 var internal = []string{variablePrefix + "ENGINE_"}
 
 func (r *reader) environment(variables []string) {
@@ -162,14 +162,14 @@ func (r *reader) environment(variables []string) {
 	}
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
-		name = strings.ToUpper(name) // Windows does not tell cases apart
+		name = strings.ToUpper(name) // Windows ignores the case
 		if !strings.HasPrefix(name, variablePrefix) ||
 			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
 		}
 		row, known := rows[name]
 		if !known {
-			r.faults = append(r.faults, fmt.Errorf("environment: %s is the variable of no setting%s", name, meant(name, names)))
+			r.faults = append(r.faults, fmt.Errorf("environment: %s does not set any setting%s", name, meant(name, names)))
 			continue
 		}
 		r.setText(row, value, FromEnvironment, "environment: "+name)
@@ -189,7 +189,7 @@ func (r *reader) flag(text string) {
 	}
 }
 
-// setText sets a row from one line of text; where names the line in faults.
+// setText sets a row from one line of text; where names its source in messages.
 func (r *reader) setText(row Row, text string, from Origin, where string) {
 	r.from[row.Key] = from
 	for _, one := range split(row.setText(r.settings, text)) {
@@ -197,7 +197,7 @@ func (r *reader) setText(row Row, text string, from Origin, where string) {
 	}
 }
 
-// split takes joined faults apart; of nil there are none.
+// split returns the parts of a joined error; nil has none.
 func split(err error) []error {
 	if err == nil {
 		return nil
@@ -217,7 +217,7 @@ func (r *reader) leads(prefix string) bool {
 	return false
 }
 
-// meant suggests the key that a mistyped one most likely means.
+// meant suggests the key nearest to a misspelt one.
 func (r *reader) meant(key string) string {
 	var keys []string
 	for _, row := range Rows() {
@@ -226,8 +226,7 @@ func (r *reader) meant(key string) string {
 	return meant(key, keys)
 }
 
-// meant suggests the name that a mistyped one most likely means; nothing when
-// all are far away.
+// meant suggests the name nearest to a misspelt one, or nothing if none is near.
 func meant(mistyped string, names []string) string {
 	best := nearest.Of(mistyped, names, len(mistyped)/3+2)
 	if best == "" {

@@ -1,17 +1,17 @@
-// Package config holds the gateway's settings.
+// Package config defines and loads the gateway's settings.
 //
-// Every setting is one row of a table ([Rows]): key, meaning, default, and how
-// its value is read. [Sources] are read in one strict pass (defaults, a YAML
-// file, variables of the environment, flags) that reports every mistake at once,
-// each with its place and what is allowed. [Template] writes the file from the
-// table. [Live] holds the settings in force while the gateway runs and takes
-// over what changes in the file; the table says which settings can.
+// Every setting is one row of a table ([Rows]): key, meaning, default, and how its
+// value is parsed. [Sources] (defaults, a YAML file, environment variables, flags)
+// are loaded in one strict pass that reports every mistake at once, with its place
+// and the allowed values. [Template] generates the file from the table. [Live] holds
+// the settings in effect while the gateway runs and applies changes of the file; the
+// table says which settings can change.
 package config
 
 import "time"
 
-// Settings are all settings with their values. The zero value is not usable:
-// start from [Default] or [Load].
+// Settings are the values of all settings. The zero value is not usable: start from
+// [Default] or [Load].
 type Settings struct {
 	HTTP       HTTP
 	TLS        TLS
@@ -27,30 +27,30 @@ type Settings struct {
 	Sandbox    Sandbox
 }
 
-// HTTP is how the server listens and what it accepts.
+// HTTP configures how the server listens and what it accepts.
 type HTTP struct {
 	Listen              string
-	AllowUnencrypted    bool   // listen without TLS where other machines reach it
+	AllowUnencrypted    bool   // listen without TLS where other machines can connect
 	Dialect             string // standard or classic
 	AllowSecretsInQuery bool
 	AllowedOrigins      []string
 	TrustedProxies      []string
-	ReadTimeout         time.Duration // longest run of a read
-	WriteTimeout        time.Duration // longest run of a change
-	SettleTimeout       time.Duration // for finding out what became of a change that was cut off
-	SettlePause         time.Duration // between the two readings that say it was not made
-	ListTimeout         time.Duration // longest run of a list
-	HeaderTimeout       time.Duration // of a client's sending: the header
-	BodyTimeout         time.Duration // the whole request
-	SendTimeout         time.Duration // of a client's receiving: 64 KiB
+	ReadTimeout         time.Duration // time limit of a read
+	WriteTimeout        time.Duration // time limit of a change
+	SettleTimeout       time.Duration // time limit for settling a change that was cut off
+	SettlePause         time.Duration // between the two reads that confirm it did not happen
+	ListTimeout         time.Duration // time limit of a list
+	HeaderTimeout       time.Duration // for a client to send the header
+	BodyTimeout         time.Duration // for a client to send the whole request
+	SendTimeout         time.Duration // for a client to receive 64 KiB
 	IdleTimeout         time.Duration // between requests
-	ShutdownTimeout     time.Duration // for requests that run when the server is told to stop
+	ShutdownTimeout     time.Duration // for running requests when the server stops
 
 	MaxConnections           int
 	MaxConnectionsPerAddress int
 }
 
-// TLS is the server's certificate and what is asked of clients.
+// TLS configures the server's certificate and client certificates.
 type TLS struct {
 	CertificateFile    string
 	KeyFile            string
@@ -63,26 +63,26 @@ type TLS struct {
 	ClientCertificates string // optional or required
 }
 
-// Auth is how credentials are taken.
+// Auth configures authentication.
 type Auth struct {
 	AllowQueryToken bool
-	Store           string // empty: the default place
-	Failures        int    // until a user is locked from an address
+	Store           string // empty means the command's default
+	Failures        int    // failed logins before a user is locked from an address
 
-	// What holds for accounts without their own; empty and nil: no limit.
+	// Quotas of accounts without their own; empty and nil mean no limit.
 	Rate                  string // "10/s", "600/m", "5000/h"
 	Concurrency           *int
 	DeletionsPerHour      *int
 	PasswordResetsPerHour *int
 }
 
-// PowerShell is which PowerShell runs the scripts.
+// PowerShell configures the PowerShell that runs the scripts.
 type PowerShell struct {
-	Path      string // empty: Windows PowerShell on Windows, pwsh elsewhere
+	Path      string // empty means Windows PowerShell on Windows, pwsh elsewhere
 	Arguments []string
 }
 
-// Pool is how many PowerShell sessions there are and how long they live.
+// Pool configures the number of PowerShell sessions and their lifetime.
 type Pool struct {
 	DirectorySessions int
 	DNSSessions       int
@@ -95,21 +95,21 @@ type Pool struct {
 	MaxList           int // MiB
 }
 
-// Servers is which domain controllers and DNS server are used.
+// Servers configures the domain controllers and the DNS server.
 type Servers struct {
 	Controllers []string
 	DNSServer   string
 	ReturnAfter time.Duration
 }
 
-// Limits bounds what one request may do.
+// Limits limit what one request may do.
 type Limits struct {
 	BulkDelete int
 }
 
-// Audit is where and how long is kept what was done.
+// Audit configures the audit log.
 type Audit struct {
-	File    string // empty: the command's default; [AuditOff]: none
+	File    string // empty means the command's default, [AuditOff] none
 	KeyFile string
 	MaxSize int // MiB
 	MaxAge  time.Duration
@@ -117,30 +117,30 @@ type Audit struct {
 	Reads   bool
 }
 
-// AuditOff is the file of an audit that is switched off.
+// AuditOff is the value of audit.file that switches the audit log off.
 const AuditOff = "off"
 
-// Metrics is who may read the metrics.
+// Metrics configures who may read the metrics.
 type Metrics struct {
 	OpenOnLoopback bool
 }
 
-// Docs is what the server tells about its API.
+// Docs configures the documentation that the server offers.
 type Docs struct {
 	Enabled bool
 }
 
-// Log is how the log is written.
+// Log configures the log.
 type Log struct {
 	Format string // text or json
 	Level  string
 
-	File     string // empty: standard error, or the file of the service
-	MaxSize  int    // of the file, MiB
-	MaxFiles int    // kept beside it
+	File     string // empty means standard error, or the service's default file
+	MaxSize  int    // size at which the file is rotated, MiB
+	MaxFiles int    // rotated files to keep
 }
 
-// Sandbox is what the sandbox holds.
+// Sandbox configures the sandbox.
 type Sandbox struct {
 	LDIF           []string
 	Zones          []string
@@ -150,7 +150,7 @@ type Sandbox struct {
 	Culture        string
 	ReplicationLag time.Duration
 	Processes      bool
-	Engine         string // "sandbox": its own
+	Engine         string // "sandbox" is the built-in engine
 	Tokens         []Token
 	Users          []User
 }
@@ -158,13 +158,13 @@ type Sandbox struct {
 // Token is a bearer token of the sandbox.
 type Token struct {
 	Value   string
-	Subject string   // of the client certificate that stands for it
-	Scopes  []string // empty: all
-	Dialect string   // empty: http.dialect
+	Subject string   // of a client certificate that is accepted instead
+	Scopes  []string // empty means all
+	Dialect string   // empty means http.dialect
 	Limits  TokenLimits
 }
 
-// TokenLimits narrows what a token sees and changes. An empty list is no limit.
+// TokenLimits restrict what a token sees and changes. An empty list means no limit.
 type TokenLimits struct {
 	OUs    []string
 	Zones  []string
@@ -175,10 +175,10 @@ type TokenLimits struct {
 type User struct {
 	Name     string
 	Password string
-	Scopes   []string // empty: all
+	Scopes   []string // empty means all
 }
 
-// Default returns the settings that hold where nothing is said.
+// Default returns the default settings.
 func Default() *Settings {
 	s := &Settings{}
 	for _, row := range Rows() {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Template is a settings file with every setting as a comment that holds its
-// default, so that a setting is changed by taking its mark away. It ends lines
-// as newline says.
+// Template returns a settings file in which every setting is a comment with its
+// default, so that a setting is changed by removing the comment mark. Lines end in
+// newline.
 func Template(newline string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Settings of adgateway.

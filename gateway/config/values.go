@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// placedError is a fault inside a value that spans lines.
+// placedError is an error at a line within a value.
 type placedError struct {
 	line int
 	text string
@@ -27,37 +27,37 @@ func placed(line int, format string, args ...any) error {
 	return &placedError{line, fmt.Sprintf(format, args...)}
 }
 
-// value is one kind of setting. The errors of set name the place within the
-// value where that helps; the caller adds key and line.
+// value parses and formats the values of a setting. The errors of set name the
+// place within the value if useful; the caller adds key and line.
 type value interface {
 	set(s *Settings, node *yaml.Node) error
 	allowed() string
-	// get returns the value as plain data that reads in YAML and JSON as it would
-	// stand in the file; masked hides the secrets in it.
+	// get returns the value as plain data whose YAML and JSON are as in the file;
+	// masked hides its secrets.
 	get(s *Settings, masked bool) any
 	take(to, from *Settings)
 }
 
-// live marks a setting that takes effect while the gateway runs: whoever uses it
-// asks for the settings in force each time.
+// live marks a setting whose changes take effect while the gateway runs: its users
+// read the current settings each time.
 type live struct{ value }
 
-// mask stands for a secret that is set.
+// mask is shown in place of a secret.
 const mask = "********"
 
-// setText reads a value as it would stand in the file.
+// setText parses a value as written in the file.
 func (r Row) setText(s *Settings, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return r.value.set(s, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"})
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
-		return errors.New("this is not a YAML value; it takes " + r.Allowed()) // the text can hold a secret
+		return errors.New("not a valid YAML value; it takes " + r.Allowed()) // the text may contain a secret
 	}
 	return r.value.set(s, document.Content[0])
 }
 
-// scalar is a setting of one word.
+// scalar is a setting with one value.
 type scalar[T any] struct {
 	field func(*Settings) *T
 	parse func(string) (T, error)
@@ -137,10 +137,10 @@ func number(field func(*Settings) *int, low, high int) value {
 	}, fmt.Sprintf("a whole number from %d to %d", low, high)}
 }
 
-// none is how the file says that there is no limit.
+// none is the value in the file for no limit.
 const none = "none"
 
-// optional is a scalar that may be none: its field is then the zero value.
+// optional is a scalar that may be none, which is the zero value of its field.
 type optional[T comparable] struct{ scalar[T] }
 
 func (v optional[T]) get(s *Settings, masked bool) any {
@@ -169,7 +169,7 @@ func numberOrNone(field func(*Settings) **int, low, high int) value {
 
 var ratePattern = regexp.MustCompile(`^[1-9][0-9]{0,5}/[smh]$`)
 
-// rate is so many requests by second, minute or hour.
+// rate is a number of requests per second, minute or hour.
 func rate(field func(*Settings) *string) value {
 	return optional[string]{scalar[string]{field, func(t string) (string, error) {
 		switch {
@@ -192,7 +192,7 @@ func duration(field func(*Settings) *time.Duration) value {
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 
-// shortDuration is a duration that must not be longer than longest.
+// shortDuration is a duration of at most longest.
 func shortDuration(field func(*Settings) *time.Duration, longest time.Duration) value {
 	v := duration(field).(scalar[time.Duration])
 	parse := v.parse
@@ -207,7 +207,7 @@ func shortDuration(field func(*Settings) *time.Duration, longest time.Duration) 
 	return v
 }
 
-// shortText writes 5m where Go writes 5m0s.
+// shortText formats a duration as 5m where Go formats it as 5m0s.
 func shortText(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -218,10 +218,10 @@ func shortText(d time.Duration) string {
 	return text
 }
 
-// list is a setting of many texts; one text stands for a list of one.
+// list is a setting with a list of strings; a single string is a list of one.
 type list struct {
 	field func(*Settings) *[]string
-	fits  func(string) bool // nil: any text
+	fits  func(string) bool // nil accepts any string
 	words string
 }
 
@@ -236,12 +236,12 @@ func networks(field func(*Settings) *[]string) value {
 	}, "a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8"}
 }
 
-// origins are scheme, host and port of web sites, as browsers send them.
+// origins are the scheme, host and port of web sites, as browsers send them.
 func origins(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		parsed, err := url.Parse(item)
 		return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
-	}, "a list of origins, such as https://portal.corp.example; a wildcard is not one"}
+	}, "a list of origins, such as https://portal.corp.example, without wildcards"}
 }
 
 func (v list) allowed() string { return v.words }
@@ -269,7 +269,7 @@ func stringList(node *yaml.Node) ([]string, error) {
 		return []string{node.Value}, nil
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nil, errors.New("takes a list of texts")
+		return nil, errors.New("takes a list of strings")
 	}
 	var items []string
 	for _, item := range node.Content {
@@ -281,7 +281,7 @@ func stringList(node *yaml.Node) ([]string, error) {
 	return items, nil
 }
 
-// records is a setting of many records with named parts.
+// records is a setting with a list of records with named fields.
 type records[T any] struct {
 	field func(*Settings) *[]T
 	parts func(*T) map[string]part
@@ -289,10 +289,10 @@ type records[T any] struct {
 	words string
 }
 
-// part is one named part of a record, bound to where it is kept.
+// part is one named field of a record, bound to its variable.
 type part struct {
 	set    func(node *yaml.Node) error
-	get    func(masked bool) any // nil: the part is empty
+	get    func(masked bool) any // nil if the field is empty
 	secret bool
 }
 
@@ -306,7 +306,7 @@ func (v records[T]) get(s *Settings, masked bool) any {
 	return all
 }
 
-// shownParts is a record as it would stand in the file, without its empty parts.
+// shownParts returns a record as written in the file, without empty fields.
 func shownParts(parts map[string]part, masked bool) map[string]any {
 	shown := map[string]any{}
 	for name, part := range parts {
@@ -335,10 +335,10 @@ func (v records[T]) set(s *Settings, node *yaml.Node) error {
 		all = append(all, record)
 	}
 	*v.field(s) = all
-	return errors.Join(faults...) // nil without faults
+	return errors.Join(faults...) // nil if there are none
 }
 
-// readParts reads a mapping strictly and returns every fault.
+// readParts parses a mapping strictly and returns every mistake.
 func readParts(node *yaml.Node, parts map[string]part, need []string, words string) []error {
 	if node.Kind != yaml.MappingNode {
 		return []error{placed(node.Line, "takes %s", words)}
@@ -350,7 +350,7 @@ func readParts(node *yaml.Node, parts map[string]part, need []string, words stri
 		part, known := parts[key.Value]
 		switch {
 		case !known:
-			faults = append(faults, placed(key.Line, "unknown part %q: takes %s", key.Value, words))
+			faults = append(faults, placed(key.Line, "unknown field %q: takes %s", key.Value, words))
 		case seen[key.Value]:
 			faults = append(faults, placed(key.Line, "%q is given twice", key.Value))
 		default:
@@ -368,7 +368,7 @@ func readParts(node *yaml.Node, parts map[string]part, need []string, words stri
 	return faults
 }
 
-// within says in which part of a record a fault lies, keeping its line.
+// within adds the field of a record to an error, keeping its line.
 func within(line int, name string, err error) error {
 	var inner *placedError
 	if errors.As(err, &inner) {
@@ -380,7 +380,7 @@ func within(line int, name string, err error) error {
 func intoText(field *string, words ...string) part {
 	set := func(node *yaml.Node) error {
 		if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || node.Value == "" {
-			return errors.New("takes a text")
+			return errors.New("takes a string")
 		}
 		if len(words) > 0 && !slices.Contains(words, node.Value) {
 			return errors.New("takes one of " + strings.Join(words, ", "))
@@ -397,7 +397,7 @@ func intoText(field *string, words ...string) part {
 	return part{set: set, get: get}
 }
 
-// intoSecret is a text that is never shown.
+// intoSecret is a string that is never shown.
 func intoSecret(field *string) part {
 	hidden := intoText(field)
 	hidden.secret = true
@@ -418,7 +418,7 @@ func intoList(field *[]string) part {
 	return part{set: set, get: get}
 }
 
-// intoParts is a part that has named parts itself.
+// intoParts is a field that has named fields itself.
 func intoParts(parts map[string]part, words string) part {
 	set := func(node *yaml.Node) error { return errors.Join(readParts(node, parts, nil, words)...) }
 	get := func(masked bool) any {

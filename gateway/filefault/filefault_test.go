@@ -26,15 +26,15 @@ func TestExplainNamesTheFileAndTheRemedy(t *testing.T) {
 		err  error
 		want string
 	}{
-		"missing":               {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: create it, or correct the path"},
-		"missing, relative":     {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): create it, or correct the path"},
-		"missing folder":        {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: create it, or correct the path"},
-		"a folder":              {opened(dir), "tls.keyFile: " + dir + " is a folder: set the path of a file"},
-		"below a file":          {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
+		"missing":             {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: create it, or correct the path"},
+		"missing, relative":   {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): create it, or correct the path"},
+		"missing folder":      {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: create it, or correct the path"},
+		"a folder":            {opened(dir), "tls.keyFile: " + dir + " is a folder: set the path of a file"},
+		"below a file":        {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
 		"folder below a file": {os.MkdirAll(filepath.Join(file, "x"), 0o700), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
-		"no access":              {failed(syscall.EACCES), "tls.keyFile: " + file + " cannot be accessed by the account "},
-		"no access, wrapped":      {fmt.Errorf("reading: %w", failed(syscall.EACCES)), ": grant it access, or set another path"},
-		"another error":         {failed(syscall.EIO), "tls.keyFile: open " + file + ": " + syscall.EIO.Error()},
+		"no access":           {failed(syscall.EACCES), "tls.keyFile: " + file + " cannot be accessed by the account "},
+		"no access, wrapped":  {fmt.Errorf("reading: %w", failed(syscall.EACCES)), ": grant it access, or set another path"},
+		"another error":       {failed(syscall.EIO), "tls.keyFile: open " + file + ": " + syscall.EIO.Error()},
 		"not a file error":    {errors.New("odd"), "tls.keyFile: odd"},
 	} {
 		t.Run(name, func(t *testing.T) {

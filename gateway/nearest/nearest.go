@@ -1,4 +1,4 @@
-// Package nearest finds what was probably meant by a name that nobody knows.
+// Package nearest suggests what was probably meant by an unknown name.
 package nearest
 
 import (
@@ -7,16 +7,15 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// longest bounds what is compared, so that a very long name costs little.
+// longest limits the length of names that are compared, to limit the cost.
 const longest = 64
 
-// shortest is the least that a name must have in common with one it is part of.
+// shortest is the minimum length of a name that is part of another one.
 const shortest = 4
 
-// Of returns the known name that looks most like the given one, in any case:
-// the first of those that differ least. Where one is a part of the other, what
-// is around it counts a quarter. Names that differ by limit letters or more are none;
-// without any it returns "".
+// Of returns the known name that is nearest to the given one by edit distance,
+// regardless of case; the first of several. If one name contains the other, the rest
+// counts a quarter. It returns "" if all names differ by limit letters or more.
 func Of(name string, known []string, limit int) string {
 	best, distance := "", limit
 	name = strings.ToLower(strings.ToValidUTF8(name[:min(len(name), longest)], ""))

@@ -23,16 +23,16 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// source is where a certificate comes from.
+// source is a place that a certificate comes from.
 type source interface {
 	fmt.Stringer // the place, for messages
-	// read gets what the certificate is made of: bytes that differ when it does.
+	// read returns the bytes that the certificate is built from.
 	read(now time.Time) ([][]byte, error)
-	// certificate makes it of what was read, with Leaf set.
+	// certificate builds the certificate from what was read, with Leaf set.
 	certificate(parts [][]byte) (*tls.Certificate, error)
 }
 
-// source finds the one that the settings name.
+// source returns the source that the settings name.
 func (s Settings) source(store Store) (source, error) {
 	given := s.sources()
 	switch {
@@ -43,12 +43,12 @@ func (s Settings) source(store Store) (source, error) {
 	case len(given) == 0:
 		return nil, errors.New("no certificate is set")
 	case len(given) > 1:
-		return nil, fmt.Errorf("%s are set: the certificate comes from one place, keep one of them", strings.Join(given, " and "))
+		return nil, fmt.Errorf("%s are set: the certificate can only come from one place, keep one of them", strings.Join(given, " and "))
 	}
 	switch given[0] {
 	case "tls.certificateFile":
 		if s.KeyFile == "" {
-			return nil, errors.New("tls.certificateFile is set without its private key: set tls.keyFile, to the same file where that holds both")
+			return nil, errors.New("tls.certificateFile is set without its private key: set tls.keyFile, to the same file if that contains both")
 		}
 		return pemFiles{s.CertificateFile, s.KeyFile}, nil
 	case "tls.pfxFile":
@@ -69,7 +69,7 @@ func readFile(key, file string) ([]byte, error) {
 	return content, nil
 }
 
-// pemFiles are a certificate and its key in PEM form.
+// pemFiles are a certificate and its key in PEM format.
 type pemFiles struct{ certificateFile, keyFile string }
 
 func (p pemFiles) String() string { return p.certificateFile }
@@ -93,14 +93,14 @@ func (p pemFiles) certificate(parts [][]byte) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(parts[0], parts[1])
 	if err != nil {
-		return nil, fmt.Errorf("tls.keyFile %s does not fit tls.certificateFile %s, whose first certificate is %s: %w",
+		return nil, fmt.Errorf("tls.keyFile %s does not match tls.certificateFile %s, whose first certificate is %s: %w",
 			p.keyFile, p.certificateFile, chain[0].Subject, err)
 	}
 	pair.Leaf = chain[0]
 	return &pair, nil
 }
 
-// pemCertificates are all certificates of a PEM text; other blocks are passed over.
+// pemCertificates returns all certificates of a PEM text and skips other blocks.
 func pemCertificates(content []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
@@ -116,21 +116,21 @@ func pemCertificates(content []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// plainKey refuses a PEM text without a private key that can be read as it is.
+// plainKey returns an error unless a PEM text contains an unencrypted private key.
 func plainKey(content []byte) error {
 	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
 		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
 			continue
 		}
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-			return errors.New("the private key is encrypted: take the password off ('openssl pkey -in FILE -out NEW'), or use a PFX with tls.pfxPasswordFile")
+			return errors.New("the private key is encrypted: remove the password ('openssl pkey -in FILE -out NEW'), or use a PFX with tls.pfxPasswordFile")
 		}
 		return nil
 	}
-	return errors.New("holds no private key in PEM form")
+	return errors.New("contains no private key in PEM format")
 }
 
-// pfxFile is a certificate with its key in PKCS #12 form, as Windows exports it.
+// pfxFile is a certificate with its key in PKCS #12 format, as exported by Windows.
 type pfxFile struct{ file, passwordFile string }
 
 func (p pfxFile) String() string { return p.file }
@@ -159,13 +159,13 @@ func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword):
 		return nil, fmt.Errorf("tls.pfxFile %s: the password in %s does not open it", p.file, p.passwordFile)
 	case err != nil:
-		return nil, fmt.Errorf("tls.pfxFile %s cannot be read; it must hold one certificate with its private key: %w", p.file, err)
+		return nil, fmt.Errorf("tls.pfxFile %s cannot be read; it must contain one certificate with its private key: %w", p.file, err)
 	}
 	return chained(key, leaf, others), nil
 }
 
-// firstLine is the text of a file without the end of its line, whatever editor
-// or shell wrote it: with or without byte order mark, in UTF-8 or UTF-16.
+// firstLine returns the only line of a file, whatever editor or shell wrote it: with
+// or without byte order mark, in UTF-8 or UTF-16.
 func firstLine(content []byte) (string, error) {
 	decoded, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), content)
 	if err != nil {
@@ -173,26 +173,26 @@ func firstLine(content []byte) (string, error) {
 	}
 	line := bytes.TrimSuffix(bytes.TrimSuffix(decoded, []byte("\n")), []byte("\r"))
 	if bytes.ContainsAny(line, "\r\n") {
-		return "", errors.New("holds more than one line")
+		return "", errors.New("contains more than one line")
 	}
 	return string(line), nil
 }
 
-// chained puts a certificate, its key and those of others that lead to its root
-// together. A root is left out: clients have it, or do not trust it.
+// chained returns a certificate with its key and the intermediate certificates among
+// others. The root is omitted: clients have it, or do not trust it.
 func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certificate) *tls.Certificate {
-	made := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
+	chain := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
 	for last := leaf; !bytes.Equal(last.RawIssuer, last.RawSubject); {
 		next := slices.IndexFunc(others, func(other *x509.Certificate) bool {
 			return bytes.Equal(other.RawSubject, last.RawIssuer) && !bytes.Equal(other.RawSubject, other.RawIssuer) && last.CheckSignatureFrom(other) == nil
 		})
-		if next < 0 || len(made.Certificate) > len(others) {
+		if next < 0 || len(chain.Certificate) > len(others) {
 			break
 		}
 		last = others[next]
-		made.Certificate = append(made.Certificate, last.Raw)
+		chain.Certificate = append(chain.Certificate, last.Raw)
 	}
-	return made
+	return chain
 }
 
 func forServers(leaf *x509.Certificate) bool {
@@ -200,7 +200,8 @@ func forServers(leaf *x509.Certificate) bool {
 		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
-// proveKey signs something and checks it: the key fits and may be used.
+// proveKey signs something and verifies it, which proves that the key belongs to the
+// certificate and can be used.
 func proveKey(certificate *tls.Certificate) error {
 	signer, ok := certificate.PrivateKey.(crypto.Signer)
 	if !ok {
@@ -212,7 +213,7 @@ func proveKey(certificate *tls.Certificate) error {
 	var algorithm x509.SignatureAlgorithm
 	switch certificate.Leaf.PublicKeyAlgorithm {
 	case x509.RSA:
-		algorithm = x509.SHA256WithRSAPSS // of TLS 1.3
+		algorithm = x509.SHA256WithRSAPSS // as in TLS 1.3
 		options = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}
 	case x509.ECDSA:
 		algorithm = x509.ECDSAWithSHA256
@@ -220,7 +221,7 @@ func proveKey(certificate *tls.Certificate) error {
 		algorithm = x509.PureEd25519
 		toSign, options = message, crypto.Hash(0)
 	default:
-		return fmt.Errorf("TLS has no use for keys of the kind %s", certificate.Leaf.PublicKeyAlgorithm)
+		return fmt.Errorf("TLS does not support keys of the type %s", certificate.Leaf.PublicKeyAlgorithm)
 	}
 	signature, err := signer.Sign(rand.Reader, toSign, options)
 	if err != nil {

@@ -11,32 +11,33 @@ import (
 	"time"
 )
 
-// The stores of the machine that are read.
+// The stores of the machine that are used.
 const (
 	PersonalStore     = "MY" // certificates with private keys
 	IntermediateStore = "CA"
 )
 
-// Store is the certificate store of the machine (LocalMachine). It is safe for
-// concurrent use.
+// Store is the certificate store of the machine (LocalMachine). Implementations are
+// safe for concurrent use.
 type Store interface {
-	// Certificates lists one of the machine's stores.
+	// Certificates returns the certificates in one of the machine's stores.
 	Certificates(store string) ([]*x509.Certificate, error)
-	// Key gives the private key of a certificate of [PersonalStore]. It may be
-	// used as long as the process runs.
+	// Key returns the private key of a certificate of [PersonalStore]. It remains
+	// usable for the life of the process.
 	Key(certificate *x509.Certificate) (crypto.Signer, error)
 }
 
-// Thumbprint is the name of a certificate in Windows: its SHA-1 digest.
+// Thumbprint returns the SHA-1 digest of a certificate, which is its name in
+// Windows.
 func Thumbprint(certificate *x509.Certificate) string {
 	sum := sha1.Sum(certificate.Raw)
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
-// fromStore finds a certificate in the store, by one of the two.
+// fromStore finds a certificate in the store by thumbprint or subject.
 type fromStore struct {
 	store      Store
-	thumbprint string // in capitals
+	thumbprint string // in upper case
 	subject    string
 }
 
@@ -44,8 +45,8 @@ func newFromStore(store Store, thumbprint, subject string) (source, error) {
 	if subject != "" {
 		return fromStore{store: store, subject: subject}, nil
 	}
-	// The certificate dialog of Windows shows it with blanks, and copies an
-	// invisible mark along.
+	// The certificate dialog of Windows shows it with blanks, and an invisible mark
+	// is copied with it.
 	plain := strings.Map(func(r rune) rune {
 		if r == ' ' || r == ':' || r == '\u200e' || r == '\u200f' {
 			return -1
@@ -53,15 +54,15 @@ func newFromStore(store Store, thumbprint, subject string) (source, error) {
 		return r
 	}, strings.ToUpper(thumbprint))
 	if digest, err := hex.DecodeString(plain); err != nil || len(digest) != sha1.Size {
-		return nil, fmt.Errorf("tls.storeThumbprint %q is none: it has 40 hexadecimal digits ('Get-ChildItem Cert:\\LocalMachine\\My' lists them)", thumbprint)
+		return nil, fmt.Errorf("tls.storeThumbprint %q is not a thumbprint, which has 40 hexadecimal digits ('Get-ChildItem Cert:\\LocalMachine\\My' lists them)", thumbprint)
 	}
 	return fromStore{store: store, thumbprint: plain}, nil
 }
 
 func (f fromStore) String() string { return `Cert:\LocalMachine\My` }
 
-// read finds the candidate that serves longest from now on: a renewed
-// certificate comes as one more of them.
+// read returns the candidate that expires last, because a renewed certificate is
+// added to the store next to the old one.
 func (f fromStore) read(now time.Time) ([][]byte, error) {
 	all, err := f.store.Certificates(PersonalStore)
 	if err != nil {
@@ -69,7 +70,7 @@ func (f fromStore) read(now time.Time) ([][]byte, error) {
 	}
 	var best *x509.Certificate
 	for _, candidate := range all {
-		if f.meant(candidate) && (best == nil || better(candidate, best, now)) {
+		if f.matches(candidate) && (best == nil || better(candidate, best, now)) {
 			best = candidate
 		}
 	}
@@ -83,7 +84,7 @@ func (f fromStore) read(now time.Time) ([][]byte, error) {
 	}
 }
 
-func (f fromStore) meant(certificate *x509.Certificate) bool {
+func (f fromStore) matches(certificate *x509.Certificate) bool {
 	if f.thumbprint != "" {
 		return Thumbprint(certificate) == f.thumbprint
 	}
@@ -115,7 +116,7 @@ func (f fromStore) certificate(parts [][]byte) (*tls.Certificate, error) {
 	return chained(key, leaf, intermediates), nil
 }
 
-// better prefers what can be served now, then what lasts longer.
+// better prefers what can be served now, then what expires later.
 func better(a, b *x509.Certificate, now time.Time) bool {
 	usable := func(c *x509.Certificate) bool {
 		return forServers(c) && !now.Before(c.NotBefore) && !now.After(c.NotAfter)

@@ -1,11 +1,12 @@
-// Package tlscert keeps the certificate with which the gateway serves TLS.
+// Package tlscert loads the certificate with which the gateway serves TLS and keeps
+// it up to date.
 //
-// The certificate comes from PEM files, a PFX file or the Windows certificate
-// store ([Settings]). [New] refuses what no client would accept: a certificate
-// without key, with another's key, encrypted, expired. A [Keeper] then looks
-// every few seconds whether its source has changed and takes the new
-// certificate without a restart. One that is broken is not taken: the earlier
-// goes on being served, and the log and [Keeper.State] say why.
+// The certificate comes from PEM files, a PFX file or the Windows certificate store
+// ([Settings]). [New] rejects what no client would accept: a certificate that is
+// expired, has no key, an encrypted key or that of another certificate. A [Keeper]
+// then checks its source every few seconds and serves a new certificate without a
+// restart. If the new one is invalid, it keeps serving the previous one, and the log
+// and [Keeper.State] say why.
 package tlscert
 
 import (
@@ -20,29 +21,29 @@ import (
 	"time"
 )
 
-// Settings say where the certificate comes from and what is asked of clients.
-// One source is given: the two PEM files, the PFX file, or a certificate of the
-// store by thumbprint or subject.
+// Settings configure the certificate and client certificates. Exactly one source
+// must be set: the two PEM files, the PFX file, or the thumbprint or subject of a
+// certificate in the store.
 type Settings struct {
 	CertificateFile string // PEM; the server's certificate first, intermediates after it
 	KeyFile         string // PEM, not encrypted; may be the same file
 
 	PFXFile         string
-	PFXPasswordFile string // empty: the PFX has no password
+	PFXPasswordFile string // empty if the PFX has no password
 
 	StoreThumbprint string // SHA-1 of the certificate, in hexadecimal
-	StoreSubject    string // its common name or one of its DNS names; of several the one that lasts longest
+	StoreSubject    string // its common name or one of its DNS names; of several the one that expires last
 
-	ClientCAFile              string // PEM; empty: clients are not asked for a certificate
-	RequireClientCertificates bool   // else a client may do without
+	ClientCAFile              string // PEM; if empty, clients are not asked for a certificate
+	RequireClientCertificates bool   // otherwise they are optional
 
-	MinVersion uint16 // zero: TLS 1.2
+	MinVersion uint16 // zero means TLS 1.2
 }
 
-// Given tells whether the settings name a source, so that TLS is wanted.
+// Given reports whether a source is set, which means that TLS is wanted.
 func (s Settings) Given() bool { return len(s.sources()) > 0 }
 
-// sources are the settings that name a source.
+// sources returns the keys of the sources that are set.
 func (s Settings) sources() []string {
 	var given []string
 	for _, one := range []struct{ key, value string }{
@@ -56,24 +57,25 @@ func (s Settings) sources() []string {
 	return given
 }
 
-// Options are what a keeper is made of. Log must be given.
+// Options configure a [Keeper]. Settings and Log are required.
 type Options struct {
 	Settings Settings
-	Store    Store // of Windows; nil: this system has none
-	// Log tells about certificates that were taken, refused or will expire soon.
+	Store    Store // the Windows certificate store; nil if the system has none
+	// Log receives messages about certificates that were loaded, rejected or expire
+	// soon.
 	Log   func(warning bool, message string)
-	Now   func() time.Time // nil: time.Now
-	Every time.Duration    // how often the source is looked at; zero: 10 s
+	Now   func() time.Time // nil means time.Now
+	Every time.Duration    // interval at which the source is checked; zero means 10 s
 }
 
-// warnBefore is how long before its end a certificate is warned about, and
-// warnAgain how often.
+// Warnings start warnBefore before a certificate expires, and are repeated every
+// warnAgain.
 const (
 	warnBefore = 30 * 24 * time.Hour
 	warnAgain  = 24 * time.Hour
 )
 
-// Keeper holds the certificate in use. It is safe for concurrent use.
+// Keeper holds the current certificate. It is safe for concurrent use.
 type Keeper struct {
 	options Options
 	source  source
@@ -81,15 +83,15 @@ type Keeper struct {
 	refreshing sync.Mutex // one at a time
 
 	mu     sync.Mutex
-	config *tls.Config // of the certificate in use
+	config *tls.Config // of the current certificate
 	leaf   *x509.Certificate
-	seen   [sha256.Size]byte // of what the source held when it was read last
-	broken error             // why that was not taken; nil: it was
-	warned time.Time         // when the coming end was logged last
+	seen   [sha256.Size]byte // fingerprint of the source when it was last read
+	broken error             // why that was rejected; nil if it was accepted
+	warned time.Time         // when the expiry was last logged
 }
 
-// New reads the certificate. The error says what is wrong with it and how to
-// put it right; of an expired or broken certificate there is no keeper.
+// New loads the certificate. The error says what is wrong with it and how to fix
+// it.
 func New(o Options) (*Keeper, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -109,8 +111,8 @@ func New(o Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Config is the configuration of a listener that always serves the certificate
-// in use. Every handshake takes the one of that moment.
+// Config returns the configuration of a listener. Every handshake uses the
+// certificate that is current at that time.
 func (k *Keeper) Config() *tls.Config {
 	current := func() *tls.Config {
 		k.mu.Lock()
@@ -124,7 +126,7 @@ func (k *Keeper) Config() *tls.Config {
 	return outer
 }
 
-// Run looks at the source again and again until ctx is done.
+// Run checks the source at every interval until ctx is done.
 func (k *Keeper) Run(ctx context.Context) {
 	ticker := time.NewTicker(k.options.Every)
 	defer ticker.Stop()
@@ -138,9 +140,9 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Refresh looks at the source at once, and takes what it holds when that has
-// changed and is good. What was not taken is tried again every time: a key may
-// come after its certificate.
+// Refresh checks the source now, and loads the certificate if it has changed. A
+// rejected certificate is retried every time, because its key may be replaced after
+// it.
 func (k *Keeper) Refresh() {
 	k.refreshing.Lock()
 	defer k.refreshing.Unlock()
@@ -156,7 +158,7 @@ func (k *Keeper) Refresh() {
 		}
 		k.take(seen, config, err)
 	}
-	k.warnOfTheEnd()
+	k.warnOfExpiry()
 }
 
 // read reads everything that the configuration is built from. The client CAs, if
@@ -170,7 +172,7 @@ func (k *Keeper) read() ([][]byte, error) {
 	return parts, err
 }
 
-// fingerprint changes when what was read changes, or how reading it failed.
+// fingerprint returns a digest of what was read, or of the error.
 func fingerprint(parts [][]byte, err error) [sha256.Size]byte {
 	if err != nil {
 		parts = [][]byte{[]byte(err.Error())}
@@ -197,7 +199,7 @@ func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 		if s.RequireClientCertificates {
 			config.ClientAuth = tls.RequireAndVerifyClientCert
 		}
-		// A resumed session would not look at the client's certificate again.
+		// A resumed session would not verify the client's certificate again.
 		config.SessionTicketsDisabled = true
 	}
 	certificate, err := k.source.certificate(parts)
@@ -211,7 +213,7 @@ func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 	return config, nil
 }
 
-// take makes a configuration the one in use, or keeps the earlier and says so.
+// take makes a configuration the current one, or logs why the previous one is kept.
 func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 	k.mu.Lock()
 	first := k.config == nil
@@ -223,9 +225,9 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 	k.mu.Unlock()
 	switch {
 	case err != nil && first, known:
-		// New returns it; it has been said
+		// returned by New, or logged before
 	case err != nil:
-		k.options.Log(true, fmt.Sprintf("the changed certificate is not taken, the earlier one is served on: %v", err))
+		k.options.Log(true, fmt.Sprintf("the changed certificate is rejected, the previous one is still served: %v", err))
 	default:
 		leaf := config.Certificates[0].Leaf
 		k.options.Log(false, fmt.Sprintf("serving TLS with the certificate %s (%s) from %s, valid until %s",
@@ -236,8 +238,8 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 	}
 }
 
-// warnOfTheEnd logs, once a day, that the certificate has or will soon have expired.
-func (k *Keeper) warnOfTheEnd() {
+// warnOfExpiry logs, once a day, that the certificate has expired or will soon.
+func (k *Keeper) warnOfExpiry() {
 	k.mu.Lock()
 	now := k.options.Now()
 	due := k.leaf != nil && !now.Before(k.leaf.NotAfter.Add(-warnBefore)) && now.Sub(k.warned) >= warnAgain
@@ -251,9 +253,9 @@ func (k *Keeper) warnOfTheEnd() {
 	}
 }
 
-// State tells, for people, how the certificate in use does: false once it has
-// expired. The reason may also name what is wrong while ok, such as a changed
-// certificate that could not be taken; it is empty when all is well.
+// State reports whether the current certificate has not expired. The reason, for
+// people, may name a problem even if ok is true, such as a changed certificate that
+// was rejected.
 func (k *Keeper) State() (ok bool, reason string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -275,14 +277,14 @@ func (k *Keeper) State() (ok bool, reason string) {
 	return ok, reason
 }
 
-// Expires is when the certificate in use ends, for metrics.
+// Expires returns when the current certificate expires.
 func (k *Keeper) Expires() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.leaf.NotAfter
 }
 
-// check refuses a certificate that no client would accept.
+// check returns why no client would accept a certificate, or nil.
 func check(certificate *tls.Certificate, now time.Time) error {
 	leaf := certificate.Leaf
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -290,9 +292,9 @@ func check(certificate *tls.Certificate, now time.Time) error {
 	case now.After(leaf.NotAfter):
 		return fmt.Errorf("the certificate %s expired at %s: renew it", leaf.Subject, at(leaf.NotAfter))
 	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("the certificate %s is not valid before %s, and the clock says %s: set the clock right or wait", leaf.Subject, at(leaf.NotBefore), at(now))
+		return fmt.Errorf("the certificate %s is not valid before %s, and the clock says %s: correct the clock or wait", leaf.Subject, at(leaf.NotBefore), at(now))
 	case !forServers(leaf):
-		return fmt.Errorf("the certificate %s is not one for servers: its extended key usage lacks server authentication", leaf.Subject)
+		return fmt.Errorf("the certificate %s is not for servers: its extended key usage lacks server authentication", leaf.Subject)
 	}
 	if err := proveKey(certificate); err != nil {
 		return fmt.Errorf("the private key of %s cannot be used: %w", leaf.Subject, err)
@@ -300,7 +302,7 @@ func check(certificate *tls.Certificate, now time.Time) error {
 	return nil
 }
 
-var errNoCertificate = errors.New("holds no certificate in PEM form")
+var errNoCertificate = errors.New("contains no certificate in PEM format")
 
 func authorities(file string, content []byte) (*x509.CertPool, error) {
 	certificates, err := pemCertificates(content)

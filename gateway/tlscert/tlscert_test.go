@@ -40,8 +40,8 @@ type identity struct {
 	key crypto.Signer
 }
 
-// issued makes a certificate for 2026, signed by an issuer or by itself; change
-// may alter it.
+// issued returns a certificate for 2026, signed by an issuer or itself; change may
+// modify the template.
 func issued(t testing.TB, name string, issuer *identity, change func(*x509.Certificate)) *identity {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -86,7 +86,7 @@ func (i *identity) keyPEM(t testing.TB) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 }
 
-// folder writes files that settings name.
+// folder is a folder with the files that settings name.
 type folder struct {
 	t    testing.TB
 	path string
@@ -100,7 +100,7 @@ func (f folder) write(name, content string) string {
 	return path
 }
 
-// journal keeps what a keeper logs.
+// journal records what a keeper logs.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -115,7 +115,7 @@ func (j *journal) add(warning bool, message string) {
 	j.lines = append(j.lines, message)
 }
 
-// take returns what was logged since the last time.
+// take returns what was logged since the last call.
 func (j *journal) take() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -129,7 +129,7 @@ func keeper(t testing.TB, s tlscert.Settings) (*tlscert.Keeper, error) {
 	return tlscert.New(tlscert.Options{Settings: s, Log: (&journal{}).add, Now: func() time.Time { return today }})
 }
 
-// served asks a listener of the configuration for its certificates.
+// served connects to a listener with the configuration and returns its certificates.
 func served(t testing.TB, config *tls.Config, client *tls.Config) tls.ConnectionState {
 	t.Helper()
 	state, err := handshake(t, config, client)
@@ -152,10 +152,10 @@ func handshake(t testing.TB, config, client *tls.Config) (tls.ConnectionState, e
 		ended <- err
 	}()
 	client = client.Clone()
-	client.InsecureSkipVerify = true // the tests look at what is served
+	client.InsecureSkipVerify = true // the tests check what is served
 	connection := tls.Client(here, client)
 	err := connection.HandshakeContext(ctx)
-	_, _ = connection.Read(make([]byte, 1)) // of TLS 1.3: the server's verdict on the client
+	_, _ = connection.Read(make([]byte, 1)) // with TLS 1.3 the server rejects the client here
 	return connection.ConnectionState(), errors.Join(err, <-ended)
 }
 
@@ -203,7 +203,7 @@ func TestEverySourceServesItsChain(t *testing.T) {
 	}
 }
 
-func TestOldVersionsOfTLSAreRefused(t *testing.T) {
+func TestOldTLSVersionsAreRejected(t *testing.T) {
 	f, server := newFolder(t), issued(t, "gw", nil, nil)
 	s := tlscert.Settings{CertificateFile: f.write("c.pem", server.pem()), KeyFile: f.write("k.pem", server.keyPEM(t))}
 	for _, c := range []struct {
@@ -218,7 +218,7 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedAtTheStart(t *testing.T) {
+func TestNewRejects(t *testing.T) {
 	f := newFolder(t)
 	server, other := issued(t, "gw", nil, nil), issued(t, "other", nil, nil)
 	expired := issued(t, "gw", nil, func(c *x509.Certificate) { c.NotAfter = today.Add(-time.Hour) })
@@ -247,8 +247,8 @@ func TestWhatIsRefusedAtTheStart(t *testing.T) {
 		"missing key":              {tlscert.Settings{CertificateFile: certificate, KeyFile: "no-such.pem"}, []string{"tls.keyFile", "no-such.pem"}},
 		"empty certificate":        {tlscert.Settings{CertificateFile: f.write("e.pem", ""), KeyFile: key}, []string{"e.pem", "no certificate in PEM form"}},
 		"damaged certificate":      {tlscert.Settings{CertificateFile: f.write("d.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), KeyFile: key}, []string{"d.pem", "certificate 1 is damaged"}},
-		"no key in the key's file": {tlscert.Settings{CertificateFile: certificate, KeyFile: certificate}, []string{"tls.keyFile", "holds no private key"}},
-		"key of another":           {tlscert.Settings{CertificateFile: certificate, KeyFile: f.write("o.pem", other.keyPEM(t))}, []string{"o.pem", "does not fit", "c.pem", "CN=gw"}},
+		"no key in the key's file": {tlscert.Settings{CertificateFile: certificate, KeyFile: certificate}, []string{"tls.keyFile", "contains no private key"}},
+		"key of another":           {tlscert.Settings{CertificateFile: certificate, KeyFile: f.write("o.pem", other.keyPEM(t))}, []string{"o.pem", "does not match", "c.pem", "CN=gw"}},
 		"encrypted key":            {tlscert.Settings{CertificateFile: certificate, KeyFile: f.write("x.pem", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")}, []string{"x.pem", "is encrypted", "openssl pkey", "tls.pfxPasswordFile"}},
 		"encrypted old key":        {tlscert.Settings{CertificateFile: certificate, KeyFile: f.write("y.pem", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n")}, []string{"is encrypted"}},
 		"expired":                  {pair(expired), []string{"CN=gw", "expired at 2026-03-01T11:00:00Z", "renew"}},
@@ -278,7 +278,7 @@ func TestWhatIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestAChangedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
+func TestRefresh(t *testing.T) {
 	f, now := newFolder(t), today
 	first, second := issued(t, "first", nil, nil), issued(t, "second", nil, nil)
 	var log journal
@@ -299,13 +299,13 @@ func TestAChangedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
 
 	f.write("c.pem", second.pem())
 	k.Refresh()
-	assert.Contains(t, log.take(), "WARNING the changed certificate is not taken, the earlier one is served on: tls.keyFile "+key+" does not fit")
+	assert.Contains(t, log.take(), "WARNING the changed certificate is rejected, the previous one is still served: tls.keyFile "+key+" does not match")
 	assert.Equal(t, "first", name(), "served on")
 	ok, reason := k.State()
 	assert.True(t, ok)
 	assert.Contains(t, reason, "the changed certificate is not taken: tls.keyFile")
 	k.Refresh()
-	assert.Empty(t, log.take(), "it is told once")
+	assert.Empty(t, log.take(), "it is logged once")
 
 	f.write("k.pem", second.keyPEM(t))
 	k.Refresh()
@@ -316,7 +316,7 @@ func TestAChangedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
 
 	require.NoError(t, os.Remove(key))
 	k.Refresh()
-	assert.Contains(t, log.take(), "WARNING the changed certificate is not taken")
+	assert.Contains(t, log.take(), "WARNING the changed certificate is rejected")
 	assert.Equal(t, "second", name())
 
 	f.write("k.pem", second.keyPEM(t))
@@ -335,10 +335,10 @@ func TestAChangedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
 	ok, reason = k.State()
 	assert.False(t, ok)
 	assert.Contains(t, reason, "put a new one in its place")
-	assert.Equal(t, "second", name(), "it is served on all the same: a client may still choose to take it")
+	assert.Equal(t, "second", name(), "it is still served: a client may decide to accept it")
 }
 
-func TestRunLooksByItself(t *testing.T) {
+func TestRunRefreshes(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	f := newFolder(t)
 	first, second := issued(t, "first", nil, nil), issued(t, "second", nil, nil)
@@ -363,10 +363,10 @@ func TestRunLooksByItself(t *testing.T) {
 	<-ended
 }
 
-func TestCertificatesOfClients(t *testing.T) {
+func TestClientCertificates(t *testing.T) {
 	f := newFolder(t)
 	forClients := func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }
-	// Handshakes go by the real time.
+	// Handshakes use the real time.
 	lasting := func(more func(*x509.Certificate)) func(*x509.Certificate) {
 		return func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -407,7 +407,7 @@ func TestCertificatesOfClients(t *testing.T) {
 		}
 	}
 
-	// A client whose CA was taken away does not come back by an old session.
+	// A client whose CA was removed cannot resume an old session.
 	s.RequireClientCertificates = true
 	k, err := keeper(t, s)
 	require.NoError(t, err)
@@ -425,7 +425,7 @@ func TestCertificatesOfClients(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// fakeStore is the store of a machine in memory.
+// fakeStore is a certificate store in memory.
 type fakeStore struct {
 	personal, intermediate []*x509.Certificate
 	keys                   map[string]crypto.Signer
@@ -459,7 +459,7 @@ func newStore(all ...*identity) *fakeStore {
 	return s
 }
 
-func TestCertificatesOfTheStore(t *testing.T) {
+func TestCertificateFromTheStore(t *testing.T) {
 	root := issued(t, "Root", nil, authority)
 	middle := issued(t, "Middle", root, authority)
 	until := func(months int) func(*x509.Certificate) {
@@ -520,7 +520,7 @@ func TestCertificatesOfTheStore(t *testing.T) {
 	assert.ErrorContains(t, err, "the certificate store cannot be read: access is denied")
 }
 
-func TestARenewedCertificateOfTheStoreIsTaken(t *testing.T) {
+func TestRenewedCertificateInTheStore(t *testing.T) {
 	old := issued(t, "gw", nil, nil)
 	renewed := issued(t, "gw", nil, func(c *x509.Certificate) { c.NotAfter = today.AddDate(1, 0, 0) })
 	store := newStore(old)
@@ -529,9 +529,9 @@ func TestARenewedCertificateOfTheStoreIsTaken(t *testing.T) {
 	config := k.Config()
 	store.personal = append(store.personal, renewed.Certificate)
 	k.Refresh()
-	assert.Equal(t, old.NotAfter, k.Expires(), "its key has not come yet")
+	assert.Equal(t, old.NotAfter, k.Expires(), "its key does not exist yet")
 	store.keys[tlscert.Thumbprint(renewed.Certificate)] = renewed.key
 	k.Refresh()
-	assert.Equal(t, renewed.NotAfter, k.Expires(), "a source that failed is tried again")
+	assert.Equal(t, renewed.NotAfter, k.Expires(), "a source that failed is retried")
 	assert.Equal(t, renewed.Raw, served(t, config, &tls.Config{}).PeerCertificates[0].Raw)
 }

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Who may use a file on Windows is decided here, by SIDs in their text form;
-// files_windows.go asks Windows and tells it.
+// This file decides who may use a file on Windows, with SIDs in text form, so that it
+// can be tested on every system; files_windows.go reads and writes the access lists.
 
 const (
 	sidSystem         = "S-1-5-18"
 	sidLocalService   = "S-1-5-19"
 	sidNetworkService = "S-1-5-20"
 	sidAdministrators = "S-1-5-32-544"
-	sidOwnerRights    = "S-1-3-4" // stands for whoever is the owner
+	sidOwnerRights    = "S-1-3-4" // whoever is the owner
 )
 
-// builtInAccounts are the accounts that the service manager knows by English
-// names, whatever the language of Windows; looking such a name up can fail.
+// builtInAccounts are the accounts that the service manager calls by their English
+// names in every language of Windows. Looking up such a name can fail.
 var builtInAccounts = map[string]string{
 	"localsystem":                 sidSystem,
 	`nt authority\system`:         sidSystem,
@@ -26,16 +26,16 @@ var builtInAccounts = map[string]string{
 	`nt authority\networkservice`: sidNetworkService,
 }
 
-// accounts are those whose rights to the gateway's files are in order.
+// accounts are the accounts that may use the gateway's files.
 type accounts struct {
-	process       string // who runs this process
-	administrator bool   // it has the rights of the administrators
-	service       string // who runs the service; empty: it is not installed
+	process       string // account of this process
+	administrator bool   // whether that has administrator rights
+	service       string // account of the service; empty if not installed
 }
 
-// given are those who get a file. An administrator has it through the group: an
-// entry of his own would be a stranger's to the service and to every other
-// administrator.
+// given returns the accounts that get access to a file. An administrator gets it
+// through the group: the service and other administrators would not trust an entry
+// for a single person.
 func (a accounts) given() []string {
 	all := []string{sidSystem, sidAdministrators}
 	if a.service != "" {
@@ -52,8 +52,8 @@ func (a accounts) trusts(sid string) bool {
 	return sid == a.process || slices.Contains(a.given(), sid)
 }
 
-// accessList is an access list in SDDL that gives these everything and inherits
-// nothing. inherit is what of a folder inherits it.
+// accessList returns an access list in SDDL that grants full access to these accounts
+// and inherits nothing. inherit are the inheritance flags of its entries.
 func accessList(sids []string, inherit string) string {
 	list := "D:P"
 	for _, sid := range sids {
@@ -62,7 +62,7 @@ func accessList(sids []string, inherit string) string {
 	return list
 }
 
-// A grant is an entry of an access list that allows something.
+// grant is an entry of an access list that allows something.
 type grant struct {
 	sid  string
 	mask uint32
@@ -84,12 +84,12 @@ const (
 	toWrite = fileWriteData | fileAppendData | accessDelete | writeDAC | writeOwner | genericWrite | genericAll
 )
 
-// exposed tells which accounts that are not trusted may read a file; empty:
-// none. That they may write it, or give themselves the right to, which an owner
-// always can, is an error. name is how people know an account.
+// exposed returns which untrusted accounts may read a file, or "". If they may write
+// it, or grant themselves the right to, as an owner always can, that is an error.
+// name returns the display name of an account.
 func (a accounts) exposed(path, owner string, grants []grant, name func(sid string) string) (readers string, err error) {
 	if !a.trusts(owner) {
-		return "", fmt.Errorf(`the file belongs to %s, who can take every right to it; look at what it holds, then give it to the administrators: 'icacls "%s" /setowner "*%s"'`,
+		return "", fmt.Errorf(`the file belongs to %s, who can grant themselves any access; check its content, then give it to the administrators: 'icacls "%s" /setowner "*%s"'`,
 			name(owner), path, sidAdministrators)
 	}
 	var reading, writing []string
@@ -103,7 +103,7 @@ func (a accounts) exposed(path, owner string, grants []grant, name func(sid stri
 		}
 	}
 	if len(writing) > 0 {
-		return "", fmt.Errorf(`%s may change the file; look at what it holds, then take the right from them: 'icacls "%s" /inheritance:d', then 'icacls "%s" /remove:g "%s"'`,
+		return "", fmt.Errorf(`%s may change the file; check its content, then revoke that right: 'icacls "%s" /inheritance:d', then 'icacls "%s" /remove:g "%s"'`,
 			strings.Join(writing, ", "), path, path, strings.Join(writing, `" "`))
 	}
 	return strings.Join(reading, ", "), nil

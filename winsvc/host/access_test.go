@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Accounts of a domain.
+// SIDs of domain accounts.
 const (
 	service  = "S-1-5-80-1-2-3-4-5"
 	anna     = "S-1-5-21-1-2-3-1001"
@@ -34,7 +34,7 @@ func TestWhoGetsAFile(t *testing.T) {
 	assert.Equal(t, "D:P(A;OICI;FA;;;S-1-5-18)(A;OICI;FA;;;S-1-5-32-544)", accessList([]string{sidSystem, sidAdministrators}, "OICI"))
 }
 
-// Whoever of these wrote a file, the others take it.
+// Each of these accounts trusts files that another one has written.
 func TestAFileIsTakenFromEverybodyWhoMayMakeIt(t *testing.T) {
 	const full = 0x1f01ff // FILE_ALL_ACCESS
 	all := map[string]accounts{

@@ -2,5 +2,6 @@
 
 package host
 
-// Certificates is the machine's certificate store; nil where there is none.
+// Certificates returns the machine's certificate store, or nil if the system has
+// none.
 func Certificates() CertificateStore { return nil }

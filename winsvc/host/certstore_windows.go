@@ -17,15 +17,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Certificates is the machine's certificate store; nil where there is none.
+// Certificates returns the machine's certificate store, or nil if the system has
+// none.
 func Certificates() CertificateStore { return machineStore{} }
 
-// machineStore reads LocalMachine. It is not built on a library: the one there
-// is looks for the files of private keys, which a service account may not list.
+// machineStore reads LocalMachine. The available library cannot be used, because it
+// lists the files of private keys, which a service account may not.
 type machineStore struct{}
 
 // each calls visit for every certificate of a store until it returns false. The
-// context is valid during the call only.
+// context is only valid during the call.
 func (machineStore) each(store string, visit func(*windows.CertContext) bool) error {
 	name, err := windows.UTF16PtrFromString(store)
 	if err != nil {
@@ -38,10 +39,10 @@ func (machineStore) each(store string, visit func(*windows.CertContext) bool) er
 	if err != nil {
 		return fmt.Errorf("open LocalMachine\\%s: %w", store, err)
 	}
-	defer func() { _ = windows.CertCloseStore(handle, 0) }() // read only: nothing can be lost
+	defer func() { _ = windows.CertCloseStore(handle, 0) }() // opened for reading
 	var context *windows.CertContext
 	for {
-		context, err = windows.CertEnumCertificatesInStore(handle, context) // frees the one before
+		context, err = windows.CertEnumCertificatesInStore(handle, context) // frees the previous one
 		if errors.Is(err, windows.Errno(windows.CRYPT_E_NOT_FOUND)) || errors.Is(err, windows.ERROR_NO_MORE_FILES) {
 			return nil
 		}
@@ -59,7 +60,7 @@ func encoded(context *windows.CertContext) []byte {
 	return unsafe.Slice(context.EncodedCert, context.Length)
 }
 
-// Certificates implements [CertificateStore]. What Go cannot parse is left out.
+// Certificates implements [CertificateStore]. It skips what Go cannot parse.
 func (s machineStore) Certificates(store string) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	err := s.each(store, func(context *windows.CertContext) bool {
@@ -79,8 +80,8 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 		if !slices.Equal(encoded(context), certificate.Raw) {
 			return true
 		}
-		// The key may live only as long as the context; both as long as a handshake
-		// can still sign with it.
+		// The key may depend on the context. Both are kept as long as a handshake can
+		// still sign with the key.
 		kept := acquired{context: windows.CertDuplicateCertificateContext(context)}
 		var spec uint32
 		found = windows.CryptAcquireCertificatePrivateKey(kept.context,
@@ -99,22 +100,22 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 	return key, nil
 }
 
-// machineKey is a private key that Windows keeps and signs with.
+// machineKey is a private key in the store, with which Windows signs.
 type machineKey struct {
 	handle windows.Handle // NCRYPT_KEY_HANDLE
 	public crypto.PublicKey
 }
 
-// acquired is what Windows has given for a key.
+// acquired are the resources that belong to a key.
 type acquired struct {
 	context *windows.CertContext
 	key     windows.Handle
-	free    bool // the key is ours to free
+	free    bool // the key must be freed
 }
 
 func (a acquired) release() {
 	if a.free {
-		_, _, _ = freeObject.Call(uintptr(a.key)) // there is nobody to tell
+		_, _, _ = freeObject.Call(uintptr(a.key)) // there is nowhere to report an error
 	}
 	_ = windows.CertFreeCertificateContext(a.context) // always succeeds
 }
@@ -175,10 +176,10 @@ func (k *machineKey) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts)
 }
 
 func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) ([]byte, error) {
-	const silent = 0x40 // never ask somebody who is not there
+	const silent = 0x40 // never show a dialog
 	defer runtime.KeepAlive(k)
 	call := func(signature []byte, size *uint32) error {
-		// Of unsafe.SliceData nil stays nil, which asks for the size.
+		// unsafe.SliceData(nil) is nil, which requests the size.
 		status, _, _ := signHash.Call(uintptr(k.handle), uintptr(padding), uintptr(unsafe.Pointer(unsafe.SliceData(digest))), uintptr(len(digest)),
 			uintptr(unsafe.Pointer(unsafe.SliceData(signature))), uintptr(len(signature)), uintptr(unsafe.Pointer(size)), flags|silent)
 		if code := uint32(status); code != 0 { // a SECURITY_STATUS has 32 bits
@@ -197,7 +198,7 @@ func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) 
 	return signature[:size], nil
 }
 
-// hashName is the name that Windows has for a hash (BCRYPT_*_ALGORITHM).
+// hashName returns the name of a hash in Windows (BCRYPT_*_ALGORITHM).
 func hashName(hash crypto.Hash) (*uint16, error) {
 	names := map[crypto.Hash]string{crypto.SHA1: "SHA1", crypto.SHA256: "SHA256", crypto.SHA384: "SHA384", crypto.SHA512: "SHA512"}
 	name, known := names[hash]

@@ -7,36 +7,36 @@ import (
 	"path/filepath"
 )
 
-// Files keeps files with credentials from other accounts of this computer.
+// Files protects files with credentials from other accounts of this computer.
 type Files struct {
-	Service string // name of the Windows service whose account may use them, too
+	Service string // name of the Windows service whose account may use them as well
 }
 
-// RestrictFolder makes the folder if it is not there, and gives it and all that
-// is in it to those who may use such files; what is made in it later is theirs,
-// too. A folder of somebody else's is left alone: in ProgramData every user can
-// make one, with settings in it for the service to run.
+// RestrictFolder creates the folder if it does not exist, and restricts access to it
+// and to everything in it, now and in the future. A folder that belongs to an
+// untrusted account is an error: in ProgramData every user can create one, with
+// settings in it for the service to run.
 func (f Files) RestrictFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	owner, err := f.stranger(dir)
 	if err != nil {
-		return fmt.Errorf("the rights of %s cannot be read: %w", dir, err)
+		return fmt.Errorf("the access rights of %s cannot be read: %w", dir, err)
 	}
 	if owner != "" {
-		return fmt.Errorf(`%s belongs to %s, who may have put anything into it; look at what it holds, give it to the administrators ('icacls "%s" /setowner "*%s"') and try again`,
+		return fmt.Errorf(`%s belongs to %s, who may have put anything into it; check its content, give it to the administrators ('icacls "%s" /setowner "*%s"') and try again`,
 			dir, owner, dir, sidAdministrators)
 	}
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fmt.Errorf("the rights below %s cannot be set: %w", dir, err)
+			return fmt.Errorf("the access rights below %s cannot be set: %w", dir, err)
 		case entry.IsDir():
 			return f.restrictFolder(path)
 		case entry.Type().IsRegular():
 			return f.Restrict(path)
 		}
-		return nil // a link leads elsewhere
+		return nil // links lead elsewhere
 	})
 }

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// Restrict gives a file to its owner only.
+// Restrict restricts access to a file to its owner.
 func (Files) Restrict(path string) error { return os.Chmod(path, 0o600) }
 
 func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
 
-// stranger is nobody: only its owner can restrict a folder here.
+// stranger returns "": only its owner can restrict a folder here.
 func (Files) stranger(string) (string, error) { return "", nil }
 
-// Exposed tells who besides its owner may read the file; empty: nobody. That
-// others may write it is an error.
+// Exposed returns who besides its owner may read the file, or "". If others may write
+// it, that is an error.
 func (Files) Exposed(path string) (readers string, err error) {
 	const ofGroup, ofAll = 0o040, 0o004
 	const toWrite = 0o022
@@ -26,7 +26,7 @@ func (Files) Exposed(path string) (readers string, err error) {
 	}
 	switch mode := info.Mode().Perm(); {
 	case mode&toWrite != 0:
-		return "", fmt.Errorf("others than its owner may change the file (mode %04o); run 'chmod 600 %s' after you have looked at what it holds", mode, path)
+		return "", fmt.Errorf("others than its owner may change the file (mode %04o); check its content, then run 'chmod 600 %s'", mode, path)
 	case mode&ofAll != 0:
 		return "everybody", nil
 	case mode&ofGroup != 0:

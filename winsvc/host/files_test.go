@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFilesAreTheirOwners(t *testing.T) {
+func TestRestrict(t *testing.T) {
 	files := host.Files{Service: "adgateway"}
 	path := filepath.Join(t.TempDir(), "credentials.json")
 	require.NoError(t, os.WriteFile(path, nil, 0o644))
@@ -23,7 +23,7 @@ func TestFilesAreTheirOwners(t *testing.T) {
 	_, err = files.Exposed(path + ".none")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	if runtime.GOOS == "windows" {
-		return // what follows are modes
+		return // the rest tests file modes
 	}
 	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "its group", 0o644: "everybody", 0o400: ""} {
 		require.NoError(t, os.Chmod(path, mode))
@@ -38,10 +38,10 @@ func TestFilesAreTheirOwners(t *testing.T) {
 	}
 }
 
-func TestFoldersAreTheirOwnersWithAllThatIsInThem(t *testing.T) {
+func TestRestrictFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "adgateway")
 	files := host.Files{Service: "adgateway"}
-	require.NoError(t, files.RestrictFolder(dir), "a folder that is not there is made")
+	require.NoError(t, files.RestrictFolder(dir), "a missing folder is created")
 	below := filepath.Join(dir, "logs", "adgateway.log")
 	require.NoError(t, os.Mkdir(filepath.Dir(below), 0o755))
 	require.NoError(t, os.WriteFile(below, nil, 0o666))
@@ -57,5 +57,5 @@ func TestFoldersAreTheirOwnersWithAllThatIsInThem(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	assert.Error(t, files.RestrictFolder(filepath.Join(dir, "file")), "a file is no folder")
+	assert.Error(t, files.RestrictFolder(filepath.Join(dir, "file")), "a file is not a folder")
 }

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Restrict gives a file to SYSTEM, the administrators, the service's account
-// and, unless that is an administrator, the account of this process, and lets it
-// inherit nothing.
+// Restrict restricts access to a file to SYSTEM, the administrators, the service's
+// account and, unless that is an administrator, the account of this process. The file
+// no longer inherits rights.
 func (f Files) Restrict(path string) error { return f.allow(path, "") }
 
-// restrictFolder does the same with a folder, for what will be in it, too.
+// restrictFolder does the same for a folder and its future content.
 func (f Files) restrictFolder(path string) error {
-	const inherited = "OICI" // SDDL: by files and folders
+	const inherited = "OICI" // SDDL flags: inherited by files and folders
 	return f.allow(path, inherited)
 }
 
@@ -27,22 +27,22 @@ func (f Files) allow(path, inherit string) error {
 	}
 	descriptor, err := windows.SecurityDescriptorFromString(accessList(a.given(), inherit))
 	if err != nil {
-		return fmt.Errorf("the rights of %s cannot be made: %w", path, err)
+		return fmt.Errorf("the access rights of %s cannot be built: %w", path, err)
 	}
 	list, _, err := descriptor.DACL()
 	if err != nil {
-		return fmt.Errorf("the rights of %s cannot be made: %w", path, err)
+		return fmt.Errorf("the access rights of %s cannot be built: %w", path, err)
 	}
 	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
 		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
 	if err != nil {
-		return fmt.Errorf("the rights of %s cannot be set: %w", path, err)
+		return fmt.Errorf("the access rights of %s cannot be set: %w", path, err)
 	}
 	if !a.administrator {
-		return nil // nobody but an administrator may give a file away
+		return nil // only an administrator may change the owner
 	}
-	// An owner can always change the list. The right to change the owner comes
-	// from the list, therefore this is second.
+	// An owner can always change the access list, so the owner is changed as well; the
+	// right to do so comes from the list, which is therefore set first.
 	administrators, err := windows.StringToSid(sidAdministrators)
 	if err == nil {
 		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, administrators, nil, nil, nil)
@@ -53,8 +53,8 @@ func (f Files) allow(path, inherit string) error {
 	return nil
 }
 
-// Exposed tells which other accounts may read the file; empty: none. That
-// others may write it, or give themselves the right to, is an error.
+// Exposed returns which other accounts may read the file, or "". If others may write
+// it, or grant themselves the right to, that is an error.
 func (f Files) Exposed(path string) (readers string, err error) {
 	descriptor, owner, err := security(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f Files) Exposed(path string) (readers string, err error) {
 		return "", err
 	}
 	if list == nil {
-		return "", fmt.Errorf("everybody may change %s: it has no access list", path)
+		return "", fmt.Errorf("everyone may change %s: it has no access list", path)
 	}
 	const allowedCallback = 9 // ACCESS_ALLOWED_CALLBACK_ACE_TYPE: with a condition behind the SID
 	var grants []grant
@@ -86,8 +86,8 @@ func (f Files) Exposed(path string) (readers string, err error) {
 	return a.exposed(path, owner, grants, nameOf)
 }
 
-// stranger names the owner of a folder where that is nobody whom its files can be
-// given to; empty: it is.
+// stranger returns the name of a folder's owner if that is an untrusted account, or
+// "".
 func (f Files) stranger(dir string) (string, error) {
 	_, owner, err := security(dir)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f Files) stranger(dir string) (string, error) {
 	return nameOf(owner), nil
 }
 
-// security reads who owns a file and who may use it.
+// security returns the security descriptor of a file and the SID of its owner.
 func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner string, err error) {
 	descriptor, err = windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
@@ -121,20 +121,20 @@ func (f Files) accounts() (accounts, error) {
 	a := accounts{process: user.User.Sid.String()}
 	administrators, err := windows.StringToSid(sidAdministrators)
 	if err == nil {
-		a.administrator, err = windows.Token(0).IsMember(administrators) // 0: of this thread
+		a.administrator, err = windows.Token(0).IsMember(administrators) // 0 means the current thread
 	}
 	if err != nil {
 		return accounts{}, fmt.Errorf("the groups of this process cannot be found: %w", err)
 	}
-	// An administrator who cannot tell the service's account would lock it out.
-	// Whoever is none is that account, or has nothing to do with the service.
+	// Without the service's account an administrator would lock the service out. Any
+	// other account is the service's own or not related to it.
 	if a.service, err = serviceAccount(f.Service); err != nil && a.administrator {
 		return accounts{}, err
 	}
 	return a, nil
 }
 
-// serviceAccount is the SID of a service's account; empty while it is not
+// serviceAccount returns the SID of a service's account, or "" if the service is not
 // installed.
 func serviceAccount(name string) (string, error) {
 	service, err := ReadService(name)
@@ -148,7 +148,7 @@ func serviceAccount(name string) (string, error) {
 	return sid, nil
 }
 
-// sidOf looks an account up that a service has.
+// sidOf returns the SID of a service's account.
 func sidOf(account string) (string, error) {
 	if sid, ok := builtInAccounts[strings.ToLower(account)]; ok {
 		return sid, nil
@@ -160,7 +160,7 @@ func sidOf(account string) (string, error) {
 	return sid.String(), nil
 }
 
-// nameOf is the name of an account, in the form that icacls takes.
+// nameOf returns the name of an account in the form that icacls takes.
 func nameOf(text string) string {
 	sid, err := windows.StringToSid(text)
 	if err != nil {

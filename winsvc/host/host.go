@@ -1,4 +1,5 @@
-// Package host holds what only the operating system can do for the gateway.
-// Everything here is given to the rooms that need it by the commands, so that
-// tests put something else in its place.
+// Package host provides what depends on the operating system: access rights of
+// files, the certificate store, information about the computer, and the holder of a
+// port. The commands pass it to the packages that need it, so that tests can replace
+// it.
 package host

@@ -11,8 +11,8 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// PortHolder tells which process listens on the port of a TCP address, as far as
-// this process may know: "process 4711 (nginx)". Empty: it cannot be told.
+// PortHolder returns which process listens on the port of a TCP address, such as
+// "process 4711 (nginx)", or "" if that cannot be determined.
 func PortHolder(ctx context.Context, address string) string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {

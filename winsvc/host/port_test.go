@@ -17,7 +17,7 @@ func TestPortHolderNamesTheProcess(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, host.PortHolder(t.Context(), listener.Addr().String()), fmt.Sprintf("process %d (", os.Getpid()))
 	require.NoError(t, listener.Close())
-	assert.Empty(t, host.PortHolder(t.Context(), listener.Addr().String()), "nobody listens any more")
+	assert.Empty(t, host.PortHolder(t.Context(), listener.Addr().String()), "nothing listens any more")
 	for _, address := range []string{"", "nowhere", "127.0.0.1:x", "127.0.0.1:99999"} {
 		assert.Empty(t, host.PortHolder(t.Context(), address), address)
 	}

@@ -5,36 +5,36 @@ import (
 	"runtime"
 )
 
-// System is what runs this computer.
+// System describes the operating system.
 type System struct {
 	Windows bool
 	Name    string // "Windows Server 2022 Standard", "linux"
-	Build   int    // of Windows
+	Build   int    // Windows only
 	Server  bool   // a server edition
 	Home    bool   // an edition that cannot join a domain
-	Domain  string // NetBIOS name of the domain it is a member of; empty: none
+	Domain  string // NetBIOS name of the domain it has joined; empty if none
 }
 
-// Account is who runs this process.
+// Account is the account of this process.
 type Account struct {
 	Name     string // DOMAIN\name on Windows
-	ID       string // its SID there
-	Elevated bool   // with the rights of an administrator
+	ID       string // SID on Windows
+	Elevated bool   // has administrator rights
 }
 
-// Service is a service as the service manager has it.
+// Service is a service as registered with the service manager.
 type Service struct {
 	Installed bool
 	Running   bool
-	Account   string // as it was written: DOMAIN\name, name@domain, .\name
-	AccountID string // its SID; empty: it cannot be looked up
+	Account   string // as registered: DOMAIN\name, name@domain, .\name
+	AccountID string // its SID; empty if it cannot be looked up
 	Start     string // "automatic, delayed", "automatic", "manual", "disabled"
 	Program   string // its executable
-	Restarts  int    // how many failures it is started again after
-	OnErrors  bool   // also after one that it reports itself
+	Restarts  int    // number of failures after which it is restarted
+	OnErrors  bool   // restarted also after errors that it reports itself
 }
 
-// ReadAccount tells who runs this process.
+// ReadAccount returns the account of this process.
 func ReadAccount() (Account, error) {
 	current, err := user.Current()
 	if err != nil {
@@ -43,5 +43,5 @@ func ReadAccount() (Account, error) {
 	return Account{Name: current.Username, ID: current.Uid, Elevated: elevated()}, nil
 }
 
-// otherSystem is one that is not Windows.
+// otherSystem describes a system other than Windows.
 func otherSystem() System { return System{Name: runtime.GOOS} }

@@ -7,18 +7,18 @@ import (
 	"os"
 )
 
-// ReadSystem tells what runs this computer.
+// ReadSystem describes the operating system.
 func ReadSystem() (System, error) { return otherSystem(), nil }
 
-// ReadService is not known here.
+// ReadService is not supported here.
 func ReadService(string) (Service, error) { return Service{}, errors.ErrUnsupported }
 
-// ExecutionPolicy is not known here.
+// ExecutionPolicy is not supported here.
 func ExecutionPolicy(string) (string, error) { return "", errors.ErrUnsupported }
 
 func elevated() bool { return os.Geteuid() == 0 }
 
-// Names are what this computer is called.
+// Names returns the names of this computer.
 func Names() []string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// firstWindows11 is the first build of Windows 11, which calls itself Windows 10
-// in the registry.
+// firstWindows11 is the first build of Windows 11, whose name in the registry is
+// Windows 10.
 const firstWindows11 = 22000
 
-// ReadSystem tells what runs this computer.
+// ReadSystem describes the operating system.
 func ReadSystem() (System, error) {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`, registry.QUERY_VALUE)
 	if err != nil {
@@ -39,14 +39,14 @@ func ReadSystem() (System, error) {
 	return s, err
 }
 
-// joinedDomain is the domain that this computer is a member of; empty: none.
+// joinedDomain returns the domain that this computer has joined, or "".
 func joinedDomain() (string, error) {
 	var name *uint16
 	var status uint32
 	if err := windows.NetGetJoinInformation(nil, &name, &status); err != nil {
 		return "", fmt.Errorf("membership in a domain: %w", err)
 	}
-	defer func() { _ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name))) }() // ours alone
+	defer func() { _ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name))) }() // not shared
 	if status != windows.NetSetupDomainName {
 		return "", nil
 	}
@@ -57,13 +57,13 @@ func elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
 
 var startTypes = map[uint32]string{mgr.StartAutomatic: "automatic", mgr.StartManual: "manual", mgr.StartDisabled: "disabled"}
 
-// ReadService asks the service manager, which needs no special rights.
+// ReadService reads a service from the service manager, without special rights.
 func ReadService(name string) (Service, error) {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT)
 	if err != nil {
 		return Service{}, err
 	}
-	defer func() { _ = windows.CloseServiceHandle(manager) }() // only read
+	defer func() { _ = windows.CloseServiceHandle(manager) }() // opened for reading
 	text, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return Service{}, err
@@ -76,7 +76,7 @@ func ReadService(name string) (Service, error) {
 		return Service{}, err
 	}
 	s := &mgr.Service{Name: name, Handle: handle}
-	defer func() { _ = s.Close() }() // only read
+	defer func() { _ = s.Close() }() // opened for reading
 	config, err := s.Config()
 	if err != nil {
 		return Service{}, err
@@ -89,7 +89,7 @@ func ReadService(name string) (Service, error) {
 		Installed: true, Running: status.State == svc.Running, Account: config.ServiceStartName,
 		Start: startTypes[config.StartType], Program: programOf(config.BinaryPathName),
 	}
-	found.AccountID, _ = sidOf(config.ServiceStartName) // who needs it says so
+	found.AccountID, _ = sidOf(config.ServiceStartName) // its users report a missing SID
 	if config.StartType == mgr.StartAutomatic && config.DelayedAutoStart {
 		found.Start += ", delayed"
 	}
@@ -106,7 +106,7 @@ func ReadService(name string) (Service, error) {
 	return found, err
 }
 
-// programOf is the first word of a command line.
+// programOf returns the first word of a command line.
 func programOf(line string) string {
 	words, err := windows.DecomposeCommandLine(line)
 	if err != nil || len(words) == 0 {
@@ -115,9 +115,9 @@ func programOf(line string) string {
 	return words[0]
 }
 
-// ExecutionPolicy is the execution policy that a group policy sets for the
-// PowerShell of an edition, "Desktop" or "Core"; empty: none does. The policy of
-// the computer wins over that of the user.
+// ExecutionPolicy returns the execution policy that a group policy sets for the
+// PowerShell of an edition, "Desktop" or "Core", or "". The policy of the computer
+// takes precedence over that of the user.
 func ExecutionPolicy(edition string) (string, error) {
 	path := `SOFTWARE\Policies\Microsoft\Windows\PowerShell`
 	if edition == "Core" {
@@ -133,7 +133,7 @@ func ExecutionPolicy(edition string) (string, error) {
 		}
 		enabled, _, enabledErr := key.GetIntegerValue("EnableScripts")
 		policy, _, policyErr := key.GetStringValue("ExecutionPolicy")
-		_ = key.Close() // only read
+		_ = key.Close() // opened for reading
 		switch {
 		case enabledErr == nil && enabled == 0:
 			return "Restricted", nil
@@ -144,12 +144,12 @@ func ExecutionPolicy(edition string) (string, error) {
 	return "", nil
 }
 
-// Names are what this computer is called, the whole name in DNS first.
+// Names returns the names of this computer, the fully qualified one first.
 func Names() []string {
 	var names []string
 	for _, format := range []uint32{windows.ComputerNameDnsFullyQualified, windows.ComputerNameDnsHostname} {
 		var size uint32
-		_ = windows.GetComputerNameEx(format, nil, &size) // tells the size
+		_ = windows.GetComputerNameEx(format, nil, &size) // returns the size
 		buffer := make([]uint16, size)
 		if size == 0 || windows.GetComputerNameEx(format, &buffer[0], &size) != nil {
 			continue

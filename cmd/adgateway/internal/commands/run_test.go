@@ -108,7 +108,7 @@ func TestServiceCommandsOutsideWindowsNameAnAlternative(t *testing.T) {
 	for _, command := range []string{"install", "uninstall", "start", "stop", "restart", "status"} {
 		code, _, stderr := runCommand(t, "service", command)
 		assert.Equal(t, 1, code, command)
-		assert.Equal(t, "adgateway: the service is for Windows. Here run 'adgateway serve' under this system's own service manager, "+
+		assert.Equal(t, "adgateway: the service is only available on Windows. Here run 'adgateway serve' under this system's own service manager, "+
 			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml\n", stderr, command)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// Writable tells whether this process may write a file at a path, or make it
-// where it is not there. It changes nothing: of a file that is not there it
-// makes another beside it, and removes that again.
+// Writable returns why this process cannot write or create the file at a path, or
+// nil. It changes nothing: instead of a missing file it creates a temporary one next
+// to it and removes that again.
 func Writable(path string) error {
 	existing, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {
@@ -27,8 +27,8 @@ func Writable(path string) error {
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
 
-// FreeSpace is how many bytes this process may still write where a folder is,
-// or will be.
+// FreeSpace returns how many bytes this process may still write where a folder is or
+// will be.
 func FreeSpace(folder string) (uint64, error) {
 	usage, err := disk.Usage(nearest(folder))
 	if err != nil {
@@ -37,7 +37,7 @@ func FreeSpace(folder string) (uint64, error) {
 	return usage.Free, nil
 }
 
-// nearest is the folder, or the nearest above it that is there.
+// nearest returns the folder, or the nearest existing one above it.
 func nearest(folder string) string {
 	for {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
