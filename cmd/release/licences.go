@@ -16,16 +16,16 @@ import (
 	"strings"
 )
 
-// licence is a licence that may be in what we give away, with phrases that all
-// stand in its text.
+// licence is a licence that is allowed in a release, with phrases that its text must
+// contain.
 type licence struct {
 	name    string
 	phrases []string
 }
 
-// allowed are the licences that ask for their text only, and two that also let
-// unchanged libraries be linked into other works (the list in the zip says where
-// their sources are).
+// allowed are licences that only require their text, and two that also permit
+// linking unchanged libraries into other works (the list in the zip says where their
+// sources are).
 var allowed = []licence{
 	{"Apache-2.0", []string{"Apache License Version 2.0"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy"}},
@@ -38,7 +38,7 @@ var allowed = []licence{
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// licenceOf names the licence of a text; empty: none that is allowed.
+// licenceOf returns the name of the licence of a text, or "" if it is not allowed.
 func licenceOf(text []byte) string {
 	folded := strings.ToLower(spaces.ReplaceAllString(string(text), " "))
 	for _, l := range allowed {
@@ -49,18 +49,18 @@ func licenceOf(text []byte) string {
 	return ""
 }
 
-// licenceFile is the name of a file with a licence or a notice about one.
+// licenceFile matches the name of a file with a licence or a notice about one.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
 
-// goModule is what `go list` tells about a module.
+// goModule is the output of `go list` for a module.
 type goModule struct {
 	Path, Version, Dir string
 	Main               bool
 }
 
-// licencesOf collects the licence files of all modules whose code is in the
-// executable, and of Go itself, by their path below licenses/. A module without
-// a licence that is allowed is an error.
+// licencesOf returns the licence files of all modules whose code is in the executable,
+// and of Go itself, by their path below licenses/. A module without an allowed licence
+// is an error.
 func licencesOf(ctx context.Context, t target) (map[string][]byte, error) {
 	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+product)
 	if err != nil {
@@ -93,7 +93,7 @@ func licencesOf(ctx context.Context, t target) (map[string][]byte, error) {
 	return all, errors.Join(faults...)
 }
 
-// packageDirs are the folders of the packages of each module but our own.
+// packageDirs returns the folders of the packages of each module but our own.
 func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]goModule, err error) {
 	dirs, modules = map[string][]string{}, map[string]goModule{}
 	decoder := json.NewDecoder(bytes.NewReader(listed))
@@ -114,8 +114,8 @@ func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]go
 	}
 }
 
-// collect reads the licence files of a module: those in its root, and those in
-// the folders on the way to each package that is used.
+// collect reads the licence files of a module: those in its root, and those in the
+// folders on the path to each package that is used.
 func collect(m goModule, packages []string, all map[string][]byte) (names []string, err error) {
 	folders := map[string]bool{}
 	for _, dir := range packages {
@@ -147,7 +147,7 @@ func collect(m goModule, packages []string, all map[string][]byte) (names []stri
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s has no licence that is allowed: look at %s", m.Path, m.Dir)
+		return nil, fmt.Errorf("%s has no allowed licence: see %s", m.Path, m.Dir)
 	}
 	return names, nil
 }

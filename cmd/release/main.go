@@ -1,12 +1,10 @@
-// Command release makes what is given to users: a zip for each system with the
-// executable, default settings, the README, the licences of everything inside,
-// and checksums.
+// Command release builds a release: a zip for each system with the executable, default
+// settings, the README, the licences of everything inside, and checksums.
 //
 //	release -version v1.2.3 -out dist
 //
-// The same sources and SOURCE_DATE_EPOCH give the same bytes: entries are
-// sorted, every time is SOURCE_DATE_EPOCH, and nothing of the machine that
-// builds gets in.
+// The same sources and SOURCE_DATE_EPOCH produce the same bytes: entries are sorted,
+// every time is SOURCE_DATE_EPOCH, and nothing depends on the machine.
 package main
 
 import (
@@ -30,7 +28,7 @@ import (
 
 const product = "adgateway"
 
-// A target is a system that is built for.
+// target is a system to build for.
 type target struct{ os, arch string }
 
 var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"}}
@@ -80,7 +78,7 @@ func release(ctx context.Context, version, out string) error {
 
 func sourceDate(text string) (time.Time, error) {
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || seconds < 315532800 { // zip knows no time before 1980
+	if err != nil || seconds < 315532800 { // zip has no times before 1980
 		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: set it to the seconds since 1970 of the commit", text)
 	}
 	return time.Unix(seconds, 0).UTC(), nil
@@ -90,7 +88,7 @@ func sum(name string, content []byte) string {
 	return fmt.Sprintf("%x  %s", sha256.Sum256(content), name)
 }
 
-// contents are the files of a zip by their path in it.
+// contents returns the files of a zip by their path in it.
 func contents(ctx context.Context, t target, version string, stamp time.Time) (map[string]file, error) {
 	executable, err := build(ctx, t, version)
 	if err != nil {
@@ -114,7 +112,7 @@ func contents(ctx context.Context, t target, version string, stamp time.Time) (m
 		if err != nil {
 			return nil, fmt.Errorf("%w (run in the module's root)", err)
 		}
-		// The Notepad of Windows Server 2016 knows no other line ends.
+		// The Notepad of Windows Server 2016 supports no other line ends.
 		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
 	}
 	licences, err := licencesOf(ctx, t)
@@ -147,7 +145,7 @@ func build(ctx context.Context, t target, version string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// goTool runs go for a target; what it prints comes back.
+// goTool runs go for a target and returns its output.
 func goTool(ctx context.Context, t target, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=-tags=nomsgpack")

@@ -14,7 +14,7 @@ type file struct {
 	mode    fs.FileMode
 }
 
-// pack makes a zip of files below one folder. Its bytes depend on nothing else.
+// pack creates a zip of files below one folder. Its bytes depend on nothing else.
 func pack(folder string, files map[string]file, stamp time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -16,7 +16,7 @@ import (
 
 var stamp = time.Unix(1700000000, 0)
 
-func TestAZipIsMadeOfItsFilesOnly(t *testing.T) {
+func TestZipDependsOnlyOnItsFiles(t *testing.T) {
 	files := map[string]file{"b.txt": {[]byte("two"), 0o644}, "a": {[]byte("one"), 0o755}, "c/d": {nil, 0o644}}
 	first, err := pack("x", files, stamp)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestSourceDates(t *testing.T) {
 	}
 }
 
-func TestEveryModuleHasALicenceThatIsAllowed(t *testing.T) {
+func TestEveryModuleHasAnAllowedLicence(t *testing.T) {
 	t.Chdir("../..")
 	for _, system := range []target{{"windows", "amd64"}, {"linux", "amd64"}} {
 		all, err := licencesOf(t.Context(), system)
@@ -72,14 +72,14 @@ func TestEveryModuleHasALicenceThatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestAForeignLicenceIsRefused(t *testing.T) {
+func TestUnknownLicenceIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) { require.NoError(t, os.WriteFile(dir+"/LICENSE", []byte(text), 0o600)) }
 	m := goModule{Path: "example.org/x", Dir: dir}
 	for name, text := range map[string]string{"GPL": "GNU GENERAL PUBLIC LICENSE\nVersion 3", "empty": "", "proprietary": "All rights reserved."} {
 		write(text)
 		_, err := collect(m, []string{dir}, map[string][]byte{})
-		assert.ErrorContains(t, err, "example.org/x has no licence that is allowed", name)
+		assert.ErrorContains(t, err, "example.org/x has no allowed licence", name)
 	}
 	write("ISC License\n\nPermission to use, copy, modify, and/or\ndistribute this software for any purpose with or without fee is hereby\ngranted")
 	names, err := collect(m, []string{dir}, map[string][]byte{})

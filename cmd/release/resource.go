@@ -10,8 +10,8 @@ import (
 	"github.com/tc-hib/winres/version"
 )
 
-// withVersion puts version information into a Windows executable, which the
-// Explorer shows under Details.
+// withVersion adds version information to a Windows executable, which Explorer shows
+// under Details.
 func withVersion(executable []byte, text string, stamp time.Time) ([]byte, error) {
 	numbers := versionNumbers(text)
 	info := version.Info{FileVersion: numbers, ProductVersion: numbers, Timestamp: stamp}
@@ -42,8 +42,8 @@ func withVersion(executable []byte, text string, stamp time.Time) ([]byte, error
 
 var versionPattern = regexp.MustCompile(`^v?(\d+)\.(\d+)\.(\d+)(?:-(\d+)-g)?`)
 
-// versionNumbers are the four numbers of a version as git describes it, such as
-// v1.2.3 or v1.2.3-45-gabcdef; of what is none, zeros.
+// versionNumbers returns the four numbers of a version as described by git, such as
+// v1.2.3 or v1.2.3-45-gabcdef, or zeros for any other text.
 func versionNumbers(text string) (numbers [4]uint16) {
 	for i, part := range versionPattern.FindStringSubmatch(text) {
 		if n, err := strconv.ParseUint(part, 10, 16); err == nil && i > 0 {

@@ -56,7 +56,7 @@ func TestDoctorLive(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "live.json")
 	code, stdout, _ := runCommand(t, "doctor", "--live", "--sandbox", "--ou", "OU=Scratch,DC=corp,DC=example", "--zone", "scratch.corp.example", "--out", out)
 	assert.Zero(t, code, stdout)
-	assert.Contains(t, stdout, "Everything that was made is removed.")
+	assert.Contains(t, stdout, "Everything that was created has been removed.")
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	var report live.Report

@@ -10,7 +10,7 @@ import (
 	"adgateway/winsvc"
 )
 
-// Checks lists all checks in the order they are made.
+// Checks returns all checks in the order in which they run.
 func Checks() []Check {
 	all := append([]Check{settingsCheck}, systemChecks()...)
 	all = append(all, powerShellChecks()...)
@@ -23,7 +23,7 @@ var settingsCheck = Check{
 	Name: "settings", About: "the settings have no mistakes",
 	How: "reads the settings file, ADGATEWAY_ variables and flags as 'adgateway serve' does",
 	Faults: []Fault{
-		{"faulty", Failure, "The settings have mistakes: {error}", "Correct each line named; 'adgateway config check' looks again. All other checks use the defaults."},
+		{"faulty", Failure, "The settings have mistakes: {error}", "Correct each line named; 'adgateway config check' checks them again. All other checks use the defaults."},
 		{"none", Warning, "There is no settings file {file}: every setting has its default.", "Run 'adgateway config init', then edit the file."},
 	},
 	probe: func(_ context.Context, x *exam) verdict {
@@ -39,30 +39,30 @@ var settingsCheck = Check{
 	},
 }
 
-// oldestBuild is of Windows Server 2016 and Windows 10 1607.
+// oldestBuild is the build of Windows Server 2016 and Windows 10 1607.
 const oldestBuild = 14393
 
 func systemChecks() []Check {
 	return []Check{
 		{
 			Name: "windows", About: "this version of Windows has what the gateway needs",
-			How: "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion and the membership in a domain",
+			How: "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion and the domain membership",
 			Faults: []Fault{
 				{"old", Failure, "{name} (build {build}) is too old.", "Use Windows Server 2016 or later, or Windows 10 1607 or later."},
 				{"home", Failure, "{name} can neither join a domain nor have RSAT.", "Use a Pro, Enterprise or Server edition."},
-				{"client", Warning, "{name} is a client: Windows may restart or sleep when it likes.", "Use Windows Server for a gateway that others rely on."},
-				{"workgroup", Warning, "This computer is in no domain, so Windows neither finds domain controllers nor logs on to them as the service's account.",
+				{"client", Warning, "{name} is a client: Windows may restart or sleep at any time.", "Use Windows Server for a gateway that others rely on."},
+				{"workgroup", Warning, "This computer has not joined a domain, so Windows neither finds domain controllers nor logs on to them as the service's account.",
 					"Join it with 'Add-Computer -DomainName corp.example -Restart', or set servers.controllers and run the service as an account that the domain controllers know."},
 			},
 			probe: probeSystem,
 		},
 		{
-			Name: "account", About: "the doctor looks with the eyes of the service", Windows: true,
+			Name: "account", About: "the doctor runs as the account of the service", Windows: true,
 			How: "compares the account of this process with that of the service",
 			Faults: []Fault{
-				{"another", Warning, "This is {account}, but the service runs as {service}: what the other checks say of rights holds for {account} only.",
-					"Run 'adgateway doctor' as the service's account; of a group managed one with 'psexec -u {service} -p ~ cmd', or a scheduled task."},
-				{"system", Warning, "The service runs as {service}, which may do everything on this computer, and on a domain controller in the domain.",
+				{"another", Warning, "This is {account}, but the service runs as {service}: what the other checks say about rights is only true for {account}.",
+					"Run 'adgateway doctor' as the service's account; for a group managed one with 'psexec -u {service} -p ~ cmd', or a scheduled task."},
+				{"system", Warning, "The service runs as {service}, which may do everything on this computer, and on a domain controller everything in the domain.",
 					"Use a group managed service account: 'adgateway service install --account DOMAIN\\name$'."},
 				{"local", Warning, "The service runs as {service}, which the domain does not know.",
 					"Use a group managed service account: 'adgateway service install --account DOMAIN\\name$'."},
@@ -70,16 +70,16 @@ func systemChecks() []Check {
 			probe: probeAccount,
 		},
 		{
-			Name: "service", About: "the service is installed, starts with Windows and comes back after failures", Windows: true,
+			Name: "service", About: "the service is installed, starts with Windows and restarts after failures", Windows: true,
 			How: "asks the service manager",
 			Faults: []Fault{
-				{"missing", Warning, "The service is not installed.", "Run 'adgateway service install --account DOMAIN\\name$' from a console of an administrator."},
-				{"stopped", Warning, "The service does not run.", "Run 'adgateway service start'."},
-				{"disabled", Failure, "The service is disabled.", "Run 'adgateway service install', which sets it right."},
-				{"manual", Warning, "The service does not start with Windows: its start is {start}.", "Run 'adgateway service install', which sets it right."},
-				{"early", Warning, "The service starts with Windows before others that it needs: its start is not delayed.", "Run 'adgateway service install', which sets it right."},
-				{"no-recovery", Warning, "Windows does not start the service again after each failure ({restarts} of 3 actions; after errors it reports itself: {errors}).",
-					"Run 'adgateway service install', which sets it right."},
+				{"missing", Warning, "The service is not installed.", "Run 'adgateway service install --account DOMAIN\\name$' from an administrator's console."},
+				{"stopped", Warning, "The service is not running.", "Run 'adgateway service start'."},
+				{"disabled", Failure, "The service is disabled.", "Run 'adgateway service install', which fixes this."},
+				{"manual", Warning, "The service does not start with Windows: its startup type is {start}.", "Run 'adgateway service install', which fixes this."},
+				{"early", Warning, "The service starts before other services that it needs: its start is not delayed.", "Run 'adgateway service install', which fixes this."},
+				{"no-recovery", Warning, "Windows does not restart the service after every failure ({restarts} of 3 actions; after errors that it reports itself: {errors}).",
+					"Run 'adgateway service install', which fixes this."},
 			},
 			probe: probeService,
 		},
@@ -138,20 +138,20 @@ func probeAccount(_ context.Context, x *exam) verdict {
 	case domain == "." || strings.EqualFold(service.Account, `NT AUTHORITY\LocalService`):
 		v.hit("local", "service", service.Account)
 	}
-	same := account.ID != "" && account.ID == service.AccountID // the name can be written in many ways
+	same := account.ID != "" && account.ID == service.AccountID // names can be spelt in several ways
 	if !same && !strings.EqualFold(account.Name, service.Account) {
 		v.hit("another", "account", account.Name, "service", service.Account)
 	}
 	return v
 }
 
-// restarts is how many recovery actions an installed service has.
+// restarts is the number of recovery actions that an installation sets.
 const restarts = 3
 
 func probeService(_ context.Context, x *exam) verdict {
 	s, err := x.Service()
 	if errors.Is(err, errors.ErrUnsupported) {
-		return skipped("the service manager of this system is not known")
+		return skipped("the service manager of this system is not supported")
 	}
 	if err != nil {
 		return failed(err)

@@ -19,13 +19,13 @@ import (
 func gatewayChecks() []Check {
 	return []Check{
 		{
-			Name: "certificate", About: "clients find a certificate that holds, for the name they call",
+			Name: "certificate", About: "the certificate is valid, for the name that clients use",
 			How: "reads the certificate and its key as the gateway does",
 			Faults: []Fault{
-				{"unusable", Failure, "The certificate cannot be served: {error}", "Put right what it names; in the Windows store the service's account needs the right to read the private key (certlm.msc, All Tasks, Manage Private Keys)."},
-				{"expires", Warning, "The certificate of {subject} ends on {date}, in {days} days.", "Renew it in the place where it is now; the gateway takes it without a restart."},
-				{"name", Warning, "The certificate is for {names}, but this computer is called {host}.", "Get a certificate whose DNS names hold the name that clients use."},
-				{"none", Warning, "Nothing is encrypted on {listen}, which other machines reach.", "Set tls.storeThumbprint or tls.certificateFile with tls.keyFile, or see to it that only a proxy that encrypts gets there."},
+				{"unusable", Failure, "The certificate cannot be served: {error}", "Fix what it names; in the Windows store the service's account needs the right to read the private key (certlm.msc, All Tasks, Manage Private Keys)."},
+				{"expires", Warning, "The certificate of {subject} ends on {date}, in {days} days.", "Renew it in its current place; the gateway uses it without a restart."},
+				{"name", Warning, "The certificate is for {names}, but this computer is called {host}.", "Get a certificate whose DNS names include the name that clients use."},
+				{"none", Warning, "Nothing is encrypted on {listen}, which other machines can reach.", "Set tls.storeThumbprint or tls.certificateFile with tls.keyFile, or make sure that only a proxy that encrypts can connect."},
 			},
 			probe: probeCertificate,
 		},
@@ -33,29 +33,29 @@ func gatewayChecks() []Check {
 			Name: "port", About: "the gateway can listen where it should",
 			How: "opens http.listen and closes it again",
 			Faults: []Fault{
-				{"taken", Failure, "{listen} is taken by {holder}.", "Stop that program, or set http.listen."},
+				{"taken", Failure, "{listen} is in use by {holder}.", "Stop that program, or set http.listen."},
 				{"reserved", Failure, "{listen} may not be used: the port is reserved or needs more rights.", "See 'netsh int ipv4 show excludedportrange tcp', or set http.listen."},
-				{"refused", Failure, "The gateway cannot listen: {error}", "Set http.listen, or what the error names."},
+				{"refused", Failure, "The gateway cannot listen: {error}", "Correct http.listen, or what the error names."},
 			},
 			probe: probePort,
 		},
 		{
-			Name: "files", About: "the gateway's files can be written by it, and read by nobody else",
-			How: "looks at the access rights of settings, credentials, audit, keys and logs, and writes a file beside each that must be writable",
+			Name: "files", About: "the gateway can write its files, and nobody else can read them",
+			How: "reads the access rights of settings, credentials, audit log, keys and logs, and writes a file next to each that must be writable",
 			Faults: []Fault{
 				{"not-writable", Failure, "{path} ({use}) cannot be written: {error}", "Give the service's account the right to change it. In PowerShell: icacls '{folder}' /grant 'DOMAIN\\name$:(OI)(CI)M'"},
-				{"not-there", Failure, "{path} ({use}) is not there.", "Put it there, or correct the setting {use}."},
-				{"others-write", Failure, "Others may change {path} ({use}): {error}", "Take the right from them: 'adgateway service install' does so for all in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
-				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and holds secrets.", "Take the right from them: 'adgateway service install' does so for all in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
+				{"not-there", Failure, "{path} ({use}) does not exist.", "Create it, or correct the setting {use}."},
+				{"others-write", Failure, "Others may change {path} ({use}): {error}", "Revoke that right: 'adgateway service install' does so for everything in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
+				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and contains secrets.", "Revoke that right: 'adgateway service install' does so for everything in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
 			},
 			probe: probeFiles,
 		},
 		{
-			Name: "disk", About: "there is room for audit and logs",
-			How: "asks for the free space where they are",
+			Name: "disk", About: "there is space for the audit log and the logs",
+			How: "reads the free space of their disks",
 			Faults: []Fault{
-				{"full", Failure, "Only {free} are free at {path}: changes are refused when the audit cannot be written.", "Make room, or set audit.file and log.file to another disk."},
-				{"low", Warning, "Only {free} are free at {path}.", "Make room, set audit.keep lower, or set audit.file and log.file to another disk."},
+				{"full", Failure, "Only {free} are free at {path}: changes are rejected when the audit log cannot be written.", "Free some space, or set audit.file and log.file to another disk."},
+				{"low", Warning, "Only {free} are free at {path}.", "Free some space, lower audit.keep, or set audit.file and log.file to another disk."},
 			},
 			probe: probeDisk,
 		},
@@ -63,18 +63,18 @@ func gatewayChecks() []Check {
 			Name: "credentials", About: "somebody can call the API",
 			How: "reads auth.store",
 			Faults: []Fault{
-				{"unreadable", Failure, "The store of tokens and users cannot be used: {error}", "Correct the lines named, or restore the file from a backup."},
+				{"unreadable", Failure, "The file of tokens and users cannot be used: {error}", "Correct the lines named, or restore the file from a backup."},
 				{"none", Warning, "There are no tokens and users: nobody can call the API.", "Run 'adgateway token create NAME --scope SCOPE,...'."},
 				{"all-expired", Warning, "All tokens and users have expired: nobody can call the API.", "Run 'adgateway token create NAME --scope SCOPE,...', and remove the old ones with 'adgateway token revoke NAME'."},
-				{"expired", Warning, "Expired: {names}.", "Remove them with 'adgateway token revoke NAME' or 'adgateway user remove NAME', and make new ones where they are still needed."},
-				{"expiring", Warning, "Ends within 14 days: {names}.", "Make others in time with 'adgateway token create NAME --scope SCOPE,...'; 'adgateway token list' shows when each ends."},
+				{"expired", Warning, "Expired: {names}.", "Remove them with 'adgateway token revoke NAME' or 'adgateway user remove NAME', and create new ones where they are still needed."},
+				{"expiring", Warning, "Expires within 14 days: {names}.", "Create new ones in time with 'adgateway token create NAME --scope SCOPE,...'; 'adgateway token list' shows when each expires."},
 			},
 			probe: probeCredentials,
 		},
 	}
 }
 
-// endsSoon is how long before its end a certificate is warned about.
+// endsSoon is how long before its end a certificate causes a warning.
 const endsSoon = 30 * 24 * time.Hour
 
 func probeCertificate(_ context.Context, x *exam) verdict {
@@ -82,9 +82,9 @@ func probeCertificate(_ context.Context, x *exam) verdict {
 	c, err := x.Certificate(x.settings)
 	var v verdict
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // none is set
+	case errors.Is(err, errors.ErrUnsupported): // no certificate is set
 		if address := net.ParseIP(host); host == "localhost" || address != nil && address.IsLoopback() {
-			return skipped("no certificate is set, and only this machine reaches %s", x.settings.HTTP.Listen)
+			return skipped("no certificate is set, and only this machine can reach %s", x.settings.HTTP.Listen)
 		}
 		v.found = "none is set"
 		v.hit("none", "listen", x.settings.HTTP.Listen)
@@ -105,7 +105,7 @@ func probeCertificate(_ context.Context, x *exam) verdict {
 	return v
 }
 
-// covers tells whether clients that call this name take the certificate.
+// covers reports whether the certificate is valid for a host name.
 func (c Certificate) covers(name string) bool {
 	return (&x509.Certificate{DNSNames: c.Names}).VerifyHostname(name) == nil
 }
@@ -119,7 +119,7 @@ func probePort(ctx context.Context, x *exam) verdict {
 	case errors.Is(err, ErrPortTaken):
 		holder := x.PortHolder(ctx, address)
 		if strings.Contains(holder, "(adgateway") || holder == "" && x.service.Running {
-			v.found = address + " is held by the gateway itself, which runs"
+			v.found = address + " is in use by the gateway itself, which is running"
 			return v
 		}
 		v.found = ""
@@ -137,11 +137,11 @@ func probePort(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// keptFile is a file of the gateway and what it must be.
+// keptFile is a file of the gateway with its requirements.
 type keptFile struct {
 	path, use     string
-	written       bool // by the gateway; else it is only read
-	secret, there bool // it holds secrets; it must be there
+	written       bool // written by the gateway, otherwise only read
+	secret, there bool // contains secrets; must exist
 }
 
 func (x *exam) keptFiles() []keptFile {
@@ -163,7 +163,7 @@ func (x *exam) keptFiles() []keptFile {
 
 func probeFiles(_ context.Context, x *exam) verdict {
 	files := x.keptFiles()
-	v := verdict{found: fmt.Sprintf("%d files looked at", len(files))}
+	v := verdict{found: fmt.Sprintf("%d files checked", len(files))}
 	for _, f := range files {
 		values := []string{"path", f.path, "use", f.use, "folder", filepath.Dir(f.path)}
 		readers, err := x.Exposed(f.path)
@@ -186,7 +186,7 @@ func probeFiles(_ context.Context, x *exam) verdict {
 	return v
 }
 
-// How much room is little.
+// Limits of the free space.
 const (
 	fullDisk = 100 << 20
 	lowDisk  = 1 << 30
@@ -194,7 +194,7 @@ const (
 
 func probeDisk(_ context.Context, x *exam) verdict {
 	var v verdict
-	var told, seen []string
+	var found, seen []string
 	for _, f := range x.keptFiles() {
 		folder := filepath.Dir(f.path)
 		if !f.written || slices.Contains(seen, folder) {
@@ -206,7 +206,7 @@ func probeDisk(_ context.Context, x *exam) verdict {
 			return failed(err)
 		}
 		amount := fmt.Sprintf("%d MiB", free>>20)
-		told = append(told, amount+" free at "+folder)
+		found = append(found, amount+" free at "+folder)
 		switch {
 		case free < fullDisk:
 			v.hit("full", "free", amount, "path", folder)
@@ -214,11 +214,11 @@ func probeDisk(_ context.Context, x *exam) verdict {
 			v.hit("low", "free", amount, "path", folder)
 		}
 	}
-	v.found = strings.Join(told, "; ")
+	v.found = strings.Join(found, "; ")
 	return v
 }
 
-// expiresSoon is how long before its end a token is warned about.
+// expiresSoon is how long before its end a token causes a warning.
 const expiresSoon = 14 * 24 * time.Hour
 
 func probeCredentials(_ context.Context, x *exam) verdict {

@@ -20,7 +20,7 @@ const (
 		"'Add-WindowsCapability -Online -Name Rsat.Dns.Tools~~~~0.0.1.0'."
 )
 
-// How long PowerShell may take. What pool.startTimeout says ends a start earlier.
+// Time limits for PowerShell; pool.startTimeout may end a start earlier.
 const (
 	surveyWait  = 2 * time.Minute
 	sessionWait = 10 * time.Minute
@@ -29,11 +29,11 @@ const (
 func powerShellChecks() []Check {
 	return []Check{
 		{
-			Name: "powershell", About: "there is a PowerShell that starts, and its version fits",
-			How: "looks for powershell.path and runs a few lines in it", Limit: surveyWait,
+			Name: "powershell", About: "PowerShell starts and has a supported version",
+			How: "finds powershell.path and runs a few lines in it", Limit: surveyWait,
 			Faults: []Fault{
-				{"not-found", Failure, "No PowerShell was found: {error}", "Install PowerShell 7, or set powershell.path to the powershell.exe or pwsh that is there."},
-				{"broken", Failure, "{path} does not answer: {error}", "Start it by hand as the service's account; antivirus and AppLocker logs tell what stops it."},
+				{"not-found", Failure, "No PowerShell was found: {error}", "Install PowerShell 7, or set powershell.path to an existing powershell.exe or pwsh."},
+				{"broken", Failure, "{path} does not respond: {error}", "Start it by hand as the service's account; the logs of antivirus software and AppLocker show what stops it."},
 				{"old", Failure, "PowerShell {version} is too old.", "Install Windows PowerShell 5.1 (Windows Management Framework 5.1) or PowerShell 7.2 or later."},
 				{"unsupported", Warning, "PowerShell {version} is no longer supported by Microsoft.", "Install PowerShell 7.2 or later, or leave powershell.path empty for Windows PowerShell 5.1."},
 			},
@@ -41,10 +41,10 @@ func powerShellChecks() []Check {
 		},
 		{
 			Name: "language-mode", About: "PowerShell runs scripts without constraints",
-			How: "asks $ExecutionContext.SessionState.LanguageMode", Needs: []string{"powershell"},
+			How: "reads $ExecutionContext.SessionState.LanguageMode", Needs: []string{"powershell"},
 			Faults: []Fault{
 				{"constrained", Failure, "PowerShell runs in the language mode {mode}: an AppLocker or App Control policy constrains it, and .NET cannot be called.", notConstrained},
-				{"restricted", Failure, "PowerShell runs in the language mode {mode}, in which there are no scripts.",
+				{"restricted", Failure, "PowerShell runs in the language mode {mode}, in which scripts cannot run.",
 					"Remove what sets it: the variable __PSLockdownPolicy, or the session configuration of the account."},
 			},
 			probe: func(_ context.Context, x *exam) verdict {
@@ -61,13 +61,13 @@ func powerShellChecks() []Check {
 		},
 		{
 			Name: "execution-policy", About: "no group policy keeps modules from loading", Windows: true,
-			How:   "reads SOFTWARE\\Policies\\Microsoft\\Windows\\PowerShell (of PowerShell 7: PowerShellCore) of the computer and the user; the gateway's own sessions are started with Bypass, which only a group policy overrides",
+			How:   "reads SOFTWARE\\Policies\\Microsoft\\Windows\\PowerShell (PowerShellCore for PowerShell 7) of the computer and the user; the gateway's own sessions are started with Bypass, which only a group policy overrides",
 			Needs: []string{"powershell"},
 			Faults: []Fault{
-				{"restricted", Failure, "A group policy sets the execution policy {policy}: modules with scripts or formats in them do not load.",
+				{"restricted", Failure, "A group policy sets the execution policy {policy}: modules that contain scripts or formats do not load.",
 					"Set 'Turn on Script Execution' in Computer Configuration, Administrative Templates, Windows Components, Windows PowerShell to 'Allow local scripts and remote signed scripts' for this computer."},
-				{"signed", Warning, "A group policy sets the execution policy {policy}: every module must be signed by a publisher that is trusted.",
-					"Nothing is to be done for the modules of Windows; a module of others must be signed."},
+				{"signed", Warning, "A group policy sets the execution policy {policy}: every module must be signed by a trusted publisher.",
+					"The modules of Windows need nothing; other modules must be signed."},
 			},
 			probe: func(_ context.Context, x *exam) verdict {
 				policy, err := x.Policy(x.survey.Edition)
@@ -85,8 +85,8 @@ func powerShellChecks() []Check {
 			},
 		},
 		{
-			Name: "modules", About: "the modules ActiveDirectory and DnsServer of RSAT are there",
-			How: "asks Get-Module -ListAvailable", Needs: []string{"powershell"},
+			Name: "modules", About: "the RSAT modules ActiveDirectory and DnsServer are installed",
+			How: "runs Get-Module -ListAvailable", Needs: []string{"powershell"},
 			Faults: []Fault{
 				{"missing-server", Failure, "PowerShell does not find the module {modules}.", forServer},
 				{"missing-client", Failure, "PowerShell does not find the module {modules}.", forClient},
@@ -95,12 +95,12 @@ func powerShellChecks() []Check {
 			probe: probeModules,
 		},
 		{
-			Name: "data-channel", About: "sessions start, and what is sent to them arrives whole",
-			How: "starts a session for each lane and proves its data line as the gateway does", Needs: []string{"powershell", "language-mode"}, Limit: sessionWait,
+			Name: "data-channel", About: "sessions start, and receive data intact",
+			How: "starts a session for each lane and tests its data line as the gateway does", Needs: []string{"powershell", "language-mode"}, Limit: sessionWait,
 			Faults: []Fault{
-				{"no-session", Failure, "A session for {lane} does not start: {error}", "Put right what it names. If it names the data line, set powershell.path to PowerShell 7 (pwsh.exe)."},
+				{"no-session", Failure, "A session for {lane} does not start: {error}", "Fix what it names. If it names the data line, set powershell.path to PowerShell 7 (pwsh.exe)."},
 				{"slow", Warning, "A session for {lane} took {took} to start; pool.startTimeout is {limit}.",
-					"Set pool.startTimeout higher, and exclude PowerShell's module folders from antivirus scans."},
+					"Increase pool.startTimeout, and exclude PowerShell's module folders from antivirus scans."},
 			},
 			probe: probeSessions,
 		},
@@ -132,7 +132,7 @@ func probePowerShell(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// version is the first two numbers of a version; what is none is zero.
+// version returns the first two numbers of a version, or zeros.
 func version(text string) (major, minor int) {
 	parts := strings.SplitN(text, ".", 3)
 	major, _ = strconv.Atoi(parts[0])

@@ -13,16 +13,16 @@ import (
 func rightsChecks() []Check {
 	return []Check{
 		{
-			Name: "rights", About: "the account may manage users, groups, computers and OUs where new ones go",
+			Name: "rights", About: "the account may manage users, groups, computers and OUs where new ones are created",
 			How:   "reads allowedChildClassesEffective and allowedAttributesEffective of the domain's containers for new users and computers, and of the OUs that --ou names; rights on objects below cannot be read this way",
 			Needs: []string{"adws"}, Limit: time.Minute,
 			Faults: []Fault{
-				{"denied", Failure, "{server} does not let {account} read: {error}", "Run the gateway as an account of the domain."},
+				{"denied", Failure, "{account} may not read from {server}: {error}", "Run the gateway as a domain account."},
 				{"gone", Warning, "There is no container {container}.", "Correct the DN."},
 				{"no-create", Warning, "{account} may not create {classes} in {container}.",
-					"If it is to: delegate it there with 'dsacls \"{container}\" /I:T /G \"{account}:CCDC;{first}\"'. If it is not, leave it: calls that would create them are answered with directory_denied."},
-				{"no-write", Warning, "{account} may write no attribute of {container} itself.",
-					"OUs can be neither renamed nor changed there; if they are to be, delegate it with 'dsacls \"{container}\" /G \"{account}:WP\"'."},
+					"If it should: delegate it there with 'dsacls \"{container}\" /I:T /G \"{account}:CCDC;{first}\"'. If it should not, do nothing: calls that would create them get the error directory_denied."},
+				{"no-write", Warning, "{account} may not write any attribute of {container} itself.",
+					"OUs can be neither renamed nor changed there; if they should be, delegate it with 'dsacls \"{container}\" /G \"{account}:WP\"'."},
 			},
 			probe: probeRights,
 		},
@@ -38,7 +38,7 @@ func rightsChecks() []Check {
 	}
 }
 
-// container is what the account may do in one.
+// container describes what the account may do in a container.
 type container struct {
 	Container string
 	Exists    bool
@@ -46,7 +46,7 @@ type container struct {
 	Writes    int
 }
 
-// managed are the classes whose objects the gateway creates.
+// managed are the classes of the objects that the gateway creates.
 var managed = []string{"user", "group", "computer", "organizationalUnit"}
 
 func probeRights(ctx context.Context, x *exam) verdict {
@@ -71,7 +71,7 @@ func probeRights(ctx context.Context, x *exam) verdict {
 			continue
 		}
 		wanted := managed
-		if strings.HasPrefix(strings.ToUpper(c.Container), "CN=") { // no OUs below containers
+		if strings.HasPrefix(strings.ToUpper(c.Container), "CN=") { // containers cannot contain OUs
 			wanted = managed[:3]
 		}
 		var lacking []string
@@ -100,7 +100,7 @@ func probeDNSRights(ctx context.Context, x *exam) verdict {
 		return v
 	}
 	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("%s told %d times", x.dnsServer, len(found))
+		err = fmt.Errorf("%s returned %d records, not one", x.dnsServer, len(found))
 	}
 	if err != nil {
 		return failed(err)

@@ -23,44 +23,44 @@ const (
 func serverChecks() []Check {
 	return []Check{
 		{
-			Name: "domain-controllers", About: "Windows finds domain controllers that can be written to",
+			Name: "domain-controllers", About: "Windows finds writable domain controllers",
 			How: "runs Get-ADDomainController in a session, unless servers.controllers names them", Needs: []string{"data-channel"}, Limit: time.Minute,
 			Faults: []Fault{
 				{"not-found", Failure, "No domain controller was found: {error}",
 					"Point this computer's DNS client at the domain's DNS servers ('Set-DnsClientServerAddress') and try 'nltest /dsgetdc:'; or set servers.controllers."},
-				{"read-only", Failure, "Only read-only domain controllers were found: {servers}.", "Set servers.controllers to one that can be written to, and open the way to it."},
+				{"read-only", Failure, "Only read-only domain controllers were found: {servers}.", "Set servers.controllers to a writable one, and make it reachable from here."},
 			},
 			probe: probeControllers,
 		},
 		{
-			Name: "adws", About: "Active Directory Web Services answer, which the module ActiveDirectory speaks to",
+			Name: "adws", About: "Active Directory Web Services, which the module ActiveDirectory uses, can be reached",
 			How: "connects to TCP port " + portADWS + " of each domain controller", Needs: []string{"domain-controllers"},
 			Faults: []Fault{
-				{"none", Failure, "No domain controller answers on TCP port " + portADWS + ": {servers}.",
+				{"none", Failure, "No domain controller responds on TCP port " + portADWS + ": {servers}.",
 					"Open TCP 9389 from here to the domain controllers, and start the service there: 'Get-Service ADWS -ComputerName dc'. Try 'Test-NetConnection dc -Port 9389'."},
-				{"some", Warning, "Some domain controllers do not answer on TCP port " + portADWS + ": {servers}.",
-					"Open TCP 9389 from here to them and see that the service ADWS runs there, or name the others in servers.controllers."},
+				{"some", Warning, "Some domain controllers do not respond on TCP port " + portADWS + ": {servers}.",
+					"Open TCP 9389 from here to them and make sure that the service ADWS is running there, or name the others in servers.controllers."},
 			},
 			probe: probeADWS,
 		},
 		{
 			Name: "dns-server", About: "the DNS server can be managed from here",
-			How:   "connects to TCP ports " + portDNS + " and " + portRPC + " of servers.dnsServer, or of the domain controllers in turn; the ports that RPC then chooses cannot be told from outside",
+			How:   "connects to TCP ports " + portDNS + " and " + portRPC + " of servers.dnsServer, or of the domain controllers in turn; the dynamic ports of RPC cannot be checked from outside",
 			Needs: []string{"domain-controllers"},
 			Faults: []Fault{
-				{"none", Failure, "No DNS server answers on TCP port " + portDNS + ": {servers}.", "Set servers.dnsServer to the domain's DNS server, and open TCP and UDP 53 to it."},
-				{"no-rpc", Failure, "{servers} answers on TCP port " + portDNS + ", but not on port " + portRPC + " (RPC), which the module DnsServer needs.",
+				{"none", Failure, "No DNS server responds on TCP port " + portDNS + ": {servers}.", "Set servers.dnsServer to the domain's DNS server, and open TCP and UDP 53 to it."},
+				{"no-rpc", Failure, "{servers} responds on TCP port " + portDNS + ", but not on port " + portRPC + " (RPC), which the module DnsServer needs.",
 					"Open TCP 135 and 49152-65535 from here to the DNS server (firewall group 'DNS Service')."},
 			},
 			probe: probeDNS,
 		},
 		{
-			Name: "clock", About: "the clocks agree, as Kerberos demands",
-			How: "asks a domain controller for its time (rootDSE currentTime)", Needs: []string{"adws"},
+			Name: "clock", About: "the clocks agree as Kerberos requires",
+			How: "reads the time of a domain controller (rootDSE currentTime)", Needs: []string{"adws"},
 			Faults: []Fault{
-				{"wrong", Failure, "This clock is {skew} {direction} that of {server}: Kerberos refuses more than 5 minutes.", "Run 'w32tm /resync /rediscover'; 'w32tm /query /status' names the source of time."},
-				{"off", Warning, "This clock is {skew} {direction} that of {server}.", "Run 'w32tm /resync'; 'w32tm /query /status' names the source of time."},
-				{"refused", Failure, "{server} does not let {account} read: {error}", "Run the gateway as an account of the domain."},
+				{"wrong", Failure, "This clock is {skew} {direction} that of {server}: Kerberos accepts at most 5 minutes.", "Run 'w32tm /resync /rediscover'; 'w32tm /query /status' shows the time source."},
+				{"off", Warning, "This clock is {skew} {direction} that of {server}.", "Run 'w32tm /resync'; 'w32tm /query /status' shows the time source."},
+				{"refused", Failure, "{account} may not read from {server}: {error}", "Run the gateway as a domain account."},
 			},
 			probe: probeClock,
 		},
@@ -78,7 +78,7 @@ func probeControllers(ctx context.Context, x *exam) verdict {
 	var v verdict
 	found, err := records[candidate](ctx, x, ps.Request{Script: "Get-GatewayServer", Lane: ps.Directory, Args: ps.Args{}})
 	if err == nil && len(found) == 0 {
-		err = errors.New("discovery names none")
+		err = errors.New("discovery returned none")
 	}
 	if err != nil {
 		v.hit("not-found", "error", oneLine(err))
@@ -103,10 +103,10 @@ func hosts(all []candidate) []string {
 	return names
 }
 
-// connectWait is for one port, as the gateway itself allows it.
+// connectWait is the time limit for one port, as in the gateway.
 const connectWait = 2 * time.Second
 
-// open tells which servers accept connections on a port, all asked at once.
+// open returns which servers accept connections on a port, trying all at once.
 func (x *exam) open(ctx context.Context, servers []string, port string) (open, closed []string) {
 	answers := make([]chan error, len(servers))
 	for i, server := range servers {
@@ -128,7 +128,7 @@ func (x *exam) open(ctx context.Context, servers []string, port string) (open, c
 				open = append(open, server)
 				continue
 			}
-		case <-ctx.Done(): // told by the check's limit
+		case <-ctx.Done(): // reported by the check's time limit
 		}
 		closed = append(closed, server)
 	}
@@ -166,8 +166,8 @@ func probeDNS(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// How far clocks may be apart: what Kerberos takes by default, and what a good
-// source of time keeps.
+// Limits of the clock skew: the default of Kerberos, and what a good time source
+// achieves.
 const (
 	wrongClock = 5 * time.Minute
 	offClock   = 30 * time.Second
@@ -183,7 +183,7 @@ func probeClock(ctx context.Context, x *exam) verdict {
 		return v
 	}
 	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("%s told %d times", server, len(found))
+		err = fmt.Errorf("%s returned %d records, not one", server, len(found))
 	}
 	if err != nil {
 		return failed(err)
@@ -207,7 +207,7 @@ func probeClock(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// accountName is who runs the doctor, for sentences.
+// accountName names the account of this process in messages.
 func (x *exam) accountName() string {
 	account, err := x.Account()
 	if err != nil {
@@ -216,7 +216,7 @@ func (x *exam) accountName() string {
 	return account.Name
 }
 
-// denied tells whether an error says that the account may not.
+// denied reports whether an error means that the account lacks a right.
 func denied(err error) bool {
 	if err == nil {
 		return false
@@ -225,7 +225,7 @@ func denied(err error) bool {
 	return e.Code == "5" || e.Native == "WIN32 5" || e.Category == "PermissionDenied" || e.Category == "AuthenticationError" || e.Category == "SecurityError"
 }
 
-// records runs a script and gives its records.
+// records runs a script and returns its records.
 func records[T any](ctx context.Context, x *exam, request ps.Request) ([]T, error) {
 	var all []T
 	request.ID = "doctor"

@@ -1,11 +1,11 @@
-// Package doctor finds out whether an installation has what it needs, and says
-// how to put right what it lacks.
+// Package doctor checks whether an installation has what it needs, and says how to
+// fix what is missing.
 //
-// A [Check] is a row of a table ([Checks]): what it is about, how it finds out,
-// and every fault it knows, each with its severity and what to do about it. A
-// check asks [Probes] only, so that tests put any broken computer in their
-// place. [Examine] runs all checks in the order of the table, each within its
-// time; one that rests on another which failed is skipped and says so.
+// A [Check] is a row of a table ([Checks]): what it is about, how it works, and every
+// fault it can find, each with a severity and advice. Checks use nothing but
+// [Probes], so that tests can simulate any broken computer. [Examine] runs all checks
+// in the order of the table, each with a time limit; a check that needs another one
+// which failed is skipped and says so.
 package doctor
 
 import (
@@ -19,26 +19,26 @@ import (
 	"adgateway/gateway/config"
 )
 
-// Status says what came of a check, and how grave a fault is.
+// Status is the outcome of a check, and the severity of a fault.
 type Status string
 
-// The statuses, in rising gravity but for Skipped.
+// The statuses; the last three are in rising severity.
 const (
-	Skipped Status = "skipped" // it does not apply here, or could not be made
+	Skipped Status = "skipped" // the check does not apply here, or could not be run
 	OK      Status = "ok"
 	Warning Status = "warning" // the gateway runs, but not as well as it could
 	Failure Status = "failure" // the gateway does not run, or not safely
 )
 
-// Check is one row.
+// Check is one row of the table.
 type Check struct {
 	Name  string
-	About string // what it means that it is in order
-	How   string // how that is found out
-	// Windows says that it applies to Windows only.
+	About string // what is true if the check passes
+	How   string // how it is checked
+	// Windows is true if the check only applies to Windows.
 	Windows bool
-	Needs   []string      // earlier checks that must have come to an end
-	Limit   time.Duration // zero: [limit]
+	Needs   []string      // earlier checks that must not have failed
+	Limit   time.Duration // time limit; zero means [limit]
 	Faults  []Fault
 
 	probe func(ctx context.Context, x *exam) verdict
@@ -48,11 +48,11 @@ type Check struct {
 type Fault struct {
 	ID       string
 	Severity Status
-	Says     string // what is wrong; {name} stands for a value that was found
-	Advice   string // what to do: a command or a setting; {name} as in Says
+	Says     string // what is wrong; {name} stands for a value
+	Advice   string // what to do, such as a command or a setting; {name} as in Says
 }
 
-// Every check may find these.
+// Faults that every check may find.
 const (
 	hangs   = "hangs"
 	unknown = "unknown"
@@ -60,11 +60,11 @@ const (
 
 const limit = 15 * time.Second
 
-// common are faults of every check.
+// common are the faults of every check.
 var common = []Fault{
-	{hangs, Failure, "The check gave no answer within {limit}.",
-		"Run 'adgateway doctor' again; if it hangs again, look at what the check asks: {how}."},
-	{unknown, Failure, "It could not be found out: {error}", "Put right what the error names, then run 'adgateway doctor' again."},
+	{hangs, Failure, "The check did not finish within {limit}.",
+		"Run 'adgateway doctor' again; if it hangs again, examine what the check uses: {how}."},
+	{unknown, Failure, "The check could not be completed: {error}", "Fix what the error names, then run 'adgateway doctor' again."},
 }
 
 func (c Check) fault(id string) (Fault, bool) {
@@ -75,16 +75,17 @@ func (c Check) fault(id string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// verdict is what a probe found.
+// verdict is the result of a probe.
 type verdict struct {
 	found string // one line
-	hits  []hit  // none: in order
-	skip  string // why it does not apply; empty: it does
-	// keep hands what was found to later checks. It is called in time only.
+	hits  []hit  // none if all is in order
+	skip  string // why the check does not apply; empty if it does
+	// keep passes what was found on to later checks. It is not called after the time
+	// limit.
 	keep func(x *exam)
 }
 
-// hit is a fault that was found, with the values in its texts.
+// hit is a fault that was found, with the values for its texts.
 type hit struct {
 	fault  string
 	values []string // name, value, ...
@@ -110,7 +111,7 @@ type Problem struct {
 	Advice   string `json:"advice"`
 }
 
-// Result is what came of a check.
+// Result is the result of a check.
 type Result struct {
 	Check    string    `json:"check"`
 	About    string    `json:"about"`
@@ -119,14 +120,14 @@ type Result struct {
 	Problems []Problem `json:"problems"`
 }
 
-// Report is what came of all checks.
+// Report is the result of all checks.
 type Report struct {
 	Results []Result       `json:"results"`
 	Counts  map[Status]int `json:"counts"`
 }
 
-// ExitCode is 0 when all that applies is in order, 1 when there are warnings,
-// and 2 when there are failures.
+// ExitCode returns 0 if everything that applies is in order, 1 if there are warnings,
+// and 2 if there are failures.
 func (r Report) ExitCode() int {
 	switch {
 	case r.Counts[Failure] > 0:
@@ -137,9 +138,9 @@ func (r Report) ExitCode() int {
 	return 0
 }
 
-// Examine runs all checks. told is given each result as it comes; nil: nobody
-// is. When ctx ends, the checks that are left are skipped.
-func Examine(ctx context.Context, probes Probes, told func(Result)) Report {
+// Examine runs all checks. progress receives each result as it comes; nil discards
+// them. When ctx ends, the remaining checks are skipped.
+func Examine(ctx context.Context, probes Probes, progress func(Result)) Report {
 	report := Report{Results: []Result{}, Counts: map[Status]int{}}
 	x := &exam{Probes: probes, ended: map[string]Status{}, settings: config.Default()}
 	for _, check := range Checks() {
@@ -147,8 +148,8 @@ func Examine(ctx context.Context, probes Probes, told func(Result)) Report {
 		x.ended[check.Name] = result.Status
 		report.Counts[result.Status]++
 		report.Results = append(report.Results, result)
-		if told != nil {
-			told(result)
+		if progress != nil {
+			progress(result)
 		}
 	}
 	return report
@@ -164,7 +165,7 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 	for _, h := range v.hits {
 		fault, known := c.fault(h.fault)
 		if !known {
-			panic("doctor: " + c.Name + " knows no fault " + h.fault) // a defect of the table; the tests reach every fault
+			panic("doctor: " + c.Name + " knows no fault " + h.fault) // a mistake in the table; the tests reach every fault
 		}
 		fill := filler(h.values)
 		result.Problems = append(result.Problems, Problem{fault.ID, fault.Severity, fill.Replace(fault.Says), fill.Replace(fault.Advice)})
@@ -175,9 +176,8 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 	return result
 }
 
-// ask runs the probe within its time. One that does not come back is left
-// behind: it may be inside a call of the system that nothing can end, and the
-// process ends soon.
+// ask runs the probe with its time limit. A probe that does not return is abandoned:
+// it may be inside a system call that cannot be cancelled, and the process ends soon.
 func (c Check) ask(ctx context.Context, x *exam) verdict {
 	switch {
 	case ctx.Err() != nil:
@@ -200,14 +200,14 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	answers := make(chan verdict, 1)
-	seen := *x // what later checks learn must not race with one that was left behind
+	seen := *x // an abandoned probe must not race with later checks
 	go func() { answers <- c.probe(ctx, &seen) }()
 	hanging := verdict{hits: []hit{{hangs, []string{"limit", within.String(), "how", c.How}}}}
 	grace := time.NewTimer(within + graceTime)
 	defer grace.Stop()
 	select {
 	case v := <-answers:
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && len(v.hits) > 0 { // what it says is that its time was over
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && len(v.hits) > 0 { // the hits only say that the time limit was exceeded
 			return hanging
 		}
 		if v.keep != nil {
@@ -219,7 +219,7 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	}
 }
 
-// graceTime is for a probe to notice that its time is over.
+// graceTime is how long a probe may take to notice that its time limit is exceeded.
 const graceTime = 500 * time.Millisecond
 
 func filler(values []string) *strings.Replacer {

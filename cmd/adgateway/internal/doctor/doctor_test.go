@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// computer is one that the probes look at; healthy makes one without a fault.
+// computer is a simulated computer; healthy returns one without faults.
 type computer struct {
 	probes      doctor.Probes
 	settings    *config.Settings
@@ -39,9 +39,9 @@ type computer struct {
 	survey      doctor.Survey
 	session     map[ps.Lane]error
 	took        time.Duration
-	answers     map[string]string // records by script; absent: none
+	answers     map[string]string // records by script
 	refusals    map[string]error  // by script
-	closed      []string          // HOST:PORT that nobody answers at
+	closed      []string          // HOST:PORT without a listener
 	certificate doctor.Certificate
 	credentials []doctor.Credential
 	readers     map[string]string // by base name
@@ -116,8 +116,8 @@ func healthy() *computer {
 
 var accessDenied = &ps.Error{Kind: ps.KindScript, Category: "PermissionDenied", Code: "5", Message: "Access is denied"}
 
-// broken are computers with one fault, or several. problems are all that is
-// found, as check/fault; advice is in what is to be done about the first.
+// broken are computers with one or several faults. problems are all faults that are
+// found, as check/fault; advice is part of the advice for the first one.
 var broken = []struct {
 	name     string
 	harm     func(c *computer)
@@ -196,7 +196,7 @@ var broken = []struct {
 	{"clock off", func(c *computer) { c.answers["Get-GatewayClock"] = `[{"time":"2026-03-01T12:01:00Z"}]` }, "clock/off", "w32tm", 1},
 	{"strangers may not read", func(c *computer) {
 		c.refusals["Get-GatewayClock"], c.refusals["Get-GatewayRights"] = accessDenied, accessDenied
-	}, "clock/refused rights/denied", "account of the domain", 2},
+	}, "clock/refused rights/denied", "domain account", 2},
 	{"may not create", func(c *computer) {
 		c.answers["Get-GatewayRights"] = `[{"container":"OU=A,DC=c","exists":true,"creates":["user"],"writes":0},{"container":"OU=B,DC=c","exists":false}]`
 	}, "rights/no-create rights/no-write rights/gone", `dsacls "OU=A,DC=c" /I:T /G "CORP\svc-adgateway$:CCDC;group"`, 1},
@@ -257,7 +257,7 @@ func problems(report doctor.Report) (names []string, first doctor.Problem) {
 	return names, first
 }
 
-func TestEveryFaultIsFoundWithItsAdvice(t *testing.T) {
+func TestEveryFaultHasAdvice(t *testing.T) {
 	reached := map[string]bool{}
 	for _, c := range broken {
 		t.Run(c.name, func(t *testing.T) {
@@ -286,8 +286,8 @@ func TestEveryFaultIsFoundWithItsAdvice(t *testing.T) {
 	}
 }
 
-// What cannot be looked at is skipped, with the reason, and never counts as good.
-func TestWhatDoesNotApplyIsSkipped(t *testing.T) {
+// What cannot be checked is skipped with the reason, and never counts as good.
+func TestSkippedChecks(t *testing.T) {
 	status := func(c *computer) map[string]doctor.Status {
 		out := map[string]doctor.Status{}
 		for _, result := range doctor.Examine(t.Context(), c.probes, nil).Results {
@@ -319,8 +319,8 @@ func TestWhatDoesNotApplyIsSkipped(t *testing.T) {
 	}
 }
 
-// A probe that does not come back is told as such, and the others are made.
-func TestAHangingProbeIsTold(t *testing.T) {
+// A probe that does not return is reported, and the others still run.
+func TestHangingProbe(t *testing.T) {
 	never := make(chan struct{})
 	defer close(never)
 	for name, hang := range map[string]func(c *computer){
@@ -352,8 +352,8 @@ func TestAHangingProbeIsTold(t *testing.T) {
 	}
 }
 
-// A computer with faults of many kinds, as text and as JSON.
-func TestReportReads(t *testing.T) {
+// A computer with many faults, as text and as JSON.
+func TestReport(t *testing.T) {
 	c := healthy()
 	for _, one := range broken {
 		if slices.Contains([]string{"workgroup", "another account", "policy AllSigned", "ADWS closed on one", "no RPC", "clock off", "may not create",

@@ -11,18 +11,17 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Probes are all that the checks ask of the computer, the network and the
-// domain. None is nil. A probe that does not know this system answers
-// errors.ErrUnsupported, and its check is skipped. What a probe answers holds no
-// secrets.
+// Probes are everything that the checks use of the computer, the network and the
+// domain. None is nil. A probe that does not support this system returns
+// errors.ErrUnsupported, and its check is skipped. Results contain no secrets.
 type Probes struct {
-	Settings func() (Settings, error) // the error names every fault of the sources
+	Settings func() (Settings, error) // the error joins every mistake
 
 	System  func() (host.System, error)
 	Account func() (host.Account, error)
 	Service func() (host.Service, error)
-	// Policy is the execution policy that a group policy sets for the PowerShell
-	// of that edition, "Desktop" or "Core"; empty: none does.
+	// Policy returns the execution policy that a group policy sets for the PowerShell
+	// of an edition, "Desktop" or "Core", or "".
 	Policy func(edition string) (string, error)
 
 	FindPowerShell func(path string) (string, error)
@@ -31,41 +30,41 @@ type Probes struct {
 	Run            func(ctx context.Context, request ps.Request) (*ps.Result, error)
 	Dial           func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Listen opens the gateway's listener and closes it. Its error may be
+	// Listen opens the gateway's listener and closes it. Its error may wrap
 	// [ErrPortTaken] or [ErrPortForbidden].
 	Listen     func(ctx context.Context, s *config.Settings) error
 	PortHolder func(ctx context.Context, address string) string
-	// Certificate is unsupported where the settings name none.
+	// Certificate returns errors.ErrUnsupported if the settings name none.
 	Certificate func(s *config.Settings) (Certificate, error)
-	Names       func() []string // of this computer, as clients may call it
+	Names       func() []string // names of this computer that clients may use
 
-	// Exposed tells who but the owner and the service may read a file; that
-	// others may write it is an error.
+	// Exposed returns who but the owner and the service may read a file, or "". If
+	// others may write it, that is an error.
 	Exposed     func(path string) (readers string, err error)
-	Writable    func(path string) error // nil: a file in the place of path can be written
+	Writable    func(path string) error // nil if the file can be written or created
 	Free        func(path string) (bytes uint64, err error)
 	Credentials func(path string) ([]Credential, error)
 
 	Now func() time.Time
-	OUs []string // whose rights are looked at; empty: the domain's own containers
+	OUs []string // OUs whose rights are checked, in addition to the domain's default containers
 
-	Limit time.Duration // of every check at most; zero: each has its own
+	Limit time.Duration // maximum time of every check; zero means that each has its own
 }
 
-// Why a port cannot be listened at.
+// Errors of Probes.Listen.
 var (
-	ErrPortTaken     = errors.New("the port is taken")
+	ErrPortTaken     = errors.New("the port is in use")
 	ErrPortForbidden = errors.New("the port may not be used")
 )
 
-// Settings are those that 'adgateway serve' would use.
+// Settings are the settings that 'adgateway serve' would use.
 type Settings struct {
 	File   string
 	Exists bool
-	Values *config.Settings // what is kept beside the file is filled in
+	Values *config.Settings // including the default files next to the settings file
 }
 
-// Survey is what a PowerShell says of itself line by line.
+// Survey is what a PowerShell reports about itself.
 type Survey struct {
 	Version      string
 	Edition      string // "Desktop", "Core"
@@ -73,14 +72,14 @@ type Survey struct {
 	Modules      []string // "ActiveDirectory 1.0.1.0"
 }
 
-// Session is what a session said of itself when it was ready.
+// Session is what a session reported about itself when it was ready.
 type Session struct {
 	PowerShell, Edition   string
 	Module, ModuleVersion string
 	Took                  time.Duration
 }
 
-// Certificate is the one that the gateway would serve.
+// Certificate describes the certificate that the gateway would serve.
 type Certificate struct {
 	Subject string
 	Names   []string // DNS names and addresses
@@ -90,10 +89,10 @@ type Certificate struct {
 // Credential is one token or user.
 type Credential struct {
 	Name    string
-	Expires time.Time // zero: never
+	Expires time.Time // zero for never
 }
 
-// exam is one examination: the probes, and what earlier checks have found.
+// exam is the state of an examination: the probes and the findings of earlier checks.
 type exam struct {
 	Probes
 	ended map[string]Status
@@ -103,12 +102,12 @@ type exam struct {
 	system      host.System
 	service     host.Service
 	survey      Survey
-	controllers []string // that answer on the port of ADWS
+	controllers []string // those that respond on the port of ADWS
 	candidates  []candidate
-	dnsServer   string // that answers
+	dnsServer   string // the one that responds
 }
 
-// candidate is a server that discovery found.
+// candidate is a domain controller that discovery found.
 type candidate struct {
 	HostName string `json:"hostName"`
 	Writable bool   `json:"writable"`

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Text writes a result for people: what was found, and of each problem what to
-// do.
+// Text writes a result for people: what was found, and how to fix each problem.
 func (r Result) Text(w io.Writer) error {
 	var out strings.Builder
 	found := r.Found
@@ -22,13 +21,13 @@ func (r Result) Text(w io.Writer) error {
 	return err
 }
 
-// Summary is the last line for people.
+// Summary returns the last line of the report for people.
 func (r Report) Summary() string {
 	return fmt.Sprintf("%d ok, %d warnings, %d failures, %d skipped", r.Counts[OK], r.Counts[Warning], r.Counts[Failure], r.Counts[Skipped])
 }
 
-// List writes the table of checks: what each is about, how it finds out, and
-// what it can find.
+// List writes the table of checks: what each is about, how it works, and what it can
+// find.
 func List(w io.Writer) error {
 	var out strings.Builder
 	for _, c := range Checks() {

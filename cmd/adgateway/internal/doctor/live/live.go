@@ -1,13 +1,13 @@
-// Package live tries, on a real domain and DNS server, what could not be found
-// out without them, and holds it against what the gateway counts on.
+// Package live tests, on a real domain and DNS server, what cannot be determined
+// without them, and compares the results with what the gateway relies on.
 //
 // Every [Probe] is a row: a script of scripts/doctor, or a measurement, and the
-// facts it is about. What the sandbox answers to it stands in expected.json,
-// which a test holds; so the sandbox and a real Windows are asked the same.
+// facts it is about. The results of the sandbox are in expected.json, which a test
+// keeps up to date, so that the sandbox and a real Windows are compared.
 //
-// A run works in a scratch OU and a scratch zone only. It refuses those that
-// hold anything else than its own, makes only objects whose names begin with
-// [Prefix], and sweeps up after itself whatever happens ([Run]).
+// A run works only in a scratch OU and a scratch zone. It rejects those with foreign
+// content, creates only objects whose names begin with [Prefix], and cleans up
+// whatever happens ([Run]).
 package live
 
 import (
@@ -19,10 +19,10 @@ import (
 	"adgateway/ps/session"
 )
 
-// Prefix begins the name of everything that the probes make.
+// Prefix begins the name of everything that the probes create.
 const Prefix = "adgwprobe-"
 
-// mark is the description of a scratch OU that a run has made.
+// mark is the description of a scratch OU that a run has created.
 const mark = "Made by 'adgateway doctor --live'; it may be removed."
 
 // The network of the probes is one of those that RFC 5737 reserves for
@@ -32,22 +32,22 @@ const (
 	reverseZone = "2.0.192.in-addr.arpa"
 )
 
-// limit is how long a probe may run.
+// limit is the time limit of a probe.
 const limit = 2 * time.Minute
 
-// Status says how what was found compares to what was expected.
+// Status is the result of comparing what was found with what was expected.
 type Status string
 
 // The statuses.
 const (
 	AsExpected Status = "ok"
 	Differs    Status = "differs"
-	Measured   Status = "measured" // a figure: nothing is expected of it
-	Failed     Status = "failed"   // the probe did not come so far
+	Measured   Status = "measured" // a measurement, without an expected value
+	Failed     Status = "failed"   // the probe did not get that far
 	Skipped    Status = "skipped"
 )
 
-// Observation is one thing that a probe has tried.
+// Observation is one thing that a probe has tested.
 type Observation struct {
 	Fact     string `json:"fact"`
 	Status   Status `json:"status"`
@@ -56,7 +56,7 @@ type Observation struct {
 	Message  string `json:"message,omitempty"` // of an error, in the language of Windows
 }
 
-// Finding is what came of a probe.
+// Finding is the result of a probe.
 type Finding struct {
 	Probe        string        `json:"probe"`
 	Facts        []string      `json:"facts"` // numbers in the collection of facts about Windows
@@ -72,7 +72,7 @@ type Remnant struct {
 	Reason string `json:"reason"`
 }
 
-// Report is what a run has found.
+// Report is the result of a run.
 type Report struct {
 	Engine     string                    `json:"engine"`
 	Began      time.Time                 `json:"began"`
@@ -80,14 +80,14 @@ type Report struct {
 	Zone       string                    `json:"zone"`
 	Controller string                    `json:"controller"`
 	DNSServer  string                    `json:"dnsServer"`
-	Sessions   map[ps.Lane]session.Ready `json:"sessions"` // what each said of itself
+	Sessions   map[ps.Lane]session.Ready `json:"sessions"` // as reported by each session
 	Findings   []Finding                 `json:"findings"`
 	Remains    []Remnant                 `json:"remains"` // not removed
 	CutShort   string                    `json:"cutShort,omitempty"`
 	Counts     map[Status]int            `json:"counts"`
 }
 
-// count brings Counts up to date.
+// count updates Counts.
 func (r *Report) count() {
 	r.Counts = map[Status]int{}
 	for _, finding := range r.Findings {
@@ -97,7 +97,7 @@ func (r *Report) count() {
 	}
 }
 
-// ExitCode is 0 when all is as expected, 1 when something differs, and 2 when a
+// ExitCode returns 0 if everything is as expected, 1 if something differs, and 2 if a
 // probe failed, the run was cut short, or something remains.
 func (r *Report) ExitCode() int {
 	switch {
@@ -112,7 +112,7 @@ func (r *Report) ExitCode() int {
 //go:embed expected.json
 var expectedText []byte
 
-// Expected is what the sandbox answers, by probe and fact.
+// Expected are the results of the sandbox, by probe and fact.
 type Expected map[string]map[string]string
 
 func readExpected() (Expected, error) {

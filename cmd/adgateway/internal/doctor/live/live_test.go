@@ -34,7 +34,7 @@ type scratch struct {
 	options live.Options
 }
 
-// shared is one sandbox for all tests: each leaves it as it was.
+// shared is the sandbox of all tests, each of which leaves it unchanged.
 var shared = sync.OnceValues(func() (*scratch, error) { return open("en-US") })
 
 func open(culture string) (*scratch, error) {
@@ -70,8 +70,8 @@ func (s *scratch) close() error {
 	return s.runner.Close(ctx)
 }
 
-// What is compared is the same in every language of Windows.
-func TestWhatIsFoundHasNoLanguage(t *testing.T) {
+// Results are the same in every language of Windows.
+func TestResultsDoNotDependOnTheLanguage(t *testing.T) {
 	s, err := open("de-DE")
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, s.close()) }()
@@ -91,7 +91,7 @@ func newScratch(t *testing.T) *scratch {
 	return s
 }
 
-// few are the options with those probes only that the tests of failures need.
+// few returns options with only the probes that the tests of failures need.
 func (s *scratch) few() live.Options {
 	o := s.options
 	for _, probe := range live.Probes() {
@@ -102,7 +102,7 @@ func (s *scratch) few() live.Options {
 	return o
 }
 
-// contents are the DNs and zones of a sandbox: what a run must leave as it was.
+// contents returns the DNs and zones of a sandbox, which a run must not change.
 func (s *scratch) contents(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -128,8 +128,8 @@ func run(t *testing.T, ctx context.Context, o live.Options) *live.Report {
 	return report
 }
 
-// The column "expected" is what the sandbox answers.
-func TestTheSandboxAnswersWhatIsExpected(t *testing.T) {
+// expected.json has the results of the sandbox.
+func TestSandboxResultsAreExpected(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)
 	report := run(t, t.Context(), s.options)
@@ -157,7 +157,7 @@ func TestTheSandboxAnswersWhatIsExpected(t *testing.T) {
 	assert.Len(t, report.Findings, len(live.Probes()))
 }
 
-// hook is a runner that does something before the requests of a script.
+// hook is a runner that runs a function before the requests of a script.
 type hook struct {
 	ps.Runner
 	before func(request ps.Request) error
@@ -170,9 +170,9 @@ func (h hook) Run(ctx context.Context, request ps.Request) (*ps.Result, error) {
 	return h.Runner.Run(ctx, request)
 }
 
-// Whatever happens on the way, what was made goes away, and the report says what
-// came of it.
-func TestNothingStaysBehind(t *testing.T) {
+// Whatever happens, everything that was created is removed, and the report says what
+// happened.
+func TestRunCleansUp(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)
 	failures := map[string]func(cancel func(), request ps.Request) error{
@@ -209,10 +209,10 @@ func TestNothingStaysBehind(t *testing.T) {
 		code int
 		says string
 	}{
-		"interrupted":             {2, "cut short: it was told to stop"},
+		"interrupted":             {2, "cut short: it was interrupted"},
 		"a probe fails":           {2, "PowerShell ended"},
-		"the first sweep fails":   {0, "Everything that was made is removed"},
-		"the zone cannot be made": {2, "cut short: the scratch OU and zone could not be made: script: Access is denied"},
+		"the first sweep fails":   {0, "Everything that was created has been removed"},
+		"the zone cannot be made": {2, "cut short: the scratch OU and zone could not be created: script: Access is denied"},
 	}
 	for name, fail := range failures {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestNothingStaysBehind(t *testing.T) {
 	}
 }
 
-func TestWhatRemainsIsTold(t *testing.T) {
+func TestRemnantsAreReported(t *testing.T) {
 	s := newScratch(t)
 	o := s.few()
 	o.Runner = hook{s.options.Runner, func(request ps.Request) error {
@@ -243,7 +243,7 @@ func TestWhatRemainsIsTold(t *testing.T) {
 	require.Len(t, report.Remains, 1)
 	assert.Equal(t, o.OU, report.Remains[0].DN)
 	assert.Equal(t, 2, report.ExitCode())
-	// The next run finds the OU marked as its own, uses it, and takes it away.
+	// The next run finds the marked OU, uses it, and removes it.
 	report = run(t, t.Context(), s.few())
 	assert.Zero(t, report.ExitCode())
 	for _, dn := range s.contents(t) {
@@ -251,20 +251,20 @@ func TestWhatRemainsIsTold(t *testing.T) {
 	}
 }
 
-func TestOnlyScratchPlacesAreTaken(t *testing.T) {
+func TestOnlyScratchPlacesAreAccepted(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)
 	for _, c := range []struct{ ou, zone, says string }{
-		{"", "scratch.corp.example", "give the DN of an OU"},
-		{"DC=corp,DC=example", "scratch.corp.example", "give the DN of an OU"},
-		{"CN=Users,DC=corp,DC=example", "scratch.corp.example", "give the DN of an OU"},
+		{"", "scratch.corp.example", "use the DN of an OU"},
+		{"DC=corp,DC=example", "scratch.corp.example", "use the DN of an OU"},
+		{"CN=Users,DC=corp,DC=example", "scratch.corp.example", "use the DN of an OU"},
 		{`OU=a\,b,DC=corp,DC=example`, "scratch.corp.example", "plain name"},
 		{"OU=Scratch,OU=Nowhere,DC=corp,DC=example", "scratch.corp.example", "neither it nor its parent"},
-		{"OU=Domain Controllers,DC=corp,DC=example", "scratch.corp.example", "is not empty: it holds CN=DC1"},
-		{"OU=Scratch,DC=corp,DC=example", "", "give the name of a forward zone"},
-		{"OU=Scratch,DC=corp,DC=example", "10.in-addr.arpa", "give the name of a forward zone"},
+		{"OU=Domain Controllers,DC=corp,DC=example", "scratch.corp.example", "is not empty: it contains CN=DC1"},
+		{"OU=Scratch,DC=corp,DC=example", "", "use the name of a forward zone"},
+		{"OU=Scratch,DC=corp,DC=example", "10.in-addr.arpa", "use the name of a forward zone"},
 		{"OU=Scratch,DC=corp,DC=example", "corp.example", "is not empty"},
-		{"OU=Scratch,DC=corp,DC=example", "partner.example", "not a primary zone"},
+		{"OU=Scratch,DC=corp,DC=example", "partner.example", "not a writable primary zone"},
 	} {
 		o := s.options
 		o.OU, o.Zone = c.ou, c.zone
@@ -282,8 +282,8 @@ func TestOnlyScratchPlacesAreTaken(t *testing.T) {
 	assert.Equal(t, before, s.contents(t))
 }
 
-// A zone and an OU that were there, empty, are there afterwards, and empty.
-func TestPlacesThatWereThereStay(t *testing.T) {
+// An empty zone and OU that existed before still exist afterwards, and are empty.
+func TestExistingPlacesRemain(t *testing.T) {
 	s := newScratch(t)
 	o := s.few()
 	o.OU, o.Zone = "OU=Kept,DC=corp,DC=example", "kept.corp.example"
@@ -309,8 +309,8 @@ func TestPlacesThatWereThereStay(t *testing.T) {
 	assert.Equal(t, before, s.contents(t))
 }
 
-// What differs is told with what was expected beside what was found.
-func TestWhatDiffersIsShown(t *testing.T) {
+// A difference is reported with what was expected and what was found.
+func TestDifferencesAreReported(t *testing.T) {
 	o := newScratch(t).few()
 	o.Probes = []live.Probe{{ID: "targets", Script: "Test-GatewayDataLine", Lane: ps.Directory, Args: o.Probes[0].Args}}
 	report := run(t, t.Context(), o)

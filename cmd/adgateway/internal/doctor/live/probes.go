@@ -11,7 +11,7 @@ import (
 	"adgateway/ps"
 )
 
-// Probe is one row: a script with its arguments, or a measurement.
+// Probe is one row of the table: a script with its arguments, or a measurement.
 type Probe struct {
 	ID    string
 	Facts []string // in the collection of facts about Windows; "#n" is an open question there
@@ -19,22 +19,22 @@ type Probe struct {
 
 	Script string
 	Lane   ps.Lane
-	Args   func(t target) ps.Args // beside the server
-	// skip says why the probe cannot run there; nil, or an empty text: it can.
+	Args   func(t target) ps.Args // in addition to the server
+	// skip returns why the probe cannot run there, or "". It may be nil.
 	skip func(t target) string
 
-	figures bool                                                     // what it finds is a measurement
+	figures bool                                                     // results are measurements
 	measure func(ctx context.Context, r *run) ([]Observation, error) // instead of a script
 }
 
 // target is where a run works.
 type target struct {
-	base         string // OU for what the probes make
+	base         string // OU in which the probes create objects
 	zone         string
-	reverseTaken bool // the network of the probes has a zone already
+	reverseTaken bool // the network of the probes already has a zone
 }
 
-// Probes lists all probes in the order they run.
+// Probes returns all probes in the order in which they run.
 func Probes() []Probe {
 	all := []Probe{
 		{ID: "start", Facts: []string{"A41", "#8"}, About: "how long a session takes to start, module and all", figures: true, measure: measureStart},
@@ -49,8 +49,8 @@ func Probes() []Probe {
 	return append(append(all, directoryProbes()...), dnsProbes()...)
 }
 
-// lineProbes send texts through the data line that an encoding, a buffer or a
-// line end could spoil.
+// lineProbes send texts through the data line that an encoding, a buffer or a line
+// end could corrupt.
 func lineProbes() []Probe {
 	var all []Probe
 	for _, c := range []struct{ id, fact, text string }{
@@ -107,7 +107,7 @@ func dnsProbes() []Probe {
 	}
 }
 
-// measureStart tells what the sessions of this run took.
+// measureStart returns how long the sessions of this run took to start.
 func measureStart(ctx context.Context, r *run) ([]Observation, error) {
 	var all []Observation
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
@@ -121,7 +121,7 @@ func measureStart(ctx context.Context, r *run) ([]Observation, error) {
 	return all, nil
 }
 
-// measureExtension looks for the library that shows userParameters to ADSI.
+// measureExtension checks for the library that exposes userParameters to ADSI.
 func measureExtension(context.Context, *run) ([]Observation, error) {
 	const name = "tsuserex.dll"
 	root := os.Getenv("SystemRoot")
@@ -134,27 +134,28 @@ func measureExtension(context.Context, *run) ([]Observation, error) {
 	return []Observation{{Fact: name, Found: "there"}}, nil
 }
 
-// measuredRequests is how many requests the growth of a session is measured over.
+// measuredRequests is the number of requests over which the growth of a session is
+// measured.
 const measuredRequests = 200
 
-// measureMemory tells how many private bytes a request leaves behind.
+// measureMemory returns how many private bytes a session grows per request.
 func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 	const fact = "200 small requests"
 	request := func() error {
 		_, err := r.records(ctx, ps.Request{Script: "Get-GatewayClock", Lane: ps.Directory, Args: ps.Args{}})
 		return err
 	}
-	if err := request(); err != nil { // the first loads what is loaded once
+	if err := request(); err != nil { // the first request loads what is loaded only once
 		return nil, err
 	}
 	before, err := r.o.Memory(ps.Directory)
-	began := time.Now()
+	startedAt := time.Now()
 	for range measuredRequests {
 		if err := request(); err != nil {
 			return nil, err
 		}
 	}
-	each := time.Since(began) / measuredRequests
+	each := time.Since(startedAt) / measuredRequests
 	after, afterErr := r.o.Memory(ps.Directory)
 	if err != nil || afterErr != nil {
 		return []Observation{{Fact: fact, Found: fmt.Sprintf("%d us each; this engine has no process of its own to measure", each.Microseconds())}}, nil

@@ -15,32 +15,31 @@ import (
 	"adgateway/ps/session"
 )
 
-// Options say where and with what a run works. All but Probes and Progress must
-// be given.
+// Options configure a run. Only Probes and Progress are optional.
 type Options struct {
 	OU, Zone string
-	Engine   string    // as the report tells it
-	Runner   ps.Runner // names the servers to the scripts
+	Engine   string    // name in the report
+	Runner   ps.Runner // adds the servers to the arguments of scripts
 	Open     func(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error)
 	Memory   func(lane ps.Lane) (int64, error)
-	Probes   []Probe           // nil: all
-	Progress func(text string) // told what is being done; nil: nobody is
+	Probes   []Probe           // nil means all
+	Progress func(text string) // receives what is being done; nil discards it
 }
 
-// run is one run.
+// run is the state of a run.
 type run struct {
 	o        Options
-	name     string // of the scratch OU
+	name     string // name of the scratch OU
 	expected Expected
 	target   target
 	report   *Report
 
-	makeOU   bool // it is not there
-	removeOU bool // it is this run's, or an earlier one's
-	makeZone bool // it is not there, and goes again
+	createOU   bool // the OU does not exist
+	removeOU   bool // the OU was created by this or an earlier run
+	createZone bool // the zone does not exist, and is removed again
 }
 
-// ErrRefused is in the error of a run that has not begun: nothing was changed.
+// ErrRefused is wrapped by the error of a run that was not started.
 var ErrRefused = errors.New("nothing was changed")
 
 var (
@@ -48,9 +47,9 @@ var (
 	plainZone = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$`)
 )
 
-// Run runs all probes and sweeps up. The error is of a run that has not begun,
-// and wraps [ErrRefused]; whatever goes wrong later is in the report. When ctx
-// ends, the probe that runs is let finish, and what was made is removed.
+// Run runs all probes and cleans up. A non-nil error wraps [ErrRefused] and means that
+// nothing was run; whatever goes wrong later is in the report. When ctx ends, the
+// running probe is finished, and everything that was created is removed.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -69,7 +68,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	defer r.report.count()
 	defer r.sweep(context.WithoutCancel(ctx))
 	if err := r.prepare(ctx); err != nil {
-		r.report.CutShort = "the scratch OU and zone could not be made: " + err.Error()
+		r.report.CutShort = "the scratch OU and zone could not be created: " + err.Error()
 		return r.report, nil
 	}
 	probes := o.Probes
@@ -78,7 +77,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	for _, probe := range probes {
 		if ctx.Err() != nil {
-			r.report.CutShort = "it was told to stop"
+			r.report.CutShort = "it was interrupted"
 			break
 		}
 		o.Progress("probe " + probe.ID)
@@ -87,7 +86,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.report, nil
 }
 
-// scratchOU and scratchZone are what the scripts tell of a scratch.
+// scratchOU and scratchZone are what the scripts report about the scratch places.
 type scratchOU struct {
 	Exists, Parent, OU, Made bool
 	Mine                     int
@@ -100,16 +99,17 @@ type scratchZone struct {
 	Foreign                   []string
 }
 
-// check refuses an OU or a zone that is not there for this alone.
+// check rejects an OU or a zone with foreign content, and removes what an earlier run
+// has left.
 func (r *run) check(ctx context.Context) error {
 	found := plainOU.FindStringSubmatch(r.o.OU)
 	if found == nil {
-		return fmt.Errorf("--ou %q: give the DN of an OU with a plain name, such as OU=Scratch,DC=corp,DC=example", r.o.OU)
+		return fmt.Errorf("--ou %q: use the DN of an OU with a plain name, such as OU=Scratch,DC=corp,DC=example", r.o.OU)
 	}
 	r.name = found[1]
 	r.o.Zone = strings.ToLower(strings.TrimSuffix(r.o.Zone, "."))
 	if !plainZone.MatchString(r.o.Zone) || strings.HasSuffix(r.o.Zone, ".arpa") {
-		return fmt.Errorf("--zone %q: give the name of a forward zone, such as scratch.corp.example", r.o.Zone)
+		return fmt.Errorf("--zone %q: use the name of a forward zone, such as scratch.corp.example", r.o.Zone)
 	}
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		ready, _, err := r.o.Open(ctx, lane)
@@ -126,53 +126,53 @@ func (r *run) check(ctx context.Context) error {
 	if err != nil || left+more == 0 {
 		return err
 	}
-	r.o.Progress("removing what an earlier run has left")
+	r.o.Progress("removing what an earlier run left behind")
 	if remains := r.sweepOnce(ctx, false); len(remains) > 0 {
-		return fmt.Errorf("what an earlier run has left cannot be removed: %s: %s", remains[0].DN, remains[0].Reason)
+		return fmt.Errorf("what an earlier run left behind cannot be removed: %s: %s", remains[0].DN, remains[0].Reason)
 	}
 	return nil
 }
 
-// checkOU tells how many objects an earlier run has left.
+// checkOU returns how many objects an earlier run has left.
 func (r *run) checkOU(ctx context.Context) (left int, err error) {
 	var ou scratchOU
 	if err := r.one(ctx, ps.Request{Script: "Get-GatewayScratch", Lane: ps.Directory, Args: ps.Args{
 		"Base": ps.Text(r.o.OU), "Prefix": ps.Text(Prefix), "Mark": ps.Text(mark),
 	}}, &ou); err != nil {
-		return 0, fmt.Errorf("--ou %s cannot be looked at: %w", r.o.OU, err)
+		return 0, fmt.Errorf("--ou %s cannot be read: %w", r.o.OU, err)
 	}
 	switch {
 	case !ou.Exists && !ou.Parent:
-		return 0, fmt.Errorf("--ou %s: neither it nor its parent is there", r.o.OU)
+		return 0, fmt.Errorf("--ou %s: neither it nor its parent exists", r.o.OU)
 	case ou.Exists && !ou.OU:
 		return 0, fmt.Errorf("--ou %s is a container, not an OU", r.o.OU)
 	case len(ou.Foreign) > 0:
-		return 0, fmt.Errorf("--ou %s is not empty: it holds %s; give an OU that is empty, or one that is not there yet", r.o.OU, some(ou.Foreign))
+		return 0, fmt.Errorf("--ou %s is not empty: it contains %s; use an OU that is empty or does not exist yet", r.o.OU, some(ou.Foreign))
 	}
-	r.makeOU, r.removeOU = !ou.Exists, !ou.Exists || ou.Made
+	r.createOU, r.removeOU = !ou.Exists, !ou.Exists || ou.Made
 	return ou.Mine, nil
 }
 
-// checkZone tells how many records an earlier run has left.
+// checkZone returns how many records an earlier run has left.
 func (r *run) checkZone(ctx context.Context) (left int, err error) {
 	var zone scratchZone
 	if err := r.one(ctx, ps.Request{Script: "Get-GatewayScratchZone", Lane: ps.DNS, Args: ps.Args{
 		"ZoneName": ps.Text(r.o.Zone), "Prefix": ps.Text(Prefix), "ReverseZone": ps.Text(reverseZone),
 	}}, &zone); err != nil {
-		return 0, fmt.Errorf("--zone %s cannot be looked at: %w", r.o.Zone, err)
+		return 0, fmt.Errorf("--zone %s cannot be read: %w", r.o.Zone, err)
 	}
 	switch {
 	case !zone.Writable:
-		return 0, fmt.Errorf("--zone %s is not a primary zone that can be written to", r.o.Zone)
+		return 0, fmt.Errorf("--zone %s is not a writable primary zone", r.o.Zone)
 	case len(zone.Foreign) > 0:
-		return 0, fmt.Errorf("--zone %s is not empty: it holds %s; give a zone that is empty, or one that is not there yet", r.o.Zone, some(zone.Foreign))
+		return 0, fmt.Errorf("--zone %s is not empty: it contains %s; use a zone that is empty or does not exist yet", r.o.Zone, some(zone.Foreign))
 	}
-	r.makeZone = !zone.Exists
+	r.createZone = !zone.Exists
 	r.target = target{zone: r.o.Zone, reverseTaken: zone.Reverse}
 	return zone.Mine, nil
 }
 
-// some names the first few.
+// some lists the first few names.
 func some(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -181,27 +181,27 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], "; "), len(names)-shown)
 }
 
-// prepare makes what the probes need.
+// prepare creates what the probes need.
 func (r *run) prepare(ctx context.Context) error {
-	r.o.Progress("making the scratch OU and zone")
-	var made struct{ Base string }
+	r.o.Progress("creating the scratch OU and zone")
+	var created struct{ Base string }
 	if err := r.one(ctx, ps.Request{Script: "New-GatewayScratch", Lane: ps.Directory, Write: true, Args: ps.Args{
-		"Base": ps.Text(r.o.OU), "Name": ps.Text(r.name), "Prefix": ps.Text(Prefix), "Mark": ps.Text(mark), "Create": ps.Bool(r.makeOU),
-	}}, &made); err != nil {
+		"Base": ps.Text(r.o.OU), "Name": ps.Text(r.name), "Prefix": ps.Text(Prefix), "Mark": ps.Text(mark), "Create": ps.Bool(r.createOU),
+	}}, &created); err != nil {
 		return err
 	}
-	r.target.base = made.Base
-	if !r.makeZone {
+	r.target.base = created.Base
+	if !r.createZone {
 		return nil
 	}
 	_, err := r.records(ctx, ps.Request{Script: "New-GatewayScratchZone", Lane: ps.DNS, Write: true, Args: ps.Args{"ZoneName": ps.Text(r.o.Zone)}})
 	return err
 }
 
-// try runs a probe. What it finds is compared to what is expected; what was
-// expected and not found out has failed.
+// try runs a probe and compares what it finds with what is expected. What was
+// expected but not tested has failed.
 func (r *run) try(ctx context.Context, p Probe) Finding {
-	began := time.Now()
+	startedAt := time.Now()
 	finding := Finding{Probe: p.ID, Facts: p.Facts, About: p.About, Script: p.Script}
 	var err error
 	switch {
@@ -221,7 +221,7 @@ func (r *run) try(ctx context.Context, p Probe) Finding {
 			finding.Observations = append(finding.Observations, o)
 		}
 	}
-	finding.Milliseconds = time.Since(began).Milliseconds()
+	finding.Milliseconds = time.Since(startedAt).Milliseconds()
 	finding.Observations = compare(finding.Observations, r.expected[p.ID], p.figures)
 	if err != nil {
 		finding.Observations = append(finding.Observations, Observation{Fact: "the probe itself", Status: Failed, Found: err.Error()})
@@ -229,7 +229,7 @@ func (r *run) try(ctx context.Context, p Probe) Finding {
 	return finding
 }
 
-// compare sets what was expected, and what that makes of each observation.
+// compare sets the expected value and the status of each observation.
 func compare(found []Observation, expected map[string]string, figures bool) []Observation {
 	seen := map[string]bool{}
 	for i := range found {
@@ -253,29 +253,29 @@ func compare(found []Observation, expected map[string]string, figures bool) []Ob
 	return found
 }
 
-// The sweep is tried again after a failure: a session may have died.
+// The sweep is retried after a failure, because a session may have died.
 const (
 	sweeps     = 3
 	sweepLimit = 5 * time.Minute
 )
 
-// sweep removes what the run has made and notes what remains.
+// sweep removes what the run has created and records what remains.
 func (r *run) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
 	for range sweeps {
-		r.o.Progress("removing what was made")
+		r.o.Progress("removing what was created")
 		if r.report.Remains = r.sweepOnce(ctx, true); len(r.report.Remains) == 0 {
 			return
 		}
 	}
 }
 
-// sweepOnce removes what runs have made; whole: with the OU and the zone that
-// this one has.
+// sweepOnce removes what runs have created; if whole, also the OU and the zone of this
+// run.
 func (r *run) sweepOnce(ctx context.Context, whole bool) []Remnant {
 	var zones []string
-	if whole && r.makeZone {
+	if whole && r.createZone {
 		zones = append(zones, r.o.Zone)
 	}
 	if !r.target.reverseTaken {
@@ -303,13 +303,13 @@ func (r *run) sweepOnce(ctx context.Context, whole bool) []Remnant {
 			if request.Lane == ps.DNS {
 				place = r.o.Zone
 			}
-			remains = append(remains, Remnant{DN: place, Reason: "it is not known what remains there: " + err.Error()})
+			remains = append(remains, Remnant{DN: place, Reason: "what remains there is unknown: " + err.Error()})
 		}
 	}
 	return remains
 }
 
-// records runs a script and gives its records.
+// records runs a script and returns its records.
 func (r *run) records(ctx context.Context, request ps.Request) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	request.ID, request.Limit = "doctor", limit
@@ -331,14 +331,14 @@ func (r *run) records(ctx context.Context, request ps.Request) ([]json.RawMessag
 	return all, nil
 }
 
-// one runs a script that gives one record.
+// one runs a script that returns one record.
 func (r *run) one(ctx context.Context, request ps.Request, into any) error {
 	found, err := r.records(ctx, request)
 	if err != nil {
 		return err
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("%s gave %d records, not one", request.Script, len(found))
+		return fmt.Errorf("%s returned %d records, not one", request.Script, len(found))
 	}
 	return json.Unmarshal(found[0], into)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Text writes a report for people: what was expected and what was found, one
-// above the other where they differ.
+// Text writes a report for people: what was expected and what was found, on separate
+// lines if they differ.
 func (r *Report) Text(w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "engine %s, domain controller %s, DNS server %s\nscratch OU %s, scratch zone %s\n",
@@ -34,7 +34,7 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(&out, "The run was cut short: %s.\n", r.CutShort)
 	}
 	if len(r.Remains) == 0 {
-		out.WriteString("Everything that was made is removed.\n")
+		out.WriteString("Everything that was created has been removed.\n")
 	}
 	for _, left := range r.Remains {
 		fmt.Fprintf(&out, "REMAINS: %s (%s)\n", left.DN, orNone(left.Reason))
