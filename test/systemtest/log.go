@@ -39,8 +39,11 @@ func (b *LogBuffer) Lines(text string) []string {
 	return slices.DeleteFunc(strings.Split(b.String(), "\n"), func(line string) bool { return !strings.Contains(line, text) })
 }
 
-// maxFailures bounds the failures that a test reports.
-const maxFailures = 10
+// Limits of what a failed test reports.
+const (
+	maxFailures = 10   // requests
+	maxLine     = 2000 // bytes of a line of the log
+)
 
 // failures are the requests of a test that were answered with a 5xx. If the test
 // fails, it reports the lines of the log about them. Safe for concurrent use.
@@ -70,7 +73,13 @@ func (s *System) report(t testing.TB) {
 			return
 		}
 		for _, request := range failed.requests {
-			t.Logf("the log of the %s:\n%s", request.what, strings.Join(log.Lines(request.id), "\n"))
+			lines := log.Lines(request.id)
+			for i, line := range lines {
+				if len(line) > maxLine {
+					lines[i] = line[:maxLine] + "..."
+				}
+			}
+			t.Logf("the log of the %s:\n%s", request.what, strings.Join(lines, "\n"))
 		}
 	})
 }

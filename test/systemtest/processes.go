@@ -26,7 +26,7 @@ import (
 )
 
 // FaultLimit bounds the time a request may take when its process fails.
-const FaultLimit = 5 * time.Second
+const FaultLimit = 10 * time.Second
 
 // MaxHeapGrowth is what a test of many requests may leave on the heap, in bytes:
 // caches.
