@@ -33,25 +33,25 @@ func (e *events) Info(v ...any) error    { return e.add("info", v...) }
 
 func started(t *testing.T, serve func(context.Context) error) (*handler, *events, chan int) {
 	t.Helper()
-	exits, told := make(chan int, 1), &events{}
+	exits, recorded := make(chan int, 1), &events{}
 	h := newHandler(t.Context(), func(context.Context) (func(context.Context) error, string, error) {
 		return serve, "It listens.", nil
 	}, func(code int) { exits <- code })
-	h.events = told
+	h.events = recorded
 	require.NoError(t, h.Start(nil))
-	return h, told, exits
+	return h, recorded, exits
 }
 
 func TestStartReturnsAndStopWaits(t *testing.T) {
 	finished := false
-	h, told, exits := started(t, func(ctx context.Context) error {
+	h, recorded, exits := started(t, func(ctx context.Context) error {
 		<-ctx.Done()
 		finished = true
 		return nil
 	})
 	require.NoError(t, h.Stop(nil))
 	assert.True(t, finished, "stop waits until all is over")
-	assert.Equal(t, []string{"info: It listens.", "info: The service has stopped."}, told.lines)
+	assert.Equal(t, []string{"info: It listens.", "info: The service has stopped."}, recorded.lines)
 	assert.Empty(t, exits)
 }
 
@@ -71,32 +71,32 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 // A requested stop is not a failure: otherwise Windows would restart the service.
 func TestAnUncleanStopIsToldAndIsNoFailure(t *testing.T) {
 	cut := errors.New("2 requests were cut off")
-	h, told, exits := started(t, func(ctx context.Context) error { <-ctx.Done(); return cut })
+	h, recorded, exits := started(t, func(ctx context.Context) error { <-ctx.Done(); return cut })
 	assert.NoError(t, h.Stop(nil))
-	assert.Contains(t, told.lines, "warning: The service has stopped: 2 requests were cut off")
+	assert.Contains(t, recorded.lines, "warning: The service has stopped: 2 requests were cut off")
 	assert.Empty(t, exits)
 }
 
 func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
 	for name, err := range map[string]error{"error": errors.New("the listener broke"), "no error": nil} {
-		_, told, exits := started(t, func(context.Context) error { return err })
+		_, recorded, exits := started(t, func(context.Context) error { return err })
 		select {
 		case code := <-exits:
 			assert.Equal(t, 1, code, name)
 		case <-time.After(10 * time.Second):
 			t.Fatal("the process goes on without serving")
 		}
-		assert.Contains(t, told.lines, fmt.Sprint("error: The service stops because of an error: ", err))
+		assert.Contains(t, recorded.lines, fmt.Sprint("error: The service stops because of an error: ", err))
 	}
 }
 
 func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
 	broken := errors.New("settings: broken")
 	h := newHandler(t.Context(), func(context.Context) (func(context.Context) error, string, error) { return nil, "", broken }, nil)
-	told := &events{}
-	h.events = told
+	recorded := &events{}
+	h.events = recorded
 	assert.Equal(t, broken, h.Start(nil))
-	assert.Equal(t, []string{"error: The service cannot start: settings: broken"}, told.lines)
+	assert.Equal(t, []string{"error: The service cannot start: settings: broken"}, recorded.lines)
 }
 
 func TestTheContextOfTheCommandEndsItToo(t *testing.T) {

@@ -349,7 +349,7 @@ type faulty struct {
 
 type disk struct {
 	unsynced              bool
-	room                  int // bytes that can still be written; negative means unlimited
+	space                 int // bytes that can still be written; negative means unlimited
 	write, sync, truncate error
 	opening               error
 }
@@ -367,7 +367,7 @@ func (d *disk) open(path string) (file, error) {
 
 func (f *faulty) Write(text []byte) (int, error) {
 	if f.disk.write != nil {
-		n, _ := f.file.Write(text[:min(len(text), f.disk.room)])
+		n, _ := f.file.Write(text[:min(len(text), f.disk.space)])
 		return n, f.disk.write
 	}
 	return f.file.Write(text)
@@ -390,9 +390,9 @@ func (f *faulty) Truncate(size int64) error {
 func TestFailedWritesAreOwed(t *testing.T) {
 	for name, fails := range map[string]func(d *disk){
 		"disk full, nothing written":    func(d *disk) { d.write = syscall.ENOSPC },
-		"disk full in a line":           func(d *disk) { d.write, d.room = syscall.ENOSPC, 100 },
-		"disk full after some lines":    func(d *disk) { d.write, d.room = syscall.ENOSPC, 500 },
-		"disk full, rest cannot be cut": func(d *disk) { d.write, d.room, d.truncate = syscall.ENOSPC, 500, syscall.EIO },
+		"disk full in a line":           func(d *disk) { d.write, d.space = syscall.ENOSPC, 100 },
+		"disk full after some lines":    func(d *disk) { d.write, d.space = syscall.ENOSPC, 500 },
+		"disk full, rest cannot be cut": func(d *disk) { d.write, d.space, d.truncate = syscall.ENOSPC, 500, syscall.EIO },
 		"sync fails":                    func(d *disk) { d.sync = syscall.EIO },
 		"sync fails, rest remains":      func(d *disk) { d.sync, d.truncate = syscall.EIO, syscall.EIO },
 		"permission lost":               func(d *disk) { d.write, d.opening = syscall.EBADF, syscall.EACCES },

@@ -26,12 +26,12 @@ type flood struct {
 	write func(...*Line) error
 	now   func() time.Time
 
-	mu      sync.Mutex
-	began   time.Time
-	all     int
-	by      map[string]*refusals
-	timer   *time.Timer // writes the counts at the end of the window; nil if nothing was counted
-	stopped bool
+	mu        sync.Mutex
+	startedAt time.Time
+	all       int
+	by        map[string]*refusals
+	timer     *time.Timer // writes the counts at the end of the window; nil if nothing was counted
+	stopped   bool
 }
 
 type refusals struct {
@@ -46,9 +46,9 @@ func (f *flood) admit(from, code string) bool {
 	now := f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.by == nil || now.Sub(f.began) >= floodWindow {
+	if f.by == nil || now.Sub(f.startedAt) >= floodWindow {
 		defer f.writeCounts(f.end())
-		f.began, f.all, f.by = now, 0, map[string]*refusals{}
+		f.startedAt, f.all, f.by = now, 0, map[string]*refusals{}
 	}
 	key := network(from)
 	r := f.by[key]
@@ -71,7 +71,7 @@ func (f *flood) admit(from, code string) bool {
 	r.counted++
 	r.codes[code]++
 	if f.timer == nil && !f.stopped {
-		f.timer = time.AfterFunc(floodWindow-now.Sub(f.began), f.elapsed)
+		f.timer = time.AfterFunc(floodWindow-now.Sub(f.startedAt), f.elapsed)
 	}
 	return false
 }

@@ -48,7 +48,7 @@ func FuzzParseDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := parseDocument("f", []byte(text))
 		if (d == nil) == (err == nil) {
-			t.Fatalf("document %v beside error %v", d, err)
+			t.Fatalf("document %v together with error %v", d, err)
 		}
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f:") {

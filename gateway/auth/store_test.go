@@ -308,10 +308,10 @@ func TestBrokenFileShutsTheStore(t *testing.T) {
 				d.Tokens[1].Subject = "CN=portal"
 				addUser(d, now, "anna", rights())
 			})
-			var told []string
+			var logged []string
 			s.options.Log = func(problem bool, message string, fields map[string]any) {
 				if problem {
-					told = append(told, fmt.Sprint(message, ": ", fields["cause"]))
+					logged = append(logged, fmt.Sprint(message, ": ", fields["cause"]))
 				}
 			}
 			statuses := func() string {
@@ -340,9 +340,9 @@ func TestBrokenFileShutsTheStore(t *testing.T) {
 			shut, err := s.State()
 			assert.False(t, shut)
 			assert.ErrorContains(t, err, s.file.Path)
-			require.Len(t, told, 1)
-			assert.Contains(t, told[0], "remain valid for 2s: ")
-			assert.Contains(t, told[0], s.file.Path)
+			require.Len(t, logged, 1)
+			assert.Contains(t, logged[0], "remain valid for 2s: ")
+			assert.Contains(t, logged[0], s.file.Path)
 
 			s.clock.step(grace - time.Nanosecond)
 			s.Store.follow()
@@ -352,8 +352,8 @@ func TestBrokenFileShutsTheStore(t *testing.T) {
 			for range 3 {
 				s.Store.follow()
 			}
-			require.Len(t, told, 2, "each is told once")
-			assert.Contains(t, told[1], "everyone is rejected")
+			require.Len(t, logged, 2, "each is logged once")
+			assert.Contains(t, logged[1], "everyone is rejected")
 			_, refused := s.bearer(token)
 			assert.True(t, refused.Unavailable)
 			assert.Positive(t, refused.RetryAfter)
@@ -396,12 +396,12 @@ func TestFileThatBecomesReadableIsLoaded(t *testing.T) {
 func TestConsecutiveFaultsShareOneGracePeriod(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
-	told := ""
-	s.options.Log = func(_ bool, message string, _ map[string]any) { told = message }
-	for _, fault := range []struct{ text, told string }{{"{", "remain valid for 2s"}, {"[", "still"}, {"{", "still"}} {
+	logged := ""
+	s.options.Log = func(_ bool, message string, _ map[string]any) { logged = message }
+	for _, fault := range []struct{ text, logged string }{{"{", "remain valid for 2s"}, {"[", "still"}, {"{", "still"}} {
 		require.NoError(t, os.WriteFile(s.file.Path, []byte(fault.text), 0o600))
 		s.Store.follow()
-		assert.Contains(t, told, fault.told)
+		assert.Contains(t, logged, fault.logged)
 		_, refused := s.bearer(token)
 		assert.Nil(t, refused)
 		s.clock.step(grace / 3)

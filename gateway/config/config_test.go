@@ -115,7 +115,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := configtest.Load("f.yaml", []byte(text), nil)
 		if (s == nil) == (err == nil) {
-			t.Fatalf("settings %v beside error %v", s, err)
+			t.Fatalf("settings %v together with error %v", s, err)
 		}
 	})
 }

@@ -13,12 +13,12 @@ func Template(newline string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Settings of adgateway.
 #
-# Every setting stands here as a comment with its default: take the mark away to
-# change it. 'adgateway config check' tells all mistakes in this file, 'adgateway
-# config show' the settings in force and where each comes from. A variable of the
-# environment wins over this file (http.listen: ADGATEWAY_HTTP_LISTEN), and a flag
-# over both. A change is noticed while the gateway runs; what says "at the next
-# start" needs 'adgateway service restart'.
+# Every setting is listed as a comment with its default: remove the comment mark to
+# change it. 'adgateway config check' reports every mistake in this file, 'adgateway
+# config show' shows the settings in effect and where each comes from. An environment
+# variable takes precedence over this file (http.listen: ADGATEWAY_HTTP_LISTEN), and a
+# flag over both. Changes are noticed while the gateway runs; settings marked "At the
+# next start" need 'adgateway service restart'.
 `)
 	section := ""
 	for _, row := range Rows() {

@@ -64,7 +64,7 @@ func probeRights(ctx context.Context, x *exam) verdict {
 	if err != nil {
 		return failed(err)
 	}
-	var told []string
+	var summary []string
 	for _, c := range found {
 		if !c.Exists {
 			v.hit("gone", "container", c.Container)
@@ -80,7 +80,7 @@ func probeRights(ctx context.Context, x *exam) verdict {
 				lacking = append(lacking, class)
 			}
 		}
-		told = append(told, fmt.Sprintf("%s: creates %d classes, writes %d attributes", c.Container, len(c.Creates), c.Writes))
+		summary = append(summary, fmt.Sprintf("%s: creates %d classes, writes %d attributes", c.Container, len(c.Creates), c.Writes))
 		if len(lacking) > 0 {
 			v.hit("no-create", "account", x.accountName(), "classes", strings.Join(lacking, ", "), "container", c.Container, "first", lacking[0])
 		}
@@ -88,7 +88,7 @@ func probeRights(ctx context.Context, x *exam) verdict {
 			v.hit("no-write", "account", x.accountName(), "container", c.Container)
 		}
 	}
-	v.found = strings.Join(told, "; ")
+	v.found = strings.Join(summary, "; ")
 	return v
 }
 

@@ -42,7 +42,7 @@ type Flags struct {
 	Set      []string // --set, KEY=VALUE
 	Fallback string   // read without --config if it exists; empty for none
 
-	Beside    bool                         // default auth.store and audit.file to files beside the settings file
+	Beside    bool                         // default auth.store and audit.file to files next to the settings file
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
 

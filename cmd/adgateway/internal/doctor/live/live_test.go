@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write expected.json anew from what the sandbox answers")
+var update = flag.Bool("update", false, "rewrite expected.json with the results of the sandbox")
 
 // scratch is a sandbox with what a run needs.
 type scratch struct {
