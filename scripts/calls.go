@@ -122,14 +122,10 @@ func (t *tracer) scriptBlock(block *syntax.ScriptBlock, at tables) {
 	if block.Param != nil {
 		t.nested(block.Param, at)
 	}
-	for _, part := range []*syntax.Block{block.Begin, block.Process, block.End} {
-		if part != nil {
-			if at == nil {
-				at = tables{}
-			}
-			at = t.block(part, at)
-		}
+	if at == nil {
+		at = tables{}
 	}
+	t.block(block.Body, at)
 }
 
 func (t *tracer) block(block *syntax.Block, at tables) tables {
@@ -173,18 +169,15 @@ func (t *tracer) statement(s syntax.Statement, at tables) tables {
 			t.nested(clause.Test, at)
 			out = join(out, t.block(clause.Body, maps.Clone(at)))
 		}
-		if s.Default != nil {
-			out = join(out, t.block(s.Default, at))
-		}
 		return out
 	case *syntax.Try:
 		out := t.block(s.Body, maps.Clone(at))
-		for _, catch := range s.Catches {
+		if s.Catch != nil {
 			before := maps.Clone(at)
 			if out != nil {
 				before = join(before, out)
 			}
-			out = join(out, t.block(catch.Body, before))
+			out = join(out, t.block(s.Catch.Body, before))
 		}
 		if s.Finally != nil {
 			if out == nil {

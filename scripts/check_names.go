@@ -128,7 +128,7 @@ func nearestType(name string) string {
 func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []Fault {
 	expr, ok := target.(*syntax.TypeExpr)
 	name, constant := literal(member)
-	if !ok || !constant || len(expr.Type.Ranks) > 0 || l.isOther(expr.Type.Name) {
+	if !ok || !constant || expr.Type.Array || l.isOther(expr.Type.Name) {
 		return nil
 	}
 	typ, known := cmdlets.LookupType(expr.Type.Name)
@@ -217,6 +217,6 @@ func (l *library) isType(written string) bool {
 	if len(errs) > 0 {
 		return false
 	}
-	expr, ok := sole(script.Block.End.Statements[0]).(*syntax.TypeExpr)
+	expr, ok := sole(script.Block.Body.Statements[0]).(*syntax.TypeExpr)
 	return ok && len(l.typeFaults(&text{}, expr.Type)) == 0
 }

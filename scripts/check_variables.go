@@ -44,11 +44,8 @@ func (v *variables) has(name string) bool {
 }
 
 // assignedIn collects what a block assigns, nested functions left out.
-func assignedIn(block *syntax.ScriptBlock, params []*syntax.Param, outer *variables) *variables {
+func assignedIn(block *syntax.ScriptBlock, outer *variables) *variables {
 	v := &variables{outer: outer, local: names{}, wide: names{}}
-	for _, p := range params {
-		v.local.add(p.Name.Name)
-	}
 	syntax.Walk(block, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FunctionDef:
@@ -60,7 +57,7 @@ func assignedIn(block *syntax.ScriptBlock, params []*syntax.Param, outer *variab
 		case *syntax.Assignment:
 			v.assign(n.Target)
 		case *syntax.Unary:
-			if n.Op >= syntax.PreInc {
+			if n.Op >= syntax.PostInc {
 				v.assign(n.Operand)
 			}
 		case *syntax.Command:
@@ -109,12 +106,12 @@ func (v *variables) assignedBy(command *syntax.Command) {
 // learn adds the variables that a prelude leaves to what is loaded after it:
 // those of its outermost scope, and those its functions assign by scope.
 func (l *library) learn(script *syntax.Script) {
-	top := assignedIn(script.Block, nil, nil)
+	top := assignedIn(script.Block, nil)
 	maps.Copy(l.variables, top.local)
 	maps.Copy(l.variables, top.wide)
 	syntax.Walk(script, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FunctionDef); ok {
-			maps.Copy(l.variables, assignedIn(f.Body, f.Params, nil).wide)
+			maps.Copy(l.variables, assignedIn(f.Body, nil).wide)
 		}
 		return true
 	})
@@ -126,7 +123,7 @@ func (l *library) variableFaults(t *text) []Fault {
 	syntax.Walk(t.script, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FunctionDef:
-			maps.Copy(c.wide, assignedIn(n.Body, n.Params, nil).wide)
+			maps.Copy(c.wide, assignedIn(n.Body, nil).wide)
 		case *syntax.Assignment:
 			if n.Op == syntax.Assign {
 				c.target(n.Target)
@@ -138,10 +135,10 @@ func (l *library) variableFaults(t *text) []Fault {
 		}
 		return true
 	})
-	top := assignedIn(t.script.Block, nil, nil)
+	top := assignedIn(t.script.Block, nil)
 	maps.Copy(c.wide, top.local) // $script:name
 	maps.Copy(c.wide, top.wide)
-	c.scope(t.script.Block, nil, nil)
+	c.scope(t.script.Block, nil)
 	return c.faults
 }
 
@@ -159,22 +156,16 @@ func (c *variableCheck) target(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Variable:
 		c.targets[e] = true
-	case *syntax.Cast:
-		c.target(e.Operand)
-	case *syntax.ArrayLiteral:
-		for _, item := range e.Items {
-			c.target(item)
-		}
 	}
 }
 
 // scope checks the reads in one function, or in a script.
-func (c *variableCheck) scope(block *syntax.ScriptBlock, params []*syntax.Param, outer *variables) {
-	vars := assignedIn(block, params, outer)
+func (c *variableCheck) scope(block *syntax.ScriptBlock, outer *variables) {
+	vars := assignedIn(block, outer)
 	visit := func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FunctionDef:
-			c.scope(n.Body, n.Params, vars)
+			c.scope(n.Body, vars)
 			return false
 		case *syntax.Variable:
 			if !c.targets[n] {
@@ -182,9 +173,6 @@ func (c *variableCheck) scope(block *syntax.ScriptBlock, params []*syntax.Param,
 			}
 		}
 		return true
-	}
-	for _, p := range params {
-		syntax.Walk(p, visit)
 	}
 	syntax.Walk(block, visit)
 }

@@ -111,7 +111,8 @@ func (l *library) add(file, source string) *text {
 	}
 	syntax.Walk(script, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FunctionDef); ok {
-			params, attributes := f.Params, []*syntax.Attribute(nil)
+			var params []*syntax.Param
+			var attributes []*syntax.Attribute
 			if f.Body.Param != nil {
 				params, attributes = f.Body.Param.Params, f.Body.Param.Attributes
 			}
@@ -205,7 +206,7 @@ func typeOf(p *syntax.Param) string {
 		return "object"
 	}
 	name := strings.ToLower(p.Types[0].Name)
-	for range p.Types[0].Ranks {
+	if p.Types[0].Array {
 		name += "[]"
 	}
 	return name

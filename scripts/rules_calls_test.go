@@ -142,7 +142,7 @@ func unbanned(_ *library, t *text) []error {
 				faults = append(faults, placed(t, n, "InvokeCommand runs text as code"))
 			}
 		}
-		if b, ok := n.(*syntax.Binary); ok && b.Case == syntax.CaseExact && !slices.Contains(byCodeUnit, b.Op) {
+		if b, ok := n.(*syntax.Binary); ok && b.Exact && !slices.Contains(byCodeUnit, b.Op) {
 			faults = append(faults, placed(t, n, "a comparison where case counts is one of code units: write Equals, because operators compare as a culture does"))
 		}
 		if i, ok := n.(*syntax.Invoke); ok {
@@ -165,7 +165,7 @@ func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(na
 
 // byCodeUnit are the operators that compare by code units when case counts; the
 // others compare as the culture does.
-var byCodeUnit = []syntax.BinaryOp{syntax.Match, syntax.NotMatch, syntax.Like, syntax.NotLike}
+var byCodeUnit = []syntax.BinaryOp{syntax.Match, syntax.NotMatch, syntax.Like}
 
 // bareName is the name of a type with its generic arguments, in lower case and
 // without "System."; array brackets are left out.

@@ -129,7 +129,7 @@ func (f *filters) expr(e syntax.Expr) bool {
 	case *syntax.ExpandString:
 		return f.all(nodes(e.Parts))
 	case *syntax.Binary:
-		return (e.Op == syntax.Add || e.Op == syntax.Join || e.Op == syntax.Format) && f.clean(e.Left) && f.clean(e.Right)
+		return (e.Op == syntax.Add || e.Op == syntax.Join) && f.clean(e.Left) && f.clean(e.Right)
 	case *syntax.Paren:
 		return f.clean(e.Inner)
 	case *syntax.SubExpr:
@@ -170,7 +170,7 @@ func (f *filters) variable(v *syntax.Variable) bool {
 	}
 	if !f.scope.assigned(name) {
 		constant, known := f.constants[name]
-		return known && (&filters{scope: newScope("", &syntax.ScriptBlock{}, nil), asked: map[string]bool{}}).clean(constant)
+		return known && (&filters{scope: newScope("", &syntax.ScriptBlock{Body: &syntax.Block{}}), asked: map[string]bool{}}).clean(constant)
 	}
 	f.asked[name] = true
 	defer delete(f.asked, name)

@@ -95,11 +95,7 @@ func (s *steps) end(at syntax.Node, p paths) {
 
 func (s *steps) scriptBlock(b *syntax.ScriptBlock, p paths) paths {
 	s.returns = append(s.returns, paths{})
-	for _, part := range []*syntax.Block{b.Begin, b.Process, b.End} {
-		if part != nil {
-			p = s.block(part, p)
-		}
-	}
+	p = s.block(b.Body, p)
 	p = p.with(s.returns[len(s.returns)-1])
 	s.returns = s.returns[:len(s.returns)-1]
 	return p
@@ -139,17 +135,14 @@ func (s *steps) statement(n syntax.Statement, p paths) paths {
 		for _, clause := range n.Clauses {
 			out = out.with(s.block(clause.Body, p))
 		}
-		if n.Default != nil {
-			out = out.with(s.block(n.Default, p))
-		}
 		return out
 	case *syntax.Try:
 		s.caught = append(s.caught, paths{}.with(p))
 		out := s.block(n.Body, p)
 		thrown := s.caught[len(s.caught)-1]
 		s.caught = s.caught[:len(s.caught)-1]
-		for _, catch := range n.Catches {
-			out = out.with(s.block(catch.Body, thrown))
+		if n.Catch != nil {
+			out = out.with(s.block(n.Catch.Body, thrown))
 		}
 		if n.Finally != nil {
 			return s.block(n.Finally, out)

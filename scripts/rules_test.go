@@ -176,23 +176,20 @@ type scope struct {
 
 // scopes are those of a text; the first is its body.
 func scopes(t *text) []*scope {
-	out := []*scope{newScope("", t.script.Block, nil)}
+	out := []*scope{newScope("", t.script.Block)}
 	syntax.Walk(t.script, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FunctionDef); ok {
-			out = append(out, newScope(f.Name, f.Body, f.Params))
+			out = append(out, newScope(f.Name, f.Body))
 		}
 		return true
 	})
 	return out
 }
 
-func newScope(function string, body *syntax.ScriptBlock, params []*syntax.Param) *scope {
+func newScope(function string, body *syntax.ScriptBlock) *scope {
 	s := &scope{
 		function: function, body: body, params: map[string]*syntax.Param{}, other: map[string]bool{},
 		values: map[string][]syntax.Node{}, rounds: map[string][]syntax.Node{}, added: map[string][]syntax.Node{}, keys: map[string][]argument{},
-	}
-	for _, p := range params {
-		s.params[strings.ToLower(p.Name.Name)] = p
 	}
 	s.walk(func(n syntax.Node) {
 		switch n := n.(type) {
@@ -204,7 +201,7 @@ func newScope(function string, body *syntax.ScriptBlock, params []*syntax.Param)
 			name := strings.ToLower(n.Var.Name)
 			s.rounds[name] = append(s.rounds[name], n.In)
 		case *syntax.Unary:
-			if v, ok := n.Operand.(*syntax.Variable); ok && n.Op >= syntax.PreInc {
+			if v, ok := n.Operand.(*syntax.Variable); ok && n.Op >= syntax.PostInc {
 				s.values[strings.ToLower(v.Name)] = append(s.values[strings.ToLower(v.Name)], &syntax.Number{Span: n.Span})
 			}
 		case *syntax.Invoke:

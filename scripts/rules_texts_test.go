@@ -31,7 +31,7 @@ func textsExact(_ *library, t *text) []error {
 	return faults
 }
 
-var equalities = []syntax.BinaryOp{syntax.Eq, syntax.Ne, syntax.Contains, syntax.NotContains, syntax.In, syntax.NotIn}
+var equalities = []syntax.BinaryOp{syntax.Eq, syntax.Ne, syntax.Contains, syntax.NotContains}
 
 // exactTypes are those whose values are no texts.
 var exactTypes = []string{"bool", "switch", "int", "long", "guid"}
@@ -63,7 +63,7 @@ func (k *known) value(n syntax.Node) bool {
 	case *syntax.Unary:
 		return true // a truth or a number
 	case *syntax.Binary:
-		return n.Op != syntax.Add && n.Op != syntax.Format && n.Op != syntax.Join && n.Op != syntax.Replace
+		return n.Op != syntax.Add && n.Op != syntax.Join && n.Op != syntax.Replace
 	case *syntax.Member:
 		name, _ := literal(n.Name)
 		return isGUID(name)

@@ -79,7 +79,7 @@ func (s *scope) latest(value syntax.Node) syntax.Node {
 var setByPowerShell = []string{"true", "false", "null", "_"}
 
 func undoFaults(l *library, block *syntax.ScriptBlock, given []string) []string {
-	inside := newScope("", block, nil)
+	inside := newScope("", block)
 	var faults []string
 	if block.Param == nil {
 		return []string{"the undo has no param block"}

@@ -155,7 +155,7 @@ func (b *bareness) bare(n syntax.Node) bool {
 	case *syntax.Hash:
 		return !slices.ContainsFunc(n.Entries, func(e *syntax.HashEntry) bool { return !b.bare(e.Value) })
 	case *syntax.Unary:
-		return n.Op == syntax.Not || n.Op == syntax.Bang || b.bare(n.Operand)
+		return n.Op == syntax.Not || b.bare(n.Operand)
 	case *syntax.Binary:
 		return b.operator(n)
 	case *syntax.Invoke:
@@ -169,12 +169,10 @@ func (b *bareness) bare(n syntax.Node) bool {
 
 func (b *bareness) operator(n *syntax.Binary) bool {
 	switch n.Op {
-	case syntax.And, syntax.Or, syntax.Xor, syntax.Contains, syntax.NotContains, syntax.In, syntax.NotIn, syntax.Is, syntax.IsNot, syntax.Format, syntax.Join:
+	case syntax.And, syntax.Or, syntax.Contains, syntax.NotContains, syntax.Is, syntax.IsNot, syntax.Join:
 		return true
-	case syntax.Add, syntax.Sub, syntax.Mul, syntax.Div, syntax.Mod, syntax.BitAnd, syntax.BitOr, syntax.BitXor, syntax.ShiftLeft, syntax.ShiftRight:
+	case syntax.Add, syntax.Sub, syntax.Mul, syntax.Div, syntax.Mod, syntax.BitAnd, syntax.BitOr, syntax.ShiftRight:
 		return b.bare(n.Left) && b.bare(n.Right)
-	case syntax.As:
-		return false
 	}
 	return b.bare(n.Left) // of a list, a comparison gives the items that compare so
 }

@@ -16,13 +16,10 @@ func (h *host) streams() engine.Streams {
 		return func(text string) { h.out.line(prefix + text) }
 	}
 	return engine.Streams{
-		Output:      h.out.write,
-		Error:       func(rec *dotnet.ErrorRecord) { h.complain(recordText(rec, false)) },
-		Warning:     say("WARNING: "),
-		Verbose:     say("VERBOSE: "),
-		Debug:       say("DEBUG: "),
-		Information: func(v any) { h.out.line(dotnet.ToText(v)) },
-		Host:        h.out.host,
+		Output:  h.out.write,
+		Error:   func(rec *dotnet.ErrorRecord) { h.complain(recordText(rec, false)) },
+		Warning: say("WARNING: "),
+		Verbose: say("VERBOSE: "),
 	}
 }
 
@@ -119,15 +116,6 @@ func (f *formatter) write(v any) error {
 func (f *formatter) line(text string) {
 	f.flush()
 	_, _ = io.WriteString(f.to, text+"\n")
-}
-
-// host is Write-Host.
-func (f *formatter) host(text string, newline bool) {
-	f.flush()
-	if newline {
-		text += "\n"
-	}
-	_, _ = io.WriteString(f.to, text)
 }
 
 // tableColumns is the maximum number of columns of a table.

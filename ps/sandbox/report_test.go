@@ -9,18 +9,17 @@ import (
 // What lines write: input, stdout, stderr.
 func TestWhatIsWritten(t *testing.T) {
 	for _, c := range []struct{ input, stdout, stderr string }{
-		{"1; 'a'; $null; ''; $true; 1.5; 'b','c'", "1\na\n\nTrue\n1.5\nb\nc\n", ""},
+		{"1; 'a'; $null; ''; $true; 'b','c'", "1\na\n\nTrue\nb\nc\n", ""},
 		{",@(1,2)", "1\n2\n", ""},
-		{"Write-Host 'x' -NoNewline; Write-Host 'y'", "xy\n", ""},
-		{"Write-Output a; Write-Warning b; Write-Output c", "a\nWARNING: b\nc\n", ""},
-		{"Write-Debug 'd' -Debug", "DEBUG: d\n", ""},
+		{"Write-Output a; ConvertTo-Json @{a=@{b=@{c=1}}} -Depth 1 -Compress; Write-Output c",
+			"a\nWARNING: Resulting JSON is truncated as serialization has exceeded the set depth of 1.\n{\"a\":{\"b\":\"System.Collections.Hashtable\"}}\nc\n", ""},
 
 		// Objects in a row share a table; text comes in between.
-		{"[pscustomobject]@{n=1;s='ab'}, [pscustomobject]@{n=200;s=$null}", "\n  n s\n  - -\n  1 ab\n200\n\n", ""},
-		{"[pscustomobject]@{a=1}; 'text'; [pscustomobject]@{a=2}", "\na\n-\n1\n\ntext\n\na\n-\n2\n\n", ""},
-		{"[pscustomobject]@{a=1}; [pscustomobject]@{b=2}", "\na\n-\n1\n\n\nb\n-\n2\n\n", ""},
-		{"[pscustomobject]@{a=1;b=2;c=3;d=4;longer='x'}", "\na      : 1\nb      : 2\nc      : 3\nd      : 4\nlonger : x\n\n", ""},
-		{"[pscustomobject]@{list=1,'b'}", "\nlist\n----\n{1, b}\n\n", ""},
+		{`ConvertFrom-Json '[{"n":1,"s":"ab"},{"n":200,"s":null}]'`, "\n  n s\n  - -\n  1 ab\n200\n\n", ""},
+		{`ConvertFrom-Json '{"a":1}'; 'text'; ConvertFrom-Json '{"a":2}'`, "\na\n-\n1\n\ntext\n\na\n-\n2\n\n", ""},
+		{`ConvertFrom-Json '{"a":1}'; ConvertFrom-Json '{"b":2}'`, "\na\n-\n1\n\n\nb\n-\n2\n\n", ""},
+		{`ConvertFrom-Json '{"a":1,"b":2,"c":3,"d":4,"longer":"x"}'`, "\na      : 1\nb      : 2\nc      : 3\nd      : 4\nlonger : x\n\n", ""},
+		{`ConvertFrom-Json '{"list":[1,"b"]}'`, "\nlist\n----\n{1, b}\n\n", ""},
 
 		// Errors name what they are about.
 		{"throw 'x'", "", "Exception: x\n"},
@@ -34,7 +33,7 @@ func TestWhatIsWritten(t *testing.T) {
 		// Texts that cannot be read.
 		{"1 2", "", "ParserError: \nLine |\n   1 |  1 2\n     |    ~\n     | Unexpected token '2' in expression or statement.\n"},
 		{"if ($true) {\n  1 2\n}\n\n'next'", "next\n", "ParserError: \nLine |\n   2 |    1 2\n     |      ~\n     | Unexpected token '2' in expression or statement.\n"},
-		{"class X { }", "", "ParserError: \nLine |\n   1 |  class X { }\n     |  ~\n     | Outside the script subset: the statement class; use [pscustomobject] or an ordered dictionary, and functions.\n"},
+		{"class X { }", "", "ParserError: \nLine |\n   1 |  class X { }\n     |  ~\n     | Outside the script subset: the statement class; use an ordered dictionary, and functions.\n"},
 
 		// The one alias.
 		{"echo a", "a\n", ""},

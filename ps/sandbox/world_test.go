@@ -136,5 +136,5 @@ func TestZonesOfTheDirectory(t *testing.T) {
 		"dn: DC=gone," + zone + "\nobjectClass: dnsNode\ndNSTombstoned: TRUE\ndnsRecord:: " + a + "\n"
 	w := newWorld(t, Options{LDIF: []string{file(t, "dns.ldif", text)}})
 	assert.Equal(t, "www web.corp.example.\n", run(t, w,
-		"Get-DnsServerResourceRecord -ZoneName own.example | ForEach-Object { if ($_.RecordType -notin 'SOA', 'NS') { \"$($_.HostName) $($_.RecordData.HostNameAlias)\" } }"))
+		"Get-DnsServerResourceRecord -ZoneName own.example | ForEach-Object { if (@('SOA', 'NS') -notcontains $_.RecordType) { \"$($_.HostName) $($_.RecordData.HostNameAlias)\" } }"))
 }

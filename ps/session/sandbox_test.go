@@ -40,12 +40,12 @@ Stop-Gateway -Code 'conflict' -Arg 'Name' -Message 'taken'`},
 	{Name: "Get-TestUnread", Text: `[CmdletBinding()]
 param()
 $fields = @('guid', 'enabled', 'passwordLastSet', 'accountExpires', 'created', 'modified')
-$bare = @([pscustomobject]@{ ObjectGUID = 'g-1' })
+$bare = @(@{ ObjectGUID = 'g-1' })
 ConvertTo-GatewayUser -User $bare -Field $fields
 ConvertTo-GatewayGroup -Group $bare
 ConvertTo-GatewayComputer -Computer $bare
 ConvertTo-GatewayContainer -Container $bare
-ConvertTo-GatewayUser -User @([pscustomobject]@{ accountExpires = [long]9223372036854775806 }) -Field $fields`},
+ConvertTo-GatewayUser -User @(@{ accountExpires = [long]9223372036854775806 }) -Field $fields`},
 	{Name: "Wait-TestForever", Text: `[CmdletBinding()]
 param()
 while ($true) { $x = 1 }`},
@@ -131,7 +131,8 @@ func TestAProxyModuleIsRejected(t *testing.T) {
 	prelude := scripts.Prelude(ps.Directory)
 	prelude.Text += `
 function Get-Module {
-    [pscustomobject]@{ Name = 'ActiveDirectory'; Version = '1.0'; PrivateData = @{ ImplicitRemoting = $true } }
+    param([string] $Name)
+    @{ Name = 'ActiveDirectory'; Version = '1.0'; PrivateData = @{ ImplicitRemoting = $true } }
 }`
 	_, err := session.Start(t.Context(), session.Config{
 		Starter: sandbox.NewStarter(eng, nil), StartTimeout: patience,

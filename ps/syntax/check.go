@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -28,7 +27,9 @@ func (c *checker) walk(n Node) {
 	switch n := n.(type) {
 	case *Try:
 		c.walk(n.Body)
-		each(n.Catches, c.walk)
+		if n.Catch != nil {
+			c.walk(n.Catch)
+		}
 		if n.Finally != nil {
 			finally, loops := c.finally, c.loops
 			c.finally, c.loops = 1, 0
@@ -52,13 +53,10 @@ func (c *checker) walk(n Node) {
 func (c *checker) node(n Node) {
 	switch n := n.(type) {
 	case *Assignment:
-		c.target(n.Target, n.Op == Assign)
+		c.target(n.Target)
 	case *Unary:
-		switch n.Op {
-		case PreInc, PostInc:
-			c.stepTarget(n.Operand, "++")
-		case PreDec, PostDec:
-			c.stepTarget(n.Operand, "--")
+		if n.Op == PostInc || n.Op == PostDec {
+			c.stepTarget(n)
 		}
 	case *Binary:
 		c.replacement(n)
@@ -74,11 +72,6 @@ func (c *checker) node(n Node) {
 		if _, hash := n.Operand.(*Hash); !hash && strings.EqualFold(n.Type.String(), "ordered") {
 			c.fail(n, "OrderedAttributeOnlyOnHashLiteralNode", n.Type.Name)
 		}
-	case *FunctionDef:
-		c.params(n.Params)
-		if n.HasList && n.Body.Param != nil {
-			c.fail(n.Body.Param, "OnlyOneParameterListAllowed")
-		}
 	case *ParamBlock:
 		c.params(n.Params)
 	case *Attribute:
@@ -90,12 +83,6 @@ func (c *checker) node(n Node) {
 				c.constant(arg.Value)
 			}
 		}
-	case *Try:
-		for _, catch := range n.Catches[:max(len(n.Catches)-1, 0)] {
-			if len(catch.Types) == 0 {
-				c.fail(catch, "EmptyCatchNotLast")
-			}
-		}
 	case *Flow:
 		jump := n.Kind == Break || n.Kind == Continue
 		if c.finally > 0 && (n.Kind == Return || jump && c.loops == 0) {
@@ -105,25 +92,13 @@ func (c *checker) node(n Node) {
 }
 
 // target checks what stands on the left of an assignment.
-func (c *checker) target(e Expr, simple bool) {
+func (c *checker) target(e Expr) {
 	switch e := e.(type) {
-	case *Variable, *Member, *Index:
-		if v, ok := e.(*Variable); ok && v.Splat {
-			return // reported as a splat
-		}
+	case *Variable, *Member, *Index: // a splat is reported as one
 	case *Cast:
-		if strings.EqualFold(e.Type.String(), "void") {
-			c.fail(e, "VoidTypeConstraintNotAllowed")
-		}
-		c.target(e.Operand, simple)
+		c.p.outside(e.From.Offset, "a type before the variable that is assigned", "convert the value")
 	case *ArrayLiteral:
-		if !simple {
-			c.fail(e, "InvalidLeftHandSide")
-			return
-		}
-		for _, item := range e.Items {
-			c.target(item, simple)
-		}
+		c.p.outside(e.From.Offset, "an assignment to several variables", "assign to one after the other")
 	case *Invoke:
 		c.p.outside(e.From.Offset, "an assignment to a method call", "assign to a property or to an index")
 	case *Paren:
@@ -134,13 +109,11 @@ func (c *checker) target(e Expr, simple bool) {
 }
 
 // stepTarget checks the operand of ++ and --.
-func (c *checker) stepTarget(e Expr, op string) {
-	switch e := e.(type) {
+func (c *checker) stepTarget(n *Unary) {
+	switch n.Operand.(type) {
 	case *Variable, *Member, *Index:
-	case *Paren, *Cast, *Invoke:
-		c.p.outside(e.Extent().From.Offset, "the operator "+op+" on anything but a variable or a property", "write it out with = and +")
 	default:
-		c.fail(e, "OperatorRequiresVariableOrProperty", op)
+		c.p.outside(n.From.Offset, "the operators ++ and -- on anything but a variable or a property", "write it out with = and +")
 	}
 }
 
@@ -163,8 +136,6 @@ func (c *checker) keys(h *Hash) {
 		switch k := entry.Key.(type) {
 		case *String:
 			key = k.Value
-		case *Number:
-			key = fmt.Sprint(k.Value)
 		default:
 			continue
 		}

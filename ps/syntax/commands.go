@@ -1,7 +1,5 @@
 package syntax
 
-import "strings"
-
 // pipeline reads a pipeline or an assignment; nil when there is none. What it
 // returns is never a nil pointer in an interface.
 func (p *parser) pipeline() Statement {
@@ -43,8 +41,10 @@ func (p *parser) pipeline() Statement {
 func (p *parser) endOfPipeline(t token) {
 	switch t.kind {
 	case tSemi, tNewLine, tRParen, tRCurly, tEOF:
-	case tAndAnd, tOrOr:
-		p.outsideToken(t, "the operator "+p.text(t), "use if, and $? or try and catch: Windows PowerShell does not know it")
+	case tOutside:
+		p.outsideToken(t, "the operator "+p.text(t), "")
+	case tRedirect:
+		p.outsideToken(t, "a redirection", "")
 	case tAmp:
 		p.outsideToken(t, "& at the end of a command", "run the command in the session")
 	default:
@@ -76,13 +76,7 @@ func (p *parser) element(first bool) (Element, *Assignment) {
 	if assign.kind == tAssign {
 		return nil, p.assignment(e, assign)
 	}
-	element := &ExprElement{Span: e.Extent(), Expr: e}
-	for p.peek().kind == tRedirect || p.peek().kind == tRedirectIn {
-		r := p.redirection(p.next())
-		element.Redirections = p.addRedirection(element.Redirections, r)
-		element.To = r.To
-	}
-	return element, nil
+	return &ExprElement{Span: e.Extent(), Expr: e}, nil
 }
 
 func (p *parser) assignment(target Expr, op token) *Assignment {
@@ -94,108 +88,60 @@ func (p *parser) assignment(target Expr, op token) *Assignment {
 	return &Assignment{Span: between(target, value), Target: target, Op: op.op.assigns, OpSpan: p.spanOf(op), Value: value}
 }
 
-// streams names the streams in errors.
-var streams = [...]string{"* stream", "output stream", "error stream", "warning stream", "verbose stream", "debug stream", "information stream"}
-
-func (p *parser) addRedirection(all []*Redirection, r *Redirection) []*Redirection {
-	for _, old := range all {
-		if old.Stream == r.Stream {
-			p.report(&Error{ID: "StreamAlreadyRedirected", Message: message("StreamAlreadyRedirected", []string{streams[r.Stream]}), Pos: r.From})
-			return all
-		}
-	}
-	return append(all, r)
-}
-
-// redirection reads what follows a redirection operator: nothing, or $null.
-func (p *parser) redirection(t token) *Redirection {
-	r := &Redirection{Span: p.spanOf(t), Stream: int(t.redir.stream), Merge: t.redir.merge}
-	if t.kind == tRedirect && t.redir.merge {
-		if t.redir.to != 1 || t.redir.stream == 1 {
-			p.failStop(t.start, "RedirectionNotSupported", p.text(t))
-		}
-		return r
-	}
-	target := p.singleArgument(contextFile)
-	if target == nil {
-		p.failStop(t.end, "MissingFileSpecification")
-	}
-	if t.kind == tRedirectIn {
-		p.failStop(t.start, "RedirectionNotSupported", p.text(t))
-	}
-	if v, ok := target.(*Variable); !ok || v.Splat || v.Scope != "" || !strings.EqualFold(v.Name, "null") {
-		p.outsideToken(t, "redirection to a file", "redirect to $null or with 2>&1: scripts do not write files")
-	}
-	r.To = target.Extent().To
-	return r
-}
-
-// context is the place an argument stands in.
-type context uint8
-
-const (
-	contextName      context = iota // name of a command
-	contextCallName                 // name after & or .
-	contextArgument                 // an argument, maybe a list with commas
-	contextFile                     // behind a redirection
-	contextCondition                // test of a switch clause
-)
-
-// singleArgument reads one argument the way a command's are read; nil when there is none.
-func (p *parser) singleArgument(c context) Expr {
+// singleArgument reads the test of a switch clause, the way an argument is
+// read; nil when there is none.
+func (p *parser) singleArgument() Expr {
 	if k := p.peek().kind; k == tComma || k == tEOF {
 		return nil
 	}
 	mode := p.setMode(modeCommand)
 	defer p.setMode(mode)
-	return p.argument(c, p.next())
+	return p.argument(p.next(), false)
 }
 
-// argument reads an argument that begins with t.
-func (p *parser) argument(c context, t token) Expr {
-	var list []Expr
+// argument reads an argument that begins with t. list allows several, with
+// commas between them.
+func (p *parser) argument(t token, list bool) Expr {
+	var items []Expr
 	var comma token
 	for {
 		var e Expr
 		switch t.kind {
-		case tPipe, tRCurly, tRParen, tEOF, tNewLine, tSemi, tRedirect, tRedirectIn, tAndAnd, tOrOr, tAmp, tMinusMinus, tComma:
+		case tPipe, tRCurly, tRParen, tEOF, tNewLine, tSemi, tRedirect, tOutside, tAmp, tMinusMinus, tComma:
 			p.unget(t)
-			if list == nil {
+			if items == nil {
 				return nil
 			}
 			p.incomplete(comma.end, comma.end, "MissingExpression", ",")
 		case tSplat, tVariable, tNumber, tExpand, tString, tLParen, tDollarParen, tAtParen, tAtCurly, tLCurly:
 			p.unget(t)
-			e = p.primary(true)
+			e = p.primary()
 		default:
-			e = p.word(c, t)
+			e = p.word(t)
 		}
-		if c != contextArgument || p.peek().kind != tComma {
-			if list == nil {
+		if !list || p.peek().kind != tComma {
+			if items == nil {
 				return e
 			}
-			list = append(list, e)
-			return &ArrayLiteral{Span: between(list[0], e), Items: list}
+			items = append(items, e)
+			return &ArrayLiteral{Span: between(items[0], e), Items: items}
 		}
-		list = append(list, e)
+		items = append(items, e)
 		comma = p.next()
 		p.skipNewlines()
 		t = p.next()
 	}
 }
 
-// word makes a bare word of a token; one with variables expands, except as the name of a command.
-func (p *parser) word(c context, t token) Expr {
-	if t.kind != tGeneric {
-		return &String{Span: p.spanOf(t), Value: p.text(t)}
-	}
-	if p.text(t) == "--%" {
+// word makes a bare word of a token.
+func (p *parser) word(t token) Expr {
+	if text := p.text(t); text == "--%" {
 		p.outsideToken(t, "--%", "native programs are not called")
 	}
-	if t.parts != nil && c != contextName {
-		return p.expandable(t)
+	if t.mixed {
+		p.outsideToken(t, "a word with a quote, a backtick or a variable in it", "write a string in quotes")
 	}
-	return &String{Span: p.spanOf(t), Value: t.value}
+	return &String{Span: p.spanOf(t), Value: p.text(t)}
 }
 
 // command reads a command; nil when there is none.
@@ -205,20 +151,18 @@ func (p *parser) command() *Command {
 	c := &Command{}
 	t := p.next()
 	first, end := t, t.end
-	where := contextName
 	switch t.kind {
 	case tDot:
-		c.Operator, where = CallDot, contextCallName
+		c.Operator = CallDot
 		t = p.next()
 	case tAmp:
-		c.Operator, where = CallAmp, contextCallName
+		c.Operator = CallAmp
 		t = p.next()
 	}
-	dashes := false
 loop:
 	for ; ; t = p.next() {
 		switch t.kind {
-		case tPipe, tRCurly, tRParen, tEOF, tNewLine, tSemi, tAndAnd, tOrOr:
+		case tPipe, tRCurly, tRParen, tEOF, tNewLine, tSemi, tRedirect, tOutside:
 			p.unget(t)
 			break loop
 		case tAmp:
@@ -226,38 +170,26 @@ loop:
 		case tComma:
 			p.failStop(t.start, "MissingArgument")
 		case tMinusMinus:
-			if where != contextArgument || dashes {
-				c.add(&String{Span: p.spanOf(t), Value: p.text(t)})
-			} else {
-				c.Args = append(c.Args, &CommandParam{Span: p.spanOf(t), Name: "-"})
-				dashes = true
-			}
-			end = t.end
+			p.outsideToken(t, "--", "")
 		case tParameter:
-			if where != contextArgument || dashes {
-				c.add(&String{Span: p.spanOf(t), Value: p.text(t)})
-				end = t.end
-				break
+			if c.Name == nil {
+				p.outsideToken(t, "a command whose name begins with a dash", "")
 			}
 			param := p.commandParam(t)
 			c.Args = append(c.Args, param)
 			end = p.after(param)
-		case tRedirect, tRedirectIn:
-			if where != contextArgument {
-				p.outsideToken(t, "a redirection as a command", "name a command")
-			}
-			r := p.redirection(t)
-			c.Redirections = p.addRedirection(c.Redirections, r)
-			end = p.after(r)
 		default:
-			e := p.argument(where, t)
+			e := p.argument(t, c.Name != nil)
 			if e == nil {
 				p.failStop(t.start, "UnexpectedToken", p.text(t))
 			}
-			c.add(e)
+			if c.Name == nil {
+				c.Name = e
+			} else {
+				c.Args = append(c.Args, e)
+			}
 			end = p.after(e)
 		}
-		where = contextArgument
 	}
 	if c.Name == nil {
 		if c.Operator != CallPlain {
@@ -269,15 +201,6 @@ loop:
 	return c
 }
 
-// add appends a name or an argument.
-func (c *Command) add(e Expr) {
-	if c.Name == nil {
-		c.Name = e
-		return
-	}
-	c.Args = append(c.Args, e)
-}
-
 func (p *parser) commandParam(t token) *CommandParam {
 	param := &CommandParam{Span: p.spanOf(t), Name: t.value}
 	if !t.colon {
@@ -286,7 +209,7 @@ func (p *parser) commandParam(t token) *CommandParam {
 	if p.peek().kind == tComma {
 		return param // reported with the comma
 	}
-	if param.Value = p.argument(contextArgument, p.next()); param.Value == nil {
+	if param.Value = p.argument(p.next(), true); param.Value == nil {
 		p.failStop(t.end, "ParameterRequiresArgument", p.text(t))
 	}
 	param.To = param.Value.Extent().To

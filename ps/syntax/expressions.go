@@ -18,7 +18,7 @@ func (p *parser) expression() Expr {
 		for n := len(operators); n > 0 && operators[n-1].op.prec >= down; n = len(operators) {
 			op := operators[n-1]
 			l, r := operands[n-1], operands[n]
-			operands = append(operands[:n-1], &Binary{Span: between(l, r), Op: op.op.bin, Case: op.op.letter, OpSpan: p.spanOf(op), Left: l, Right: r})
+			operands = append(operands[:n-1], &Binary{Span: between(l, r), Op: op.op.bin, Exact: op.op.exact, OpSpan: p.spanOf(op), Left: l, Right: r})
 			operators = operators[:n-1]
 		}
 	}
@@ -27,8 +27,8 @@ func (p *parser) expression() Expr {
 		switch t.kind {
 		case tParameter: // a word with a dash that is no operator
 			p.failStop(t.start, "UnexpectedToken", p.text(t))
-		case tQuestion:
-			p.outsideToken(t, "the operator "+p.text(t), "use if and else: Windows PowerShell does not know it")
+		case tOutside:
+			p.outsideToken(t, "the operator "+p.text(t), "")
 		}
 		if t.kind != tOperator || !t.op.binary {
 			break
@@ -39,6 +39,7 @@ func (p *parser) expression() Expr {
 		p.skipNewlines()
 		right := p.arrayLiteral()
 		if right == nil {
+			p.refuseOperator()
 			p.incomplete(t.end, t.end, "ExpectedValueExpression", p.text(t))
 		}
 		operands = append(operands, right)
@@ -69,7 +70,7 @@ func (p *parser) arrayLiteral() Expr {
 func (p *parser) peekSigned() token {
 	signed := p.l.signed
 	p.l.signed = true
-	if p.has && p.tok.kind == tOperator && (p.tok.op.un == Minus || p.tok.op.un == Plus) {
+	if p.has && p.tok.kind == tOperator && p.tok.op.bin == Sub {
 		p.rewind(p.tok.start)
 	}
 	t := p.peek()
@@ -89,14 +90,14 @@ func (p *parser) unary() Expr {
 		p.next()
 		item := p.operand(t)
 		e = &ArrayLiteral{Span: p.from(t, item), Items: []Expr{item}}
-	case t.op != nil && t.op.unary:
+	case t.kind == tOperator && t.op.unary:
 		p.next()
 		operand := p.operand(t)
 		e = &Unary{Span: p.from(t, operand), Op: t.op.un, Operand: operand}
 	case t.kind == tLBracket:
 		e = p.bracketed(t)
 	default:
-		e = p.primary(true)
+		e = p.primary()
 	}
 	if e == nil {
 		return nil
@@ -117,9 +118,18 @@ func (p *parser) operand(op token) Expr {
 	p.skipNewlines()
 	e := p.unary()
 	if e == nil {
+		p.refuseOperator()
 		p.incomplete(op.end, op.end, "MissingExpressionAfterOperator", p.text(op))
 	}
 	return e
+}
+
+// refuseOperator refuses an operator where a value should begin.
+func (p *parser) refuseOperator() {
+	switch t := p.peek(); t.kind {
+	case tOutside, tOperator, tPlusPlus, tMinusMinus:
+		p.outsideToken(t, "the operator "+p.text(t)+" before a value", "")
+	}
 }
 
 // bracketed reads what begins with a bracket: a type, or casts before a value.
@@ -182,7 +192,7 @@ func (p *parser) memberToken(bracket bool) (token, bool) {
 	return p.l.memberAccess(bracket)
 }
 
-func (p *parser) primary(members bool) Expr {
+func (p *parser) primary() Expr {
 	t := p.next()
 	var e Expr
 	switch t.kind {
@@ -205,9 +215,6 @@ func (p *parser) primary(members bool) Expr {
 	default:
 		p.unget(t)
 		return nil
-	}
-	if !members {
-		return e
 	}
 	if t, ok := p.memberToken(true); ok {
 		return p.members(e, t)
@@ -283,24 +290,16 @@ func (p *parser) simpleName() *String {
 	return &String{Span: p.spanOf(t), Value: t.value}
 }
 
-// memberName reads a word, a whole number, a string, a variable or something in parentheses.
-func (p *parser) memberName() Expr {
+// memberName reads a word.
+func (p *parser) memberName() *String {
 	if name := p.simpleName(); name != nil {
 		return name
 	}
-	t := p.peek()
-	switch t.kind {
-	case tVariable, tString, tExpand, tLParen, tDollarParen:
-		return p.primary(false)
-	case tNumber:
-		if strings.Trim(p.text(t), "0123456789") == "" {
-			return p.primary(false)
-		}
-	case tLBracket, tLCurly, tAtCurly, tAtParen, tSplat, tOperator, tExclaim, tPlusPlus, tMinusMinus, tComma:
-	default:
-		return nil
+	switch t := p.peek(); t.kind {
+	case tVariable, tString, tExpand, tLParen, tDollarParen, tNumber, tLBracket, tLCurly, tAtCurly, tAtParen, tSplat,
+		tOperator, tOutside, tPlusPlus, tMinusMinus, tComma:
+		p.outsideToken(t, "a member name that is no word", "use an index")
 	}
-	p.outsideToken(t, "a member name made by an expression", "put the expression in parentheses")
 	return nil
 }
 
@@ -421,7 +420,7 @@ func (p *parser) hash(open token) Expr {
 
 func (p *parser) hashEntry() *HashEntry {
 	mode := p.setMode(modeExpression)
-	key := p.labelOrKey()
+	key := p.key()
 	if key == nil {
 		p.setMode(mode)
 		return nil
@@ -440,19 +439,18 @@ func (p *parser) hashEntry() *HashEntry {
 	return &HashEntry{Span: between(key, value), Key: key, Value: value}
 }
 
-// labelOrKey reads the label of a jump or the key of a hash literal.
-func (p *parser) labelOrKey() Expr {
+// key reads the key of a hash literal.
+func (p *parser) key() Expr {
 	if name := p.simpleName(); name != nil {
 		return name
 	}
-	if k := p.peek().kind; k == tNewLine || k == tSemi {
-		return nil
+	switch t := p.peek(); t.kind {
+	case tString, tVariable:
+		return p.primary()
+	case tNumber, tExpand, tLParen, tDollarParen:
+		p.outsideToken(t, "a key of this form", "write a word, a string or a variable")
 	}
-	comma := p.noComma
-	p.noComma = true
-	e := p.unary()
-	p.noComma = comma
-	return e
+	return nil
 }
 
 // expandable makes the parts of a string, or a word, with something to expand.
@@ -461,6 +459,9 @@ func (p *parser) expandable(t token) Expr {
 	for _, part := range t.parts {
 		switch part.kind {
 		case partText:
+			if part.text == "" {
+				continue
+			}
 			e.Parts = append(e.Parts, &String{Span: e.Span, Value: part.text, Quote: t.quote})
 		case partVariable:
 			scope, name := splitVariable(part.text)
@@ -478,7 +479,7 @@ func (p *parser) nested(part part) Expr {
 	defer p.leave()
 	outer, tok, has, comma := p.l, p.tok, p.has, p.noComma
 	p.l, p.has, p.noComma = outer.inside(part), false, false
-	e := p.primary(true)
+	e := p.primary()
 	p.l, p.tok, p.has, p.noComma = outer, tok, has, comma
 	return e
 }

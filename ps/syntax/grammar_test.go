@@ -105,20 +105,16 @@ func (p *production) each(do func(*production)) {
 
 // samples are texts for the words of the grammar.
 var samples = map[string][]string{
-	"NL":       {"\n", "\r\n", "\r"},
-	"NAME":     {"Name", "x1", "_y", "begin", "Länge"},
-	"DIGITS":   {"0", "17"},
-	"VARIABLE": {"$x", "$_", "$script:Step", "$env:PATH", "${a b}", "${function:f}", "$Größe", "$true"},
-	"SPLAT":    {"@p", "@script:args"},
-	"WORD":     {"Get-Thing", "word", "a.b", "C:\\x", "x'q z'y", "a`;b", "*", "%", "5abc", "-5", "a#b", "x$y", "x$(1 + 1)z", "a\"b $c\"d"},
-	"CALLEE":   {"Get-Thing", "word", "a.b", "Größe-Ändern", ".\\x", "a`;b", "x'q z'y"},
-	"PARAMETER": {
-		"-Name", "-x", "-NoEnumerate", "-Größe",
-	},
-	"LABEL":   {":outer", ":l1"},
-	"NUMBER":  {"0", "42", "0x1F", "1.5", "1e3", ".5", "10d", "5L", "2KB", "1.5GB", "99999999999"},
-	"LITERAL": {"'text'", "'it''s'", "''", "‘curly’", "@'\nline 'a' $b\n'@"},
-	"STRING":  {`"text"`, `"a $x b"`, `"$($x.y)"`, "\"`t`$x`\"\"", `"say ""hi"""`, `"${a b}c"`, "@\"\nv=$x \"q\" $(1)\n\"@", `"n $(f "a ""b""") m"`},
+	"NL":        {"\n", "\r\n", "\r"},
+	"NAME":      {"Name", "x1", "_y", "begin", "Länge"},
+	"VARIABLE":  {"$x", "$_", "$script:Step", "$env:PATH", "${x}", "$Größe", "$true"},
+	"SPLAT":     {"@p", "@script:args"},
+	"WORD":      {"Get-Thing", "word", "a.b", "C:\\x", "*", "%", "5abc", "-5", "a#b"},
+	"CALLEE":    {"Get-Thing", "word", "a.b", "Größe-Ändern", ".\\x"},
+	"PARAMETER": {"-Name", "-x", "-NoEnumerate", "-Größe"},
+	"NUMBER":    {"0", "42", "0x1F", "99999999999"},
+	"LITERAL":   {"'text'", "'it''s'", "''", "‘curly’"},
+	"STRING":    {`"text"`, `"a $x b"`, `"$($x.y)"`, "\"`t`$x`\"\"", `"say ""hi"""`, `"${x}c"`, `"n $(f ""a"" 'b') m"`},
 }
 
 // sentence makes a random derivation of the grammar.
@@ -135,7 +131,7 @@ type sentence struct {
 
 func (s *sentence) put(text string) {
 	if !s.tight && s.out.Len() > 0 {
-		s.out.WriteString([]string{" ", "  ", "\t", " <# c #> ", " `\n"}[max(0, s.random.Intn(30)-25)])
+		s.out.WriteString([]string{" ", "  ", "\t", " `\n"}[max(0, s.random.Intn(30)-26)])
 	}
 	s.tight = false
 	s.out.WriteString(text)
@@ -225,8 +221,7 @@ func (s *sentence) word(name string) {
 // semantic are the errors a sentence of the grammar can have all the same.
 var semantic = map[string]bool{
 	"DuplicateKeyInHashLiteral": true, "DuplicateFormalParameter": true, "DuplicateNamedArgument": true,
-	"OnlyOneParameterListAllowed": true, "ControlLeavingFinally": true, "DuplicateScriptCommandClause": true,
-	"StreamAlreadyRedirected": true,
+	"ControlLeavingFinally": true,
 }
 
 // TestGrammar makes texts from grammar.txt and parses them: what the grammar
@@ -283,7 +278,7 @@ func TestGrammarIsComplete(t *testing.T) {
 	}
 	outside := map[string]bool{
 		"class": true, "enum": true, "workflow": true, "using": true, "trap": true, "data": true, "configuration": true,
-		"parallel": true, "sequence": true, "dynamicparam": true, // refused: outside.txt
+		"parallel": true, "sequence": true, "filter": true, "begin": true, "end": true, "dynamicparam": true, // refused: outside.txt
 		"from": true, "define": true, "var": true, // reserved
 		"hidden": true, "static": true, "inlinescript": true, // words of classes and workflows
 	}
@@ -295,7 +290,7 @@ func TestGrammarIsComplete(t *testing.T) {
 	sort.Strings(missing)
 	assert.Empty(t, missing, "of the parser and not in the grammar")
 	for text := range literals {
-		if strings.HasPrefix(text, "-") && len(text) > 2 && text != "--" && !map[string]bool{"-regex": true, "-wildcard": true, "-exact": true, "-casesensitive": true, "-=": true}[text] {
+		if strings.HasPrefix(text, "-") && len(text) > 2 && text != "--" && text != "-=" {
 			assert.Contains(t, words, text[1:], fmt.Sprintf("operator %s", text))
 		}
 	}

@@ -92,9 +92,8 @@ func (l *lexer) scan() token {
 		case '<':
 			if l.take('#') {
 				l.blockComment()
-				continue
 			}
-			return l.token(tRedirectIn)
+			return l.token(tRedirect)
 		case '`':
 			if t, ok := l.backtick(); ok {
 				return t
@@ -146,7 +145,7 @@ func (l *lexer) scanFrom(c rune) token {
 	case isDigit(c):
 		if c >= '1' && c <= '6' && l.peek() == '>' {
 			l.at++
-			return l.redirection(int8(c - '0'))
+			return l.token(tRedirect)
 		}
 		return l.number(c)
 	case isDash(c):
@@ -161,11 +160,11 @@ func (l *lexer) scanFrom(c rune) token {
 		if l.take('(') {
 			return l.token(tDollarParen)
 		}
-		return l.variable(false, false)
+		return l.variable(false)
 	case '+', '*', '/', '%', '=':
 		return l.arithmetic(c)
 	case '>':
-		return l.redirection(1)
+		return l.token(tRedirect)
 	case '[':
 		if l.mode == modeCommand && !endsToken(l.peek()) {
 			return l.generic()
@@ -175,12 +174,12 @@ func (l *lexer) scanFrom(c rune) token {
 		return l.dot()
 	case '&':
 		if l.take('&') {
-			return l.token(tAndAnd)
+			return l.token(tOutside)
 		}
 		return l.token(tAmp)
 	case '|':
 		if l.take('|') {
-			return l.token(tOrOr)
+			return l.token(tOutside)
 		}
 		return l.token(tPipe)
 	case '!':
@@ -210,12 +209,7 @@ func (l *lexer) lineComment() {
 }
 
 func (l *lexer) blockComment() {
-	end := strings.Index(l.text[l.at:], "#>")
-	if end < 0 {
-		l.at = len(l.text)
-		l.p.lexError(l.source(l.start), true, "MissingTerminatorMultiLineComment")
-	}
-	l.at += end + len("#>")
+	l.p.outsideStop(l.source(l.start), "a block comment", "begin each line with #")
 }
 
 // backtick reads what follows a backtick outside of strings: a line that goes on, or a word.
@@ -265,12 +259,12 @@ func (l *lexer) arithmetic(c rune) token {
 		text = "++"
 	case c == '*' && next == '>':
 		l.at++
-		return l.redirection(0)
+		return l.token(tRedirect)
 	case c != '=' && next == '=':
 		l.at++
-		text += "="
-	case c == '+' && l.signed && (isDigit(next) || next == '.'):
-		return l.number(c)
+		if text += "="; c != '+' {
+			return l.operatorOrWord(l.token(tOutside))
+		}
 	}
 	return l.operatorOrWord(l.symbol(text))
 }
@@ -286,7 +280,7 @@ func (l *lexer) dash(c rune) token {
 		return l.operatorOrWord(l.symbol("-="))
 	case isLetter(next) || next == '_' || next == '?':
 		return l.parameter()
-	case l.signed && (isDigit(next) || next == '.'):
+	case l.signed && isDigit(next):
 		return l.number(c)
 	}
 	return l.operatorOrWord(l.symbol("-"))
@@ -327,6 +321,9 @@ loop:
 			t.op = op
 			return t
 		}
+		if otherWords[strings.ToLower(name)] {
+			return l.token(tOutside)
+		}
 		if name == "" {
 			return l.symbol("-")
 		}
@@ -334,20 +331,6 @@ loop:
 	t := l.token(tParameter)
 	t.value, t.colon = name, colon
 	return t
-}
-
-func (l *lexer) redirection(stream int8) token {
-	t := redirect{stream: stream}
-	switch {
-	case l.take('>'):
-		t.append = true
-	case l.peek() == '&' && l.at+1 < len(l.text) && (l.text[l.at+1] == '1' || l.text[l.at+1] == '2'):
-		t.merge, t.to = true, int8(l.text[l.at+1]-'0')
-		l.at += 2
-	}
-	k := l.token(tRedirect)
-	k.redir = t
-	return k
 }
 
 func (l *lexer) atSign() token {
@@ -358,14 +341,10 @@ func (l *lexer) atSign() token {
 	case c == '(':
 		l.at++
 		return l.token(tAtParen)
-	case isSingleQuote(c):
-		l.next()
-		return l.hereString(false)
-	case isDoubleQuote(c):
-		l.next()
-		return l.hereString(true)
+	case isSingleQuote(c) || isDoubleQuote(c):
+		l.p.outsideStop(l.source(l.start), "a here-string", "write a string")
 	case isVarStart(c):
-		return l.variable(true, false)
+		return l.variable(true)
 	}
 	l.p.lexError(l.source(l.start), false, "UnrecognizedToken")
 	return l.token(tUnknown)
@@ -378,10 +357,10 @@ func (l *lexer) dot() token {
 		if l.mode == modeCommand && !endsToken(l.peek()) {
 			return l.generic()
 		}
-		return l.symbol("..")
+		return l.token(tOutside)
 	}
 	if isDigit(c) {
-		return l.number('.')
+		l.p.outsideStop(l.source(l.start), "a number with a point", "write a whole number")
 	}
 	if l.mode == modeCommand && !endsToken(c) && c != '$' && c != '"' && c != '\'' {
 		return l.generic()
@@ -394,9 +373,7 @@ func (l *lexer) exclaim() token {
 	if l.mode == modeCommand && !endsToken(c) || l.mode == modeExpression && isIdentStart(c) {
 		return l.generic()
 	}
-	t := l.symbol("!")
-	t.kind = tExclaim
-	return t
+	return l.token(tOutside)
 }
 
 func (l *lexer) colon() token {
@@ -418,9 +395,8 @@ func (l *lexer) colon() token {
 	if !endsToken(l.peek()) {
 		return l.generic()
 	}
-	t := l.token(tLabel)
-	t.value = l.raw()[1:]
-	return t
+	l.p.outsideStop(l.source(l.start), "a label", "")
+	return l.token(tUnknown)
 }
 
 // question reads the operators that begin with a question mark, all of version 7 only.
@@ -431,7 +407,7 @@ func (l *lexer) question() token {
 			break
 		}
 	}
-	return l.token(tQuestion)
+	return l.token(tOutside)
 }
 
 // identifier reads a word that begins with a letter or an underscore.
@@ -474,11 +450,6 @@ func (l *lexer) typeName() token {
 
 // memberAccess reads the . or :: or [ that must stand right behind its target.
 func (l *lexer) memberAccess(bracket bool) (token, bool) {
-	for strings.HasPrefix(l.text[l.at:], "<#") {
-		l.start = l.at
-		l.at += 2
-		l.blockComment()
-	}
 	l.start = l.at
 	rest := l.text[l.at:]
 	blank := func(n int) bool { // in command mode a lone dot is an argument

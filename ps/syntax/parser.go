@@ -115,9 +115,13 @@ func (p *parser) incomplete(at, end int, id string, args ...string) {
 	panic(stop{})
 }
 
-// outside reports something of PowerShell that is not in the subset, at an offset of the source.
+// outside reports something of PowerShell that is not in the subset, at an
+// offset of the source. instead, unless empty, says what to write.
 func (p *parser) outside(at int, what, instead string) {
-	p.report(&Error{ID: IDOutside, Message: "Outside the script subset: " + what + "; " + instead + ".", Pos: p.pos.at(at), Outside: true})
+	if instead != "" {
+		what += "; " + instead
+	}
+	p.report(&Error{ID: IDOutside, Message: "Outside the script subset: " + what + ".", Pos: p.pos.at(at), Outside: true})
 }
 
 func (p *parser) outsideStop(at int, what, instead string) {
@@ -143,12 +147,6 @@ func (p *parser) nothingAfter(at int) bool {
 			} else {
 				return true
 			}
-		case c == '<' && l.take('#'):
-			end := strings.Index(l.text[l.at:], "#>")
-			if end < 0 {
-				return true
-			}
-			l.at += end + 2
 		case !isSpace(c) && !isNewline(c):
 			return false
 		}
@@ -314,9 +312,9 @@ func (p *parser) scriptBlock(open token, braced bool) *ScriptBlock {
 	}
 	p.skipTerminators()
 	if t := p.peek(); t.kind == tKeyword && isBlockName(t.value) {
-		p.namedBlocks(block)
+		p.processBlock(block, t)
 	} else {
-		block.End = p.statements()
+		block.Body = p.statements()
 	}
 	t := p.next()
 	if !braced {
@@ -339,33 +337,19 @@ func isBlockName(word string) bool {
 	return word == "begin" || word == "process" || word == "end" || word == "dynamicparam"
 }
 
-func (p *parser) namedBlocks(block *ScriptBlock) {
-	block.Named = true
-	for {
-		t := p.peek()
-		if t.kind != tKeyword || !isBlockName(t.value) {
-			return
-		}
-		p.next()
-		if t.value == "dynamicparam" {
-			p.outsideToken(t, "dynamicparam", "declare the parameters in the param block")
-		}
-		body := p.block()
-		if body == nil {
-			p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)
-		}
-		to := &block.End
-		switch t.value {
-		case "begin":
-			to = &block.Begin
-		case "process":
-			to = &block.Process
-		}
-		if *to != nil {
-			p.fail(t.start, "DuplicateScriptCommandClause", t.value)
-		}
-		*to = body
-		p.skipTerminators()
+// processBlock reads a body that is written as process { }.
+func (p *parser) processBlock(block *ScriptBlock, t token) {
+	if t.value != "process" {
+		p.outsideToken(t, "the block "+t.value, "write the statements without it, or in process")
+	}
+	p.next()
+	if block.Body = p.block(); block.Body == nil {
+		p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)
+	}
+	block.Process = true
+	p.skipTerminators()
+	if t := p.peek(); t.kind == tKeyword && isBlockName(t.value) {
+		p.outsideToken(t, "the block "+t.value+" behind process", "write the statements in process")
 	}
 }
 

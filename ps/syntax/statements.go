@@ -46,8 +46,8 @@ func (p *parser) block() *Block {
 func (p *parser) statement() Statement {
 	p.enter()
 	defer p.leave()
-	if c := p.ahead(); c != eof && !isIdentStart(c) && !strings.ContainsRune(":`#<", c) {
-		return p.pipeline() // neither a keyword nor a label
+	if c := p.ahead(); c != eof && !isIdentStart(c) && !strings.ContainsRune("`#<", c) {
+		return p.pipeline() // no keyword
 	}
 	t := p.peek()
 	switch t.kind {
@@ -56,8 +56,6 @@ func (p *parser) statement() Statement {
 			p.next()
 			return rule(t)
 		}
-	case tLabel:
-		return p.labelled()
 	case tEOF:
 		return nil
 	}
@@ -70,9 +68,17 @@ func (p *parser) statementRule(t token) func(token) Statement {
 	switch t.value {
 	case "if":
 		return p.ifStatement
-	case "switch", "foreach", "for", "while", "do":
-		return func(t token) Statement { return p.loop(t, t, "") }
-	case "function", "filter":
+	case "switch":
+		return p.switchStatement
+	case "foreach":
+		return p.forEach
+	case "for":
+		return p.forStatement
+	case "while":
+		return p.while
+	case "do":
+		return p.do
+	case "function":
 		return p.function
 	case "try":
 		return p.try
@@ -80,7 +86,7 @@ func (p *parser) statementRule(t token) func(token) Statement {
 		return p.flow
 	case "break", "continue":
 		return p.jump
-	case "class", "enum", "workflow", "using", "trap", "data", "configuration", "parallel", "sequence":
+	case "class", "enum", "workflow", "using", "trap", "data", "configuration", "parallel", "sequence", "filter":
 		return p.refused
 	case "from", "define", "var":
 		return func(t token) Statement {
@@ -93,7 +99,7 @@ func (p *parser) statementRule(t token) func(token) Statement {
 
 // instead says what to write for a refused statement.
 var instead = map[string]string{
-	"class":         "use [pscustomobject] or an ordered dictionary, and functions",
+	"class":         "use an ordered dictionary, and functions",
 	"enum":          "use strings and ValidateSet",
 	"workflow":      "write a function",
 	"using":         "write full type names, and import modules in the host",
@@ -102,11 +108,12 @@ var instead = map[string]string{
 	"configuration": "write a function",
 	"parallel":      "use foreach",
 	"sequence":      "write the statements one after the other",
+	"filter":        "write a function with a loop",
 }
 
 func (p *parser) refused(t token) Statement {
 	switch t.value {
-	case "class", "enum", "workflow":
+	case "class", "enum", "workflow", "filter":
 		p.skipNewlines()
 		if name := p.simpleName(); name == nil && p.peek().kind != tGeneric {
 			p.incomplete(t.end, t.end, "MissingNameAfterKeyword", p.text(t))
@@ -114,35 +121,6 @@ func (p *parser) refused(t token) Statement {
 	}
 	p.outsideToken(t, "the statement "+t.value, instead[t.value])
 	return nil
-}
-
-// labelled reads a loop with a label; other words after a label make it the name of a command.
-func (p *parser) labelled() Statement {
-	label := p.next()
-	p.skipNewlines()
-	if t := p.peek(); t.kind == tKeyword {
-		switch t.value {
-		case "switch", "foreach", "for", "while", "do":
-			p.next()
-			return p.loop(label, t, label.value)
-		}
-	}
-	p.rewind(label.start)
-	return p.pipeline()
-}
-
-func (p *parser) loop(start, t token, label string) Statement {
-	switch t.value {
-	case "switch":
-		return p.switchStatement(start, t, label)
-	case "foreach":
-		return p.forEach(start, t, label)
-	case "for":
-		return p.forStatement(start, t, label)
-	case "while":
-		return p.while(start, t, label)
-	}
-	return p.do(start, t, label)
 }
 
 func (p *parser) ifStatement(t token) Statement {
@@ -210,13 +188,13 @@ func (p *parser) body(after int, word, id string) *Block {
 	return body
 }
 
-func (p *parser) while(start, t token, label string) Statement {
+func (p *parser) while(t token) Statement {
 	cond, end := p.condition(t, "MissingOpenParenthesisAfterKeyword", "MissingExpressionAfterKeyword", "MissingEndParenthesisAfterStatement")
 	body := p.body(end.end, "while", "MissingLoopStatement")
-	return &While{Span: p.from(start, body), Label: label, Cond: cond, Body: body}
+	return &While{Span: p.from(t, body), Cond: cond, Body: body}
 }
 
-func (p *parser) do(start, t token, label string) Statement {
+func (p *parser) do(t token) Statement {
 	body := p.body(t.end, "do", "MissingLoopStatement")
 	p.skipNewlines()
 	word := p.next()
@@ -225,16 +203,13 @@ func (p *parser) do(start, t token, label string) Statement {
 		p.incomplete(at, at, "MissingWhileOrUntilInDoWhile")
 	}
 	cond, end := p.condition(word, "MissingOpenParenthesisAfterKeyword", "MissingExpressionAfterKeyword", "MissingEndParenthesisAfterStatement")
-	return &DoLoop{Span: p.span(start.start, end.end), Label: label, Until: word.value == "until", Body: body, Cond: cond}
+	return &DoLoop{Span: p.span(t.start, end.end), Until: word.value == "until", Body: body, Cond: cond}
 }
 
-func (p *parser) forEach(start, t token, label string) Statement {
+func (p *parser) forEach(t token) Statement {
 	p.skipNewlines()
 	if param := p.peek(); param.kind == tParameter {
-		if isPrefix(param.value, "parallel") || isPrefix(param.value, "throttlelimit") {
-			p.outsideToken(param, "foreach -"+strings.ToLower(param.value), "leave it out")
-		}
-		p.failStop(param.start, "InvalidForeachFlag", param.value)
+		p.outsideToken(param, "foreach -"+strings.ToLower(param.value), "")
 	}
 	open := p.next()
 	if open.kind != tLParen {
@@ -245,7 +220,7 @@ func (p *parser) forEach(start, t token, label string) Statement {
 	if name.kind != tVariable {
 		p.incomplete(open.end, open.end, "MissingVariableNameAfterForeach")
 	}
-	s := &ForEach{Label: label, Var: p.variable(name)}
+	s := &ForEach{Var: p.variable(name)}
 	p.skipNewlines()
 	in := p.next()
 	if in.kind != tKeyword || in.value != "in" {
@@ -262,11 +237,11 @@ func (p *parser) forEach(start, t token, label string) Statement {
 		p.incomplete(at, at, "MissingEndParenthesisAfterForeach")
 	}
 	s.Body = p.body(end.end, "foreach", "MissingForeachStatement")
-	s.Span = p.from(start, s.Body)
+	s.Span = p.from(t, s.Body)
 	return s
 }
 
-func (p *parser) forStatement(start, t token, label string) Statement {
+func (p *parser) forStatement(t token) Statement {
 	p.skipNewlines()
 	open := p.next()
 	if open.kind != tLParen {
@@ -284,7 +259,7 @@ func (p *parser) forStatement(start, t token, label string) Statement {
 		}
 		return s
 	}
-	s := &For{Label: label}
+	s := &For{}
 	s.Init = read(true)
 	s.Cond = read(true)
 	s.Next = read(false)
@@ -294,42 +269,19 @@ func (p *parser) forStatement(start, t token, label string) Statement {
 		p.incomplete(last, last, "MissingEndParenthesisAfterStatement", "for")
 	}
 	s.Body = p.body(end.end, "for", "MissingLoopStatement")
-	s.Span = p.from(start, s.Body)
+	s.Span = p.from(t, s.Body)
 	return s
 }
 
-// isPrefix tells whether word is the name or a shortening of it.
-func isPrefix(word, name string) bool {
-	return word != "" && len(word) <= len(name) && strings.EqualFold(word, name[:len(word)])
-}
-
-func (p *parser) switchStatement(start, t token, label string) Statement {
-	s := &Switch{Label: label}
+func (p *parser) switchStatement(t token) Statement {
+	s := &Switch{}
 	p.skipNewlines()
-	last := t.end
-	for p.peek().kind == tParameter {
-		param := p.next()
-		last = param.end
-		switch name := param.value; {
-		case isPrefix(name, "regex"):
-			s.Match = SwitchRegex
-		case isPrefix(name, "wildcard"):
-			s.Match = SwitchWildcard
-		case isPrefix(name, "exact"):
-			s.Match = SwitchExact
-		case isPrefix(name, "casesensitive"):
-			s.CaseSensitive = true
-		case isPrefix(name, "file"):
-			p.outsideToken(param, "switch -file", "scripts do not read files")
-		case isPrefix(name, "parallel"):
-			p.outsideToken(param, "switch -parallel", "leave it out")
-		default:
-			p.failStop(param.start, "InvalidSwitchFlag", name)
-		}
+	if param := p.peek(); param.kind == tParameter {
+		p.outsideToken(param, "switch -"+strings.ToLower(param.value), "use if and elseif")
 	}
 	open := p.peek()
 	if open.kind != tLParen {
-		p.incomplete(last, last, "PipelineValueRequired")
+		p.incomplete(t.end, t.end, "PipelineValueRequired")
 	}
 	p.next()
 	p.skipNewlines()
@@ -348,14 +300,14 @@ func (p *parser) switchStatement(start, t token, label string) Statement {
 		p.incomplete(end.end, end.end, "MissingCurlyBraceInSwitchStatement")
 	}
 	p.skipNewlines()
-	s.Span = p.span(start.start, p.switchClauses(s, curly).end)
+	s.Span = p.span(t.start, p.switchClauses(s, curly).end)
 	return s
 }
 
 func (p *parser) switchClauses(s *Switch, open token) token {
 	last := open.end
 	for {
-		test := p.singleArgument(contextCondition)
+		test := p.singleArgument()
 		if test == nil {
 			p.incomplete(last, last, "MissingSwitchConditionExpression")
 		}
@@ -366,13 +318,9 @@ func (p *parser) switchClauses(s *Switch, open token) token {
 		}
 		last = p.after(body)
 		if word, ok := test.(*String); ok && word.Quote == BareWord && strings.EqualFold(word.Value, "default") {
-			if s.Default != nil {
-				p.report(&Error{ID: "MultipleSwitchDefaultClauses", Message: message("MultipleSwitchDefaultClauses", nil), Pos: word.From})
-			}
-			s.Default = body
-		} else {
-			s.Clauses = append(s.Clauses, &SwitchClause{Span: between(test, body), Test: test, Body: body})
+			p.outsideStop(word.From.Offset, "the clause default", "use if and else")
 		}
+		s.Clauses = append(s.Clauses, &SwitchClause{Span: between(test, body), Test: test, Body: body})
 		p.skipTerminators()
 		switch t := p.peek(); t.kind {
 		case tRCurly:
@@ -387,22 +335,18 @@ func (p *parser) function(t token) Statement {
 	p.skipNewlines()
 	name := p.next()
 	switch name.kind {
-	case tPipe, tLParen, tLCurly, tAtParen, tAtCurly, tRCurly, tRParen, tEOF, tSemi, tRedirect, tRedirectIn,
-		tAndAnd, tOrOr, tAmp, tVariable, tSplat, tString, tExpand, tNewLine, tComma:
+	case tPipe, tLParen, tLCurly, tAtParen, tAtCurly, tRCurly, tRParen, tEOF, tSemi, tRedirect, tOutside,
+		tAmp, tVariable, tSplat, tString, tExpand, tNewLine, tComma:
 		p.incomplete(t.end, t.end, "MissingNameAfterKeyword", p.text(t))
 	}
-	f := &FunctionDef{Name: p.text(name), NameSpan: p.spanOf(name), Filter: t.value == "filter"}
-	if name.kind == tGeneric {
-		f.Name = name.value
+	f := &FunctionDef{Name: p.text(name), NameSpan: p.spanOf(name)}
+	if name.mixed {
+		p.word(name)
 	}
 	last := name.end
 	p.skipNewlines()
 	if p.peek().kind == tLParen {
-		f.HasList = true
-		var end token
-		f.Params, end = p.paramList()
-		last = end.end
-		p.skipNewlines()
+		p.outsideToken(p.peek(), "a parameter list in parentheses", "write a param block")
 	}
 	open := p.next()
 	if open.kind != tLCurly {
@@ -410,9 +354,6 @@ func (p *parser) function(t token) Statement {
 	}
 	f.Body = p.scriptBlock(open, true)
 	f.Span = p.span(t.start, p.l.at)
-	if f.Filter && !f.Body.Named {
-		f.Body.Process, f.Body.End = f.Body.End, nil
-	}
 	return f
 }
 
@@ -435,8 +376,10 @@ func (p *parser) jump(t token) Statement {
 	if t.value == "continue" {
 		f.Kind = Continue
 	}
-	if f.Label = p.labelOrKey(); f.Label != nil {
-		f.To = f.Label.Extent().To
+	switch next := p.peek(); next.kind {
+	case tSemi, tNewLine, tRParen, tRCurly, tEOF:
+	default:
+		p.outsideToken(next, "a label", "")
 	}
 	return f
 }
@@ -453,10 +396,12 @@ func (p *parser) try(t token) Statement {
 		word := p.peek()
 		switch {
 		case p.keyword("catch"):
+			if s.Catch != nil {
+				p.outsideToken(word, "a second catch", "")
+			}
 			p.next()
-			c := p.catch(word)
-			s.Catches = append(s.Catches, c)
-			s.To = c.To
+			s.Catch = p.catch(word)
+			s.To = s.Catch.To
 			continue
 		case p.keyword("finally"):
 			p.next()
@@ -464,7 +409,7 @@ func (p *parser) try(t token) Statement {
 				p.incomplete(word.end, word.end, "MissingFinallyStatementBlock")
 			}
 			s.To = s.Finally.To
-		case len(s.Catches) == 0:
+		case s.Catch == nil:
 			at := p.after(s.Body)
 			p.incomplete(at, at, "MissingCatchOrFinally")
 		default:
@@ -476,33 +421,12 @@ func (p *parser) try(t token) Statement {
 
 func (p *parser) catch(word token) *Catch {
 	c := &Catch{}
-	last := word.end
-	for {
-		p.skipNewlines()
-		if p.has {
-			p.rewind(p.tok.start)
-		}
-		open, ok := p.l.leftBracket()
-		if !ok {
-			if len(c.Types) > 0 {
-				p.incomplete(last, last, "MissingTypeLiteralToken")
-			}
-			break
-		}
-		attribute, typ := p.attribute(open)
-		if attribute != nil {
-			p.incomplete(last, last, "MissingCatchHandlerBlock")
-		}
-		c.Types = append(c.Types, typ)
-		last = p.after(typ)
-		p.skipNewlines()
-		if p.peek().kind != tComma {
-			break
-		}
-		last = p.next().end
+	p.skipLines()
+	if open, ok := p.l.leftBracket(); ok {
+		p.outsideToken(open, "catch of a type", "test the type of $_.Exception with -is")
 	}
 	if c.Body = p.block(); c.Body == nil {
-		p.incomplete(last, last, "MissingCatchHandlerBlock")
+		p.incomplete(word.end, word.end, "MissingCatchHandlerBlock")
 	}
 	c.Span = p.from(word, c.Body)
 	return c

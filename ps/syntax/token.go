@@ -24,19 +24,17 @@ const (
 	tDot
 	tColonColon
 	tColon
-	tQuestion   // ?, ??, ??=, ?. and the like: version 7 only
+	tOutside    // an operator outside the subset
 	tVariable   // value: name
 	tSplat      // value: name
 	tNumber     // num
 	tString     // value
 	tExpand     // parts
-	tGeneric    // value, and parts when there is something to expand
+	tGeneric    // a word of argument mode
 	tIdentifier // value
 	tKeyword    // value: in lower case
-	tLabel      // value: without the colon
 	tParameter  // value: without the dash; colon
-	tRedirect   // redir
-	tRedirectIn
+	tRedirect
 	tAssign
 	tOperator // op
 	tPlusPlus
@@ -50,20 +48,12 @@ type token struct {
 	kind       kind
 	quote      Quote
 	colon      bool // of a parameter: ends with a colon
-	redir      redirect
+	mixed      bool // of a word: has quotes, backticks or variables in it
 	start, end int
 	value      string
 	num        any
 	parts      []part
 	op         *operator
-}
-
-// redirect is what a redirection operator says.
-type redirect struct {
-	stream int8 // 0: all
-	merge  bool
-	to     int8
-	append bool
 }
 
 // part is a piece of an expandable string: literal text, a variable or a sub-expression.
@@ -88,7 +78,7 @@ type operator struct {
 	binary  bool
 	prec    int
 	bin     BinaryOp
-	letter  Case
+	exact   bool
 	unary   bool
 	un      UnaryOp
 	assign  bool
@@ -102,69 +92,72 @@ const (
 	precComparison
 	precAdd
 	precMultiply
-	precFormat
-	precRange
 )
 
 var symbols = map[string]*operator{
-	"+":  {text: "+", binary: true, prec: precAdd, bin: Add, unary: true, un: Plus},
-	"-":  {text: "-", binary: true, prec: precAdd, bin: Sub, unary: true, un: Minus},
+	"+":  {text: "+", binary: true, prec: precAdd, bin: Add},
+	"-":  {text: "-", binary: true, prec: precAdd, bin: Sub},
 	"*":  {text: "*", binary: true, prec: precMultiply, bin: Mul},
 	"/":  {text: "/", binary: true, prec: precMultiply, bin: Div},
 	"%":  {text: "%", binary: true, prec: precMultiply, bin: Mod},
-	"..": {text: "..", binary: true, prec: precRange, bin: Range},
-	"!":  {text: "!", unary: true, un: Bang},
-	"++": {text: "++", unary: true, un: PreInc},
-	"--": {text: "--", unary: true, un: PreDec},
+	"++": {text: "++"},
+	"--": {text: "--"},
 	"=":  {text: "=", assign: true, assigns: Assign},
 	"+=": {text: "+=", assign: true, assigns: AssignAdd},
 	"-=": {text: "-=", assign: true, assigns: AssignSub},
-	"*=": {text: "*=", assign: true, assigns: AssignMul},
-	"/=": {text: "/=", assign: true, assigns: AssignDiv},
-	"%=": {text: "%=", assign: true, assigns: AssignMod},
 }
 
 // words are the operators spelt with a dash, by their lower-case name without it.
 var words = makeWords()
 
-// cased are the comparison operators that take a letter for case.
-var cased = map[string]BinaryOp{
-	"eq": Eq, "ne": Ne, "gt": Gt, "ge": Ge, "lt": Lt, "le": Le,
-	"like": Like, "notlike": NotLike, "match": Match, "notmatch": NotMatch, "replace": Replace,
-	"contains": Contains, "notcontains": NotContains, "in": In, "notin": NotIn, "split": Split,
-}
-
 func makeWords() map[string]*operator {
 	m := map[string]*operator{
-		"f":     {binary: true, prec: precFormat, bin: Format},
 		"and":   {binary: true, prec: precLogical, bin: And},
 		"or":    {binary: true, prec: precLogical, bin: Or},
-		"xor":   {binary: true, prec: precLogical, bin: Xor},
 		"band":  {binary: true, prec: precBitwise, bin: BitAnd},
 		"bor":   {binary: true, prec: precBitwise, bin: BitOr},
-		"bxor":  {binary: true, prec: precBitwise, bin: BitXor},
-		"shl":   {binary: true, prec: precComparison, bin: ShiftLeft},
 		"shr":   {binary: true, prec: precComparison, bin: ShiftRight},
 		"is":    {binary: true, prec: precComparison, bin: Is},
 		"isnot": {binary: true, prec: precComparison, bin: IsNot},
-		"as":    {binary: true, prec: precComparison, bin: As},
-		"join":  {binary: true, prec: precComparison, bin: Join, unary: true, un: UnaryJoin},
+		"join":  {binary: true, prec: precComparison, bin: Join},
 		"not":   {unary: true, un: Not},
 		"bnot":  {unary: true, un: BitNot},
 	}
+	cased := map[string]BinaryOp{
+		"eq": Eq, "ne": Ne, "gt": Gt, "ge": Ge, "lt": Lt, "le": Le, "like": Like, "match": Match, "notmatch": NotMatch,
+		"replace": Replace, "contains": Contains, "notcontains": NotContains,
+	}
 	for name, op := range cased {
 		m[name] = &operator{binary: true, prec: precComparison, bin: op}
-		m["i"+name] = &operator{binary: true, prec: precComparison, bin: op, letter: CaseIgnore}
-		m["c"+name] = &operator{binary: true, prec: precComparison, bin: op, letter: CaseExact}
-	}
-	// -isplit and -csplit have a unary form too; they mean the same as -split there.
-	for _, name := range []string{"split", "isplit", "csplit"} {
-		m[name].unary, m[name].un = true, UnarySplit
+		m["c"+name] = &operator{binary: true, prec: precComparison, bin: op, exact: true}
 	}
 	for name, op := range m {
 		op.text = "-" + name
 	}
 	return m
+}
+
+var operatorTexts = func() map[BinaryOp]string {
+	m := map[BinaryOp]string{}
+	for _, table := range []map[string]*operator{symbols, words} {
+		for _, op := range table {
+			if op.binary && !op.exact {
+				m[op.bin] = op.text
+			}
+		}
+	}
+	return m
+}()
+
+// String returns the operator as a script writes it, without the c of -ceq.
+func (op BinaryOp) String() string { return operatorTexts[op] }
+
+// otherWords are the operators of PowerShell that are outside the subset.
+var otherWords = map[string]bool{
+	"f": true, "xor": true, "bxor": true, "shl": true, "as": true, "split": true, "isplit": true, "csplit": true,
+	"notlike": true, "inotlike": true, "cnotlike": true, "in": true, "iin": true, "cin": true, "notin": true, "inotin": true, "cnotin": true,
+	"ieq": true, "ine": true, "igt": true, "ige": true, "ilt": true, "ile": true, "ilike": true, "imatch": true, "inotmatch": true,
+	"ireplace": true, "icontains": true, "inotcontains": true,
 }
 
 // keywords are known at the start of a statement, and in a few other places, in command mode.

@@ -67,10 +67,8 @@ type ScriptBlock struct {
 	Span
 	Source  *Source
 	Param   *ParamBlock // nil when there is none
-	Begin   *Block      // nil when not written
-	Process *Block      // nil when not written
-	End     *Block      // nil when not written and another block is
-	Named   bool        // begin, process, end are spelt out; otherwise all is in End (of a filter: Process)
+	Body    *Block
+	Process bool // the body is written as process { }
 }
 
 // ParamBlock is param(...) with the attributes before it.
@@ -110,7 +108,7 @@ type TypeName struct {
 	Span
 	Name  string      // without arguments and array brackets
 	Args  []*TypeName // generic arguments
-	Ranks []int       // one entry for each pair of array brackets, its number of dimensions
+	Array bool        // array brackets follow
 }
 
 // Block is a row of statements.
@@ -128,17 +126,15 @@ type Pipeline struct {
 // ExprElement is an expression as the first element of a pipeline.
 type ExprElement struct {
 	Span
-	Expr         Expr
-	Redirections []*Redirection
+	Expr Expr
 }
 
 // Command is a call by name, by & or by dot.
 type Command struct {
 	Span
-	Operator     CallOperator
-	Name         Expr   // a [*String] of kind BareWord for a plain name
-	Args         []Node // [*CommandParam] or an Expr, in written order; a splat is a [*Variable] with Splat set
-	Redirections []*Redirection
+	Operator CallOperator
+	Name     Expr   // a [*String] of kind BareWord for a plain name
+	Args     []Node // [*CommandParam] or an Expr, in written order; a splat is a [*Variable] with Splat set
 }
 
 // CallOperator is how a command is called.
@@ -151,23 +147,14 @@ const (
 	CallDot                       // . Name
 )
 
-// CommandParam is -Name or -Name:Value among a command's arguments. The lone --
-// has the name "-": what follows it are arguments, whatever they look like.
+// CommandParam is -Name or -Name:Value among a command's arguments.
 type CommandParam struct {
 	Span
 	Name  string // without the dash and the colon
 	Value Expr   // after a colon, else nil
 }
 
-// Redirection sends a stream into the output or away.
-type Redirection struct {
-	Span
-	Stream int  // 1 to 6; 0 is all of them (*)
-	Merge  bool // n>&1; otherwise the stream goes to $null
-}
-
-// Assignment is Target Op Value. Target is a [*Variable], [*Member], [*Index],
-// a [*Cast] of one of these, or an [*ArrayLiteral] of them.
+// Assignment is Target Op Value. Target is a [*Variable], [*Member] or [*Index].
 type Assignment struct {
 	Span
 	Target Expr
@@ -184,19 +171,13 @@ const (
 	Assign    AssignOp = iota // =
 	AssignAdd                 // +=
 	AssignSub                 // -=
-	AssignMul                 // *=
-	AssignDiv                 // /=
-	AssignMod                 // %=
 )
 
-// FunctionDef is function Name { } or filter Name { }.
+// FunctionDef is function Name { }.
 type FunctionDef struct {
 	Span
 	Name     string
 	NameSpan Span
-	Filter   bool
-	Params   []*Param // function Name(...) { }; then Body.Param is nil
-	HasList  bool     // a parameter list in parentheses is written, maybe an empty one
 	Body     *ScriptBlock
 }
 
@@ -217,16 +198,14 @@ type IfClause struct {
 // ForEach is foreach (Var in In) {}.
 type ForEach struct {
 	Span
-	Label string // without the colon; empty when there is none
-	Var   *Variable
-	In    Statement
-	Body  *Block
+	Var  *Variable
+	In   Statement
+	Body *Block
 }
 
 // For is for (Init; Cond; Next) {}; each of the three may be nil.
 type For struct {
 	Span
-	Label            string
 	Init, Cond, Next Statement
 	Body             *Block
 }
@@ -234,42 +213,26 @@ type For struct {
 // While is while (Cond) {}.
 type While struct {
 	Span
-	Label string
-	Cond  Statement
-	Body  *Block
+	Cond Statement
+	Body *Block
 }
 
 // DoLoop is do {} while (Cond), or until.
 type DoLoop struct {
 	Span
-	Label string
 	Until bool
 	Body  *Block
 	Cond  Statement
 }
 
-// Switch is switch (Value) { Test {} default {} }.
+// Switch is switch (Value) { Test {} }.
 type Switch struct {
 	Span
-	Label         string
-	Match         SwitchMatch
-	CaseSensitive bool
-	Value         Statement
-	Clauses       []*SwitchClause
-	Default       *Block // nil when there is none
+	Value   Statement
+	Clauses []*SwitchClause
 }
 
-// SwitchMatch is how a switch compares.
-type SwitchMatch uint8
-
-// The ways a switch compares.
-const (
-	SwitchExact SwitchMatch = iota
-	SwitchWildcard
-	SwitchRegex
-)
-
-// SwitchClause is one test, maybe a [*ScriptBlockExpr], and its body.
+// SwitchClause is one test and its body.
 type SwitchClause struct {
 	Span
 	Test Expr
@@ -280,15 +243,14 @@ type SwitchClause struct {
 type Try struct {
 	Span
 	Body    *Block
-	Catches []*Catch
+	Catch   *Catch // nil when there is none
 	Finally *Block // nil when there is none
 }
 
-// Catch is one catch clause; without types it catches all.
+// Catch is a catch clause.
 type Catch struct {
 	Span
-	Types []*TypeName
-	Body  *Block
+	Body *Block
 }
 
 // Flow is return, throw, exit, break or continue.
@@ -296,7 +258,6 @@ type Flow struct {
 	Span
 	Kind  FlowKind
 	Value Statement // of return, throw, exit; nil when there is none
-	Label Expr      // of break, continue; nil when there is none
 }
 
 // FlowKind is the keyword of a [Flow].
@@ -311,17 +272,13 @@ const (
 	Continue
 )
 
-// Number is a number literal. Value is an int32, int64, float64 or [Decimal];
-// a minus sign before it is part of the literal where PowerShell takes it so.
+// Number is a number literal. Value is an int32 or int64; a minus sign before it
+// is part of the literal where PowerShell takes it so.
 type Number struct {
 	Span
 	Value any
 	Text  string // as written
 }
-
-// Decimal is a System.Decimal literal as plain digits: sign, digits, maybe a
-// point and more digits. Its scale is the number of digits after the point.
-type Decimal string
 
 // String is a string without anything to expand.
 type String struct {
@@ -346,8 +303,6 @@ const (
 	BareWord Quote = iota
 	SingleQuoted
 	DoubleQuoted
-	SingleHere
-	DoubleHere
 )
 
 // Variable is $Name, ${Name}, $Scope:Name or @Name.
@@ -426,37 +381,20 @@ type UnaryOp uint8
 
 // The unary operators. The unary comma is an [ArrayLiteral] of one item.
 const (
-	Not        UnaryOp = iota // -not
-	Bang                      // !
-	Minus                     // -
-	Plus                      // +
-	BitNot                    // -bnot
-	UnarySplit                // -split
-	UnaryJoin                 // -join
-	PreInc                    // ++$x
-	PreDec                    // --$x
-	PostInc                   // $x++
-	PostDec                   // $x--
+	Not     UnaryOp = iota // -not
+	BitNot                 // -bnot
+	PostInc                // $x++
+	PostDec                // $x--
 )
 
 // Binary is an operator with two operands.
 type Binary struct {
 	Span
 	Op          BinaryOp
-	Case        Case
+	Exact       bool // case counts: -ceq and the like
 	OpSpan      Span
 	Left, Right Expr
 }
-
-// Case is the letter before a comparison operator.
-type Case uint8
-
-// The spellings of a comparison; the first two mean the same.
-const (
-	CaseUnsaid Case = iota // -eq
-	CaseIgnore             // -ieq
-	CaseExact              // -ceq
-)
 
 // BinaryOp is an operator with two operands, without the letter for case.
 type BinaryOp uint8
@@ -468,15 +406,10 @@ const (
 	Mul                         // *
 	Div                         // /
 	Mod                         // %
-	Range                       // ..
-	Format                      // -f
 	And                         // -and
 	Or                          // -or
-	Xor                         // -xor
 	BitAnd                      // -band
 	BitOr                       // -bor
-	BitXor                      // -bxor
-	ShiftLeft                   // -shl
 	ShiftRight                  // -shr
 	Eq                          // -eq
 	Ne                          // -ne
@@ -485,26 +418,21 @@ const (
 	Lt                          // -lt
 	Le                          // -le
 	Like                        // -like
-	NotLike                     // -notlike
 	Match                       // -match
 	NotMatch                    // -notmatch
 	Replace                     // -replace
 	Contains                    // -contains
 	NotContains                 // -notcontains
-	In                          // -in
-	NotIn                       // -notin
-	Split                       // -split
 	Join                        // -join
 	Is                          // -is
 	IsNot                       // -isnot
-	As                          // -as
 )
 
 // Member is Target.Name, or Target::Name.
 type Member struct {
 	Span
 	Target Expr
-	Name   Expr // a [*String] of kind BareWord for a plain name
+	Name   *String
 	Static bool
 }
 
@@ -512,7 +440,7 @@ type Member struct {
 type Invoke struct {
 	Span
 	Target Expr
-	Name   Expr
+	Name   *String
 	Static bool
 	Args   []Expr
 }
@@ -521,7 +449,7 @@ type Invoke struct {
 type Index struct {
 	Span
 	Target Expr
-	Index  Expr // an [*ArrayLiteral] for several
+	Index  Expr
 }
 
 func (*Pipeline) statement()    {}

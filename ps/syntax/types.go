@@ -16,10 +16,8 @@ func (t *TypeName) String() string {
 		}
 		b.WriteByte(']')
 	}
-	for _, rank := range t.Ranks {
-		b.WriteByte('[')
-		b.WriteString(strings.Repeat(",", rank-1))
-		b.WriteByte(']')
+	if t.Array {
+		b.WriteString("[]")
 	}
 	return b.String()
 }
@@ -169,18 +167,10 @@ func (p *parser) typeRest(name token, inside bool) *TypeName {
 		var end token
 		switch {
 		case t.kind == tRBracket:
-			typ.Ranks = append(typ.Ranks, 1)
-			end = t
-		case t.kind == tComma:
-			rank := 1
-			for ; t.kind == tComma; t = p.next() {
-				rank++
-				end = t
+			if typ.Array {
+				p.outsideToken(open, "an array of arrays", "use object[]")
 			}
-			if t.kind != tRBracket {
-				p.failStop(end.end, "EndSquareBracketExpectedAtEndOfAttribute")
-			}
-			typ.Ranks = append(typ.Ranks, rank)
+			typ.Array = true
 			end = t
 		case first && (t.kind == tIdentifier || t.kind == tLBracket):
 			end = p.genericArgs(typ, t)

@@ -52,7 +52,7 @@ func children(n Node, do func(Node)) {
 		if n.Param != nil {
 			do(n.Param)
 		}
-		maybe(do, n.Begin, n.Process, n.End)
+		maybe(do, n.Body)
 	case *ParamBlock:
 		each(n.Attributes, do)
 		each(n.Params, do)
@@ -79,11 +79,9 @@ func children(n Node, do func(Node)) {
 		each(n.Elements, do)
 	case *ExprElement:
 		do(n.Expr)
-		each(n.Redirections, do)
 	case *Command:
 		do(n.Name)
 		each(n.Args, do)
-		each(n.Redirections, do)
 	case *CommandParam:
 		if n.Value != nil {
 			do(n.Value)
@@ -107,7 +105,6 @@ func partChildren(n Node, do func(Node)) {
 		do(n.Test)
 		do(n.Body)
 	case *Catch:
-		each(n.Types, do)
 		do(n.Body)
 	case *HashEntry:
 		do(n.Key)
@@ -121,7 +118,6 @@ func statementChildren(n Statement, do func(Node)) {
 		do(n.Target)
 		do(n.Value)
 	case *FunctionDef:
-		each(n.Params, do)
 		do(n.Body)
 	case *If:
 		each(n.Clauses, do)
@@ -146,17 +142,15 @@ func statementChildren(n Statement, do func(Node)) {
 	case *Switch:
 		do(n.Value)
 		each(n.Clauses, do)
-		maybe(do, n.Default)
 	case *Try:
 		do(n.Body)
-		each(n.Catches, do)
+		if n.Catch != nil {
+			do(n.Catch)
+		}
 		maybe(do, n.Finally)
 	case *Flow:
 		if n.Value != nil {
 			do(n.Value)
-		}
-		if n.Label != nil {
-			do(n.Label)
 		}
 	}
 }

@@ -143,10 +143,7 @@ func (row command) command(h *host) *engine.Command {
 				return err
 			}
 			defer release()
-			if err := row.run(c); err != errSkip {
-				return err
-			}
-			return nil
+			return row.run(c)
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package adcmd
 
 import (
-	"errors"
 	"strings"
 
 	"adgateway/ps/sandbox/directory"
@@ -78,13 +77,8 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// errSkip ends the processing of one pipeline object after its error has been
-// written.
-var errSkip = errors.New("the error has been written")
-
 // identity finds the object of -Identity. If it does not exist the error is
-// terminating, whatever -ErrorAction says; if it came from the pipeline the error
-// is written and the command continues with the next object (facts C19, D4).
+// terminating, whatever -ErrorAction says (facts C19, D4).
 func (c *call) identity(attributes ...string) (*directory.Object, error) {
 	return c.find(c.selection(attributes...))
 }
@@ -118,13 +112,7 @@ func (c *call) resolve(cl *class, v any, param string, want *directory.Selection
 	}
 	if f != nil {
 		c.target = target
-		if !c.FromPipeline(param) {
-			return nil, c.throw(*f)
-		}
-		if err := c.WriteError(c.record(*f)); err != nil {
-			return nil, err
-		}
-		return nil, errSkip
+		return nil, c.throw(*f)
 	}
 	return o, nil
 }

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-const secret = `$p = ConvertTo-SecureString -String '` + goodPassword + `' -AsPlainText -Force
-$weak = ConvertTo-SecureString -String 'x' -AsPlainText -Force
+const secret = `$p = [System.Net.NetworkCredential]::new('', '` + goodPassword + `').SecurePassword
+$weak = [System.Net.NetworkCredential]::new('', 'x').SecurePassword
 `
 
 // writing is a case that must succeed, with its output and its changes.
@@ -94,10 +94,8 @@ func TestNewUser(t *testing.T) {
 		"other attributes":             {`New-ADUser carol -OtherAttributes @{ info = 'i'; otherMobile = '1', '2'; countryCode = 276 }; $u = Get-ADUser carol -Properties info, otherMobile, countryCode; $u.info; $u.otherMobile.Count; $u.countryCode`, "i\n2\n276", []string{"+" + carol}},
 		"SAM among other attributes":   {`New-ADUser carol -OtherAttributes @{ sAMAccountName = 'ca' }; (Get-ADUser ca).Name`, "carol", []string{"+" + carol}},
 		"expires (E9)":                 {`New-ADUser carol -AccountExpirationDate ([datetime]'2027-01-02'); (Get-ADUser carol -Properties AccountExpirationDate).AccountExpirationDate.ToString('yyyy-MM-dd')`, "2027-01-02", []string{"+" + carol}},
-		"WhatIf changes nothing":       {`New-ADUser carol -WhatIf`, "", nil},
 		"primary group (H18)":          {`New-ADUser carol; $u = Get-ADUser carol -Properties primaryGroupID, MemberOf; $u.primaryGroupID; $u.MemberOf.Count`, "513\n0", []string{"+" + carol}},
 		"cannot change password (H15)": {`New-ADUser carol -CannotChangePassword $true; (Get-ADUser carol -Properties CannotChangePassword).CannotChangePassword`, "True", []string{"+" + carol}},
-		"by property name":             {`[pscustomobject]@{ Name = 'carol'; City = 'K' } | New-ADUser; (Get-ADUser carol -Properties City).City`, "K", []string{"+" + carol}},
 	})
 }
 
@@ -124,21 +122,19 @@ func TestNewUserRefused(t *testing.T) {
 
 func TestSetUser(t *testing.T) {
 	runWritings(t, map[string]writing{
-		"friendly parameters":    {`Set-ADUser alice -City Bonn -Title T; $u = Get-ADUser alice -Properties City, Title; $u.City + $u.Title`, "BonnT", []string{alice + ": l title"}},
-		"null clears (E7)":       {`Set-ADUser alice -City $null; $null -eq (Get-ADUser alice -Properties City).City`, "True", []string{alice + ": l"}},
-		"Clear":                  {`Set-ADUser alice -Clear l, otherMobile, info; $null -eq (Get-ADUser alice -Properties l).l`, "True", []string{alice + ": l otherMobile"}},
-		"Add, Remove, Replace":   {`Set-ADUser alice -Remove @{ otherMobile = '1' } -Add @{ otherMobile = '3' } -Replace @{ info = 'i' }; $u = Get-ADUser alice -Properties otherMobile, info; [string]::Join(',', @($u.otherMobile)); $u.info`, "2,3\ni", []string{alice + ": info otherMobile"}},
-		"several values":         {`Set-ADUser alice -Replace @{ otherMobile = @('7', '8', '9') }; (Get-ADUser alice -Properties otherMobile).otherMobile.Count`, "3", []string{alice + ": otherMobile"}},
-		"manager by SAM":         {`Set-ADUser bob -Manager alice; (Get-ADUser bob -Properties Manager).Manager`, alice, []string{"CN=bob," + sales + ": manager"}},
-		"manager null":           {`Set-ADUser alice -Manager $null; $null -eq (Get-ADUser alice -Properties Manager).Manager`, "True", []string{alice + ": manager"}},
-		"expiry null (E9)":       {`Set-ADUser alice -AccountExpirationDate '2027-01-02'; Set-ADUser alice -AccountExpirationDate $null; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "True", []string{alice + ": accountExpires"}},
-		"enable":                 {`Set-ADUser alice -Enabled $true; (Get-ADUser alice).Enabled`, "True", []string{alice + ": userAccountControl"}},
-		"must change":            {`Set-ADUser alice -ChangePasswordAtLogon $true; (Get-ADUser alice -Properties pwdLastSet).pwdLastSet`, "0", []string{alice + ": pwdLastSet"}},
-		"SAM and UPN":            {`Set-ADUser alice -SamAccountName al -UserPrincipalName al@corp.example; (Get-ADUser al).UserPrincipalName`, "al@corp.example", []string{alice + ": sAMAccountName userPrincipalName"}},
-		"PassThru":               {`(Set-ADUser alice -City Bonn -PassThru).SamAccountName`, "alice", []string{alice + ": l"}},
-		"by pipeline":            {`Get-ADUser -LDAPFilter '(objectClass=user)' -SearchBase '` + sales + `' | Set-ADUser -Title T`, "", []string{"CN=bob," + sales + ": title"}},
-		"WhatIf changes nothing": {`Set-ADUser alice -City Bonn -WhatIf`, "", nil},
-		"the same again":         {`Set-ADUser alice -City Köln`, "", nil},
+		"friendly parameters":  {`Set-ADUser alice -City Bonn -Title T; $u = Get-ADUser alice -Properties City, Title; $u.City + $u.Title`, "BonnT", []string{alice + ": l title"}},
+		"null clears (E7)":     {`Set-ADUser alice -City $null; $null -eq (Get-ADUser alice -Properties City).City`, "True", []string{alice + ": l"}},
+		"Clear":                {`Set-ADUser alice -Clear l, otherMobile, info; $null -eq (Get-ADUser alice -Properties l).l`, "True", []string{alice + ": l otherMobile"}},
+		"Add, Remove, Replace": {`Set-ADUser alice -Remove @{ otherMobile = '1' } -Add @{ otherMobile = '3' } -Replace @{ info = 'i' }; $u = Get-ADUser alice -Properties otherMobile, info; [string]::Join(',', @($u.otherMobile)); $u.info`, "2,3\ni", []string{alice + ": info otherMobile"}},
+		"several values":       {`Set-ADUser alice -Replace @{ otherMobile = @('7', '8', '9') }; (Get-ADUser alice -Properties otherMobile).otherMobile.Count`, "3", []string{alice + ": otherMobile"}},
+		"manager by SAM":       {`Set-ADUser bob -Manager alice; (Get-ADUser bob -Properties Manager).Manager`, alice, []string{"CN=bob," + sales + ": manager"}},
+		"manager null":         {`Set-ADUser alice -Manager $null; $null -eq (Get-ADUser alice -Properties Manager).Manager`, "True", []string{alice + ": manager"}},
+		"expiry null (E9)":     {`Set-ADUser alice -AccountExpirationDate '2027-01-02'; Set-ADUser alice -AccountExpirationDate $null; $null -eq (Get-ADUser alice -Properties AccountExpirationDate).AccountExpirationDate`, "True", []string{alice + ": accountExpires"}},
+		"enable":               {`Set-ADUser alice -Enabled $true; (Get-ADUser alice).Enabled`, "True", []string{alice + ": userAccountControl"}},
+		"must change":          {`Set-ADUser alice -ChangePasswordAtLogon $true; (Get-ADUser alice -Properties pwdLastSet).pwdLastSet`, "0", []string{alice + ": pwdLastSet"}},
+		"SAM and UPN":          {`Set-ADUser alice -SamAccountName al -UserPrincipalName al@corp.example; (Get-ADUser al).UserPrincipalName`, "al@corp.example", []string{alice + ": sAMAccountName userPrincipalName"}},
+		"PassThru":             {`(Set-ADUser alice -City Bonn -PassThru).SamAccountName`, "alice", []string{alice + ": l"}},
+		"the same again":       {`Set-ADUser alice -City Köln`, "", nil},
 	})
 }
 
@@ -189,7 +185,6 @@ func TestRemoveUser(t *testing.T) {
 		"and it leaves its groups (H19)": {`Remove-ADUser alice -Confirm:$false; (Get-ADGroup Readers -Properties Members).Members.Count`, "0", []string{
 			"CN=Readers," + staff + ": member", "-" + alice,
 		}},
-		"WhatIf": {`Remove-ADUser alice -WhatIf`, "", nil},
 	})
 	runRefusals(t, map[string]refusal{
 		"a prompt (A36)":  {`Remove-ADUser alice`, "Remove-ADUser", prompted, nil},

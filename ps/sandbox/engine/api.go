@@ -89,14 +89,9 @@ type Command struct {
 	// "Microsoft.ActiveDirectory.Management.Commands.GetADUser" or "Get-DnsServerZone".
 	Class string
 
-	// Process runs once for each pipeline input, or once without pipeline
-	// input, with all parameters bound. An error that is not made by
-	// [Call.Throw] or passed on from another method of Call ends the run as a
-	// defect of the command.
+	// Process runs the command with all parameters bound. An error that was
+	// not returned by a method of Call ends the run as a defect of the command.
 	Process func(c *Call) error
-
-	// End, when set, runs once after the last input.
-	End func(c *Call) error
 }
 
 // LimitError ends a run: no script can catch it.
@@ -147,11 +142,8 @@ func (e *DefectError) Unwrap() error { return e.Cause }
 // Streams take what a run emits, as it emits it, from the goroutine that called
 // Run. A nil function drops. An error of Output ends the run and is returned.
 type Streams struct {
-	Output      func(v any) error
-	Error       func(rec *dotnet.ErrorRecord) // non-terminating and statement-terminating
-	Warning     func(text string)
-	Verbose     func(text string)
-	Debug       func(text string)
-	Information func(v any)
-	Host        func(text string, newline bool) // Write-Host
+	Output  func(v any) error
+	Error   func(rec *dotnet.ErrorRecord) // non-terminating and statement-terminating
+	Warning func(text string)
+	Verbose func(text string)
 }

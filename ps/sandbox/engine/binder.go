@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -17,14 +16,6 @@ type argument struct {
 	at       *place // of the name, or of the value
 	valueAt  *place
 	param    *param // that the name means, once it is looked up
-}
-
-// text is -Name as written, for $args of simple functions.
-func (a *argument) text() string {
-	if a.hasValue {
-		return "-" + a.name + ":"
-	}
-	return "-" + a.name
 }
 
 // indexSet is a set of small numbers: of the parameters that are bound.
@@ -52,37 +43,25 @@ func (s *indexSet) add(i int) {
 	s.more[i/64-1] |= 1 << (i % 64)
 }
 
-func (s *indexSet) clone() indexSet { return indexSet{s.low, slices.Clone(s.more)} }
-
 // invocation is one call of a command: what was written and what was bound.
 type invocation struct {
 	f       *frame // of the caller
 	sig     *signature
+	block   *blockCode // that is called, or
+	command *command
 	at      *place
-	streams *streams
 	args    []argument
-	called  string // the name as written
-	hasPipe bool   // pipeline input is expected
+	argList []argument // args as the session lent it
+	called  string     // the name as written
+	hasPipe bool       // it is not the first in its pipeline
 
-	values  []any      // by parameter index; the common ones have room once one is bound
-	few     [4]any     // room for them
-	room    []argument // of the session: the list of args goes back there
-	bound   indexSet   // of parameters
-	flags   uint64     // sets that are still possible
-	pre     uint64     // flags before pipeline input
-	prePipe indexSet   // bound before pipeline input
-	piped   bool       // pipeline input can bind parameters
-	commons bool       // a common parameter is bound
-	rest    []any      // of a simple function: $args
-	names   indexSet   // of rest: what was written as a parameter's name
+	values  []any    // by parameter index; includes the common ones once one is bound
+	few     [4]any   // backing array of values for a command of few parameters
+	bound   indexSet // of parameters
+	flags   uint64   // sets that are still possible
+	commons bool     // a common parameter is bound
 
 	hadError bool
-	errorsTo *dotnet.List            // -ErrorVariable
-	eachTo   string                  // -PipelineVariable
-	outputTo *dotnet.List            // -OutVariable
-	callee   any                     // *ScriptBlock, *function or *command
-	place    *stageNode              // in a pipeline of several commands
-	delayed  map[*param]*ScriptBlock // script blocks bound to pipeline parameters
 }
 
 // get is a bound parameter by its exact name; of built-in commands.
@@ -194,17 +173,12 @@ func (p *param) begins(key string) bool {
 	return false
 }
 
-// bind binds what was written. It leaves what comes through the pipeline to
-// bindPipeline.
+// bind binds the arguments to the parameters.
 func (inv *invocation) bind() error {
 	sig := inv.sig
-	if sig.attrError != nil {
-		return sig.attrError
-	}
 	if inv.values = inv.few[:]; sig.own > len(inv.few) {
 		inv.values = make([]any, sig.own)
 	}
-	inv.bound = indexSet{}
 	inv.flags = allSets
 	if len(inv.args) > 0 {
 		if err := inv.pairNames(); err != nil {
@@ -214,43 +188,30 @@ func (inv *invocation) bind() error {
 			return err
 		}
 	}
-	if !sig.advanced {
-		err := inv.bindSimple()
-		inv.releaseArguments()
+	if err := inv.bindRest(); err != nil {
 		return err
+	}
+	inv.f.s.reuseArguments(inv.argList)
+	inv.args, inv.argList = nil, nil
+	return nil
+}
+
+// bindRest binds what has no name, and chooses the parameter set.
+func (inv *invocation) bindRest() error {
+	if !inv.sig.advanced {
+		return inv.bindSimple()
 	}
 	late, err := inv.bindPositional()
 	if err != nil {
 		return err
 	}
-	if len(sig.sets) > 0 {
-		if _, err := inv.validateSets(true, false); err != nil {
-			return err
-		}
-	}
-	if err := inv.bindRemaining(); err != nil {
-		return err
+	if inv.flags == 0 {
+		return inv.ambiguousSet()
 	}
 	if err := inv.verifyProcessed(late); err != nil {
 		return err
 	}
-	if err := inv.chooseSet(); err != nil {
-		return err
-	}
-	inv.pre = inv.flags
-	if inv.hasPipe && sig.byPipeline {
-		inv.piped, inv.prePipe = true, inv.bound.clone()
-	}
-	inv.releaseArguments()
-	return nil
-}
-
-// releaseArguments gives the list of arguments back: all of them are bound.
-func (inv *invocation) releaseArguments() {
-	if inv.room != nil {
-		inv.f.s.keepArguments(inv.room)
-	}
-	inv.args, inv.room = nil, nil
+	return inv.chooseSet()
 }
 
 // pairNames joins each -Name with the value that follows it.
@@ -289,7 +250,7 @@ func (inv *invocation) pairNames() error {
 				if other != nil || next.hasValue {
 					return inv.missingArgument(p, arg.at)
 				}
-				next.value = next.text()
+				next.value = "-" + next.name
 			}
 			arg.hasValue, arg.value, arg.valueAt = true, next.value, next.at
 			i++
@@ -344,30 +305,18 @@ func (inv *invocation) bindNamed() error {
 	return nil
 }
 
-// bindSimple ends the binding of a function without attributes: by position in
-// declared order, the rest into $args.
+// bindSimple binds the arguments of a function without attributes by position,
+// in declared order.
 func (inv *invocation) bindSimple() error {
 	at := 0
 	params := inv.sig.params
-	for i := 0; i < len(inv.args); i++ {
+	for i := range inv.args {
 		arg := &inv.args[i]
-		if arg.hasName {
-			inv.names.add(len(inv.rest))
-			inv.rest = append(inv.rest, arg.text())
-			if arg.hasValue {
-				inv.rest = append(inv.rest, arg.value)
-			} else if i+1 < len(inv.args) && !inv.args[i+1].hasName {
-				i++
-				inv.rest = append(inv.rest, inv.args[i].value)
-			}
-			continue
-		}
 		for at < len(params) && (inv.bound.has(at) || params[at].isSwitch()) {
 			at++
 		}
-		if at == len(params) {
-			inv.rest = append(inv.rest, arg.value)
-			continue
+		if arg.hasName || at == len(params) {
+			return fail(dotnet.Refuse("$args: an argument that no parameter takes"), arg.at)
 		}
 		if _, err := inv.bindParam(params[at], arg, true); err != nil {
 			return err
@@ -376,48 +325,14 @@ func (inv *invocation) bindSimple() error {
 	return nil
 }
 
-// bindRemaining gives what is left to the parameter that takes the rest.
-func (inv *invocation) bindRemaining() error {
-	p := inv.sig.remaining
-	if p == nil || inv.bound.has(p.index) || len(inv.args) == 0 || !slices.ContainsFunc(p.sets, func(s inSet) bool { return s.of(inv.flags) }) {
-		return nil
-	}
-	var items []any
-	for i := range inv.args {
-		arg := &inv.args[i]
-		if arg.hasName {
-			items = append(items, arg.text())
-		}
-		if arg.hasValue {
-			items = append(items, arg.value)
-		}
-	}
-	value := inv.remainingValue(items)
-	arg := argument{value: value, hasValue: true, at: inv.args[0].at}
-	inv.args = nil
-	_, err := inv.bindParam(p, &arg, true)
-	return err
-}
-
-// remainingValue is what is left, as a list: a single array stands for itself.
-func (inv *invocation) remainingValue(items []any) any {
-	_, builtin := inv.callee.(*command)
-	if len(items) == 1 {
-		if _, ok := items[0].(*dotnet.Array); ok || builtin {
-			return items[0]
-		}
-	}
-	if builtin {
-		return dotnet.NewArray(items...)
-	}
-	return &dotnet.List{Type: dotnet.TListObject, Items: items}
-}
-
 // verifyProcessed reports an argument that no parameter took. late is the error
 // of a positional argument that did not convert.
 func (inv *invocation) verifyProcessed(late error) error {
 	if len(inv.args) == 0 {
 		return nil
+	}
+	if inv.sig.partial || len(inv.sig.sets) > 1 && inv.sig.defaultSet == 0 { // another error may come first
+		return fail(dotnet.Refuse("a parameter or argument of %s", inv.sig.name), inv.args[0].at)
 	}
 	for i := range inv.args {
 		if arg := &inv.args[i]; arg.hasName {

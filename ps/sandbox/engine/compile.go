@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
 )
@@ -37,8 +39,7 @@ type blockCode struct {
 	params []*syntax.Param
 	attrs  []*syntax.Attribute
 	sig    *signature
-
-	begin, process, end stmtFn
+	body   stmtFn
 
 	vars int // so many variables its scope may get: parameters, and what it assigns
 }
@@ -46,24 +47,16 @@ type blockCode struct {
 // text is what the ToString method of the block gives.
 func (b *blockCode) text() string { return b.src.Slice(b.at) }
 
-// scriptBlock compiles a script block. params are those of `function f(...)`.
-func (c *compiler) scriptBlock(b *syntax.ScriptBlock, params []*syntax.Param, name string) *blockCode {
-	code := &blockCode{src: c.src, at: b.Span, place: c.place(b), params: params}
+// scriptBlock compiles a script block, or the body of a function of that name.
+func (c *compiler) scriptBlock(b *syntax.ScriptBlock, name string) *blockCode {
+	code := &blockCode{src: c.src, at: b.Span, place: c.place(b)}
 	around := c.vars
 	c.vars = map[symbol]bool{}
 	defer func() { c.vars = around }()
 	if b.Param != nil {
 		code.params, code.attrs = b.Param.Params, b.Param.Attributes
 	}
-	if b.Begin != nil {
-		code.begin = c.block(b.Begin)
-	}
-	if b.Process != nil {
-		code.process = c.block(b.Process)
-	}
-	if b.End != nil {
-		code.end = c.block(b.End)
-	}
+	code.body = c.block(b.Body)
 	code.sig = c.signature(code, name)
 	code.vars = code.sig.own + len(c.vars)
 	return code
@@ -137,20 +130,14 @@ func (c *compiler) statement(s syntax.Statement) stmtFn {
 	case *syntax.Flow:
 		return c.flow(s)
 	}
-	return c.refuseStatement(s)
+	panic(fmt.Sprintf("engine: no statement: %T", s))
 }
 
-// refuseStatement is what a node becomes that the evaluator does not know.
-func (c *compiler) refuseStatement(n syntax.Node) stmtFn {
-	at := c.place(n)
-	return func(*frame, sink) error {
-		return fail(dotnet.Refuse("%s", at.src.Slice(at.at)), at)
-	}
-}
-
-func (c *compiler) refuseExpr(n syntax.Node) exprFn {
-	run := c.refuseStatement(n)
-	return func(f *frame) (any, error) { return nil, run(f, nil) }
+// refuse keeps the fault of a part of the text that the engine does not
+// support: the text is refused before it runs.
+func (c *compiler) refuse(n syntax.Node, what string) {
+	c.faults = append(c.faults, &syntax.Error{ID: syntax.IDOutside, Outside: true, File: c.src.Name, Pos: n.Extent().From,
+		Message: "Outside the script subset: " + what + "."})
 }
 
 // value compiles a statement whose output is wanted as one value. A lone
@@ -175,7 +162,7 @@ func (c *compiler) value(s syntax.Statement) exprFn {
 // loneExpr is the expression that a statement consists of, else nil.
 func loneExpr(s syntax.Statement) *syntax.ExprElement {
 	if p, ok := s.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
-		if e, ok := p.Elements[0].(*syntax.ExprElement); ok && len(e.Redirections) == 0 {
+		if e, ok := p.Elements[0].(*syntax.ExprElement); ok {
 			return e
 		}
 	}
@@ -209,16 +196,12 @@ func (c *compiler) located(run exprFn, n syntax.Node) exprFn {
 // condition compiles a statement whose truth is wanted.
 func (c *compiler) condition(s syntax.Statement) func(f *frame) (bool, error) {
 	if e := loneExpr(s); e != nil {
-		run, at := c.expr(e.Expr), c.place(e)
-		return func(f *frame) (bool, error) {
-			v, err := run(f)
-			if err != nil {
-				return false, fail(err, at)
-			}
-			return dotnet.Truthy(v), nil
-		}
+		return truth(c.located(c.expr(e.Expr), e))
 	}
-	run := c.value(s)
+	return truth(c.value(s))
+}
+
+func truth(run exprFn) func(f *frame) (bool, error) {
 	return func(f *frame) (bool, error) {
 		v, err := run(f)
 		if err != nil {
@@ -228,15 +211,10 @@ func (c *compiler) condition(s syntax.Statement) func(f *frame) (bool, error) {
 	}
 }
 
-// isStep tells whether an expression is a ++ or --, which emits nothing.
+// isStep reports whether an expression is a ++ or --, which emits nothing.
 func isStep(e syntax.Expr) bool {
-	if u, ok := e.(*syntax.Unary); ok {
-		switch u.Op {
-		case syntax.PreInc, syntax.PreDec, syntax.PostInc, syntax.PostDec:
-			return true
-		}
-	}
-	return false
+	u, ok := e.(*syntax.Unary)
+	return ok && (u.Op == syntax.PostInc || u.Op == syntax.PostDec)
 }
 
 // expressionStatement compiles an expression that stands alone: its value is

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -13,7 +14,7 @@ func lower(s string) string { return dotnet.ToLower(s) }
 func (c *compiler) expr(e syntax.Expr) exprFn {
 	switch e := e.(type) {
 	case *syntax.Number:
-		return constant(numberValue(e))
+		return constant(e.Value)
 	case *syntax.String:
 		return constant(e.Value)
 	case *syntax.ExpandString:
@@ -54,34 +55,10 @@ func (c *compiler) expr(e syntax.Expr) exprFn {
 	case *syntax.Index:
 		return c.index(e)
 	}
-	return c.refuseExpr(e)
+	panic(fmt.Sprintf("engine: no expression: %T", e))
 }
 
 func constant(v any) exprFn { return func(*frame) (any, error) { return v, nil } }
-
-func numberValue(n *syntax.Number) any {
-	if text, ok := n.Value.(syntax.Decimal); ok {
-		if v, ok := dotnet.TryConvert(string(text), dotnet.TDecimal); ok {
-			return v
-		}
-	}
-	return n.Value
-}
-
-// text is a value inside a string: collections are joined by $OFS.
-func (f *frame) text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case nil:
-		return ""
-	case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
-		if ofs := f.scope.find(symOFS); ofs != nil && !isNull(ofs.value) {
-			return dotnet.ToTextOFS(v, dotnet.ToText(ofs.value))
-		}
-	}
-	return dotnet.ToText(v)
-}
 
 func (c *compiler) expandString(e *syntax.ExpandString) exprFn {
 	type part struct {
@@ -107,7 +84,7 @@ func (c *compiler) expandString(e *syntax.ExpandString) exprFn {
 			if err != nil {
 				return nil, err
 			}
-			piece := f.text(v)
+			piece := dotnet.ToText(v)
 			if text.Len()+len(piece) > 64 {
 				if err := f.charge(text.Len() + len(piece)); err != nil {
 					return nil, err
@@ -315,32 +292,25 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 }
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {
-	code := c.scriptBlock(e.Block, nil, "")
+	code := c.scriptBlock(e.Block, "")
 	return func(f *frame) (any, error) { return &ScriptBlock{s: f.s, code: code}, nil }
 }
 
 // cast compiles [T]operand.
 func (c *compiler) cast(e *syntax.Cast) exprFn {
-	name := lower(e.Type.Name)
-	if len(e.Type.Ranks) == 0 && len(e.Type.Args) == 0 {
-		switch name {
-		case "ordered":
-			if h, ok := e.Operand.(*syntax.Hash); ok {
-				return c.hash(h, true)
-			}
-		case "pscustomobject", "system.management.automation.pscustomobject":
-			if h, ok := e.Operand.(*syntax.Hash); ok {
-				return c.customObject(h)
-			}
-		case "ref":
-			return c.reference(e.Operand)
+	switch name := lower(e.Type.Name); name {
+	case "ordered":
+		if h, ok := e.Operand.(*syntax.Hash); ok {
+			return c.hash(h, true)
 		}
+	case "pscustomobject", "system.management.automation.pscustomobject", "ref":
+		c.refuse(e, "the cast ["+e.Type.Name+"]")
 	}
 	if v, ok := constantValue(e); ok {
 		return constant(v)
 	}
 	operand := c.expr(e.Operand)
-	if known := staticType(typeText(e.Type)); known != nil {
+	if known := staticType(e.Type.String()); known != nil {
 		return func(f *frame) (any, error) {
 			v, err := operand(f)
 			if err != nil {
@@ -368,14 +338,14 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 func constantValue(e syntax.Expr) (v any, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Number:
-		return numberValue(e), true
+		return e.Value, true
 	case *syntax.String:
 		return e.Value, true
 	case *syntax.Cast:
 		if v, ok = constantValue(e.Operand); !ok {
 			return nil, false
 		}
-		switch t := staticType(typeText(e.Type)); t {
+		switch t := staticType(e.Type.String()); t {
 		case dotnet.TString, dotnet.TChar, dotnet.TBool, dotnet.TInt32, dotnet.TInt64:
 			v, err := dotnet.Convert(v, t)
 			return v, err == nil
@@ -389,20 +359,9 @@ func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 	switch t {
 	case dotnet.TVoid:
 		return dotnet.AutomationNull, nil
-	case dotnet.TString:
-		switch x := v.(type) {
-		case string:
-			return v, nil
-		case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
-			return f.text(x), nil
-		}
-	case dotnet.TArray:
-		if _, many := dotnet.Enumerate(v); !many && v != nil {
-			return dotnet.NewArray(v), nil
-		}
 	case dotnet.TScriptBlock:
-		if text, ok := v.(string); ok {
-			return f.s.newScriptBlock(text)
+		if _, text := v.(string); text {
+			return nil, dotnet.Refuse("a text as [scriptblock]")
 		}
 	case dotnet.TType:
 		if text, ok := v.(string); ok {
@@ -412,62 +371,4 @@ func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 		}
 	}
 	return dotnet.Convert(v, t)
-}
-
-func (c *compiler) customObject(h *syntax.Hash) exprFn {
-	table := c.hash(h, true)
-	return func(f *frame) (any, error) {
-		v, err := table(f)
-		if err != nil {
-			return nil, err
-		}
-		return customObject(v.(*dotnet.Hashtable)), nil
-	}
-}
-
-func customObject(table *dotnet.Hashtable) *dotnet.PSObject {
-	object := dotnet.NewPSObject()
-	for i := range table.Len() {
-		key, value := table.At(i)
-		name := dotnet.ToText(key)
-		if strings.EqualFold(name, "PSTypeName") {
-			object.TypeNames = append(object.TypeNames, dotnet.ToText(value))
-			continue
-		}
-		object.Props.Set(name, value)
-	}
-	return object
-}
-
-// reference is [ref]$variable.
-func (c *compiler) reference(e syntax.Expr) exprFn {
-	if p, ok := e.(*syntax.Paren); ok {
-		if pipe, ok := p.Inner.(*syntax.Pipeline); ok && len(pipe.Elements) == 1 {
-			if x, ok := pipe.Elements[0].(*syntax.ExprElement); ok {
-				e = x.Expr
-			}
-		}
-	}
-	read := c.expr(e)
-	v, ok := e.(*syntax.Variable)
-	if !ok {
-		return func(f *frame) (any, error) {
-			value, err := read(f)
-			if err != nil {
-				return nil, err
-			}
-			return &dotnet.Ref{Get: func() any { return value }, Set: func(v any) error { value = v; return nil }}, nil
-		}
-	}
-	write := c.assignTo(v)
-	return func(f *frame) (any, error) {
-		get := func() any {
-			value, err := read(f)
-			if err != nil {
-				return nil
-			}
-			return value
-		}
-		return &dotnet.Ref{Get: get, Set: func(value any) error { return write(f, value) }}, nil
-	}
 }

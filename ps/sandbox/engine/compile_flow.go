@@ -7,10 +7,7 @@ import (
 
 func (c *compiler) functionDef(s *syntax.FunctionDef) stmtFn {
 	name, scopeName := functionName(s.Name)
-	code := c.scriptBlock(s.Body, s.Params, name)
-	if s.Filter && !s.Body.Named && code.process == nil {
-		code.process, code.end = code.end, nil
-	}
+	code := c.scriptBlock(s.Body, name)
 	return func(f *frame, _ sink) error {
 		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code})
 		return nil
@@ -48,18 +45,12 @@ func (c *compiler) ifStatement(s *syntax.If) stmtFn {
 }
 
 // loopControl interprets what a loop's body returned: stop leaves the loop.
-func loopControl(err error, label string) (stop bool, out error) {
-	switch e := err.(type) {
-	case nil:
+func loopControl(err error) (stop bool, out error) {
+	switch err {
+	case nil, flowContinue:
 		return false, nil
-	case *breakFlow:
-		if e.label == "" || e.label == label {
-			return true, nil
-		}
-	case *continueFlow:
-		if e.label == "" || e.label == label {
-			return false, nil
-		}
+	case flowBreak:
+		return true, nil
 	}
 	return true, err
 }
@@ -69,7 +60,6 @@ type forEachLoop struct {
 	assign    func(f *frame, v any) error
 	body      stmtFn
 	at, varAt *place
-	label     string
 }
 
 func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
@@ -82,7 +72,7 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 	if copied == nil {
 		in = c.value(s.In)
 	}
-	loop := &forEachLoop{assign: c.assignTo(s.Var), body: c.block(s.Body), at: c.place(s), varAt: c.place(s.Var), label: lower(s.Label)}
+	loop := &forEachLoop{assign: c.assignTo(s.Var), body: c.block(s.Body), at: c.place(s), varAt: c.place(s.Var)}
 	if copied != nil {
 		return loop.overCopy(copied, c.place(loneExpr(s.In)))
 	}
@@ -127,7 +117,7 @@ func (l *forEachLoop) run(f *frame, out sink, items []any, changed func() bool) 
 		if err := l.assign(f, item); err != nil {
 			return err
 		}
-		if stop, err := loopControl(l.body(f, out), l.label); stop || err != nil {
+		if stop, err := loopControl(l.body(f, out)); stop || err != nil {
 			return err
 		}
 	}
@@ -151,7 +141,6 @@ func (c *compiler) forLoop(s *syntax.For) stmtFn {
 	}
 	body := c.block(s.Body)
 	at := c.place(s)
-	label := lower(s.Label)
 	return func(f *frame, out sink) error {
 		if init != nil {
 			if _, err := init(f); err != nil {
@@ -167,7 +156,7 @@ func (c *compiler) forLoop(s *syntax.For) stmtFn {
 					return err
 				}
 			}
-			if stop, err := loopControl(body(f, out), label); stop || err != nil {
+			if stop, err := loopControl(body(f, out)); stop || err != nil {
 				return err
 			}
 			if next != nil {
@@ -189,7 +178,6 @@ func (c *compiler) while(s *syntax.While) stmtFn {
 	cond := c.condition(s.Cond)
 	body := c.block(s.Body)
 	at := c.place(s)
-	label := lower(s.Label)
 	return func(f *frame, out sink) error {
 		for {
 			if err := f.step(at); err != nil {
@@ -198,7 +186,7 @@ func (c *compiler) while(s *syntax.While) stmtFn {
 			if yes, err := cond(f); err != nil || !yes {
 				return err
 			}
-			if stop, err := loopControl(body(f, out), label); stop || err != nil {
+			if stop, err := loopControl(body(f, out)); stop || err != nil {
 				return err
 			}
 		}
@@ -209,14 +197,13 @@ func (c *compiler) doLoop(s *syntax.DoLoop) stmtFn {
 	cond := c.condition(s.Cond)
 	body := c.block(s.Body)
 	at := c.place(s)
-	label := lower(s.Label)
 	until := s.Until
 	return func(f *frame, out sink) error {
 		for {
 			if err := f.step(at); err != nil {
 				return err
 			}
-			if stop, err := loopControl(body(f, out), label); stop || err != nil {
+			if stop, err := loopControl(body(f, out)); stop || err != nil {
 				return err
 			}
 			if yes, err := cond(f); err != nil || yes == until {
@@ -236,25 +223,11 @@ func (c *compiler) flow(s *syntax.Flow) stmtFn {
 	case syntax.Exit:
 		return c.exit(s)
 	}
-	leave := error(flowBreak)
+	leave := flowBreak
 	if s.Kind == syntax.Continue {
 		leave = flowContinue
 	}
-	if s.Label == nil {
-		return func(*frame, sink) error { return leave }
-	}
-	label := c.expr(s.Label)
-	isBreak := s.Kind == syntax.Break
-	return func(f *frame, _ sink) error {
-		v, err := label(f)
-		if err != nil {
-			return err
-		}
-		if isBreak {
-			return &breakFlow{lower(dotnet.ToText(v))}
-		}
-		return &continueFlow{lower(dotnet.ToText(v))}
-	}
+	return func(*frame, sink) error { return leave }
 }
 
 func (c *compiler) returnStatement(s *syntax.Flow) stmtFn {
@@ -315,42 +288,26 @@ func (f *frame) thrown(rec *dotnet.ErrorRecord, at *place) error {
 }
 
 func (c *compiler) try(s *syntax.Try) stmtFn {
-	c.faults = append(c.faults, caughtBefore(s, c.src)...)
 	body := c.block(s.Body)
-	catches := make([]stmtFn, len(s.Catches))
-	types := make([][]typeRef, len(s.Catches))
-	for i, clause := range s.Catches {
-		catches[i] = c.block(clause.Body)
-		types[i] = make([]typeRef, len(clause.Types))
-		for j, name := range clause.Types {
-			types[i][j] = c.typeRef(name)
-		}
+	var catch, finally stmtFn
+	if s.Catch != nil {
+		catch = c.block(s.Catch.Body)
 	}
-	var finally stmtFn
 	if s.Finally != nil {
 		finally = c.block(s.Finally)
 	}
 	at := c.place(s)
 	run := func(f *frame, out sink) error {
-		if len(catches) == 0 {
+		if catch == nil {
 			return body(f, out)
 		}
 		f.s.inTry++
 		err := body(f, out)
 		f.s.inTry--
-		pe := asPS(err)
-		if pe == nil {
-			return err
+		if pe := asPS(err); pe != nil {
+			return f.catch(catch, pe.rec, out)
 		}
-		clauses, err := resolveClauses(f, types)
-		if err != nil {
-			return err
-		}
-		which, caught := dotnet.MatchCatch(pe.rec, clauses)
-		if which < 0 {
-			return pe
-		}
-		return f.catch(catches[which], caught, out)
+		return err
 	}
 	if finally == nil {
 		return run
@@ -365,21 +322,6 @@ func (c *compiler) try(s *syntax.Try) stmtFn {
 		}
 		return err
 	}
-}
-
-func resolveClauses(f *frame, refs [][]typeRef) ([][]*dotnet.Type, error) {
-	clauses := make([][]*dotnet.Type, len(refs))
-	for i, row := range refs {
-		clauses[i] = make([]*dotnet.Type, len(row))
-		for j, ref := range row {
-			t, err := ref(f)
-			if err != nil {
-				return nil, err
-			}
-			clauses[i][j] = t
-		}
-	}
-	return clauses, nil
 }
 
 // catch runs a catch block with $_ as the record.

@@ -2,87 +2,54 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
 )
 
-// operatorNames are the texts package dotnet knows the operators by.
-var operatorNames = map[syntax.BinaryOp]string{
-	syntax.Add: "+", syntax.Sub: "-", syntax.Mul: "*", syntax.Div: "/", syntax.Mod: "%",
-	syntax.Range: "..", syntax.Format: "-f", syntax.Xor: "-xor",
-	syntax.BitAnd: "-band", syntax.BitOr: "-bor", syntax.BitXor: "-bxor",
-	syntax.ShiftLeft: "-shl", syntax.ShiftRight: "-shr",
-	syntax.Eq: "eq", syntax.Ne: "ne", syntax.Gt: "gt", syntax.Ge: "ge", syntax.Lt: "lt", syntax.Le: "le",
-	syntax.Like: "like", syntax.NotLike: "notlike", syntax.Replace: "replace",
-	syntax.Contains: "contains", syntax.NotContains: "notcontains", syntax.In: "in", syntax.NotIn: "notin",
-	syntax.Split: "split", syntax.Join: "-join",
-	syntax.Is: "-is", syntax.IsNot: "-isnot", syntax.As: "-as",
-}
-
-// operatorName is the text of an operator, with the letter for case.
-func operatorName(op syntax.BinaryOp, cs syntax.Case) string {
-	name := operatorNames[op]
-	if name == "" || name[0] == '-' || name[0] < 'a' {
-		return name
+// operatorName is the text package dotnet knows an operator by.
+func operatorName(op syntax.BinaryOp, exact bool) string {
+	name := op.String()
+	if exact {
+		name = "-c" + name[1:]
 	}
-	if cs == syntax.CaseExact {
-		return "-c" + name
-	}
-	return "-" + name
+	return name
 }
 
 func (c *compiler) binary(e *syntax.Binary) exprFn {
 	switch e.Op {
-	case syntax.And, syntax.Or, syntax.Xor:
+	case syntax.And, syntax.Or:
 		return c.logical(e)
 	case syntax.Match, syntax.NotMatch:
 		return c.match(e)
-	case syntax.Is, syntax.IsNot, syntax.As:
+	case syntax.Is, syntax.IsNot:
 		return c.typeOperator(e)
 	case syntax.Add:
 		if left, ok := e.Left.(*syntax.Binary); ok && left.Op == syntax.Add {
 			return c.sum(e)
 		}
 	}
-	apply, ok := dotnet.Operator(operatorName(e.Op, e.Case))
+	apply, ok := dotnet.Operator(operatorName(e.Op, e.Exact))
 	if !ok {
-		return c.refuseExpr(e)
+		panic("engine: no operator " + e.Op.String())
 	}
-	left, right := c.expr(e.Left), c.expr(e.Right)
+	operands := c.operands(e)
 	fast := intOperators[e.Op]
 	at := c.place(e)
-	isReplace, isSplit, isAdd := e.Op == syntax.Replace, e.Op == syntax.Split, e.Op == syntax.Add
+	isReplace := e.Op == syntax.Replace
 	return func(f *frame) (any, error) {
-		l, err := left(f)
+		l, r, err := operands(f)
 		if err != nil {
 			return nil, err
 		}
-		r, err := right(f)
-		if err != nil {
-			return nil, err
-		}
-		if fast != nil {
-			if a, ok := l.(int32); ok {
-				if b, ok := r.(int32); ok {
-					if v, ok := fast(a, b); ok {
-						return v, nil
-					}
-				}
-			}
-		}
-		if isAdd {
-			r = f.addend(l, r)
-		}
-		if isReplace || isSplit {
-			if err := f.guardRegex(l); err != nil {
-				return nil, err
+		if a, b, ok := int32s(l, r); ok && fast != nil {
+			if v, ok := fast(a, b); ok {
+				return v, nil
 			}
 		}
 		if isReplace {
-			if r, err = f.guardReplacement(l, r); err != nil {
-				return nil, err
+			if err := f.guardReplace(l, r); err != nil {
+				return nil, limitOf(err, at)
 			}
 		}
 		v, err := apply(plain(l), plain(r))
@@ -91,6 +58,26 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 		}
 		return v, f.chargeValue(v)
 	}
+}
+
+// operands compiles both sides of an operator, the left one first.
+func (c *compiler) operands(e *syntax.Binary) func(f *frame) (l, r any, err error) {
+	left, right := c.expr(e.Left), c.expr(e.Right)
+	return func(f *frame) (any, any, error) {
+		l, err := left(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := right(f)
+		return l, r, err
+	}
+}
+
+func int32s(l, r any) (a, b int32, ok bool) {
+	if a, ok = l.(int32); ok {
+		b, ok = r.(int32)
+	}
+	return a, b, ok
 }
 
 // sum compiles a row of +. From where what is summed up is a text on, the pieces
@@ -131,7 +118,7 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 			if len(pieces) == 0 {
 				pieces, length = append(pieces, text), len(text)
 			}
-			piece := f.text(v)
+			piece := dotnet.ToText(v)
 			pieces = append(pieces, piece)
 			if length += len(piece); length > dotnet.MaxStringLength {
 				_, err := dotnet.AddTexts(pieces...)
@@ -148,21 +135,9 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 	}
 }
 
-// addend is the right side of +: behind a text, collections are joined by $OFS.
-func (f *frame) addend(l, r any) any {
-	if _, ok := r.(*dotnet.Array); !ok {
-		return r
-	}
-	switch l.(type) {
-	case string, dotnet.Char:
-		return f.text(r)
-	}
-	return r
-}
-
 // add is l + r.
 func (f *frame) add(l, r any, at *place) (any, error) {
-	v, err := dotnet.Add(plain(l), plain(f.addend(l, r)))
+	v, err := dotnet.Add(plain(l), plain(r))
 	if err != nil {
 		return nil, limitOf(err, at)
 	}
@@ -189,120 +164,69 @@ var intOperators = map[syntax.BinaryOp]func(a, b int32) (any, bool){
 
 func (c *compiler) logical(e *syntax.Binary) exprFn {
 	left, right := c.expr(e.Left), c.expr(e.Right)
-	op := e.Op
+	isOr := e.Op == syntax.Or
 	return func(f *frame) (any, error) {
-		l, err := left(f)
+		v, err := left(f)
 		if err != nil {
 			return nil, err
 		}
-		a := dotnet.Truthy(l)
-		if op == syntax.And && !a {
-			return false, nil
+		if dotnet.Truthy(v) == isOr {
+			return isOr, nil
 		}
-		if op == syntax.Or && a {
-			return true, nil
-		}
-		r, err := right(f)
-		if err != nil {
+		if v, err = right(f); err != nil {
 			return nil, err
 		}
-		b := dotnet.Truthy(r)
-		if op == syntax.Xor {
-			return a != b, nil
-		}
-		return b, nil
+		return dotnet.Truthy(v), nil
 	}
 }
 
-// match compiles -match, which also sets $Matches.
 func (c *compiler) match(e *syntax.Binary) exprFn {
-	left, right := c.expr(e.Left), c.expr(e.Right)
-	exact, negate := e.Case == syntax.CaseExact, e.Op == syntax.NotMatch
+	operands := c.operands(e)
+	negate := e.Op == syntax.NotMatch
 	return func(f *frame) (any, error) {
-		l, err := left(f)
-		if err != nil {
-			return nil, err
-		}
-		r, err := right(f)
+		l, r, err := operands(f)
 		if err != nil {
 			return nil, err
 		}
 		if err := f.guardRegex(l); err != nil {
 			return nil, err
 		}
-		v, matches, err := dotnet.Match(plain(l), plain(r), exact, negate)
-		if err != nil {
-			return nil, err
-		}
-		if matches != nil {
-			f.scope.set(symMatches, "Matches", matches)
-		}
-		return v, nil
+		v, _, err := dotnet.Match(plain(l), plain(r), e.Exact, negate)
+		return v, err
 	}
 }
 
-// typeOperator compiles -is, -isnot and -as.
+// typeOperator compiles -is and -isnot.
 func (c *compiler) typeOperator(e *syntax.Binary) exprFn {
-	left, right := c.expr(e.Left), c.expr(e.Right)
-	op := e.Op
-	if x, ok := e.Right.(*syntax.TypeExpr); ok && op != syntax.As {
-		if t := staticType(typeText(x.Type)); t != nil {
-			return func(f *frame) (any, error) {
-				l, err := left(f)
-				return err == nil && dotnet.Is(plain(l), t) == (op == syntax.Is), err
-			}
-		}
+	left := c.expr(e.Left)
+	x, ok := e.Right.(*syntax.TypeExpr)
+	if !ok {
+		c.refuse(e.Right, "a type that is not written in brackets")
+		return left
 	}
+	ref, want := c.typeRef(x.Type), e.Op == syntax.Is
 	return func(f *frame) (any, error) {
 		l, err := left(f)
 		if err != nil {
 			return nil, err
 		}
-		r, err := right(f)
+		t, err := ref(f)
 		if err != nil {
 			return nil, err
 		}
-		t, ok := r.(*dotnet.Type)
-		if !ok {
-			if t = f.s.lookupType(dotnet.ToText(r)); t == nil {
-				return nil, typeNotFound(dotnet.ToText(r))
-			}
-		}
-		switch op {
-		case syntax.Is:
-			return dotnet.Is(plain(l), t), nil
-		case syntax.IsNot:
-			return !dotnet.Is(plain(l), t), nil
-		}
-		v, err := f.convert(plain(l), t)
-		if err != nil {
-			if asPS(err) == nil {
-				return nil, err
-			}
-			return nil, nil
-		}
-		return v, nil
+		return dotnet.Is(plain(l), t) == want, nil
 	}
-}
-
-var unaryNames = map[syntax.UnaryOp]string{
-	syntax.Not: "-not", syntax.Bang: "!", syntax.Minus: "-", syntax.Plus: "+",
-	syntax.BitNot: "-bnot", syntax.UnarySplit: "-split", syntax.UnaryJoin: "-join",
 }
 
 func (c *compiler) unary(e *syntax.Unary) exprFn {
 	switch e.Op {
-	case syntax.PreInc:
-		return c.increment(e, 1, false)
-	case syntax.PreDec:
-		return c.increment(e, -1, false)
 	case syntax.PostInc:
-		return c.increment(e, 1, true)
+		return c.increment(e, 1)
 	case syntax.PostDec:
-		return c.increment(e, -1, true)
+		return c.increment(e, -1)
 	}
 	operand := c.expr(e.Operand)
-	if e.Op == syntax.Not || e.Op == syntax.Bang {
+	if e.Op == syntax.Not {
 		return func(f *frame) (any, error) {
 			v, err := operand(f)
 			if err != nil {
@@ -311,35 +235,29 @@ func (c *compiler) unary(e *syntax.Unary) exprFn {
 			return !dotnet.Truthy(v), nil
 		}
 	}
-	name := unaryNames[e.Op]
 	return func(f *frame) (any, error) {
 		v, err := operand(f)
 		if err != nil {
 			return nil, err
 		}
-		return dotnet.Unary(name, plain(v))
+		return dotnet.Unary("-bnot", plain(v))
 	}
 }
 
-// increment compiles ++ and --; after tells that the old value is the result.
-func (c *compiler) increment(e *syntax.Unary, by int32, after bool) exprFn {
+// increment compiles $x++ and $x--, whose value is the old one.
+func (c *compiler) increment(e *syntax.Unary, by int32) exprFn {
 	read, write := c.expr(e.Operand), c.assignTo(e.Operand)
 	return func(f *frame) (any, error) {
 		old, err := read(f)
 		if err != nil {
 			return nil, err
 		}
-		var next any
-		if n, ok := old.(int32); ok && n < 1<<30 && n > -1<<30 {
-			next = n + by
-		} else if next, err = dotnet.Increment(plain(old), by); err != nil {
+		next, err := dotnet.Increment(plain(old), by)
+		if err != nil {
 			return nil, err
 		}
 		if err := write(f, next); err != nil {
 			return nil, err
-		}
-		if !after {
-			return next, nil
 		}
 		if isNull(old) {
 			return int32(0), nil
@@ -370,65 +288,25 @@ func (f *frame) guardRegex(v any) error {
 	return nil
 }
 
-// guardReplacement bounds what -replace can make: where the result could be too
-// large, the replacement counts what it adds.
-func (f *frame) guardReplacement(input, operand any) (any, error) {
+// guardReplace refuses a -replace that would be busy for too long, or could
+// make a text beyond the limit.
+func (f *frame) guardReplace(input, operand any) error {
+	if err := f.guardRegex(input); err != nil {
+		return err
+	}
 	pair, ok := operand.(*dotnet.Array)
 	if !ok || len(pair.Items) != 2 {
-		return operand, nil
+		return nil
 	}
 	if _, block := pair.Items[1].(*ScriptBlock); block {
-		return nil, runtimeError("NotSupported", dotnet.NotImplemented, nil,
-			"-replace with a script block is not supported: call [regex]::Replace with it. Windows PowerShell would put in the block's text.")
-	}
-	with, err := f.guardText(input, pair.Items[1])
-	if err != nil || with == pair.Items[1] {
-		return operand, err
-	}
-	return dotnet.NewArray(pair.Items[0], with), nil
-}
-
-func (f *frame) guardText(input, with any) (any, error) {
-	text, ok := with.(string)
-	if !ok {
-		return with, nil
+		return dotnet.Refuse("a script block behind -replace")
 	}
 	size := int64(0)
 	for _, item := range dotnet.EnumerateAny(input) {
 		size += int64(len(dotnet.ToText(item))) + 1
 	}
-	if size*int64(len(text)) <= f.s.limits.ValueBytes {
-		return with, nil
+	if size*int64(len(dotnet.ToText(pair.Items[1]))) > f.s.limits.ValueBytes {
+		return &LimitError{Limit: "ValueBytes"}
 	}
-	return &countedReplacement{f: f, text: text}, nil
-}
-
-// countedReplacement is a replacement text that counts how often it is used.
-type countedReplacement struct {
-	f    *frame
-	text string
-	made int64
-}
-
-// Type is ScriptBlock: the operator then asks for each match.
-func (r *countedReplacement) Type() *dotnet.Type { return dotnet.TScriptBlock }
-
-// Member finds nothing.
-func (r *countedReplacement) Member(string) (any, bool) { return nil, false }
-
-// Invoke gives the text for one match, its substitutions applied.
-func (r *countedReplacement) Invoke(_ string, args []any) (any, error) {
-	text := any(r.text)
-	if strings.Contains(r.text, "$") && len(args) == 1 {
-		result, err := dotnet.CallMethod(args[0], "Result", []any{r.text})
-		if err != nil {
-			return nil, err
-		}
-		text = result
-	}
-	r.made += int64(len(dotnet.ToText(text)))
-	if r.made > r.f.s.limits.ValueBytes {
-		return nil, &LimitError{Limit: "ValueBytes"}
-	}
-	return text, nil
+	return nil
 }

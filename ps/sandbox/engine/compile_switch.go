@@ -1,17 +1,12 @@
 package engine
 
 import (
-	"strings"
-
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
 )
 
-// switchTest tells whether one clause fits a value; $_ is the value then.
-type switchTest func(f *frame, v any) (bool, error)
-
 type switchClause struct {
-	test switchTest
+	want exprFn
 	body stmtFn
 }
 
@@ -19,117 +14,52 @@ func (c *compiler) switchStatement(s *syntax.Switch) stmtFn {
 	value := c.value(s.Value)
 	clauses := make([]switchClause, len(s.Clauses))
 	for i, cl := range s.Clauses {
-		clauses[i] = switchClause{c.switchTest(s, cl.Test), c.block(cl.Body)}
-	}
-	var otherwise stmtFn
-	if s.Default != nil {
-		otherwise = c.block(s.Default)
+		if _, block := cl.Test.(*syntax.ScriptBlockExpr); block {
+			c.refuse(cl.Test, "a script block as a clause")
+		}
+		clauses[i] = switchClause{c.expr(cl.Test), c.block(cl.Body)}
 	}
 	at := c.place(s)
-	label := lower(s.Label)
 	return func(f *frame, out sink) error {
 		v, err := value(f)
 		if err != nil {
 			return err
 		}
-		items := []any{v}
-		if list, ok := dotnet.Enumerate(v); ok {
-			items = list
+		if _, many := dotnet.Enumerate(v); many {
+			return fail(dotnet.Refuse("switch over a collection"), at)
 		}
 		old, had := f.scope.under, f.scope.hasUnder
 		defer func() { f.scope.restoreUnder(old, had) }()
-		changed := dotnet.Watch(v)
-		for _, item := range items {
-			if changed() {
-				break
-			}
-			if err := f.step(at); err != nil {
-				return err
-			}
-			f.scope.setUnder(item)
-			stop, err := loopControl(runClauses(f, item, clauses, otherwise, out), label)
-			if stop || err != nil {
-				return err
-			}
+		if err := f.step(at); err != nil {
+			return err
 		}
-		if changed() {
-			return fail(dotnet.CollectionModified(), at)
-		}
-		return nil
+		_, err = loopControl(runClauses(f, v, clauses, out))
+		return err
 	}
 }
 
-// runClauses runs every clause that fits one value, or the default.
-func runClauses(f *frame, v any, clauses []switchClause, otherwise stmtFn, out sink) error {
-	matched := false
+// runClauses runs every clause that fits the value; $_ is the value meanwhile.
+func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 	for i := range clauses {
-		fits, err := clauses[i].test(f, v)
+		f.scope.setUnder(v)
+		want, err := clauses[i].want(f)
 		if err != nil {
 			return err
 		}
-		if !fits {
+		if !switchEqual(v, want) {
 			continue
 		}
-		matched = true
 		if err := clauses[i].body(f, out); err != nil {
 			return err
 		}
-		f.scope.setUnder(v)
-	}
-	if !matched && otherwise != nil {
-		return otherwise(f, out)
 	}
 	return nil
 }
 
-func (c *compiler) switchTest(s *syntax.Switch, e syntax.Expr) switchTest {
-	if block, ok := e.(*syntax.ScriptBlockExpr); ok {
-		code := c.scriptBlock(block.Block, nil, "")
-		return func(f *frame, v any) (bool, error) {
-			result, err := f.inlineValue(code, v)
-			return dotnet.Truthy(result), err
-		}
+// switchEqual reports whether a clause fits: texts are compared as -eq does.
+func switchEqual(v, want any) bool {
+	if _, text := v.(string); text {
+		want = dotnet.ToText(want)
 	}
-	want := c.expr(e)
-	exact := s.CaseSensitive
-	switch s.Match {
-	case syntax.SwitchWildcard:
-		return func(f *frame, v any) (bool, error) {
-			w, err := want(f)
-			if err != nil {
-				return false, err
-			}
-			pattern := dotnet.CompileWildcard(dotnet.ToText(w), exact)
-			return pattern.Match(dotnet.ToText(v)), pattern.Err()
-		}
-	case syntax.SwitchRegex:
-		return func(f *frame, v any) (bool, error) {
-			w, err := want(f)
-			if err != nil {
-				return false, err
-			}
-			if err := f.guardRegex(v); err != nil {
-				return false, err
-			}
-			result, matches, err := dotnet.Match(dotnet.ToText(v), w, exact, false)
-			if err != nil {
-				return false, err
-			}
-			if matches != nil {
-				f.scope.set(symMatches, "Matches", matches)
-			}
-			return dotnet.Truthy(result), nil
-		}
-	}
-	return func(f *frame, v any) (bool, error) {
-		w, err := want(f)
-		if err != nil {
-			return false, err
-		}
-		if text, ok := v.(string); ok {
-			other := dotnet.ToText(w)
-			return text == other || !exact && strings.EqualFold(text, other), nil
-		}
-		return dotnet.Equal(plain(v), plain(w), exact), nil
-	}
+	return dotnet.Equal(plain(v), plain(want), false)
 }

@@ -97,85 +97,11 @@ func (m *meteredWriter) Write(p []byte) (int, error) {
 	return m.w.Write(p)
 }
 
-// streams are where the streams other than the output go. A redirection makes
-// a copy with another target.
-type streams struct {
-	to Streams
-
-	merged [7]sink        // stream n goes here instead: n>&1 or n>$null
-	lists  []*dotnet.List // of -ErrorVariable of the functions around
-	warned []*dotnet.List // of -WarningVariable
-	told   []*dotnet.List // of -InformationVariable
-}
-
-// tell notes what Write-Information and Write-Host said in the variables that want all.
-func (st *streams) tell(v any) {
-	for _, list := range st.told {
-		list.Items = append(list.Items, v)
+// error hands a record to the host.
+func (st *Streams) error(rec *dotnet.ErrorRecord) {
+	if st.Error != nil {
+		st.Error(rec)
 	}
-}
-
-func newStreams(to Streams) *streams { return &streams{to: to} }
-
-// Numbers of the streams.
-const (
-	streamError       = 2
-	streamWarning     = 3
-	streamVerbose     = 4
-	streamDebug       = 5
-	streamInformation = 6
-)
-
-// collect notes an error in the variables that want all, shown or not.
-func (st *streams) collect(rec *dotnet.ErrorRecord) {
-	for _, list := range st.lists {
-		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {
-			list.Items = append(list.Items, rec)
-		}
-	}
-}
-
-func (st *streams) error(rec *dotnet.ErrorRecord) {
-	if to := st.merged[streamError]; to != nil {
-		_ = to.write(rec) // a failing target has reported its own error
-		return
-	}
-	if st.to.Error != nil {
-		st.to.Error(rec)
-	}
-}
-
-// record writes a record of the streams 3 to 6.
-func (st *streams) record(stream int, typeName, text string) error {
-	if to := st.merged[stream]; to != nil {
-		return to.write(messageRecord(typeName, text))
-	}
-	switch stream {
-	case streamWarning:
-		call(st.to.Warning, text)
-	case streamVerbose:
-		call(st.to.Verbose, text)
-	case streamDebug:
-		call(st.to.Debug, text)
-	}
-	return nil
-}
-
-func call(to func(string), text string) {
-	if to != nil {
-		to(text)
-	}
-}
-
-// information writes an information record: Write-Information and Write-Host.
-func (st *streams) information(v any) error {
-	if to := st.merged[streamInformation]; to != nil {
-		return to.write(v)
-	}
-	if st.to.Information != nil {
-		st.to.Information(v)
-	}
-	return nil
 }
 
 // outputSink hands what a run emits to the host.

@@ -22,12 +22,9 @@ func (e *psError) Unwrap() error { return e.rec }
 
 // Ways out of blocks that are no errors.
 type (
-	breakFlow    struct{ label string }
-	continueFlow struct{ label string }
-	returnFlow   struct{}
-
-	// stopUpstream ends the commands before the one that wants no more input.
-	stopUpstream struct{ wanted *stageNode }
+	breakFlow    struct{ _ byte } // not empty: each has an address of its own
+	continueFlow struct{ _ byte }
+	returnFlow   struct{ _ byte }
 
 	// pipelineStopped goes up through the commands before a failed one: their
 	// catch clauses do not see it, their finally blocks run.
@@ -37,13 +34,12 @@ type (
 func (*breakFlow) Error() string       { return "break outside of a loop" }
 func (*continueFlow) Error() string    { return "continue outside of a loop" }
 func (*returnFlow) Error() string      { return "return outside of a block" }
-func (*stopUpstream) Error() string    { return "no more input is wanted" }
 func (*pipelineStopped) Error() string { return "the pipeline has been stopped" }
 
 var (
-	flowReturn   = &returnFlow{}
-	flowBreak    = &breakFlow{}
-	flowContinue = &continueFlow{}
+	flowReturn   error = &returnFlow{}
+	flowBreak    error = &breakFlow{}
+	flowContinue error = &continueFlow{}
 )
 
 // asPS gives the error record of an error a script can catch, else nil.
@@ -85,7 +81,6 @@ func (f *frame) statementError(err error, at *place) error {
 	f.locate(pe.rec, at)
 	f.s.ok = false
 	f.s.addError(pe.rec)
-	f.streams.collect(pe.rec)
 	if f.s.inTry > 0 || pe.stop {
 		return pe
 	}
@@ -204,7 +199,7 @@ func runtimeError(id string, category dotnet.Category, target any, format string
 // isFlow tells whether an error is a way out rather than a failure.
 func isFlow(err error) bool {
 	switch err.(type) {
-	case *breakFlow, *continueFlow, *returnFlow, *stopUpstream, *pipelineStopped:
+	case *breakFlow, *continueFlow, *returnFlow, *pipelineStopped:
 		return true
 	}
 	return false

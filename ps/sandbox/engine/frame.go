@@ -43,13 +43,12 @@ func lineOf(text string, offset int) string {
 	return text[from:to]
 }
 
-// frame is one running block: its session, its scope, its streams. The code of
-// a block is run on a frame; script blocks of ForEach-Object and the like run
-// on the frame they were written in.
+// frame is one running block: its session, its scope, its streams. The block of
+// ForEach-Object runs on the frame of its caller.
 type frame struct {
 	s       *Session
 	scope   *scope
-	streams *streams
+	streams *Streams
 	caller  *frame
 	at      *place // where the caller called from
 	name    string // of the function, empty for a script block

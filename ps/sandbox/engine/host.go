@@ -16,7 +16,6 @@ type Host interface {
 	Set() string
 	Bound(name string) (v any, ok bool)
 	BoundNames() []string
-	FromPipeline(name string) bool
 	Write(v any) error
 	WriteError(rec *dotnet.ErrorRecord) error
 	WriteWarning(text string) error

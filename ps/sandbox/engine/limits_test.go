@@ -27,10 +27,7 @@ var hostile = map[string]struct{ script, limit string }{
 	"recursion":                   {"function Get-Deep { Get-Deep }; Get-Deep", "CallDepth"},
 	"recursion of blocks":         {"$b = { & $b }; & $b", "CallDepth"},
 	"recursion in a pipeline":     {"$b = { 1 | ForEach-Object -Process $b }; & $b", "CallDepth"},
-	"recursion through where":     {"$b = { (1,2).Where($b) }; & $b", "CallDepth"},
 	"recursion of a default":      {"function Get-Deep { param($a = (Get-Deep)) 1 }; Get-Deep", "CallDepth"},
-	"recursion of a validation":   {"function Get-Deep { param([ValidateScript({ Get-Deep 1 })]$a) 1 }; Get-Deep 1", "CallDepth"},
-	"recursion of a callback":     {"$b = { [regex]::Replace('aa', 'a', $b) }; & $b", "CallDepth"},
 	"string doubling":             {"$s = 'xxxxxxxx'; while ($true) { $s += $s }", "ValueBytes"},
 	"string times":                {"'x' * 2147483647", "ValueBytes"},
 	"string padding":              {"'x'.PadLeft(2000000000)", "ValueBytes"},
@@ -39,12 +36,8 @@ var hostile = map[string]struct{ script, limit string }{
 	"string builder":              {"$b = New-Object -TypeName System.Text.StringBuilder; $s = 'x' * 1000000; while ($true) { [void]$b.Append($s) }", "ValueBytes"},
 	"replace":                     {"$s = 'x' * 1000000; $s -replace 'x', $s", "ValueBytes"},
 	"long replace":                {"('x' * 10000000) -replace 'x', 'y'", "RegexBytes"},
-	"long split":                  {"('x,' * 10000000) -split ','", "RegexBytes"},
-	"long regex method":           {"[regex]::Matches('x' * 10000000, 'x')", "RegexBytes"},
 	"replace method":              {"$s = 'x' * 1000000; $s.Replace('x', $s)", "ValueBytes"},
-	"join":                        {"$s = 'x' * 1000000; (1..10000) -join $s", "ValueBytes"},
-	"format":                      {"'{0,2000000000}' -f 1", "ValueBytes"},
-	"range":                       {"1..2147483647", "ValueBytes"},
+	"join":                        {"$s = 'x' * 1000000; (@(1) * 10000) -join $s", "ValueBytes"},
 	"array times":                 {"@(0) * 2147483647", "ValueBytes"},
 	"array doubling":              {"$a = @(1); while ($true) { $a += $a }", "ValueBytes"},
 	"new array":                   {"[byte[]]::new(2000000000)", "ValueBytes"},
@@ -52,15 +45,11 @@ var hostile = map[string]struct{ script, limit string }{
 	"list of strings":             {"$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; while ($true) { $l.Add('x' * 1000000) }", "HeapBytes"},
 	"list":                        {"$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; $i = 0; while ($true) { $l.Add($i); $i++ }", "ValueBytes"},
 	"dictionary":                  {"$h = @{}; $i = 0; while ($true) { $h[$i] = $i; $i++ }", "HeapBytes"},
-	"variables":                   {"$i = 0; while ($true) { Set-Variable -Name \"v$i\" -Value 1; $i++ }", "HeapBytes"},
-	"objects":                     {"$o = $null; while ($true) { $o = [pscustomobject]@{ next = $o; a = 1; b = 2 } }", "HeapBytes"},
 	"output collected":            {"$a = while ($true) { 'x' }", "HeapBytes"},
-	"members added":               {"$o = [pscustomobject]@{}; $i = 0; while ($true) { $o | Add-Member -NotePropertyName \"p$i\" -NotePropertyValue 1; $i++ }", "HeapBytes"},
 	"functions made":              {"$i = 0; while ($true) { Set-Item -LiteralPath \"function:Get-X$i\" -Value { 1 }; $i++ }", "HeapBytes"},
 	"console output":              {"while ($true) { [Console]::Out.WriteLine('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx') }", "OutputBytes"},
-	"console bytes":               {"$s = [Console]::OpenStandardOutput(); $b = [byte[]](1..200); while ($true) { $s.Write($b, 0, 200) }", "OutputBytes"},
+	"console bytes":               {"$s = [Console]::OpenStandardOutput(); $b = [byte[]](@(65) * 200); while ($true) { $s.Write($b, 0, 200) }", "OutputBytes"},
 	"pipeline":                    {"1" + strings.Repeat(" | ForEach-Object { $_ }", 100), "PipelineDepth"},
-	"sleep":                       {"Start-Sleep -Seconds 100000", "WallTime"},
 	"regular expression":          {"while ($true) { try { ('a' * 40 + '!') -match '^(a+)+$' } catch { } }", "WallTime"},
 }
 
@@ -118,12 +107,11 @@ func TestDeepNesting(t *testing.T) {
 	}
 	s := NewEngine(Options{Limits: hostileLimits()}).NewSession(Console{})
 	for name, text := range map[string]string{
-		"nested arrays":    "$x = 1; for ($i = 0; $i -lt 200000; $i++) { $x = , $x }; \"$x\".Length; if ($x) { 1 }; $x -eq 1; ($x -join ',').Length; $x.Nope; [string]$x; $x | Out-Null; @($x | Sort-Object).Count",
-		"nested tables":    "$x = @{}; for ($i = 0; $i -lt 100000; $i++) { $x = @{ x = $x } }; ConvertTo-Json -InputObject $x -Depth 100 -Compress -WarningAction SilentlyContinue",
-		"list in itself":   "$l = New-Object -TypeName System.Collections.ArrayList; [void]$l.Add($l); \"$l\"; $l -join ','; $l.Nope; if ($l) { 1 }; [string]$l; $l -contains 5; $l -eq 5; ConvertTo-Json -InputObject $l -Depth 3 -WarningAction SilentlyContinue",
-		"table in itself":  "$h = @{}; $h['h'] = $h; \"$h\"; ConvertTo-Json -InputObject $h -Depth 50 -Compress -WarningAction SilentlyContinue; $h | Out-String",
-		"array in itself":  "$a = @(1); $a[0] = $a; \"$a\"; if ($a) { 1 }; $a -join ','; $a.Nope; $a -eq 1; [string[]]$a; $a | Sort-Object; [bool]$a",
-		"object in itself": "$o = [pscustomobject]@{ o = 1 }; $o.o = $o; \"$o\"; $o -eq $o; ConvertTo-Json -InputObject $o -Depth 20 -Compress -WarningAction SilentlyContinue; $o | Select-Object -Property * | Out-String",
+		"nested arrays":   "$x = 1; for ($i = 0; $i -lt 200000; $i++) { $x = , $x }; \"$x\".Length; if ($x) { 1 }; $x -eq 1; ($x -join ',').Length; $x.Nope; [string]$x; $x | Out-Null",
+		"nested tables":   "$x = @{}; for ($i = 0; $i -lt 100000; $i++) { $x = @{ x = $x } }; ConvertTo-Json -InputObject $x -Depth 100 -Compress -WarningAction SilentlyContinue",
+		"list in itself":  "$l = New-Object -TypeName System.Collections.ArrayList; [void]$l.Add($l); \"$l\"; $l -join ','; $l.Nope; if ($l) { 1 }; [string]$l; $l -contains 5; $l -eq 5; ConvertTo-Json -InputObject $l -Depth 3 -WarningAction SilentlyContinue",
+		"table in itself": "$h = @{}; $h['h'] = $h; \"$h\"; ConvertTo-Json -InputObject $h -Depth 50 -Compress -WarningAction SilentlyContinue",
+		"array in itself": "$a = @(1); $a[0] = $a; \"$a\"; if ($a) { 1 }; $a -join ','; $a.Nope; $a -eq 1; [string[]]$a; [bool]$a",
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := s.Run(t.Context(), "", text, Streams{})
@@ -140,13 +128,11 @@ func TestDeepNesting(t *testing.T) {
 func TestCancel(t *testing.T) {
 	for name, script := range map[string]string{
 		"loop":       "while ($true) { }",
-		"pipeline":   "1..4000000 | ForEach-Object { $_; $null = $_ * 2 }",
-		"sort":       "$a = 1..3000000; $a | Sort-Object -Property { -$_ }",
-		"sleep":      "Start-Sleep -Seconds 1000",
+		"pipeline":   "@(1) * 4000000 | ForEach-Object { $_; $null = $_ * 2 }",
 		"regex":      "while ($true) { try { ('a' * 28 + '!') -match '^(a+)+$' } catch { } }",
 		"functions":  "function Get-One { 1 }; while ($true) { $null = Get-One }",
 		"try":        "while ($true) { try { throw 'x' } catch { } finally { } }",
-		"conversion": "while ($true) { $a = 1..10000; $s = $a -join ','; $b = $s -split ',' }",
+		"conversion": "while ($true) { $s = (@(1) * 10000) -join ','; $b = $s.Split(',') }",
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +160,7 @@ func TestCancel(t *testing.T) {
 func TestHeapOfOthers(t *testing.T) {
 	limits := Limits{HeapBytes: 32 << 20, WallTime: time.Minute}
 	small, large := NewEngine(Options{Limits: limits}), NewEngine(Options{})
-	const keep = "$l = [System.Collections.Generic.List[object]]::new(); foreach ($i in 1..200) { $l.Add('x' * 1000000 + $i) }; 'full'; $l.Count"
+	const keep = "$l = [System.Collections.Generic.List[object]]::new(); for ($i = 0; $i -lt 200; $i++) { $l.Add('x' * 1000000 + $i) }; 'full'; $l.Count"
 	full, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	run := func() error {
 		first := true
@@ -189,7 +175,7 @@ func TestHeapOfOthers(t *testing.T) {
 	}
 	started := make(chan struct{})
 	var count any
-	err := small.NewSession(Console{}).Run(t.Context(), "", "'begun'; $n = 0; foreach ($i in 1..200000) { $n += \"$i\".Length }; $n", Streams{Output: func(v any) error {
+	err := small.NewSession(Console{}).Run(t.Context(), "", "'begun'; $n = 0; for ($i = 1; $i -le 200000; $i++) { $n += \"$i\".Length }; $n", Streams{Output: func(v any) error {
 		if v == "begun" { // the heap is looked at before and after the other has filled it
 			go func() { close(started); ended <- run() }()
 			<-started
@@ -211,7 +197,7 @@ func TestHeapOfOthers(t *testing.T) {
 func TestNoGoroutineIsLeft(t *testing.T) {
 	regexp2.StopTimeoutClock()
 	known := goleak.IgnoreCurrent()
-	for _, script := range []string{"1..10 | ForEach-Object { $_ }", "throw 'x'", "'aa' -match 'a'", "while ($true) { }"} {
+	for _, script := range []string{"1, 2 | ForEach-Object { $_ }", "throw 'x'", "'aa' -match 'a'", "while ($true) { }"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_ = NewEngine(Options{}).NewSession(Console{}).Run(ctx, "", script, Streams{})
 		cancel()
@@ -227,7 +213,7 @@ func TestLimitsStartAnewWithEachLine(t *testing.T) {
 	s := NewEngine(Options{Limits: Limits{Steps: 3000}}).NewSession(Console{Stdin: strings.NewReader(in), Stdout: &out})
 	require.NoError(t, s.Run(t.Context(), "", `
 while ($null -ne ($line = [Console]::In.ReadLine())) {
-    foreach ($i in 1..500) { $null = $i }
+    for ($i = 0; $i -lt 500; $i++) { $null = $i }
     [Console]::Out.Write($line)
 }`, Streams{}))
 	assert.Equal(t, strings.Repeat("x", 50), out.String())

@@ -1,39 +1,24 @@
 package engine
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
 )
 
-// stage is a command in a pipeline. begin runs once, process for each input,
-// end once after the last. What it emits it pushes into the next stage itself.
-type stage interface {
-	begin() error
-	process(v any) error
-	end() error
-}
+// stage is a command in a pipeline. end runs it, or ends what process began.
+// What it emits it pushes into the next stage itself.
+type stage interface{ end() error }
 
-// stageNode is a stage and its place in a pipeline; it is the sink of the stage
+// stageNode is the place of a stage in a pipeline, and the sink of the stage
 // before it.
 type stageNode struct {
 	run   *pipelineRun
 	stage stage
 	inv   *invocation
-	begun bool
-}
-
-// begin runs the stage's begin once: in its turn, or before its first input
-// when a stage before it emits something in its own begin.
-func (n *stageNode) begin() error {
-	if n.begun {
-		return nil
-	}
-	n.begun = true
-	return n.stage.begin()
 }
 
 // pipelineRun is one run of a pipeline of several commands.
@@ -43,14 +28,11 @@ type pipelineRun struct {
 }
 
 func (n *stageNode) write(v any) error {
-	err := n.begin()
-	if err == nil {
-		if err = n.stage.process(v); err == nil {
-			return nil
-		}
-	}
+	err := n.stage.(*inputStage).process(v)
 	switch e := err.(type) {
-	case *stopUpstream, *LimitError, *DefectError, *ExitError, *dotnet.Refused:
+	case nil:
+		return nil
+	case *LimitError, *DefectError, *ExitError, *dotnet.Refused:
 		return err
 	case *pipelineStopped:
 		if e.p == n.run {
@@ -61,103 +43,30 @@ func (n *stageNode) write(v any) error {
 	return &pipelineStopped{n.run}
 }
 
-// execute feeds the first stage and ends all of them in order.
-func (r *pipelineRun) execute(feed func(first stage) error) error {
-	from := 0
-	settle := func(err error) (bool, error) {
-		switch e := err.(type) {
-		case nil:
-			return true, nil
-		case *pipelineStopped:
-			if e.p == r {
-				return false, r.failure
-			}
-		case *stopUpstream:
-			if i := r.indexOf(e.wanted); i >= 0 {
-				from = max(from, i)
-				return true, nil
-			}
+// execute ends the stages in order, after feeding the first one.
+func (r *pipelineRun) execute(feed func() error) error {
+	settle := func(err error) error {
+		if e, ok := err.(*pipelineStopped); ok && e.p == r {
+			return r.failure
 		}
-		return false, err
+		return err
+	}
+	if err := feed(); err != nil {
+		return settle(err)
 	}
 	for _, n := range r.nodes {
-		if ok, err := settle(n.begin()); !ok {
-			return err
-		}
-	}
-	if from == 0 {
-		if ok, err := settle(feed(r.nodes[0].stage)); !ok {
-			return err
-		}
-	}
-	for i := 0; i < len(r.nodes); i++ {
-		if i < from {
-			continue
-		}
-		if ok, err := settle(r.nodes[i].stage.end()); !ok {
-			return err
+		if err := n.stage.end(); err != nil {
+			return settle(err)
 		}
 	}
 	return nil
 }
 
-func (r *pipelineRun) indexOf(n *stageNode) int {
-	for i, x := range r.nodes {
-		if x == n {
-			return i
-		}
-	}
-	return -1
-}
-
-// runAlone runs a stage that is no part of a pipeline and has no input.
-func runAlone(st stage) error {
-	if err := st.begin(); err != nil {
-		return err
-	}
-	return st.end()
-}
-
-// redirect is the streams and output a command runs with.
-type redirect func(f *frame, out sink) (*streams, sink)
-
-// redirections compiles n>&1 and n>$null.
-func redirections(list []*syntax.Redirection) redirect {
-	if len(list) == 0 {
-		return nil
-	}
-	return func(f *frame, out sink) (*streams, sink) {
-		to := *f.streams
-		target := out
-		for _, r := range list {
-			into := target
-			if !r.Merge {
-				into = dropper{}
-			}
-			switch {
-			case r.Stream == 1 && !r.Merge:
-				target = dropper{}
-			case r.Stream == 0:
-				for i := streamError; i <= streamInformation; i++ {
-					to.merged[i] = into
-				}
-				if !r.Merge {
-					target = dropper{}
-				}
-			case r.Stream >= streamError && r.Stream <= streamInformation:
-				to.merged[r.Stream] = into
-			}
-		}
-		return &to, target
-	}
-}
-
 // element is a compiled stage of a pipeline.
 type element struct {
-	command  *commandCode
-	expr     exprFn // of the first element only
-	redirect redirect
-	at       *place
+	command *commandCode
+	expr    exprFn // of the first element only
+	at      *place
 }
 
 // pipeline compiles a pipeline.
@@ -166,50 +75,24 @@ func (c *compiler) pipeline(p *syntax.Pipeline) stmtFn {
 	for i, e := range p.Elements {
 		switch e := e.(type) {
 		case *syntax.ExprElement:
-			if len(p.Elements) == 1 && len(e.Redirections) == 0 {
+			if len(p.Elements) == 1 {
 				return c.expressionStatement(e.Expr)
 			}
-			elements[i] = element{expr: c.expr(e.Expr), redirect: redirections(e.Redirections), at: c.place(e)}
+			elements[i] = element{expr: c.expr(e.Expr), at: c.place(e)}
 		case *syntax.Command:
-			elements[i] = element{command: c.command(e), redirect: redirections(e.Redirections), at: c.place(e)}
-		default:
-			return c.refuseStatement(p)
+			elements[i] = element{command: c.command(e), at: c.place(e)}
 		}
 	}
 	if len(elements) == 1 {
-		if elements[0].command != nil {
-			return singleCommand(&elements[0])
-		}
-		only := &elements[0]
-		return func(f *frame, out sink) error { return only.evaluate(f, out) }
+		return singleCommand(&elements[0])
 	}
 	at := c.place(p)
 	return func(f *frame, out sink) error { return runPipeline(f, elements, out, at) }
 }
 
-// evaluate runs an expression element, in its redirected streams.
-func (e *element) evaluate(f *frame, out sink) error {
-	if e.redirect != nil {
-		to, target := e.redirect(f, out)
-		redirected := *f
-		redirected.streams = to
-		f, out = &redirected, target
-	}
-	v, err := e.expr(f)
-	if err != nil {
-		return fail(err, e.at)
-	}
-	f.s.ok = true
-	return emit(out, v)
-}
-
 func singleCommand(e *element) stmtFn {
 	return func(f *frame, out sink) error {
-		to := f.streams
-		if e.redirect != nil {
-			to, out = e.redirect(f, out)
-		}
-		inv, err := e.command.invocation(f, to, false)
+		inv, err := e.command.invocation(f, false)
 		if err != nil {
 			return err
 		}
@@ -217,7 +100,7 @@ func singleCommand(e *element) stmtFn {
 		if err != nil {
 			return fail(err, e.at)
 		}
-		err = runAlone(st)
+		err = st.end()
 		f.s.ok = err == nil && !inv.hadError
 		if err != nil {
 			return fail(err, e.at)
@@ -230,76 +113,40 @@ func runPipeline(f *frame, elements []element, out sink, at *place) error {
 	if len(elements) > f.s.limits.PipelineDepth {
 		return &LimitError{Limit: "PipelineDepth", Line: at.line()}
 	}
-	commands := elements
-	var input any
-	if elements[0].expr != nil {
-		v, err := elements[0].input(f)
+	commands, run := elements, &pipelineRun{}
+	feed := func() error { return nil }
+	if first := elements[0]; first.expr != nil {
+		input, err := first.expr(f)
 		if err != nil {
-			return fail(err, elements[0].at)
+			return fail(err, first.at)
 		}
-		input = v
 		commands = elements[1:]
+		feed = func() error { return emit(run.nodes[0], input) }
 	}
-	run := &pipelineRun{nodes: make([]*stageNode, len(commands))}
 	for i := range commands {
-		run.nodes[i] = &stageNode{run: run}
-	}
-	targets := make([]sink, len(commands))
-	for i := range commands {
-		targets[i] = out
-		if i+1 < len(commands) {
-			targets[i] = run.nodes[i+1]
-		}
-		to := f.streams
-		if commands[i].redirect != nil {
-			to, targets[i] = commands[i].redirect(f, targets[i])
-		}
-		hasPipe := i > 0 || elements[0].expr != nil
-		inv, err := commands[i].command.invocation(f, to, hasPipe)
+		inv, err := commands[i].command.invocation(f, i > 0 || len(commands) < len(elements))
 		if err != nil {
 			return fail(err, commands[i].at)
 		}
-		run.nodes[i].inv = inv
+		run.nodes = append(run.nodes, &stageNode{run: run, inv: inv})
 	}
 	for i, n := range run.nodes {
-		st, err := commands[i].command.stage(n.inv, targets[i])
+		target := out
+		if i+1 < len(run.nodes) {
+			target = run.nodes[i+1]
+		}
+		st, err := commands[i].command.stage(n.inv, target)
 		if err != nil {
 			return fail(err, commands[i].at)
 		}
 		n.stage = st
-		n.inv.node(n)
 	}
-	err := run.execute(func(first stage) error {
-		if elements[0].expr == nil {
-			return nil
-		}
-		return emit(sinkFunc(func(v any) error {
-			if err := f.step(at); err != nil {
-				return err
-			}
-			return first.process(v)
-		}), input)
-	})
-	f.s.ok = err == nil
-	for _, n := range run.nodes {
-		f.s.ok = f.s.ok && !n.inv.hadError
-	}
+	err := run.execute(feed)
+	f.s.ok = err == nil && !slices.ContainsFunc(run.nodes, func(n *stageNode) bool { return n.inv.hadError })
 	if err != nil {
 		return fail(err, at)
 	}
 	return nil
-}
-
-// input evaluates the expression at the start of a pipeline.
-func (e *element) input(f *frame) (any, error) {
-	if e.redirect == nil {
-		return e.expr(f)
-	}
-	out := collector{f: f}
-	if err := e.evaluate(f, &out); err != nil {
-		return nil, err
-	}
-	return out.value(), nil
 }
 
 // argCode is one compiled argument.
@@ -308,21 +155,20 @@ type argCode struct {
 	hasName bool
 	value   exprFn // nil: a name alone
 	splat   bool
-	isArgs  bool // @args: names in it stay names
 	at      *place
 	valueAt *place
 	meant   *atomic.Pointer[meaning] // of the name, nil without one
 }
 
-// meaning is the parameter that a name meant when it was looked up last, and of
-// which command: most calls call the same one each time.
+// meaning is the parameter that a name resolved to last, and of which command:
+// most calls call the same command each time.
 type meaning struct {
 	sig   *signature
 	param *param
 }
 
-// lookUp is the parameter of a signature that the argument names by its full
-// name or an alias; nil: none.
+// lookUp returns the parameter of a signature that the argument names by its
+// full name or an alias, or nil.
 func (a *argCode) lookUp(sig *signature) *param {
 	if last := a.meant.Load(); last != nil && last.sig == sig {
 		return last.param
@@ -339,14 +185,13 @@ type commandCode struct {
 	name     string // of a plain name, else empty
 	key      string
 	nameExpr exprFn
-	op       syntax.CallOperator
+	dot      bool // called by dot: runs in the caller's scope
 	args     []argCode
 	at       *place
-	simple   bool // no splats
 }
 
 func (c *compiler) command(cmd *syntax.Command) *commandCode {
-	code := &commandCode{op: cmd.Operator, at: c.place(cmd), simple: true}
+	code := &commandCode{dot: cmd.Operator == syntax.CallDot, at: c.place(cmd)}
 	if s, ok := cmd.Name.(*syntax.String); ok {
 		code.name, code.key = s.Value, lower(s.Value)
 		if full, ok := c.aliases[code.key]; ok {
@@ -358,78 +203,85 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 	for _, arg := range cmd.Args {
 		switch a := arg.(type) {
 		case *syntax.CommandParam:
-			if a.Name == "-" { // "--": what follows are values
-				continue
-			}
 			x := argCode{name: a.Name, hasName: true, at: c.place(a), meant: new(atomic.Pointer[meaning])}
 			if a.Value != nil {
 				x.value, x.valueAt = c.expr(a.Value), c.place(a.Value)
 			}
 			code.args = append(code.args, x)
 		case *syntax.Variable:
-			x := argCode{value: c.expr(a), splat: a.Splat, isArgs: lower(a.Name) == "args", at: c.place(a)}
-			code.simple = code.simple && !a.Splat
-			code.args = append(code.args, x)
+			code.args = append(code.args, argCode{value: c.expr(a), splat: a.Splat, at: c.place(a)})
 		case syntax.Expr:
+			if word, ok := a.(*syntax.String); ok && word.Quote == syntax.BareWord && otherNumber.MatchString(word.Value) {
+				c.refuse(a, "the number "+word.Value)
+			}
 			code.args = append(code.args, argCode{value: c.expr(a), at: c.place(a)})
 		}
 	}
 	return code
 }
 
+// otherNumber matches the words that PowerShell takes for numbers, and this
+// engine does not.
+var otherNumber = regexp.MustCompile(`(?i)^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+|0x[0-9a-f]+|0b[01]+)(e[-+]?[0-9]+)?(u?[lsy]|[und])?([kmgtp]b)?$`)
+
 // invocation finds the command and evaluates the arguments.
-func (code *commandCode) invocation(f *frame, to *streams, hasPipe bool) (*invocation, error) {
+func (code *commandCode) invocation(f *frame, hasPipe bool) (*invocation, error) {
 	if err := f.step(code.at); err != nil {
 		return nil, err
 	}
-	inv := &invocation{f: f, at: code.at, streams: to, hasPipe: hasPipe, called: code.name}
-	target := any(nil)
-	key := code.key
-	if code.nameExpr != nil {
-		v, err := code.nameExpr(f)
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := v.(*ScriptBlock); ok {
-			target = v
-		} else if info, ok := v.(*commandInfo); ok {
-			inv.called, key = info.name, lower(info.name)
-		} else if isNull(v) || dotnet.ToText(v) == "" {
-			return nil, fail(runtimeError("BadExpression", dotnet.InvalidOperation, nil,
-				"The expression after '%s' in a pipeline element produced an object that was not valid. It must result in a command name, a script block, or a CommandInfo object.", code.operatorText()), code.at)
-		} else {
-			inv.called = dotnet.ToText(v)
-			key = lower(inv.called)
-		}
+	inv := &invocation{f: f, at: code.at, hasPipe: hasPipe, called: code.name}
+	if err := code.callee(f, inv); err != nil {
+		return nil, err
 	}
-	if target == nil {
-		found, err := f.findCommand(key, inv.called, code.at)
-		if err != nil {
-			return nil, err
-		}
-		target = found
-	}
-	inv.target(target)
 	if err := code.arguments(f, inv); err != nil {
 		return nil, err
 	}
 	return inv, nil
 }
 
-func (code *commandCode) operatorText() string {
-	if code.op == syntax.CallDot {
-		return "."
+// callee resolves what is called: a script block, or a command by its name.
+func (code *commandCode) callee(f *frame, inv *invocation) error {
+	key := code.key
+	if code.nameExpr != nil {
+		v, err := code.nameExpr(f)
+		if err != nil {
+			return err
+		}
+		if block, ok := v.(*ScriptBlock); ok {
+			inv.block, inv.sig = block.code, block.code.sig
+			return nil
+		}
+		inv.called = dotnet.ToText(v)
+		if inv.called == "" {
+			return fail(runtimeError("BadExpression", dotnet.InvalidOperation, nil,
+				"The expression after '&' in a pipeline element produced an object that was not valid. It must result in a command name, a script block, or a CommandInfo object."), code.at)
+		}
+		key = lower(inv.called)
 	}
-	return "&"
+	return f.findCommand(key, inv)
 }
 
-// arguments evaluates what stands after the name. Splatted values follow what
+// stage binds the arguments and makes the stage of the call.
+func (code *commandCode) stage(inv *invocation, out sink) (stage, error) {
+	if inv.hasPipe && (inv.command == nil || !inv.command.takesInput) {
+		return nil, dotnet.Refuse("pipeline input to %s", inv.sig.name)
+	}
+	if inv.block != nil {
+		return newBlockStage(inv, inv.block, out, code.dot)
+	}
+	if err := inv.bind(); err != nil {
+		return nil, err
+	}
+	return inv.command.make(inv, out)
+}
+
+// arguments evaluates what follows the name. Splatted values come after what
 // is written, so that what is written wins.
 func (code *commandCode) arguments(f *frame, inv *invocation) error {
 	if len(code.args) == 0 {
 		return nil
 	}
-	args := f.s.roomForArguments(len(code.args))
+	args := f.s.argumentList(len(code.args))
 	var late []argument
 	for i := range code.args {
 		a := &code.args[i]
@@ -450,32 +302,16 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 			continue
 		}
 		args = args[:len(args)-1]
-		if table, ok := v.(*dotnet.Hashtable); ok {
+		table, ok := v.(*dotnet.Hashtable)
+		if !ok && !isNull(v) {
+			return fail(dotnet.Refuse("splatting of anything but a hashtable"), a.at)
+		}
+		if ok {
 			late = appendSplat(late, table, a.at)
-			continue
-		}
-		var names indexSet
-		if call := f.scope.calling(); a.isArgs && call != nil && call.inv != nil {
-			names = call.inv.names
-		}
-		items := dotnet.EnumerateAny(v)
-		for i := 0; i < len(items); i++ {
-			arg := argument{hasValue: true, value: items[i], at: a.at}
-			if names.has(i) {
-				written := dotnet.ToText(items[i])
-				arg = argument{name: strings.Trim(written, "-:"), hasName: true, at: a.at}
-				if strings.HasSuffix(written, ":") && i+1 < len(items) {
-					i++
-					arg.hasValue, arg.value = true, items[i]
-				}
-			}
-			args = append(args, arg)
 		}
 	}
-	if late != nil {
-		args = append(args, late...)
-	}
-	inv.args, inv.room = args, args
+	inv.args = append(args, late...)
+	inv.argList = inv.args
 	return nil
 }
 
@@ -489,24 +325,25 @@ func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument
 	return args
 }
 
-// roomForArguments is an empty list with room for n arguments at least.
-func (s *Session) roomForArguments(n int) []argument {
-	if last := len(s.argRooms) - 1; last >= 0 {
-		room := s.argRooms[last]
-		s.argRooms = s.argRooms[:last]
-		if cap(room) >= n {
-			return room
+// argumentList returns an empty list with capacity for n arguments at least,
+// maybe one of an earlier call.
+func (s *Session) argumentList(n int) []argument {
+	if last := len(s.argLists) - 1; last >= 0 {
+		list := s.argLists[last]
+		s.argLists = s.argLists[:last]
+		if cap(list) >= n {
+			return list
 		}
 	}
 	return make([]argument, 0, max(n, 8))
 }
 
-// keepArguments takes a list that nobody looks at any more, for the next call.
-func (s *Session) keepArguments(list []argument) {
-	const most = 64 // arguments of a list that is kept
-	if cap(list) > most {
+// reuseArguments takes back a list of a call whose arguments are bound.
+func (s *Session) reuseArguments(list []argument) {
+	const most = 64 // a longer list is left to the collector
+	if cap(list) == 0 || cap(list) > most {
 		return
 	}
 	clear(list)
-	s.argRooms = append(s.argRooms, list[:0])
+	s.argLists = append(s.argLists, list[:0])
 }

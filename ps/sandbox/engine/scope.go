@@ -12,38 +12,27 @@ type symbol = unique.Handle[string]
 
 func intern(name string) symbol { return unique.Make(strings.ToLower(name)) }
 
-// Symbols the evaluator itself reads or writes.
+// Symbols of the variables the engine itself reads or writes.
 var (
 	symErrorAction = intern("ErrorActionPreference")
 	symWarning     = intern("WarningPreference")
 	symVerbose     = intern("VerbosePreference")
-	symDebug       = intern("DebugPreference")
-	symInformation = intern("InformationPreference")
 	symConfirm     = intern("ConfirmPreference")
 	symWhatIf      = intern("WhatIfPreference")
-	symMatches     = intern("Matches")
-	symOFS         = intern("OFS")
-)
-
-// Options of a variable.
-const (
-	varReadOnly uint8 = 1 << iota
-	varConstant
-	varPrivate
 )
 
 // constraint converts what is assigned to a typed or validated variable.
 type constraint struct {
-	typ        *dotnet.Type
-	validators []validator
+	typ *dotnet.Type
+	set *validateSet
 }
 
 type variable struct {
-	sym     symbol
-	name    string
-	value   any
-	checked *constraint
-	options uint8
+	sym      symbol
+	name     string
+	value    any
+	checked  *constraint
+	constant bool
 }
 
 // scope is one level of variables and functions. A lookup that fails goes on
@@ -54,19 +43,13 @@ type scope struct {
 	index  map[symbol]int32 // of vars, once they are many
 	funcs  map[string]*function
 
-	call *callInfo // of the function or script block the scope belongs to
+	call *blockStage // of the function or script block the scope belongs to
 
 	under    any // $_
 	hasUnder bool
-
-	strict    strictness
-	hasStrict bool
 }
 
-// strictness is the version given to Set-StrictMode.
-type strictness uint8
-
-// indexFrom is how many variables make a scope worth an index: it costs as much
+// indexFrom is how many variables justify an index: building it costs as much
 // as many walks along a few.
 const indexFrom = 24
 
@@ -87,20 +70,17 @@ func (sc *scope) own(sym symbol) *variable {
 	return nil
 }
 
-// find looks a variable up through the callers' scopes.
+// find looks a variable up here and in the callers' scopes.
 func (sc *scope) find(sym symbol) *variable {
-	if v := sc.own(sym); v != nil {
-		return v
-	}
-	for up := sc.parent; up != nil; up = up.parent {
-		if v := up.own(sym); v != nil && v.options&varPrivate == 0 {
+	for up := sc; up != nil; up = up.parent {
+		if v := up.own(sym); v != nil {
 			return v
 		}
 	}
 	return nil
 }
 
-// add makes a variable that is not there yet.
+// add creates a variable that does not exist yet in this scope.
 func (sc *scope) add(sym symbol, name string, value any) *variable {
 	sc.vars = append(sc.vars, variable{sym: sym, name: name, value: value})
 	at := len(sc.vars) - 1
@@ -116,31 +96,13 @@ func (sc *scope) add(sym symbol, name string, value any) *variable {
 	return &sc.vars[at]
 }
 
-// set writes a variable of this scope without its constraint, making it if needed.
+// set writes a variable of this scope without its constraint, creating it if needed.
 func (sc *scope) set(sym symbol, name string, value any) {
 	if v := sc.own(sym); v != nil {
 		v.value = value
 		return
 	}
 	sc.add(sym, name, value)
-}
-
-// remove deletes a variable of this scope.
-func (sc *scope) remove(sym symbol) bool {
-	for i := range sc.vars {
-		if sc.vars[i].sym != sym {
-			continue
-		}
-		sc.vars = append(sc.vars[:i], sc.vars[i+1:]...)
-		if sc.index != nil {
-			clear(sc.index)
-			for j := range sc.vars {
-				sc.index[sc.vars[j].sym] = int32(j)
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // dollarUnder is $_ as the innermost block that has one set it.
@@ -153,33 +115,11 @@ func (sc *scope) dollarUnder() any {
 	return nil
 }
 
-// strictMode is the strictness in force, 0 for none.
-func (sc *scope) strictMode() strictness {
-	for up := sc; up != nil; up = up.parent {
-		if up.hasStrict {
-			return up.strict
-		}
-	}
-	return 0
-}
-
-// calling is the innermost call the scope runs in, nil at the top.
-func (sc *scope) calling() *callInfo {
-	for up := sc; up != nil; up = up.parent {
-		if up.call != nil {
-			return up.call
-		}
-	}
-	return nil
-}
-
 // function finds a function by its name in lower case.
 func (sc *scope) function(key string) *function {
 	for up := sc; up != nil; up = up.parent {
-		if up.funcs != nil {
-			if fn, ok := up.funcs[key]; ok {
-				return fn
-			}
+		if fn, ok := up.funcs[key]; ok {
+			return fn
 		}
 	}
 	return nil

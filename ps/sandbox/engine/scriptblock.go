@@ -19,57 +19,12 @@ func (b *ScriptBlock) Type() *dotnet.Type { return dotnet.TScriptBlock }
 // Text is the block's own text, without braces.
 func (b *ScriptBlock) Text() string { return b.code.text() }
 
-// Member reads a property; script blocks have none that scripts need.
-func (b *ScriptBlock) Member(name string) (any, bool) {
-	if lower(name) == "file" {
-		return nil, true
-	}
-	return nil, false
-}
+// Member knows no property.
+func (b *ScriptBlock) Member(string) (any, bool) { return nil, false }
 
-// Invoke answers Invoke and InvokeReturnAsIs: the block runs in a child scope
-// of the frame that called. Package dotnet calls it for callbacks too.
-func (b *ScriptBlock) Invoke(name string, args []any) (any, error) {
-	switch lower(name) {
-	case "invoke", "invokereturnasis":
-	case "tostring":
-		return b.Text(), nil
-	case "gettype":
-		return dotnet.TScriptBlock, nil
-	case "getnewclosure":
-		return nil, runtimeError("NotSupported", dotnet.NotImplemented, nil, "GetNewClosure is not supported.")
-	default:
-		return nil, methodNotFound("System.Management.Automation.ScriptBlock", name)
-	}
-	f := b.s.current
-	out := collector{f: f}
-	if err := f.callBlock(b.code, args, &out, f.streams); err != nil {
-		return nil, err
-	}
-	if lower(name) == "invoke" {
-		return dotnet.NewCollection(out.items...), nil
-	}
-	return out.value(), nil
-}
-
-// InvokeOn runs the block in a scope of its own with $_ and $args set: the test
-// of -split.
-func (b *ScriptBlock) InvokeOn(underscore any, args ...any) (any, error) {
-	f := b.s.current
-	out := collector{f: f}
-	stage, err := f.blockStage(b.code, args, &out, f.streams)
-	if err != nil {
-		return nil, err
-	}
-	stage.frame.scope.setUnder(underscore)
-	if err := runAlone(stage); err != nil {
-		return nil, err
-	}
-	return out.value(), nil
-}
-
-func methodNotFound(typeName, method string) *dotnet.ErrorRecord {
-	return runtimeError("MethodNotFound", dotnet.InvalidOperation, method, "Method invocation failed because [%s] does not contain a method named '%s'.", typeName, method)
+// Invoke knows no method: script blocks are called with &.
+func (b *ScriptBlock) Invoke(name string, _ []any) (any, error) {
+	return nil, dotnet.Refuse("the method %s of a script block", name)
 }
 
 // newScriptBlock is [scriptblock]::Create(text).
@@ -88,22 +43,14 @@ func parseRecord(err error) error {
 		return err
 	}
 	first := faults.Errors[0]
+	if first.Outside {
+		return dotnet.Refuse("the text of a script block: %s", first.Error())
+	}
 	inner := dotnet.NewException(exceptionType("System.Management.Automation.ParseException"), first.Error())
-	inner.Props.Set("Errors", dotnet.NewArray(parseErrors(faults)...))
 	outer := dotnet.NewException(exceptionType("System.Management.Automation.MethodInvocationException"),
 		`Exception calling "Create" with "1" argument(s): "`+first.Error()+`"`)
 	outer.Inner = inner
 	return dotnet.NewError(outer, first.ID, dotnet.NotSpecified, nil)
-}
-
-// parseErrors are the members of ParseException.Errors.
-func parseErrors(faults *ParseError) []any {
-	var out []any
-	for _, e := range faults.Errors {
-		extent := dotnet.NewPSObject("StartLineNumber", int32(e.Pos.Line), "StartColumnNumber", int32(e.Pos.Column))
-		out = append(out, dotnet.NewPSObject("ErrorId", e.ID, "Message", e.Message, "IncompleteInput", e.Incomplete, "Extent", extent))
-	}
-	return out
 }
 
 // codeCache keeps texts compiled, for all engines of the process: what a text
@@ -177,7 +124,7 @@ func compileText(name, text string, aliases map[string]string) (*blockCode, erro
 		return nil, &ParseError{Errors: errs}
 	}
 	c := &compiler{src: script.Source, aliases: aliases}
-	code := c.scriptBlock(script.Block, nil, "")
+	code := c.scriptBlock(script.Block, "")
 	if len(c.faults) > 0 {
 		return nil, &ParseError{Errors: c.faults}
 	}
@@ -186,79 +133,28 @@ func compileText(name, text string, aliases map[string]string) (*blockCode, erro
 
 // runMain runs a whole text in the frame's own scope.
 func (f *frame) runMain(code *blockCode, out sink) error {
-	old := f.scope.call
-	f.scope.call = &callInfo{s: f.s, at: code.place}
-	defer func() { f.scope.call = old }()
-	for _, part := range []stmtFn{code.begin, code.process, code.end} {
-		if part == nil {
-			continue
-		}
-		if err := part(f, out); err != nil {
-			if err == flowReturn {
-				continue
-			}
-			return err
-		}
+	if err := code.body(f, out); err != flowReturn {
+		return err
 	}
 	return nil
 }
 
-// inline runs a block on the frame itself, with $_ set: the blocks of
-// ForEach-Object, Where-Object and the like.
+// inline runs the block of ForEach-Object on the frame itself, with $_ set.
 func (f *frame) inline(code *blockCode, under any, out sink) error {
+	if code.params != nil {
+		return fail(dotnet.Refuse("a param block in the block of ForEach-Object"), code.place)
+	}
 	s := f.s
 	if s.nested >= s.limits.CallDepth {
 		return &LimitError{Limit: "CallDepth", Line: code.place.line()}
 	}
 	s.nested++
-	oldFrame := s.current
-	s.current = f
 	old, had := f.scope.setUnder(under)
-	err := f.runParts(code, out)
+	err := code.body(f, out)
 	f.scope.restoreUnder(old, had)
-	s.current = oldFrame
 	s.nested--
+	if err == flowReturn {
+		return nil
+	}
 	return err
-}
-
-func (f *frame) runParts(code *blockCode, out sink) error {
-	if code.params != nil {
-		return f.callBlock(code, nil, out, f.streams)
-	}
-	for _, part := range [...]stmtFn{code.begin, code.process, code.end} {
-		if part == nil {
-			continue
-		}
-		if err := part(f, out); err != nil && err != flowReturn {
-			return err
-		}
-	}
-	return nil
-}
-
-// inlineValue is inline with the output as one value.
-func (f *frame) inlineValue(code *blockCode, under any) (any, error) {
-	out := collector{f: f}
-	if err := f.inline(code, under, &out); err != nil {
-		return nil, err
-	}
-	return out.value(), nil
-}
-
-// blockStage is a block in a scope of its own with positional arguments.
-func (f *frame) blockStage(code *blockCode, args []any, out sink, to *streams) (*blockStage, error) {
-	inv := &invocation{f: f, sig: code.sig, at: code.place, streams: to}
-	for _, arg := range args {
-		inv.args = append(inv.args, argument{value: arg, hasValue: true, at: code.place})
-	}
-	return newBlockStage(inv, code, out, false, false)
-}
-
-// callBlock calls a block in a scope of its own with positional arguments.
-func (f *frame) callBlock(code *blockCode, args []any, out sink, to *streams) error {
-	stage, err := f.blockStage(code, args, out, to)
-	if err != nil {
-		return err
-	}
-	return runAlone(stage)
 }

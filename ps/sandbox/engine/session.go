@@ -69,8 +69,6 @@ type Session struct {
 	ctx      context.Context
 	meter    meter
 	global   *scope
-	top      *frame
-	current  *frame // the innermost frame, for Go code that calls back
 	args     argumentStack
 	imported map[string]*Module
 	commands map[string]*command
@@ -83,7 +81,7 @@ type Session struct {
 	inTry     int
 	nested    int // blocks inside each other, those of ForEach-Object included
 	catching  []*dotnet.ErrorRecord
-	argRooms  [][]argument // lists of arguments that are not in use
+	argLists  [][]argument // lists of arguments that are not in use
 
 	stdin  *lineReader
 	stdout io.Writer
@@ -96,7 +94,7 @@ func (e *Engine) NewSession(console Console) *Session {
 	s := &Session{
 		engine: e, limits: e.opts.Limits, ctx: context.Background(), ok: true,
 		imported: map[string]*Module{}, commands: map[string]*command{}, types: map[string]*dotnet.Type{}, named: map[string]*dotnet.Type{},
-		envVars: map[string]string{}, global: &scope{}, errorList: newArrayList(),
+		envVars: map[string]string{}, global: &scope{}, errorList: &dotnet.List{Type: dotnet.TArrayList},
 	}
 	for name, value := range e.opts.Env {
 		s.envVars[lower(name)] = value
@@ -110,8 +108,6 @@ func (e *Engine) NewSession(console Console) *Session {
 	s.stderr = &meteredWriter{s: s, w: orDiscard(console.Stderr)}
 	consoleType := dotnet.NewConsole(s.stdin, s.stdout, s.stderr)
 	s.types["console"], s.types["system.console"] = consoleType, consoleType
-	s.top = &frame{s: s, scope: s.global, streams: &streams{}}
-	s.current = s.top
 	s.defineAutomatic()
 	return s
 }
@@ -156,8 +152,7 @@ func (s *Session) RunLine(ctx context.Context, text string, to Streams) error {
 func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
 	release := s.begin(ctx)
 	defer release()
-	f := &frame{s: s, scope: s.global, streams: newStreams(to)}
-	s.current = f
+	f := &frame{s: s, scope: s.global, streams: &to}
 	out := &outputSink{to: to.Output}
 	err := f.runMain(code, out)
 	return s.result(f, err)
@@ -165,7 +160,7 @@ func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
 
 // begin prepares the session for a run; the function it returns undoes that.
 func (s *Session) begin(ctx context.Context) func() {
-	oldCtx, oldFrame, oldTry, oldCatch, oldNested := s.ctx, s.current, s.inTry, s.catching, s.nested
+	oldCtx, oldTry, oldCatch, oldNested := s.ctx, s.inTry, s.catching, s.nested
 	s.ctx, s.inTry, s.catching, s.nested = ctx, 0, nil, 0
 	s.meter.stop.Store(ctx.Err() != nil)
 	detach := context.AfterFunc(ctx, func() { s.meter.stop.Store(true) })
@@ -173,7 +168,7 @@ func (s *Session) begin(ctx context.Context) func() {
 	return func() {
 		detach()
 		s.pauseMeter()
-		s.ctx, s.current, s.inTry, s.catching, s.nested = oldCtx, oldFrame, oldTry, oldCatch, oldNested
+		s.ctx, s.inTry, s.catching, s.nested = oldCtx, oldTry, oldCatch, oldNested
 	}
 }
 

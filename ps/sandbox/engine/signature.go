@@ -30,10 +30,8 @@ type signature struct {
 	should     bool // SupportsShouldProcess
 	high       bool // ConfirmImpact is High
 	force      bool // -Force goes on without the prompt
-	byPipeline bool // a parameter takes pipeline input
-	remaining  *param
-	own        int   // how many parameters are not common
-	attrError  error // an attribute that is not known
+	partial    bool // has more parameters in PowerShell
+	own        int  // how many parameters are not common
 }
 
 // param is the parameter of a name or alias, in any case; nil: there is none.
@@ -51,15 +49,13 @@ type param struct {
 	aliases []string
 	ref     typeRef // nil: object
 	typ     *dotnet.Type
-	foreign bool // typ is nil because the type is a module's own
 	sets    []inSet
-	flags   uint64 // of the sets it belongs to; 0 with inAll only
-	inAll   bool
+	flags   uint64 // of the sets it belongs to, 0: of all
 	common  bool
 
 	mandatory bool // in a set
 
-	validators []validator
+	set        *validateSet // nil: any value
 	allowNull  bool
 	allowEmpty bool // AllowEmptyString
 	allowNone  bool // AllowEmptyCollection
@@ -67,7 +63,7 @@ type param struct {
 	def        exprFn
 	defAt      *place
 	checked    *constraint // of the variable, when the type is known early
-	at         *place
+	refused    bool        // known by name only
 }
 
 // inSet is how a parameter behaves in one set; flag 0 stands for all.
@@ -75,22 +71,10 @@ type inSet struct {
 	flag      uint64
 	mandatory bool
 	position  int
-	byValue   bool
-	byName    bool
-	remaining bool
 }
 
 // of tells whether the set is among these.
 func (s *inSet) of(flags uint64) bool { return s.flag == 0 || s.flag&flags != 0 }
-
-func (p *param) takesPipeline() bool {
-	for _, s := range p.sets {
-		if s.byValue || s.byName {
-			return true
-		}
-	}
-	return false
-}
 
 func (p *param) isSwitch() bool { return p.typ == dotnet.TSwitch }
 
@@ -135,19 +119,9 @@ func (sig *signature) add(p *param) {
 	if len(p.sets) == 0 {
 		p.sets = []inSet{{position: noPosition}}
 	}
-	p.flags, p.inAll = 0, false
 	for _, s := range p.sets {
 		p.flags |= s.flag
-		if s.flag == 0 {
-			p.inAll = true
-		}
-		if s.remaining {
-			sig.remaining = p
-		}
 		p.mandatory = p.mandatory || s.mandatory
-		if s.byValue || s.byName {
-			sig.byPipeline = true
-		}
 	}
 	sig.params = append(sig.params, p)
 	if p.mandatory {
@@ -166,21 +140,24 @@ func (sig *signature) add(p *param) {
 	}
 }
 
-// commonParams are those every cmdlet and advanced function has.
+// commonParams are the parameters every cmdlet and advanced function has. Those
+// without a type take an action; refused ones are known by name only.
 var commonParams = []struct {
 	name, alias string
 	typ         **dotnet.Type
+	refused     bool
 }{
-	{"Verbose", "vb", &dotnet.TSwitch}, {"Debug", "db", &dotnet.TSwitch},
-	{"ErrorAction", "ea", nil}, {"WarningAction", "wa", nil}, {"InformationAction", "infa", nil}, {"ProgressAction", "proga", nil},
-	{"ErrorVariable", "ev", &dotnet.TString}, {"WarningVariable", "wv", &dotnet.TString},
-	{"InformationVariable", "iv", &dotnet.TString}, {"OutVariable", "ov", &dotnet.TString},
-	{"OutBuffer", "ob", &dotnet.TInt32}, {"PipelineVariable", "pv", &dotnet.TString},
+	{"Verbose", "vb", &dotnet.TSwitch, true}, {"Debug", "db", &dotnet.TSwitch, true},
+	{"ErrorAction", "ea", nil, false}, {"WarningAction", "wa", nil, false},
+	{"InformationAction", "infa", nil, true}, {"ProgressAction", "proga", nil, true},
+	{"ErrorVariable", "ev", nil, true}, {"WarningVariable", "wv", nil, true},
+	{"InformationVariable", "iv", nil, true}, {"OutVariable", "ov", nil, true},
+	{"OutBuffer", "ob", nil, true}, {"PipelineVariable", "pv", nil, true},
 }
 
 func (sig *signature) addCommon() {
 	for _, c := range commonParams {
-		p := &param{name: c.name, aliases: []string{c.alias}, common: true}
+		p := &param{name: c.name, aliases: []string{c.alias}, common: true, refused: c.refused}
 		if c.typ != nil {
 			p.typ = *c.typ
 		} else {
@@ -189,7 +166,7 @@ func (sig *signature) addCommon() {
 		sig.add(p)
 	}
 	if sig.should {
-		sig.add(&param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true})
+		sig.add(&param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true, refused: true})
 		sig.add(&param{name: "Confirm", aliases: []string{"cf"}, typ: dotnet.TSwitch, common: true})
 	}
 }
@@ -200,14 +177,12 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 	positional := true
 	for _, attr := range code.attrs {
 		if !isAttribute(attr, "CmdletBinding") {
-			if !isAttribute(attr, "OutputType", "SuppressMessage", "Diagnostics.CodeAnalysis.SuppressMessage", "System.Diagnostics.CodeAnalysis.SuppressMessage", "Alias") {
-				sig.attrError = fail(typeNotFound(attr.Type.Name), c.place(attr))
-			}
+			c.refuse(attr, "the attribute "+attr.Type.Name)
 			continue
 		}
 		sig.advanced = true
 		for _, arg := range attr.Named {
-			v := c.constantArg(sig, arg)
+			v := c.constantArg(arg)
 			switch lower(arg.Name) {
 			case "defaultparametersetname":
 				sig.defaultSet = sig.setFlag(dotnet.ToText(v))
@@ -217,9 +192,8 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 				sig.high = strings.EqualFold(dotnet.ToText(v), "High")
 			case "positionalbinding":
 				positional = dotnet.Truthy(v)
-			case "supportspaging", "helpuri", "remotingcapability":
 			default:
-				sig.attrError = fail(unknownAttributeArg("CmdletBinding", arg.Name), c.place(arg))
+				c.refuse(arg, "the argument "+arg.Name+" of CmdletBinding")
 			}
 		}
 	}
@@ -238,9 +212,7 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 				continue
 			}
 			for i := range p.sets {
-				if !p.sets[i].remaining {
-					p.sets[i].position = at
-				}
+				p.sets[i].position = at
 			}
 			at++
 		}
@@ -254,27 +226,14 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 	return sig
 }
 
-func unknownAttributeArg(attr, arg string) *dotnet.ErrorRecord {
-	return runtimeError("PropertyNotFoundForType", dotnet.InvalidOperation, arg, "Property '%s' cannot be found for type '%s'.", arg, attr)
-}
-
-func isAttribute(a *syntax.Attribute, names ...string) bool {
-	written := strings.TrimSuffix(lower(a.Type.Name), "attribute")
-	written = strings.TrimPrefix(written, "system.management.automation.")
-	for _, name := range names {
-		if written == lower(name) {
-			return true
-		}
-	}
-	return false
-}
+func isAttribute(a *syntax.Attribute, name string) bool { return strings.EqualFold(a.Type.Name, name) }
 
 // param reads one declared parameter.
 func (c *compiler) param(sig *signature, node *syntax.Param) *param {
-	p := &param{name: node.Name.Name, at: c.place(node)}
+	p := &param{name: node.Name.Name}
 	if len(node.Types) > 0 {
 		p.ref = c.typeRef(node.Types[0])
-		p.typ = staticType(typeText(node.Types[0]))
+		p.typ = staticType(node.Types[0].String())
 	}
 	for _, attr := range node.Attributes {
 		c.paramAttribute(sig, p, attr)
@@ -282,8 +241,8 @@ func (c *compiler) param(sig *signature, node *syntax.Param) *param {
 	if len(p.sets) == 0 {
 		p.sets = []inSet{{position: noPosition}}
 	}
-	if t := p.typ; t != nil && t != dotnet.TObject && t != dotnet.TSwitch || len(p.validators) > 0 && (p.ref == nil || p.typ != nil) {
-		p.checked = &constraint{typ: p.typ, validators: p.validators}
+	if t := p.typ; t != nil && t != dotnet.TObject && t != dotnet.TSwitch || p.set != nil && (p.ref == nil || p.typ != nil) {
+		p.checked = &constraint{typ: p.typ, set: p.set}
 	}
 	if node.Default != nil {
 		p.def, p.defAt = c.expr(node.Default), c.place(node.Default)
@@ -292,35 +251,31 @@ func (c *compiler) param(sig *signature, node *syntax.Param) *param {
 }
 
 func (c *compiler) paramAttribute(sig *signature, p *param, attr *syntax.Attribute) {
-	switch {
-	case isAttribute(attr, "Parameter"):
+	switch lower(attr.Type.Name) {
+	case "parameter":
 		sig.advanced = true
 		p.sets = append(p.sets, c.parameterAttribute(sig, attr))
-	case isAttribute(attr, "Alias"):
+	case "alias":
 		for _, e := range attr.Positional {
-			p.aliases = append(p.aliases, dotnet.ToText(c.constant(sig, e)))
+			p.aliases = append(p.aliases, dotnet.ToText(c.constant(e)))
 		}
-	case isAttribute(attr, "AllowNull"):
+	case "allownull":
 		p.allowNull = true
-	case isAttribute(attr, "AllowEmptyString"):
+	case "allowemptystring":
 		p.allowEmpty = true
-	case isAttribute(attr, "AllowEmptyCollection"):
+	case "allowemptycollection":
 		p.allowNone = true
-	case isAttribute(attr, "SupportsWildcards", "PSDefaultValue", "ArgumentCompleter", "ArgumentCompletions"):
+	case "validateset":
+		p.set = c.validateSet(attr)
 	default:
-		v, err := c.validator(sig, attr)
-		if err != nil {
-			sig.attrError = err
-			return
-		}
-		p.validators = append(p.validators, v)
+		c.refuse(attr, "the attribute "+attr.Type.Name)
 	}
 }
 
 func (c *compiler) parameterAttribute(sig *signature, attr *syntax.Attribute) inSet {
 	set := inSet{position: noPosition}
 	for _, arg := range attr.Named {
-		v := c.constantArg(sig, arg)
+		v := c.constantArg(arg)
 		switch lower(arg.Name) {
 		case "mandatory":
 			set.mandatory = dotnet.Truthy(v)
@@ -330,88 +285,36 @@ func (c *compiler) parameterAttribute(sig *signature, attr *syntax.Attribute) in
 			}
 		case "parametersetname":
 			set.flag = sig.setFlag(dotnet.ToText(v))
-		case "valuefrompipeline":
-			set.byValue = dotnet.Truthy(v)
-		case "valuefrompipelinebypropertyname":
-			set.byName = dotnet.Truthy(v)
-		case "valuefromremainingarguments":
-			set.remaining = dotnet.Truthy(v)
-		case "helpmessage", "helpmessagebasename", "helpmessageresourceid", "dontshow":
+		case "valuefrompipeline", "valuefrompipelinebypropertyname": // pipeline input is refused where it comes
 		default:
-			sig.attrError = fail(unknownAttributeArg("System.Management.Automation.ParameterAttribute", arg.Name), c.place(arg))
+			c.refuse(arg, "the argument "+arg.Name+" of Parameter")
 		}
 	}
 	return set
 }
 
-func (c *compiler) constantArg(sig *signature, arg *syntax.NamedArg) any {
+func (c *compiler) constantArg(arg *syntax.NamedArg) any {
 	if arg.Value == nil {
 		return true
 	}
-	return c.constant(sig, arg.Value)
+	return c.constant(arg.Value)
 }
 
-// constant evaluates an attribute's argument.
-func (c *compiler) constant(sig *signature, e syntax.Expr) any {
-	if !isConstant(e) {
-		sig.attrError = fail(runtimeError("ParameterAttributeArgumentNeedsToBeConstant", dotnet.ParserError, nil, "Attribute argument must be a constant or a script block."), c.place(e))
-		return nil
-	}
-	v, err := c.expr(e)(constantFrame())
-	if err != nil {
-		sig.attrError = err
-	}
-	return v
-}
-
-// constantFrame is enough to evaluate constants.
-func constantFrame() *frame {
-	return &frame{s: &Session{limits: DefaultLimits}, scope: &scope{}}
-}
-
-func isConstant(e syntax.Expr) bool {
+// constant evaluates an attribute's argument: a number, a text, $true or $false.
+func (c *compiler) constant(e syntax.Expr) any {
 	switch e := e.(type) {
-	case *syntax.Number, *syntax.String, *syntax.ScriptBlockExpr, *syntax.TypeExpr:
-		return true
+	case *syntax.Number:
+		return e.Value
+	case *syntax.String:
+		return e.Value
 	case *syntax.Variable:
-		switch lower(e.Name) {
-		case "true", "false", "null":
-			return e.Scope == ""
+		if lower(e.Name) == "true" {
+			return true
 		}
-	case *syntax.Unary:
-		return (e.Op == syntax.Minus || e.Op == syntax.Plus) && isConstant(e.Operand)
-	case *syntax.ArrayLiteral:
-		return allConstant(e.Items)
-	case *syntax.Member:
-		_, isType := e.Target.(*syntax.TypeExpr)
-		return e.Static && isType
-	case *syntax.Paren:
-		if p, ok := e.Inner.(*syntax.Pipeline); ok {
-			return constantPipeline(p)
-		}
-	case *syntax.ArrayExpr:
-		if len(e.Body.Statements) == 1 {
-			if p, ok := e.Body.Statements[0].(*syntax.Pipeline); ok {
-				return constantPipeline(p)
-			}
-		}
-	}
-	return false
-}
-
-func constantPipeline(p *syntax.Pipeline) bool {
-	if len(p.Elements) != 1 {
-		return false
-	}
-	x, ok := p.Elements[0].(*syntax.ExprElement)
-	return ok && len(x.Redirections) == 0 && isConstant(x.Expr)
-}
-
-func allConstant(list []syntax.Expr) bool {
-	for _, e := range list {
-		if !isConstant(e) {
+		if lower(e.Name) == "false" {
 			return false
 		}
 	}
-	return true
+	c.refuse(e, "an attribute's argument of this form")
+	return nil
 }

@@ -114,11 +114,10 @@ func (c *connection) run(f *frame) *frame {
 	if command == nil {
 		return &frame{F: "defect", Text: fmt.Sprintf("unknown command %.60q", f.Cmdlet)}
 	}
-	h := &host{c: c, f: f, name: command.Decl.Name, values: map[string]any{}, piped: map[string]bool{}}
+	h := &host{c: c, f: f, name: command.Decl.Name, values: map[string]any{}}
 	for i, b := range f.Bound {
 		h.names = append(h.names, b.Name)
 		h.values[strings.ToLower(b.Name)] = values[i]
-		h.piped[strings.ToLower(b.Name)] = b.Piped
 	}
 	if err := command.ProcessOn(h); err != nil {
 		return c.failed(err)
@@ -218,8 +217,7 @@ type host struct {
 	f      *frame
 	name   string
 	names  []string
-	values map[string]any  // by lower-case name
-	piped  map[string]bool // likewise
+	values map[string]any // by lower-case name
 }
 
 var _ engine.Host = (*host)(nil)
@@ -233,8 +231,6 @@ func (h *host) Bound(name string) (any, bool) {
 	v, ok := h.values[strings.ToLower(name)]
 	return v, ok
 }
-
-func (h *host) FromPipeline(name string) bool { return h.piped[strings.ToLower(name)] }
 
 func (h *host) Write(v any) error {
 	text, err := h.c.encoder().encode(v)

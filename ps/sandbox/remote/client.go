@@ -269,7 +269,7 @@ func (c *Client) forward(call *engine.Call) error {
 			return call.Throw(dotnet.NewError(dotnet.ExceptionNamed("System.NotSupportedException", "-%s: %v", name, err),
 				"ValueNotSupported", dotnet.InvalidArgument, nil))
 		}
-		f.Bound = append(f.Bound, boundValue{name, text, call.FromPipeline(name)})
+		f.Bound = append(f.Bound, boundValue{Name: name, Value: text})
 	}
 	if err := c.start(f); err != nil {
 		return err

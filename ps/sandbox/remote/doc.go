@@ -21,7 +21,7 @@
 //
 //	client  hello    {key, marked}                first and only once; a key is valid for one connection
 //	server  welcome  {culture, now, modules: [{name, version, types: [name]}]}
-//	client  call     {cmdlet, set, bound: [{name, value, piped}], release: [id]}
+//	client  call     {cmdlet, set, bound: [{name, value}], release: [id]}
 //	client  new      {type, bound: values, release}      creates an object that stays at the server
 //	client  get      {id, name}, set {id, name, value}, invoke {id, name, bound: values}
 //	server  write    {values}                     any number

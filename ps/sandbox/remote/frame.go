@@ -43,7 +43,6 @@ type moduleInfo struct {
 type boundValue struct {
 	Name  string          `json:"name,omitempty"`
 	Value json.RawMessage `json:"value"`
-	Piped bool            `json:"piped,omitempty"` // bound from the pipeline
 }
 
 // wire reads and writes frames. One goroutine may read while another writes.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -71,9 +70,6 @@ func NewServer(o Options) (*Server, error) {
 	for _, m := range o.Modules {
 		info := moduleInfo{Name: m.Name, Version: m.Version}
 		for _, c := range m.Commands {
-			if c.End != nil {
-				return nil, fmt.Errorf("%s has an End block and cannot be forwarded", c.Decl.Name)
-			}
 			s.commands[strings.ToLower(c.Decl.Name)] = c
 		}
 		for _, t := range m.Types {

@@ -33,7 +33,7 @@ func TestEngineCommand(t *testing.T) {
 	}{
 		"a line":        {"-NoProfile -Command -", "1 + 1\n", "2\n", 0},
 		"an exit code":  {"-Command -", "exit 9\n", "", 9},
-		"no modules":    {"-Command -", "(Get-Module -ListAvailable | Where-Object { $_.Name -like 'A*' }).Count\n", "0\n", 0},
+		"no modules":    {"-Command -", "@(Get-Module -ListAvailable -Name 'A*').Count\n", "0\n", 0},
 		"bad arguments": {"-File x.ps1", "", "", 64},
 		"no arguments":  {"", "", "", 64},
 	} {

@@ -232,7 +232,7 @@ func runPowerShell(t *testing.T, text, token string) string {
 	}
 	require.NoError(t, session.Run(ctx, "prelude", invokeRestMethod, streams))
 	require.NoError(t, session.Run(ctx, "README.md", text, streams))
-	return engine.FormatOutput(printed)
+	return formatOutput(printed)
 }
 
 func sendRequest(c *engine.Call) error {

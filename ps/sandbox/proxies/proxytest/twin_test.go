@@ -93,7 +93,6 @@ func said(t *testing.T, session *engine.Session, call string) string {
 		Error:   func(rec *dotnet.ErrorRecord) { out.WriteString("error " + failure(rec)) },
 		Warning: func(text string) { out.WriteString("warning " + text + "\n") },
 		Verbose: func(text string) { out.WriteString("verbose " + text + "\n") },
-		Host:    func(text string, _ bool) { out.WriteString("host " + text + "\n") },
 	})
 	switch thrown := err.(type) {
 	case nil:

@@ -1,4 +1,4 @@
-package engine
+package commands
 
 import (
 	"fmt"
@@ -8,14 +8,14 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// FormatOutput is the text a console shows for what a line emitted: strings and
+// formatOutput is the text a console shows for what a line emitted: strings and
 // numbers a line each, objects as tables of up to four columns or as lists.
-func FormatOutput(items []any) string {
+func formatOutput(items []any) string {
 	var text strings.Builder
 	for i := 0; i < len(items); {
 		v := items[i]
 		i++
-		if isNull(v) {
+		if v == nil || v == dotnet.AutomationNull {
 			continue
 		}
 		names := shownColumns(v)

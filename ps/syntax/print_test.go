@@ -70,13 +70,6 @@ func (p *printer) part(n Node) {
 			p.add(":")
 			p.expr(n.Value)
 		}
-	case *Redirection:
-		p.add("*123456"[n.Stream:n.Stream+1], ">")
-		if n.Merge {
-			p.add("&1")
-		} else {
-			p.add("$null")
-		}
 	case *HashEntry:
 		p.expr(n.Key)
 		p.add(" = ")
@@ -92,13 +85,6 @@ func (p *printer) part(n Node) {
 		p.block(n.Body)
 	case *Catch:
 		p.add("catch ")
-		for i, t := range n.Types {
-			if i > 0 {
-				p.add(", ")
-			}
-			p.add("[", t.String(), "]")
-			p.add(" "[:b2i(i == len(n.Types)-1)])
-		}
 		p.block(n.Body)
 	}
 }
@@ -115,24 +101,12 @@ func (p *printer) scriptBlock(s *ScriptBlock) {
 		p.paramBlock(s.Param)
 		p.line()
 	}
-	if !s.Named {
-		body := s.End
-		if body == nil {
-			body = s.Process
-		}
-		p.statements(body)
+	if s.Process {
+		p.add("process ")
+		p.block(s.Body)
 		return
 	}
-	for _, b := range []struct {
-		name string
-		body *Block
-	}{{"begin ", s.Begin}, {"process ", s.Process}, {"end ", s.End}} {
-		if b.body != nil {
-			p.add(b.name)
-			p.block(b.body)
-			p.line()
-		}
-	}
+	p.statements(s.Body)
 }
 
 func (p *printer) paramBlock(n *ParamBlock) {
@@ -231,12 +205,6 @@ func (p *printer) list(items []Expr) {
 	}
 }
 
-func (p *printer) label(name string) {
-	if name != "" {
-		p.add(":", name, " ")
-	}
-}
-
 func (p *printer) statement(s Statement) {
 	switch s := s.(type) {
 	case *Pipeline:
@@ -248,7 +216,7 @@ func (p *printer) statement(s Statement) {
 		}
 	case *Assignment:
 		p.expr(s.Target)
-		p.add(" ", [...]string{"=", "+=", "-=", "*=", "/=", "%="}[s.Op], " ")
+		p.add(" ", [...]string{"=", "+=", "-="}[s.Op], " ")
 		p.statement(s.Value)
 	case *FunctionDef:
 		p.function(s)
@@ -266,9 +234,9 @@ func (p *printer) statement(s Statement) {
 	case *Try:
 		p.add("try ")
 		p.block(s.Body)
-		for _, c := range s.Catches {
+		if s.Catch != nil {
 			p.add(" ")
-			p.part(c)
+			p.part(s.Catch)
 		}
 		if s.Finally != nil {
 			p.add(" finally ")
@@ -280,29 +248,19 @@ func (p *printer) statement(s Statement) {
 			p.add(" ")
 			p.statement(s.Value)
 		}
-		if s.Label != nil {
-			p.add(" ")
-			p.memberName(s.Label)
-		}
 	default:
 		p.loop(s)
 	}
 }
 
 func (p *printer) function(f *FunctionDef) {
-	p.add([...]string{"function ", "filter "}[b2i(f.Filter)], bareWord(f.Name), " ")
-	if f.HasList {
-		p.add("(")
-		p.params(f.Params)
-		p.add(") ")
-	}
+	p.add("function ", f.Name, " ")
 	p.braced(func() { p.scriptBlock(f.Body) })
 }
 
 func (p *printer) loop(s Statement) {
 	switch s := s.(type) {
 	case *ForEach:
-		p.label(s.Label)
 		p.add("foreach (")
 		p.variable(s.Var)
 		p.add(" in ")
@@ -310,7 +268,6 @@ func (p *printer) loop(s Statement) {
 		p.add(") ")
 		p.block(s.Body)
 	case *For:
-		p.label(s.Label)
 		p.add("for (")
 		for i, part := range []Statement{s.Init, s.Cond, s.Next} {
 			if i > 0 {
@@ -323,13 +280,11 @@ func (p *printer) loop(s Statement) {
 		p.add(") ")
 		p.block(s.Body)
 	case *While:
-		p.label(s.Label)
 		p.add("while (")
 		p.statement(s.Cond)
 		p.add(") ")
 		p.block(s.Body)
 	case *DoLoop:
-		p.label(s.Label)
 		p.add("do ")
 		p.block(s.Body)
 		p.add([...]string{" while (", " until ("}[b2i(s.Until)])
@@ -341,12 +296,7 @@ func (p *printer) loop(s Statement) {
 }
 
 func (p *printer) switchLoop(s *Switch) {
-	p.label(s.Label)
-	p.add("switch", [...]string{"", " -Wildcard", " -Regex"}[s.Match])
-	if s.CaseSensitive {
-		p.add(" -CaseSensitive")
-	}
-	p.add(" (")
+	p.add("switch (")
 	p.statement(s.Value)
 	p.add(") ")
 	p.braced(func() {
@@ -356,11 +306,6 @@ func (p *printer) switchLoop(s *Switch) {
 			}
 			p.part(c)
 		}
-		if s.Default != nil {
-			p.line()
-			p.add("default ")
-			p.block(s.Default)
-		}
 	})
 }
 
@@ -368,7 +313,6 @@ func (p *printer) element(e Element) {
 	switch e := e.(type) {
 	case *ExprElement:
 		p.expr(e.Expr)
-		p.redirections(e.Redirections)
 	case *Command:
 		p.add([...]string{"", "& ", ". "}[e.Operator])
 		p.expr(e.Name)
@@ -376,13 +320,5 @@ func (p *printer) element(e Element) {
 			p.add(" ")
 			p.node(arg)
 		}
-		p.redirections(e.Redirections)
-	}
-}
-
-func (p *printer) redirections(all []*Redirection) {
-	for _, r := range all {
-		p.add(" ")
-		p.part(r)
 	}
 }
