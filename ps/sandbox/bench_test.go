@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BenchmarkLine is a line to the host and its answer.
+// BenchmarkLine measures a line of input and its output.
 func BenchmarkLine(b *testing.B) {
 	p := start(b, hostStarter())
 	for b.Loop() {
@@ -16,7 +16,7 @@ func BenchmarkLine(b *testing.B) {
 	_ = p.wait(b)
 }
 
-// BenchmarkStart is a process from its start to its end.
+// BenchmarkStart measures a process from start to exit.
 func BenchmarkStart(b *testing.B) {
 	s := hostStarter()
 	for b.Loop() {
@@ -28,7 +28,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkKill is how long a busy process lives after Kill.
+// BenchmarkKill measures how long a busy process runs on after Kill.
 func BenchmarkKill(b *testing.B) {
 	s := hostStarter()
 	var longest, sum time.Duration
@@ -47,7 +47,7 @@ func BenchmarkKill(b *testing.B) {
 	b.ReportMetric(float64(longest.Microseconds()), "µs-longest")
 }
 
-// BenchmarkWorld is the built-in domain from its files.
+// BenchmarkWorld measures loading the built-in domain.
 func BenchmarkWorld(b *testing.B) {
 	for b.Loop() {
 		newWorld(b, Options{})

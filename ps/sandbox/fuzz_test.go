@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/sandbox/engine"
 )
 
-// FuzzHost feeds a process any input: it ends, and says nothing of defects.
+// FuzzHost feeds a process any input: it exits without reporting a defect.
 func FuzzHost(f *testing.F) {
 	for _, c := range transcripts(f) {
 		f.Add(c.Stdin)

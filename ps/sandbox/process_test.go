@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // the clock of regular expressions ends by itself
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // ends by itself
 }
 
 type running struct {
@@ -214,7 +214,7 @@ func TestPipe(t *testing.T) {
 	full.closeRead()
 	select {
 	case err := <-done:
-		_ = err // it had room for the rest, or was told that nobody reads
+		_ = err // either the pipe had room for the rest, or the write failed
 	case <-time.After(testTimeout):
 		t.Fatal("the writer waits for ever")
 	}

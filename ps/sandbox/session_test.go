@@ -57,7 +57,7 @@ func hostStarter() *Starter {
 	}), nil)
 }
 
-// playback feeds a process and collects what it says.
+// playback feeds a process and collects its output.
 func playback(t testing.TB, s *Starter, args []string, input string) (stdout, stderr string, code int) {
 	t.Helper()
 	waiter, stdin, out, errs, err := s.StartProcess("powershell.exe", args...)

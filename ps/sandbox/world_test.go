@@ -20,7 +20,7 @@ func newWorld(t testing.TB, o Options) *World {
 	return w
 }
 
-// run runs lines in a new session of a world and wants nothing on stderr.
+// run runs lines in a new session of a world and requires an empty stderr.
 func run(t testing.TB, w *World, lines ...string) string {
 	t.Helper()
 	stdout, stderr, code := playback(t, w.Starter(), sessionArgs, strings.Join(lines, "\n")+"\n")
@@ -75,7 +75,7 @@ func TestWorldOfOwnFiles(t *testing.T) {
 	assert.Regexp(t, `^[\w.-]+$`, builtIn.User, "it goes into a command line")
 }
 
-// A file of a built-in zone's name takes its place.
+// A zone file replaces the built-in zone of the same name.
 func TestOwnZoneReplacesABuiltInOne(t *testing.T) {
 	own := strings.ReplaceAll(ownZone, "test.local", "corp.example")
 	w := newWorld(t, Options{Zones: []string{file(t, "corp.example.zone", own)}})
@@ -117,7 +117,7 @@ func TestServersCanBeSwitchedOff(t *testing.T) {
 	assert.NotEmpty(t, stderr)
 }
 
-// Zones can be entries of the directory, as an export of one brings them.
+// Zones can be directory entries, as in an export.
 func TestZonesOfTheDirectory(t *testing.T) {
 	const ( // dnsRecord values
 		soa   = "QwAGAAXwAAABAAAAAAAOEAAAAAAAAAAAAAAABwAAA4QAAAJYAAFRgAAADhASAwNkYzEEY29ycAdleGFtcGxlABkDCmhvc3RtYXN0ZXIEY29ycAdleGFtcGxlAA=="

@@ -8,28 +8,28 @@ import (
 	"adgateway/ps/cmdlets"
 )
 
-// Form says how the functions are written that stand for cmdlets.
+// Form controls how functions are generated for cmdlets.
 type Form struct {
-	// Type is the type of a parameter, as it stands in brackets; isList: it is
-	// one of the listed values.
+	// Type returns the type of a parameter, as written in brackets; isList restricts
+	// it to the listed values.
 	Type func(*cmdlets.Param) (name string, isList bool)
-	// Process is what the function does for each input.
+	// Process returns the body that runs for each input.
 	Process func(*cmdlets.Cmdlet) string
-	// Positional lets parameters without positions have them in their order.
+	// Positional gives parameters without positions the positions of their order.
 	Positional bool
 }
 
-// moduleForm is that of the modules.
+// moduleForm is the form of the modules' functions.
 var moduleForm = Form{Type: typeLiteral, Process: forwarding}
 
-// Function is the function that has the name and the parameters of a cmdlet.
+// Function returns a function with the name and the parameters of a cmdlet.
 func (f Form) Function(decl *cmdlets.Cmdlet) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name, strings.Join(f.bindingArguments(decl), ", "))
 	separator := ""
 	for _, p := range decl.Params {
 		if decl.SupportsShouldProcess && (p.Name == "WhatIf" || p.Name == "Confirm") {
-			continue // the engine's own
+			continue // provided by the engine
 		}
 		text.WriteString(separator + "        " + strings.Join(append(f.attributes(decl, p), "$"+p.Name), " "))
 		separator = ",\n"
@@ -38,7 +38,7 @@ func (f Form) Function(decl *cmdlets.Cmdlet) string {
 	return text.String()
 }
 
-// forwarding is what the function of a module does: the sandbox runs the call.
+// forwarding returns the body of a module's function: the sandbox runs the call.
 func forwarding(decl *cmdlets.Cmdlet) string {
 	call := "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name " + quote(decl.Name) + " -Bound $PSBoundParameters\n"
 	if decl.ForceSkipsPrompt && decl.SupportsShouldProcess {
@@ -64,8 +64,8 @@ func (f Form) bindingArguments(decl *cmdlets.Cmdlet) []string {
 	return arguments
 }
 
-// attributes are what stands before a parameter's name: one attribute for each
-// set, or one for all where it behaves alike in every set.
+// attributes returns the attributes of a parameter: one for each set, or one for all
+// if it is the same in every set.
 func (f Form) attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
 	sets := p.PerSet
 	if len(sets) == len(decl.Sets) && !slices.ContainsFunc(sets, func(in cmdlets.InSet) bool {
@@ -105,7 +105,7 @@ func setArguments(in cmdlets.InSet) []string {
 	return out
 }
 
-// literals are types as functions name them, by the name in the tables.
+// literals are the type literals in functions, by the name in the tables.
 var literals = map[string]string{
 	"String": "string", "SwitchParameter": "switch", "Boolean": "bool", "Int32": "int", "Int64": "long", "Byte": "byte",
 	"UInt16": "System.UInt16", "UInt32": "System.UInt32", "UInt64": "System.UInt64", "DateTime": "datetime", "TimeSpan": "timespan",
@@ -114,10 +114,10 @@ var literals = map[string]string{
 	"Nullable[timespan]": "System.Nullable[timespan]", "Nullable[int]": "System.Nullable[int]",
 }
 
-// typeLiteral is the type of a parameter. isList: one of the listed texts. Types
-// of .NET and those that sandbox.cs and types.go declare are themselves, others
-// with values are texts; a CIM instance or session, a certificate, and what the
-// sandbox does not know are objects.
+// typeLiteral returns the type of a parameter; isList means that it is one of the
+// listed texts. Types of .NET and those declared in sandbox.cs and types.go are
+// used as they are, other enumerations are texts; CIM instances and sessions,
+// certificates and unknown types are objects.
 func typeLiteral(p *cmdlets.Param) (literal string, isList bool) {
 	name, brackets := p.Type, ""
 	if element, ok := strings.CutSuffix(name, "[]"); ok {

@@ -15,15 +15,15 @@ const (
 	collectionType     = directoryNamespace + ".ADPropertyValueCollection"
 )
 
-// members are what the exceptions of the modules have beside those of Exception.
+// members are the members of the modules' exceptions besides those of Exception.
 var members = map[string]string{
 	directoryNamespace + ".ADException": "public int ErrorCode { get; set; } public string ServerErrorMessage { get; set; }",
 	"Microsoft.Management.Infrastructure.CimException": "public NativeErrorCode NativeErrorCode { get; set; } public string MessageId { get; set; } " +
 		"public uint StatusCode { get; set; } public string ErrorSource { get; set; } public ushort ErrorType { get; set; } public object ErrorData { get; set; }",
 }
 
-// declaration is one type of the modules as C# has it; empty for the types that
-// .NET has, or that the stand-ins of sandbox.cs are.
+// declaration returns the C# declaration of a type; empty for types of .NET and those
+// that sandbox.cs declares.
 func declaration(t *dotnet.Type) (namespace, text string) {
 	at := strings.LastIndexByte(t.Name, '.')
 	if at < 0 || strings.Contains(t.Name, "#") {
@@ -71,8 +71,8 @@ func isEntity(t *dotnet.Type) bool {
 	return false
 }
 
-// Types is the C# of all types that the modules need: sandbox.cs and those of
-// the modules.
+// Types returns the C# of all types that the modules need: sandbox.cs and the
+// modules' types.
 func Types() string {
 	var text strings.Builder
 	text.WriteString(kit)
@@ -86,7 +86,7 @@ func Types() string {
 	return text.String()
 }
 
-// declaredTypes are the types of Types that parameters may have, by short name.
+// declaredTypes are the types in Types that parameters may have, by short name.
 var declaredTypes = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for _, m := range sandbox.Declarations() {

@@ -11,15 +11,15 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// A decoder makes values of JSON.
+// A decoder decodes values from JSON.
 type decoder struct {
-	types map[string]*dotnet.Type // of modules, by name in lower case
-	// data is what stands for an instance's id; object the object of an id.
+	types map[string]*dotnet.Type // types of the modules, by lower-case name
+	// data returns the data for the id of an instance, object the object with an id.
 	data   func(id uint64) any
 	object func(t string, id uint64) (any, error)
 }
 
-// rawNode is a node as it is read.
+// rawNode is a node before its members are decoded.
 type rawNode struct {
 	T  string          `json:"t"`
 	N  string          `json:"n"`
@@ -31,7 +31,7 @@ type rawNode struct {
 
 func (d *decoder) decode(raw json.RawMessage) (any, error) { return d.value(raw, 0) }
 
-// typeNamed finds a type. One that nobody declared has a name and nothing else.
+// typeNamed returns a type. An undeclared one has only a name.
 func (d *decoder) typeNamed(name string) *dotnet.Type {
 	if name == "" {
 		return nil
@@ -55,7 +55,7 @@ func (d *decoder) typeNamed(name string) *dotnet.Type {
 	return t
 }
 
-// maxTypes bounds what unknown names can make a decoder hold.
+// maxTypes bounds the number of undeclared types that a decoder keeps.
 const maxTypes = 4096
 
 func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
@@ -101,7 +101,7 @@ func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
 	return number(n.T, text)
 }
 
-// typed reads what is nothing without its type.
+// typed decodes nodes that need their type.
 func (d *decoder) typed(n *rawNode) (any, error) {
 	t := d.typeNamed(n.N)
 	if t == nil {
@@ -124,7 +124,7 @@ func (d *decoder) typed(n *rawNode) (any, error) {
 	return dotnet.Enum{Type: t, Value: number}, err
 }
 
-// plain reads what is JSON's own.
+// plain decodes JSON values that are not nodes.
 func plain(raw json.RawMessage) (any, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -155,7 +155,7 @@ func octets(kind, text string) (any, error) {
 	return string(b), nil
 }
 
-// units reads a text that is spelt in UTF-16.
+// units decodes a text given as UTF-16 units.
 func units(raw json.RawMessage) (any, error) {
 	var list []uint16
 	if err := json.Unmarshal(raw, &list); err != nil {
@@ -178,10 +178,10 @@ func dateTime(raw json.RawMessage) (any, error) {
 	return dotnet.DateTime{Ticks: n, Kind: kind}, nil
 }
 
-// maxTicks are those of DateTime.MaxValue.
+// maxTicks is DateTime.MaxValue in ticks.
 const maxTicks = 3155378975999999999
 
-// number reads numbers and what is written like one.
+// number decodes numbers and values that are written as one.
 func number(kind, text string) (v any, err error) {
 	integer := func(bits int) int64 {
 		var n int64
@@ -238,7 +238,7 @@ func number(kind, text string) (v any, err error) {
 	return v, err
 }
 
-// composite reads values that hold others.
+// composite decodes values that contain others.
 func (d *decoder) composite(n *rawNode, depth int) (any, error) {
 	items, err := d.list(n.V, depth)
 	if err != nil {

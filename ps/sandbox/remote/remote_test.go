@@ -25,7 +25,7 @@ import (
 // patience bounds every wait of the tests.
 const patience = 30 * time.Second
 
-// childVariable makes the test binary a stand-in process.
+// childVariable makes the test binary run as a stand-in process.
 const childVariable = "REMOTE_TEST_ENGINE"
 
 func TestMain(m *testing.M) {
@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// childEnvironment makes a process of the test binary a stand-in.
+// childEnvironment makes a process of the test binary run as a stand-in.
 func childEnvironment() []string {
 	return []string{childVariable + "=1", "GORACE=atexit_sleep_ms=0"}
 }
 
 var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-ExecutionPolicy", "Bypass", "-Command", "-"}
 
-// run runs a stand-in process over an input to its end.
+// run runs a stand-in process on an input until it exits.
 func run(t testing.TB, env, args []string, input string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -64,9 +64,9 @@ func run(t testing.TB, env, args []string, input string) (stdout, stderr string,
 	return out.String(), errs.String(), code
 }
 
-// What a process says to the inputs of the transcripts (recorded on PowerShell
-// 7.6.5; see ps/sandbox/testdata) is what the real one said, but for those that the
-// sandbox's console host is known to answer otherwise.
+// The output for the inputs of the transcripts (recorded on PowerShell 7.6.5; see
+// ps/sandbox/testdata) is that of the real engine, except for those listed as known
+// to differ.
 func TestTranscripts(t *testing.T) {
 	outside, err := os.ReadFile(filepath.Join("..", "testdata", "session_outside.txt"))
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestTranscripts(t *testing.T) {
 	assert.GreaterOrEqual(t, matched, 26)
 }
 
-// newServer serves the built-in domain.
+// newServer returns a server for the built-in domain.
 func newServer(t testing.TB) (*Server, *sandbox.World) {
 	t.Helper()
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -108,8 +108,8 @@ func newServer(t testing.TB) (*Server, *sandbox.World) {
 	return s, world
 }
 
-// A script says the same in a process as it does beside the stores.
-func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
+// A script has the same output in another process as in the process of the stores.
+func TestScriptsHaveTheSameOutputInAnotherProcess(t *testing.T) {
 	s, world := newServer(t)
 	for _, script := range []string{
 		"Import-Module ActiveDirectory; (Get-Module ActiveDirectory).Version.ToString()",
@@ -152,7 +152,7 @@ func TestScriptsSayTheSameAsBesideTheStores(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// A process counts dates from the clock of the stores.
+// A process uses the clock of the server.
 func TestAProcessHasTheServersClock(t *testing.T) {
 	then := time.Date(2031, 2, 3, 12, 0, 0, 0, time.UTC)
 	s, err := NewServer(Options{Now: func() time.Time { return then }})
@@ -211,7 +211,7 @@ func TestAProcessEndsWithItsInput(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// What is no frame, or out of turn, closes the connection.
+// Malformed frames and frames out of turn close the connection.
 func TestTheServerEndsConnectionsThatBreakTheProtocol(t *testing.T) {
 	s, _ := newServer(t)
 	address := s.listener.Addr().String()
@@ -259,7 +259,7 @@ func TestTheServerEndsConnectionsThatBreakTheProtocol(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// Values come back as they were sent.
+// Values survive encoding and decoding.
 func TestValues(t *testing.T) {
 	enum := dotnet.EnumOf(dotnet.Lookup("System.DayOfWeek"), "Friday")
 	decimal, _ := dotnet.ParseDecimal("-1.500")
@@ -318,7 +318,7 @@ func TestValuesThatCannotTravel(t *testing.T) {
 	require.NoError(t, err, "a target that cannot travel is shown as text")
 }
 
-// FuzzDecode reads any text as a value: a value that can be written again, or an error.
+// FuzzDecode decodes any text: to a value that can be encoded again, or an error.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`null`, `1`, `1.5`, `"x"`, `[]`, `{}`, `{"t":"long","v":"5"}`, `{"t":"array","n":"System.String","v":["a"]}`, `{"t":"table","v":[null,1]}`,

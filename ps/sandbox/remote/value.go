@@ -12,21 +12,21 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// maxDepth bounds values inside each other; what holds itself is refused by it.
+// maxDepth bounds the nesting of values, and so rejects cycles.
 const maxDepth = 64
 
-// An encoder turns values into JSON.
+// An encoder encodes values as JSON.
 type encoder struct {
-	// keep gives the id of what stays here: the data of an instance, or, when
-	// whole, the object itself. An id of 0 leaves it away.
+	// keep stores the data of an instance, or the object itself if whole, and returns
+	// its id; 0 means that nothing is stored.
 	keep func(v *dotnet.Instance) (id uint64, whole bool)
-	// id is that of an object of the client.
+	// id returns the server's id of a client's proxy object.
 	id func(v any) (uint64, bool)
-	// marked: the reader takes texts for dates when they look like some.
+	// marked adds '=' to texts, for a parser that converts those that look like dates.
 	marked bool
 }
 
-// node is the form of all values that JSON has no own form for.
+// node encodes a value without a JSON equivalent.
 type node struct {
 	T  string `json:"t"`
 	N  string `json:"n,omitempty"`
@@ -36,7 +36,7 @@ type node struct {
 	ID uint64 `json:"id,omitempty"`
 }
 
-// encode gives the JSON of a value.
+// encode returns the JSON of a value.
 func (e *encoder) encode(v any) (json.RawMessage, error) {
 	n, err := e.node(v, 0)
 	if err != nil {
@@ -73,7 +73,7 @@ func typeName(t *dotnet.Type) string {
 	return t.Name
 }
 
-// node gives a value as json.Marshal takes it.
+// node returns a value in a form that json.Marshal accepts.
 func (e *encoder) node(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("values are nested deeper than %d", maxDepth)
@@ -127,7 +127,7 @@ func (e *encoder) text(s string) any {
 	return node{T: "text", V: base64.StdEncoding.EncodeToString([]byte(s))}
 }
 
-// mark is a text that no reader takes for a date.
+// mark returns a text that no parser converts to a date.
 func (e *encoder) mark(s string) string {
 	if e.marked {
 		return "=" + s
@@ -135,7 +135,7 @@ func (e *encoder) mark(s string) string {
 	return s
 }
 
-// scalar gives values that hold no others.
+// scalar encodes values that contain no others.
 func (e *encoder) scalar(v any) (any, bool) {
 	number := func(kind, text string) (any, bool) { return node{T: kind, V: text}, true }
 	switch v := v.(type) {
@@ -202,8 +202,8 @@ func secret(s *dotnet.SecureString) any {
 	return node{T: "secret", V: base64.StdEncoding.EncodeToString([]byte(s.Reveal()))}
 }
 
-// instance gives an object of a module. One that is nothing but what a text
-// says (a SID) travels as that text.
+// instance encodes an object of a module. One that its text fully determines (a SID)
+// is sent as that text.
 func (e *encoder) instance(v *dotnet.Instance, depth int) (any, error) {
 	if v.Props.Len() == 0 && v.Text != "" {
 		if made, err := dotnet.New(v.Type, []any{v.Text}); err == nil && dotnet.ToText(made) == v.Text {
@@ -254,7 +254,7 @@ func (e *encoder) record(v *dotnet.ErrorRecord, depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A target that cannot travel is shown as its text.
+	// A target that cannot be encoded is sent as its text.
 	target, err := e.node(v.Target, depth+1)
 	if err != nil {
 		target = e.text(dotnet.ToText(v.Target))
@@ -263,7 +263,7 @@ func (e *encoder) record(v *dotnet.ErrorRecord, depth int) (any, error) {
 	return node{T: "record", V: items}, nil
 }
 
-// isWhole tells whether a JSON number is an Int32.
+// isWhole reports whether a JSON number is an Int32.
 func isWhole(f float64) bool {
 	return f == math.Trunc(f) && f >= math.MinInt32 && f <= math.MaxInt32
 }
