@@ -21,7 +21,6 @@ import (
 
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/proxies"
-	"adgateway/ps/sandbox/remote"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,16 +34,8 @@ var out = flag.String("out", "", "write recordings of the engine POWERSHELL into
 
 const (
 	powerShellVariable = "POWERSHELL"
-	engineVariable     = "CONFORMANCE_ENGINE" // turns the test binary into a stand-in process
 	patience           = time.Minute
 )
-
-func TestMain(m *testing.M) {
-	if os.Getenv(engineVariable) != "" {
-		os.Exit(remote.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
 
 // Types of the recordings, with fields in the order of the files.
 type (
@@ -112,10 +103,7 @@ type (
 )
 
 // engine is a PowerShell to be recorded.
-type engine struct {
-	path string
-	env  []string
-}
+type engine struct{ path string }
 
 var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-ExecutionPolicy", "Bypass", "-Command", "-"}
 
@@ -125,7 +113,6 @@ func (e engine) say(args []string, input string) (stdout, stderr string, code in
 	defer cancel()
 	cmd := exec.CommandContext(ctx, e.path, args...)
 	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off")
-	cmd.Env = append(cmd.Env, e.env...)
 	cmd.WaitDelay = patience
 	var o, errs strings.Builder
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &o, &errs
@@ -246,9 +233,8 @@ func (e engine) binding(calls []string) ([]bindingCall, error) {
 	return result, nil
 }
 
-// record makes the three recordings anew on an engine, of the cases that are a
-// process each only one in `every`.
-func record(t *testing.T, e engine, every int) (languageFile, sessionFile, bindingFile) {
+// record makes the three recordings on an engine.
+func record(t *testing.T, e engine) (languageFile, sessionFile, bindingFile) {
 	t.Helper()
 	version, err := e.version()
 	require.NoError(t, err)
@@ -256,10 +242,7 @@ func record(t *testing.T, e engine, every int) (languageFile, sessionFile, bindi
 	require.NoError(t, Read("language", &language))
 	language.Engine = version
 	kept := language.Cases[:0]
-	for i, c := range language.Cases {
-		if i%every != 0 {
-			continue
-		}
+	for _, c := range language.Cases {
 		c.languageResult, err = e.language(c.Source)
 		if assert.NoError(t, err, "%s/%s", c.Group, c.Name) { // record the other cases all the same
 			kept = append(kept, c)
@@ -270,10 +253,7 @@ func record(t *testing.T, e engine, every int) (languageFile, sessionFile, bindi
 	require.NoError(t, Read("session", &session))
 	session.Engine = version
 	taken := session.Cases[:0]
-	for i, c := range session.Cases {
-		if i%every != 0 {
-			continue
-		}
+	for _, c := range session.Cases {
 		c.Stdout, c.Stderr, c.Exit, err = e.say(c.Args, c.Stdin)
 		if assert.NoError(t, err, c.Name) {
 			taken = append(taken, c)
@@ -346,7 +326,7 @@ func TestRecord(t *testing.T) {
 	}
 	path, err := proxies.Locate(os.Getenv(powerShellVariable))
 	require.NoError(t, err)
-	language, session, binding := record(t, engine{path: path}, 1)
+	language, session, binding := record(t, engine{path: path})
 	require.NoError(t, os.MkdirAll(*out, 0o750))
 	for name, file := range map[string]any{"language": language, "session": session, "binding": binding} {
 		require.NoError(t, os.WriteFile(filepath.Join(*out, name+".json"), []byte(indented(t, file, "  ")+"\n"), 0o600))
@@ -357,48 +337,4 @@ func TestRecord(t *testing.T) {
 	}
 	t.Logf("%s: %d cases, %d differ from the stored recording; the new ones are in %s",
 		language.Engine, len(language.Cases)+len(session.Cases)+len(binding.Calls), len(diff), *out)
-}
-
-// outside reads a list of cases (name, separator, reason) on which the stand-in
-// is known to differ.
-func outside(t *testing.T, path, separator string) map[string]bool {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	names := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		if name, _, ok := strings.Cut(line, separator); ok && !strings.HasPrefix(line, "#") {
-			names[name] = true
-		}
-	}
-	require.NotEmpty(t, names)
-	return names
-}
-
-// TestRecorderRepeatsTheRecording: on the stand-in the recorder yields the
-// stored recordings, except for known differences and the texts of binding
-// errors. Of the cases with a process each it takes every twelfth.
-func TestRecorderRepeatsTheRecording(t *testing.T) {
-	self, err := os.Executable()
-	require.NoError(t, err)
-	e := engine{path: self, env: []string{engineVariable + "=1", "GORACE=atexit_sleep_ms=0"}}
-	language, session, binding := record(t, e, 12)
-	assert.Equal(t, "PowerShell 7.4.0", language.Engine)
-	var stored bindingFile
-	require.NoError(t, Read("binding", &stored))
-	for i := range binding.Calls {
-		binding.Calls[i].Message = stored.Calls[i].Message
-	}
-	beyond := map[string]bool{}
-	for name := range outside(t, "../../ps/sandbox/engine/testdata/outside.txt", " :: ") {
-		beyond["language: "+name] = true
-	}
-	for name := range outside(t, "../../ps/sandbox/testdata/session_outside.txt", "\t") {
-		beyond["session: "+name] = true
-	}
-	for name, diff := range differing(t, language, session, binding) {
-		if !beyond[name] {
-			t.Errorf("%s\n%s", name, diff)
-		}
-	}
 }

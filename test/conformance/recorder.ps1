@@ -1,5 +1,5 @@
 # What the recorder defines in a PowerShell: it says what a source or a call did, each as one line of
-# base64. It runs in Windows PowerShell 5.1, PowerShell 7 and the sandbox's engine.
+# base64. It runs in Windows PowerShell 5.1 and PowerShell 7.
 
 # An error record, as the recordings have it.
 function Get-ConformanceError {

@@ -25,10 +25,10 @@ var scriptFaults = []struct {
 }{
 	{"throws", "throw 'thrown'", ps.KindScript, true, 0},
 	{"fails in .NET", "[int]'x'", ps.KindScript, true, 0},
-	{"writes an error", "Write-Error -Message 'written'", ps.KindScript, true, 0},
-	{"says more", "[Console]::Out.Write('noise'); Write-Warning -Message 'w'; [ordered]@{ n = [int]1 }; [Console]::Out.Write(\"more`r`n\")", "", true, 0},
+	{"writes an error", "Get-DnsServerZone -Name 'nowhere.example' -ComputerName 'dc1.corp.example'", ps.KindScript, true, 0},
+	{"says more", "[Console]::Out.Write('noise'); $null = ConvertTo-Json -InputObject @{ a = @{ b = @{ c = 1 } } } -Depth 1 -WarningAction Continue; [ordered]@{ n = [int]1 }; [Console]::Out.Write(\"more`r`n\")", "", true, 0},
 	{"floods stderr", "for ($i = 0; $i -lt 2000; $i++) { [Console]::Error.WriteLine('e' * 1000) }; [ordered]@{ n = [int]1 }", "", true, 0},
-	{"answers much", "foreach ($i in 1..3000) { [ordered]@{ n = [int]$i; text = [string]('x' * 200) } }", "", true, 0},
+	{"answers much", "for ($i = 1; $i -le 3000; $i++) { [ordered]@{ n = [int]$i; text = [string]('x' * 200) } }", "", true, 0},
 	{"does not end", "while ($true) { $x = 1 }", ps.KindTimeout, false, 0},
 	{"ends the process", "exit 3", ps.KindDied, false, 0},
 	{"ends it after a step", "Complete-GatewayStep -Label 'half' -Guid 'g' -Dn 'd'; exit 3", ps.KindDied, false, 1},

@@ -10,27 +10,27 @@ import (
 )
 
 // Options configure an [Engine]. The zero value is usable: no modules, default
-// limits, no input, output dropped.
+// limits, no input, output discarded.
 type Options struct {
-	Modules []*Module // what Import-Module finds, by name
+	Modules []*Module // that Import-Module finds
 	Limits  Limits    // zero fields take the values of [DefaultLimits]
 
-	// AutoLoad lets a command of a module that is not imported import it.
+	// AutoLoad imports a module when one of its commands is called.
 	AutoLoad bool
 
-	// Aliases, in lower case, are known to the text of lines given to
+	// Aliases, in lower case, apply to the text of lines passed to
 	// [Session.RunLine] only, never to scripts: {"echo": "Write-Output"}.
 	Aliases map[string]string
 
 	Env     map[string]string // $env:NAME, case-insensitive
-	Culture string            // name that (Get-Culture) would show; values are always formatted invariantly
+	Culture string            // name of the current culture, "en-US" when empty; values are always formatted invariantly
 	Version string            // $PSVersionTable.PSVersion; "7.4.0" when empty
 	PID     int               // $PID
-	Now     func() time.Time  // nil: time.Now
+	Now     func() time.Time  // nil means time.Now
 }
 
-// Console is the process's standard streams as scripts see them. A nil field
-// is an empty input or drops what is written.
+// Console is the process's standard streams as scripts see them. A nil Stdin is
+// an empty input; a nil Stdout or Stderr discards what is written.
 type Console struct {
 	Stdin  io.Reader // read by [Console]::In.ReadLine and [Session.ReadLine], one reader for both
 	Stdout io.Writer // [Console]::Out, [Console]::OpenStandardOutput
@@ -42,19 +42,19 @@ type Console struct {
 // session whose Run serves requests in a loop has them for each request.
 // A field that is zero takes its value from [DefaultLimits].
 //
-// AllocBytes bounds what one request makes. What it keeps cannot be told from
-// what others keep, so HeapBytes is the last resort: it ends a request that has
-// made so much itself while the process grew by so much, garbage left out.
-// Nobody is ended for the memory of another session.
+// AllocBytes bounds what one request allocates. The live memory of one request
+// cannot be measured, so HeapBytes is the last resort: it ends a request once it
+// has allocated that much itself and the live heap of the process has grown by
+// that much. No request is ended for the memory of another session.
 type Limits struct {
-	Steps         int64         // statements, calls and loop rounds
-	CallDepth     int           // functions and script blocks inside each other
+	Steps         int64         // statements, calls and loop iterations
+	CallDepth     int           // nesting of functions and script blocks
 	PipelineDepth int           // commands in one pipeline
 	OutputBytes   int64         // written to the console
 	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element); at most dotnet.MaxStringLength
-	RegexBytes    int64         // longest text a regular expression is applied to: it cannot be stopped between matches
-	AllocBytes    int64         // of all values the request makes together, kept or not
-	HeapBytes     int64         // growth of the process's heap, looked at now and then; ends who has made as much himself
+	RegexBytes    int64         // longest input of a regular expression, which cannot be interrupted between matches
+	AllocBytes    int64         // of all values the request creates, live or not
+	HeapBytes     int64         // growth of the process's live heap, for a request that has allocated as much itself
 	WallTime      time.Duration // time spent, waiting for input excluded
 }
 
@@ -78,19 +78,19 @@ type Module struct {
 	Version  string // "1.0.1.0"
 	GUID     string
 	Commands []*Command
-	Types    []*dotnet.Type // that scripts may name once the module is imported
+	Types    []*dotnet.Type // available to scripts once the module is imported
 }
 
 // Command is one cmdlet: declared parameters and a body.
 type Command struct {
 	Decl *cmdlets.Cmdlet
 
-	// Class follows the comma of FullyQualifiedErrorId:
+	// Class is the part of FullyQualifiedErrorId after the comma:
 	// "Microsoft.ActiveDirectory.Management.Commands.GetADUser" or "Get-DnsServerZone".
 	Class string
 
-	// Process runs the command with all parameters bound. An error that was
-	// not returned by a method of Call ends the run as a defect of the command.
+	// Process runs the command with all parameters bound. An error that did not
+	// come from a method of Call ends the run as a defect of the command.
 	Process func(c *Call) error
 }
 
@@ -112,22 +112,22 @@ func (e *LimitError) Error() string {
 // Unwrap returns the cause.
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// ExitError is `exit N`.
+// ExitError ends a run by the statement exit.
 type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 
-// ThrownError is an error record that nothing caught: throw, an error under
-// Stop, ThrowTerminatingError at the top.
+// ThrownError is an uncaught error record: of throw, of an error under the
+// preference Stop, or a refusal.
 type ThrownError struct {
 	Record  *dotnet.ErrorRecord
 	Thrown  bool // by the throw statement
-	Refused bool // for what the engine does not support: no catch clause has seen it
+	Refused bool // outside the subset; no catch clause sees such an error
 }
 
 func (e *ThrownError) Error() string { return e.Record.Error() }
 
-// DefectError is a Go error that a command's body returned and that is no
+// DefectError is a Go error returned by the body of a command that is not a
 // PowerShell error.
 type DefectError struct {
 	Command string
@@ -139,8 +139,8 @@ func (e *DefectError) Error() string { return e.Command + ": " + e.Cause.Error()
 // Unwrap returns the cause.
 func (e *DefectError) Unwrap() error { return e.Cause }
 
-// Streams take what a run emits, as it emits it, from the goroutine that called
-// Run. A nil function drops. An error of Output ends the run and is returned.
+// Streams receive what a run emits, as it emits it, on the goroutine that called
+// Run. A nil function discards. An error from Output ends the run and is returned.
 type Streams struct {
 	Output  func(v any) error
 	Error   func(rec *dotnet.ErrorRecord) // non-terminating and statement-terminating

@@ -33,8 +33,8 @@ func (s *Session) defineAutomatic() {
 // culture is the name of the current culture.
 func (e *Engine) culture() string { return cmp.Or(e.opts.Culture, "en-US") }
 
-// automatic returns the reader of a variable that the engine itself keeps, nil
-// for all others.
+// automatic returns the reader of a variable that the engine computes, or nil
+// for any other variable.
 func automatic(key string) exprFn {
 	switch key {
 	case "true":
@@ -54,7 +54,7 @@ func automatic(key string) exprFn {
 }
 
 // refusedVariables are automatic variables of PowerShell that this engine does
-// not keep: a script that used one would read null.
+// not have: a script that used one would silently read $null.
 var refusedVariables = map[string]bool{
 	"?": true, "$": true, "^": true, "args": true, "input": true, "matches": true, "myinvocation": true, "foreach": true, "switch": true,
 	"this": true, "ofs": true, "stacktrace": true, "home": true, "pwd": true, "host": true, "profile": true, "lastexitcode": true,

@@ -6,22 +6,22 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// argument is one argument of a call as written: a name, a value, or both.
+// argument is one argument of a call: a name, a value, or both.
 type argument struct {
 	name     string // of -Name
 	hasName  bool
 	hasValue bool
 	splat    bool // from a splatted dictionary
 	value    any
-	at       *place // of the name, or of the value
+	at       *place // of the name, if any, else of the value
 	valueAt  *place
-	param    *param // that the name means, once it is looked up
+	param    *param // resolved from the name, nil before that
 }
 
-// indexSet is a set of small numbers: of the parameters that are bound.
+// indexSet is a set of parameter indexes.
 type indexSet struct {
 	low  uint64
-	more []uint64 // from 64 on
+	more []uint64 // 64 and up
 }
 
 func (s *indexSet) has(i int) bool {
@@ -43,17 +43,17 @@ func (s *indexSet) add(i int) {
 	s.more[i/64-1] |= 1 << (i % 64)
 }
 
-// invocation is one call of a command: what was written and what was bound.
+// invocation is one call of a command: its arguments and what they bind.
 type invocation struct {
 	f       *frame // of the caller
 	sig     *signature
-	block   *blockCode // that is called, or
+	block   *blockCode // called; nil when command is set
 	command *command
 	at      *place
 	args    []argument
-	argList []argument // args as the session lent it
-	called  string     // the name as written
-	hasPipe bool       // it is not the first in its pipeline
+	argList []argument // backing list of args, returned to the session after binding
+	called  string     // name as written
+	hasPipe bool       // receives pipeline input
 
 	values  []any    // by parameter index; includes the common ones once one is bound
 	few     [4]any   // backing array of values for a command of few parameters
@@ -64,15 +64,10 @@ type invocation struct {
 	hadError bool
 }
 
-// get is a bound parameter by its exact name; of built-in commands.
+// get returns the value bound to a parameter of a built-in command, nil if none.
 func (inv *invocation) get(name string) any {
 	v, _ := inv.boundValue(name)
 	return v
-}
-
-func (inv *invocation) has(name string) bool {
-	_, ok := inv.boundValue(name)
-	return ok
 }
 
 func (inv *invocation) flag(name string) bool {
@@ -100,7 +95,7 @@ func (inv *invocation) boundNames() []string {
 	return names
 }
 
-// bindingError is a ParameterBindingException at a place. A zero place is the command.
+// bindingError returns a ParameterBindingException. A nil place means that of the command.
 func (inv *invocation) bindingError(exception, id string, category dotnet.Category, at *place, inner *dotnet.Exception, text string, target any) error {
 	e := dotnet.NewException(exceptionType("System.Management.Automation."+exception), text)
 	e.Inner = inner
@@ -118,7 +113,7 @@ func (inv *invocation) cannotBind(id string, at *place, text string) error {
 	return inv.bindingError("ParameterBindingException", id, dotnet.InvalidArgument, at, nil, text, nil)
 }
 
-// named is the parameter that the name of an argument means, nil if there is none.
+// named returns the parameter that an argument names, or nil.
 func (inv *invocation) named(arg *argument) (*param, error) {
 	if arg.param != nil {
 		return arg.param, nil
@@ -126,8 +121,9 @@ func (inv *invocation) named(arg *argument) (*param, error) {
 	return inv.find(arg.name, arg.at)
 }
 
-// find looks a parameter up by the name written: exactly, else by an
-// unambiguous beginning. Parameters of the command win over common ones.
+// find returns the parameter with that name or alias, else the one with that
+// unambiguous prefix, or nil. The command's own parameters take precedence over
+// common ones.
 func (inv *invocation) find(name string, at *place) (*param, error) {
 	if p := inv.sig.param(name); p != nil {
 		return p, nil
@@ -196,7 +192,7 @@ func (inv *invocation) bind() error {
 	return nil
 }
 
-// bindRest binds what has no name, and chooses the parameter set.
+// bindRest binds the positional arguments and chooses the parameter set.
 func (inv *invocation) bindRest() error {
 	if !inv.sig.advanced {
 		return inv.bindSimple()
@@ -224,7 +220,7 @@ func (inv *invocation) pairNames() error {
 	if !named {
 		return nil
 	}
-	out := args[:0] // never ahead of what is read
+	out := args[:0] // filtered in place
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if !arg.hasName || arg.hasValue {
@@ -275,7 +271,7 @@ func (p *param) typeName() string {
 }
 
 func (inv *invocation) bindNamed() error {
-	left := inv.args[:0] // never ahead of what is read
+	left := inv.args[:0] // filtered in place
 	for i := range inv.args {
 		arg := &inv.args[i]
 		if !arg.hasName {
@@ -292,7 +288,7 @@ func (inv *invocation) bindNamed() error {
 		}
 		if inv.bound.has(p.index) {
 			if arg.splat {
-				continue // what is written wins over what is splatted
+				continue // a written argument takes precedence over a splatted one
 			}
 			return inv.cannotBind("ParameterAlreadyBound", arg.at, "Cannot bind parameter because parameter '"+p.name+
 				"' is specified more than once. To provide multiple values to parameters that can accept multiple values, use the array syntax. For example, \"-parameter value1,value2,value3\".")
@@ -325,13 +321,13 @@ func (inv *invocation) bindSimple() error {
 	return nil
 }
 
-// verifyProcessed reports an argument that no parameter took. late is the error
-// of a positional argument that did not convert.
+// verifyProcessed reports an argument that was not bound. late is the conversion
+// error of a positional argument, if any.
 func (inv *invocation) verifyProcessed(late error) error {
 	if len(inv.args) == 0 {
 		return nil
 	}
-	if inv.sig.partial || len(inv.sig.sets) > 1 && inv.sig.defaultSet == 0 { // another error may come first
+	if inv.sig.partial || len(inv.sig.sets) > 1 && inv.sig.defaultSet == 0 { // PowerShell may report another error
 		return fail(dotnet.Refuse("a parameter or argument of %s", inv.sig.name), inv.args[0].at)
 	}
 	for i := range inv.args {

@@ -17,7 +17,7 @@ func (inv *invocation) ambiguousSet() error {
 	return inv.cannotBind("AmbiguousParameterSet", nil, "Parameter set cannot be resolved using the specified named parameters. One or more parameters issued cannot be used together or an insufficient number of parameters were provided.")
 }
 
-// resolveByMandatory takes the one set of which no mandatory parameter is missing.
+// resolveByMandatory chooses the only set that lacks no mandatory parameter.
 func (inv *invocation) resolveByMandatory() error {
 	var all uint64
 	for _, p := range inv.sig.params {
@@ -41,8 +41,7 @@ func (inv *invocation) resolveByMandatory() error {
 	return nil
 }
 
-// chooseSet decides on the parameter set, and reports mandatory parameters of
-// it that are missing.
+// chooseSet chooses the parameter set and reports its missing mandatory parameters.
 func (inv *invocation) chooseSet() error {
 	sig := inv.sig
 	switch {
@@ -80,8 +79,8 @@ type atPosition struct {
 	params   []*param
 }
 
-// bindPositional binds arguments without a name by position. late is the error
-// of one that no parameter could take.
+// bindPositional binds arguments without a name by position. late is the
+// conversion error of an argument that remains unbound.
 func (inv *invocation) bindPositional() (late error, err error) {
 	if len(inv.args) == 0 {
 		return nil, nil
@@ -135,7 +134,8 @@ func (inv *invocation) bindPositional() (late error, err error) {
 	return late, nil
 }
 
-// bindAt tries the default set first, and values of the right type first.
+// bindAt binds one positional argument: the default set first, and without
+// conversion first.
 func (inv *invocation) bindAt(params []*param, position int, valid uint64, arg *argument) (bound bool, late, err error) {
 	def := inv.sig.defaultSet
 	for _, coerce := range []bool{false, true} {
@@ -165,7 +165,7 @@ func (inv *invocation) bindAt(params []*param, position int, valid uint64, arg *
 	return false, late, nil
 }
 
-// isTransformation tells an argument that did not convert from one that is invalid.
+// isTransformation reports whether binding failed for a reason other than validation.
 func isTransformation(err error) bool {
 	pe := asPS(err)
 	return pe != nil && pe.rec.Exception.Type.Name != "System.Management.Automation.ParameterBindingValidationException"
@@ -180,7 +180,7 @@ func (p *param) positionIn(flags uint64, position int) bool {
 	return false
 }
 
-// positions lists the unbound positional parameters by position.
+// positions returns the unbound positional parameters by position.
 func (inv *invocation) positions() []atPosition {
 	var out []atPosition
 	for _, p := range inv.sig.params {

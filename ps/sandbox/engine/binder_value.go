@@ -17,7 +17,7 @@ var actionEnum = &enumValues{typeName: "System.Management.Automation.ActionPrefe
 	names: []string{"SilentlyContinue", "Stop", "Continue", "Inquire", "Ignore", "Suspend", "Break"},
 	codes: []int64{0, 1, 2, 3, 4, 5, 6}}
 
-// pick finds a value by name, unambiguous beginning or number.
+// pick finds a value by its name, an unambiguous prefix or its number.
 func (e *enumValues) pick(v any) (string, bool) {
 	text := strings.TrimSpace(dotnet.ToText(v))
 	var found string
@@ -40,9 +40,9 @@ func (e *enumValues) pick(v any) (string, bool) {
 	return found, found != ""
 }
 
-// bindParam converts, validates and stores the value of a parameter. With
-// coerce false only a value that has the type already is taken; ok tells
-// whether it was.
+// bindParam converts, validates and stores the value of a parameter. Without
+// coerce it accepts only a value that needs no conversion; ok reports whether it
+// did.
 func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool, err error) {
 	v := plain(arg.value)
 	at := arg.at
@@ -90,7 +90,7 @@ func (inv *invocation) store(p *param, v any) {
 	inv.commons = inv.commons || p.common
 }
 
-// resolve is the parameter's type; nil takes any value.
+// resolve returns the parameter's type; nil means any.
 func (inv *invocation) resolve(p *param) (*dotnet.Type, error) {
 	if p.typ != nil || p.ref == nil {
 		return p.typ, nil
@@ -98,7 +98,7 @@ func (inv *invocation) resolve(p *param) (*dotnet.Type, error) {
 	return p.ref(inv.f)
 }
 
-// fits tells whether a value has the parameter's type without conversion.
+// fits reports whether a value has the parameter's type without conversion.
 func (inv *invocation) fits(p *param, v any) (any, bool) {
 	t, err := inv.resolve(p)
 	if err != nil || p.enum != nil {
@@ -130,7 +130,7 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 		return nil, err
 	}
 	if v == nil && !inv.sig.function && t != dotnet.TSwitch {
-		return nil, nil // a cmdlet sees null as null, whatever the type
+		return nil, nil // cmdlets receive null unconverted
 	}
 	switch t {
 	case nil, dotnet.TObject:
@@ -177,7 +177,7 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 	return nil, inv.transformError(p, at, pe.rec.Exception, pe.rec.Exception.Message)
 }
 
-// coerceBool takes what a bool or switch parameter takes: no strings.
+// coerceBool converts what a bool or switch parameter accepts: strings are not.
 func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (any, bool, error) {
 	switch x := v.(type) {
 	case bool:
@@ -210,8 +210,8 @@ func isCollection(v any) bool {
 	return false
 }
 
-// transformError is a value that does not convert: of functions a
-// transformation error, of cmdlets a failed conversion.
+// transformError returns the error for a value that does not convert: a
+// transformation error for functions, a failed conversion for cmdlets.
 func (inv *invocation) transformError(p *param, at *place, inner *dotnet.Exception, why string) error {
 	if !inv.sig.function {
 		return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage", dotnet.InvalidArgument, at, inner,
@@ -256,7 +256,7 @@ func (inv *invocation) enumError(p *param, v any, at *place) error {
 		"Cannot bind parameter '"+p.name+"'. "+why, nil)
 }
 
-// checkNull refuses null and empty values of mandatory parameters.
+// checkNull rejects null and empty values of mandatory parameters.
 func (inv *invocation) checkNull(p *param, v any, at *place) error {
 	if !p.mandatory {
 		return nil
@@ -300,7 +300,7 @@ func (inv *invocation) checkNull(p *param, v any, at *place) error {
 	return nil
 }
 
-// isListParam tells whether the parameter is declared as a collection.
+// isListParam reports whether the parameter is declared as a collection.
 func (inv *invocation) isListParam(p *param) bool {
 	t, err := inv.resolve(p)
 	return err == nil && t != nil && (t.Kind == dotnet.KindArray || t == dotnet.TArray || t == dotnet.TArrayList || strings.Contains(t.Name, "List`1"))

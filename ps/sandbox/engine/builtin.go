@@ -11,7 +11,7 @@ import (
 type spec struct {
 	name   string
 	class  string // short name of the class in Microsoft.PowerShell.Commands
-	params string // the inside of param(...), as PowerShell would declare it
+	params string // declarations inside param(...)
 	make   func(inv *invocation, out sink) (stage, error)
 
 	takesInput bool // from the pipeline: make returns an *inputStage
@@ -61,8 +61,8 @@ func builtins() map[string]*command {
 	return builtinMap
 }
 
-// command compiles a row. A row that does not parse is a defect of the table,
-// which a test finds.
+// command compiles a declaration. One that does not parse is a defect of the
+// table, which a test finds.
 func (row spec) command() *command {
 	script, errs := syntax.Parse(row.name, "[CmdletBinding()] param("+row.params+")")
 	if len(errs) > 0 {

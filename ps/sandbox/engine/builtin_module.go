@@ -55,7 +55,7 @@ func moduleInfo(m *Module) any {
 	return info
 }
 
-// getCommand gives a function with its script block.
+// getCommand is Get-Command for functions only.
 func getCommand(inv *invocation, out sink) error {
 	name := dotnet.ToText(inv.get("Name"))
 	fn := inv.f.scope.function(lower(name))

@@ -11,7 +11,7 @@ import (
 type Call struct {
 	inv  *invocation
 	out  sink
-	host Host // in place of the two above
+	host Host // replaces the two above when set
 }
 
 // Context is done when the run is cancelled. A body that may take long checks it.
@@ -38,9 +38,9 @@ func (c *Call) Set() string {
 	return c.inv.setName()
 }
 
-// Bound gives a parameter's value, converted to its declared type: enumerations
+// Bound returns a parameter's value, converted to its declared type: enumerations
 // and listed values in the spelling of the declaration, a switch as bool. ok is
-// false when the caller did not give it.
+// false when the caller did not pass it.
 func (c *Call) Bound(name string) (v any, ok bool) {
 	if c.host != nil {
 		return c.host.Bound(name)
@@ -48,14 +48,14 @@ func (c *Call) Bound(name string) (v any, ok bool) {
 	return c.inv.boundValue(name)
 }
 
-// Has tells whether the caller gave the parameter, be it as $null.
+// Has reports whether the caller passed the parameter, even as $null.
 func (c *Call) Has(name string) bool {
 	_, ok := c.Bound(name)
 	return ok
 }
 
-// BoundNames lists the parameters the caller gave, common ones left out, in the
-// order of their declaration.
+// BoundNames returns the parameters the caller passed, without common ones, in
+// the order of their declaration.
 func (c *Call) BoundNames() []string {
 	if c.host != nil {
 		return c.host.BoundNames()
@@ -63,14 +63,14 @@ func (c *Call) BoundNames() []string {
 	return c.inv.boundNames()
 }
 
-// String is a parameter as text, "" when it was not given or is null.
+// String returns a parameter as text, "" when it was not passed or is null.
 func (c *Call) String(name string) string {
 	v, _ := c.Bound(name)
 	return dotnet.ToText(v)
 }
 
-// Strings is a parameter as texts, one for each item; nil when it was not given
-// or is null.
+// Strings returns a parameter as texts, one for each item; nil when it was not
+// passed or is null.
 func (c *Call) Strings(name string) []string {
 	v, _ := c.Bound(name)
 	if v == nil {
@@ -84,14 +84,14 @@ func (c *Call) Strings(name string) []string {
 	return texts
 }
 
-// Bool is a parameter as a truth value, false when it was not given: of switches.
+// Bool returns a switch parameter, false when it was not passed.
 func (c *Call) Bool(name string) bool {
 	v, _ := c.Bound(name)
 	return dotnet.Truthy(v)
 }
 
-// Write sends one value down the pipeline, as one object. Its error must be
-// returned by the body as it is.
+// Write sends one value down the pipeline, as one object. The body must return
+// its error unchanged.
 func (c *Call) Write(v any) error {
 	if c.host != nil {
 		return c.host.Write(v)
@@ -100,8 +100,8 @@ func (c *Call) Write(v any) error {
 }
 
 // WriteError reports a non-terminating error, subject to -ErrorAction and
-// $ErrorActionPreference. The body goes on when it returns nil and returns the
-// error as it is otherwise. The command's class is added to the record's id.
+// $ErrorActionPreference. The body must return a non-nil error unchanged, and
+// continues otherwise. The command's class is added to the record's id.
 func (c *Call) WriteError(rec *dotnet.ErrorRecord) error {
 	if c.host != nil {
 		return c.host.WriteError(rec)
@@ -117,7 +117,7 @@ func (c *Call) WriteWarning(text string) error {
 	return c.inv.warn(text)
 }
 
-// WriteVerbose writes to the verbose stream when -Verbose is on.
+// WriteVerbose writes to the verbose stream, subject to $VerbosePreference.
 func (c *Call) WriteVerbose(text string) error {
 	if c.host != nil {
 		return c.host.WriteVerbose(text)
@@ -125,9 +125,9 @@ func (c *Call) WriteVerbose(text string) error {
 	return c.inv.verbose(text)
 }
 
-// Throw makes the error that a body returns to end the command: the
-// terminating error of ThrowTerminatingError. The command's class is added to
-// the record's id.
+// Throw returns the error with which a body ends the command: a terminating
+// error, as of ThrowTerminatingError. The command's class is added to the
+// record's id.
 func (c *Call) Throw(rec *dotnet.ErrorRecord) error {
 	if c.host != nil {
 		return c.host.Throw(rec)
@@ -135,8 +135,8 @@ func (c *Call) Throw(rec *dotnet.ErrorRecord) error {
 	return c.inv.terminating(c.inv.qualify(rec))
 }
 
-// ShouldProcess asks whether to act on the target: false under -WhatIf, an
-// error when a prompt would be needed, for sessions are not interactive.
+// ShouldProcess reports whether to act on the target. It fails when a prompt
+// would be needed, because sessions are not interactive.
 func (c *Call) ShouldProcess(target string) (bool, error) {
 	if c.host != nil {
 		return c.host.ShouldProcess(target)

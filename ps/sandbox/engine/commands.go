@@ -17,8 +17,8 @@ type command struct {
 	takesInput bool // from the pipeline: make returns an *inputStage
 }
 
-// findCommand resolves the name of a command: a function, a built-in command, a
-// cmdlet of an imported module.
+// findCommand resolves the name of a command: a function, a built-in command or
+// a cmdlet of an imported module.
 func (f *frame) findCommand(key string, inv *invocation) error {
 	if refusedAliases[key] {
 		return fail(dotnet.Refuse("the alias %s", inv.called), inv.at)
@@ -61,7 +61,7 @@ func (s *Session) lookupCommand(key string) *command {
 	return nil
 }
 
-// importModule makes a module's commands and types known.
+// importModule adds a module's commands and types to the session.
 func (s *Session) importModule(m *Module) {
 	key := lower(m.Name)
 	if s.imported[key] != nil {
@@ -79,7 +79,7 @@ func (s *Session) importModule(m *Module) {
 	}
 }
 
-// signatureOf is the signature of a module's command, made once for all sessions.
+// signatureOf returns the signature of a module's command, built once per engine.
 func (e *Engine) signatureOf(c *Command) *signature {
 	if sig, ok := e.sigs.Load(c); ok {
 		return sig.(*signature)
@@ -88,7 +88,7 @@ func (e *Engine) signatureOf(c *Command) *signature {
 	return sig.(*signature)
 }
 
-// declaredSignature makes the binder's view of a declared cmdlet.
+// declaredSignature returns the signature of a declared cmdlet.
 func declaredSignature(decl *cmdlets.Cmdlet, class string) *signature {
 	if class == "" {
 		class = decl.Name
@@ -123,8 +123,8 @@ func declaredParam(sig *signature, p *cmdlets.Param) *param {
 	return out
 }
 
-// declaredSets gives the sets of a parameter; one that behaves alike in every
-// set of the command belongs to all.
+// declaredSets returns the sets of a parameter. One that is declared alike in
+// every set of the command belongs to all sets.
 func declaredSets(sig *signature, p *cmdlets.Param) []inSet {
 	sets := make([]inSet, 0, len(p.PerSet))
 	alike := len(p.PerSet) == max(len(sig.sets), 1)
@@ -153,8 +153,8 @@ func isObject(typeName string) bool {
 	return false
 }
 
-// declaredType is the type of a declared parameter; nil for types of the modules,
-// whose values the bodies check themselves.
+// declaredType returns the type of a declared parameter, nil for the types of
+// modules, whose values the bodies check.
 func declaredType(name string) *dotnet.Type {
 	switch {
 	case isObject(name):

@@ -7,21 +7,21 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// exprFn gives the value of an expression or of a statement used as one.
+// exprFn returns the value of an expression or of a statement used as one.
 type exprFn func(f *frame) (any, error)
 
-// stmtFn runs a statement and writes what it emits.
+// stmtFn runs a statement and writes its output.
 type stmtFn func(f *frame, out sink) error
 
-// compiler turns one text's tree into closures.
+// compiler turns the tree of one text into closures.
 type compiler struct {
 	src     *syntax.Source
-	aliases map[string]string // that the text may use
-	faults  []*syntax.Error   // found on the way
-	vars    map[symbol]bool   // that the block at hand assigns
+	aliases map[string]string // available to the text
+	faults  []*syntax.Error   // reasons to refuse the text
+	vars    map[symbol]bool   // assigned by the current block
 }
 
-// assigns notes that the block at hand assigns a variable.
+// assigns records that the current block assigns a variable.
 func (c *compiler) assigns(sym symbol) {
 	if c.vars != nil {
 		c.vars[sym] = true
@@ -41,7 +41,7 @@ type blockCode struct {
 	sig    *signature
 	body   stmtFn
 
-	vars int // so many variables its scope may get: parameters, and what it assigns
+	vars int // capacity for its scope: parameters and assigned variables
 }
 
 // text is what the ToString method of the block gives.
@@ -62,7 +62,7 @@ func (c *compiler) scriptBlock(b *syntax.ScriptBlock, name string) *blockCode {
 	return code
 }
 
-// block compiles a row of statements, each with its own error handling.
+// block compiles a sequence of statements, each with its own error handling.
 func (c *compiler) block(b *syntax.Block) stmtFn {
 	if b == nil || len(b.Statements) == 0 {
 		return func(*frame, sink) error { return nil }
@@ -133,15 +133,15 @@ func (c *compiler) statement(s syntax.Statement) stmtFn {
 	panic(fmt.Sprintf("engine: no statement: %T", s))
 }
 
-// refuse keeps the fault of a part of the text that the engine does not
-// support: the text is refused before it runs.
+// refuse records a construct that the engine does not support: the text is
+// refused before it runs.
 func (c *compiler) refuse(n syntax.Node, what string) {
 	c.faults = append(c.faults, &syntax.Error{ID: syntax.IDOutside, Outside: true, File: c.src.Name, Pos: n.Extent().From,
 		Message: "Outside the script subset: " + what + "."})
 }
 
-// value compiles a statement whose output is wanted as one value. A lone
-// expression gives its value as it is; all else is collected.
+// value compiles a statement used as a value. A single expression keeps its
+// value as it is; the output of anything else is collected.
 func (c *compiler) value(s syntax.Statement) exprFn {
 	if e := loneExpr(s); e != nil {
 		return c.located(c.expr(e.Expr), e)
@@ -159,7 +159,7 @@ func (c *compiler) value(s syntax.Statement) exprFn {
 	}
 }
 
-// loneExpr is the expression that a statement consists of, else nil.
+// loneExpr returns the expression that is the whole statement, or nil.
 func loneExpr(s syntax.Statement) *syntax.ExprElement {
 	if p, ok := s.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
 		if e, ok := p.Elements[0].(*syntax.ExprElement); ok {
@@ -169,7 +169,7 @@ func loneExpr(s syntax.Statement) *syntax.ExprElement {
 	return nil
 }
 
-// items compiles a block whose output is wanted as a list: @(...).
+// items compiles a block used as a list: @(...).
 func (c *compiler) items(b *syntax.Block) func(f *frame) ([]any, error) {
 	run := c.block(b)
 	return func(f *frame) ([]any, error) {
@@ -181,7 +181,7 @@ func (c *compiler) items(b *syntax.Block) func(f *frame) ([]any, error) {
 	}
 }
 
-// located gives errors of a condition the place of the condition.
+// located gives the errors of an expression the position of n.
 func (c *compiler) located(run exprFn, n syntax.Node) exprFn {
 	at := c.place(n)
 	return func(f *frame) (any, error) {
@@ -193,7 +193,7 @@ func (c *compiler) located(run exprFn, n syntax.Node) exprFn {
 	}
 }
 
-// condition compiles a statement whose truth is wanted.
+// condition compiles a statement used as a condition.
 func (c *compiler) condition(s syntax.Statement) func(f *frame) (bool, error) {
 	if e := loneExpr(s); e != nil {
 		return truth(c.located(c.expr(e.Expr), e))

@@ -124,7 +124,7 @@ func (c *compiler) arrayLiteral(e *syntax.ArrayLiteral) exprFn {
 	}
 }
 
-// plain makes "no output" an ordinary null, for places that store values.
+// plain turns "no output" into an ordinary null, for places that store values.
 func plain(v any) any {
 	if v == dotnet.AutomationNull {
 		return nil
@@ -143,7 +143,7 @@ func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
 			if _, many := dotnet.Enumerate(v); !many {
 				return dotnet.OneItem(v), nil
 			}
-			items, err := f.unrolled(v, nil)
+			items, err := f.enumerated(v, nil)
 			return dotnet.NewArray(items...), err
 		}
 	}
@@ -160,9 +160,9 @@ func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
 	}
 }
 
-// blockValue compiles a block that is one expression: what it evaluates to before
-// it is unrolled, no output when the statement fails and the block goes on. It is
-// nil for other blocks.
+// blockValue compiles a block that is a single expression to its value before
+// enumeration; if the statement fails and execution continues, that is no output.
+// It returns nil for other blocks.
 func (c *compiler) blockValue(b *syntax.Block) exprFn {
 	if b == nil || len(b.Statements) != 1 {
 		return nil
@@ -185,18 +185,19 @@ func (c *compiler) blockValue(b *syntax.Block) exprFn {
 	}
 }
 
-// unrolled are the items a pipeline makes of a value: a copy, in room if they fit.
-func (f *frame) unrolled(v any, room []any) ([]any, error) {
+// enumerated returns a copy of the items v yields in a pipeline, reusing buf if
+// they fit.
+func (f *frame) enumerated(v any, buf []any) ([]any, error) {
 	items, many := dotnet.Enumerate(v)
 	if !many {
-		return append(room, v), nil
+		return append(buf, v), nil
 	}
 	if n := len(items); n >= collectEvery {
 		if err := f.charge(16 * (n - n%collectEvery)); err != nil {
 			return nil, err
 		}
 	}
-	return append(room, items...), nil
+	return append(buf, items...), nil
 }
 
 func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
@@ -215,8 +216,8 @@ func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
 	}
 }
 
-// simpleScalar tells that an expression can neither fail nor give a collection,
-// so that $(...) around it changes nothing.
+// simpleScalar reports whether an expression can neither fail nor yield a
+// collection, so that $(...) around it changes nothing.
 func simpleScalar(e syntax.Expr) bool {
 	switch e.(type) {
 	case *syntax.Number, *syntax.String:
@@ -257,7 +258,7 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 
 // hashEntry is one pair of a hash literal.
 type hashEntry struct {
-	name  *dotnet.Name // the key, when it is a constant text
+	name  *dotnet.Name // of a constant text key, else nil
 	key   exprFn
 	value exprFn
 	at    *place
@@ -333,8 +334,8 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 	}
 }
 
-// constantValue evaluates what is the same in every run: numbers, texts and casts
-// between these.
+// constantValue evaluates expressions that have the same value in every run:
+// numbers, strings and casts between these.
 func constantValue(e syntax.Expr) (v any, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Number:

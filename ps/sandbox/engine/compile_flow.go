@@ -44,7 +44,7 @@ func (c *compiler) ifStatement(s *syntax.If) stmtFn {
 	}
 }
 
-// loopControl interprets what a loop's body returned: stop leaves the loop.
+// loopControl interprets the error of a loop's body: stop leaves the loop.
 func loopControl(err error) (stop bool, out error) {
 	switch err {
 	case nil, flowContinue:
@@ -55,7 +55,7 @@ func loopControl(err error) (stop bool, out error) {
 	return true, err
 }
 
-// forEachLoop is what a foreach statement does with each item.
+// forEachLoop is a compiled foreach statement without its collection.
 type forEachLoop struct {
 	assign    func(f *frame, v any) error
 	body      stmtFn
@@ -88,15 +88,15 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 	}
 }
 
-// overCopy is foreach ($x in @(value)): the array itself is never made.
+// overCopy runs foreach ($x in @(value)) without building the array.
 func (l *forEachLoop) overCopy(value exprFn, at *place) stmtFn {
 	return func(f *frame, out sink) error {
 		v, err := value(f)
 		if err != nil {
 			return fail(err, at)
 		}
-		var room [8]any
-		items, err := f.unrolled(v, room[:0])
+		var buf [8]any
+		items, err := f.enumerated(v, buf[:0])
 		if err != nil {
 			return fail(err, at)
 		}
@@ -168,7 +168,7 @@ func (c *compiler) forLoop(s *syntax.For) stmtFn {
 	}
 }
 
-// quiet compiles a statement whose output is dropped: the parts of a for loop.
+// quiet compiles a statement whose output is discarded: the parts of a for loop.
 func (c *compiler) quiet(s syntax.Statement) exprFn {
 	run := c.statement(s)
 	return func(f *frame) (any, error) { return nil, run(f, dropper{}) }
@@ -281,7 +281,7 @@ func (c *compiler) throw(s *syntax.Flow) stmtFn {
 	}
 }
 
-// thrown is an error of the throw statement at its place.
+// thrown returns the error of a throw statement.
 func (f *frame) thrown(rec *dotnet.ErrorRecord, at *place) error {
 	f.locate(rec, at)
 	return &psError{rec: rec, thrown: true}
@@ -334,7 +334,7 @@ func (f *frame) catch(body stmtFn, rec *dotnet.ErrorRecord, out sink) error {
 	return err
 }
 
-// stopped gives the error that must end the run even before finally blocks.
+// stopped returns err if it must end the run before finally blocks, else nil.
 func (f *frame) stopped(err error) error {
 	switch err.(type) {
 	case *LimitError, *DefectError, *dotnet.LimitError, *dotnet.Refused:

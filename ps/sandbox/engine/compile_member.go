@@ -22,7 +22,7 @@ func (c *compiler) member(e *syntax.Member) exprFn {
 	return read(c.expr(e.Target), dotnet.NewName(e.Name.Value), (*frame).getMember)
 }
 
-// read compiles the reading of a name on what target gives.
+// read compiles the reading of a member of target.
 func read(target exprFn, name *dotnet.Name, get func(f *frame, v any, name *dotnet.Name) (any, error)) exprFn {
 	return func(f *frame) (any, error) {
 		v, err := target(f)
@@ -58,7 +58,7 @@ func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
 	return value, err
 }
 
-// getMember is $v.name: a member, or of a collection the members of its items.
+// getMember is $v.name: a member, or the members of the items of a collection.
 func (f *frame) getMember(v any, name *dotnet.Name) (any, error) {
 	if isNull(v) {
 		if name.IsCount() {
@@ -243,7 +243,8 @@ func (f *frame) getKey(v any, name *dotnet.Name) (any, error) {
 	return f.indexed(value, err)
 }
 
-// indexed is what an index has found; nothing where the value has no index.
+// indexed returns the result of an index operation: nothing for a value that
+// cannot be indexed.
 func (f *frame) indexed(value any, err error) (any, error) {
 	if rec := dotnet.AsRecord(err); rec != nil && rec.ErrorID == "CannotIndex" {
 		return dotnet.AutomationNull, nil

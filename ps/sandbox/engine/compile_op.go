@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// operatorName is the text package dotnet knows an operator by.
+// operatorName returns the name of an operator in package dotnet.
 func operatorName(op syntax.BinaryOp, exact bool) string {
 	name := op.String()
 	if exact {
@@ -80,8 +80,8 @@ func int32s(l, r any) (a, b int32, ok bool) {
 	return a, b, ok
 }
 
-// sum compiles a row of +. From where what is summed up is a text on, the pieces
-// are put together once, at the end.
+// sum compiles a chain of +. Once the left side is a string, the rest is
+// concatenated in one step at the end.
 func (c *compiler) sum(e *syntax.Binary) exprFn {
 	type term struct {
 		run exprFn
@@ -101,8 +101,8 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		var room [8]string
-		pieces, length := room[:0], 0
+		var buf [8]string
+		pieces, length := buf[:0], 0
 		for i := range terms {
 			v, err := terms[i].run(f)
 			if err != nil {
@@ -144,7 +144,7 @@ func (f *frame) add(l, r any, at *place) (any, error) {
 	return v, f.chargeValue(v)
 }
 
-// intOperators are shortcuts for two Int32; ok is false where the result is no Int32.
+// intOperators are fast paths for two Int32; ok is false if the result is not an Int32.
 var intOperators = map[syntax.BinaryOp]func(a, b int32) (any, bool){
 	syntax.Add: func(a, b int32) (any, bool) {
 		sum := int64(a) + int64(b)
@@ -266,8 +266,8 @@ func (c *compiler) increment(e *syntax.Unary, by int32) exprFn {
 	}
 }
 
-// guardRegex refuses texts that a regular expression would be busy with for too
-// long: it cannot be stopped between matches.
+// guardRegex rejects inputs that a regular expression would work on for too
+// long: it cannot be interrupted between matches.
 func (f *frame) guardRegex(v any) error {
 	limit := f.s.limits.RegexBytes
 	if text, ok := v.(string); ok {
@@ -288,8 +288,8 @@ func (f *frame) guardRegex(v any) error {
 	return nil
 }
 
-// guardReplace refuses a -replace that would be busy for too long, or could
-// make a text beyond the limit.
+// guardReplace rejects a -replace that would take too long, or whose result
+// could exceed the limit.
 func (f *frame) guardReplace(input, operand any) error {
 	if err := f.guardRegex(input); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (c *compiler) switchStatement(s *syntax.Switch) stmtFn {
 	}
 }
 
-// runClauses runs every clause that fits the value; $_ is the value meanwhile.
+// runClauses runs every matching clause, with $_ set to the value.
 func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 	for i := range clauses {
 		f.scope.setUnder(v)
@@ -56,7 +56,7 @@ func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 	return nil
 }
 
-// switchEqual reports whether a clause fits: texts are compared as -eq does.
+// switchEqual reports whether a clause matches; texts compare as with -eq.
 func switchEqual(v, want any) bool {
 	if _, text := v.(string); text {
 		want = dotnet.ToText(want)

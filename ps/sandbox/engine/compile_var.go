@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// variable compiles the reading of a variable.
+// variable compiles reading a variable.
 func (c *compiler) variable(v *syntax.Variable) exprFn {
 	name, sym := v.Name, intern(v.Name)
 	switch lower(v.Scope) {
@@ -40,7 +40,7 @@ func (c *compiler) variable(v *syntax.Variable) exprFn {
 	}
 }
 
-// assignTo compiles the writing of a target.
+// assignTo compiles writing to the target of an assignment.
 func (c *compiler) assignTo(target syntax.Expr) func(f *frame, v any) error {
 	switch t := target.(type) {
 	case *syntax.Variable:
@@ -84,7 +84,7 @@ func (c *compiler) assignVariable(v *syntax.Variable) func(f *frame, v any) erro
 	}
 }
 
-// store writes an existing variable: constants refuse, typed ones convert.
+// store assigns to an existing variable: constants reject it, typed ones convert.
 func (f *frame) store(x *variable, value any) error {
 	if x.constant {
 		return dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.SessionStateUnauthorizedAccessException"),
@@ -109,7 +109,7 @@ func (f *frame) store(x *variable, value any) error {
 	return nil
 }
 
-// convertVariable converts what is assigned to a typed variable.
+// convertVariable converts a value assigned to a typed variable.
 func (f *frame) convertVariable(v any, t *dotnet.Type) (any, error) {
 	converted, err := f.convert(plain(v), t)
 	if err == nil {
@@ -124,7 +124,7 @@ func (f *frame) convertVariable(v any, t *dotnet.Type) (any, error) {
 	return nil, dotnet.NewError(outer, "RuntimeException", dotnet.MetadataError, nil)
 }
 
-// innerCast is the PSInvalidCastException in a failed conversion.
+// innerCast returns the PSInvalidCastException inside a failed conversion.
 func innerCast(e *dotnet.Exception) *dotnet.Exception {
 	for x := e; x != nil; x = x.Inner {
 		if x.Type.Name == "System.Management.Automation.PSInvalidCastException" {

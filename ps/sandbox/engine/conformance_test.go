@@ -50,12 +50,6 @@ func languageCases(t *testing.T) []languageCase {
 	return file.Cases
 }
 
-func readJSON(t testing.TB, path string, into any) {
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, into))
-}
-
 // outside reads the cases that are refused on purpose: "group/name: reason".
 func outside(t *testing.T) map[string]string {
 	file, err := os.Open("testdata/outside.txt")

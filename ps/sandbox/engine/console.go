@@ -9,19 +9,19 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// lineReader is standard input: the host's and [Console]::In are one reader.
-// LF, CR and CRLF each end a line; bytes that are no UTF-8 become U+FFFD.
+// lineReader is standard input, shared by the host and [Console]::In. LF, CR and
+// CRLF each end a line; bytes that are not UTF-8 become U+FFFD.
 type lineReader struct {
 	s      *Session
 	in     *bufio.Reader
 	skipLF bool // the last line ended with CR
 }
 
-// maxLine bounds one line of input.
+// maxLine is the maximum length of a line of input in bytes.
 const maxLine = 64 << 20
 
-// ReadLine gives the next line without its end, io.EOF at the end of input. It
-// starts the limits of the session anew.
+// ReadLine returns the next line without its line end, or io.EOF. It resets the
+// limits of the session.
 func (r *lineReader) ReadLine() (string, error) {
 	r.s.pauseMeter()
 	line, err := r.read()
@@ -65,7 +65,7 @@ func (r *lineReader) read() (string, error) {
 	}
 }
 
-// lineEnd is where the first line of a text ends, -1: not in it.
+// lineEnd returns the index of the first line end, or -1.
 func lineEnd(text []byte) int {
 	at := bytes.IndexByte(text, '\n')
 	if at >= 0 {
@@ -80,7 +80,7 @@ func lineEnd(text []byte) int {
 // ReadLine reads the next line of the session's standard input, for the host.
 func (s *Session) ReadLine() (string, error) { return s.stdin.read() }
 
-// meteredWriter counts what a script writes to the console.
+// meteredWriter counts console output against the limit.
 type meteredWriter struct {
 	s *Session
 	w io.Writer
@@ -97,14 +97,14 @@ func (m *meteredWriter) Write(p []byte) (int, error) {
 	return m.w.Write(p)
 }
 
-// error hands a record to the host.
+// error passes a record to the host.
 func (st *Streams) error(rec *dotnet.ErrorRecord) {
 	if st.Error != nil {
 		st.Error(rec)
 	}
 }
 
-// outputSink hands what a run emits to the host.
+// outputSink passes the output of a run to the host.
 type outputSink struct{ to func(v any) error }
 
 func (o *outputSink) write(v any) error {
@@ -114,11 +114,11 @@ func (o *outputSink) write(v any) error {
 	return o.to(v)
 }
 
-// Context is the context of the run in progress.
+// Context returns the context of the run in progress.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Stdout is the console's output as scripts write to it, counted and limited.
+// Stdout returns the console's output, counted and limited as for scripts.
 func (s *Session) Stdout() io.Writer { return s.stdout }
 
-// Stderr is the console's error output, counted and limited.
+// Stderr returns the console's error output, counted and limited as for scripts.
 func (s *Session) Stderr() io.Writer { return s.stderr }

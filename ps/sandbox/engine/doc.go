@@ -6,15 +6,17 @@
 // $Error and a console. [Session.Run] parses, compiles and runs one text in
 // the session's global scope; results leave through [Streams].
 //
-// A text goes through three steps. ps/syntax makes a tree or refuses the text;
-// compile_*.go turns the tree into closures with names, types and constants
+// A text goes through three steps. Package syntax parses it into a tree or refuses
+// it; compile*.go turns the tree into closures with names, types and constants
 // resolved once; the closures run on a frame (scope, streams, limits). Pipelines
-// are chains of Go calls: each stage pushes into the next, no stage has a
-// goroutine. One binder (binder*.go) binds functions, built-in commands and the
-// [Command]s of modules. builtin_*.go are the built-in commands, as tables.
+// are chains of Go calls: each stage pushes into the next, and no stage has a
+// goroutine. One binder (binder*.go, signature.go) binds functions, built-in
+// commands (builtin*.go) and the [Command]s of modules. Values are those of
+// package dotnet.
 //
-// What the engine does not know it refuses, at parse time or as a typed error
-// when it runs; nothing is skipped. Package scripts finds most of it before: it
-// checks every script against the tables of package ps/cmdlets. Values are those of
-// package ps/sandbox/engine/dotnet.
+// The subset is what the gateway's own scripts use. Everything else is refused by
+// name, never skipped: by the parser, or at run time by a dotnet.Refused, which
+// ends the run and which no script can catch (see [ThrownError]). Package scripts
+// finds most of it earlier: it checks every script against the tables of package
+// cmdlets.
 package engine

@@ -84,7 +84,6 @@ func TestStreams(t *testing.T) {
 
 // TestPipelines is about how commands in a pipeline work together.
 func TestPipelines(t *testing.T) {
-	const passed = "function Get-Passed { param([Parameter(ValueFromPipeline)]$V) begin { 'b' } process { \"p$V\" } end { 'e' } }; "
 	runTable(t, map[string]scriptTest{
 		"dot leaves variables":      {". { $v = 1 }; & { $w = 2 }; \"$v$w\"", "1"},
 		"underscore comes back":     {"1 | ForEach-Object { 2 | ForEach-Object { $_ }; $_ }", "2|1"},

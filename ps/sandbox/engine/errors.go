@@ -8,26 +8,26 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// psError is an error record on its way up.
+// psError is an error record that propagates up the call chain.
 type psError struct {
 	rec    *dotnet.ErrorRecord
-	thrown bool // by the throw statement: ends the script unless an action preference swallows it
+	thrown bool // by the throw statement: ends the script unless an action preference ignores it
 	stop   bool // by -ErrorAction Stop or the preference: ends the script
 }
 
 func (e *psError) Error() string { return e.rec.Error() }
 
-// Unwrap gives the record.
+// Unwrap returns the record.
 func (e *psError) Unwrap() error { return e.rec }
 
-// Ways out of blocks that are no errors.
+// Control flow that leaves blocks as an error value.
 type (
-	breakFlow    struct{ _ byte } // not empty: each has an address of its own
+	breakFlow    struct{ _ byte } // not empty, so that each value has its own address
 	continueFlow struct{ _ byte }
 	returnFlow   struct{ _ byte }
 
-	// pipelineStopped goes up through the commands before a failed one: their
-	// catch clauses do not see it, their finally blocks run.
+	// pipelineStopped unwinds the commands upstream of a failed one: their finally
+	// blocks run, their catch clauses do not.
 	pipelineStopped struct{ p *pipelineRun }
 )
 
@@ -42,7 +42,7 @@ var (
 	flowContinue error = &continueFlow{}
 )
 
-// asPS gives the error record of an error a script can catch, else nil.
+// asPS returns the error record of an error that a script can catch, or nil.
 func asPS(err error) *psError {
 	switch e := err.(type) {
 	case *psError:
@@ -55,8 +55,8 @@ func asPS(err error) *psError {
 	return nil
 }
 
-// fail gives an error its place when it has none, and makes limits of package
-// dotnet ours.
+// fail sets the position of an error that has none, and converts the limits of
+// package dotnet.
 func fail(err error, at *place) error {
 	if refused, ok := err.(*dotnet.Refused); ok && refused.Record.Position == nil {
 		refused.Record.Position = at.position()
@@ -71,8 +71,8 @@ func fail(err error, at *place) error {
 	return pe
 }
 
-// statementError decides what a failed statement does to its block: nil means
-// go on with the next statement.
+// statementError handles the error of a statement in a block. Nil means that the
+// block continues with the next statement.
 func (f *frame) statementError(err error, at *place) error {
 	pe := asPS(err)
 	if pe == nil {
@@ -98,7 +98,7 @@ func (f *frame) statementError(err error, at *place) error {
 	return nil
 }
 
-// locate gives a record its place and call stack, once.
+// locate sets the position and call stack of a record that has none.
 func (f *frame) locate(rec *dotnet.ErrorRecord, at *place) {
 	if rec.Position == nil {
 		rec.Position = at.position()
@@ -108,7 +108,7 @@ func (f *frame) locate(rec *dotnet.ErrorRecord, at *place) {
 	}
 }
 
-// stack is ScriptStackTrace: the innermost call first.
+// stack returns ScriptStackTrace, the innermost call first.
 func (f *frame) stack(line int) string {
 	var text strings.Builder
 	for up := f; up != nil; up = up.caller {
@@ -125,7 +125,7 @@ func (f *frame) stack(line int) string {
 	return text.String()
 }
 
-// addError puts a record in front of $Error, unless it is there already.
+// addError prepends a record to $Error, unless it is the first already.
 func (s *Session) addError(rec *dotnet.ErrorRecord) {
 	list := s.errorList
 	if len(list.Items) > 0 {
@@ -141,7 +141,7 @@ func (s *Session) addError(rec *dotnet.ErrorRecord) {
 	list.Items[0] = rec
 }
 
-// maxErrors is $MaximumErrorCount.
+// maxErrors is the maximum length of $Error.
 const maxErrors = 256
 
 // action is an ActionPreference.
@@ -160,7 +160,7 @@ var actionNames = map[string]action{
 	"inquire": actionInquire, "ignore": actionIgnore, "break": actionContinue, "suspend": actionContinue,
 }
 
-// asAction reads an ActionPreference: an enumeration value, a name or a number.
+// asAction converts an enumeration value, a name or a number to an ActionPreference.
 func asAction(v any) (action, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -179,7 +179,7 @@ func asAction(v any) (action, bool) {
 	return a, ok
 }
 
-// preference reads a preference variable.
+// preference returns the value of a preference variable.
 func (f *frame) preference(sym symbol, fallback action) action {
 	if v := f.scope.find(sym); v != nil {
 		if a, ok := asAction(v.value); ok {
@@ -191,12 +191,12 @@ func (f *frame) preference(sym symbol, fallback action) action {
 
 func (f *frame) errorAction() action { return f.preference(symErrorAction, actionContinue) }
 
-// runtimeError is an error of the language itself.
+// runtimeError returns an error of the language itself.
 func runtimeError(id string, category dotnet.Category, target any, format string, args ...any) *dotnet.ErrorRecord {
 	return dotnet.RuntimeError(id, category, target, format, args...)
 }
 
-// isFlow tells whether an error is a way out rather than a failure.
+// isFlow reports whether an error is control flow rather than a failure.
 func isFlow(err error) bool {
 	switch err.(type) {
 	case *breakFlow, *continueFlow, *returnFlow, *pipelineStopped:
@@ -205,7 +205,7 @@ func isFlow(err error) bool {
 	return false
 }
 
-// defect wraps a Go error a command's body returned, unless it is one of ours.
+// defect wraps a Go error from a command's body, unless it is one of this package.
 func defect(command string, err error) error {
 	if err == nil || asPS(err) != nil || isFlow(err) {
 		return err

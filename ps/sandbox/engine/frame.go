@@ -14,14 +14,14 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// A regular expression cannot be stopped from outside: its own time limit
-// bounds how long a cancelled run goes on.
+// A regular expression cannot be cancelled: its own time limit bounds how long a
+// cancelled run continues.
 func init() {
 	dotnet.RegexTimeout = 500 * time.Millisecond
 	regexp2.SetTimeoutCheckPeriod(10 * time.Millisecond)
 }
 
-// place is where a node stands, for errors.
+// place is the position of a node, for errors.
 type place struct {
 	src *syntax.Source
 	at  syntax.Span
@@ -31,7 +31,7 @@ func (p *place) position() *dotnet.Position {
 	return &dotnet.Position{File: p.src.Name, Line: p.at.From.Line, Column: p.at.From.Column, Text: lineOf(p.src.Text, p.at.From.Offset)}
 }
 
-// lineOf is the line of a text that holds an offset.
+// lineOf returns the line of a text that contains an offset.
 func lineOf(text string, offset int) string {
 	from, to := offset, offset
 	for from > 0 && text[from-1] != '\n' {
@@ -43,19 +43,19 @@ func lineOf(text string, offset int) string {
 	return text[from:to]
 }
 
-// frame is one running block: its session, its scope, its streams. The block of
+// frame is a running block: its session, scope and streams. The block of
 // ForEach-Object runs on the frame of its caller.
 type frame struct {
 	s       *Session
 	scope   *scope
 	streams *Streams
 	caller  *frame
-	at      *place // where the caller called from
+	at      *place // of the call
 	name    string // of the function, empty for a script block
 	depth   int
 }
 
-// child is the frame of a block that is called from f.
+// child returns the frame of a block called from f.
 func (f *frame) child(sc *scope, name string, at *place) (frame, error) {
 	if f.depth >= f.s.limits.CallDepth {
 		return frame{}, &LimitError{Limit: "CallDepth", Line: at.line()}
@@ -70,25 +70,25 @@ func (p *place) line() int {
 	return p.at.From.Line
 }
 
-// meter counts what a request uses.
+// meter counts the resources of a request.
 type meter struct {
 	steps    int64
 	alloc    int64
 	output   int64
-	heap     int64 // of the process when the request began
-	nextLook int64 // at the heap, when so much is allocated
-	nextGC   int64 // before the heap is blamed, when so much is allocated
+	heap     int64 // live heap of the process when the request started
+	nextLook int64 // value of alloc at which the heap is measured next
+	nextGC   int64 // value of alloc from which the heap may be collected again
 	deadline time.Time
-	timer    *time.Timer // sets late and stop at the deadline
-	stop     atomic.Bool // the context is done, or the time is over
-	late     atomic.Bool // the time is over
+	timer    *time.Timer // sets late and stop after the wall time
+	stop     atomic.Bool // the context is done, or the wall time has passed
+	late     atomic.Bool // the wall time has passed
 }
 
-// checkEvery is how many steps pass between two looks at the heap.
+// checkEvery is the number of steps between two measurements of the heap.
 const checkEvery = 16 * 1024
 
-// step counts one statement, call or loop round, and ends the run when a limit
-// is passed or the context is done.
+// step counts a statement, call or loop iteration. It fails when a limit is
+// exceeded or the context is done.
 func (f *frame) step(at *place) error {
 	m := &f.s.meter
 	m.steps++
@@ -104,14 +104,14 @@ func (f *frame) step(at *place) error {
 	return nil
 }
 
-// look checks what is too dear to check at every step: the heap. It is the whole
-// process's, so a request that has made less than the limit itself is not to
-// blame; garbage that waits for its collection is nobody's.
+// look measures the heap, which is too expensive at every step. The heap is that
+// of the whole process, so a request that has allocated less than the limit is
+// not ended; uncollected garbage is not charged to a request.
 func (s *Session) look(at *place) error {
 	m := &s.meter
 	m.nextLook = m.alloc + lookEvery
 	now := heapBytes()
-	if m.heap < 0 || now < m.heap { // garbage of others has been collected
+	if m.heap < 0 || now < m.heap { // the heap has been collected since
 		m.heap = now
 	}
 	limit := s.limits.HeapBytes
@@ -137,8 +137,8 @@ func (s *Session) cancelled(at *place) error {
 	return &LimitError{Limit: "context", Line: at.line(), Cause: cause}
 }
 
-// charge counts bytes a value takes. All values made by one request count, so
-// that what it keeps alive is bounded too.
+// charge counts the bytes of a new value. All values that a request creates
+// count, which also bounds what it keeps alive.
 func (f *frame) charge(n int) error {
 	m := &f.s.meter
 	m.alloc += int64(n)
@@ -156,7 +156,7 @@ func (f *frame) charge(n int) error {
 	return nil
 }
 
-// chargeValue counts a value that an operator or a method made.
+// chargeValue charges for the result of an operator or a method.
 func (f *frame) chargeValue(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -171,7 +171,7 @@ func (f *frame) chargeValue(v any) error {
 	return nil
 }
 
-// resetMeter starts the limits anew: at the start of a run and with each line of input.
+// resetMeter resets the limits: at the start of a run and with each line of input.
 func (s *Session) resetMeter() {
 	m := &s.meter
 	m.steps, m.alloc, m.output = 0, 0, 0
@@ -197,17 +197,17 @@ func (s *Session) pauseMeter() {
 	}
 }
 
-// lookEvery is how many bytes are made between two looks at the heap.
+// lookEvery is the number of bytes allocated between two measurements of the heap.
 const lookEvery = 16 << 20
 
-// heapBytes is what the process's objects take now.
+// heapBytes returns the size of the process's heap objects.
 func heapBytes() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// limitOf turns limits of package dotnet into those of this package.
+// limitOf converts a limit error of package dotnet.
 func limitOf(err error, at *place) error {
 	if isFlow(err) {
 		return err
@@ -219,26 +219,26 @@ func limitOf(err error, at *place) error {
 	return err
 }
 
-// sink takes what a pipeline element emits.
+// sink receives the output of a pipeline element.
 type sink interface {
 	write(v any) error
 }
 
-// collectEvery is how many items are collected between two charges.
+// collectEvery is the number of items collected between two charges.
 const collectEvery = 1024
 
-// collector keeps what is written.
+// collector keeps what is written to it.
 type collector struct {
 	items []any
 	f     *frame
-	room  [1]any // for the first item: most of what is collected is one
+	one   [1]any // backing array of a single item, the common case
 }
 
 func (c *collector) write(v any) error {
 	switch {
 	case c.items == nil:
-		c.items = c.room[:0]
-	case len(c.items) == len(c.room): // a second one: there will be more
+		c.items = c.one[:0]
+	case len(c.items) == len(c.one): // grow once for many
 		c.items = append(make([]any, 0, 16), c.items...)
 	}
 	c.items = append(c.items, v)
@@ -248,7 +248,7 @@ func (c *collector) write(v any) error {
 	return nil
 }
 
-// value is what the collected output is as a value: nothing, the one object, or an array.
+// value returns the collected output as a value: nothing, the only item, or an array.
 func (c *collector) value() any {
 	switch len(c.items) {
 	case 0:
@@ -260,18 +260,13 @@ func (c *collector) value() any {
 	}
 }
 
-// dropper is $null as a target.
+// dropper discards its input.
 type dropper struct{}
 
 func (dropper) write(any) error { return nil }
 
-// sinkFunc is a function as a sink.
-type sinkFunc func(v any) error
-
-func (w sinkFunc) write(v any) error { return w(v) }
-
-// emit writes the value of an expression statement: collections item by item. A
-// collection that the receiver changes meanwhile is an error.
+// emit writes the value of an expression statement, collections item by item. It
+// is an error if the receiver modifies the collection.
 func emit(out sink, v any) error {
 	switch x := v.(type) {
 	case nil:
@@ -304,5 +299,5 @@ func emit(out sink, v any) error {
 	return nil
 }
 
-// isNull tells whether a value is $null or no output.
+// isNull reports whether a value is $null or no output.
 func isNull(v any) bool { return v == nil || v == dotnet.AutomationNull }

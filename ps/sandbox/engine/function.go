@@ -12,7 +12,7 @@ type function struct {
 	code *blockCode
 }
 
-// functionName splits global:NAME.
+// functionName splits a name at its scope: global:NAME.
 func functionName(written string) (name, scopeName string) {
 	if scopeName, name, ok := strings.Cut(written, ":"); ok {
 		return name, lower(scopeName)
@@ -40,16 +40,16 @@ func (b *blockCode) underName(name string) *blockCode {
 	return &code
 }
 
-// blockStage runs a function or script block as a stage. It holds all that one
-// call needs, so that a call is one allocation.
+// blockStage runs a function or script block as a stage. It holds the whole state
+// of the call, so that a call is one allocation.
 type blockStage struct {
 	inv   *invocation
 	code  *blockCode
 	frame frame
-	own   scope // unless the block runs in the caller's
+	own   scope // unused if the block runs in the caller's scope
 	out   sink
 	dot   bool
-	bound *dotnet.Hashtable // $PSBoundParameters, once it is read
+	bound *dotnet.Hashtable // $PSBoundParameters, created on first use
 }
 
 // boundParameters is $PSBoundParameters of the call a scope belongs to.
@@ -143,7 +143,7 @@ func (st *blockStage) setParams() error {
 	return nil
 }
 
-// setDefault gives a parameter the value of its default.
+// setDefault sets a parameter to its default value.
 func (st *blockStage) setDefault(p *param) error {
 	v, err := p.def(&st.frame)
 	if err != nil {

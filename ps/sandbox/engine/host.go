@@ -6,10 +6,10 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Host stands behind a [Call] whose caller is no session of this process: it
-// has bound the parameters elsewhere and takes what the body gives. The methods
-// mean what those of Call do. WriteError and Throw get the record as the body
-// made it: the caller adds the command's class and the place.
+// Host implements a [Call] for a caller outside of this process, which has bound
+// the parameters and receives the results. The methods correspond to those of
+// Call. WriteError and Throw receive the record as the body created it: the caller
+// adds the command's class and the position.
 type Host interface {
 	Context() context.Context
 	Name() string
@@ -24,6 +24,6 @@ type Host interface {
 	ShouldProcess(target string) (bool, error)
 }
 
-// ProcessOn runs the body of the command once for a host, which must not be
-// nil. The error is what the body returned.
+// ProcessOn runs the body of the command for a host, which must not be nil, and
+// returns its error.
 func (c *Command) ProcessOn(h Host) error { return c.Process(&Call{host: h}) }

@@ -6,7 +6,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// qualify adds the command's class to the id of a record that has none yet.
+// qualify returns a copy of a record with the command's class in its id.
 func (inv *invocation) qualify(rec *dotnet.ErrorRecord) *dotnet.ErrorRecord {
 	copied := *rec
 	if class := inv.sig.class; class != "" && !strings.HasSuffix(copied.ErrorID, ","+class) {
@@ -19,7 +19,7 @@ func (inv *invocation) qualify(rec *dotnet.ErrorRecord) *dotnet.ErrorRecord {
 	return &copied
 }
 
-// complete gives a record the place and name of the command.
+// complete adds the position and name of the command to a record.
 func (inv *invocation) complete(rec *dotnet.ErrorRecord) {
 	if rec.Position == nil {
 		rec.Position = inv.at.position()
@@ -64,15 +64,15 @@ func (inv *invocation) writeError(rec *dotnet.ErrorRecord) error {
 	return nil
 }
 
-// terminating is the error of ThrowTerminatingError.
+// terminating returns the error of ThrowTerminatingError.
 func (inv *invocation) terminating(rec *dotnet.ErrorRecord) error {
 	inv.complete(rec)
 	inv.hadError = true
 	return &psError{rec: rec}
 }
 
-// terminatingError makes a terminating error of the command of an error that a
-// script can catch.
+// terminatingError turns an error that a script can catch into a terminating
+// error of the command.
 func (inv *invocation) terminatingError(err error) error {
 	if pe := asPS(err); pe != nil {
 		return inv.terminating(inv.qualify(pe.rec))
@@ -80,7 +80,7 @@ func (inv *invocation) terminatingError(err error) error {
 	return err
 }
 
-// message writes to the warning or the verbose stream, as its preference says.
+// message writes to the warning or verbose stream, subject to its preference.
 func (inv *invocation) message(to func(string), preference, text string, act action) error {
 	switch act {
 	case actionSilent, actionIgnore:
@@ -107,7 +107,7 @@ func (inv *invocation) verbose(text string) error {
 	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, inv.f.preference(symVerbose, actionSilent))
 }
 
-// promptError is what a prompt becomes in a session that is not interactive.
+// promptError returns the error of a prompt in a session that is not interactive.
 func (inv *invocation) promptError() error {
 	rec := dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.PSInvalidOperationException"),
 		"PowerShell is in NonInteractive mode. Read and Prompt functionality is not available."),
@@ -115,10 +115,10 @@ func (inv *invocation) promptError() error {
 	return inv.terminating(inv.qualify(rec))
 }
 
-// shouldProcess is $PSCmdlet.ShouldProcess. Where a prompt would be needed it
-// fails, for nobody could answer. -Force answers the prompt that a command
-// shows by default, not one that the caller asks for. The preference is the one
-// that f sees: a function may have set its own.
+// shouldProcess is $PSCmdlet.ShouldProcess. It fails where a prompt would be
+// needed, because nobody could answer it. -Force skips the prompt that a command
+// shows by default, not one that the caller requests. The preference variables
+// are those visible in f: a function may have set its own.
 func (inv *invocation) shouldProcess(f *frame, target string) (bool, error) {
 	if v := f.scope.find(symWhatIf); v != nil && dotnet.Truthy(v.value) {
 		return false, dotnet.Refuse("$WhatIfPreference")

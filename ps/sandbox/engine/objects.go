@@ -20,8 +20,8 @@ func define(name string) func() *dotnet.Type {
 	return sync.OnceValue(func() *dotnet.Type { return dotnet.Define(dotnet.Class{Name: name}) })
 }
 
-// partialObject is one of the engine's own objects, which have more properties
-// in PowerShell.
+// partialObject is an object of the engine that has more properties in
+// PowerShell: reading one of those is refused.
 type partialObject interface {
 	dotnet.Object
 	partial()
@@ -113,12 +113,12 @@ func (o *invocationObject) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke knows no method.
+// Invoke refuses every method.
 func (o *invocationObject) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of InvocationInfo", name)
 }
 
-// functionInfo is what Get-Command gives.
+// functionInfo is the result of Get-Command.
 type functionInfo struct {
 	name  string
 	block *ScriptBlock
@@ -138,7 +138,7 @@ func (o *functionInfo) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke knows no method.
+// Invoke refuses every method.
 func (o *functionInfo) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of FunctionInfo", name)
 }

@@ -9,8 +9,9 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// stage is a command in a pipeline. end runs it, or ends what process began.
-// What it emits it pushes into the next stage itself.
+// stage is a command in a pipeline. end runs it; a stage that takes input is an
+// *inputStage, and has received it by then. A stage pushes its output into the
+// next one itself.
 type stage interface{ end() error }
 
 // stageNode is the place of a stage in a pipeline, and the sink of the stage
@@ -24,7 +25,7 @@ type stageNode struct {
 // pipelineRun is one run of a pipeline of several commands.
 type pipelineRun struct {
 	nodes   []*stageNode
-	failure error // of a stage that was pushed into
+	failure error // of a stage that received input
 }
 
 func (n *stageNode) write(v any) error {
@@ -153,15 +154,15 @@ func runPipeline(f *frame, elements []element, out sink, at *place) error {
 type argCode struct {
 	name    string
 	hasName bool
-	value   exprFn // nil: a name alone
+	value   exprFn // nil for a name alone
 	splat   bool
 	at      *place
 	valueAt *place
-	meant   *atomic.Pointer[meaning] // of the name, nil without one
+	meant   *atomic.Pointer[meaning] // cache of lookUp, nil without a name
 }
 
-// meaning is the parameter that a name resolved to last, and of which command:
-// most calls call the same command each time.
+// meaning caches the parameter a name resolved to, with its command: a call site
+// usually calls the same command each time.
 type meaning struct {
 	sig   *signature
 	param *param
@@ -182,10 +183,10 @@ func (a *argCode) lookUp(sig *signature) *param {
 
 // commandCode is a compiled call.
 type commandCode struct {
-	name     string // of a plain name, else empty
+	name     string // as written, empty for an expression
 	key      string
 	nameExpr exprFn
-	dot      bool // called by dot: runs in the caller's scope
+	dot      bool // dot-sourced: runs in the caller's scope
 	args     []argCode
 	at       *place
 }
@@ -220,8 +221,7 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 	return code
 }
 
-// otherNumber matches the words that PowerShell takes for numbers, and this
-// engine does not.
+// otherNumber matches words that are numbers in PowerShell but not in this engine.
 var otherNumber = regexp.MustCompile(`(?i)^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+|0x[0-9a-f]+|0b[01]+)(e[-+]?[0-9]+)?(u?[lsy]|[und])?([kmgtp]b)?$`)
 
 // invocation finds the command and evaluates the arguments.
@@ -275,8 +275,8 @@ func (code *commandCode) stage(inv *invocation, out sink) (stage, error) {
 	return inv.command.make(inv, out)
 }
 
-// arguments evaluates what follows the name. Splatted values come after what
-// is written, so that what is written wins.
+// arguments evaluates the arguments. Splatted ones come last: written arguments
+// take precedence.
 func (code *commandCode) arguments(f *frame, inv *invocation) error {
 	if len(code.args) == 0 {
 		return nil
@@ -325,8 +325,8 @@ func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument
 	return args
 }
 
-// argumentList returns an empty list with capacity for n arguments at least,
-// maybe one of an earlier call.
+// argumentList returns an empty list with capacity for at least n arguments,
+// reusing one of an earlier call.
 func (s *Session) argumentList(n int) []argument {
 	if last := len(s.argLists) - 1; last >= 0 {
 		list := s.argLists[last]
@@ -338,9 +338,9 @@ func (s *Session) argumentList(n int) []argument {
 	return make([]argument, 0, max(n, 8))
 }
 
-// reuseArguments takes back a list of a call whose arguments are bound.
+// reuseArguments keeps the list of a completed binding for another call.
 func (s *Session) reuseArguments(list []argument) {
-	const most = 64 // a longer list is left to the collector
+	const most = 64 // longer lists are not kept
 	if cap(list) == 0 || cap(list) > most {
 		return
 	}

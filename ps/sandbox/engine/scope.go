@@ -35,26 +35,26 @@ type variable struct {
 	constant bool
 }
 
-// scope is one level of variables and functions. A lookup that fails goes on
-// in the parent: the scope of the caller.
+// scope is one level of variables and functions. Lookups continue in the parent,
+// the scope of the caller.
 type scope struct {
 	parent *scope
 	vars   []variable
-	index  map[symbol]int32 // of vars, once they are many
+	index  map[symbol]int32 // of vars, once there are more than indexFrom
 	funcs  map[string]*function
 
-	call *blockStage // of the function or script block the scope belongs to
+	call *blockStage // that the scope belongs to
 
 	under    any // $_
 	hasUnder bool
 }
 
-// indexFrom is how many variables justify an index: building it costs as much
-// as many walks along a few.
+// indexFrom is the number of variables that justify an index: building one costs
+// as much as many linear searches of a few.
 const indexFrom = 24
 
-// own finds a variable of this very scope. The pointer is valid until the next
-// variable is added.
+// own returns a variable of this scope itself, or nil. The pointer is valid until
+// a variable is added.
 func (sc *scope) own(sym symbol) *variable {
 	if sc.index != nil {
 		if i, ok := sc.index[sym]; ok {
@@ -70,7 +70,7 @@ func (sc *scope) own(sym symbol) *variable {
 	return nil
 }
 
-// find looks a variable up here and in the callers' scopes.
+// find returns a variable of this scope or the nearest caller's that has it, or nil.
 func (sc *scope) find(sym symbol) *variable {
 	for up := sc; up != nil; up = up.parent {
 		if v := up.own(sym); v != nil {
@@ -105,7 +105,7 @@ func (sc *scope) set(sym symbol, name string, value any) {
 	sc.add(sym, name, value)
 }
 
-// dollarUnder is $_ as the innermost block that has one set it.
+// dollarUnder returns $_ of the innermost block that has one.
 func (sc *scope) dollarUnder() any {
 	for up := sc; up != nil; up = up.parent {
 		if up.hasUnder {
@@ -115,7 +115,7 @@ func (sc *scope) dollarUnder() any {
 	return nil
 }
 
-// function finds a function by its name in lower case.
+// function returns a function by its lower-case name, or nil.
 func (sc *scope) function(key string) *function {
 	for up := sc; up != nil; up = up.parent {
 		if fn, ok := up.funcs[key]; ok {

@@ -19,10 +19,10 @@ func (b *ScriptBlock) Type() *dotnet.Type { return dotnet.TScriptBlock }
 // Text is the block's own text, without braces.
 func (b *ScriptBlock) Text() string { return b.code.text() }
 
-// Member knows no property.
+// Member finds no property.
 func (b *ScriptBlock) Member(string) (any, bool) { return nil, false }
 
-// Invoke knows no method: script blocks are called with &.
+// Invoke refuses every method: script blocks are called with &.
 func (b *ScriptBlock) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of a script block", name)
 }
@@ -36,7 +36,8 @@ func (s *Session) newScriptBlock(text string) (any, error) {
 	return &ScriptBlock{s: s, code: code}, nil
 }
 
-// parseRecord is the error a script sees when a text it made does not parse.
+// parseRecord returns the error of [scriptblock]::Create for a text that does not
+// parse.
 func parseRecord(err error) error {
 	faults, ok := err.(*ParseError)
 	if !ok {
@@ -53,20 +54,22 @@ func parseRecord(err error) error {
 	return dotnet.NewError(outer, first.ID, dotnet.NotSpecified, nil)
 }
 
-// codeCache keeps texts compiled, for all engines of the process: what a text
-// becomes depends on nothing but the aliases it may use.
+// codeCache keeps compiled texts. There is one for the process, not one for each
+// engine: compiled code depends on nothing but the text, its name and its aliases
+// (types that differ between sessions are looked up at run time), it is never
+// changed, and the same scripts run on every engine of a process.
 type codeCache struct {
 	mu    sync.Mutex
 	codes map[codeKey]*blockCode
-	bytes int // of the texts
+	bytes int // total size of the texts
 }
 
 type codeKey struct {
 	name, text string
-	aliases    string // that the text may use, as one text
+	aliases    string // available to the text, formatted
 }
 
-// codeCacheBytes bounds the texts kept compiled.
+// codeCacheBytes bounds the total size of the cached texts.
 const codeCacheBytes = 16 << 20
 
 var compiled = codeCache{codes: map[codeKey]*blockCode{}}
@@ -94,13 +97,13 @@ func (c *codeCache) put(key codeKey, code *blockCode) {
 	}
 }
 
-// compile parses and compiles a text, or finds it compiled before.
+// compile parses and compiles a text, or returns it from the cache.
 func (e *Engine) compile(name, text string) (*blockCode, error) {
 	return compileCached(codeKey{name: name, text: text}, nil)
 }
 
-// compileLine is compile for a line of the host's input: its own text may use
-// the aliases of the options, what it calls may not.
+// compileLine is compile for a line of the host's input, which may use the
+// aliases of the options; what it calls may not.
 func (e *Engine) compileLine(text string) (*blockCode, error) {
 	return compileCached(codeKey{text: text, aliases: e.aliases}, e.opts.Aliases)
 }

@@ -13,16 +13,16 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Engine holds what sessions share. It is safe for concurrent use.
+// Engine holds the state shared by sessions. It is safe for concurrent use.
 type Engine struct {
 	opts    Options
 	modules map[string]*Module // by name in lower case
 	sigs    sync.Map           // *Command -> *signature
 
-	aliases string // of the options, as one text
+	aliases string // of the options, formatted
 }
 
-// NewEngine makes an engine. The modules must not be changed afterwards.
+// NewEngine returns an engine. The modules must not be modified afterwards.
 func NewEngine(o Options) *Engine {
 	o.Limits = o.Limits.withDefaults()
 	if o.Now == nil {
@@ -73,23 +73,23 @@ type Session struct {
 	imported map[string]*Module
 	commands map[string]*command
 	types    map[string]*dotnet.Type // of the modules
-	named    map[string]*dotnet.Type // looked up before, as written
+	named    map[string]*dotnet.Type // cache of lookups, by the name as written
 	envVars  map[string]string
 
 	errorList *dotnet.List
 	ok        bool // $?
 	inTry     int
-	nested    int // blocks inside each other, those of ForEach-Object included
+	nested    int // depth of running blocks, including those of ForEach-Object
 	catching  []*dotnet.ErrorRecord
-	argLists  [][]argument // lists of arguments that are not in use
+	argLists  [][]argument // for reuse
 
 	stdin  *lineReader
 	stdout io.Writer
 	stderr io.Writer
 }
 
-// NewSession opens a session on a console. It holds no resources: there is
-// nothing to close.
+// NewSession opens a session on a console. A session holds no resources and need
+// not be closed.
 func (e *Engine) NewSession(console Console) *Session {
 	s := &Session{
 		engine: e, limits: e.opts.Limits, ctx: context.Background(), ok: true,
@@ -124,9 +124,9 @@ func orDiscard(w io.Writer) io.Writer {
 }
 
 // Run runs a text in the session's global scope until it ends, fails or ctx is
-// done. name stands for the text in errors, empty for a line of input. A script
-// that waits for a line of input notices that ctx is done once Stdin returns:
-// who cancels closes it too.
+// done. name is the name of the text in errors, empty for a line of input. A
+// script that waits for a line of input notices that ctx is done only when Stdin
+// returns, so the caller must close it after cancelling.
 //
 // The error is a [*ParseError], [*ThrownError], [*ExitError], [*LimitError],
 // [*DefectError] or what Streams.Output returned. Errors that did not end the
@@ -158,7 +158,7 @@ func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
 	return s.result(f, err)
 }
 
-// begin prepares the session for a run; the function it returns undoes that.
+// begin prepares the session for a run and returns the function that ends it.
 func (s *Session) begin(ctx context.Context) func() {
 	oldCtx, oldTry, oldCatch, oldNested := s.ctx, s.inTry, s.catching, s.nested
 	s.ctx, s.inTry, s.catching, s.nested = ctx, 0, nil, 0
@@ -172,7 +172,7 @@ func (s *Session) begin(ctx context.Context) func() {
 	}
 }
 
-// result turns what ended a run into the error Run documents.
+// result converts the error that ended a run to those documented for Run.
 func (s *Session) result(f *frame, err error) error {
 	err = limitOf(err, nil)
 	if refused, ok := err.(*dotnet.Refused); ok {
@@ -191,7 +191,7 @@ func (s *Session) result(f *frame, err error) error {
 	return err
 }
 
-// ParseError is a text the parser refused: all its faults, at least one.
+// ParseError is a text that the parser rejected, with at least one error.
 type ParseError struct{ Errors []*syntax.Error }
 
 func (e *ParseError) Error() string {
@@ -202,14 +202,14 @@ func (e *ParseError) Error() string {
 	return errors.Join(errs...).Error()
 }
 
-// Incomplete tells whether more text could make it right.
+// Incomplete reports whether more text could make the text valid.
 func (e *ParseError) Incomplete() bool { return e.Errors[0].Incomplete }
 
-// Succeeded is $?: whether the last statement had no error. A host that ends
-// after its last line exits with 1 when it is false.
+// Succeeded reports whether the last statement succeeded ($?). A host whose input
+// ends exits with 1 if it did not.
 func (s *Session) Succeeded() bool { return s.ok }
 
-// Errors are the records of $Error, the newest first.
+// Errors returns the records of $Error, the newest first.
 func (s *Session) Errors() []*dotnet.ErrorRecord {
 	var out []*dotnet.ErrorRecord
 	for _, item := range s.errorList.Items {
@@ -220,7 +220,7 @@ func (s *Session) Errors() []*dotnet.ErrorRecord {
 	return out
 }
 
-// SetFunction defines a global function of a script's text, as
+// SetFunction defines a global function from a script's text, as
 // Set-Item function:global:NAME does.
 func (s *Session) SetFunction(name, text string) error {
 	code, err := s.engine.compile("", text)
@@ -236,7 +236,7 @@ func (s *Session) SetVariable(name string, value any) {
 	s.global.set(intern(name), name, value)
 }
 
-// Variable reads a global variable.
+// Variable returns a global variable.
 func (s *Session) Variable(name string) (any, bool) {
 	if v := s.global.own(intern(name)); v != nil {
 		return v.value, true

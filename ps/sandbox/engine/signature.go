@@ -16,25 +16,25 @@ const noPosition = math.MinInt32
 // allSetsName is the set of parameters that belong to no set in particular.
 const allSetsName = "__AllParameterSets"
 
-// signature is what the binder knows of a command.
+// signature describes the parameters of a command to the binder.
 type signature struct {
 	name       string
-	class      string            // after the comma of an error id
-	params     []*param          // the common ones last
-	mandatory  []*param          // those that are so in a set
+	class      string            // part of an error id after the comma
+	params     []*param          // common ones last
+	mandatory  []*param          // mandatory in at least one set
 	byKey      map[string]*param // names and aliases in lower case
 	sets       []string
 	defaultSet uint64
-	advanced   bool // binds strictly: unknown arguments are errors
+	advanced   bool // unknown arguments are errors
 	function   bool
 	should     bool // SupportsShouldProcess
 	high       bool // ConfirmImpact is High
 	force      bool // -Force goes on without the prompt
 	partial    bool // has more parameters in PowerShell
-	own        int  // how many parameters are not common
+	own        int  // number of parameters that are not common
 }
 
-// param is the parameter of a name or alias, in any case; nil: there is none.
+// param returns the parameter with a name or alias, in any case, or nil.
 func (sig *signature) param(name string) *param {
 	p, _ := dotnet.Folded(sig.byKey, name)
 	return p
@@ -47,38 +47,38 @@ type param struct {
 	key     string
 	sym     symbol
 	aliases []string
-	ref     typeRef // nil: object
+	ref     typeRef // nil means object
 	typ     *dotnet.Type
 	sets    []inSet
-	flags   uint64 // of the sets it belongs to, 0: of all
+	flags   uint64 // of its sets; 0 means all
 	common  bool
 
-	mandatory bool // in a set
+	mandatory bool // in at least one set
 
-	set        *validateSet // nil: any value
+	set        *validateSet // nil means any value
 	allowNull  bool
 	allowEmpty bool // AllowEmptyString
 	allowNone  bool // AllowEmptyCollection
 	enum       *enumValues
 	def        exprFn
 	defAt      *place
-	checked    *constraint // of the variable, when the type is known early
-	refused    bool        // known by name only
+	checked    *constraint // of its variable, if the type is known at compile time
+	refused    bool        // recognised only to be refused
 }
 
-// inSet is how a parameter behaves in one set; flag 0 stands for all.
+// inSet is the declaration of a parameter in one set; flag 0 means all sets.
 type inSet struct {
 	flag      uint64
 	mandatory bool
 	position  int
 }
 
-// of tells whether the set is among these.
+// of reports whether the set is among flags.
 func (s *inSet) of(flags uint64) bool { return s.flag == 0 || s.flag&flags != 0 }
 
 func (p *param) isSwitch() bool { return p.typ == dotnet.TSwitch }
 
-// setFlag gives the flag of a set name, making one if it is new.
+// setFlag returns the flag of a parameter set, adding the set if it is new.
 func (sig *signature) setFlag(name string) uint64 {
 	if name == "" || strings.EqualFold(name, allSetsName) {
 		return 0
@@ -141,7 +141,7 @@ func (sig *signature) add(p *param) {
 }
 
 // commonParams are the parameters every cmdlet and advanced function has. Those
-// without a type take an action; refused ones are known by name only.
+// without a type take an action; refused ones are recognised only to be refused.
 var commonParams = []struct {
 	name, alias string
 	typ         **dotnet.Type
@@ -198,7 +198,7 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 		}
 	}
 	params := make([]*param, len(code.params))
-	explicit := false // a position or a set is spelt out: then there are no others
+	explicit := false // an explicit position or set disables implicit positions
 	for i, p := range code.params {
 		params[i] = c.param(sig, p)
 		for _, s := range params[i].sets {
@@ -285,7 +285,7 @@ func (c *compiler) parameterAttribute(sig *signature, attr *syntax.Attribute) in
 			}
 		case "parametersetname":
 			set.flag = sig.setFlag(dotnet.ToText(v))
-		case "valuefrompipeline", "valuefrompipelinebypropertyname": // pipeline input is refused where it comes
+		case "valuefrompipeline", "valuefrompipelinebypropertyname": // pipeline input is refused when it occurs
 		default:
 			c.refuse(arg, "the argument "+arg.Name+" of Parameter")
 		}
@@ -300,7 +300,7 @@ func (c *compiler) constantArg(arg *syntax.NamedArg) any {
 	return c.constant(arg.Value)
 }
 
-// constant evaluates an attribute's argument: a number, a text, $true or $false.
+// constant evaluates an attribute's argument: a number, a string, $true or $false.
 func (c *compiler) constant(e syntax.Expr) any {
 	switch e := e.(type) {
 	case *syntax.Number:

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// typeRef gives a type when a script runs: those of modules and the session's
-// own [Console] are known then only.
+// typeRef resolves a type at run time: the types of modules and the session's own
+// [Console] are not known earlier.
 type typeRef func(f *frame) (*dotnet.Type, error)
 
 func (c *compiler) typeRef(t *syntax.TypeName) typeRef {
@@ -26,7 +26,7 @@ func (c *compiler) typeRef(t *syntax.TypeName) typeRef {
 	}
 }
 
-// staticType finds a type that is the same in every session.
+// staticType returns a type that is the same in every session, or nil.
 func staticType(text string) *dotnet.Type {
 	switch lower(text) {
 	case "console", "system.console":
@@ -35,10 +35,10 @@ func staticType(text string) *dotnet.Type {
 	return dotnet.Lookup(text)
 }
 
-// maxNamed bounds the names of types that a session remembers.
+// maxNamed bounds the cached type names of a session.
 const maxNamed = 256
 
-// lookupType finds a type by name: the session's own first.
+// lookupType returns a type by name, the session's own first, or nil.
 func (s *Session) lookupType(text string) *dotnet.Type {
 	if t, ok := dotnet.Folded(s.types, text); ok {
 		return t
@@ -62,7 +62,7 @@ func (s *Session) lookupType(text string) *dotnet.Type {
 
 var exceptionTypes sync.Map
 
-// exceptionType is an exception type that package dotnet must have.
+// exceptionType returns an exception type that package dotnet must have.
 func exceptionType(name string) *dotnet.Type {
 	if t, ok := exceptionTypes.Load(name); ok {
 		return t.(*dotnet.Type)
