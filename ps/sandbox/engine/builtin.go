@@ -3,45 +3,28 @@ package engine
 import (
 	"sync"
 
+	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
 )
 
-// spec declares one built-in command.
-type spec struct {
-	name   string
-	class  string // short name of the class in Microsoft.PowerShell.Commands
-	params string // declarations inside param(...)
-	make   func(inv *invocation, out sink) (stage, error)
-
+// body is what a built-in command does; package cmdlets declares its parameters.
+type body struct {
+	make       func(inv *invocation, out sink) (stage, error)
 	takesInput bool // from the pipeline: make returns an *inputStage
 }
 
-// specs returns the built-in commands: those that scripts use, with the
-// parameters that they use.
-func specs() []spec {
-	return []spec{
-		{name: "ForEach-Object", class: "ForEachObjectCommand", make: forEachObject, takesInput: true,
-			params: `[Parameter(Mandatory,Position=0)][scriptblock]$Process,[Parameter()][AllowNull()][object]$InputObject`},
-		{name: "Out-Null", class: "OutNullCommand", make: outNull, takesInput: true,
-			params: `[Parameter()][AllowNull()][object]$InputObject`},
-		{name: "Write-Output", class: "WriteOutputCommand", make: once(writeOutput),
-			params: `[Parameter(Mandatory,Position=0)][AllowNull()][AllowEmptyCollection()][object]$InputObject`},
-		{name: "New-Object", class: "NewObjectCommand", make: once(newObject),
-			params: `[Parameter(Mandatory,Position=0)][string]$TypeName,[Parameter(Position=1)][AllowNull()][Alias('Args')][object]$ArgumentList`},
-		{name: "ConvertTo-Json", class: "ConvertToJsonCommand", make: once(convertToJSON),
-			params: `[Parameter(Mandatory,Position=0)][AllowNull()][object]$InputObject,[Parameter()][int]$Depth,[Parameter()][switch]$Compress`},
-		{name: "ConvertFrom-Json", class: "ConvertFromJsonCommand", make: once(convertFromJSON),
-			params: `[Parameter(Mandatory,Position=0)][AllowEmptyString()][string]$InputObject`},
-		{name: "Import-Module", class: "ImportModuleCommand", make: once(importModule),
-			params: `[Parameter(Mandatory,Position=0)][string[]]$Name`},
-		{name: "Get-Module", class: "GetModuleCommand", make: once(getModule),
-			params: `[Parameter(Position=0)][string[]]$Name,[Parameter()][switch]$ListAvailable`},
-		{name: "Get-Command", class: "GetCommandCommand", make: once(getCommand),
-			params: `[Parameter(Mandatory,Position=0)][string]$Name`},
-		{name: "Set-Item", class: "SetItemCommand", make: once(setItem),
-			params: `[Parameter(Mandatory)][string]$LiteralPath,[Parameter(Mandatory)][object]$Value`},
-	}
+var bodies = map[string]body{
+	"ConvertFrom-Json": {make: once(convertFromJSON)},
+	"ConvertTo-Json":   {make: once(convertToJSON)},
+	"ForEach-Object":   {make: forEachObject, takesInput: true},
+	"Get-Command":      {make: once(getCommand)},
+	"Get-Module":       {make: once(getModule)},
+	"Import-Module":    {make: once(importModule)},
+	"New-Object":       {make: once(newObject)},
+	"Out-Null":         {make: outNull, takesInput: true},
+	"Set-Item":         {make: once(setItem)},
+	"Write-Output":     {make: once(writeOutput)},
 }
 
 var (
@@ -54,26 +37,27 @@ var (
 func builtins() map[string]*command {
 	builtinOnce.Do(func() {
 		builtinMap = map[string]*command{}
-		for _, row := range specs() {
-			builtinMap[lower(row.name)] = row.command()
+		for _, declared := range cmdlets.Builtins() {
+			builtinMap[lower(declared.Name)] = builtin(declared)
 		}
 	})
 	return builtinMap
 }
 
-// command compiles a declaration. One that does not parse is a defect of the
-// table, which a test finds.
-func (row spec) command() *command {
-	script, errs := syntax.Parse(row.name, "[CmdletBinding()] param("+row.params+")")
-	if len(errs) > 0 {
-		panic("engine: declaration of " + row.name + ": " + errs[0].Error())
+// builtin compiles a declaration. One that does not parse or has no body is a
+// defect of the table, which a test finds.
+func builtin(declared cmdlets.Builtin) *command {
+	body, implemented := bodies[declared.Name]
+	script, errs := syntax.Parse(declared.Name, "[CmdletBinding()] param("+declared.Params+")")
+	if !implemented || len(errs) > 0 {
+		panic("engine: the built-in command " + declared.Name + " is declared, but not implemented or not parsed")
 	}
 	c := &compiler{src: script.Source}
-	sig := c.scriptBlock(script.Block, row.name).sig
+	sig := c.scriptBlock(script.Block, declared.Name).sig
 	sig.function, sig.partial = false, true
-	sig.name = row.name
-	sig.class = "Microsoft.PowerShell.Commands." + row.class
-	return &command{name: row.name, module: "Microsoft.PowerShell.Utility", sig: sig, make: row.make, takesInput: row.takesInput}
+	sig.name = declared.Name
+	sig.class = "Microsoft.PowerShell.Commands." + declared.Class
+	return &command{name: declared.Name, module: "Microsoft.PowerShell.Utility", sig: sig, make: body.make, takesInput: body.takesInput}
 }
 
 // inputStage is a built-in command that handles each pipeline input as it
