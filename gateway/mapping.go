@@ -1,16 +1,10 @@
 package gateway
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
-	"adgateway/gateway/auth"
-	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -21,159 +15,261 @@ type meaning struct {
 	sentence string
 }
 
-// byNumber are the Win32 and DNS codes that have a meaning (facts D.2, D.3).
-var byNumber = map[int]meaning{
-	5:    {schema.DirectoryDenied, "The gateway's service account may not do this: access is denied."},
-	8344: {schema.DirectoryDenied, "The gateway's service account has insufficient rights for this."},
+// origin is where an error with a number must come from for the number to count:
+// other exceptions have an ErrorCode, too.
+type origin int
 
-	1316: {schema.Conflict, "An account of this name already exists."},
-	1318: {schema.Conflict, "A group of this name already exists."},
-	5010: {schema.Conflict, "The object already exists."},
-	8305: {schema.Conflict, "The name is already in use in this place."},
-	8647: {schema.Conflict, "The service principal name is already in use in the forest."},
-	8648: {schema.Conflict, "The user principal name is already in use in the forest."},
-	1374: {schema.Conflict, "The group is the account's primary group."},
-	8521: {schema.Conflict, "The group is the primary group of accounts."},
-	1371: {schema.Protected, "This cannot be done to a built-in account."},
-	8398: {schema.Protected, "The directory does not let this object be removed."},
-	8560: {schema.Protected, "Critical system objects cannot be removed."},
-	8213: {schema.NotEmpty, "The object has other objects below it."},
-
-	1325: {schema.Policy, "The password does not meet the length, complexity or history requirements of the domain."},
-	86:   {schema.Policy, "The old password is not correct."},
-
-	8329: {schema.Unprocessable, "The parent does not exist or is deleted."},
-	8333: {schema.Unprocessable, "A referenced object does not exist."},
-	8240: {schema.Unprocessable, "A referenced object does not exist."},
-	8245: {schema.Unprocessable, "The directory is unwilling to do this."},
-	8239: {schema.Unprocessable, "A value violates a constraint of the directory."},
-	8247: {schema.Unprocessable, "The name violates the naming rules of the directory."},
-	8212: {schema.Unprocessable, "The change violates the rules of the object's class."},
-	8311: {schema.Unprocessable, "The directory does not allow this change of the attribute."},
-	8316: {schema.Unprocessable, "A required attribute is missing."},
-	8322: {schema.Unprocessable, "A value is not in the range that the directory accepts."},
-	8345: {schema.Unprocessable, "An object of this class cannot lie there."},
-	8513: {schema.Unprocessable, "The group type is invalid."},
-	8516: {schema.Unprocessable, "A global group cannot have a domain local group as a member."},
-	8517: {schema.Unprocessable, "A global group cannot have a universal group as a member."},
-	8518: {schema.Unprocessable, "A universal group cannot have a domain local group as a member."},
-	8519: {schema.Unprocessable, "A global group cannot have a member from another domain."},
-	8520: {schema.Unprocessable, "A domain local group cannot have another domain's local group as a member."},
-	8549: {schema.Unprocessable, "A foreign security principal cannot be a member of a universal group."},
-	8235: {schema.Unprocessable, "The name belongs to another domain."},
-
-	8206: {schema.Unavailable, "The directory is busy."},
-	8208: {schema.Unavailable, "The directory has no relative identifiers left to give."},
-	1355: {schema.Unavailable, "No domain controller can be reached."},
-	8250: {schema.Unavailable, "The domain controller cannot be reached."},
-	1722: {schema.Unavailable, "The DNS server cannot be reached."},
-	1753: {schema.Unavailable, "The DNS server cannot be reached."},
-	9569: {schema.Unavailable, "The DNS server is read-only."},
-	9717: {schema.Unavailable, "The directory is unavailable to the DNS server."},
-
-	9601: {schema.NotFound, "The zone was not found."},
-	9701: {schema.NotFound, "The record was not found."},
-	9714: {schema.NotFound, "The name was not found."},
-	9609: {schema.Conflict, "The zone already exists."},
-	9610: {schema.Conflict, "The zone already exists as one that the server made for itself."},
-	9718: {schema.Conflict, "The zone already exists in the directory."},
-	9711: {schema.Conflict, "The record already exists."},
-	9708: {schema.Conflict, "The name already has a CNAME record."},
-	9709: {schema.Conflict, "The name already has other records."},
-	9563: {schema.Conflict, "The name lies below a delegation."},
-	9603: {schema.Conflict, "This cannot be done to a zone of this type."},
-	9611: {schema.Conflict, "This cannot be done to a zone of this type."},
-	9621: {schema.Conflict, "The zone is paused or shut down."},
-	9707: {schema.Unprocessable, "The CNAME record would lead back to itself."},
-	9706: {schema.Unprocessable, "The name lies outside the zone."},
-	123:  {schema.Unprocessable, "The name is not one that the DNS server accepts."},
-	9560: {schema.Unprocessable, "The name holds a character that the DNS server does not accept."},
-	9710: {schema.Unprocessable, "Such a record can only be at the zone's own name."},
-	9651: {schema.Unprocessable, "The zone needs a data file."},
-	9901: {schema.Unprocessable, "The directory partition does not exist."},
-	9902: {schema.Unprocessable, "The directory partition already exists."},
-	9903: {schema.Unprocessable, "The DNS server is not enlisted in the directory partition."},
-	9904: {schema.Unprocessable, "The DNS server is already enlisted in the directory partition."},
-	9905: {schema.Unprocessable, "The directory partition is not available."},
-	9906: {schema.Unprocessable, "The directory partition is in an unexpected state."},
-}
-
-// The meanings that types and categories map to.
-var (
-	denied       = byNumber[5]
-	exists       = meaning{schema.Conflict, "The object already exists."}
-	missing      = meaning{schema.NotFound, "The object was not found."}
-	noServer     = meaning{schema.Unavailable, "No domain controller can be reached."}
-	tookLong     = meaning{schema.Timeout, "The directory did not answer in time."}
-	rejected     = meaning{schema.Backend, "The directory rejected the credentials of the gateway's service account."}
-	unmapped     = meaning{schema.Backend, "The directory or DNS server answered with an error that the gateway does not know."}
-	ourFault     = meaning{schema.Internal, "The gateway failed. The request id leads to the details in its log."}
-	badReference = byNumber[8333]
-	badPassword  = byNumber[1325]
-	unwilling    = byNumber[8245]
+const (
+	anyone    origin = iota // the directory or the DNS server
+	directory               // the directory module, or ADSI
+	dnsServer               // the DnsServer module
 )
 
-const directoryTypes = "Microsoft.ActiveDirectory.Management."
-
-// byID maps errors that cmdlets raise while binding their parameters.
-var byID = map[string]meaning{
-	"SetADGroupMember.ValidateMembersParameter": badReference,
+// row gives one kind of error its meaning. It is known by exactly one of number,
+// fault, id and typ.
+type row struct {
+	number int    // Win32 or DNS code
+	origin origin // of number
+	fault  string // name of a fault of the web service that has no number (facts D14)
+	id     string // error id, for errors of parameter binding
+	typ    string // full name of the exception type
+	meaning
+	source string // where the error is known from
 }
 
-// byType maps exception types that are meaningful without a number (facts D6).
-var byType = map[string]meaning{
-	directoryTypes + "ADIdentityNotFoundException":           missing,
-	directoryTypes + "ADIdentityAlreadyExistsException":      exists,
-	directoryTypes + "ADMultipleMatchingIdentitiesException": {schema.Ambiguous, "Several objects have this name."},
-	directoryTypes + "ADPasswordComplexityException":         badPassword,
-	directoryTypes + "ADPasswordException":                   badPassword,
-	directoryTypes + "ADInvalidPasswordException":            byNumber[86],
-	directoryTypes + "ADServerDownException":                 noServer,
-	directoryTypes + "ADReferralException":                   byNumber[8235],
-	directoryTypes + "ADInvalidOperationException":           unwilling,
-	directoryTypes + "ADIllegalModifyOperationException":     byNumber[8311],
-	directoryTypes + "ADFilterParsingException":              ourFault,
-	"System.UnauthorizedAccessException":                     denied,
-	"System.Security.Authentication.AuthenticationException": rejected,
-	"System.TimeoutException":                                tookLong,
+// The meanings that several rows share, and those of errors without a row.
+var (
+	denied       = meaning{schema.DirectoryDenied, "The gateway's service account may not do this: access is denied."}
+	exists       = meaning{schema.Conflict, "The object already exists."}
+	missing      = meaning{schema.NotFound, "The object was not found."}
+	badReference = meaning{schema.Unprocessable, "A referenced object does not exist."}
+	badPassword  = meaning{schema.Policy, "The password does not meet the length, complexity or history requirements of the domain."}
+	unwilling    = meaning{schema.Unprocessable, "The directory is unwilling to do this."}
+	constraint   = meaning{schema.Unprocessable, "A value violates a constraint of the directory."}
+	badModify    = meaning{schema.Unprocessable, "The directory does not allow this change of the attribute."}
+	elsewhere    = meaning{schema.Unprocessable, "The name belongs to another domain."}
+	ambiguous    = meaning{schema.Ambiguous, "Several objects have this name."}
+	noServer     = meaning{schema.Unavailable, "No domain controller can be reached."}
+	noCapacity   = meaning{schema.Unavailable, "The domain controller has no capacity for the request. Try again later."}
+	tookLong     = meaning{schema.Timeout, "The directory did not answer in time."}
+	rejected     = meaning{schema.Backend, "The directory rejected the credentials of the gateway's service account."}
+	tooLarge     = meaning{schema.Backend, "The message is larger than the web service of the directory accepts."}
+	unmapped     = meaning{schema.Backend, "The directory or DNS server answered with an error that the gateway does not know."}
+	ourFault     = meaning{schema.Internal, "The gateway failed. The request id leads to the details in its log."}
+)
+
+const (
+	directoryTypes = "Microsoft.ActiveDirectory.Management."
+	serverDownType = directoryTypes + "ADServerDownException"
+	cimException   = "Microsoft.Management.Infrastructure.CimException"
+)
+
+// mapping is the table of all errors that have a meaning.
+var mapping = []row{
+	{number: 5, meaning: denied, source: "facts D.2"},
+	{number: 8344, origin: directory, meaning: meaning{schema.DirectoryDenied, "The gateway's service account has insufficient rights for this."}, source: "facts D.2"},
+	{number: 1316, origin: directory, meaning: meaning{schema.Conflict, "An account of this name already exists."}, source: "facts D.2"},
+	{number: 1318, origin: directory, meaning: meaning{schema.Conflict, "A group of this name already exists."}, source: "facts D.2"},
+	{number: 5010, origin: directory, meaning: exists, source: "facts D.2"},
+	{number: 8305, origin: directory, meaning: meaning{schema.Conflict, "The name is already in use in this place."}, source: "facts D.2"},
+	{number: 8647, origin: directory, meaning: meaning{schema.Conflict, "The service principal name is already in use in the forest."}, source: "facts D.2"},
+	{number: 8648, origin: directory, meaning: meaning{schema.Conflict, "The user principal name is already in use in the forest."}, source: "facts D.2"},
+	{number: 1374, origin: directory, meaning: meaning{schema.Conflict, "The group is the account's primary group."}, source: "facts D.2"},
+	{number: 8521, origin: directory, meaning: meaning{schema.Conflict, "The group is the primary group of accounts."}, source: "facts D.2"},
+	{number: 1371, origin: directory, meaning: meaning{schema.Protected, "This cannot be done to a built-in account."}, source: "facts D.2"},
+	{number: 8398, origin: directory, meaning: meaning{schema.Protected, "The directory does not let this object be removed."}, source: "facts D.2"},
+	{number: 8560, origin: directory, meaning: meaning{schema.Protected, "Critical system objects cannot be removed."}, source: "facts D.2"},
+	{number: 8213, origin: directory, meaning: meaning{schema.NotEmpty, "The object has other objects below it."}, source: "facts D.2"},
+	{number: 1325, origin: directory, meaning: badPassword, source: "facts D.2"},
+	{number: 86, origin: directory, meaning: meaning{schema.Policy, "The old password is not correct."}, source: "facts D.2"},
+	{number: 8329, origin: directory, meaning: meaning{schema.Unprocessable, "The parent does not exist or is deleted."}, source: "facts D.2"},
+	{number: 8333, origin: directory, meaning: badReference, source: "facts D.2"},
+	{number: 8240, origin: directory, meaning: badReference, source: "facts D.2"},
+	{number: 8245, origin: directory, meaning: unwilling, source: "facts D.2"},
+	{number: 8239, origin: directory, meaning: constraint, source: "facts D.2"},
+	{number: 8247, origin: directory, meaning: meaning{schema.Unprocessable, "The name violates the naming rules of the directory."}, source: "facts D.2"},
+	{number: 8212, origin: directory, meaning: meaning{schema.Unprocessable, "The change violates the rules of the object's class."}, source: "facts D.2"},
+	{number: 8311, origin: directory, meaning: badModify, source: "facts D.2"},
+	{number: 8316, origin: directory, meaning: meaning{schema.Unprocessable, "A required attribute is missing."}, source: "facts D.2"},
+	{number: 8322, origin: directory, meaning: meaning{schema.Unprocessable, "A value is not in the range that the directory accepts."}, source: "facts D.2"},
+	{number: 8345, origin: directory, meaning: meaning{schema.Unprocessable, "An object of this class cannot lie there."}, source: "facts D.2"},
+	{number: 8513, origin: directory, meaning: meaning{schema.Unprocessable, "The group type is invalid."}, source: "facts D.2"},
+	{number: 8516, origin: directory, meaning: meaning{schema.Unprocessable, "A global group cannot have a domain local group as a member."}, source: "facts D.2"},
+	{number: 8517, origin: directory, meaning: meaning{schema.Unprocessable, "A global group cannot have a universal group as a member."}, source: "facts D.2"},
+	{number: 8518, origin: directory, meaning: meaning{schema.Unprocessable, "A universal group cannot have a domain local group as a member."}, source: "facts D.2"},
+	{number: 8519, origin: directory, meaning: meaning{schema.Unprocessable, "A global group cannot have a member from another domain."}, source: "facts D.2"},
+	{number: 8520, origin: directory, meaning: meaning{schema.Unprocessable, "A domain local group cannot have another domain's local group as a member."}, source: "facts D.2"},
+	{number: 8549, origin: directory, meaning: meaning{schema.Unprocessable, "A foreign security principal cannot be a member of a universal group."}, source: "facts D.2"},
+	{number: 8235, origin: directory, meaning: elsewhere, source: "facts D.2"},
+	{number: 8206, origin: directory, meaning: meaning{schema.Unavailable, "The directory is busy."}, source: "facts D.2"},
+	{number: 8208, origin: directory, meaning: meaning{schema.Unavailable, "The directory has no relative identifiers left to give."}, source: "facts D.2"},
+	{number: 1355, origin: directory, meaning: meaning{schema.Unavailable, "No domain controller can be reached."}, source: "facts D.2"},
+	{number: 8250, origin: directory, meaning: meaning{schema.Unavailable, "The domain controller cannot be reached."}, source: "facts G9"},
+	{number: 1307, origin: directory, meaning: meaning{schema.Unprocessable, "The directory does not accept the owner of the object."}, source: "facts D18"},
+	{number: 1315, origin: directory, meaning: meaning{schema.Unprocessable, "The account name is not properly formed."}, source: "facts D18"},
+	{number: 1320, origin: directory, meaning: meaning{schema.Conflict, "The account is a member of the group already."}, source: "facts D18"},
+	{number: 1321, origin: directory, meaning: meaning{schema.Conflict, "The account is not a member of the group."}, source: "facts D18"},
+	{number: 1377, origin: directory, meaning: meaning{schema.Conflict, "The account is not a member of the group."}, source: "facts D18"},
+	{number: 1378, origin: directory, meaning: meaning{schema.Conflict, "The account is a member of the group already."}, source: "facts D18"},
+	{number: 31, origin: directory, meaning: meaning{schema.Unprocessable, "The directory is unwilling to do this; a name may be too long."}, source: "facts D18"},
+	{number: 8224, origin: directory, meaning: meaning{schema.Unprocessable, "The directory could not do this."}, source: "facts D18"},
+	{number: 8341, origin: directory, meaning: meaning{schema.Unprocessable, "The directory could not do this."}, source: "facts D18"},
+	{number: 8557, origin: directory, meaning: meaning{schema.DirectoryDenied, "The gateway's service account may not create more computer accounts: its quota is used up."}, source: "facts D18"},
+
+	{number: 1726, origin: dnsServer, meaning: meaning{schema.Unavailable, "The DNS server broke off the call."}, source: "facts D18"},
+	{number: 1722, origin: dnsServer, meaning: meaning{schema.Unavailable, "The DNS server cannot be reached."}, source: "facts D.3"},
+	{number: 1753, origin: dnsServer, meaning: meaning{schema.Unavailable, "The DNS server cannot be reached."}, source: "facts D.3"},
+	{number: 9569, origin: dnsServer, meaning: meaning{schema.Unavailable, "The DNS server is read-only."}, source: "facts D.3"},
+	{number: 9717, origin: dnsServer, meaning: meaning{schema.Unavailable, "The directory is unavailable to the DNS server."}, source: "facts D.3"},
+	{number: 9601, origin: dnsServer, meaning: meaning{schema.NotFound, "The zone was not found."}, source: "facts D.3"},
+	{number: 9701, origin: dnsServer, meaning: meaning{schema.NotFound, "The record was not found."}, source: "facts D.3"},
+	{number: 9714, origin: dnsServer, meaning: meaning{schema.NotFound, "The name was not found."}, source: "facts D.3"},
+	{number: 9609, origin: dnsServer, meaning: meaning{schema.Conflict, "The zone already exists."}, source: "facts D.3"},
+	{number: 9610, origin: dnsServer, meaning: meaning{schema.Conflict, "The zone already exists as one that the server made for itself."}, source: "facts D.3"},
+	{number: 9718, origin: dnsServer, meaning: meaning{schema.Conflict, "The zone already exists in the directory."}, source: "facts D.3"},
+	{number: 9711, origin: dnsServer, meaning: meaning{schema.Conflict, "The record already exists."}, source: "facts D.3"},
+	{number: 9708, origin: dnsServer, meaning: meaning{schema.Conflict, "The name already has a CNAME record."}, source: "facts D.3"},
+	{number: 9709, origin: dnsServer, meaning: meaning{schema.Conflict, "The name already has other records."}, source: "facts D.3"},
+	{number: 9563, origin: dnsServer, meaning: meaning{schema.Conflict, "The name lies below a delegation."}, source: "facts D.3"},
+	{number: 9603, origin: dnsServer, meaning: meaning{schema.Conflict, "This cannot be done to a zone of this type."}, source: "facts D.3"},
+	{number: 9611, origin: dnsServer, meaning: meaning{schema.Conflict, "This cannot be done to a zone of this type."}, source: "facts D.3"},
+	{number: 9621, origin: dnsServer, meaning: meaning{schema.Conflict, "The zone is paused or shut down."}, source: "facts D.3"},
+	{number: 9707, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The CNAME record would lead back to itself."}, source: "facts D.3"},
+	{number: 9706, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The name lies outside the zone."}, source: "facts D.3"},
+	{number: 123, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The name is not one that the DNS server accepts."}, source: "facts D.3"},
+	{number: 9560, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The name holds a character that the DNS server does not accept."}, source: "facts D.3"},
+	{number: 9710, origin: dnsServer, meaning: meaning{schema.Unprocessable, "Such a record can only be at the zone's own name."}, source: "facts D.3"},
+	{number: 9651, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The zone needs a data file."}, source: "facts D.3"},
+	{number: 9901, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The directory partition does not exist."}, source: "facts D.3"},
+	{number: 9902, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The directory partition already exists."}, source: "facts D.3"},
+	{number: 9903, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The DNS server is not enlisted in the directory partition."}, source: "facts D.3"},
+	{number: 9904, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The DNS server is already enlisted in the directory partition."}, source: "facts D.3"},
+	{number: 9905, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The directory partition is not available."}, source: "facts D.3"},
+	{number: 9906, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The directory partition is in an unexpected state."}, source: "facts D.3"},
+
+	{fault: "AccessDenied", meaning: denied, source: "facts D14"},
+	{fault: "AlreadyExists", meaning: exists, source: "facts D14"},
+	{fault: "DestinationUnreachable", meaning: badReference, source: "facts D14"},
+	{fault: "InvalidRepresentation", meaning: constraint, source: "facts D14"},
+	{fault: "UnwillingToPerform", meaning: unwilling, source: "facts D14"},
+	{fault: "EndpointUnavailable", meaning: noCapacity, source: "facts D14"},
+	{fault: "EnumerationContextLimitExceeded", meaning: noCapacity, source: "facts D14"},
+	{fault: "MaxEnumCtxsTotalReached", meaning: noCapacity, source: "facts D14"},
+	{fault: "EOutOfMemory", meaning: noCapacity, source: "facts D14"},
+	{fault: "InvalidEnumerationContext", meaning: meaning{schema.Unavailable, "The domain controller gave up the search. Try again later."}, source: "facts D14"},
+	{fault: "EncodingLimit", meaning: tooLarge, source: "facts D14"},
+	{fault: "OperationTimeout", meaning: tookLong, source: "facts D14"},
+	{fault: "TimedOut", meaning: tookLong, source: "facts D14"},
+	{fault: "MaxTimeExceedsLimit", meaning: tookLong, source: "facts D14"},
+	{fault: "MaxTimeExceedsLimitDetail", meaning: tookLong, source: "facts D14"},
+	{fault: "EObjectNotFound", meaning: badReference, source: "facts D14"},
+	{fault: "ENoMatchingSecurityPrincipal", meaning: badReference, source: "facts D14"},
+	{fault: "EMultipleMatchingSecurityPrincipals", meaning: ambiguous, source: "facts D14"},
+	{fault: "EPassword", meaning: badPassword, source: "facts D14"},
+	{fault: "EUnauthorizedAccess", meaning: denied, source: "facts D14"},
+	{fault: "AnonymousNotAllowed", meaning: rejected, source: "facts D14"},
+	{fault: "EModifyOperationUnsupported", meaning: badModify, source: "facts D14"},
+	{fault: "ENotSupported", meaning: unwilling, source: "facts D14"},
+	{fault: "DuplicateAttributeWithValues", meaning: constraint, source: "facts D14"},
+	{fault: "CannotProcessFilter", meaning: ourFault, source: "facts D14"},
+	{fault: "InvalidSearchFilterForQuery", meaning: ourFault, source: "facts D14"},
+	{fault: "InvalidPropertyFault", meaning: ourFault, source: "facts D14"},
+	{fault: "UnknownAttribute", meaning: ourFault, source: "facts D14"},
+	{fault: "EUnknownAttribute", meaning: ourFault, source: "facts D14"},
+	{fault: "UnknownAttributeType", meaning: ourFault, source: "facts D14"},
+	{fault: "SchemaValidationError", meaning: ourFault, source: "facts D14"},
+
+	{id: "SetADGroupMember.ValidateMembersParameter", meaning: badReference, source: "facts E26"},
+
+	{typ: serverDownType, meaning: noServer, source: "facts D16"},
+	{typ: directoryTypes + "ADIdentityNotFoundException", meaning: badReference, source: "facts D15"},
+	{typ: directoryTypes + "ADIdentityAlreadyExistsException", meaning: exists, source: "facts D6"},
+	{typ: directoryTypes + "ADMultipleMatchingIdentitiesException", meaning: ambiguous, source: "facts D15"},
+	{typ: directoryTypes + "ADPasswordComplexityException", meaning: badPassword, source: "facts D6"},
+	{typ: directoryTypes + "ADPasswordException", meaning: badPassword, source: "facts D6"},
+	{typ: directoryTypes + "ADInvalidPasswordException", meaning: meaning{schema.Policy, "The old password is not correct."}, source: "facts D6"},
+	{typ: directoryTypes + "ADReferralException", meaning: elsewhere, source: "facts D6"},
+	{typ: directoryTypes + "ADInvalidOperationException", meaning: unwilling, source: "facts D6"},
+	{typ: directoryTypes + "ADIllegalModifyOperationException", meaning: badModify, source: "facts D6"},
+	{typ: directoryTypes + "ADFilterParsingException", meaning: ourFault, source: "facts D6"},
+	{typ: "System.UnauthorizedAccessException", meaning: denied, source: "facts D6"},
+	{typ: "System.Security.Authentication.AuthenticationException", meaning: rejected, source: "facts D17"},
+	{typ: "System.TimeoutException", meaning: tookLong, source: "facts D6"},
 }
 
-// byCategory is consulted last, and only for errors of the directory or of DNS.
-var byCategory = map[string]meaning{
-	"ObjectNotFound":      missing,
-	"ResourceExists":      exists,
-	"PermissionDenied":    denied,
-	"ResourceUnavailable": noServer,
-	"OperationTimeout":    tookLong,
+// byNumber, byFault, byID and byType index the table.
+var (
+	byNumber = map[int]row{}
+	byFault  = map[string]row{}
+	byID     = map[string]row{}
+	byType   = map[string]row{}
+)
+
+func init() {
+	for _, r := range mapping {
+		switch {
+		case r.number != 0:
+			byNumber[r.number] = r
+		case r.fault != "":
+			byFault[r.fault] = r
+		case r.id != "":
+			byID[r.id] = r
+		default:
+			byType[r.typ] = r
+		}
+	}
 }
 
-// meaningOf maps an error by number, then id, type and category, never by message,
-// which is localised (facts D3, D7). An error that is neither known nor from the
-// directory is a defect of our own. The second result is the directory's code.
+// meaningOf maps an error by number, then id, fault and type, never by message,
+// which is localised (facts D3, D7). What the table does not know is never taken
+// for something missing or forbidden: an error of the directory or of DNS is
+// unmapped, any other one a defect of our own. The second result is the
+// directory's code.
 func meaningOf(e *ps.Error) (meaning, string) {
 	number := numberOf(e)
 	code := directoryCode(e, number)
-	if found, known := byNumber[number]; known {
-		return found, code
+	if e.Type == serverDownType { // whatever number the locator gave it
+		return byType[serverDownType].meaning, code
+	}
+	if number != 0 {
+		if r, known := byNumber[number]; known && r.origin.of(e) {
+			return r.meaning, code
+		}
+		return unmapped, code
 	}
 	id, _, _ := strings.Cut(e.ID, ",")
-	if found, known := byID[id]; known {
-		return found, code
+	if r, known := byID[id]; known {
+		return r.meaning, code
 	}
-	if found, known := byType[e.Type]; known {
-		return found, code
+	if e.Type == directoryTypes+"ADException" {
+		if r, known := byFault[e.Fault]; known {
+			return r.meaning, code
+		}
+		return unmapped, code
 	}
-	outside := strings.HasPrefix(e.Type, directoryTypes) || e.Type == cimException || number != 0
-	if found, known := byCategory[e.Category]; known && outside {
-		return found, code
+	if r, known := byType[e.Type]; known {
+		return r.meaning, code
 	}
-	if outside {
+	if strings.HasPrefix(e.Type, directoryTypes) || e.Type == cimException {
 		return unmapped, code
 	}
 	return ourFault, code
 }
 
-const cimException = "Microsoft.Management.Infrastructure.CimException"
+// of reports whether an error with a number comes from there.
+func (o origin) of(e *ps.Error) bool {
+	dns := e.Type == cimException || win32ID.MatchString(e.Native) || win32ID.MatchString(e.ID)
+	ad := strings.HasPrefix(e.Type, directoryTypes) || directoryID.MatchString(e.ID) ||
+		e.Type == "System.UnauthorizedAccessException" || e.Type == "System.Runtime.InteropServices.COMException"
+	switch o {
+	case directory:
+		return ad && !dns
+	case dnsServer:
+		return dns
+	default:
+		return ad || dns
+	}
+}
 
 var (
 	directoryID = regexp.MustCompile(`^ActiveDirectoryServer:([0-9]+)(?:,|$)`)
@@ -206,101 +302,5 @@ func directoryCode(e *ps.Error, number int) string {
 		return "WIN32 " + strconv.Itoa(number)
 	default:
 		return "AD:" + strconv.Itoa(number)
-	}
-}
-
-// scriptCodes are the codes that scripts may raise themselves.
-var scriptCodes = map[string]bool{
-	string(schema.InvalidRequest): true, string(schema.Forbidden): true, string(schema.Limit): true, string(schema.DirectoryDenied): true,
-	string(schema.NotFound): true, string(schema.Conflict): true, string(schema.Protected): true, string(schema.NotEmpty): true,
-	string(schema.Ambiguous): true, string(schema.TooMany): true, string(schema.Policy): true, string(schema.Unprocessable): true,
-}
-
-// askWhy completes a sentence that refers to /readyz.
-const askWhy = "with the scope " + string(auth.OpsRead) + " also why."
-
-// failureOf returns the answer to a failed run.
-func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
-	e := ps.AsError(err)
-	f := &failure{outcome: e.Outcome, server: e.Server, retryAfter: e.RetryAfter, cause: err}
-	switch e.Kind {
-	case ps.KindScript:
-		f.scriptError(op, b, e)
-	case ps.KindTimeout:
-		f.code, f.message = schema.Timeout, "The work was not finished in time."
-	case ps.KindOverloaded:
-		f.code, f.message = schema.Overloaded, "The gateway is busy. Try again later."
-	case ps.KindUnavailable:
-		f.code, f.message = schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; "+askWhy
-		if errors.Is(e, ps.ErrClosing) {
-			f.message = "The gateway is shutting down. Try again later."
-		}
-	case ps.KindDied:
-		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
-		if op.Effect.Writes() {
-			f.code = schema.Timeout // a died write is reported like a timed-out one
-		}
-	case ps.KindCancelled:
-		f.code, f.message = schema.Timeout, "The request was given up before it was answered."
-	default:
-		f.code, f.message = ourFault.code, ourFault.sentence
-	}
-	if (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied) && f.outcome == "" {
-		f.outcome = ps.OutcomeUnknown
-	}
-	if f.retryAfter <= 0 && f.code.Status() == 503 {
-		f.retryAfter = 5 * time.Second
-	}
-	for _, left := range e.Remains {
-		f.details = append(f.details, detail{"", "This remains: " + cmp.Or(left.DN, left.GUID)})
-	}
-	if f.outcome == ps.OutcomeUnknown {
-		for _, step := range e.Steps {
-			f.details = append(f.details, detail{"", fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
-		}
-	}
-	for _, note := range e.Notes {
-		f.details = append(f.details, detail{"", note})
-	}
-	f.forOperation(op)
-	if f.code == schema.Timeout {
-		f.message += leftBehind[f.outcome]
-	}
-	if f.outcome == ps.OutcomeDone && f.code.Status() < 500 {
-		f.code = schema.Backend
-		f.message = "The change was made, but could not be read back: " + f.message
-	}
-	return f
-}
-
-// leftBehind completes the sentence about a write that was cut off.
-var leftBehind = map[ps.Outcome]string{
-	ps.OutcomeNone:    " Nothing was changed.",
-	ps.OutcomePartial: " Part of it was done; see details.",
-	ps.OutcomeUnknown: " Whether it was done could not be found out.",
-}
-
-func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
-	field := op.FieldOf(e.Arg)
-	if e.Gateway != "" {
-		f.code, f.message = schema.Code(e.Gateway), e.Message
-		if !scriptCodes[e.Gateway] || e.Message == "" {
-			f.code, f.message = ourFault.code, ourFault.sentence
-		}
-	} else {
-		var found meaning
-		found, f.directoryCode = meaningOf(e)
-		// The numbers do not say which object is missing: it is the target, unless the
-		// failed step was about an object that a parameter refers to (facts D9).
-		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
-			found = missing
-		}
-		f.code, f.message = found.code, found.sentence
-		if found == missing && op.Reply.Mark != ops.List {
-			f.message = "The " + op.SubjectOf(b) + " was not found."
-		}
-	}
-	if status := f.code.Status(); field != "" && status >= 400 && status < 500 {
-		f.details = append(f.details, detail{field, f.message})
 	}
 }

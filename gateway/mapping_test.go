@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,19 +26,26 @@ func dns(code, category string) ps.Error {
 	return ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 " + code + ",Add-DnsServerResourceRecordCName", Category: category, Native: "WIN32 " + code, Message: "nicht zu lesen"}
 }
 
+// fault returns an error of the directory's web service that has no number.
+func fault(name string) ps.Error {
+	e := ad("ADException", "ActiveDirectoryServer:0", "NotSpecified", "0")
+	e.Inner, e.Fault = "System.ServiceModel.FaultException", name
+	return e
+}
+
 func plainError(typ, id, category string) ps.Error {
 	return ps.Error{Kind: ps.KindScript, Type: typ, ID: id, Category: category, Message: "nicht zu lesen"}
 }
 
-func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
+func TestErrorsMapByNumberThenFaultThenType(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  ps.Error
 		code schema.Code
 		dir  string
 	}{
 		// facts D.2
-		"identity absent":              {ad("ADIdentityNotFoundException", "ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "ObjectNotFound", "0"), schema.NotFound, ""},
-		"referenced object absent":     {ad("ADIdentityNotFoundException", "ActiveDirectoryServer:8333", "ObjectNotFound", "8333"), schema.Unprocessable, "AD:8333"},
+		"object absent":                {ad("ADIdentityNotFoundException", "ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "ObjectNotFound", ""), schema.Unprocessable, ""},
+		"object absent, over ADSI":     {ps.Error{Kind: ps.KindScript, Type: "System.Runtime.InteropServices.COMException", ID: "COMException", Code: "8333"}, schema.Unprocessable, "AD:8333"},
 		"parent gone":                  {ad("ADException", "ActiveDirectoryServer:8329", "NotSpecified", "8329"), schema.Unprocessable, "AD:8329"},
 		"two match":                    {ad("ADMultipleMatchingIdentitiesException", "ActiveDirectoryCmdlet:x", "InvalidData", ""), schema.Ambiguous, ""},
 		"SAM taken":                    {ad("ADIdentityAlreadyExistsException", "ActiveDirectoryServer:1316", "ResourceExists", "1316"), schema.Conflict, "AD:1316"},
@@ -64,9 +73,13 @@ func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
 		"credentials rejected":         {plainError("System.Security.Authentication.AuthenticationException", "ActiveDirectoryCmdlet:System.Security.Authentication.AuthenticationException", "SecurityError"), schema.Backend, ""},
 		"referral":                     {ad("ADReferralException", "ActiveDirectoryServer:8235", "ResourceUnavailable", "8235"), schema.Unprocessable, "AD:8235"},
 		"timeout of the directory":     {plainError("System.TimeoutException", "ActiveDirectoryCmdlet:System.TimeoutException", "OperationTimeout"), schema.Timeout, ""},
+		"unwilling, without a number":  {fault("UnwillingToPerform"), schema.Unprocessable, ""},
+		"no connection left":           {fault("EndpointUnavailable"), schema.Unavailable, ""},
+		"fault that nobody knows":      {fault("Brandnew"), schema.Backend, ""},
+		"locator's other numbers":      {ad("ADServerDownException", "ActiveDirectoryServer:1212", "ResourceUnavailable", "1212"), schema.Unavailable, "AD:1212"},
 		"unspecified":                  {ad("ADException", "ActiveDirectoryServer:0", "NotSpecified", "0"), schema.Backend, ""},
 		"unknown number":               {ad("ADException", "ActiveDirectoryServer:4711", "NotSpecified", "4711"), schema.Backend, "AD:4711"},
-		"unknown number, category":     {ad("ADNewException", "ActiveDirectoryServer:4711", "ResourceExists", "4711"), schema.Conflict, "AD:4711"},
+		"unknown number, category":     {ad("ADNewException", "ActiveDirectoryServer:4711", "ResourceExists", "4711"), schema.Backend, "AD:4711"},
 		"unknown property":             {plainError("System.ArgumentException", "ActiveDirectoryCmdlet:System.ArgumentException", "InvalidArgument"), schema.Internal, ""},
 		"bad filter":                   {ad("ADFilterParsingException", "ActiveDirectoryCmdlet:x", "ParserError", ""), schema.Internal, ""},
 		"parameter does not exist":     {plainError("System.Management.Automation.ParameterBindingException", "NamedParameterNotFound,Microsoft.ActiveDirectory.Management.Commands.GetADUser", "InvalidArgument"), schema.Internal, ""},
@@ -97,7 +110,7 @@ func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
 		"DNS access denied":  {dns("5", "PermissionDenied"), schema.DirectoryDenied, "WIN32 5"},
 		"RPC away":           {dns("1722", "NotSpecified"), schema.Unavailable, "WIN32 1722"},
 		"server failure":     {dns("9002", "NotSpecified"), schema.Backend, "WIN32 9002"},
-		"DNS, category only": {plainError(cimException, "x", "ResourceExists"), schema.Conflict, ""},
+		"DNS, category only": {plainError(cimException, "x", "ResourceExists"), schema.Backend, ""},
 		"DNS, nothing":       {plainError(cimException, "x", "NotSpecified"), schema.Backend, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,16 +125,116 @@ func TestErrorsMapByNumberThenTypeThenCategory(t *testing.T) {
 	}
 }
 
-func TestEveryNumberHasAStatusAndASentence(t *testing.T) {
-	for number, m := range byNumber {
-		assert.NotZero(t, m.code.Status(), number)
-		assert.Regexp(t, `^[A-Z].*\.$`, m.sentence, number)
+// The hostile neighbours of a row are errors that differ from it in one respect:
+// what is not known is never taken for something missing or forbidden.
+func TestEachRowAndItsNeighbours(t *testing.T) {
+	keys := map[string]bool{}
+	for _, r := range mapping {
+		key := rowKey(r)
+		t.Run(key, func(t *testing.T) {
+			assert.False(t, keys[key], "the key has a row already")
+			keys[key] = true
+			assert.NotZero(t, r.code.Status())
+			assert.Regexp(t, `^[A-Z].*\.$`, r.sentence)
+			assert.Regexp(t, `^facts [A-Z]\.?[0-9]+$`, r.source)
+			for _, e := range errorsOf(r) {
+				found, _ := meaningOf(&e)
+				assert.Equal(t, r.meaning, found, "%+v", e)
+			}
+			for _, e := range neighboursOf(r) {
+				for _, category := range []string{"ObjectNotFound", "PermissionDenied", "ResourceExists", "NotSpecified"} {
+					e.Category = category
+					found, code := meaningOf(&e)
+					number := numberOf(&e)
+					if number == 0 && !strings.HasPrefix(e.Type, directoryTypes) {
+						assert.Equal(t, ourFault, found, "%+v", e)
+						continue
+					}
+					assert.Equal(t, unmapped, found, "%+v", e)
+					if number != 0 {
+						assert.Contains(t, code, strconv.Itoa(number), "%+v", e)
+					}
+				}
+			}
+		})
 	}
+	assert.Equal(t, len(mapping), len(byNumber)+len(byFault)+len(byID)+len(byType))
+}
+
+func rowKey(r row) string {
+	key, set := "", 0
+	for _, k := range []string{strconv.Itoa(r.number), r.fault, r.id, r.typ} {
+		if k != "" && k != "0" {
+			key, set = k, set+1
+		}
+	}
+	if set != 1 {
+		return "not one key"
+	}
+	return key
+}
+
+// errorsOf returns the errors that a row is about.
+func errorsOf(r row) []ps.Error {
+	number := strconv.Itoa(r.number)
+	switch {
+	case r.fault != "":
+		return []ps.Error{fault(r.fault)}
+	case r.id != "":
+		return []ps.Error{plainError(directoryTypes+"ADIdentityNotFoundException", r.id+",x", "ObjectNotFound")}
+	case r.typ != "":
+		return []ps.Error{plainError(r.typ, "ActiveDirectoryCmdlet:"+r.typ+",x", "NotSpecified")}
+	}
+	fromDirectory := ad("ADException", "ActiveDirectoryServer:"+number, "NotSpecified", number)
+	switch r.origin {
+	case directory:
+		return []ps.Error{fromDirectory, {Kind: ps.KindScript, Type: "System.Runtime.InteropServices.COMException", Code: number}}
+	case dnsServer:
+		return []ps.Error{dns(number, "NotSpecified")}
+	default:
+		return []ps.Error{fromDirectory, dns(number, "NotSpecified")}
+	}
+}
+
+// neighboursOf returns errors that only look like those of a row.
+func neighboursOf(r row) []ps.Error {
+	const strange = "4711"
+	number := strconv.Itoa(r.number)
+	switch {
+	case r.fault != "":
+		foreign := fault(r.fault)
+		foreign.Type = "System.InvalidOperationException"
+		foreign.ID, foreign.Code = "InvalidOperationException", ""
+		return []ps.Error{fault(r.fault + "s"), fault(""), foreign}
+	case r.id != "":
+		return []ps.Error{plainError("System.InvalidOperationException", r.id+"s,x", "")}
+	case r.typ == serverDownType:
+		return []ps.Error{plainError(r.typ+"s", "x", "")}
+	case r.typ != "":
+		numbered := ad("ADException", "ActiveDirectoryServer:"+strange, "", strange)
+		numbered.Type = r.typ
+		return []ps.Error{plainError(r.typ+"s", "x", ""), numbered}
+	}
+	foreign := plainError("System.ComponentModel.Win32Exception", "Win32Exception", "")
+	foreign.Code = number
+	next := r.number + 1
+	for _, known := byNumber[next]; known; _, known = byNumber[next] {
+		next++
+	}
+	unknown := strconv.Itoa(next)
+	neighbours := []ps.Error{foreign, ad("ADException", "ActiveDirectoryServer:"+unknown, "", unknown), dns(unknown, "")}
+	switch r.origin {
+	case directory:
+		neighbours = append(neighbours, dns(number, ""))
+	case dnsServer:
+		neighbours = append(neighbours, ad("ADException", "ActiveDirectoryServer:"+number, "", number))
+	}
+	return neighbours
 }
 
 // gone returns the error of a step about a missing object.
 func gone(arg string) error {
-	return &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: arg}
+	return &ps.Error{Kind: ps.KindScript, Type: directoryTypes + "ADIdentityNotFoundException", ID: "ActiveDirectoryCmdlet:x", Arg: arg}
 }
 
 func TestFailuresOfRuns(t *testing.T) {
@@ -140,13 +253,13 @@ func TestFailuresOfRuns(t *testing.T) {
 		"said, of no parameter":      {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Arg: "Nothing", Message: "No."}, schema.Conflict, "No.", "none", nil, 0},
 		"said with an odd code":      {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "teapot", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"said with a code of ours":   {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "unauthenticated", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
-		"missing object asked for":   {"user.get", &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: "UserName"}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
+		"missing object asked for":   {"user.get", gone("UserName"), schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
 		"OU gone meanwhile":          {"ou.delete", gone("OUPath"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{"OUPath", "The OU 'OU=a,DC=b' was not found."}}, 0},
 		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{"Force", "The OU 'OU=a,DC=b' was not found."}}, 0},
 		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []detail{{"OUDestinationPath", badReference.sentence}}, 0},
 		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []detail{{"OUName", badReference.sentence}}, 0},
 		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []detail{{"OUPath", "The object was not found."}}, 0},
-		"missing reference":          {"user.create", &ps.Error{Kind: ps.KindScript, Type: "x", ID: "ActiveDirectoryServer:8333,x", Arg: "Manager"}, schema.Unprocessable, badReference.sentence, "none", []detail{{"Manager", badReference.sentence}}, 0},
+		"missing reference":          {"user.create", gone("Manager"), schema.Unprocessable, badReference.sentence, "none", []detail{{"Manager", badReference.sentence}}, 0},
 		"timeout of a read":          {"user.get", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "", nil, 0},
 		"timeout of a write":         {"user.create", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time. Whether it was done could not be found out.", "unknown", nil, 0},
 		"settled: not done":          {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeNone}, schema.Timeout, "The work was not finished in time. Nothing was changed.", "none", nil, 0},

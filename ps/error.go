@@ -47,6 +47,8 @@ type Error struct {
 	ID       string `json:"id"`       // FullyQualifiedErrorId
 	Category string `json:"category"` // CategoryInfo.Category
 	Code     string `json:"code"`     // ErrorCode of the exception: a Win32 code in decimal
+	Inner    string `json:"inner"`    // type name of the inner exception; empty: none
+	Fault    string `json:"fault"`    // name of the web service's fault, such as "EndpointUnavailable" (facts D14)
 	Native   string `json:"native"`   // MessageId, such as "WIN32 9711"
 	Message  string `json:"message"`
 	Detail   string `json:"server"` // ServerErrorMessage: raw text of the domain controller

@@ -103,10 +103,22 @@ function Get-GatewayErrorInfo {
     $code = ''
     $native = ''
     $server = ''
+    $inner = ''
+    $fault = ''
     $cursor = $exception
     while ($null -ne $cursor) {
         $names = $cursor.PSObject.Properties.Name
-        if ($code -eq '' -and $names -contains 'ErrorCode') { $code = [string]$cursor.ErrorCode }
+        $type = [string]$cursor.GetType().FullName.Split([char]96)[0]
+        # The number of a socket's error is not one of the directory.
+        if ($code -eq '' -and $names -contains 'ErrorCode' -and $type -ne 'System.Net.Sockets.SocketException') {
+            $code = [string]$cursor.ErrorCode
+        }
+        # An error that the web service reports without a number has a name in the fault (facts D14).
+        if ($fault -eq '' -and $type -eq 'System.ServiceModel.FaultException') {
+            foreach ($name in @($cursor.Code.SubCode.Name, $cursor.Detail.DirectoryError.ShortMessage, $cursor.Detail.ShortError)) {
+                if ([string]$name -ne '') { $fault = [string]$name }
+            }
+        }
         if ($native -eq '' -and $names -contains 'MessageId') { $native = [string]$cursor.MessageId }
         if ($server -eq '' -and $names -contains 'ServerErrorMessage') { $server = [string]$cursor.ServerErrorMessage }
         $cursor = $cursor.InnerException
@@ -116,6 +128,7 @@ function Get-GatewayErrorInfo {
     while ($exception -is [System.Management.Automation.MethodInvocationException] -and $null -ne $exception.InnerException) {
         $exception = $exception.InnerException
     }
+    if ($null -ne $exception.InnerException) { $inner = [string]$exception.InnerException.GetType().FullName.Split([char]96)[0] }
     $id = [string]$Record.FullyQualifiedErrorId
     $gateway = ''
     $arg = [string]$script:GatewayArg
@@ -129,6 +142,8 @@ function Get-GatewayErrorInfo {
         id       = $id
         category = [string]$Record.CategoryInfo.Category
         code     = [string]$code
+        inner    = $inner
+        fault    = $fault
         native   = $native
         message  = [string]$exception.Message
         server   = $server

@@ -62,8 +62,8 @@ function Find-GatewayOUPlace {
 }
 
 # Sets or lifts the protection of an object as a step with an undo (facts E36-E41).
-# The directory has no error number for an account that may not change access lists (facts E39),
-# but a server that does not answer raises an error of another type (facts D6).
+# The module itself refuses an account that may not change access lists, without a number (facts E39).
+# Errors of the web service without a number have its fault inside, and are of other kinds (facts D14).
 # No undo: the state before is not known.
 function Set-GatewayProtection {
     [CmdletBinding()]
@@ -80,7 +80,8 @@ function Set-GatewayProtection {
     try {
         Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
     } catch {
-        if ((Get-GatewayErrorCode -Record $_) -ne '0' -or $_.Exception.GetType().Name -ne 'ADException') { throw }
+        $refused = $_.Exception.GetType().Name -eq 'ADException' -and [string]$_.Exception.ErrorCode -eq '0'
+        if (-not $refused -or $null -ne $_.Exception.InnerException) { throw }
         $message = "The gateway's service account may not change the access lists of '$Dn' and its parent, " +
             'which the protection from accidental deletion is made of.'
         Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message

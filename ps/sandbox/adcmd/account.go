@@ -116,7 +116,7 @@ func (ch *changes) account(o *directory.Object) error {
 		return nil
 	}
 	if change && after&uacNeverExpire != 0 { // facts H8
-		return c.throw(failure{typ: "ADException", message: c.say("neverExpires"), fromServer: true})
+		return c.throw(failure{typ: "ADException", message: c.say("neverExpires")})
 	}
 	if err := ch.claim("pwdLastSet", "ChangePasswordAtLogon"); err != nil {
 		return err

@@ -68,6 +68,9 @@ func TestPropertiesFollowTheModel(t *testing.T) {
 	}
 }
 
+// cmdletID begins the error ids of exceptions without an ErrorCode (facts D1).
+const cmdletID = "ActiveDirectoryCmdlet:"
+
 // Facts D.1: the exception type of each code and the category of each type.
 func TestCodesAndCategories(t *testing.T) {
 	d, err := newDomain(directory.Options{Seed: 1})
@@ -90,12 +93,13 @@ func TestCodesAndCategories(t *testing.T) {
 		8212: {"ADInvalidOperationException", "ActiveDirectoryServer:8212", dotnet.InvalidOperation},
 		8213: {"ADException", "ActiveDirectoryServer:8213", dotnet.NotSpecified},
 		8239: {"ADInvalidOperationException", "ActiveDirectoryServer:8239", dotnet.InvalidOperation},
-		8240: {"ADIdentityNotFoundException", "ActiveDirectoryServer:8240", dotnet.ObjectNotFound},
+		8240: {"ADIdentityNotFoundException", cmdletID + namespace + "ADIdentityNotFoundException", dotnet.ObjectNotFound},
 		8245: {"ADInvalidOperationException", "ActiveDirectoryServer:8245", dotnet.InvalidOperation},
+		8235: {"ADException", "ActiveDirectoryServer:8235", dotnet.NotSpecified},
 		8247: {"ADInvalidOperationException", "ActiveDirectoryServer:8247", dotnet.InvalidOperation},
 		8305: {"ADException", "ActiveDirectoryServer:8305", dotnet.NotSpecified},
 		8311: {"ADIllegalModifyOperationException", "ActiveDirectoryServer:8311", dotnet.InvalidOperation},
-		8333: {"ADIdentityNotFoundException", "ActiveDirectoryServer:8333", dotnet.ObjectNotFound},
+		8333: {"ADIdentityNotFoundException", cmdletID + namespace + "ADIdentityNotFoundException", dotnet.ObjectNotFound},
 		8344: {"ADException", "ActiveDirectoryServer:8344", dotnet.NotSpecified},
 		8648: {"ADException", "ActiveDirectoryServer:8648", dotnet.NotSpecified},
 	} {
@@ -103,14 +107,83 @@ func TestCodesAndCategories(t *testing.T) {
 		name := want.typ
 		if !strings.Contains(name, ".") {
 			name = namespace + name
-			got, ok := rec.Exception.Props.Get("ErrorCode")
-			assert.True(t, ok)
+		}
+		got, coded := rec.Exception.Props.Get("ErrorCode")
+		assert.Equal(t, strings.HasPrefix(want.id, "ActiveDirectoryServer:"), coded, "%d: ErrorCode", code)
+		if coded {
 			assert.Equal(t, int32(code), got)
 		}
+		assert.Equal(t, code != 0, rec.Exception.Inner != nil, "%d: the fault", code)
 		require.NotNil(t, rec.Exception.Type, "%d", code)
 		assert.Equal(t, name, rec.Exception.Type.Name, "%d", code)
 		assert.Equal(t, want.id, rec.ErrorID, "%d", code)
 		assert.Equal(t, want.category, rec.Category, "%d", code)
+	}
+}
+
+// Facts D14-D17: what stands inside the exception tells the origins of errors
+// without a number apart.
+func TestErrorsWithoutNumber(t *testing.T) {
+	d, err := newDomain(directory.Options{Seed: 1})
+	require.NoError(t, err)
+	c := &call{h: &host{Options: Options{Domain: d}}}
+	for name, want := range map[string]struct {
+		failure          failure
+		typ, id          string
+		inner, fault     string
+		code, serverName any
+	}{
+		"the module's own": {
+			c.failureOf(&directory.Error{Kind: directory.KindDenied}),
+			namespace + "ADException", "ActiveDirectoryServer:0", "", "", int32(0), nil,
+		},
+		"a fault": {
+			c.failureOf(&directory.Error{Kind: directory.KindBusy, Fault: "EndpointUnavailable"}),
+			namespace + "ADException", "ActiveDirectoryServer:0", "System.ServiceModel.FaultException", "EndpointUnavailable", int32(0), nil,
+		},
+		"an absent identity": {
+			c.notFound("x"),
+			namespace + "ADIdentityNotFoundException", cmdletID + namespace + "ADIdentityNotFoundException", "", "", nil, nil,
+		},
+		"an absent base": {
+			c.failureOf(&directory.Error{Code: 8333, Kind: directory.KindNotFound}),
+			namespace + "ADIdentityNotFoundException", cmdletID + namespace + "ADIdentityNotFoundException", "System.ServiceModel.FaultException", "DestinationUnreachable", nil, nil,
+		},
+		"a controller that is off": {
+			c.failureOf(&directory.Error{Kind: directory.KindServerDown, DN: "dc1.corp.example"}),
+			namespace + "ADServerDownException", "ActiveDirectoryServer:0", "System.ServiceModel.EndpointNotFoundException", "", int32(0), "dc1.corp.example",
+		},
+		"no controller": {
+			c.failureOf(&directory.Error{Code: 1355, Kind: directory.KindServerDown}),
+			namespace + "ADServerDownException", "ActiveDirectoryServer:1355", namespace + "ADException", "", int32(1355), nil,
+		},
+		"rejected credentials": {
+			c.rejected(),
+			"System.Security.Authentication.AuthenticationException", cmdletID + "System.Security.Authentication.AuthenticationException",
+			"System.ServiceModel.Security.SecurityNegotiationException", "", nil, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := c.record(want.failure)
+			assert.Equal(t, want.typ, rec.Exception.Type.Name)
+			assert.Equal(t, want.id, rec.ErrorID)
+			code, _ := rec.Exception.Props.Get("ErrorCode")
+			assert.Equal(t, want.code, code)
+			server, _ := rec.Exception.Props.Get("ServerName")
+			assert.Equal(t, want.serverName, server)
+			if want.inner == "" {
+				assert.Nil(t, rec.Exception.Inner)
+				return
+			}
+			require.NotNil(t, rec.Exception.Inner)
+			assert.Equal(t, want.inner, rec.Exception.Inner.Type.Name)
+			if want.fault != "" {
+				code, _ := rec.Exception.Inner.Props.Get("Code")
+				subcode, _ := code.(*dotnet.Instance).Props.Get("SubCode")
+				fault, _ := subcode.(*dotnet.Instance).Props.Get("Name")
+				assert.Equal(t, want.fault, fault)
+			}
+		})
 	}
 }
 

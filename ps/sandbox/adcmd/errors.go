@@ -26,8 +26,6 @@ var byCode = map[int]string{
 	directory.CodeNoSuchObject:        "ADIdentityNotFoundException",
 	directory.CodeNotFound:            "ADIdentityNotFoundException",
 	directory.CodeIllegalModify:       "ADIllegalModifyOperationException",
-	directory.CodeReferral:            "ADReferralException",
-	directory.CodeDirectoryNotFound:   "ADServerDownException",
 }
 
 // categories maps exception types to error categories. A type that is not
@@ -86,35 +84,38 @@ func typeNamed(name string) *dotnet.Type {
 
 // failure describes an error from which an error record is created.
 type failure struct {
-	typ        string // short name of a type of this module, full name of a .NET type
-	message    string
-	code       int
-	server     string           // ServerErrorMessage
-	fromServer bool             // the error id contains the code (facts D1)
-	id         string           // overrides the default error id
-	category   *dotnet.Category // overrides the category of the type
-	param      string           // ParamName of an ArgumentException
+	typ      string // short name of a type of this module, full name of a .NET type
+	message  string
+	code     int
+	server   string            // ServerErrorMessage, or ServerName
+	inner    *dotnet.Exception // nil: the module itself raises the error
+	id       string            // overrides the default error id
+	category *dotnet.Category  // overrides the category of the type
+	param    string            // ParamName of an ArgumentException
 }
 
+// record creates the error record. Only exceptions that have an ErrorCode carry
+// the code, also in the error id (facts D1, D15).
 func (c *call) record(f failure) *dotnet.ErrorRecord {
 	t := typeNamed(f.typ)
-	full := f.typ
-	e := &dotnet.Exception{Type: t, Message: f.message}
-	if types[f.typ] != nil {
-		full = namespace + f.typ
+	e := &dotnet.Exception{Type: t, Message: f.message, Inner: f.inner}
+	id := "ActiveDirectoryCmdlet:" + t.Name
+	switch {
+	case t == tServerDown:
+		e.Props.Set("ErrorCode", int32(f.code))
+		e.Props.Set("ServerName", text(f.server))
+		id = "ActiveDirectoryServer:" + itoa(f.code)
+	case t.AssignableTo(tException):
 		e.Props.Set("ErrorCode", int32(f.code))
 		e.Props.Set("ServerErrorMessage", text(f.server))
+		id = "ActiveDirectoryServer:" + itoa(f.code)
 	}
 	if f.param != "" {
 		e.Props.Set("ParamName", f.param)
 		e.Message += "\r\n" + c.say("parameterName", f.param)
 	}
-	id := f.id
-	if id == "" {
-		id = "ActiveDirectoryCmdlet:" + full
-		if f.fromServer && types[f.typ] != nil {
-			id = "ActiveDirectoryServer:" + itoa(f.code)
-		}
+	if f.id != "" {
+		id = f.id
 	}
 	category := categories[f.typ]
 	if f.category != nil {
@@ -139,20 +140,51 @@ func (c *call) fail(err error) error {
 	return c.throw(c.failureOf(e))
 }
 
+// failureOf returns the failure by which the module reports a directory error.
+// All but the module's own errors have an exception of the web service's client
+// inside (facts D14).
 func (c *call) failureOf(e *directory.Error) failure {
-	f := failure{
-		typ: byCode[e.Code], message: e.Message(c.h.Culture) + ".",
-		code: e.Code, server: e.ServerMessage(), fromServer: true,
-	}
+	message := e.Message(c.h.Culture) + "."
+	f := failure{typ: byCode[e.Code], message: message, code: e.Code, server: e.ServerMessage()}
 	switch {
 	case e.Kind == directory.KindServerDown && e.Code == directory.CodeUnspecified:
-		f.typ, f.message = "ADServerDownException", c.say("serverDown")
+		return c.serverDown(e.DN)
+	case e.Kind == directory.KindServerDown:
+		inner := dotnet.NewException(tException, message)
+		inner.Props.Set("ErrorCode", int32(e.Code))
+		return failure{typ: "ADServerDownException", message: message, code: e.Code, inner: inner}
+	case e.Fault != "":
+		f.typ, f.inner = "ADException", newFault(message, e.Fault)
+		if reason := faultReasons[e.Fault]; reason != "" {
+			f.message = reason
+		}
+		return f
+	case e.Code == directory.CodeUnspecified:
+		f.typ = "ADException" // raised by the module, without a fault
+		return f
 	case e.Code == directory.CodeLogonFailure:
 		f.message = c.say("rejected")
 	case f.typ == "":
 		f.typ = "ADException"
 	}
+	f.inner = newFault(message, faultOf[e.Code])
 	return f
+}
+
+// serverDown is the failure of a controller that accepts no connection.
+func (c *call) serverDown(host string) failure {
+	return failure{
+		typ: "ADServerDownException", message: c.say("serverDown"), server: host,
+		inner: dotnet.NewException(tNoEndpoint, "Could not connect to net.tcp://"+host+":9389/ActiveDirectoryWebServices/Windows/Enumeration."),
+	}
+}
+
+// rejected is the failure of an account that the controller does not accept.
+func (c *call) rejected() failure {
+	return failure{
+		typ: "System.Security.Authentication.AuthenticationException", message: c.say("rejected"),
+		inner: dotnet.NewException(tNegotiation, c.say("rejected")),
+	}
 }
 
 // notFound is the failure of an -Identity that does not exist (facts D.2).

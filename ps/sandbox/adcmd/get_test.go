@@ -99,7 +99,7 @@ func TestReadingFails(t *testing.T) {
 		},
 		"an absent base": {
 			`Get-ADUser -LDAPFilter '(sn=x)' -SearchBase 'OU=None,DC=corp,DC=example'`, "Get-ADUser",
-			wantError{"ActiveDirectoryServer:8333", "ADIdentityNotFoundException", dotnet.ObjectNotFound},
+			wantError{ac + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound},
 		},
 		"an unknown server": {
 			`Get-ADUser alice -Server dc9.corp.example`, "Get-ADUser",
@@ -152,7 +152,7 @@ func TestMessagesAreInTheCulture(t *testing.T) {
 		assert.Equal(t, want[0], l.fails(`Get-ADUser x`).Exception.Message)
 		rec := l.fails(`New-ADUser -Name x -Path 'OU=None,DC=corp,DC=example'`)
 		assert.Equal(t, want[1], rec.Exception.Message)
-		assert.Equal(t, "ActiveDirectoryServer:8333,Microsoft.ActiveDirectory.Management.Commands.NewADUser", rec.ErrorID)
+		assert.Equal(t, cmdletID+namespace+"ADIdentityNotFoundException,Microsoft.ActiveDirectory.Management.Commands.NewADUser", rec.ErrorID)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestErrorsCarryTheirCode(t *testing.T) {
 	got = l.run(`try { Get-ADUser nobody } catch { $_.Exception -is [Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException] }`)
 	assert.Equal(t, "True", got)
 	for script, typ := range map[string]string{
-		`Get-ADUser nobody`: "Microsoft.ActiveDirectory.Management.ADException",
+		`Get-ADUser nobody`: "Microsoft.ActiveDirectory.Management.ADIdentityResolutionException", // no ADException (facts D15)
 		`Set-ADUser alice -ChangePasswordAtLogon $true -PasswordNeverExpires $true`:                               "System.ArgumentException",
 		`Set-ADUser alice -Clear accountExpires`:                                                                  "Microsoft.ActiveDirectory.Management.ADInvalidOperationException",
 		`New-ADOrganizationalUnit Sure; Remove-ADOrganizationalUnit 'OU=Sure,DC=corp,DC=example' -Confirm:$false`: "System.UnauthorizedAccessException",

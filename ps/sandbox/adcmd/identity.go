@@ -14,7 +14,7 @@ func (c *call) connect() (release func(), err error) {
 	if dc := c.origin(); dc != nil && !c.Has("Server") {
 		c.dc = dc
 		if !dc.Alive() {
-			return nil, c.throw(failure{typ: "ADServerDownException", message: c.say("serverDown"), fromServer: true})
+			return nil, c.throw(c.serverDown(dc.HostName()))
 		}
 	} else if c.dc, err = c.h.Domain.DC(c.String("Server")); err != nil {
 		return nil, c.fail(err)
@@ -72,7 +72,7 @@ func (c *call) authenticate() error {
 		if cancelled(err) {
 			return c.ctx().Err()
 		}
-		return c.throw(failure{typ: "System.Security.Authentication.AuthenticationException", message: c.say("rejected")})
+		return c.throw(c.rejected())
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 		defer release()
 	}
 	rec := l.fails(`Get-ADUser alice`)
-	assert.Equal(t, "ActiveDirectoryServer:1246,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
+	assert.Equal(t, "ActiveDirectoryServer:0,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc2).Name`))
 }
 

@@ -40,21 +40,22 @@ var (
 	tMode  = mode("ADDomainMode", "Domain")
 	tFMode = mode("ADForestMode", "Forest")
 
-	_ = exception("ADException", "System.Exception")
+	tException  = exception("ADException", "System.Exception")
+	tServerDown = exception("ADServerDownException", "System.Exception")
 )
 
+// The exceptions that carry no code are no ADException (facts D15).
 func init() {
 	for _, e := range []struct{ name, base string }{
-		{"ADIdentityResolutionException", "ADException"},
+		{"ADIdentityResolutionException", "System.Exception"},
 		{"ADIdentityNotFoundException", "ADIdentityResolutionException"},
 		{"ADMultipleMatchingIdentitiesException", "ADIdentityResolutionException"},
-		{"ADIdentityAlreadyExistsException", "ADException"},
 		{"ADInvalidOperationException", "ADException"},
+		{"ADIdentityAlreadyExistsException", "ADInvalidOperationException"},
 		{"ADIllegalModifyOperationException", "ADInvalidOperationException"},
-		{"ADPasswordException", "ADException"},
+		{"ADPasswordException", "ADInvalidOperationException"},
 		{"ADPasswordComplexityException", "ADPasswordException"},
 		{"ADInvalidPasswordException", "ADPasswordException"},
-		{"ADServerDownException", "ADException"},
 		{"ADReferralException", "ADException"},
 	} {
 		exception(e.name, e.base)

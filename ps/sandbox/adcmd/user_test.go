@@ -65,7 +65,7 @@ var (
 	taken      = wantError{"ActiveDirectoryServer:1316", "ADIdentityAlreadyExistsException", dotnet.ResourceExists}
 	complexity = wantError{"ActiveDirectoryServer:1325", "ADPasswordComplexityException", dotnet.InvalidData}
 	denied     = wantError{"ActiveDirectoryCmdlet:System.UnauthorizedAccessException", "System.UnauthorizedAccessException", dotnet.PermissionDenied}
-	noObject   = wantError{"ActiveDirectoryServer:8333", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
+	noObject   = wantError{cmdletID + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
 	noIdentity = wantError{"ActiveDirectoryCmdlet:" + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
 	nameTaken  = wantError{"ActiveDirectoryServer:8305", "ADException", dotnet.NotSpecified}
 	unwilling  = wantError{"ActiveDirectoryServer:8245", "ADInvalidOperationException", dotnet.InvalidOperation}
@@ -105,7 +105,7 @@ func TestNewUserRefused(t *testing.T) {
 	}
 	runRefusals(t, map[string]refusal{
 		"SAM taken (E4)":                 {`New-ADUser -Name other -SamAccountName alice`, "New-ADUser", taken, nil},
-		"CN taken (E4)":                  {`New-ADUser -Name alice -SamAccountName other -Path '` + staff + `'`, "New-ADUser", taken, nil},
+		"CN taken (E4)":                  {`New-ADUser -Name alice -SamAccountName other -Path '` + staff + `'`, "New-ADUser", nameTaken, nil},
 		"UPN taken (E4)":                 {`New-ADUser other -UserPrincipalName ALICE@corp.example`, "New-ADUser", plain("8648"), nil},
 		"a weak password stays (E2, H2)": {`New-ADUser carol -AccountPassword $weak -Enabled $true`, "New-ADUser", complexity, []string{"+" + carol}},
 		"enabled without password (H4)":  {`New-ADUser carol -Enabled $true`, "New-ADUser", complexity, []string{"+" + carol}},

@@ -18,12 +18,12 @@ import (
 //   - groupType -2147483646 for a group
 //   - a generated sAMAccountName for principals
 //
-// Errors: 8329 no parent, 8305 name in use (1316 for principals, facts E4),
-// 1316 or 1318 SAM in use, 1315 bad SAM, 8648 UPN, 8647 SPN, 8316 required
-// attribute, 8317 attribute not of the class, 8321 several values, 8322 range,
-// 8345 parent of a wrong class, 8247 wrong RDN attribute, 8242 malformed DN, 87
-// unknown attribute, class or malformed value, 8333 absent reference (with
-// Attribute), 8311 system attribute, 8245, 8513, 8516-8520, 1325.
+// Errors: 8329 no parent, 1316 or 1318 SAM in use, 8305 name in use (facts E4),
+// 1315 bad SAM, 8648 UPN, 8647 SPN, 8316 required attribute, 8317 attribute not
+// of the class, 8321 several values, 8322 range, 8345 parent of a wrong class,
+// 8247 wrong RDN attribute, 8242 malformed DN, 87 unknown attribute, class or
+// malformed value, 8333 absent reference (with Attribute), 8311 system attribute,
+// 8245, 8513, 8516-8520, 1325.
 func (c *DC) Add(ctx context.Context, dn string, attrs ...Values) (*Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 		return nil, err
 	}
 	if parent.names[n.key] != nil {
-		if class.is("user") || class.is("group") {
-			return nil, fail(CodeAccountExists, KindExists, dn, "the name is in use in the container")
+		if t.accountInUse(attrs) {
+			return nil, fail(CodeAccountExists, KindExists, dn, "the account name is in use, and the name in the container, too")
 		}
 		return nil, fail(CodeNameExists, KindExists, dn, "the name is in use in the container")
 	}
@@ -95,6 +95,16 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 	}
 	t.insert(n, parent)
 	return n, t.fill(n, attrs)
+}
+
+// accountInUse reports whether another object has the account name among attrs.
+func (t *tx) accountInUse(attrs []Values) bool {
+	for _, a := range attrs {
+		if strings.EqualFold(a.Name, "sAMAccountName") && len(a.Values) == 1 {
+			return len(t.rep.having(t.rep.sch.sam, fmt.Sprint(a.Values[0]))) > 0
+		}
+	}
+	return false
 }
 
 func (t *tx) insert(n, parent *node) {

@@ -128,8 +128,9 @@ func (c *DC) down(op string) *Error {
 }
 
 // Connect takes one of the Options.MaxConnections ADWS connections of an account.
-// The error is KindBusy with 1246 if none is free. release returns the
-// connection; further calls of it have no effect.
+// The error is KindBusy with a fault and no
+// code if none is free (facts D14). release returns the connection; further
+// calls of it have no effect.
 func (c *DC) Connect(account string) (release func(), err error) {
 	if !c.Alive() {
 		return nil, c.down("connect")
@@ -142,7 +143,7 @@ func (c *DC) Connect(account string) (release func(), err error) {
 	c.connMu.Lock()
 	defer c.connMu.Unlock()
 	if c.conns[key] >= limit {
-		return nil, &Error{Code: CodeTooManyConnections, Kind: KindBusy, Op: "connect", DN: c.HostName(), Detail: "the account has no connection left"}
+		return nil, &Error{Fault: "EndpointUnavailable", Kind: KindBusy, Op: "connect", DN: c.HostName(), Detail: "the account has no connection left"}
 	}
 	if c.conns == nil {
 		c.conns = map[string]int{}

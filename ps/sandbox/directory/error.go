@@ -112,7 +112,6 @@ const (
 	CodeNotOnReadOnlyDC     = 8595
 	CodeSPNExists           = 8647
 	CodeUPNExists           = 8648
-	CodeTooManyConnections  = 1246
 	CodeAliasExists         = 1379
 	CodeUserUnknown         = 1317
 	CodeGroupUnknown        = 1319
@@ -135,6 +134,9 @@ type Error struct {
 	Value     string
 	// BestMatch is the nearest existing ancestor of a missing object.
 	BestMatch string
+	// Fault is the subcode of the web service's fault, for an error that has no
+	// code: EndpointUnavailable, UnwillingToPerform (facts D14).
+	Fault string
 	// Detail describes the violated rule in English, for logs and tests.
 	Detail string
 }

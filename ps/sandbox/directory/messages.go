@@ -23,7 +23,6 @@ var messages = map[int][2]string{
 	CodeAccessDenied:        {"Access is denied", "Zugriff verweigert"},
 	CodeInvalidPassword:     {"The specified network password is not correct", "Das angegebene Netzwerkkennwort ist falsch"},
 	CodeInvalidParameter:    {"The parameter is incorrect", "Falscher Parameter"},
-	CodeTooManyConnections:  {"The server has refused further connections of this account", "Der Server hat weitere Verbindungen dieses Kontos abgelehnt"},
 	CodeBadAccountName:      {"The name provided is not a properly formed account name", "Der angegebene Name ist kein ordnungsgemäßer Kontoname"},
 	CodeMemberNotInGroup:    {"The specified user account is not a member of the specified group account", "Das angegebene Benutzerkonto ist kein Mitglied des angegebenen Gruppenkontos"},
 	CodeAccountExists:       {"The specified account already exists", "Das angegebene Konto ist bereits vorhanden"},

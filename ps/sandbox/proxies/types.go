@@ -17,7 +17,9 @@ const (
 
 // members are the members of the modules' exceptions besides those of Exception.
 var members = map[string]string{
-	directoryNamespace + ".ADException": "public int ErrorCode { get; set; } public string ServerErrorMessage { get; set; }",
+	directoryNamespace + ".ADException":           "public int ErrorCode { get; set; } public string ServerErrorMessage { get; set; }",
+	directoryNamespace + ".ADServerDownException": "public int ErrorCode { get; set; } public string ServerName { get; set; }",
+	"System.ServiceModel.FaultException":          "public object Code { get; set; }", // an object of the sandbox
 	"Microsoft.Management.Infrastructure.CimException": "public NativeErrorCode NativeErrorCode { get; set; } public string MessageId { get; set; } " +
 		"public uint StatusCode { get; set; } public string ErrorSource { get; set; } public ushort ErrorType { get; set; } public object ErrorData { get; set; }",
 }

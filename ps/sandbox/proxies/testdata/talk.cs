@@ -37,8 +37,8 @@ static class Talk
         foreach (char c in "s\u00e4cret") { secret.AppendChar(c); }
         Console.WriteLine(Kit.Reveal(secret).Length);
 
-        ADException found = (ADException)Kit.Failure("Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "not there", 0, null, new object[] { "ErrorCode", 8333, "ServerErrorMessage", null });
-        Console.WriteLine(found.GetType().Name + " " + found.ErrorCode + " " + found.Message + " " + (found is ADIdentityResolutionException));
+        ADException found = (ADException)Kit.Failure("Microsoft.ActiveDirectory.Management.ADPasswordException", "too short", 0, null, new object[] { "ErrorCode", 1325, "ServerErrorMessage", null });
+        Console.WriteLine(found.GetType().Name + " " + found.ErrorCode + " " + found.Message + " " + (found is ADInvalidOperationException));
         Microsoft.Management.Infrastructure.CimException cim = (Microsoft.Management.Infrastructure.CimException)Kit.Failure("Microsoft.Management.Infrastructure.CimException", "m", 0, null,
             new object[] { "NativeErrorCode", 6, "MessageId", "WIN32 9601", "StatusCode", (uint)9601, "ErrorType", (ushort)0 });
         Console.WriteLine(cim.NativeErrorCode + " " + cim.MessageId + " " + cim.StatusCode);
