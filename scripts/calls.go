@@ -32,16 +32,6 @@ type argument struct {
 	at    syntax.Node // the name, or the value of an argument without one
 }
 
-// arg finds an argument by the full name of its parameter.
-func arg(way []argument, name string) (argument, bool) {
-	for _, a := range way {
-		if strings.EqualFold(a.name, name) {
-			return a, true
-		}
-	}
-	return argument{}, false
-}
-
 // readCalls finds all calls of a text. The possible values of a splatted variable
 // are tracked through the statements of one function, which must assign it a
 // hashtable literal and may add constant keys only.

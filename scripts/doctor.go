@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"errors"
 	"slices"
 
 	"adgateway/ps"
@@ -32,7 +33,16 @@ func DescribeDoctor() ([]ps.Script, error) {
 
 // Survey returns lines that the doctor runs in a PowerShell without a session.
 // They work in every language mode and write one line: [SurveyMark] and JSON.
-func Survey() string { return read(doctorFolder + "survey.ps1") }
+// The error joins the faults that [Check] finds in them.
+func Survey() (string, error) {
+	const file = doctorFolder + "survey.ps1"
+	text := read(file)
+	var faults []error
+	for _, fault := range Check(ps.Source{Name: file, Text: text}, CheckOptions{}) {
+		faults = append(faults, fault)
+	}
+	return text, errors.Join(faults...)
+}
 
 // SurveyMark begins the line that the survey writes.
 const SurveyMark = "adgateway-survey "

@@ -200,3 +200,13 @@ func once(faults []error) []error {
 	}
 	return out
 }
+
+// arg finds an argument by the full name of its parameter.
+func arg(way []argument, name string) (argument, bool) {
+	for _, a := range way {
+		if strings.EqualFold(a.name, name) {
+			return a, true
+		}
+	}
+	return argument{}, false
+}

@@ -25,7 +25,9 @@ type uses map[string]bool
 // shipped lists every PowerShell text that ships, by name.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
-	out := map[string]string{"survey.ps1": Survey()}
+	survey, err := Survey()
+	require.NoError(t, err)
+	out := map[string]string{"survey.ps1": survey}
 	described, err := DescribeDoctor()
 	require.NoError(t, err)
 	for _, script := range described {

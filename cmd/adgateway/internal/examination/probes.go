@@ -60,7 +60,11 @@ func (e *Examination) survey(ctx context.Context) (doctor.Survey, error) {
 	if err != nil {
 		return doctor.Survey{}, err
 	}
-	written, err := session.Ask(ctx, starter, scripts.Survey())
+	lines, err := scripts.Survey()
+	if err != nil {
+		return doctor.Survey{}, err
+	}
+	written, err := session.Ask(ctx, starter, lines)
 	if err != nil {
 		return doctor.Survey{}, err
 	}
