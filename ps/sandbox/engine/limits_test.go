@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -160,7 +161,8 @@ func TestCancel(t *testing.T) {
 func TestHeapOfOthers(t *testing.T) {
 	limits := Limits{HeapBytes: 32 << 20, WallTime: time.Minute}
 	small, large := NewEngine(Options{Limits: limits}), NewEngine(Options{})
-	const keep = "$l = [System.Collections.Generic.List[object]]::new(); for ($i = 0; $i -lt 200; $i++) { $l.Add('x' * 1000000 + $i) }; 'full'; $l.Count"
+	const keep = "$x = 'x'; for ($i = 0; $i -lt 20; $i++) { $x = $x + $x }; $l = [System.Collections.Generic.List[object]]::new(); " +
+		"for ($i = 0; $i -lt 200; $i++) { $l.Add($x + $i) }; 'full'; $l.Count"
 	full, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	run := func() error {
 		first := true
@@ -179,7 +181,11 @@ func TestHeapOfOthers(t *testing.T) {
 		if v == "begun" { // the heap is looked at before and after the other has filled it
 			go func() { close(started); ended <- run() }()
 			<-started
-			<-full
+			select {
+			case <-full:
+			case err := <-ended:
+				return fmt.Errorf("the other session ended: %w", err)
+			}
 		}
 		count = v
 		return nil
