@@ -104,7 +104,7 @@ var mapping = []row{
 	{number: 8206, origin: directory, meaning: meaning{schema.Unavailable, "The directory is busy."}, source: "facts D.2"},
 	{number: 8208, origin: directory, meaning: meaning{schema.Unavailable, "The directory has no relative identifiers left to give."}, source: "facts D.2"},
 	{number: 1355, origin: directory, meaning: meaning{schema.Unavailable, "No domain controller can be reached."}, source: "facts D.2"},
-	{number: 8250, origin: directory, meaning: meaning{schema.Unavailable, "The domain controller cannot be reached."}, source: "facts G9"},
+	{number: 8250, origin: directory, meaning: meaning{schema.Unavailable, "The domain controller cannot be reached over LDAP."}, source: "facts G9"},
 	{number: 1307, origin: directory, meaning: meaning{schema.Unprocessable, "The directory does not accept the owner of the object."}, source: "facts D18"},
 	{number: 1315, origin: directory, meaning: meaning{schema.Unprocessable, "The account name is not properly formed."}, source: "facts D18"},
 	{number: 1320, origin: directory, meaning: meaning{schema.Conflict, "The account is a member of the group already."}, source: "facts D18"},

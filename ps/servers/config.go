@@ -64,5 +64,6 @@ type Status struct {
 	Since      time.Time `json:"since"`      // when Pinned was set or lost
 	Candidates []string  `json:"candidates"` // in order of preference
 	Failovers  int       `json:"failovers"`
-	Reason     string    `json:"reason"` // of the last change, or why none answers
+	Rejected   bool      `json:"rejected"` // every candidate rejected the gateway's account lately
+	Reason     string    `json:"reason"`   // of the last change, or why none answers or all reject
 }

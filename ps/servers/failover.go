@@ -7,31 +7,68 @@ import (
 )
 
 const (
-	serverDownType = "Microsoft.ActiveDirectory.Management.ADServerDownException"
-	timeoutType    = "System.TimeoutException"
+	directoryTypes     = "Microsoft.ActiveDirectory.Management."
+	serverDownType     = directoryTypes + "ADServerDownException"
+	authenticationType = "System.Security.Authentication.AuthenticationException"
+	timeoutType        = "System.TimeoutException"
+	comType            = "System.Runtime.InteropServices.COMException" // of ADSI
+	noEndpointType     = "System.ServiceModel.EndpointNotFoundException"
 )
 
-// unreachable reports whether an error means that the server could not be
-// contacted: no domain controller, or none of that name (1355, and the type of
-// the exception; 8250 over LDAP), or no RPC server (1722, 1753). Only these are
-// a reason to fail over (facts G9).
-func unreachable(e *ps.Error) bool {
-	return directoryDown(e) || rpcDown(e)
+// cause is what an error of a script says about its server.
+type cause int
+
+const (
+	none     cause = iota // the server has responded
+	gone                  // it could not be contacted: the only reason to fail over at once (facts G9)
+	broken                // a connection broke, which the request itself may have caused (facts D16)
+	rejected              // it rejected the gateway's account (facts D17)
+	slow                  // it did not respond in time
+	busy                  // it had no capacity, or gave up a search (facts D14)
+	noLDAP                // it has responded, but its LDAP does not respond to ADSI
+)
+
+// faults are the web service's faults that say something about the server.
+var faults = map[string]cause{
+	"EndpointUnavailable": busy, "EnumerationContextLimitExceeded": busy, "MaxEnumCtxsTotalReached": busy,
+	"EOutOfMemory": busy, "InvalidEnumerationContext": busy,
+	"OperationTimeout": slow, "TimedOut": slow, "MaxTimeExceedsLimit": slow, "MaxTimeExceedsLimitDetail": slow,
+	"AnonymousNotAllowed": rejected,
 }
 
-func directoryDown(e *ps.Error) bool {
-	return e.Gateway == "" && (e.Type == serverDownType || e.Code == "1355" || e.Code == "8250")
+// causeOf decides by type, number and fault, never by message. LDAP that does not
+// respond to ADSI (8250) is no reason to leave: the web service of that controller
+// responds, and on another one the port is likely to be closed, too.
+func causeOf(e *ps.Error) cause {
+	number := strings.TrimPrefix(e.Native, "WIN32 ")
+	if number == "" {
+		number = e.Code
+	}
+	switch {
+	case e.Gateway != "":
+		return none
+	case e.Type == serverDownType && strings.HasPrefix(e.Inner, "System.ServiceModel.") && e.Inner != noEndpointType:
+		return broken
+	case number == "8250" && e.Type == comType:
+		return noLDAP
+	case e.Type == serverDownType, number == "1355", number == "8250", number == "1722", number == "1753":
+		return gone
+	case number == "1726":
+		return broken
+	case e.Type == authenticationType:
+		return rejected
+	case e.Type == timeoutType:
+		return slow
+	case e.Type == directoryTypes+"ADException" && (number == "" || number == "0"):
+		return faults[e.Fault]
+	}
+	return none
 }
 
-func rpcDown(e *ps.Error) bool {
-	if e.Gateway != "" {
-		return false
-	}
-	switch strings.TrimPrefix(e.Native, "WIN32 ") {
-	case "1722", "1753":
-		return true
-	}
-	return e.Code == "1722" || e.Code == "1753"
+// ofDirectory reports whether an error is about the domain controller, when the
+// script uses a DNS server, too.
+func ofDirectory(e *ps.Error) bool {
+	return strings.HasPrefix(e.Type, directoryTypes) || e.Type == authenticationType || e.Code == "1355" || e.Code == "8250"
 }
 
 // readVerbs are the first words of the labels of steps that only read: those that

@@ -41,24 +41,42 @@ func TestScriptsChangeNothingInReadingSteps(t *testing.T) {
 	require.Positive(t, writers)
 }
 
-func TestUnreachable(t *testing.T) {
+func TestCauses(t *testing.T) {
+	down := func(code, inner string) ps.Error { return ps.Error{Type: serverDownType, Code: code, Inner: inner} }
+	fault := func(name string) ps.Error {
+		return ps.Error{Type: directoryTypes + "ADException", Code: "0", Inner: "System.ServiceModel.FaultException", Fault: name}
+	}
 	cases := []struct {
 		name string
 		err  ps.Error
-		want bool
+		want cause
 	}{
-		{"the exception", ps.Error{Type: serverDownType, Code: "0"}, true},
-		{"no server found", ps.Error{Code: "1355"}, true},
-		{"RPC by its id", ps.Error{Native: "WIN32 1722"}, true},
-		{"RPC by its number", ps.Error{Code: "1753"}, true},
-		{"no object", ps.Error{Code: "8333"}, false},
-		{"no zone", ps.Error{Native: "WIN32 9601"}, false},
-		{"credentials", ps.Error{Type: "System.Security.Authentication.AuthenticationException"}, false},
-		{"only the category", ps.Error{Category: "ResourceUnavailable"}, false},
-		{"only the words", ps.Error{Message: "Unable to contact the server."}, false},
-		{"a script's own error", ps.Error{Gateway: "conflict", Type: serverDownType}, false},
+		{"nothing listens", down("0", noEndpointType), gone},
+		{"the exception alone", down("0", ""), gone},
+		{"no server found", down("1355", directoryTypes+"ADException"), gone},
+		{"no server found, by its number", ps.Error{Code: "1355"}, gone},
+		{"a broken connection", down("0", "System.ServiceModel.CommunicationException"), broken},
+		{"a broken channel", down("0", "System.ServiceModel.CommunicationObjectFaultedException"), broken},
+		{"RPC by its id", ps.Error{Native: "WIN32 1722"}, gone},
+		{"RPC by its number", ps.Error{Code: "1753"}, gone},
+		{"RPC broken off", ps.Error{Native: "WIN32 1726"}, broken},
+		{"LDAP of the directory", ps.Error{Type: directoryTypes + "ADException", Code: "8250"}, gone},
+		{"LDAP of ADSI", ps.Error{Type: comType, Code: "8250"}, noLDAP},
+		{"credentials", ps.Error{Type: authenticationType}, rejected},
+		{"a timeout", ps.Error{Type: timeoutType}, slow},
+		{"a timeout inside the service", fault("OperationTimeout"), slow},
+		{"no connection left", fault("EndpointUnavailable"), busy},
+		{"a search that was given up", fault("InvalidEnumerationContext"), busy},
+		{"unwilling", fault("UnwillingToPerform"), none},
+		{"a fault that nobody knows", fault("Brandnew"), none},
+		{"a fault of another exception", ps.Error{Type: "System.Exception", Fault: "EndpointUnavailable"}, none},
+		{"no object", ps.Error{Type: directoryTypes + "ADIdentityNotFoundException"}, none},
+		{"no zone", ps.Error{Native: "WIN32 9601"}, none},
+		{"only the category", ps.Error{Category: "ResourceUnavailable"}, none},
+		{"only the words", ps.Error{Message: "Unable to contact the server."}, none},
+		{"a script's own error", ps.Error{Gateway: "conflict", Type: serverDownType}, none},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, unreachable(&c.err)) })
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, causeOf(&c.err)) })
 	}
 }

@@ -29,7 +29,8 @@ type group struct {
 	tried      time.Time // last time that no candidate answered
 	failovers  int
 	reason     string
-	suspects   chan string // servers for keep to probe
+	rejections map[string]time.Time // last time that a server rejected the gateway's account
+	suspects   chan string          // servers for keep to probe
 }
 
 func newGroup(cfg *Config, kind string, ports, candidates []string) *group {
@@ -40,6 +41,7 @@ func newGroup(cfg *Config, kind string, ports, candidates []string) *group {
 		candidates: slices.Clone(candidates),
 		moving:     make(chan struct{}, 1),
 		since:      time.Now(),
+		rejections: map[string]time.Time{},
 		suspects:   make(chan string, 1),
 	}
 }
@@ -50,6 +52,9 @@ func (g *group) status() Status {
 	s := Status{Pinned: g.pin, Since: g.since, Candidates: slices.Clone(g.candidates), Failovers: g.failovers, Reason: g.reason}
 	if len(g.candidates) > 0 {
 		s.Preferred = g.candidates[0]
+	}
+	if s.Rejected = g.allReject(); s.Rejected {
+		s.Reason = "every " + g.kind + " rejects the credentials of the gateway's service account"
 	}
 	return s
 }
@@ -66,8 +71,58 @@ func (g *group) current() (string, time.Duration) {
 func (g *group) heard(host string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	delete(g.rejections, host)
 	if g.pin == host {
 		g.last = time.Now()
+	}
+}
+
+// rejectionAge is how long a rejection counts.
+const rejectionAge = time.Minute
+
+// reject records that a server rejected the gateway's account.
+func (g *group) reject(host string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rejections[host] = time.Now()
+}
+
+// rejects reports whether a server rejected the account lately. The caller holds mu.
+func (g *group) rejects(host string) bool {
+	at, known := g.rejections[host]
+	return known && time.Since(at) < rejectionAge
+}
+
+// allReject reports whether every candidate rejected the account lately. The
+// caller holds mu.
+func (g *group) allReject() bool {
+	return len(g.candidates) > 0 && !slices.ContainsFunc(g.candidates, func(h string) bool { return !g.rejects(h) })
+}
+
+func (g *group) rejectedByAll() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.allReject()
+}
+
+// unrejected returns the first candidate that answers and did not reject the
+// account lately, empty if there is none.
+func (g *group) unrejected(ctx context.Context) string {
+	return g.firstUp(ctx, func(h string) bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return !g.rejects(h)
+	})
+}
+
+// replace pins other instead of host, if host is still pinned.
+func (g *group) replace(ctx context.Context, host, other, why string) {
+	if !g.lock(ctx) {
+		return
+	}
+	defer g.unlock()
+	if pin, _ := g.current(); pin == host {
+		g.set(other, why)
 	}
 }
 

@@ -117,25 +117,33 @@ func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	if records := req.Records; records != nil {
 		req.Records = func(batch json.RawMessage) error { answered.Store(true); return records(batch) }
 	}
+	rejecting, instead := "", "" // domain controller, and the one to try in its place
 	for first := true; ; first = false {
 		use, err := s.choose(ctx, req, script)
 		if err != nil {
 			return nil, err
 		}
+		if instead != "" {
+			use.controller = instead
+		}
 		result, err := s.cfg.Runner.Run(ctx, use.request(req))
 		if err == nil {
 			use.answered()
+			if instead != "" {
+				s.directory.replace(ctx, rejecting, instead, rejecting+" rejects the credentials of the gateway's service account")
+			}
 			result.Server = use.host()
 			return result, nil
 		}
 		e := *ps.AsError(err)
 		e.Server = use.host()
-		again := s.failed(ctx, req, use, &e)
+		again, other := s.failed(ctx, req, use, &e, first)
 		if !again || !first || answered.Load() || ctx.Err() != nil {
 			return nil, &e
 		}
-		s.cfg.Log("a request is run once more on another server", map[string]any{
-			"request": req.ID, "script": req.Script, "away": e.Server})
+		rejecting, instead = use.controller, other
+		s.cfg.Log("a request is run once more", map[string]any{
+			"request": req.ID, "script": req.Script, "server": e.Server, "error": e.Error()})
 	}
 }
 
@@ -215,7 +223,7 @@ func (u *use) answered() {
 
 // blame returns the server that an error is about; the group is nil if there is none.
 func (u *use) blame(e *ps.Error) (*group, string) {
-	if u.dns != nil && (u.directory == nil || !directoryDown(e)) {
+	if u.dns != nil && (u.directory == nil || !ofDirectory(e)) {
 		return u.dns, u.nameServer
 	}
 	return u.directory, u.controller
@@ -223,31 +231,83 @@ func (u *use) blame(e *ps.Error) (*group, string) {
 
 // failed handles the error of a run: it pins another server if this one could not
 // be contacted, corrects the outcome where the script could not know it, and
-// reports whether the request may be run again.
-func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Error) bool {
+// reports whether the request may be run again; on which domain controller, if
+// not on the pinned one.
+func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Error, first bool) (again bool, instead string) {
 	g, host := u.blame(e)
-	switch {
-	case g == nil:
-		return false
-	case e.Kind == ps.KindTimeout:
+	if g == nil {
+		return false, ""
+	}
+	switch e.Kind {
+	case ps.KindScript:
+	case ps.KindTimeout:
 		// A timeout does not prove that the server is down; a probe will tell.
 		g.suspect(host)
-		return false
-	case e.Kind != ps.KindScript:
-		return false
-	case !unreachable(e):
-		if e.Type != timeoutType {
-			u.answered()
-			return false
+		return false, ""
+	default:
+		return false, ""
+	}
+	repeatable := !req.Write || beforeChange(e)
+	switch causeOf(e) {
+	case gone:
+		return s.gone(ctx, req, g, host, e) && repeatable, ""
+	case broken:
+		if !g.probe(ctx, host) {
+			return s.gone(ctx, req, g, host, e) && repeatable, ""
 		}
+		doubt(req, e)
+		s.unavailable(e)
+		return repeatable, ""
+	case rejected:
+		return s.rejected(ctx, g, host, e, first && repeatable)
+	case slow:
 		g.suspect(host)
 		doubt(req, e)
-		return false
+		return false, ""
+	case busy:
+		u.answered()
+		return repeatable, ""
+	case noLDAP:
+		u.answered()
+		doubt(req, e)
+		return false, ""
+	default:
+		u.answered()
+		return false, ""
 	}
+}
+
+// gone handles an error that means that the server could not be contacted. It
+// reports whether another one is pinned now.
+func (s *Servers) gone(ctx context.Context, req ps.Request, g *group, host string, e *ps.Error) bool {
 	doubt(req, e)
 	moved := g.leave(ctx, host, e.Error())
+	s.unavailable(e)
+	return moved
+}
+
+// unavailable makes the error of a run without effect one that callers may answer
+// with a retry.
+func (s *Servers) unavailable(e *ps.Error) {
 	if e.Outcome == ps.OutcomeNone || e.Outcome == "" {
 		e.Kind, e.RetryAfter = ps.KindUnavailable, s.cfg.Retry
 	}
-	return moved && (!req.Write || beforeChange(e))
+}
+
+// rejected handles an error that means that a server rejected the gateway's
+// account. One server alone may have a fault of its own, so another one is tried
+// if the request may be repeated; when all reject it, it is the account.
+func (s *Servers) rejected(ctx context.Context, g *group, host string, e *ps.Error, repeatable bool) (again bool, instead string) {
+	g.reject(host)
+	if repeatable {
+		if instead = g.unrejected(ctx); instead != "" {
+			return true, instead
+		}
+	}
+	if g.rejectedByAll() {
+		e.Notes = append(e.Notes, "Every "+g.kind+" rejects the gateway's service account.")
+	} else {
+		e.Notes = append(e.Notes, "One "+g.kind+" rejected the gateway's service account; others may accept it.")
+	}
+	return false, ""
 }

@@ -203,7 +203,7 @@ func (s *Stack) checks() []gateway.Check {
 	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
-		check("domainController", controller.Pinned != "", controller.Reason),
+		check("domainController", controller.Pinned != "" && !controller.Rejected, controller.Reason),
 		check("dnsServer", dns.Pinned != "", dns.Reason),
 	}, s.certificate.checks()...)
 	if s.extraChecks != nil {
