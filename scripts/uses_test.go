@@ -163,6 +163,7 @@ var implicit = map[string]string{
 	`^System\.Management\.Automation\.(ActionPreference|ConfirmImpact|PSLanguageMode)(::\w+)?$`: "the values of preference variables and of the language mode",
 	`^System\.Management\.Automation\.(ErrorCategoryInfo|InvocationInfo|PSNoteProperty|PSProperty|PSCustomObject)$`: "part of an error record or of PSObject",
 	`^System\.Management\.Automation\.PSCredential::new/2$`:                                                         "the host of the sandbox creates credentials from frames",
+	`^System\.(Array|Collections\.\S+)\.IsReadOnly$`:                                                                "recorded cases print the properties of collections",
 	`^System\.Collections\.(ICollection|IList)$`:                                                                    "interfaces that conversions look for",
 	`^System\.Collections\.\S+(Key|Value|KeyValue)Collection$`:                                                      "the type of Keys and Values",
 	`^System\.Collections\.Generic\.Dictionary$`:                                                                    "the type of $PSBoundParameters",

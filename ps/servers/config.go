@@ -66,4 +66,8 @@ type Status struct {
 	Failovers  int       `json:"failovers"`
 	Rejected   bool      `json:"rejected"` // every candidate rejected the gateway's account lately
 	Reason     string    `json:"reason"`   // of the last change, or why none answers or all reject
+
+	// Warnings are those of the last discovery, about domain controllers that
+	// cannot be used.
+	Warnings []string `json:"warnings"`
 }

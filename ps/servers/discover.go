@@ -16,6 +16,10 @@ const (
 	discoverLimit  = 30 * time.Second
 	maxHostName    = 255
 	discoverTries  = 3 // while its sessions die
+
+	// notListed is the code of the script's warning that it has only found the
+	// first domain controller.
+	notListed = "not_listed"
 )
 
 // pinned returns the pinned server of a group and pins one first if necessary;
@@ -87,9 +91,9 @@ func (s *Servers) discover(ctx context.Context, force bool) {
 // refresh runs a discovery and updates the candidates of the groups that are not
 // fixed.
 func (s *Servers) refresh(ctx context.Context, force bool) {
-	found, err := s.ask(ctx, force)
+	found, warnings, err := s.ask(ctx, force)
 	for tries := 1; err != nil && ps.AsError(err).Kind == ps.KindDied && tries < discoverTries; tries++ {
-		found, err = s.ask(ctx, force)
+		found, warnings, err = s.ask(ctx, force)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -98,17 +102,37 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 		return
 	}
 	s.cfg.Debug("the domain controllers were discovered", func() map[string]any { return map[string]any{"found": described(found)} })
+	s.warn(warnings)
 	s.setPause(s.cfg.Retry)
+	partial := slices.ContainsFunc(warnings, func(w ps.Warning) bool { return w.Code == notListed })
 	if !s.directory.fixed {
-		s.directory.setOthers(hostNames(found, func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }))
+		s.directory.setOthers(hostNames(found, func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }), partial)
 	}
 	for g, hosts := range map[*group][]string{
 		s.directory: hostNames(found, func(c Candidate) bool { return c.Writable && (c.ADWS == nil || *c.ADWS) }),
 		s.dns:       hostNames(found, func(c Candidate) bool { return c.IsDNS == nil || *c.IsDNS }),
 	} {
 		if !g.fixed {
-			g.setCandidates(hosts)
+			g.setCandidates(hosts, partial)
 		}
+	}
+}
+
+// warn stores the warnings of a discovery, and logs them if they have changed.
+func (s *Servers) warn(warnings []ps.Warning) {
+	var texts []string
+	for _, w := range warnings {
+		texts = append(texts, w.Message)
+	}
+	s.mu.Lock()
+	news := !slices.Equal(s.warnings, texts)
+	s.warnings = texts
+	s.mu.Unlock()
+	switch {
+	case news && len(texts) > 0:
+		s.cfg.Log("not every domain controller can be used", map[string]any{"error": strings.Join(texts, " ")})
+	case news:
+		s.cfg.Log("the last discovery had no warnings", map[string]any{})
 	}
 }
 
@@ -159,11 +183,11 @@ func (s *Servers) setPause(d time.Duration) { s.mu.Lock(); defer s.mu.Unlock(); 
 
 func (s *Servers) nextPause() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.pause }
 
-// ask runs the discovery script.
-func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, error) {
+// ask runs the discovery script and returns what it found, with its warnings.
+func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warning, error) {
 	script, known := s.cfg.Script(discoverScript)
 	if !known {
-		return nil, fmt.Errorf("there is no script %s", discoverScript)
+		return nil, nil, fmt.Errorf("there is no script %s", discoverScript)
 	}
 	req := ps.Request{ID: "discovery", Script: discoverScript, Lane: ps.Directory, Limit: discoverLimit, Args: ps.Args{}}
 	if _, declared := script.Param("Force"); declared {
@@ -183,10 +207,11 @@ func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, error) {
 		found = append(found, some...)
 		return nil
 	}
-	if _, err := s.cfg.Runner.Run(ctx, req); err != nil {
-		return nil, err
+	result, err := s.cfg.Runner.Run(ctx, req)
+	if err != nil {
+		return nil, nil, err
 	}
-	return found, nil
+	return found, result.Warnings, nil
 }
 
 // hostNames returns the distinct names of the matching candidates, in order.

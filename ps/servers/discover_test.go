@@ -154,3 +154,61 @@ func TestRequestsDuringTheFirstDiscoveryWaitForIt(t *testing.T) {
 		assert.Equal(t, 8*time.Second, time.Since(start))
 	})
 }
+
+// Warnings of the discovery are logged once and shown until it has none.
+func TestWarningsOfADiscoveryAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, dc1)
+		w.warn(ps.Warning{Code: "no_host_name", Target: "CN=X", Message: "'CN=X' has no dNSHostName."})
+		var mu sync.Mutex
+		var logged []any
+		s := w.open(func(c *servers.Config) {
+			c.Log = func(_ string, fields map[string]any) {
+				mu.Lock()
+				defer mu.Unlock()
+				if fields["error"] != nil {
+					logged = append(logged, fields["error"])
+				}
+			}
+		})
+		defer closed(t, s)
+		synctest.Wait()
+		_, err := s.Run(t.Context(), user())
+		require.NoError(t, err)
+		directory, _ := s.Status()
+		assert.Equal(t, dc1, directory.Pinned)
+		assert.Equal(t, []string{"'CN=X' has no dNSHostName."}, directory.Warnings)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		mu.Lock()
+		assert.Equal(t, []any{"'CN=X' has no dNSHostName."}, logged)
+		mu.Unlock()
+		w.warn()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		directory, _ = s.Status()
+		assert.Empty(t, directory.Warnings)
+	})
+}
+
+// A discovery that could not list the controllers forgets none of them.
+func TestAPartialDiscoveryForgetsNoServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, dc1, dc2, "rodc.corp.example")
+		s := w.open(nil)
+		defer closed(t, s)
+		synctest.Wait()
+		w.discover(func() (string, error) { return `[{"hostName":"dc3.corp.example","writable":true}]`, nil })
+		w.warn(ps.Warning{Code: "not_listed", Target: "dc3.corp.example", Message: "The other domain controllers could not be listed."})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		directory, dns := s.Status()
+		assert.Equal(t, dc1, directory.Pinned)
+		assert.Equal(t, []string{"dc3.corp.example", dc1, dc2}, directory.Candidates)
+		assert.Equal(t, []string{"dc3.corp.example", dc1, dc2, "rodc.corp.example"}, dns.Candidates)
+		w.warn()
+		time.Sleep(time.Hour)
+		directory, _ = s.Status()
+		assert.Equal(t, []string{"dc3.corp.example"}, directory.Candidates, "a full one does")
+	})
+}

@@ -135,19 +135,37 @@ func (g *group) suspect(host string) {
 }
 
 // setCandidates stores the result of a discovery. keep unpins a server that is no
-// longer among the candidates.
-func (g *group) setCandidates(hosts []string) {
+// longer among the candidates. A partial result removes none of the known ones.
+func (g *group) setCandidates(hosts []string, partial bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if partial {
+		hosts = union(hosts, g.candidates)
+	}
 	g.candidates, g.discovered = hosts, true
 	g.tried = time.Time{}
 }
 
-// setOthers stores the discovered servers that are never pinned.
-func (g *group) setOthers(hosts []string) {
+// setOthers stores the discovered servers that are never pinned. A partial result
+// removes none of the known ones.
+func (g *group) setOthers(hosts []string, partial bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if partial {
+		hosts = union(hosts, g.others)
+	}
 	g.others = hosts
+}
+
+// union returns a followed by the hosts of b that it lacks.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, host := range b {
+		if !slices.ContainsFunc(all, func(h string) bool { return strings.EqualFold(h, host) }) {
+			all = append(all, host)
+		}
+	}
+	return all
 }
 
 // lock acquires the right to pin a server; it returns false if ctx ends first.

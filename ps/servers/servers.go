@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type Servers struct {
 	discovery   chan struct{} // closed when the running discovery ends; nil if none runs
 	discoveries sync.WaitGroup
 	pause       time.Duration // until keep next tries to pin lost servers
+	warnings    []string      // of the last discovery
 }
 
 // New wraps a runner and starts to look for servers. The caller must call
@@ -100,7 +102,11 @@ func (s *Servers) Close(ctx context.Context) error {
 
 // Status returns the state of both kinds of server.
 func (s *Servers) Status() (directory, dns Status) {
-	return s.directory.status(), s.dns.status()
+	directory, dns = s.directory.status(), s.dns.status()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	directory.Warnings = slices.Clone(s.warnings)
+	return directory, dns
 }
 
 // Run passes the pinned servers to the script, as far as it declares parameters

@@ -24,6 +24,7 @@ type world struct {
 	up map[string]bool // host:port; a host alone: all its ports
 
 	discovery func() (string, error)                  // answer of Get-GatewayServer
+	warnings  []ps.Warning                            // of Get-GatewayServer
 	answer    func(host string, req ps.Request) error // of every other script; nil: well
 	ran       []string                                // script@server, in order
 	dialled   int
@@ -63,6 +64,9 @@ func (w *world) discover(answer func() (string, error)) {
 	w.discovery = answer
 }
 
+// warn changes the warnings of Get-GatewayServer.
+func (w *world) warn(warnings ...ps.Warning) { w.mu.Lock(); defer w.mu.Unlock(); w.warnings = warnings }
+
 func (w *world) isUp(host, port string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,13 +95,13 @@ func (w *world) dial(ctx context.Context, _, address string) (net.Conn, error) {
 func (w *world) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	if req.Script == "Get-GatewayServer" {
 		w.mu.Lock()
-		discovery := w.discovery
+		discovery, warnings := w.discovery, w.warnings
 		w.mu.Unlock()
 		text, err := discovery()
 		if err != nil {
 			return nil, err
 		}
-		return &ps.Result{}, req.Records(json.RawMessage(text))
+		return &ps.Result{Warnings: warnings}, req.Records(json.RawMessage(text))
 	}
 	host := text(req.Args["Server"])
 	if req.Lane == ps.DNS {

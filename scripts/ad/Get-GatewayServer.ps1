@@ -1,4 +1,5 @@
-# Finds the domain controllers: the one Windows would choose first, then the others.
+# Finds the domain controllers: the one Windows would choose first, then the others. Those are read from their
+# computer accounts, so that an object that only looks like a domain controller hides none of them (facts G13).
 [CmdletBinding()]
 param([bool] $Force = $false)
 
@@ -7,10 +8,26 @@ $discovered = Get-ADDomainController -Discover -Writable -Service 'ADWS' -NextCl
 $first = [string]@($discovered.HostName)[0]
 [ordered]@{ hostName = $first; site = [string]$discovered.Site; writable = $true }
 
+# The first one serves even if the others cannot be listed.
 Set-GatewayStep -Label 'list domain controllers'
-foreach ($controller in @(Get-ADDomainController -Filter '*' -Server $first)) {
-    $name = [string]@($controller.HostName)[0]
-    if (-not [string]::Equals($name, $first, [System.StringComparison]::OrdinalIgnoreCase)) {
-        [ordered]@{ hostName = $name; site = [string]$controller.Site; writable = [bool](-not [bool]$controller.IsReadOnly) }
+$controllers = @()
+try {
+    $base = [string](Get-GatewayDomain -Server $first).dn
+    $filter = '(|(userAccountControl:1.2.840.113556.1.4.803:=8192)(primaryGroupID=521))'
+    $controllers = @(Get-GatewayObject -Class 'computer' -Filter $filter -Property @('primaryGroupID') -Base $base -Server $first)
+} catch {
+    $message = "The other domain controllers could not be listed: $([string]$_.Exception.Message)"
+    Add-GatewayWarning -Code 'not_listed' -Target $first -Message $message
+}
+foreach ($controller in $controllers) {
+    $dn = [string]$controller.DistinguishedName
+    $name = [string]$controller.DNSHostName
+    if ([string]::Equals($name, $first, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    if ($name -eq '') {
+        Add-GatewayWarning -Code 'no_host_name' -Target $dn -Message "The domain controller '$dn' has no dNSHostName and is not used."
+    } elseif ([string]$controller.Enabled -eq 'False') {
+        Add-GatewayWarning -Code 'disabled' -Target $dn -Message "The account of the domain controller '$dn' is disabled; it is not used."
+    } else {
+        [ordered]@{ hostName = $name; site = ''; writable = [bool]([string]$controller.primaryGroupID -ne '521') }
     }
 }

@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"adgateway/gateway"
@@ -203,7 +205,7 @@ func (s *Stack) checks() []gateway.Check {
 	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
-		check("domainController", controller.Pinned != "" && !controller.Rejected, controller.Reason),
+		check("domainController", controller.Pinned != "" && !controller.Rejected, strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; ")),
 		check("dnsServer", dns.Pinned != "", dns.Reason),
 	}, s.certificate.checks()...)
 	if s.extraChecks != nil {

@@ -24,10 +24,12 @@ func serverChecks() []Check {
 	return []Check{
 		{
 			Name: "domain-controllers", About: "Windows finds writable domain controllers",
-			How: "runs Get-ADDomainController in a session, unless servers.controllers names them", Needs: []string{"data-channel"}, Limit: time.Minute,
+			How: "runs Get-ADDomainController and Get-ADComputer in a session, unless servers.controllers names them", Needs: []string{"data-channel"}, Limit: time.Minute,
 			Faults: []Fault{
 				{"not-found", Failure, "No domain controller was found: {error}",
 					"Point this computer's DNS client at the domain's DNS servers ('Set-DnsClientServerAddress') and try 'nltest /dsgetdc:'; or set servers.controllers."},
+				{"unusable", Warning, "Some domain controllers cannot be used. {warnings}",
+					"The gateway works with the others. Remove the accounts of domain controllers that are gone ('ntdsutil', metadata cleanup), or name the good ones in servers.controllers."},
 				{"read-only", Failure, "Only read-only domain controllers were found: {servers}.", "Set servers.controllers to a writable one, and make it reachable from here."},
 			},
 			probe: probeControllers,
@@ -76,7 +78,7 @@ func probeControllers(ctx context.Context, x *exam) verdict {
 		return verdict{found: strings.Join(named, ", ") + " (servers.controllers)", keep: func(x *exam) { x.candidates = all }}
 	}
 	var v verdict
-	found, err := records[candidate](ctx, x, ps.Request{Script: "Get-GatewayServer", Lane: ps.Directory, Args: ps.Args{}})
+	found, warnings, err := recordsAndWarnings[candidate](ctx, x, ps.Request{Script: "Get-GatewayServer", Lane: ps.Directory, Args: ps.Args{}})
 	if err == nil && len(found) == 0 {
 		err = errors.New("discovery returned none")
 	}
@@ -86,6 +88,13 @@ func probeControllers(ctx context.Context, x *exam) verdict {
 	}
 	names := hosts(found)
 	v.found = strings.Join(names, ", ")
+	if len(warnings) > 0 {
+		var texts []string
+		for _, w := range warnings {
+			texts = append(texts, w.Message)
+		}
+		v.hit("unusable", "warnings", strings.Join(texts, " "))
+	}
 	writable := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return !c.Writable })
 	if len(writable) == 0 {
 		v.hit("read-only", "servers", v.found)
@@ -227,6 +236,12 @@ func denied(err error) bool {
 
 // records runs a script and returns its records.
 func records[T any](ctx context.Context, x *exam, request ps.Request) ([]T, error) {
+	all, _, err := recordsAndWarnings[T](ctx, x, request)
+	return all, err
+}
+
+// recordsAndWarnings is records that also returns the warnings of the script.
+func recordsAndWarnings[T any](ctx context.Context, x *exam, request ps.Request) ([]T, []ps.Warning, error) {
 	var all []T
 	request.ID = "doctor"
 	if deadline, ok := ctx.Deadline(); ok {
@@ -238,6 +253,9 @@ func records[T any](ctx context.Context, x *exam, request ps.Request) ([]T, erro
 		all = append(all, some...)
 		return err
 	}
-	_, err := x.Run(ctx, request)
-	return all, err
+	result, err := x.Run(ctx, request)
+	if err != nil {
+		return all, nil, err
+	}
+	return all, result.Warnings, nil
 }

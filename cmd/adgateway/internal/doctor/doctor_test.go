@@ -40,8 +40,9 @@ type computer struct {
 	session     map[ps.Lane]error
 	took        time.Duration
 	answers     map[string]string // records by script
-	refusals    map[string]error  // by script
-	closed      []string          // HOST:PORT without a listener
+	warnings    map[string][]ps.Warning
+	refusals    map[string]error // by script
+	closed      []string         // HOST:PORT without a listener
 	certificate doctor.Certificate
 	credentials []doctor.Credential
 	readers     map[string]string // by base name
@@ -90,7 +91,7 @@ func healthy() *computer {
 			if err := c.refusals[request.Script]; err != nil {
 				return nil, err
 			}
-			return &ps.Result{}, request.Records(json.RawMessage(c.answers[request.Script]))
+			return &ps.Result{Warnings: c.warnings[request.Script]}, request.Records(json.RawMessage(c.answers[request.Script]))
 		},
 		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
 			if slices.ContainsFunc(c.closed, func(one string) bool { return strings.HasSuffix(address, one) }) {
@@ -184,6 +185,9 @@ var broken = []struct {
 		c.refusals["Get-GatewayServer"] = &ps.Error{Kind: ps.KindScript, Message: "Unable to find a default server"}
 	}, "domain-controllers/not-found", "servers.controllers", 2},
 	{"discovery names none", func(c *computer) { c.answers["Get-GatewayServer"] = "[]" }, "domain-controllers/not-found", "nltest", 2},
+	{"a controller without a name", func(c *computer) {
+		c.warnings = map[string][]ps.Warning{"Get-GatewayServer": {{Code: "no_host_name", Target: "CN=X", Message: "'CN=X' has no dNSHostName."}}}
+	}, "domain-controllers/unusable", "servers.controllers", 1},
 	{"only read-only controllers", func(c *computer) { c.answers["Get-GatewayServer"] = `[{"hostName":"rodc","writable":false}]` }, "domain-controllers/read-only", "servers.controllers", 2},
 	{"controllers that are set", func(c *computer) {
 		c.settings.Servers.Controllers, c.answers["Get-GatewayServer"] = []string{"dc9"}, "[]"
