@@ -1,6 +1,7 @@
 package adcmd
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/directory"
@@ -168,6 +169,9 @@ func getControllers(c *call) error {
 		if strings.TrimSpace(c.String("Filter")) != "*" {
 			return c.notSupported("the sandbox supports no other filter of domain controllers than *")
 		}
+		if err := c.impostor(); err != nil {
+			return err
+		}
 		for _, dc := range d.DCs() {
 			if err := c.Write(c.controller(dc)); err != nil {
 				return err
@@ -188,19 +192,32 @@ func getControllers(c *call) error {
 	return c.Write(c.controller(c.dc))
 }
 
+// impostor throws the error of -Filter if a computer looks like a domain controller
+// and is none: the module asks for the NTDS settings of all of them at once (facts
+// G13).
+func (c *call) impostor() error {
+	accounts, err := c.dc.Search(c.ctx(), directory.SearchRequest{
+		Filter:     "(&(objectCategory=computer)(|(userAccountControl:1.2.840.113556.1.4.803:=8192)(primaryGroupID=516)(primaryGroupID=521)))",
+		Attributes: []string{"name"},
+	})
+	if err != nil {
+		return c.fail(err)
+	}
+	for _, account := range accounts {
+		if !slices.ContainsFunc(c.h.Domain.DCs(), func(dc *directory.DC) bool { return dc.Account() == account.GUID }) {
+			return c.throw(failure{typ: "ADIdentityNotFoundException", message: c.say("objectNotFound")})
+		}
+	}
+	return nil
+}
+
 // controller returns a domain controller. Its DN and operating system are those
 // of its computer account, if it has one.
 func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 	d := c.h.Domain
-	var account *directory.Object
-	found, err := c.dc.Search(c.ctx(), directory.SearchRequest{
-		Filter:     "(&(objectClass=computer)(sAMAccountName=" + directory.EscapeFilter(dc.Name()) + "$))",
-		Attributes: []string{"operatingSystem", "operatingSystemVersion", "operatingSystemServicePack", "operatingSystemHotfix"},
-		Limit:      1,
-	})
-	if err == nil && len(found) == 1 {
-		account = found[0]
-	} else {
+	account, err := c.dc.ByGUID(c.ctx(), dc.Account(),
+		"operatingSystem", "operatingSystemVersion", "operatingSystemServicePack", "operatingSystemHotfix")
+	if err != nil {
 		account = &directory.Object{DN: "CN=" + strings.ToUpper(dc.Name()) + ",OU=Domain Controllers," + d.RootDN()}
 	}
 	var roles []any

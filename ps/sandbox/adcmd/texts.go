@@ -18,6 +18,7 @@ func (c *call) say(key string, args ...any) string {
 
 // texts are the module's own messages in English and German.
 var texts = map[string][2]string{
+	"objectNotFound": {"Directory object not found", "Das Verzeichnisobjekt wurde nicht gefunden"},
 	"notFound": {
 		"Cannot find an object with identity: '%[1]s' under: '%[2]s'.",
 		"Es kann kein Objekt mit der ID \"%[1]s\" unter \"%[2]s\" gefunden werden.",

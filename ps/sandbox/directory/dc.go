@@ -83,11 +83,12 @@ type ModifyOptions struct {
 // DC is a domain controller. All operations fail with KindServerDown while it is
 // switched off.
 type DC struct {
-	domain *Domain
-	name   string
-	host   string // fully qualified
-	index  int
-	rep    *replica
+	domain  *Domain
+	name    string
+	host    string // fully qualified
+	account GUID
+	index   int
+	rep     *replica
 
 	off      atomic.Bool
 	readOnly atomic.Bool
@@ -99,8 +100,13 @@ type DC struct {
 // Name returns the short name, e.g. "dc1".
 func (c *DC) Name() string { return c.name }
 
-// HostName returns the fully qualified name, e.g. "dc1.corp.example".
+// HostName returns the fully qualified name, e.g. "dc1.corp.example": the
+// dNSHostName that the account was loaded with.
 func (c *DC) HostName() string { return c.host }
+
+// Account returns the objectGUID of the computer account, zero if the domain was
+// loaded without one.
+func (c *DC) Account() GUID { return c.account }
 
 // Domain returns the domain of the controller.
 func (c *DC) Domain() *Domain { return c.domain }

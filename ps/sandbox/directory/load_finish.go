@@ -165,7 +165,9 @@ func (l *loader) resolveRefs() {
 		target, err := r.resolve(p.text)
 		switch {
 		case p.back && err != nil:
-			l.warn(p.e, "%s refers to %s, which does not exist", p.def.other.Name, p.text)
+			if d, bad := ParseDN(p.text); bad != nil || !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
+				l.warn(p.e, "%s refers to %s, which does not exist", p.def.other.Name, p.text)
+			}
 		case p.back:
 			l.t.link(target, p.def, linkVal{n: p.e.node})
 		case err == nil:
@@ -194,28 +196,40 @@ func (l *loader) resolveRefs() {
 	}
 }
 
-// controllers creates the DCs and sets the values that are not replicated.
+// controllers creates the DCs and sets the values that are not replicated. A
+// computer is a DC if its account says so and it has a server object, to which
+// serverReferenceBL points; others only look like one. If no entry has a server
+// object, as in files written by hand, the accounts decide.
 func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
-	var hosts []*node
+	var hosts, registered []*node
 	for _, e := range l.entries {
 		if n := e.node; n != nil && n.is("computer") && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
 			hosts = append(hosts, n)
+			if len(e.rec.Get("serverReferenceBL")) > 0 {
+				registered = append(registered, n)
+			}
 		}
 	}
+	if len(registered) > 0 {
+		hosts = registered
+	}
 	sort.Slice(hosts, func(i, j int) bool { return fold(hosts[i].rdn) < fold(hosts[j].rdn) })
-	add := func(name string, readOnly bool) {
+	add := func(name, host string, account GUID, readOnly bool) {
 		name = strings.ToLower(name)
-		c := &DC{domain: l.d, name: name, host: name + "." + l.d.dnsName, index: len(l.d.dcs), rep: r}
+		if host == "" {
+			host = name + "." + l.d.dnsName
+		}
+		c := &DC{domain: l.d, name: name, host: strings.ToLower(host), account: account, index: len(l.d.dcs), rep: r}
 		c.readOnly.Store(readOnly)
 		l.d.dcs = append(l.d.dcs, c)
 	}
 	for _, n := range hosts {
-		add(n.rdn, n.int(k.uac, 0)&uacPartialSecrets != 0)
+		add(n.rdn, n.first(k.dnsHost), n.guid, n.int(k.uac, 0)&uacPartialSecrets != 0)
 	}
 	if len(hosts) == 0 {
-		add("dc1", false)
-		add("dc2", false)
+		add("dc1", "", GUID{}, false)
+		add("dc2", "", GUID{}, false)
 	}
 	for _, p := range l.locals {
 		l.setLocal(p)

@@ -407,3 +407,40 @@ func TestGenerate(t *testing.T) {
 	}
 	requireConverged(t, d)
 }
+
+// Without serverReferenceBL the account of a computer decides; with it on some
+// entries, the others only look like domain controllers (facts G13).
+func TestControllersOfFiles(t *testing.T) {
+	computer := func(name, uac, more string) string {
+		return "dn: CN=" + name + ",DC=lab,DC=test\nobjectClass: computer\nsAMAccountName: " + name + "$\nuserAccountControl: " + uac + "\n" + more + "\n"
+	}
+	const server = "serverReferenceBL: CN=X,CN=Servers,CN=Here,CN=Sites,CN=Configuration,DC=lab,DC=test\n"
+	for name, c := range map[string]struct {
+		file string
+		want []string // host name, and whether it accepts writes
+	}{
+		"none":       {"", []string{"dc1.lab.test true", "dc2.lab.test true"}},
+		"by account": {computer("A", "532480", "") + computer("B", "83890176", "") + computer("PC", "4096", ""), []string{"a.lab.test true", "b.lab.test false"}},
+		"by server object": {
+			computer("A", "532480", server) + computer("STALE", "532480", "dNSHostName: stale.lab.test\n") + computer("WAN", "83955712", ""),
+			[]string{"a.lab.test true"},
+		},
+		"renamed": {computer("OLD", "532480", server+"dNSHostName: New.lab.test\n"), []string{"new.lab.test true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Open(Options{Seed: 1}, records(t, "dcs.ldif", "dn: DC=lab,DC=test\nobjectClass: domainDNS\n\n"+c.file))
+			require.NoError(t, err)
+			assert.Empty(t, d.Warnings())
+			var got []string
+			for _, dc := range d.DCs() {
+				got = append(got, fmt.Sprintf("%s %t", dc.HostName(), dc.Writable()))
+				if c.file != "" {
+					o, err := dc.ByGUID(bg, dc.Account(), "name")
+					require.NoError(t, err)
+					assert.Equal(t, dc.Name(), strings.ToLower(o.String("name")))
+				}
+			}
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
