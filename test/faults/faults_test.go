@@ -52,22 +52,30 @@ func (f *faults) reach(cmdlet string) {
 // newFaultySystem returns a system and the hooks of its directory cmdlets.
 func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (*systemtest.System, *faults) {
 	t.Helper()
-	w, err := sandbox.NewWorld(context.Background(), world)
-	require.NoError(t, err)
 	f := &faults{calls: map[string]int{}, hooks: map[string]func(int){}}
-	module := adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: world.Culture, Account: "svc-adgateway$"})
-	for _, command := range module.Commands {
-		name, process := command.Decl.Name, command.Process
-		command.Process = func(c *engine.Call) error {
-			f.reach(name)
+	return newHookedSystem(t, world, func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
+		return func(c *engine.Call) error {
+			f.reach(cmdlet)
 			return process(c)
 		}
+	}, overrides...), f
+}
+
+// newHookedSystem returns a system whose directory cmdlets are replaced by what
+// hook returns for them.
+func newHookedSystem(t testing.TB, world sandbox.Options, hook func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error, overrides ...string) *systemtest.System {
+	t.Helper()
+	w, err := sandbox.NewWorld(context.Background(), world)
+	require.NoError(t, err)
+	module := adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: world.Culture, Account: "svc-adgateway$"})
+	for _, command := range module.Commands {
+		command.Process = hook(command.Decl.Name, command.Process)
 	}
 	eng := engine.NewEngine(engine.Options{
 		Modules:  []*engine.Module{sandbox.HostModule(), module, dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: world.Culture})},
 		AutoLoad: true, Aliases: sandbox.Aliases, Culture: world.Culture, PID: os.Getpid(),
 	})
-	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...), f
+	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...)
 }
 
 // TestATreeIsRemovedInPart: the directory removes a part of a tree before it

@@ -1,0 +1,38 @@
+package faults
+
+import (
+	"net/http"
+	"testing"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestTheFirstControllerServesIfTheOthersCannotBeListed: a list of domain
+// controllers that fails as a whole is a warning (facts G13).
+func TestTheFirstControllerServesIfTheOthersCannotBeListed(t *testing.T) {
+	s := newHookedSystem(t, sandbox.Options{Seed: 1}, func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
+		if cmdlet != "Get-ADComputer" {
+			return process
+		}
+		return func(c *engine.Call) error {
+			thrown := dotnet.ExceptionNamed("Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "Directory object not found")
+			return c.Throw(dotnet.NewError(thrown, "odd", dotnet.ObjectNotFound, nil))
+		}
+	})
+	s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/cplus/Details", nil)
+	assert.Equal(t, http.StatusOK, s.Get("/api/DnsCNameRecord/corp.example").Status)
+	ready := s.Get("/readyz")
+	assert.Equal(t, http.StatusOK, ready.Status, "%s", ready.Body)
+	assert.Contains(t, string(ready.Body), "The other domain controllers could not be listed: Directory object not found")
+	controllers, _ := s.Stack.Servers.Status()
+	assert.Equal(t, []string{"dc1.corp.example"}, controllers.Candidates)
+
+	limited := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/readyz", Token: systemtest.ReadToken})
+	assert.Equal(t, http.StatusOK, limited.Status)
+	assert.NotContains(t, string(limited.Body), "could not be listed", "reasons need ops:read")
+}
