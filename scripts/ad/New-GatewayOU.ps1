@@ -22,10 +22,22 @@ Write-GatewayIntent -Effect 'created'
 Set-GatewayStep -Label 'create OU' -Arg 'OUName'
 $create = @{ Name = $OUName; Path = $parent; ProtectedFromAccidentalDeletion = $false; Server = $Server; PassThru = $true; Confirm = $false }
 if ($OUDescription) { $create['Description'] = $OUDescription }
-$ou = New-ADOrganizationalUnit @create
+$remove = { param($Guid, $Server) Remove-ADOrganizationalUnit -Identity $Guid -Server $Server -Confirm:$false }
+try {
+    $ou = New-ADOrganizationalUnit @create
+} catch {
+    # The module reads access lists once the OU exists (facts E73): it is this OU, as the name was free.
+    if (-not (Test-GatewayRefusal -Record $_)) { throw }
+    $ou = Find-GatewayNewOU -Name $OUName -Parent $parent -Server $Server
+    if ($null -eq $ou) { throw }
+    $lost = @{ Guid = [string]$ou.ObjectGUID; Server = $Server }
+    Complete-GatewayStep -Label 'create OU' -Guid ([string]$ou.ObjectGUID) -Dn ([string]$ou.DistinguishedName) -Undo $remove -Arguments $lost
+    $message = "The gateway's service account may not read the access lists of an OU in '$parent' and of '$parent' itself, " +
+        'which the protection from accidental deletion is made of.'
+    Stop-Gateway -Code 'directory_denied' -Arg 'OUDestinationPath' -Message $message
+}
 $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
-$remove = { param($Guid, $Server) Remove-ADOrganizationalUnit -Identity $Guid -Server $Server -Confirm:$false }
 Complete-GatewayStep -Label 'create OU' -Guid $guid -Dn $dn -Undo $remove -Arguments @{ Guid = $guid; Server = $Server }
 if ($IsProtected) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'protect OU' -Dn $dn -Arg 'IsProtected' -Server $Server }
 Complete-GatewayChange -Effect 'created'

@@ -82,27 +82,25 @@ foreach ($object in $below) {
         Set-GatewayProtection -Protected $false -Label 'lift protection' -Arg 'Force' -Server $Server @target
     }
 }
-$lift = $protected
-$lifted = $false
+if ($protected) { Set-GatewayProtection -Guid $guid -Protected $false -Label 'lift protection' -Dn $dn -Arg 'Force' -Server $Server }
+$half = $Force -and -not $protected
 $removed = $false
 while (-not $removed) {
-    if ($lift) {
-        $target = @{ Guid = $guid; Dn = $dn; ForGood = (-not $protected) }
-        Set-GatewayProtection -Protected $false -Label 'lift protection' -Arg 'Force' -Server $Server @target
-        $lifted = $true
-    }
     Set-GatewayStep -Label 'remove OU' -Arg 'OUPath'
     try {
         Remove-ADOrganizationalUnit -Identity $guid -Recursive:($below.Length -gt 0) -Server $Server -Confirm:$false
         Complete-GatewayStep -Label 'remove OU' -Guid $guid -Dn $dn
         $removed = $true
     } catch {
-        # The OU's own half of a protection reads as unprotected but still denies (facts E37, E41).
-        $lift = $Force -and -not $lifted -and [string]$_.CategoryInfo.Category -eq 'PermissionDenied'
-        if (-not $lift) {
+        if (-not $half -or [string]$_.CategoryInfo.Category -ne 'PermissionDenied') {
             Complete-GatewayLoss -Object $below -Server $Server
             throw
         }
+    }
+    if (-not $removed) {
+        # The OU's own half of a protection reads as unprotected but still denies (facts E37, E41).
+        $half = $false
+        Clear-GatewayHalfProtection -Guid $guid -Dn $dn -Arg 'Force' -Server $Server
     }
 }
 Complete-GatewayChange -Effect 'removed'

@@ -61,10 +61,36 @@ function Find-GatewayOUPlace {
     $found
 }
 
-# Sets or lifts the protection of an object as a step with an undo (facts E36-E41).
-# The module itself refuses an account that may not change access lists, without a number (facts E39).
-# Errors of the web service without a number have its fault inside, and are of other kinds (facts D14).
-# No undo: the state before is not known.
+# The OU that a failed step of this request has created all the same, or $null. One that is older than any
+# request is another's.
+function Find-GatewayNewOU {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $Parent,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $filter = '(&(objectClass=organizationalUnit)(ou=' + (Get-GatewayLdapEscaped -Value $Name) + '))'
+    $search = @{ Class = 'container'; Filter = $filter; Base = $Parent; Scope = 'OneLevel'; Property = 'whenCreated'; Server = $Server }
+    foreach ($ou in @(Get-GatewayObject @search)) {
+        if ((Get-GatewayAge -Object $ou -Server $Server) -le 300) { return $ou }
+    }
+    $null
+}
+
+# Returns whether the module itself refused an account that may not read or change access lists: its error
+# has no number (facts E39). Errors of the web service without a number have its fault inside, and are of
+# other kinds (facts D14).
+function Test-GatewayRefusal {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    if ($Record.Exception.GetType().Name -ne 'ADException' -or [string]$Record.Exception.ErrorCode -ne '0') { return $false }
+    $null -eq $Record.Exception.InnerException
+}
+
+# Sets or lifts the protection of an object as a step with an undo (facts E36-E41). An object that reads as
+# wanted is left alone: the module would change nothing (facts E38).
+# ForGood omits the undo, because the state before cannot be set again.
 function Set-GatewayProtection {
     [CmdletBinding()]
     param(
@@ -77,11 +103,13 @@ function Set-GatewayProtection {
         [Parameter(Mandatory)] [string] $Server
     )
     Set-GatewayStep -Label $Label -Arg $Arg
+    $object = Get-ADObject -Identity $Guid -Properties 'ProtectedFromAccidentalDeletion' -Server $Server
+    $now = $object.ProtectedFromAccidentalDeletion # $null if an access list cannot be read (facts E37)
+    if ($null -ne $now -and [bool]$now -eq $Protected) { return }
     try {
         Set-ADObject -Identity $Guid -ProtectedFromAccidentalDeletion $Protected -Server $Server -Confirm:$false
     } catch {
-        $refused = $_.Exception.GetType().Name -eq 'ADException' -and [string]$_.Exception.ErrorCode -eq '0'
-        if (-not $refused -or $null -ne $_.Exception.InnerException) { throw }
+        if (-not (Test-GatewayRefusal -Record $_)) { throw }
         $message = "The gateway's service account may not change the access lists of '$Dn' and its parent, " +
             'which the protection from accidental deletion is made of.'
         Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message
@@ -94,6 +122,22 @@ function Set-GatewayProtection {
         }
     }
     Complete-GatewayStep -Label $Label -Guid $Guid -Dn $Dn -Undo $back -Arguments @{ Guid = $Guid; Protected = (-not $Protected); Server = $Server }
+}
+
+# Lifts the half of a protection that an object has while its parent lacks the other. It reads as unprotected,
+# so that the module lifts nothing until the protection is complete (facts E37, E38). If a later step fails,
+# the object is left with the whole protection, and is reported to remain: half of it cannot be set.
+function Clear-GatewayHalfProtection {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [string] $Dn,
+        [Parameter(Mandatory)] [string] $Arg,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $target = @{ Guid = $Guid; Dn = $Dn; Arg = $Arg; Server = $Server }
+    Set-GatewayProtection -Protected $true -Label 'complete protection' -ForGood @target
+    Set-GatewayProtection -Protected $false -Label 'lift protection' @target
 }
 
 # Refuses to remove a group as part of a tree if it could not be removed by itself: because of the

@@ -256,16 +256,45 @@ func TestHalfAProtection(t *testing.T) {
 	assert.Equal(t, false, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	a := s.Rejects(systemtest.RemoveOU(half, "Recursive", "true"), http.StatusForbidden, "directory_denied")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
-	// An inherited Deny stays: the lifted half of the protection is reported.
+	// An inherited Deny stays: the half of the protection is made whole, which is reported.
 	s.DenyEveryone(systemtest.EmptyOU, directory.RightDeleteTree, true)
 	a = s.Do(systemtest.RemoveOU(half, "Recursive", "true", "Force", "true"))
 	assert.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
 	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
 	assert.Equal(t, "This remains: "+half, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message)
+	assert.Equal(t, true, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	require.NoError(t, s.DC1().SetACL(context.Background(), systemtest.EmptyOU, nil))
-	s.DenyEveryone(half, directory.RightDelete|directory.RightDeleteTree, false)
+	assert.Equal(t, false, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	s.OK(systemtest.RemoveOU(half, "Recursive", "true", "Force", "true"), http.StatusOK)
 	s.Rejects(systemtest.ReadOU(half), http.StatusNotFound, "not_found")
+}
+
+// TestCreatingAnOUWhoseAccessListsAreHidden: the module fails after it has created
+// the OU, protected or not (facts E73); the OU does not stay.
+func TestCreatingAnOUWhoseAccessListsAreHidden(t *testing.T) {
+	for _, isProtected := range []string{"true", "false"} {
+		t.Run(isProtected, func(t *testing.T) {
+			s := systemtest.New(t, sandbox.Options{Seed: 1})
+			s.DenyEveryone(systemtest.EmptyOU, directory.RightReadControl, false)
+			start := s.Snapshot()
+			create := systemtest.CreateOU("Hidden", systemtest.EmptyOU, "IsProtected", isProtected)
+			a := s.Rejects(create, http.StatusForbidden, "directory_denied")
+			assert.Equal(t, "none", a.Envelope.Error.Outcome)
+			assert.Equal(t, "OUDestinationPath", systemtest.FirstField(a))
+			assert.Empty(t, start.Compare(s.Snapshot()), "the OU was removed again")
+
+			// Where it cannot be removed, it is named.
+			s.DenyEveryone(systemtest.EmptyOU, directory.RightDelete|directory.RightDeleteChild, true)
+			a = s.Do(create)
+			require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
+			assert.Equal(t, "partial", a.Envelope.Error.Outcome)
+			assert.Equal(t, "This remains: OU=Hidden,"+systemtest.EmptyOU, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message)
+
+			// An OU that was there before is not taken for the new one.
+			s.Rejects(create, http.StatusConflict, "conflict")
+			s.OK(systemtest.ReadOU("OU=Hidden,"+systemtest.EmptyOU), http.StatusOK)
+		})
+	}
 }
 
 func TestATreeWithAControllerIsNotRemoved(t *testing.T) {

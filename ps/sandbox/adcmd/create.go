@@ -255,14 +255,11 @@ func enumText(v any) string {
 	return dotnet.ToText(v)
 }
 
-// finishOU protects the OU unless the caller opts out. If this second write
-// fails, an unprotected OU is left behind (facts E36).
+// finishOU protects the OU unless the caller opts out, which reads the access lists
+// all the same. If this fails, an unprotected OU is left behind (facts E36, E73).
 func finishOU(c *call, o *directory.Object) error {
 	protect, given := c.flag("ProtectedFromAccidentalDeletion")
-	if given && !protect {
-		return nil
-	}
-	if err := c.dc.SetProtected(c.ctx(), o.GUID.Ref(), true); err != nil {
+	if err := c.dc.SetProtected(c.ctx(), o.GUID.Ref(), protect || !given); err != nil {
 		return c.fail(err)
 	}
 	return nil

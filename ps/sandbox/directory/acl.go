@@ -137,15 +137,26 @@ func (n *node) isProtected() bool {
 	return hasACE(n.acl, ownProtection) && n.parent != nil && hasACE(n.parent.acl, parentProtection)
 }
 
-// protect sets or removes the protection (facts E37-E39).
+// readable reports whether the caller may read the access lists that the protection
+// is made of.
+func (n *node) readable() bool {
+	return !n.denied(RightReadControl) && (n.parent == nil || !n.parent.denied(RightReadControl))
+}
+
+// protect sets or removes the protection (facts E37-E39). Removing it changes
+// nothing unless both ACEs are set, even if the object has its own.
 func (t *tx) protect(n *node, on bool) *Error {
+	if !n.readable() {
+		return fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to read the protection of the object")
+	}
+	if !on && !n.isProtected() {
+		return nil
+	}
 	if n.denied(RightWriteDacl) || on && n.parent != nil && n.parent.denied(RightWriteDacl) {
 		return fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to protect the object")
 	}
 	if !on {
-		if hasACE(n.acl, ACE{Trustee: Everyone, Rights: RightDelete}) || hasACE(n.acl, ACE{Trustee: Everyone, Rights: RightDeleteTree}) {
-			t.setACL(n, withoutACE(n.acl, ownProtection))
-		}
+		t.setACL(n, withoutACE(n.acl, ownProtection))
 		return nil
 	}
 	if n.parent == nil {

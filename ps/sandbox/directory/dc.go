@@ -256,9 +256,21 @@ func (c *DC) ChangePassword(ctx context.Context, ref, old, new string) error {
 }
 
 // Protected reports whether the object is protected from accidental deletion, that
-// is, whether it and its parent have the Deny ACEs (facts E37).
+// is, whether it and its parent have the Deny ACEs (facts E37). Without the right to
+// read an access list the error is KindDenied with code 0.
 func (c *DC) Protected(ctx context.Context, ref string) (bool, error) {
-	return c.ask(ctx, ref, (*node).isProtected)
+	on := false
+	_, err := c.read(ctx, []string{"name"}, func(r *replica) (*node, *Error) {
+		n, e := r.resolve(ref)
+		if e == nil && !n.readable() {
+			e = fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to read the protection of the object")
+		}
+		if e == nil {
+			on = n.isProtected()
+		}
+		return n, e
+	})
+	return on, err
 }
 
 // SetProtected sets or removes the protection. Setting it denies Everyone Delete
@@ -312,6 +324,7 @@ func (c *DC) ACL(ctx context.Context, ref string) ([]ACE, error) {
 //     with 5
 //   - DeleteTree: DeleteTree fails with 5
 //   - WriteDacl: SetProtected fails
+//   - ReadControl: Protected and SetProtected fail, on the object and its children
 func (c *DC) SetACL(ctx context.Context, ref string, acl []ACE) error {
 	return c.write(ctx, "protect", ref, func(t *tx, n *node) *Error {
 		t.setACL(n, append([]ACE(nil), acl...))

@@ -68,8 +68,23 @@ func TestProtection(t *testing.T) {
 	require.NoError(t, dc.SetProtected(bg, c, true))
 	require.NoError(t, dc.SetACL(bg, other, nil))
 	requireCode(t, CodeAccessDenied, KindDenied, dc.DeleteTree(bg, c))
+	unchanged(t, dc, func() {
+		require.NoError(t, dc.SetProtected(bg, c, false), "facts E38: it reads as unprotected already")
+		requireCode(t, CodeAccessDenied, KindDenied, dc.DeleteTree(bg, c))
+	})
+	require.NoError(t, dc.SetProtected(bg, c, true), "adds the missing ACE of the parent")
 	require.NoError(t, dc.SetProtected(bg, c, false))
 	require.NoError(t, dc.DeleteTree(bg, c))
+
+	// without the right to read an access list, neither way works
+	r := addOU(t, dc, "OU=r,"+other)
+	require.NoError(t, dc.SetACL(bg, other, []ACE{{Trustee: Everyone, Rights: RightReadControl}}))
+	unchanged(t, dc, func() {
+		_, err := dc.Protected(bg, r)
+		requireCode(t, CodeUnspecified, KindDenied, err)
+		requireCode(t, CodeUnspecified, KindDenied, dc.SetProtected(bg, r, true))
+		requireCode(t, CodeUnspecified, KindDenied, dc.SetProtected(bg, r, false))
+	})
 
 	// facts E39
 	d := addOU(t, dc, "OU=d,"+other)
