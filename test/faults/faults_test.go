@@ -16,6 +16,7 @@ import (
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/dnscmd"
 	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +29,8 @@ type faults struct {
 	mu    sync.Mutex
 	calls map[string]int
 	hooks map[string]func(call int)
+	fails map[string]func(call int) *dotnet.ErrorRecord
+	types map[string]*dotnet.Type // of the module, by full name
 }
 
 // before sets a hook that runs before each call of a cmdlet, with the number of
@@ -38,24 +41,46 @@ func (f *faults) before(cmdlet string, hook func(call int)) {
 	f.calls[cmdlet], f.hooks[cmdlet] = 0, hook
 }
 
-func (f *faults) reach(cmdlet string) {
+// raise lets calls of a cmdlet fail with what fail returns, given the number of
+// the call from 1, unless that is nil. A nil fail ends it.
+func (f *faults) raise(cmdlet string, fail func(call int) *dotnet.ErrorRecord) {
 	f.mu.Lock()
-	hook := f.hooks[cmdlet]
+	defer f.mu.Unlock()
+	f.calls[cmdlet], f.fails[cmdlet] = 0, fail
+}
+
+func (f *faults) reach(cmdlet string) *dotnet.ErrorRecord {
+	f.mu.Lock()
+	hook, fail := f.hooks[cmdlet], f.fails[cmdlet]
 	f.calls[cmdlet]++
 	n := f.calls[cmdlet]
 	f.mu.Unlock()
 	if hook != nil {
 		hook(n)
 	}
+	if fail != nil {
+		return fail(n)
+	}
+	return nil
 }
 
 // newFaultySystem returns a system and the hooks of its directory cmdlets.
 func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (*systemtest.System, *faults) {
 	t.Helper()
-	f := &faults{calls: map[string]int{}, hooks: map[string]func(int){}}
+	f := &faults{
+		calls: map[string]int{}, hooks: map[string]func(int){},
+		fails: map[string]func(int) *dotnet.ErrorRecord{}, types: map[string]*dotnet.Type{},
+	}
+	for _, module := range sandbox.Declarations() {
+		for _, declared := range module.Types {
+			f.types[declared.Name] = declared
+		}
+	}
 	return newHookedSystem(t, world, func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
 		return func(c *engine.Call) error {
-			f.reach(cmdlet)
+			if failure := f.reach(cmdlet); failure != nil {
+				return c.Throw(failure)
+			}
 			return process(c)
 		}
 	}, overrides...), f

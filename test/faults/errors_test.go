@@ -1,0 +1,115 @@
+package faults
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const directoryTypes = "Microsoft.ActiveDirectory.Management."
+
+// fault returns an error of the web service that has no number, as recorded by
+// public transcripts (facts D14). An empty name is an error of the module itself.
+func (f *faults) fault(name string) *dotnet.ErrorRecord {
+	e := dotnet.NewException(f.types[directoryTypes+"ADException"], "Der Server kann die Anforderung nicht verarbeiten.")
+	e.Props.Set("ErrorCode", int32(0))
+	e.Props.Set("ServerErrorMessage", nil)
+	if name != "" {
+		code := f.types["System.ServiceModel.FaultCode"]
+		e.Inner = dotnet.NewException(f.types["System.ServiceModel.FaultException"], "fault")
+		e.Inner.Props.Set("Code", dotnet.NewInstance(code, "Name", "Sender", "SubCode", dotnet.NewInstance(code, "Name", name)))
+	}
+	return dotnet.NewError(e, "ActiveDirectoryServer:0", dotnet.NotSpecified, nil)
+}
+
+// rejection returns the error of a controller that rejects the account (facts D17).
+func rejection() *dotnet.ErrorRecord {
+	const name = "System.Security.Authentication.AuthenticationException"
+	e := dotnet.ExceptionNamed(name, "Der Server hat die Clientanmeldeinformationen abgelehnt.")
+	return dotnet.NewError(e, "ActiveDirectoryCmdlet:"+name, dotnet.SecurityError, nil)
+}
+
+// TestProtectionAndFaults: an error without a number is a missing right only if
+// the module itself raised it.
+func TestProtectionAndFaults(t *testing.T) {
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+	for _, c := range []struct {
+		fault  string
+		status int
+		code   string
+	}{
+		{"", http.StatusForbidden, "directory_denied"},
+		{"AccessDenied", http.StatusForbidden, "directory_denied"},
+		{"UnwillingToPerform", http.StatusUnprocessableEntity, "unprocessable"},
+		{"EndpointUnavailable", http.StatusServiceUnavailable, "unavailable"},
+		{"OperationTimeout", http.StatusGatewayTimeout, "timeout"},
+		{"Brandnew", http.StatusBadGateway, "backend"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			s := s.In(t)
+			f.raise("Set-ADObject", func(int) *dotnet.ErrorRecord { return f.fault(c.fault) })
+			defer f.raise("Set-ADObject", nil)
+			a := s.Do(systemtest.UpdateOU(systemtest.ProtectedOU, "IsProtected", "false"))
+			require.Equal(t, c.status, a.Status, "%s", a.Body)
+			assert.Equal(t, c.code, a.Envelope.Error.Code)
+			assert.Equal(t, c.fault == "", strings.Contains(a.Envelope.Error.Message, "access lists"), "%s", a.Body)
+			assert.NotContains(t, string(a.Body), "nicht verarbeiten")
+		})
+	}
+	assert.Equal(t, true, s.OK(systemtest.ReadOU(systemtest.ProtectedOU), http.StatusOK)["protected"])
+}
+
+// TestReadsAfterFaults: a read is repeated once when the web service has no
+// capacity.
+func TestReadsAfterFaults(t *testing.T) {
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+	f.raise("Get-ADComputer", func(call int) *dotnet.ErrorRecord {
+		if call == 1 {
+			return f.fault("EndpointUnavailable")
+		}
+		return nil
+	})
+	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
+	f.raise("Get-ADComputer", func(int) *dotnet.ErrorRecord { return f.fault("EndpointUnavailable") })
+	a := s.Do(systemtest.ReadComputer("WEB1"))
+	require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
+	assert.NotEmpty(t, a.Header.Get("Retry-After"))
+}
+
+// TestRejectedAccount: when every controller rejects the gateway's account, the
+// answer and /readyz say that it is the account.
+func TestRejectedAccount(t *testing.T) {
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
+	require.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience, 10*time.Millisecond)
+	f.raise("Get-ADComputer", func(call int) *dotnet.ErrorRecord {
+		if call == 1 {
+			return rejection()
+		}
+		return nil
+	})
+	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
+	require.Equal(t, http.StatusOK, s.Get("/readyz").Status, "one controller alone")
+	f.raise("Get-ADComputer", func(int) *dotnet.ErrorRecord { return rejection() })
+	var a systemtest.Answer
+	for range s.World.Directory.DCs() {
+		a = s.Do(systemtest.ReadComputer("WEB1"))
+	}
+	require.Equal(t, http.StatusBadGateway, a.Status, "%s", a.Body)
+	assert.Equal(t, "backend", a.Envelope.Error.Code)
+	assert.Contains(t, string(a.Body), "Every domain controller rejects the gateway's service account.")
+	ready := s.Get("/readyz")
+	assert.Equal(t, http.StatusServiceUnavailable, ready.Status)
+	assert.Contains(t, string(ready.Body), "every domain controller rejects the credentials of the gateway's service account")
+	f.raise("Get-ADComputer", nil)
+	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
+	assert.Equal(t, http.StatusOK, s.Get("/readyz").Status)
+}
