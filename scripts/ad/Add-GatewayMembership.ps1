@@ -44,8 +44,16 @@ Write-GatewayIntent -Effect 'created'
 # Act.
 if ($absent) {
     Set-GatewayStep -Label 'add member' -Arg 'GroupName'
-    Add-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
-    Complete-GatewayStep -Label 'add member' -Guid $groupGuid -Dn $groupDn
+    try {
+        Add-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+        Complete-GatewayStep -Label 'add member' -Guid $groupGuid -Dn $groupDn
+    } catch {
+        # A member already: another writer was faster (facts D18).
+        if (@('1320', '1378') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+        $absent = $false
+    }
+}
+if ($absent) {
     Complete-GatewayChange -Effect 'created'
     Add-GatewayChange -Guid $groupGuid -Dn $groupDn -Before $null -After ([ordered]@{ member = $memberDn })
 }

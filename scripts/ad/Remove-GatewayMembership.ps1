@@ -34,10 +34,19 @@ New-GatewayIntent -Guid $memberGuid -Dn $memberDn
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
-if ($kind.member) {
+$present = [bool]$kind.member
+if ($present) {
     Set-GatewayStep -Label 'remove member' -Arg 'GroupName'
-    Remove-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
-    Complete-GatewayStep -Label 'remove member' -Guid $groupGuid -Dn $groupDn
+    try {
+        Remove-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+        Complete-GatewayStep -Label 'remove member' -Guid $groupGuid -Dn $groupDn
+    } catch {
+        # No member any more: another writer was faster (facts D18).
+        if (@('1321', '1377') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+        $present = $false
+    }
+}
+if ($present) {
     Complete-GatewayChange -Effect 'removed'
     Add-GatewayChange -Guid $groupGuid -Dn $groupDn -Before ([ordered]@{ member = $memberDn }) -After $null
 }

@@ -2,11 +2,13 @@ package faults
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/systemtest"
 
@@ -28,6 +30,14 @@ func (f *faults) fault(name string) *dotnet.ErrorRecord {
 		e.Inner.Props.Set("Code", dotnet.NewInstance(code, "Name", "Sender", "SubCode", dotnet.NewInstance(code, "Name", name)))
 	}
 	return dotnet.NewError(e, "ActiveDirectoryServer:0", dotnet.NotSpecified, nil)
+}
+
+// numbered returns an error with a number that has no exception type of its own.
+func (f *faults) numbered(code int32) *dotnet.ErrorRecord {
+	record := f.fault("UnwillingToPerform")
+	record.Exception.Props.Set("ErrorCode", code)
+	record.ErrorID = "ActiveDirectoryServer:" + strconv.Itoa(int(code))
+	return record
 }
 
 // rejection returns the error of a controller that rejects the account (facts D17).
@@ -112,4 +122,40 @@ func TestRejectedAccount(t *testing.T) {
 	f.raise("Get-ADComputer", nil)
 	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
 	assert.Equal(t, http.StatusOK, s.Get("/readyz").Status)
+}
+
+// TestMembershipWhenAnotherIsFaster: the directory refuses what another writer has
+// done between the look-up and the change; that is no failure (facts D18).
+func TestMembershipWhenAnotherIsFaster(t *testing.T) {
+	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
+	path := systemtest.UserInGroupPath(systemtest.SampleUser, "Help Desk")
+	for _, c := range []struct {
+		name, method, cmdlet string
+		other                directory.ChangeOp // what the other writer does
+		code                 int32
+		status               int
+	}{
+		{"added", http.MethodPost, "Add-ADGroupMember", directory.OpAdd, 1378, http.StatusOK},
+		{"removed", http.MethodDelete, "Remove-ADGroupMember", directory.OpDelete, 1377, http.StatusOK},
+		{"added, as a local group says", http.MethodPost, "Add-ADGroupMember", directory.OpAdd, 1320, http.StatusOK},
+		{"removed, as a local group says", http.MethodDelete, "Remove-ADGroupMember", directory.OpDelete, 1321, http.StatusOK},
+		{"a number that does not fit", http.MethodPost, "Add-ADGroupMember", directory.OpAdd, 1377, http.StatusConflict},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := s.In(t)
+			f.raise(c.cmdlet, func(int) *dotnet.ErrorRecord {
+				change := directory.Change{Op: c.other, Name: "member", Values: []any{systemtest.SampleUserDN}}
+				assert.NoError(t, s.DC1().Modify(t.Context(), "CN=Help Desk,"+systemtest.SecurityOU, []directory.Change{change}, directory.ModifyOptions{}))
+				return f.numbered(c.code)
+			})
+			defer f.raise(c.cmdlet, nil)
+			a := s.Do(systemtest.Call{Method: c.method, Path: path})
+			require.Equal(t, c.status, a.Status, "%s", a.Body)
+			exists := s.OK(systemtest.Call{Method: http.MethodGet, Path: path + "/Exists"}, http.StatusOK)["exists"]
+			assert.Equal(t, c.other == directory.OpAdd, exists)
+			if c.status == http.StatusOK {
+				assert.Contains(t, a.Envelope.Output, "nothing was changed")
+			}
+		})
+	}
 }
