@@ -16,6 +16,7 @@ import (
 // Ports that the modules use (facts G4).
 const (
 	portADWS = "9389"
+	portLDAP = "389"
 	portDNS  = "53"
 	portRPC  = "135"
 )
@@ -44,6 +45,15 @@ func serverChecks() []Check {
 					"Open TCP 9389 from here to them and make sure that the service ADWS is running there, or name the others in servers.controllers."},
 			},
 			probe: probeADWS,
+		},
+		{
+			Name: "ldap", About: "LDAP, which the fields for Remote Desktop Services are written over, can be reached",
+			How: "connects to TCP port " + portLDAP + " of each domain controller", Needs: []string{"domain-controllers"},
+			Faults: []Fault{
+				{"closed", Warning, "Some domain controllers do not respond on TCP port " + portLDAP + ": {servers}.",
+					"Open TCP 389 from here to them. Until then, changes of the Remote Desktop fields of users are answered with 'unavailable'."},
+			},
+			probe: probeLDAP,
 		},
 		{
 			Name: "dns-server", About: "the DNS server can be managed from here",
@@ -152,6 +162,15 @@ func probeADWS(ctx context.Context, x *exam) verdict {
 		v.hit("none", "servers", strings.Join(closed, ", "))
 	case len(closed) > 0:
 		v.hit("some", "servers", strings.Join(closed, ", "))
+	}
+	return v
+}
+
+func probeLDAP(ctx context.Context, x *exam) verdict {
+	open, closed := x.open(ctx, hosts(x.candidates), portLDAP)
+	v := verdict{found: "open at " + orNone(strings.Join(open, ", "))}
+	if len(closed) > 0 {
+		v.hit("closed", "servers", strings.Join(closed, ", "))
 	}
 	return v
 }

@@ -194,6 +194,7 @@ var broken = []struct {
 	}, "", "", 0},
 	{"ADWS closed", func(c *computer) { c.closed = []string{":9389"} }, "adws/none", "Get-Service ADWS", 2},
 	{"ADWS closed on one", func(c *computer) { c.closed = []string{"dc1.corp.example:9389"} }, "adws/some", "Open TCP 9389", 1},
+	{"LDAP closed", func(c *computer) { c.closed = []string{":389"} }, "ldap/closed", "Open TCP 389", 1},
 	{"no DNS", func(c *computer) { c.closed = []string{":53"} }, "dns-server/none", "servers.dnsServer", 2},
 	{"no RPC", func(c *computer) { c.closed = []string{":135"} }, "dns-server/no-rpc", "49152", 2},
 	{"clock wrong", func(c *computer) { c.answers["Get-GatewayClock"] = `[{"time":"2026-03-01T11:50:00Z"}]` }, "clock/wrong", "w32tm /resync", 2},
@@ -313,7 +314,7 @@ func TestSkippedChecks(t *testing.T) {
 	without := healthy()
 	without.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("none") }
 	of = status(without)
-	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws", "dns-server", "clock", "rights", "dns-rights"} {
+	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "rights", "dns-rights"} {
 		assert.Equal(t, doctor.Skipped, of[name], name)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
