@@ -42,5 +42,6 @@ func newFault(reason, subcode string) *dotnet.Exception {
 	}
 	fault := dotnet.NewException(tFault, reason)
 	fault.Props.Set("Code", code)
+	fault.Props.Set("Detail", nil) // scripts look into it for the names that ADWS itself gives
 	return fault
 }
