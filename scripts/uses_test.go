@@ -163,14 +163,14 @@ var implicit = map[string]string{
 	`^System\.Management\.Automation\.(ActionPreference|ConfirmImpact|PSLanguageMode)(::\w+)?$`: "the values of preference variables and of the language mode",
 	`^System\.Management\.Automation\.(ErrorCategoryInfo|InvocationInfo|PSNoteProperty|PSProperty|PSCustomObject)$`: "part of an error record or of PSObject",
 	`^System\.Management\.Automation\.PSCredential::new/2$`:                                                         "the host of the sandbox creates credentials from frames",
-	`^System\.(Array|Collections\.\S+)\.IsReadOnly$`:                                                                "recorded cases print the properties of collections",
+	`^System\.ServiceModel\.FaultCode$`:                                                                             "the type of Code and SubCode of a fault",
 	`^System\.Collections\.(ICollection|IList)$`:                                                                    "interfaces that conversions look for",
 	`^System\.Collections\.\S+(Key|Value|KeyValue)Collection$`:                                                      "the type of Keys and Values",
 	`^System\.Collections\.Generic\.Dictionary$`:                                                                    "the type of $PSBoundParameters",
 	`^System\.Collections\.ObjectModel\.Collection(::new/0)?$`:                                                      "what a script block returns to Go",
 	`^System\.DirectoryServices\.Property(Value)?Collection(\.Item/1)?$`:                                            "the type of Properties of a directory entry, and its indexer",
 	`^System\.IO\.(Stream|TextReader|TextWriter)$`:                                                                  "the streams of [Console]",
-	`^System\.(ValueType|RuntimeType|IFormatProvider|Numerics\.BigInteger|Single|Text\.(ASCII|Unicode)Encoding)$`:   "base types, types of values, and operands of conversions",
+	`^System\.(ValueType|RuntimeType|IFormatProvider|OrdinalCaseSensitiveComparer|Text\.(ASCII|Unicode)Encoding)$`:  "base types, types of values, and operands of conversions",
 }
 
 var update = flag.Bool("update", false, "rewrite testdata/unused.txt")

@@ -222,7 +222,7 @@ func listText(rows []shaped) string {
 
 func isNumber(v any) bool {
 	switch v.(type) {
-	case int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, dotnet.Decimal:
+	case int8, int16, int32, int64, uint8, uint16, uint32, uint64, float64:
 		return true
 	}
 	return false

@@ -11,9 +11,6 @@ func TestWhatIsWritten(t *testing.T) {
 	for _, c := range []struct{ input, stdout, stderr string }{
 		{"1; 'a'; $null; ''; $true; 'b','c'", "1\na\n\nTrue\nb\nc\n", ""},
 		{",@(1,2)", "1\n2\n", ""},
-		{"Write-Output a; ConvertTo-Json @{a=@{b=@{c=1}}} -Depth 1 -Compress; Write-Output c",
-			"a\nWARNING: Resulting JSON is truncated as serialization has exceeded the set depth of 1.\n{\"a\":{\"b\":\"System.Collections.Hashtable\"}}\nc\n", ""},
-
 		// Objects in a row share a table; text comes in between.
 		{`ConvertFrom-Json '[{"n":1,"s":"ab"},{"n":200,"s":null}]'`, "\n  n s\n  - -\n  1 ab\n200\n\n", ""},
 		{`ConvertFrom-Json '{"a":1}'; 'text'; ConvertFrom-Json '{"a":2}'`, "\na\n-\n1\n\ntext\n\na\n-\n2\n\n", ""},

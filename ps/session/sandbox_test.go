@@ -55,10 +55,6 @@ Complete-GatewayStep -Label 'create thing' -Guid 'g-3' -Dn 'CN=z'
 while ($true) { $x = 1 }`},
 }
 
-// regexClock is the goroutine of the engine's regular expressions, which ends by
-// itself.
-var regexClock = goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")
-
 // newSandbox starts a session on the sandbox engine with the real prelude.
 func newSandbox(t testing.TB) *session.Session {
 	t.Helper()
@@ -78,7 +74,7 @@ func newSandbox(t testing.TB) *session.Session {
 }
 
 func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
-	defer goleak.VerifyNone(t, regexClock)
+	defer goleak.VerifyNone(t)
 	s := newSandbox(t)
 	assert.Equal(t, "ActiveDirectory", s.Ready().Module)
 	assert.Equal(t, "FullLanguage", s.Ready().LanguageMode)
@@ -126,7 +122,7 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 // PowerShell 7 loads a module made for Windows PowerShell as a proxy, which bears
 // the mark of implicit remoting.
 func TestAProxyModuleIsRejected(t *testing.T) {
-	defer goleak.VerifyNone(t, regexClock)
+	defer goleak.VerifyNone(t)
 	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases, Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
 	prelude := scripts.Prelude(ps.Directory)
 	prelude.Text += `
@@ -145,7 +141,7 @@ function Get-Module {
 // An account that can see an object may not be allowed to read all of it, and
 // stored values may be malformed.
 func TestRecordsOfUnreadableProperties(t *testing.T) {
-	defer goleak.VerifyNone(t, regexClock)
+	defer goleak.VerifyNone(t)
 	s := newSandbox(t)
 	var got []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(records(t, s, ps.Request{Script: "Get-TestUnread"})), &got))
@@ -161,7 +157,7 @@ func TestRecordsOfUnreadableProperties(t *testing.T) {
 }
 
 func TestAnEndlessLoopIsStoppedOnTheSandboxEngine(t *testing.T) {
-	defer goleak.VerifyNone(t, regexClock)
+	defer goleak.VerifyNone(t)
 	for _, c := range []struct {
 		script  string
 		steps   int

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		os.Exit(childMain())
 	}
-	goleak.VerifyTestMain(m, regexClock)
+	goleak.VerifyTestMain(m)
 }
 
 // journal collects what a session logs.

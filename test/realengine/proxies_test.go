@@ -66,7 +66,7 @@ func TestContractThroughProxies(t *testing.T) {
 		})
 	})
 	http.DefaultClient.CloseIdleConnections()
-	goleak.VerifyNone(t, ignore, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock")) // ends by itself
+	goleak.VerifyNone(t, ignore)
 }
 
 // sameAnswers compares a system with the given starter with the sandbox, for one

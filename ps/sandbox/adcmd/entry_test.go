@@ -57,9 +57,9 @@ func TestDirectoryEntryErrors(t *testing.T) {
 			`$e = New-Object System.DirectoryServices.DirectoryEntry 'WinNT://x'; $e.RefreshCache([string[]]@('sn'))`:                                                                            {"COMException", -2147463168},
 			`$e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc1.corp.example/CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example'; $e.Properties['sn'].Value = 'x'; $e.CommitChanges()`: {"COMException", -2147016552},
 			openAlice + `$e.Properties['pwdLastSet'].Value = 'x'; $e.CommitChanges()`:                                                                                                            {"NotSupportedException", 0},
-			openAlice + `$e.Dispose(); $e.CommitChanges()`:                                   {"ObjectDisposedException", 0},
-			openAlice + `$e.Properties['sn'].Value = [datetime]::UtcNow; $e.CommitChanges()`: {"NotSupportedException", 0},
-			openAlice + `$e.Properties['objectSid'].Value`:                                   {"NotSupportedException", 0},
+			openAlice + `$e.Dispose(); $e.CommitChanges()`:                                       {"ObjectDisposedException", 0},
+			openAlice + `$e.Properties['sn'].Value = [datetime]'2024-01-02'; $e.CommitChanges()`: {"NotSupportedException", 0},
+			openAlice + `$e.Properties['objectSid'].Value`:                                       {"NotSupportedException", 0},
 		} {
 			_, rec := l.try("$ErrorActionPreference = 'Stop'; " + script)
 			require.NotNil(t, rec, script)

@@ -55,7 +55,10 @@ func sidClass() dotnet.Class {
 			dotnet.Property("AccountDomainSid", func(self any) (any, error) { return sidValue(sidOf(self).Domain()), nil }),
 			dotnet.Property("Value", func(self any) (any, error) { return sidOf(self).String(), nil }),
 			dotnet.Method("ToString", "", func(self any, _ []any) (any, error) { return sidOf(self).String(), nil }),
-			dotnet.Method("Equals", "object", func(self any, args []any) (any, error) { return dotnet.Equal(self, args[0], true), nil }),
+			dotnet.Method("Equals", "object", func(self any, args []any) (any, error) {
+				other, ok := args[0].(*dotnet.Instance)
+				return ok && other.Type == tSID && other.Text == self.(*dotnet.Instance).Text, nil
+			}),
 		},
 	}
 }

@@ -123,7 +123,7 @@ var collectionMembers = []dotnet.Member{
 // ordinally.
 func indexIn(self, v any) int {
 	for i, item := range self.(*dotnet.List).Items {
-		if dotnet.Equal(item, v, true) {
+		if item == v {
 			return i
 		}
 	}

@@ -23,7 +23,7 @@ type dataRow struct {
 
 var dataRows = []dataRow{
 	{dns.TypeA, "DnsServerResourceRecordA",
-		func(rr dns.RR) []any { return []any{"IPv4Address", address(rr.(*dns.A).A.String())} },
+		func(rr dns.RR) []any { return []any{"IPv4Address", dotnet.NewIPAddress(rr.(*dns.A).A.String())} },
 		func(get func(string) any) dns.RR {
 			if ip := addressOf(get("IPv4Address")); ip.Is4() {
 				return &dns.A{A: net.IP(ip.AsSlice())}
@@ -31,7 +31,7 @@ var dataRows = []dataRow{
 			return nil
 		}},
 	{dns.TypeAAAA, "DnsServerResourceRecordAAAA",
-		func(rr dns.RR) []any { return []any{"IPv6Address", address(address6(rr.(*dns.AAAA).AAAA))} },
+		func(rr dns.RR) []any { return []any{"IPv6Address", dotnet.NewIPAddress(address6(rr.(*dns.AAAA).AAAA))} },
 		func(get func(string) any) dns.RR {
 			if ip := addressOf(get("IPv6Address")); ip.Is6() {
 				return &dns.AAAA{AAAA: net.IP(ip.AsSlice())}

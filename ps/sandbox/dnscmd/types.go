@@ -17,7 +17,7 @@ func define(c dotnet.Class) *dotnet.Type {
 }
 
 // The types that the code refers to, defined in init.
-var tNative, tCimException, tCim, tAddress *dotnet.Type
+var tNative, tCimException, tCim *dotnet.Type
 
 // cimTypes are the CIM classes by short name.
 var cimTypes = map[string]*dotnet.Type{}
@@ -32,11 +32,6 @@ func init() {
 	tCimException = define(dotnet.Class{Name: infrastructure + "CimException", Base: dotnet.Lookup("System.SystemException")})
 	tCim = define(dotnet.Class{
 		Name: infrastructure + "CimInstance", Aliases: []string{"ciminstance"},
-	})
-	tAddress = define(dotnet.Class{
-		Name: "System.Net.IPAddress", Aliases: []string{"ipaddress"},
-		Static: []dotnet.Member{dotnet.Method("Parse", "string", parseAddress)},
-		New:    []dotnet.Member{dotnet.Constructor("string", parseAddress)},
 	})
 	for _, name := range []string{"DnsServerZone", "DnsServerPrimaryZone", "DnsServerResourceRecord", "DnsServerSetting"} {
 		cimClass(name)

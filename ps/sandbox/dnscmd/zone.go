@@ -52,25 +52,9 @@ func addresses(list []netip.Addr) any {
 	}
 	items := make([]any, len(list))
 	for i, a := range list {
-		items[i] = address(a.String())
+		items[i] = dotnet.NewIPAddress(a.String())
 	}
-	return &dotnet.Array{Elem: tAddress, Items: items}
-}
-
-// address returns an IPAddress.
-func address(s string) *dotnet.Instance {
-	o := dotnet.NewInstance(tAddress, "IPAddressToString", s)
-	o.Text = s
-	return o
-}
-
-// parseAddress is [ipaddress]::Parse and the cast of a string.
-func parseAddress(_ any, args []any) (any, error) {
-	a, err := netip.ParseAddr(dotnet.ToText(args[0]))
-	if err != nil || a.Zone() != "" {
-		return nil, dotnet.ExceptionNamed("System.FormatException", "An invalid IP address was specified.")
-	}
-	return address(a.String()), nil
+	return &dotnet.Array{Elem: dotnet.TIPAddress, Items: items}
 }
 
 func getZone(c *call) error {

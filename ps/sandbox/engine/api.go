@@ -52,7 +52,6 @@ type Limits struct {
 	PipelineDepth int           // commands in one pipeline
 	OutputBytes   int64         // written to the console
 	ValueBytes    int64         // longest string, and largest collection in bytes (16 an element); at most dotnet.MaxStringLength
-	RegexBytes    int64         // longest input of a regular expression, which cannot be interrupted between matches
 	AllocBytes    int64         // of all values the request creates, live or not
 	HeapBytes     int64         // growth of the process's live heap, for a request that has allocated as much itself
 	WallTime      time.Duration // time spent, waiting for input excluded
@@ -66,7 +65,6 @@ var DefaultLimits = Limits{
 	PipelineDepth: 64,
 	OutputBytes:   1 << 30,
 	ValueBytes:    int64(dotnet.MaxStringLength),
-	RegexBytes:    1 << 20,
 	AllocBytes:    64 << 30,
 	HeapBytes:     2 << 30,
 	WallTime:      5 * time.Minute,

@@ -182,7 +182,7 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 	switch x := v.(type) {
 	case bool:
 		return x, true, nil
-	case int32, int64, float64, uint8, int16, uint16, uint32, uint64, int8, float32, dotnet.Decimal:
+	case int32, int64, float64, uint8, int16, uint16, uint32, uint64, int8, float32:
 		return dotnet.Truthy(x), true, nil
 	case nil:
 		if t == dotnet.TSwitch {

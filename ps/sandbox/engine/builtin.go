@@ -150,14 +150,9 @@ func convertToJSON(inv *invocation, out sink) error {
 	if options.Depth < 0 || options.Depth > maxJSONDepth {
 		return dotnet.Refuse("a -Depth of %d", options.Depth)
 	}
-	text, truncated, err := dotnet.ToJSON(inv.get("InputObject"), options)
+	text, err := dotnet.ToJSON(inv.get("InputObject"), options)
 	if err != nil {
 		return inv.terminatingError(err)
-	}
-	if truncated {
-		if err := inv.warn("Resulting JSON is truncated as serialization has exceeded the set depth of " + dotnet.ToText(int32(options.Depth)) + "."); err != nil {
-			return err
-		}
 	}
 	if err := inv.f.charge(len(text)); err != nil {
 		return err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
@@ -74,10 +73,11 @@ func (c *compiler) expandString(e *syntax.ExpandString) exprFn {
 		}
 	}
 	return func(f *frame) (any, error) {
-		var text strings.Builder
+		var room [8]string
+		pieces, length := room[:0], 0
 		for i := range parts {
 			if parts[i].run == nil {
-				text.WriteString(parts[i].text)
+				pieces, length = append(pieces, parts[i].text), length+len(parts[i].text)
 				continue
 			}
 			v, err := parts[i].run(f)
@@ -85,14 +85,14 @@ func (c *compiler) expandString(e *syntax.ExpandString) exprFn {
 				return nil, err
 			}
 			piece := dotnet.ToText(v)
-			if text.Len()+len(piece) > 64 {
-				if err := f.charge(text.Len() + len(piece)); err != nil {
+			if length += len(piece); length > 64 {
+				if err := f.charge(length); err != nil {
 					return nil, err
 				}
 			}
-			text.WriteString(piece)
+			pieces = append(pieces, piece)
 		}
-		return text.String(), nil
+		return dotnet.Concat(pieces...), nil // joins pairs of surrogates
 	}
 }
 
@@ -360,6 +360,10 @@ func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 	switch t {
 	case dotnet.TVoid:
 		return dotnet.AutomationNull, nil
+	case dotnet.TString:
+		if v == dotnet.AutomationNull { // no output stays null, unlike null itself
+			return nil, nil
+		}
 	case dotnet.TScriptBlock:
 		if _, text := v.(string); text {
 			return nil, dotnet.Refuse("a text as [scriptblock]")

@@ -38,7 +38,7 @@ func (c *compiler) staticMember(e *syntax.Member) exprFn {
 	name := dotnet.NewName(e.Name.Value)
 	if x, ok := e.Target.(*syntax.TypeExpr); ok {
 		if t := staticType(x.Type.String()); t != nil && t.Kind == dotnet.KindEnum {
-			if v, found, err := name.GetStatic(t, nil); found && err == nil {
+			if v, err := name.GetStatic(t); err == nil {
 				return constant(v)
 			}
 		}
@@ -51,11 +51,10 @@ func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
 	if !ok {
 		return nil, dotnet.Refuse("a static member of a value")
 	}
-	if t == dotnet.TCulture && (name.Is("currentuiculture") || name.Is("currentculture")) {
+	if t == dotnet.TCulture && name.Is("currentuiculture") {
 		return dotnet.NewCulture(f.s.engine.culture()), nil
 	}
-	value, _, err := name.GetStatic(t, f.s.engine.opts.Now)
-	return value, err
+	return name.GetStatic(t)
 }
 
 // getMember is $v.name: a member, or the members of the items of a collection.
@@ -89,8 +88,19 @@ func (c *compiler) invoke(e *syntax.Invoke) exprFn {
 	call := &methodCall{target: c.expr(e.Target), name: dotnet.NewName(e.Name.Value), args: c.exprs(e.Args), at: c.place(e), call: (*frame).callMethod}
 	if e.Static {
 		call.call = (*frame).callStatic
+		c.checkSort(e)
 	}
 	return call.run
+}
+
+// checkSort refuses [array]::Sort() with an argument that is not cast: PowerShell
+// infers a generic overload for typed keys, which sorts a copy of other items.
+func (c *compiler) checkSort(e *syntax.Invoke) {
+	for _, arg := range e.Args {
+		if _, cast := arg.(*syntax.Cast); !cast && lower(e.Name.Value) == "sort" {
+			c.refuse(arg, "an argument of Sort() that is not cast to [array] or [System.Collections.IComparer]")
+		}
+	}
 }
 
 // methodCall is $v.name(args) or [T]::name(args).
@@ -184,8 +194,6 @@ func (f *frame) callStatic(v any, name *dotnet.Name, args []any) (any, error) {
 		return nil, dotnet.Refuse("a static method of a value")
 	case t == dotnet.TScriptBlock && name.Is("create") && len(args) == 1:
 		return f.s.newScriptBlock(dotnet.ToText(args[0]))
-	case t == dotnet.TRegex:
-		return nil, dotnet.Refuse("the method %s of [regex]", name.String())
 	}
 	if name.Is("new") {
 		return dotnet.New(t, args)

@@ -29,6 +29,9 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 			return c.sum(e)
 		}
 	}
+	if e.Op == syntax.Replace {
+		return c.replace(e)
+	}
 	apply, ok := dotnet.Operator(operatorName(e.Op, e.Exact))
 	if !ok {
 		panic("engine: no operator " + e.Op.String())
@@ -36,7 +39,6 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 	operands := c.operands(e)
 	fast := intOperators[e.Op]
 	at := c.place(e)
-	isReplace := e.Op == syntax.Replace
 	return func(f *frame) (any, error) {
 		l, r, err := operands(f)
 		if err != nil {
@@ -45,11 +47,6 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 		if a, b, ok := int32s(l, r); ok && fast != nil {
 			if v, ok := fast(a, b); ok {
 				return v, nil
-			}
-		}
-		if isReplace {
-			if err := f.guardReplace(l, r); err != nil {
-				return nil, limitOf(err, at)
 			}
 		}
 		v, err := apply(plain(l), plain(r))
@@ -182,17 +179,29 @@ func (c *compiler) logical(e *syntax.Binary) exprFn {
 
 func (c *compiler) match(e *syntax.Binary) exprFn {
 	operands := c.operands(e)
-	negate := e.Op == syntax.NotMatch
+	negate, at := e.Op == syntax.NotMatch, c.place(e)
 	return func(f *frame) (any, error) {
 		l, r, err := operands(f)
 		if err != nil {
 			return nil, err
 		}
-		if err := f.guardRegex(l); err != nil {
+		v, _, err := dotnet.Match(plain(l), plain(r), e.Exact, negate)
+		return v, limitOf(err, at)
+	}
+}
+
+func (c *compiler) replace(e *syntax.Binary) exprFn {
+	operands, at := c.operands(e), c.place(e)
+	return func(f *frame) (any, error) {
+		l, r, err := operands(f)
+		if err != nil {
 			return nil, err
 		}
-		v, _, err := dotnet.Match(plain(l), plain(r), e.Exact, negate)
-		return v, err
+		v, err := dotnet.Replace(plain(l), plain(r), e.Exact)
+		if err != nil {
+			return nil, limitOf(err, at)
+		}
+		return v, f.chargeValue(v)
 	}
 }
 
@@ -264,49 +273,4 @@ func (c *compiler) increment(e *syntax.Unary, by int32) exprFn {
 		}
 		return old, nil
 	}
-}
-
-// guardRegex rejects inputs that a regular expression would work on for too
-// long: it cannot be interrupted between matches.
-func (f *frame) guardRegex(v any) error {
-	limit := f.s.limits.RegexBytes
-	if text, ok := v.(string); ok {
-		if int64(len(text)) > limit {
-			return &LimitError{Limit: "RegexBytes"}
-		}
-		return nil
-	}
-	items, _ := dotnet.Enumerate(v)
-	size := int64(0)
-	for _, item := range items {
-		if text, ok := item.(string); ok {
-			if size += int64(len(text)); size > limit {
-				return &LimitError{Limit: "RegexBytes"}
-			}
-		}
-	}
-	return nil
-}
-
-// guardReplace rejects a -replace that would take too long, or whose result
-// could exceed the limit.
-func (f *frame) guardReplace(input, operand any) error {
-	if err := f.guardRegex(input); err != nil {
-		return err
-	}
-	pair, ok := operand.(*dotnet.Array)
-	if !ok || len(pair.Items) != 2 {
-		return nil
-	}
-	if _, block := pair.Items[1].(*ScriptBlock); block {
-		return dotnet.Refuse("a script block behind -replace")
-	}
-	size := int64(0)
-	for _, item := range dotnet.EnumerateAny(input) {
-		size += int64(len(dotnet.ToText(item))) + 1
-	}
-	if size*int64(len(dotnet.ToText(pair.Items[1]))) > f.s.limits.ValueBytes {
-		return &LimitError{Limit: "ValueBytes"}
-	}
-	return nil
 }

@@ -46,7 +46,11 @@ func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 		if err != nil {
 			return err
 		}
-		if !switchEqual(v, want) {
+		fits, err := switchEqual(v, want)
+		if err != nil {
+			return err
+		}
+		if !fits {
 			continue
 		}
 		if err := clauses[i].body(f, out); err != nil {
@@ -57,7 +61,7 @@ func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 }
 
 // switchEqual reports whether a clause matches; texts compare as with -eq.
-func switchEqual(v, want any) bool {
+func switchEqual(v, want any) (bool, error) {
 	if _, text := v.(string); text {
 		want = dotnet.ToText(want)
 	}

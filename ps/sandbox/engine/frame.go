@@ -8,18 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dlclark/regexp2"
-
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
 )
-
-// A regular expression cannot be cancelled: its own time limit bounds how long a
-// cancelled run continues.
-func init() {
-	dotnet.RegexTimeout = 500 * time.Millisecond
-	regexp2.SetTimeoutCheckPeriod(10 * time.Millisecond)
-}
 
 // place is the position of a node, for errors.
 type place struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // fuzzLimits keep one input short.
-var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, ValueBytes: 1 << 20, RegexBytes: 1 << 16, AllocBytes: 1 << 28, HeapBytes: 1 << 29, WallTime: 2 * time.Second}
+var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, ValueBytes: 1 << 20, AllocBytes: 1 << 28, HeapBytes: 1 << 29, WallTime: 2 * time.Second}
 
 // FuzzEvaluate runs texts: no input may panic, go past the limits, or end in an
 // error that is not one of those Run documents.

@@ -52,7 +52,6 @@ func (l Limits) withDefaults() Limits {
 		PipelineDepth: int(pick(int64(l.PipelineDepth), int64(d.PipelineDepth))),
 		OutputBytes:   pick(l.OutputBytes, d.OutputBytes),
 		ValueBytes:    min(pick(l.ValueBytes, d.ValueBytes), int64(dotnet.MaxStringLength)),
-		RegexBytes:    pick(l.RegexBytes, d.RegexBytes),
 		AllocBytes:    pick(l.AllocBytes, d.AllocBytes),
 		HeapBytes:     pick(l.HeapBytes, d.HeapBytes),
 		WallTime:      time.Duration(pick(int64(l.WallTime), int64(d.WallTime))),

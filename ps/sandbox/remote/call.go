@@ -149,7 +149,7 @@ func (c *connection) access(f *frame, args []any) (any, error) {
 	case f.F == "set" && len(args) == 1:
 		return nil, dotnet.SetMember(object, f.Name, args[0])
 	case f.F == "invoke":
-		if !dotnet.HasMethod(object, f.Name) {
+		if name := dotnet.MakeName(f.Name); !name.HasMethod(object) {
 			return nil, errNoMember
 		}
 		return dotnet.CallMethod(object, f.Name, args)
@@ -217,7 +217,7 @@ type host struct {
 	f      *frame
 	name   string
 	names  []string
-	values map[string]any // by lower-case name
+	values map[string]any // by name in lower case
 }
 
 var _ engine.Host = (*host)(nil)

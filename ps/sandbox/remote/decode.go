@@ -214,20 +214,6 @@ func number(kind, text string) (v any, err error) {
 		v = dotnet.TimeSpan(integer(64))
 	case "double":
 		v, err = strconv.ParseFloat(text, 64)
-	case "single":
-		var f float64
-		f, err = strconv.ParseFloat(text, 32)
-		v = float32(f)
-	case "bigint":
-		if strings.Trim(strings.TrimPrefix(text, "-"), "0123456789") != "" {
-			err = fmt.Errorf("bigint %.40q", text)
-		}
-		v = dotnet.BigInteger(text)
-	case "decimal":
-		d, ok := dotnet.ParseDecimal(text)
-		if v = d; !ok {
-			err = fmt.Errorf("decimal %.40q", text)
-		}
 	case "guid":
 		v, err = dotnet.Convert(text, dotnet.TGuid)
 	case "version":
@@ -255,7 +241,7 @@ func (d *decoder) composite(n *rawNode, depth int) (any, error) {
 		return nil
 	}
 	t := d.typeNamed(n.N)
-	if t == nil && (n.T == "list" || n.T == "set" || n.T == "instance" || n.T == "exception") {
+	if t == nil && (n.T == "list" || n.T == "instance" || n.T == "exception") {
 		return nil, fmt.Errorf("%s: without a type", n.T)
 	}
 	switch n.T {
@@ -263,12 +249,6 @@ func (d *decoder) composite(n *rawNode, depth int) (any, error) {
 		return &dotnet.Array{Elem: t, Items: items}, nil
 	case "list":
 		return &dotnet.List{Type: t, Items: items}, nil
-	case "set":
-		s := &dotnet.Set{Type: t}
-		for _, item := range items {
-			s.Add(item)
-		}
-		return s, nil
 	case "table":
 		h := &dotnet.Hashtable{Type: t, Comparer: dotnet.Comparer(n.C)}
 		for i := 0; i+1 < len(items); i += 2 {

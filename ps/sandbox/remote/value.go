@@ -88,9 +88,6 @@ func (e *encoder) node(v any, depth int) (any, error) {
 	case *dotnet.List:
 		items, err := e.list(v.Items, depth)
 		return node{T: "list", N: typeName(v.Type), V: items}, err
-	case *dotnet.Set:
-		items, err := e.list(v.Items(), depth)
-		return node{T: "set", N: typeName(v.Type), V: items}, err
 	case *dotnet.Hashtable:
 		pairs := make([]any, 0, 2*v.Len())
 		for i := range v.Len() {
@@ -163,12 +160,6 @@ func (e *encoder) scalar(v any) (any, bool) {
 		return number("ulong", strconv.FormatUint(v, 10))
 	case float64:
 		return number("double", strconv.FormatFloat(v, 'g', -1, 64))
-	case float32:
-		return number("single", strconv.FormatFloat(float64(v), 'g', -1, 32))
-	case dotnet.Decimal:
-		return number("decimal", v.String())
-	case dotnet.BigInteger:
-		return number("bigint", string(v))
 	case dotnet.Char:
 		return number("char", strconv.Itoa(int(v)))
 	case dotnet.DateTime:

@@ -133,7 +133,7 @@ func formatObjects(text *strings.Builder, names []string, objects []any) {
 		for _, row := range rows {
 			width[i] = max(width[i], utf8.RuneCountInString(shown(row[i])))
 			switch row[i].(type) {
-			case int32, int64, float64, uint8, uint32, uint64, dotnet.Decimal:
+			case int32, int64, float64, uint8, uint32, uint64:
 				right[i] = true
 			}
 		}

@@ -5,13 +5,12 @@ import (
 	"io"
 )
 
-// LineReader gives standard input by lines, without their ends; io.EOF at its end.
+// LineReader reads standard input by lines, without their ends; io.EOF at its end.
 type LineReader interface{ ReadLine() (string, error) }
 
-// NewConsole makes the type [Console] of a host: In, Out, Error, the Open
-// functions, Write, WriteLine, ReadLine. It is not registered: the evaluator
-// resolves [Console] to it before Lookup. A write that fails ends the script
-// with the writer's own error.
+// NewConsole returns the type [Console] of a host. It is not registered: the
+// evaluator resolves [Console] to it before Lookup. A write that fails ends the
+// script with the writer's own error.
 func NewConsole(in LineReader, out, errOut io.Writer) *Type {
 	stdout, stderr := textWriter(out), textWriter(errOut)
 	reader := &Instance{Type: tTextReader, Data: in}
@@ -22,31 +21,9 @@ func NewConsole(in LineReader, out, errOut io.Writer) *Type {
 		Property("In", func(any) (any, error) { return reader, nil }),
 		Property("Out", func(any) (any, error) { return stdout, nil }),
 		Property("Error", func(any) (any, error) { return stderr, nil }),
-		Property("IsInputRedirected", func(any) (any, error) { return true, nil }),
-		Property("IsOutputRedirected", func(any) (any, error) { return true, nil }),
-		Property("IsErrorRedirected", func(any) (any, error) { return true, nil }),
-		encodingProperty("OutputEncoding"), encodingProperty("InputEncoding"),
-		Method("OpenStandardOutput", "", stream(out)), Method("OpenStandardError", "", stream(errOut)),
-		Method("ReadLine", "", func(any, []any) (any, error) { return readLine(in) }),
-	}
-	for _, row := range writerMembers {
-		rows = append(rows, Method(row.Name, row.Sig, func(_ any, a []any) (any, error) { return row.Call(stdout, a) }))
+		Method("OpenStandardOutput", "", stream(out)),
 	}
 	return Define(Class{Name: "System.Console", Static: rows})
-}
-
-// encodingProperty takes UTF-8 only: the streams are UTF-8.
-func encodingProperty(name string) Member {
-	return Member{Name: name,
-		Get: func(any) (any, error) { return newEncoding("System.Text.UTF8Encoding", encPlain8), nil },
-		Set: func(_, v any) error {
-			if i, ok := v.(*Instance); ok {
-				if e, ok := i.Data.(*encoding); ok && e.codePage == encUTF8.codePage {
-					return nil
-				}
-			}
-			return ExceptionNamed("System.NotSupportedException", "The console is UTF-8 only.")
-		}}
 }
 
 func textWriter(w io.Writer) *Instance { return &Instance{Type: tTextWriter, Data: w} }
@@ -74,29 +51,6 @@ func writeTo(v any, b []byte) (any, error) {
 	return Void, err
 }
 
-func writes(name, sig string, text func(a []any) (string, error)) Member {
-	return Method(name, sig, func(self any, a []any) (any, error) {
-		s, err := text(a)
-		if err != nil {
-			return nil, err
-		}
-		return writeTo(self, ToUTF8(s))
-	})
-}
-
-var writerMembers = []Member{
-	writes("Write", "string", func(a []any) (string, error) { return Text(a[0]), nil }),
-	writes("Write", "object", func(a []any) (string, error) { return Text(a[0]), nil }),
-	writes("Write", "string,params object[]", func(a []any) (string, error) { return composite(Text(a[0]), itemsOf(a[1])) }),
-	writes("WriteLine", "", func([]any) (string, error) { return NewLine, nil }),
-	writes("WriteLine", "string", func(a []any) (string, error) { return Text(a[0]) + NewLine, nil }),
-	writes("WriteLine", "object", func(a []any) (string, error) { return Text(a[0]) + NewLine, nil }),
-	writes("WriteLine", "string,params object[]", func(a []any) (string, error) {
-		s, err := composite(Text(a[0]), itemsOf(a[1]))
-		return s + NewLine, err
-	}),
-}
-
 var tTextReader, tTextWriter, tStream *Type
 
 func declareStreams() {
@@ -107,11 +61,10 @@ func declareStreams() {
 			return readLine(in)
 		}),
 	}})
-	tTextWriter = Register(Class{Name: "System.IO.TextWriter", Members: append([]Member{
-		Method("Flush", "", nothing), Method("Dispose", "", nothing), Method("Close", "", nothing),
-		{Name: "NewLine", Get: func(any) (any, error) { return NewLine, nil }, Set: func(any, any) error { return nil }},
-		{Name: "AutoFlush", Get: func(any) (any, error) { return true, nil }, Set: func(any, any) error { return nil }},
-	}, writerMembers...)})
+	tTextWriter = Register(Class{Name: "System.IO.TextWriter", Members: []Member{
+		Method("Flush", "", nothing),
+		Method("WriteLine", "string", func(self any, a []any) (any, error) { return writeTo(self, ToUTF8(a[0].(string)+NewLine)) }),
+	}})
 	tStream = Register(Class{Name: "System.IO.Stream", Members: []Member{
 		Method("Write", "byte[],int,int", func(self any, a []any) (any, error) {
 			b, err := bytesRange(a[0], a[1].(int32), a[2].(int32))
@@ -120,8 +73,6 @@ func declareStreams() {
 			}
 			return writeTo(self, b)
 		}),
-		Method("WriteByte", "byte", func(self any, a []any) (any, error) { return writeTo(self, []byte{a[0].(uint8)}) }),
-		Method("Flush", "", nothing), Method("Dispose", "", nothing), Method("Close", "", nothing),
-		Constant("CanWrite", true), Constant("CanRead", false), Constant("CanSeek", false),
+		Method("Flush", "", nothing), Method("Dispose", "", nothing),
 	}})
 }

@@ -1,11 +1,12 @@
 package dotnet
 
 import (
-	"math"
+	"strconv"
 	"strings"
 )
 
-// Convert casts as [T]$v does. Errors are records of a failed cast.
+// Convert casts as [T]$v does. Its errors are records of a failed cast, or a
+// *Refused for a conversion that the sandbox does not have.
 func Convert(v any, t *Type) (any, error) {
 	v = base(v)
 	from := TypeOf(v)
@@ -21,11 +22,7 @@ func Convert(v any, t *Type) (any, error) {
 	switch {
 	case t == TObject || t == TPSObject:
 		return v, nil
-	case t == TString:
-		return ToText(v), nil
-	case t == TBool:
-		return Truthy(v), nil
-	case isNumberType(t):
+	case isIntegerType(t) || t == TDouble:
 		return convertNumber(v, t)
 	case t.Kind == KindEnum:
 		return convertEnum(v, t)
@@ -38,7 +35,7 @@ func Convert(v any, t *Type) (any, error) {
 	}
 }
 
-// TryConvert casts as -as does.
+// TryConvert is Convert for callers that need no reason.
 func TryConvert(v any, t *Type) (any, bool) {
 	if base(v) == nil {
 		return nil, false
@@ -47,8 +44,24 @@ func TryConvert(v any, t *Type) (any, bool) {
 	return r, err == nil
 }
 
-// converters are the casts to types that need their own rule.
+// converters are the casts to types that have a rule of their own.
 var converters map[*Type]func(v any, t *Type) (any, error)
+
+// declareConverters fills converters once the types are declared.
+func declareConverters() {
+	converters = map[*Type]func(any, *Type) (any, error){
+		TString: func(v any, _ *Type) (any, error) { return ToText(v), nil },
+		TBool:   func(v any, _ *Type) (any, error) { return Truthy(v), nil },
+		TArray:  func(v any, _ *Type) (any, error) { return convertArray(v, TObjectArray) },
+		TChar:   convertChar, TSwitch: convertSwitch, TDateTime: convertDateTime, TTimeSpan: convertTimeSpan,
+		TGuid: convertGuid, TVersion: convertVersion, TIPAddress: convertIPAddress,
+	}
+}
+
+// refuseCast is the error of a conversion that the sandbox does not have.
+func refuseCast(v any, t *Type) error {
+	return Refuse("the conversion of [%s] to [%s]", display(v), t.Display())
+}
 
 func convertNull(t *Type) (any, error) {
 	switch {
@@ -56,17 +69,11 @@ func convertNull(t *Type) (any, error) {
 		return "", nil
 	case t == TBool:
 		return false, nil
-	case t == TChar:
-		return Char(0), nil
 	case t == TSwitch:
 		return NewSwitch(false), nil
 	case t == TDouble:
 		return float64(0), nil
-	case t == TSingle:
-		return float32(0), nil
-	case t == TDecimal:
-		return Decimal{}, nil
-	case isIntegerType(t):
+	case isIntegerType(t) || t == TChar:
 		n, _ := fitInt64(0, t)
 		return n, nil
 	case t.Kind == KindStruct:
@@ -80,33 +87,20 @@ func convertNull(t *Type) (any, error) {
 	}
 }
 
-func finalCastError(v any, t *Type) error {
-	return castError("ConvertToFinalInvalidCastException", nil,
-		`Cannot convert the "%s" value of type "%s" to type "%s".`, Text(v), TypeOf(v).Text(), t.Text())
-}
-
 func castErrorCause(id string, v any, t *Type, cause *Exception) error {
 	return castError(id, cause, `Cannot convert value "%s" to type "%s". Error: "%s"`, Text(v), t.Text(), cause.Message)
 }
 
-// ---- numbers ----
-
 func convertNumber(v any, t *Type) (any, error) {
-	switch n := v.(type) {
-	case string:
-		return convertText(n, t)
-	case Char:
-		if t == TDouble || t == TSingle || t == TDecimal {
-			return nil, castErrorCause("InvalidCastIConvertible", v, t,
-				ExceptionNamed("System.InvalidCastException", "Invalid cast from 'Char' to '%s'.", t.ShortName()))
-		}
-	case BigInteger:
-		return convertText(string(n), t)
-	case bool, Enum:
-	default:
-		if rank(v) == notNumber {
-			return nil, finalCastError(v, t)
-		}
+	if s, ok := v.(string); ok {
+		return convertDigits(s, t)
+	}
+	if _, ok := v.(Char); ok && t == TDouble {
+		return nil, refuseCast(v, t)
+	}
+	_, whole := asInt64(v)
+	if !whole && !isNumber(v) {
+		return nil, refuseCast(v, t)
 	}
 	if r, ok := numberTo(v, t); ok {
 		return r, nil
@@ -114,225 +108,106 @@ func convertNumber(v any, t *Type) (any, error) {
 	return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(t))
 }
 
+// convertDigits reads a decimal whole number; text that PowerShell may take for
+// another form of number is refused.
+func convertDigits(s string, t *Type) (any, error) {
+	text := strings.TrimSpace(s)
+	digits := strings.TrimLeft(text, "+-")
+	switch {
+	case s == "":
+		return convertNull(t)
+	case digits != "" && len(text)-len(digits) < 2 && strings.Trim(digits, "0123456789") == "":
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			break
+		}
+		if v, ok := numberTo(n, t); ok {
+			return v, nil
+		}
+		return nil, castErrorCause("InvalidCastFromStringToInteger", s, t, overflow(t))
+	case !strings.ContainsAny(text, "0123456789") && isIntegerType(t) && text != "":
+		return nil, castErrorCause("InvalidCastFromStringToInteger", s, t,
+			ExceptionNamed("System.FormatException", "The input string '%s' was not in a correct format.", s))
+	}
+	return nil, Refuse("the conversion of the text '%s' to [%s]", s, t.Display())
+}
+
 func overflow(t *Type) *Exception {
+	name := t.ShortName()
 	switch t {
 	case TByte:
-		return ExceptionNamed("System.OverflowException", "Value was either too large or too small for an unsigned byte.")
+		name = "an unsigned byte"
 	case TSByte:
-		return ExceptionNamed("System.OverflowException", "Value was either too large or too small for a signed byte.")
-	case TDecimal:
-		return ExceptionNamed("System.OverflowException", "Value was either too large or too small for a Decimal.")
+		name = "a signed byte"
 	case TChar:
-		return ExceptionNamed("System.OverflowException", "Value was either too large or too small for a character.")
-	}
-	article := "an"
-	if strings.HasPrefix(t.ShortName(), "U") {
-		article = "a"
-	}
-	return ExceptionNamed("System.OverflowException", "Value was either too large or too small for %s %s.", article, t.ShortName())
-}
-
-// numberTo converts between number types, rounding half to even; ok is false on overflow.
-func numberTo(v any, t *Type) (any, bool) {
-	switch t {
-	case TDouble:
-		return asFloat(v), true
-	case TSingle:
-		return float32(asFloat(v)), true
-	case TDecimal:
-		d, ok := asDecimal(v)
-		return d, ok
-	}
-	if i, ok := asInt64(v); ok {
-		return fitInt64(i, t)
-	}
-	if f, ok := v.(float64); ok && math.Abs(f) < 1<<53 {
-		return fitInt64(int64(math.RoundToEven(f)), t)
-	}
-	n, ok := asBig(v)
-	if !ok {
-		return nil, false
-	}
-	return fitInt(n, t)
-}
-
-// convertText reads a number of type t: digits, "0x" for whole numbers, thousands
-// commas, an exponent; a fraction is rounded. Empty text is 0.
-func convertText(s string, t *Type) (any, error) {
-	trimmed := strings.TrimSpace(s)
-	if s == "" {
-		n, _ := numberTo(int32(0), t)
-		return n, nil
-	}
-	plain := strings.ReplaceAll(trimmed, ",", "")
-	if strings.HasPrefix(trimmed, ",") {
-		plain = trimmed
-	}
-	id := "InvalidCastFromStringToInteger"
-	switch t {
-	case TDecimal:
-		if d, ok := ParseDecimal(plain); ok {
-			return d, nil
-		}
-		id = "InvalidCastFromStringToDecimal"
-	case TDouble, TSingle:
-		if f, ok := parseFloat(plain); ok {
-			r, _ := numberTo(f, t)
-			return r, nil
-		}
-		id = "InvalidCastFromStringToDoubleOrSingle"
+		name = "a character"
+	case TUInt16, TUInt32, TUInt64:
+		name = "a " + name
 	default:
-		if n, ok := parseInteger(trimmed, t); ok {
-			return n, nil
-		}
-		if strings.Trim(trimmed, "+-0123456789") == "" && strings.LastIndexAny(trimmed, "+-") <= 0 && strings.ContainsAny(trimmed, "0123456789") {
-			return nil, castErrorCause(id, s, t, overflow(t))
-		}
-		if f, ok := parseFloat(plain); ok {
-			if n, ok := numberTo(f, t); ok {
-				return n, nil
-			}
-		}
+		name = "an " + name
 	}
-	return nil, castErrorCause(id, s, t, badFormat(s))
+	return ExceptionNamed("System.OverflowException", "Value was either too large or too small for %s.", name)
 }
-
-func badFormat(s string) *Exception {
-	return ExceptionNamed("System.FormatException", "The input string '%s' was not in a correct format.", s)
-}
-
-func parseInteger(s string, t *Type) (any, bool) {
-	low := strings.ToLower(s)
-	for _, prefix := range []string{"0x", "&h", "#"} {
-		if digits, ok := strings.CutPrefix(low, prefix); ok {
-			return parseBase(digits, 16, t)
-		}
-	}
-	if s == "" || strings.Trim(s, "+-0123456789") != "" || strings.LastIndexAny(s, "+-") > 0 {
-		return nil, false
-	}
-	return parseBase(s, 10, t)
-}
-
-// ---- characters, enumerations ----
 
 func convertChar(v any, t *Type) (any, error) {
-	switch n := v.(type) {
-	case string:
-		if Length(n) == 1 {
-			return UnitAt(n, 0), nil
+	if s, ok := v.(string); ok {
+		if Length(s) == 1 {
+			return UnitAt(s, 0), nil
 		}
 		return nil, castErrorCause("InvalidCastParseTargetInvocation", v, t,
 			ExceptionNamed("System.FormatException", "String must be exactly one character long."))
-	case float64, float32, Decimal, bool:
-		return nil, castErrorCause("InvalidCastIConvertible", v, t,
-			ExceptionNamed("System.InvalidCastException", "Invalid cast from '%s' to 'Char'.", TypeOf(v).ShortName()))
 	}
-	if i, ok := asInt64(v); ok {
-		if c, ok := fitInt64(i, TChar); ok {
-			return c, nil
-		}
-		return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(TChar))
+	i, ok := asInt64(v)
+	if !ok || !isNumber(v) {
+		return nil, refuseCast(v, t)
 	}
-	return nil, finalCastError(v, t)
+	if c, ok := fitInt64(i, TChar); ok {
+		return c, nil
+	}
+	return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(TChar))
 }
+
+func convertSwitch(v any, t *Type) (any, error) {
+	if b, ok := v.(bool); ok {
+		return NewSwitch(b), nil
+	}
+	return nil, refuseCast(v, t)
+}
+
+// ---- enumerations ----
 
 func convertEnum(v any, t *Type) (any, error) {
-	switch n := v.(type) {
-	case string:
-		return enumFromText(n, t)
-	case *Array:
-		total := int64(0)
-		for _, item := range n.Items {
-			part, err := Convert(item, t)
-			if err != nil {
-				return nil, err
-			}
-			total |= part.(Enum).Value
+	if s, ok := v.(string); ok {
+		if n, ok := t.valueOf(strings.TrimSpace(s)); ok {
+			return Enum{t, n}, nil
 		}
-		if len(n.Items) > 0 && (t.Flags || len(n.Items) == 1) {
-			return Enum{t, total}, nil
+		if strings.Trim(s, "0123456789+-, ") == "" || strings.Contains(s, ",") || t.hasPrefix(s) {
+			return nil, Refuse("the conversion of the text '%s' to [%s]", s, t.Display())
 		}
-		return nil, finalCastError(v, t)
+		return nil, castErrorCause("SubstringDisambiguationEnumParseThrewAnException", v, t,
+			ExceptionNamed(automation+"RuntimeException",
+				"Unable to match the identifier name %s to a valid enumerator name. Specify one of the following enumerator names and try again:\n%s",
+				strings.TrimSpace(s), enumNames(t, ", ")))
 	}
-	if _, ok := v.(Char); ok || rank(v) == notNumber {
-		if _, ok := v.(Enum); !ok {
-			return nil, finalCastError(v, t)
+	n, ok := asInt64(v)
+	if !ok || !isNumber(v) || t.Flags {
+		return nil, refuseCast(v, t)
+	}
+	for _, known := range t.Values {
+		if known.Value == n {
+			return Enum{t, n}, nil
 		}
 	}
-	whole, ok := numberTo(v, t.Under)
-	if !ok {
-		return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(t.Under))
-	}
-	i, _ := asInt64(whole)
-	return definedEnum(i, t, "UndefinedIntegerToEnum", v)
+	return nil, castError("UndefinedIntegerToEnum", nil,
+		`Cannot convert value "%s" to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
+		Text(v), t.Text(), enumNames(t, ","))
 }
 
-// definedEnum refuses a value that no name, or for flags no set of names, stands for.
-func definedEnum(value int64, t *Type, id string, v any) (any, error) {
-	known := isDefined(t, value)
-	if t.Flags {
-		all := int64(0)
-		for _, e := range t.Values {
-			all |= e.Value
-		}
-		known = known || value&^all == 0
-	}
-	if !known {
-		return nil, castError(id, nil,
-			`Cannot convert value "%s" to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
-			Text(v), t.Text(), enumNames(t, ","))
-	}
-	return Enum{t, value}, nil
-}
-
-func enumFromText(s string, t *Type) (any, error) {
-	text := strings.TrimSpace(s)
-	if text == "" {
-		return nil, castError("InvalidEnumCastFromEmptyString", nil,
-			`Cannot convert value "%s" to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
-			s, t.Text(), enumNames(t, ","))
-	}
-	if n, ok := parseInteger(text, t.Under); ok {
-		i, _ := asInt64(n)
-		return definedEnum(i, t, "EnumParseUndefined", s)
-	}
-	total := int64(0)
-	for _, part := range strings.Split(text, ",") {
-		value, ok := enumByPrefix(t, strings.TrimSpace(part))
-		if !ok {
-			return nil, noEnumName(s, strings.TrimSpace(part), t)
-		}
-		total |= value
-	}
-	return definedEnum(total, t, "EnumParseUndefined", s)
-}
-
-func noEnumName(whole, name string, t *Type) error {
-	return castErrorCause("SubstringDisambiguationEnumParseThrewAnException", whole, t,
-		ExceptionNamed("System.Management.Automation.RuntimeException",
-			"Unable to match the identifier name %s to a valid enumerator name. Specify one of the following enumerator names and try again:\n%s",
-			name, enumNames(t, ", ")))
-}
-
-// enumByPrefix finds a name, or the only name that starts so.
-func enumByPrefix(t *Type, name string) (int64, bool) {
-	if v, ok := t.valueOf(name); ok {
-		return v, true
-	}
-	hits, value := 0, int64(0)
+// hasPrefix reports whether a name of the enumeration starts with s, which
+// PowerShell takes for the name if it is the only one.
+func (t *Type) hasPrefix(s string) bool {
 	for _, v := range t.Values {
-		if len(v.Name) >= len(name) && EqualFold(v.Name[:len(name)], name) && name != "" {
-			hits++
-			value = v.Value
-		}
-	}
-	return value, hits == 1
-}
-
-func isDefined(t *Type, value int64) bool {
-	for _, v := range t.Values {
-		if v.Value == value {
+		if len(v.Name) >= len(s) && EqualFold(v.Name[:len(s)], s) {
 			return true
 		}
 	}
@@ -354,17 +229,73 @@ func enumText(e Enum) string {
 			return v.Name
 		}
 	}
-	if e.Type.Flags && e.Value != 0 {
-		rest, names := e.Value, []string{}
-		for i := len(e.Type.Values) - 1; i >= 0; i-- {
-			if v := e.Type.Values[i]; v.Value != 0 && rest&v.Value == v.Value {
-				rest &^= v.Value
-				names = append([]string{v.Name}, names...)
-			}
-		}
-		if rest == 0 {
-			return strings.Join(names, ", ")
+	rest, names := e.Value, ""
+	for i := len(e.Type.Values) - 1; i >= 0 && e.Type.Flags; i-- {
+		if v := e.Type.Values[i]; v.Value != 0 && rest&v.Value == v.Value {
+			rest &^= v.Value
+			names = v.Name + strings.TrimSuffix(", "+names, ", ")
 		}
 	}
-	return ToText(e.Value)
+	if rest == 0 && names != "" {
+		return names
+	}
+	return strconv.FormatInt(e.Value, 10)
+}
+
+// ---- arrays and objects ----
+
+func convertArray(v any, t *Type) (any, error) {
+	items, ok := Enumerate(v)
+	if !ok {
+		if s, isText := v.(string); isText && t.Elem == TChar {
+			return charArray(s), nil
+		}
+		items = []any{v}
+	}
+	bytes, values := &Bytes{}, &Array{Elem: t.Elem, Items: make([]any, len(items))}
+	for i, item := range items {
+		converted, err := Convert(item, t.Elem)
+		if err != nil && t == TByteArray {
+			return nil, refuseCast(v, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values.Items[i] = converted
+		if t == TByteArray {
+			bytes.B = append(bytes.B, converted.(uint8))
+		}
+	}
+	if t == TByteArray {
+		return bytes, nil
+	}
+	return values, nil
+}
+
+// convertObject converts to a type of a module: by Parse from a text, by a
+// constructor of one argument that takes the value as it is.
+func convertObject(v any, t *Type) (any, error) {
+	t.ready()
+	if s, ok := v.(string); ok {
+		if parse := t.static.find(nameParse); parse != nil {
+			r, err := parse.methods[0].Call(nil, []any{s})
+			if e, ok := err.(*Exception); ok {
+				return nil, castErrorCause("InvalidCastParseTargetInvocation", s, t, e)
+			}
+			return r, err
+		}
+	}
+	if t.constructor != nil {
+		for _, m := range t.constructor.methods {
+			if len(m.params) != 1 || m.variadic || !TypeOf(v).AssignableTo(m.params[0]) {
+				continue
+			}
+			r, err := m.Call(nil, []any{v})
+			if e, ok := err.(*Exception); ok {
+				return nil, castErrorCause("InvalidCastConstructorTargetInvocation", v, t, e)
+			}
+			return r, err
+		}
+	}
+	return nil, refuseCast(v, t)
 }

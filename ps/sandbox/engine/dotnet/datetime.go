@@ -1,24 +1,14 @@
 package dotnet
 
 import (
-	"math"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // LocalZone is what DateTimeKind.Local means. Set it before the first evaluation.
 var LocalZone = time.Local
-
-// Clock is where [DateTime]::Now, UtcNow and Today have the time from; nil: time.Now.
-type Clock func() time.Time
-
-// now is what a static property is told by the clock it is given.
-func now(clock any) time.Time {
-	if c, ok := clock.(Clock); ok && c != nil {
-		return c()
-	}
-	return time.Now()
-}
 
 // Ticks are units of 100 ns.
 const (
@@ -30,7 +20,7 @@ const (
 	unixEpochSeconds = unixEpochTicks / ticksPerSecond
 )
 
-// DateTimeOf makes a DateTime of a Go time; kind Local shows it in LocalZone.
+// DateTimeOf converts a Go time; kind Local shows it in LocalZone.
 func DateTimeOf(t time.Time, kind DateTimeKind) DateTime {
 	switch kind {
 	case Local:
@@ -43,7 +33,7 @@ func DateTimeOf(t time.Time, kind DateTimeKind) DateTime {
 	return DateTime{seconds*ticksPerSecond + int64(t.Nanosecond()/100), kind}
 }
 
-// Time gives the instant; Unspecified counts as local time.
+// Time returns the instant; Unspecified counts as local time.
 func (d DateTime) Time() time.Time {
 	if d.Kind == UTC {
 		return d.clock()
@@ -52,7 +42,7 @@ func (d DateTime) Time() time.Time {
 	return time.Date(c.Year(), c.Month(), c.Day(), c.Hour(), c.Minute(), c.Second(), c.Nanosecond(), LocalZone)
 }
 
-// clock gives the fields of the date as if they were UTC.
+// clock returns the fields of the date as if they were UTC.
 func (d DateTime) clock() time.Time {
 	seconds := d.Ticks/ticksPerSecond - unixEpochSeconds
 	return time.Unix(seconds, d.Ticks%ticksPerSecond*100).UTC()
@@ -77,14 +67,6 @@ func (d DateTime) ToLocal() DateTime {
 func clampDate(d DateTime) DateTime {
 	d.Ticks = min(max(d.Ticks, 0), maxDateTicks)
 	return d
-}
-
-func (d DateTime) add(ticks int64) (any, error) {
-	sum := d.Ticks + ticks
-	if sum < 0 || sum > maxDateTicks || (ticks > 0) != (sum > d.Ticks) && ticks != 0 {
-		return nil, argumentRange("value", "The added or subtracted value results in an un-representable DateTime.")
-	}
-	return DateTime{sum, d.Kind}, nil
 }
 
 func argumentRange(param, message string) *Exception {
@@ -118,34 +100,6 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-func (d DateTime) addMonths(n int) (any, error) {
-	c := d.clock()
-	total := c.Year()*12 + int(c.Month()) - 1 + n
-	year, month := total/12, total%12+1
-	if year < 1 || year > 9999 {
-		return nil, argumentRange("months", "The added or subtracted value results in an un-representable DateTime.")
-	}
-	day := min(c.Day(), daysIn(year, month))
-	moved, e := makeDate([7]int{year, month, day}, d.Kind)
-	if e != nil {
-		return nil, e
-	}
-	moved.Ticks += d.Ticks % ticksPerDay
-	return moved, nil
-}
-
-// addUnits adds a fraction of units of so many ticks each.
-func (d DateTime) addUnits(value float64, unit int64) (any, error) {
-	ticks := value * float64(unit)
-	if math.IsNaN(ticks) || math.Abs(ticks) > maxDateTicks {
-		return nil, argumentRange("value", "Value to add was out of range.")
-	}
-	return d.add(int64(ticks))
-}
-
-// FileTime is ToFileTimeUtc.
-func (d DateTime) FileTime() int64 { return d.ToUTC().Ticks - fileTimeTicks }
-
 // DateTimeFromFileTime is FromFileTimeUtc; ok is false out of range.
 func DateTimeFromFileTime(n int64) (DateTime, bool) {
 	if n < 0 || n > maxDateTicks-fileTimeTicks {
@@ -156,58 +110,24 @@ func DateTimeFromFileTime(n int64) (DateTime, bool) {
 
 // ---- reading ----
 
-// parseDateTime is DateTime.Parse with the invariant culture: ISO 8601, the
-// invariant forms with slashes, names of months, RFC 1123.
-func parseDateTime(s string) (DateTime, *Exception) {
-	d, zoned, ok := readDate(strings.TrimSpace(s))
+// convertDateTime reads ISO 8601, as [datetime]$v does; other forms are refused.
+func convertDateTime(v any, t *Type) (any, error) {
+	s, ok := v.(string)
 	if !ok {
-		return DateTime{}, ExceptionNamed("System.FormatException", "String '%s' was not recognized as a valid DateTime.", s)
+		return nil, refuseCast(v, t)
 	}
-	if zoned {
+	d, zoned, ok := parseISO(strings.TrimSpace(s), false)
+	switch {
+	case zoned:
 		return d.ToLocal(), nil
+	case ok:
+		return d, nil
+	case strings.ContainsAny(s, "0123456789"): // perhaps another form of a date
+		return nil, refuseCast(v, t)
+	default:
+		return nil, castErrorCause("InvalidCastParseTargetInvocationWithFormatProvider", v, t,
+			ExceptionNamed("System.FormatException", "String '%s' was not recognized as a valid DateTime.", s))
 	}
-	return d, nil
-}
-
-// readDate gives a UTC value when the text names a zone.
-func readDate(s string) (d DateTime, zoned, ok bool) {
-	if len(s) > 64 {
-		return d, false, false
-	}
-	if d, zoned, ok = parseISO(s, false); ok {
-		return d, zoned, true
-	}
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			if strings.Contains(layout, "MST") {
-				return DateTimeOf(t, UTC), true, true
-			}
-			return DateTime{DateTimeOf(t, UTC).Ticks, Unspecified}, false, true
-		}
-	}
-	for _, layout := range []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM"} {
-		if t, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
-			today := DateTimeOf(time.Now(), Local)
-			clock := int64(t.Hour()*3600+t.Minute()*60+t.Second()) * ticksPerSecond
-			return DateTime{today.Ticks - today.Ticks%ticksPerDay + clock, Unspecified}, false, true
-		}
-	}
-	return d, false, false
-}
-
-var dateLayouts = buildDateLayouts()
-
-func buildDateLayouts() []string {
-	layouts := []string{"Mon, 02 Jan 2006 15:04:05 MST"}
-	for _, date := range []string{
-		"1/2/2006", "1/2/06", "2006/1/2", "2006-1-2", "1-2-2006", "2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006",
-		"Jan 2 2006", "January 2 2006", "Monday, 2 January 2006", "Monday, January 2, 2006", "Jan 2006", "January 2006",
-	} {
-		for _, clock := range []string{"", " 15:04", " 15:04:05", " 15:04:05.999999999", " 3:04 PM", " 3:04:05 PM"} {
-			layouts = append(layouts, date+clock)
-		}
-	}
-	return layouts
 }
 
 // parseISO reads yyyy-MM-dd[(T| )HH:mm[:ss[.fffffff]]][Z|+hh:mm]. strict asks for
@@ -238,7 +158,7 @@ func parseISO(s string, strict bool) (d DateTime, zoned, ok bool) {
 	} else if strict {
 		return d, false, false
 	}
-	if strict && (rest == "z" || rest == "GMT") {
+	if strict && (rest == "GMT" || strings.HasPrefix(rest, " ")) {
 		return d, false, false
 	}
 	offset, zoned, ok := readZone(strings.TrimLeft(rest, " "))
@@ -316,4 +236,70 @@ func readZone(s string) (minutes int, zoned, ok bool) {
 		minutes = -minutes
 	}
 	return minutes, true, true
+}
+
+// ---- writing ----
+
+// Text is ToString() with the invariant culture.
+func (d DateTime) Text() string {
+	return d.clock().Format("01/02/2006 15:04:05")
+}
+
+// dateFields are the custom formats that ToString takes, as layouts of Go.
+var dateFields = map[string]string{"yyyy": "2006", "MM": "01", "dd": "02", "HH": "15", "mm": "04", "ss": "05", "fff": "000"}
+
+// Format is ToString(spec) with the invariant culture, for formats of the
+// fields of dateFields, "T", "Z" and punctuation.
+func (d DateTime) Format(spec string) (any, error) {
+	var layout strings.Builder
+	if spec == "" {
+		return nil, Refuse("[datetime].ToString('')")
+	}
+	for i, n := 0, 0; i < len(spec); i += n {
+		for n = 1; i+n < len(spec) && spec[i+n] == spec[i]; n++ {
+		}
+		run := spec[i : i+n]
+		field, ok := dateFields[run]
+		if !ok {
+			field = run
+		}
+		if !ok && (len(spec) == 1 || strings.Trim(run, "-:. TZ") != "") {
+			return nil, Refuse("[datetime].ToString('%s')", spec)
+		}
+		layout.WriteString(field)
+	}
+	return d.clock().Format(layout.String()), nil
+}
+
+// Text is ToString(): [-][d.]hh:mm:ss[.fffffff].
+func (t TimeSpan) Text() string {
+	sign, n := "", uint64(t)
+	if t < 0 {
+		sign, n = "-", -n
+	}
+	if days := n / ticksPerDay; days > 0 {
+		sign += strconv.FormatUint(days, 10) + "."
+	}
+	out := fmt.Sprintf("%s%02d:%02d:%02d", sign, n/(3600*ticksPerSecond)%24, n/(60*ticksPerSecond)%60, n/ticksPerSecond%60)
+	if f := n % ticksPerSecond; f != 0 {
+		out += fmt.Sprintf(".%07d", f)
+	}
+	return out
+}
+
+// convertTimeSpan reads [d.]hh:mm:ss[.fffffff], as [timespan]$v does.
+func convertTimeSpan(v any, t *Type) (any, error) {
+	s, ok := v.(string)
+	days, clock, both := strings.Cut(s, ".")
+	if !both || !strings.Contains(clock, ":") {
+		days, clock = "0", s
+	}
+	d, err := strconv.ParseUint(days, 10, 20)
+	var f [4]int
+	if !ok || err != nil || len(clock) < 8 || clock[2] != ':' || clock[5] != ':' ||
+		!digitsAt(clock, 0, 2, &f[0]) || !digitsAt(clock, 3, 2, &f[1]) || !digitsAt(clock, 6, 2, &f[2]) ||
+		readFraction(clock[8:], &f[3]) != "" || f[0] > 23 || f[1] > 59 || f[2] > 59 {
+		return nil, refuseCast(v, t)
+	}
+	return TimeSpan(int64(d)*ticksPerDay + int64(f[0]*3600+f[1]*60+f[2])*ticksPerSecond + int64(f[3])), nil
 }

@@ -49,14 +49,12 @@ type Exception struct {
 	Props   Props
 	// Record is the error record inside (RuntimeException and others), or nil.
 	Record *ErrorRecord
-
-	data *Hashtable // Exception.Data
 }
 
 // Error is the message.
 func (e *Exception) Error() string { return e.Message }
 
-// Unwrap gives the inner exception.
+// Unwrap returns the inner exception.
 func (e *Exception) Unwrap() error {
 	if e.Inner == nil {
 		return nil
@@ -81,7 +79,7 @@ type ErrorRecord struct {
 	Reason    string // CategoryInfo.Reason; empty: the exception's short type name
 	Details   string // ErrorDetails.Message, or empty
 	Position  *Position
-	// Invocation is the engine's InvocationInfo object, or nil: then one is made of Position.
+	// Invocation is the engine's InvocationInfo object, or nil: then one is created from Position.
 	Invocation any
 	Stack      string // ScriptStackTrace
 }
@@ -89,7 +87,7 @@ type ErrorRecord struct {
 // Error is the message of the exception.
 func (r *ErrorRecord) Error() string { return r.Exception.Message }
 
-// Unwrap gives the exception.
+// Unwrap returns the exception.
 func (r *ErrorRecord) Unwrap() error { return r.Exception }
 
 // LimitError is an operation that would exceed a limit of this package. It ends

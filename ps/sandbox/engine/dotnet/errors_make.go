@@ -2,13 +2,13 @@ package dotnet
 
 import "fmt"
 
-// NewException makes an exception of a registered type.
+// NewException returns an exception of a registered type.
 func NewException(t *Type, message string) *Exception {
 	return &Exception{Type: t, Message: message, HResult: hresultOf(t)}
 }
 
-// ExceptionNamed makes an exception by the full name of its type; an unknown
-// name makes a System.Exception.
+// ExceptionNamed returns an exception by the full name of its type; an unknown
+// name yields a System.Exception.
 func ExceptionNamed(name, format string, args ...any) *Exception {
 	t := Lookup(name)
 	if t == nil {
@@ -17,7 +17,7 @@ func ExceptionNamed(name, format string, args ...any) *Exception {
 	return NewException(t, fmt.Sprintf(format, args...))
 }
 
-// NewError makes an error record. Without an exception it has a RuntimeException.
+// NewError returns an error record. Without an exception it has a RuntimeException.
 func NewError(e *Exception, id string, category Category, target any) *ErrorRecord {
 	if e == nil {
 		e = NewException(TRuntimeException, "")
@@ -25,7 +25,7 @@ func NewError(e *Exception, id string, category Category, target any) *ErrorReco
 	return &ErrorRecord{Exception: e, ErrorID: id, Category: category, Target: target}
 }
 
-// RuntimeError makes the record of an error of the language: a RuntimeException.
+// RuntimeError returns the record of an error of the language: a RuntimeException.
 func RuntimeError(id string, category Category, target any, format string, args ...any) *ErrorRecord {
 	return typedError(TRuntimeException, id, category, target, format, args...)
 }
@@ -91,46 +91,6 @@ func ThrowValue(v any) *ErrorRecord {
 	}
 }
 
-// MatchCatch finds the catch clause for an error: a clause without types catches
-// all. It gives the record $_ has in that clause; index -1: none fits.
-// An exception that only wraps another (a failed method call, a failed cast) is
-// seen through: the inner one is tried first.
-func MatchCatch(rec *ErrorRecord, clauses [][]*Type) (index int, caught *ErrorRecord) {
-	e := rec.Exception
-	if inner := e.Inner; inner != nil && e.Type.AssignableTo(TRuntimeException) {
-		if i := matchClause(inner.Type, clauses); i >= 0 && len(clauses[i]) > 0 {
-			copied := *rec
-			copied.Exception = inner
-			return i, &copied
-		}
-	}
-	if i := matchClause(e.Type, clauses); i >= 0 {
-		return i, rec
-	}
-	return -1, nil
-}
-
-// matchClause takes the clause with the nearest type, the first among equals;
-// catch-all only when no type fits.
-func matchClause(t *Type, clauses [][]*Type) int {
-	catchAll := -1
-	for i, types := range clauses {
-		if len(types) == 0 && catchAll < 0 {
-			catchAll = i
-		}
-	}
-	for u := t; u != nil; u = u.Base {
-		for i, types := range clauses {
-			for _, c := range types {
-				if c == u {
-					return i
-				}
-			}
-		}
-	}
-	return catchAll
-}
-
 // String is the record as text: the details or the exception's message.
 func (r *ErrorRecord) String() string {
 	if r.Details != "" {
@@ -153,14 +113,4 @@ var categoryNames = [...]string{
 	"ObjectNotFound", "OperationStopped", "OperationTimeout", "SyntaxError", "ParserError", "PermissionDenied",
 	"ResourceBusy", "ResourceExists", "ResourceUnavailable", "ReadError", "WriteError", "FromStdErr", "SecurityError",
 	"ProtocolError", "ConnectionError", "AuthenticationError", "LimitsExceeded", "QuotaExceeded", "NotEnabled",
-}
-
-// ParseCategory reads the name of a category.
-func ParseCategory(name string) (Category, bool) {
-	for i, n := range categoryNames {
-		if EqualFold(n, name) {
-			return Category(i), true
-		}
-	}
-	return NotSpecified, false
 }

@@ -14,7 +14,9 @@ func Rows(t *Type) []Row {
 	var rows []Row
 	add := func(kind string, members []Member) {
 		for _, m := range members {
-			rows = append(rows, Row{kind, m})
+			if !m.unsupported {
+				rows = append(rows, Row{kind, m})
+			}
 		}
 	}
 	add("static", t.class.Static)
@@ -38,3 +40,17 @@ func Generics() map[string]*Type {
 
 // SplitTop is splitTop, for the signatures of rows.
 var SplitTop = splitTop
+
+// Types lists the registered types.
+func Types() []*Type {
+	registry.RLock()
+	defer registry.RUnlock()
+	return append([]*Type(nil), registry.all...)
+}
+
+// NewPSObject returns a PSCustomObject of pairs of name and value.
+func NewPSObject(pairs ...any) *PSObject {
+	o := &PSObject{}
+	setPairs(&o.Props, pairs)
+	return o
+}

@@ -51,22 +51,6 @@ func (g Guid) String() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-func (g Guid) format(spec string) (string, error) {
-	switch strings.ToUpper(spec) {
-	case "D":
-		return g.String(), nil
-	case "N":
-		return g.digits(), nil
-	case "B":
-		return "{" + g.String() + "}", nil
-	case "P":
-		return "(" + g.String() + ")", nil
-	default:
-		return "", ExceptionNamed("System.FormatException",
-			`Format string can be only "D", "d", "N", "n", "P", "p", "B", "b", "X" or "x".`)
-	}
-}
-
 // ParseVersion reads two to four numbers between dots.
 func ParseVersion(s string) (Version, bool) {
 	parts := strings.Split(s, ".")
@@ -84,8 +68,6 @@ func ParseVersion(s string) (Version, bool) {
 	return Version{v[0], v[1], v[2], v[3]}, true
 }
 
-func (v Version) parts() [4]int32 { return [4]int32{v.Major, v.Minor, v.Build, v.Revision} }
-
 // String writes the parts that are there.
 func (v Version) String() string {
 	s := strconv.Itoa(int(v.Major)) + "." + strconv.Itoa(int(v.Minor))
@@ -96,14 +78,4 @@ func (v Version) String() string {
 		}
 	}
 	return s
-}
-
-func (v Version) compare(w Version) int {
-	a, b := v.parts(), w.parts()
-	for i := range a {
-		if a[i] != b[i] {
-			return order(int64(a[i]), int64(b[i]))
-		}
-	}
-	return 0
 }

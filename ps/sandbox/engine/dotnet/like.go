@@ -2,9 +2,9 @@ package dotnet
 
 import "strings"
 
-// Like is the wildcard match of -like, switch -Wildcard and cmdlet parameters:
-// * ? [a-z] and the backtick as escape. It takes time proportional to the
-// lengths of text and pattern, multiplied.
+// Like reports whether text matches a wildcard pattern of * and ?, with the
+// backtick as escape. It takes time proportional to the lengths of text and
+// pattern, multiplied.
 func Like(text, pattern string, caseSensitive bool) bool {
 	return CompileWildcard(pattern, caseSensitive).Match(text)
 }
@@ -15,17 +15,15 @@ type Wildcard struct {
 	fold  bool
 	plain string // what stands before the first wildcard, when it is ASCII
 	exact bool   // plain is the whole pattern
-	bad   string // the pattern, when a class of it is none
+	class bool   // the pattern has a class
 }
 
 type wildcardItem struct {
-	kind   byte // 'c' one character, '?', '*', '[' a class
-	char   rune
-	ranges [][2]rune
+	kind byte // 'c' one character, '?', '*'
+	char rune
 }
 
-// CompileWildcard reads a pattern. A class that is none, of which [Wildcard.Err]
-// tells, matches its text literally.
+// CompileWildcard reads a pattern; see [Wildcard.Err].
 func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 	w := &Wildcard{fold: !caseSensitive}
 	if !strings.ContainsAny(pattern, "*?[`") {
@@ -54,11 +52,7 @@ func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 		case '?':
 			w.items = append(w.items, wildcardItem{kind: '?'})
 		case '[':
-			item, next := w.class(runes, i)
-			if w.items = append(w.items, item); item.kind != '[' {
-				w.bad = pattern
-			}
-			i = next
+			w.class = true
 		default:
 			w.items = append(w.items, wildcardItem{kind: 'c', char: w.norm(r)})
 		}
@@ -66,13 +60,12 @@ func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 	return w
 }
 
-// Err is the error of -like and switch -Wildcard for a pattern that is none.
+// Err refuses a pattern with a class, which [Wildcard.Match] leaves out.
 func (w *Wildcard) Err() error {
-	if w.bad == "" {
+	if !w.class {
 		return nil
 	}
-	return typedError(Lookup(automation+"WildcardPatternException"), "WildcardPattern_Invalid", InvalidArgument, nil,
-		"The specified wildcard character pattern is not valid: %s", w.bad)
+	return Refuse("a wildcard pattern with [...]")
 }
 
 func (w *Wildcard) norm(r rune) rune {
@@ -82,58 +75,11 @@ func (w *Wildcard) norm(r rune) rune {
 	return r
 }
 
-// class reads [...] at i and gives the index of its last character.
-func (w *Wildcard) class(runes []rune, i int) (wildcardItem, int) {
-	item := wildcardItem{kind: '['}
-	var chars []rune
-	var escaped []bool
-	end := i + 1
-	for ; end < len(runes) && (runes[end] != ']' || end == i+1); end++ {
-		esc := runes[end] == '`' && end+1 < len(runes)
-		if esc {
-			end++
-		}
-		chars, escaped = append(chars, runes[end]), append(escaped, esc)
-	}
-	if end >= len(runes) {
-		return wildcardItem{kind: 'c', char: '['}, i
-	}
-	for k := 0; k < len(chars); k++ {
-		from, to := chars[k], chars[k]
-		if k+2 < len(chars) && chars[k+1] == '-' && !escaped[k+1] {
-			to = chars[k+2]
-			k += 2
-		}
-		if from > to {
-			return wildcardItem{kind: 'c', char: '['}, i
-		}
-		item.ranges = append(item.ranges, [2]rune{from, to})
-	}
-	return item, end
-}
-
 func (item *wildcardItem) matches(w *Wildcard, r rune) bool {
-	switch item.kind {
-	case '?':
-		return true
-	case 'c':
-		return w.norm(r) == item.char
-	default:
-		for _, span := range item.ranges {
-			if r >= span[0] && r <= span[1] {
-				return true
-			}
-			if w.fold {
-				if u, l := upper(r), lower(r); u >= span[0] && u <= span[1] || l >= span[0] && l <= span[1] {
-					return true
-				}
-			}
-		}
-		return false
-	}
+	return item.kind == '?' || w.norm(r) == item.char
 }
 
-// Match tells whether the whole text fits the pattern.
+// Match reports whether the pattern matches the whole text.
 func (w *Wildcard) Match(text string) bool {
 	if w.exact {
 		if w.fold {
@@ -169,7 +115,7 @@ func (w *Wildcard) Match(text string) bool {
 	return item == len(w.items)
 }
 
-// begins tells whether a text begins as the pattern does, before the first wildcard.
+// begins reports whether a text has the prefix of the pattern before its first wildcard.
 func (w *Wildcard) begins(text string) bool {
 	if len(text) < len(w.plain) {
 		return false
@@ -178,24 +124,6 @@ func (w *Wildcard) begins(text string) bool {
 		return EqualFold(text, w.plain)
 	}
 	return text == w.plain
-}
-
-// EscapeWildcard is [WildcardPattern]::Escape.
-func EscapeWildcard(s string) string {
-	return strings.NewReplacer("`", "``", "*", "`*", "?", "`?", "[", "`[", "]", "`]").Replace(s)
-}
-
-// HasWildcard tells whether the text has wildcard characters that are not escaped.
-func HasWildcard(s string) bool {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '`':
-			i++
-		case '*', '?', '[':
-			return true
-		}
-	}
-	return false
 }
 
 func likeOperator(cs, negate bool) BinaryFunc {

@@ -33,7 +33,7 @@ func (p *Props) Set(name string, value any) {
 	p.t.add(name, hash, value)
 }
 
-// Delete removes a property and tells whether it was there.
+// Delete removes a property and reports whether it existed.
 func (p *Props) Delete(name string) bool {
 	i := p.find(name, foldHash(name))
 	if i >= 0 {
@@ -45,7 +45,7 @@ func (p *Props) Delete(name string) bool {
 // Len counts the properties.
 func (p *Props) Len() int { return len(p.t.entries) }
 
-// At gives the i-th property.
+// At returns the i-th property.
 func (p *Props) At(i int) (name string, value any) {
 	e := &p.t.entries[i]
 	return e.key, e.value
@@ -57,7 +57,7 @@ func (p *Props) SetAt(i int, value any) { p.t.entries[i].value = value }
 // Clone copies the map, not its values.
 func (p *Props) Clone() Props { return Props{t: p.t.clone()} }
 
-// Grow makes room for n properties.
+// Grow reserves capacity for n properties.
 func (p *Props) Grow(n int) { p.t.grow(n) }
 
 // Comparer decides which dictionary keys are the same.
@@ -120,10 +120,6 @@ func (c Comparer) equal(a, b any) bool {
 		y, ok := b.(DateTime)
 		return ok && x.Ticks == y.Ticks
 	}
-	if x, ok := a.(Decimal); ok {
-		y, ok := b.(Decimal)
-		return ok && x.Cmp(y) == 0
-	}
 	return a == b // all other values are comparable: numbers, structs, pointers
 }
 
@@ -134,8 +130,8 @@ func mix(v uint64) uint32 {
 	return uint32(v)
 }
 
-// Hashtable is Hashtable, OrderedDictionary, Dictionary<K,V> or SortedDictionary:
-// its Type says which (nil: Hashtable). All keep the order in which keys came.
+// Hashtable is a Hashtable, OrderedDictionary or Dictionary<K,V>, depending on its
+// Type (nil: Hashtable). All keep the order in which keys were added.
 // It is not safe for concurrent writing.
 type Hashtable struct {
 	Type     *Type
@@ -144,12 +140,12 @@ type Hashtable struct {
 	version  int // counts changes
 }
 
-// NewHashtable makes what the literal @{} makes: keys ignore case.
+// NewHashtable returns what the literal @{} creates: keys ignore case.
 func NewHashtable() *Hashtable {
 	return &Hashtable{Type: THashtable, Comparer: CompareCulture}
 }
 
-// NewOrdered makes what the literal [ordered]@{} makes: keys ignore case.
+// NewOrdered returns what the literal [ordered]@{} creates: keys ignore case.
 func NewOrdered() *Hashtable {
 	return &Hashtable{Type: TOrderedDictionary, Comparer: CompareIgnore}
 }
@@ -180,7 +176,7 @@ func (h *Hashtable) setHashed(key any, hash uint32, value any) {
 	h.t.add(key, hash, value)
 }
 
-// Add writes a key that must be new and tells whether it was.
+// Add adds a key and reports whether it was new; an existing key stays as it is.
 func (h *Hashtable) Add(key, value any) bool {
 	hash := h.Comparer.hash(key)
 	if h.findHashed(key, hash) >= 0 {
@@ -191,7 +187,7 @@ func (h *Hashtable) Add(key, value any) bool {
 	return true
 }
 
-// Delete removes a key and tells whether it was there.
+// Delete removes a key and reports whether it existed.
 func (h *Hashtable) Delete(key any) bool {
 	i := h.find(key)
 	if i >= 0 {
@@ -204,7 +200,7 @@ func (h *Hashtable) Delete(key any) bool {
 // Len counts the keys.
 func (h *Hashtable) Len() int { return len(h.t.entries) }
 
-// At gives the i-th pair.
+// At returns the i-th pair.
 func (h *Hashtable) At(i int) (key, value any) {
 	e := &h.t.entries[i]
 	return e.key, e.value
@@ -234,49 +230,13 @@ func (h *Hashtable) Clear() {
 	h.t.clear()
 }
 
-// Grow makes room for n keys.
+// Grow reserves capacity for n keys.
 func (h *Hashtable) Grow(n int) { h.t.grow(n) }
 
-// Ordered tells whether the table is an OrderedDictionary, which has positions.
+// Ordered reports whether the table is an OrderedDictionary, which has positions.
 func (h *Hashtable) Ordered() bool { return h.Type == TOrderedDictionary }
 
 // Clone copies the table, not its values.
 func (h *Hashtable) Clone() *Hashtable {
 	return &Hashtable{Type: h.Type, Comparer: h.Comparer, t: h.t.clone()}
-}
-
-// Set is HashSet<T>.
-type Set struct {
-	Type *Type
-	keys Hashtable
-}
-
-// Len counts the members.
-func (s *Set) Len() int { return s.keys.Len() }
-
-// Add puts a member in and tells whether it was new.
-func (s *Set) Add(v any) bool { return s.keys.Add(setKey(v), nil) }
-
-// Contains tells whether v is a member.
-func (s *Set) Contains(v any) bool { return s.keys.find(setKey(v)) >= 0 }
-
-// nullKey stands for null, which a set may hold.
-type nullKey struct{}
-
-func setKey(v any) any {
-	if v == nil {
-		return nullKey{}
-	}
-	return v
-}
-
-// Items are the members in the order in which they came.
-func (s *Set) Items() []any {
-	items := s.keys.Keys()
-	for i, item := range items {
-		if item == (nullKey{}) {
-			items[i] = nil
-		}
-	}
-	return items
 }

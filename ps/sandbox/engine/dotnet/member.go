@@ -11,30 +11,14 @@ var ErrNoMethod = errors.New("no such method")
 // GetMember reads a property of one value: dictionary keys before .NET
 // properties, note properties, PSObject, and Count and Length of any scalar.
 // found is false when there is none; the evaluator then tries EnumMember over
-// Enumerate(v). A getter that fails gives an *ErrorRecord.
+// Enumerate(v). A getter that fails returns an *ErrorRecord.
 func GetMember(v any, name string) (value any, found bool, err error) {
 	n := MakeName(name)
 	return n.Get(v)
 }
 
-func getFailure(err error, name string) error {
-	e, ok := err.(*Exception)
-	if !ok {
-		return err
-	}
-	outer := ExceptionNamed("System.Management.Automation.GetValueInvocationException", `Exception getting "%s": "%s"`, name, e.Message)
-	outer.Inner = e
-	return NewError(outer, "ExceptionWhenGetting", NotSpecified, nil)
-}
-
-// EnumMember is member enumeration: the values of name over the items that have
-// it, collections among the values unrolled. found is false when no item has it.
-func EnumMember(items []any, name string) (values []any, found bool, err error) {
-	n := MakeName(name)
-	return n.Enum(items)
-}
-
-// Enum is EnumMember.
+// Enum is member enumeration: the values of the name over the items that have
+// it, collections among the values unrolled. found is false if no item has it.
 func (n *Name) Enum(items []any) (values []any, found bool, err error) {
 	return n.enum(items, 0)
 }
@@ -114,10 +98,11 @@ func SetMember(v any, name string, value any) error {
 	return n.Set(v, value)
 }
 
-func missingProperty(name string) error {
-	inner := RuntimeError("PropertyAssignmentException", InvalidOperation, nil,
-		"The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name)
-	return NewError(setException(name, inner.Exception, true), "ExceptionWhenSetting", NotSpecified, nil)
+func missingProperty(v any, name string) error {
+	if t := TypeOf(v); t != nil {
+		return Refuse("setting the member %s of [%s]", name, t.Display())
+	}
+	return Refuse("setting a member of null")
 }
 
 func setException(name string, inner *Exception, wrap bool) *Exception {
@@ -141,26 +126,7 @@ func setFailure(err error, name string) error {
 	}
 }
 
-// GetStatic reads [T]::name: a static property or field, or an enumeration's value.
-// clock is that of the session.
-func GetStatic(t *Type, name string, clock Clock) (value any, found bool, err error) {
-	n := MakeName(name)
-	return n.GetStatic(t, clock)
-}
-
-// SetStatic writes [T]::name.
-func SetStatic(t *Type, name string, value any) error {
-	n := MakeName(name)
-	return n.SetStatic(t, value)
-}
-
-// HasMethod tells whether the value has a method of that name.
-func HasMethod(v any, name string) bool {
-	n := MakeName(name)
-	return n.HasMethod(v)
-}
-
-// HasMethod is HasMethod of the value.
+// HasMethod reports whether the value has a method of that name.
 func (n *Name) HasMethod(v any) bool { return n.method(v) != nil }
 
 // method is the value's own method of the name, or nil.
@@ -190,7 +156,7 @@ func (n *Name) CallOwn(v any, args []any) (result any, found bool, err error) {
 	return result, true, err
 }
 
-// Call is CallMethod.
+// Call calls a method of v; see CallMethod.
 func (n *Name) Call(v any, args []any) (any, error) {
 	if base(v) == nil {
 		return nil, RuntimeError("InvokeMethodOnNull", InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
@@ -207,12 +173,12 @@ func (n *Name) Call(v any, args []any) (any, error) {
 	if isCollection(v) {
 		return n.callEach(v, args, 0)
 	}
-	return nil, methodNotFound(TypeOf(v), n.text)
+	return nil, refuseMember(TypeOf(v), n.text)
 }
 
-func methodNotFound(t *Type, name string) error {
-	return RuntimeError("MethodNotFound", InvalidOperation, nil,
-		"Method invocation failed because [%s] does not contain a method named '%s'.", t.Text(), name)
+// refuseMember is the error for a member that the sandbox does not have.
+func refuseMember(t *Type, name string) error {
+	return Refuse("the member %s of [%s]", name, t.Display())
 }
 
 // callEach calls the method of every item; without items there is no method.
@@ -227,7 +193,7 @@ func (n *Name) callEach(v any, args []any, depth int) (any, error) {
 			continue
 		}
 		if !isCollection(item) && !n.callable(item) {
-			return nil, methodNotFound(TypeOf(item), n.text)
+			return nil, refuseMember(TypeOf(item), n.text)
 		}
 		var r any
 		var err error
@@ -244,7 +210,7 @@ func (n *Name) callEach(v any, args []any, depth int) (any, error) {
 		}
 	}
 	if len(items) == 0 {
-		return nil, methodNotFound(TypeOf(v), n.text)
+		return nil, refuseMember(TypeOf(v), n.text)
 	}
 	switch len(out) {
 	case 0:
@@ -261,20 +227,14 @@ func (n *Name) callable(v any) bool {
 	return ok || n.method(v) != nil
 }
 
-// CallStatic is [T]::name(args).
-func CallStatic(t *Type, name string, args []any) (any, error) {
-	n := MakeName(name)
-	return n.CallStatic(t, args)
-}
-
-// CallStatic is CallStatic of the type.
+// CallStatic calls [T]::name(args).
 func (n *Name) CallStatic(t *Type, args []any) (any, error) {
 	if n.Is("new") {
 		return New(t, args)
 	}
 	s := t.findStatic(n)
 	if s == nil || len(s.methods) == 0 {
-		return nil, methodNotFound(t, n.text)
+		return nil, refuseMember(t, n.text)
 	}
 	return s.call(nil, args)
 }
@@ -301,61 +261,8 @@ func NewFor(current func() context.Context, t *Type, args []any) (any, error) {
 // New is [T]::new(args) and New-Object.
 func New(t *Type, args []any) (any, error) {
 	t.ready()
-	if t.Kind == KindArray {
-		return newArray(t, args)
-	}
 	if t.constructor == nil {
-		return nil, RuntimeError("MethodNotFound", InvalidOperation, nil,
-			"Cannot find a constructor. Cannot find an appropriate constructor for type %s.", t.Text())
+		return nil, refuseMember(t, "new")
 	}
 	return t.constructor.call(nil, args)
-}
-
-// newArray is [T[]]::new(n).
-func newArray(t *Type, args []any) (any, error) {
-	if len(args) != 1 {
-		return nil, noOverload("new", len(args))
-	}
-	n, err := Convert(args[0], TInt32)
-	if err != nil {
-		return nil, err
-	}
-	count := int(n.(int32))
-	if count < 0 {
-		return nil, methodFailure(ExceptionNamed("System.OverflowException", "Arithmetic operation resulted in an overflow."), ".ctor", 1)
-	}
-	if count > MaxArrayLength {
-		return nil, &LimitError{"array length", MaxArrayLength}
-	}
-	if t == TByteArray {
-		return &Bytes{B: make([]byte, count)}, nil
-	}
-	a := &Array{Elem: t.Elem, Items: make([]any, count)}
-	if zero := zeroOf(t.Elem); zero != nil {
-		for i := range a.Items {
-			a.Items[i] = zero
-		}
-	}
-	return a, nil
-}
-
-// zeroOf is default(T).
-func zeroOf(t *Type) any {
-	switch {
-	case t == TString || !t.IsValue() || t.Kind == KindNullable:
-		return nil
-	case t.Kind == KindEnum:
-		return Enum{t, 0}
-	case t == TDateTime:
-		return DateTime{}
-	case t == TTimeSpan:
-		return TimeSpan(0)
-	case t == TGuid:
-		return Guid{}
-	}
-	v, err := convertNull(t)
-	if err != nil {
-		return nil
-	}
-	return v
 }

@@ -1,10 +1,12 @@
 package dotnet
 
+import "strings"
+
 // Name is the name of a member, or the text of a key, that is looked up: its
 // hash is worked out once. It is never changed and safe for concurrent use.
 type Name struct {
 	text string
-	key  any    // the text as a value; nil: it is made when needed
+	key  any    // the text as a value; nil: created when needed
 	hash uint32 // ignoring case
 }
 
@@ -16,20 +18,18 @@ func NewName(text string) *Name { return &Name{text: text, key: text, hash: fold
 
 // Names that this package looks up itself.
 var (
-	nameCompareTo = NewName("CompareTo")
-	nameItem      = NewName("Item")
-	nameSetItem   = NewName("set_Item")
-	nameParse     = NewName("Parse")
-	nameToString  = NewName("ToString")
+	nameItem     = NewName("Item")
+	nameParse    = NewName("Parse")
+	nameToString = NewName("ToString")
 )
 
 // String is the text.
 func (n *Name) String() string { return n.text }
 
-// Is tells whether the name is this one, ignoring case.
+// Is reports whether the name is this one, ignoring case.
 func (n *Name) Is(other string) bool { return EqualFold(n.text, other) }
 
-// IsCount tells whether the name is Count or Length, which every value has.
+// IsCount reports whether the name is Count or Length, which every value has.
 func (n *Name) IsCount() bool { return n.Is("Count") || n.Is("Length") }
 
 // value is the name as a key.
@@ -48,7 +48,7 @@ func (n *Name) hashFor(h *Hashtable) uint32 {
 	return n.hash
 }
 
-// Get is GetMember.
+// Get reads a property of v; see GetMember.
 func (n *Name) Get(v any) (value any, found bool, err error) {
 	switch x := v.(type) {
 	case nil, Nothing:
@@ -79,7 +79,7 @@ func (n *Name) Get(v any) (value any, found bool, err error) {
 	}
 	if s := TypeOf(v).find(n); s != nil && s.property != nil {
 		value, err := s.property.Get(v)
-		return value, true, getFailure(err, s.name)
+		return value, true, err
 	}
 	if n.Is("PSObject") {
 		return &objectView{v}, true, nil
@@ -87,7 +87,32 @@ func (n *Name) Get(v any) (value any, found bool, err error) {
 	if n.IsCount() && !isCollection(v) {
 		return int32(1), true, nil
 	}
-	return nil, false, nil
+	return nil, false, missing(v, n)
+}
+
+// missing refuses a property that a value of .NET's own types may well have.
+// Dictionaries, collections and objects of modules have what they show.
+func missing(v any, n *Name) error {
+	switch x := v.(type) {
+	case *objectView, *PropertyInfo:
+		return refuseMember(TypeOf(v), n.text)
+	case *Instance:
+		if Lookup(x.Type.Name) == x.Type || strings.HasPrefix(x.Type.Name, automation) && !n.Is("PrivateData") && !n.Is("Path") {
+			return refuseMember(x.Type, n.text)
+		}
+		return nil
+	case *Exception:
+		if Lookup(x.Type.Name) == x.Type {
+			return refuseMember(x.Type, n.text)
+		}
+		return nil
+	case *Hashtable, *PSObject, Object:
+		return nil
+	}
+	if isCollection(v) {
+		return nil
+	}
+	return refuseMember(TypeOf(v), n.text)
 }
 
 // memberKey finds a key by a member name: the key itself, or one whose text it is.
@@ -107,7 +132,7 @@ func (h *Hashtable) memberKey(n *Name) (any, bool) {
 
 func (h *Hashtable) findName(n *Name) int { return h.findHashed(n.text, n.hashFor(h)) }
 
-// GetKey is $v['name'], as GetIndex.
+// GetKey reads $v['name']; see GetIndex.
 func (n *Name) GetKey(v any) (value any, found bool, err error) {
 	if h, ok := v.(*Hashtable); ok && !h.typed() {
 		if i := h.findName(n); i >= 0 {
@@ -118,7 +143,7 @@ func (n *Name) GetKey(v any) (value any, found bool, err error) {
 	return GetIndex(v, n.value())
 }
 
-// SetKey is $v['name'] = value, as SetIndex.
+// SetKey writes $v['name']; see SetIndex.
 func (n *Name) SetKey(v, value any) error {
 	if h, ok := v.(*Hashtable); ok && !h.typed() && h.Len() < MaxArrayLength {
 		h.setHashed(n.value(), n.hashFor(h), base(value))
@@ -127,12 +152,12 @@ func (n *Name) SetKey(v, value any) error {
 	return SetIndex(v, n.value(), value)
 }
 
-// Set is SetMember.
+// Set writes a property of v; see SetMember.
 func (n *Name) Set(v, value any) error {
 	value = base(value)
 	switch x := v.(type) {
 	case nil, Nothing:
-		return missingProperty(n.text)
+		return missingProperty(v, n.text)
 	case *Hashtable:
 		if x.findName(n) < 0 && x.Type != nil {
 			if s := x.Type.find(n); s != nil && s.property != nil && s.property.Set != nil {
@@ -149,7 +174,7 @@ func (n *Name) Set(v, value any) error {
 	}
 	s := TypeOf(v).find(n)
 	if s == nil || s.property == nil {
-		return missingProperty(n.text)
+		return missingProperty(v, n.text)
 	}
 	if s.property.Set == nil {
 		return NewError(setException(n.text, RuntimeError("PropertyAssignmentException", NotSpecified, nil, "'%s' is a ReadOnly property.", s.name).Exception, false),
@@ -165,7 +190,7 @@ func (n *Name) Set(v, value any) error {
 	return setFailure(s.property.Set(v, value), n.text)
 }
 
-// replace writes a property that is there and tells whether it was.
+// replace sets an existing property and reports whether there is one.
 func (p *Props) replace(n *Name, value any) bool {
 	i := p.find(n.text, n.hash)
 	if i >= 0 {
@@ -174,27 +199,16 @@ func (p *Props) replace(n *Name, value any) bool {
 	return i >= 0
 }
 
-// GetStatic is GetStatic of the type.
-func (n *Name) GetStatic(t *Type, clock Clock) (value any, found bool, err error) {
+// GetStatic is [T]::name: a static property or field, or a value of an enumeration.
+func (n *Name) GetStatic(t *Type) (any, error) {
 	if t.Kind == KindEnum {
 		if x, ok := t.valueOf(n.text); ok {
-			return Enum{t, x}, true, nil
+			return Enum{t, x}, nil
 		}
-		return nil, false, nil
 	}
 	s := t.findStatic(n)
 	if s == nil || s.property == nil {
-		return nil, false, nil
+		return nil, refuseMember(t, n.text)
 	}
-	value, err = s.property.Get(clock)
-	return value, true, getFailure(err, s.name)
-}
-
-// SetStatic is SetStatic of the type.
-func (n *Name) SetStatic(t *Type, value any) error {
-	s := t.findStatic(n)
-	if s == nil || s.property == nil || s.property.Set == nil {
-		return missingProperty(n.text)
-	}
-	return setFailure(s.property.Set(nil, base(value)), n.text)
+	return s.property.Get(nil)
 }

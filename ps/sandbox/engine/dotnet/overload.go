@@ -1,42 +1,27 @@
 package dotnet
 
-import "strconv"
+import "strings"
 
-// call picks the overload that fits the arguments best and calls it.
+// call calls the first overload whose parameters take the arguments as they are
+// or widened. PowerShell would convert more, among more overloads: all other
+// calls are refused.
 func (s *slot) call(self any, args []any) (any, error) {
-	if len(s.methods) == 1 && s.methods[0].params == nil && len(args) == 0 {
-		r, err := s.methods[0].Call(self, nil)
-		return r, methodFailure(err, s.callName(), 0)
-	}
 	for i, a := range args {
 		args[i] = base(a)
 	}
-	best, bestCost, fitting := (*Member)(nil), -1, 0
 	for _, m := range s.methods {
-		if !m.takes(len(args)) {
+		bound, ok := m.bind(args)
+		if !ok {
 			continue
 		}
-		fitting++
-		cost, ok := m.cost(args)
-		if ok && (bestCost < 0 || cost < bestCost) {
-			best, bestCost = m, cost
-			if cost == 0 {
-				break
-			}
-		}
-		if !ok && best == nil && fitting == 1 {
-			best = m
-		}
+		r, err := m.Call(self, bound)
+		return r, methodFailure(err, s.callName(), len(args))
 	}
-	if best == nil || bestCost < 0 && fitting > 1 {
-		return nil, noOverload(s.name, len(args))
+	types := make([]string, len(args))
+	for i, a := range args {
+		types[i] = display(a)
 	}
-	converted, err := best.bind(args, s.callName())
-	if err != nil {
-		return nil, methodFailure(err, s.callName(), len(args))
-	}
-	r, err := best.Call(self, converted)
-	return r, methodFailure(err, s.callName(), len(args))
+	return nil, Refuse("the method %s(%s) of [%s]", s.name, strings.Join(types, ", "), s.owner.Display())
 }
 
 func (s *slot) callName() string {
@@ -46,225 +31,79 @@ func (s *slot) callName() string {
 	return s.name
 }
 
-func (m *Member) takes(n int) bool {
+// bind returns the arguments as the parameters take them; ok is false if they
+// do not fit.
+func (m *Member) bind(args []any) (bound []any, ok bool) {
 	if m.variadic {
-		return n >= len(m.params)-1
+		items, ok := spread(args, m.params[0].Elem)
+		return []any{items}, ok
 	}
-	return n == len(m.params)
-}
-
-// The cost of an argument: 0 the very type, more the further the conversion is.
-const (
-	costBase    = 1 // to a base type or interface
-	costWiden   = 2 // to a larger number
-	costObject  = 6 // to object
-	costConvert = 10
-	costParams  = 4 // an overload that collects arguments
-)
-
-// cost adds up what the conversions of the arguments cost; ok is false when one
-// cannot be converted.
-func (m *Member) cost(args []any) (total int, ok bool) {
+	if len(args) != len(m.params) {
+		return nil, false
+	}
+	copied := false
 	for i, arg := range args {
-		t, expand := m.paramFor(i, args)
-		if expand {
-			total += costParams
-		}
-		c, ok := argumentCost(arg, t.typ, t.ref)
+		v, ok := widen(arg, m.params[i])
 		if !ok {
-			return 0, false
+			return nil, false
 		}
-		total += c
+		if !copied && v != arg {
+			args, copied = append([]any(nil), args...), true
+		}
+		if copied {
+			args[i] = v
+		}
 	}
-	if m.variadic && len(args) < len(m.params) {
-		total += costParams
-	}
-	return total, true
+	return args, true
 }
 
-// paramFor is the parameter of the i-th argument; expand tells that the argument
-// is one element of a params array.
-func (m *Member) paramFor(i int, args []any) (p param, expand bool) {
-	last := len(m.params) - 1
-	if !m.variadic || i < last {
-		return m.params[i], false
+// spread collects the arguments of a "params T[]".
+func spread(args []any, elem *Type) (*Array, bool) {
+	if len(args) == 1 {
+		if array, ok := args[0].(*Array); ok && array.Elem == elem {
+			args = array.Items
+		}
 	}
-	if len(args) == len(m.params) && passesWhole(args[last], m.params[last].typ) {
-		return m.params[last], false
+	out := &Array{Elem: elem, Items: make([]any, len(args))}
+	for i, arg := range args {
+		v, ok := widen(arg, elem)
+		if !ok {
+			return nil, false
+		}
+		out.Items[i] = v
 	}
-	return param{typ: m.params[last].typ.Elem}, true
+	return out, true
 }
 
-// passesWhole tells whether an argument is the params array itself.
-func passesWhole(arg any, t *Type) bool {
-	if _, text := arg.(string); text && t.Elem == TChar {
-		return true
-	}
-	return arg == nil || TypeOf(arg).Kind == KindArray && (TypeOf(arg).AssignableTo(t) || t.Elem == TObject || TypeOf(arg).Elem == TObject)
-}
-
-func argumentCost(arg any, t *Type, ref bool) (int, bool) {
-	if ref {
-		_, ok := arg.(*Ref)
-		return 0, ok
-	}
-	if arg == nil {
-		if t.IsValue() && t.Kind != KindNullable {
-			return costConvert + 1, t.Kind != KindEnum && t != TDateTime && t != TGuid && t != TTimeSpan
-		}
-		if t == TString {
-			return costBase, true // null becomes the empty text: what takes null itself fits better
-		}
-		return 0, true
-	}
+// widen returns an argument as a parameter of type t takes it: it is one
+// already, or the conversion loses nothing.
+func widen(arg any, t *Type) (any, bool) {
 	from := TypeOf(arg)
 	switch {
-	case from == t:
-		return 0, true
-	case t == TObject:
-		return costObject, true
-	case from.AssignableTo(t):
-		return costBase, true
-	case from.Kind == KindArray && t.Kind == KindArray && from.Elem == TObject:
-		if _, err := Convert(arg, t); err != nil {
-			return 0, false
+	case from == nil:
+		return nil, t == TObject
+	case from == t || t == TObject || from.AssignableTo(t):
+		return arg, true
+	case from == TString && t == TChar && Length(arg.(string)) == 1:
+		return UnitAt(arg.(string), 0), true
+	case from == TString && t.Kind == KindEnum:
+		v, err := Convert(arg, t)
+		return v, err == nil
+	case t == TInt64 || t == TDouble || t == TInt32:
+		i, whole := asInt64(arg)
+		if !whole || isNumber(arg) != whole {
+			return nil, false
 		}
-		return costWiden, true
-	case isNumberType(from) && isNumberType(t):
-		if _, ok := numberTo(arg, t); !ok {
-			return 0, false
-		}
-		return numberCost(from, t), true
-	case t.delegate():
-		return costBase, isBlock(arg)
+		v, ok := numberTo(i, t)
+		return v, ok
 	}
-	if t.Kind == KindArray && t.Elem == TChar && from == TString { // costs memory to try
-		return costBase, true
-	}
-	if _, err := Convert(arg, t); err != nil {
-		return 0, false
-	}
-	cost := costConvert
-	switch {
-	case from == TString && t == TChar, from == TChar && t == TString:
-		cost -= 2
-	case t == TString:
-		cost += 2
-	case t == TBool, t.Kind == KindArray:
-		cost += 4
-	}
-	return cost, true
+	return nil, false
 }
 
-// numberCost prefers widening to the next larger type.
-func numberCost(from, to *Type) int {
-	order := []*Type{TSByte, TByte, TInt16, TUInt16, TInt32, TUInt32, TInt64, TUInt64, TSingle, TDouble, TDecimal}
-	a, b := 0, 0
-	for i, t := range order {
-		if t == from {
-			a = i
-		}
-		if t == to {
-			b = i
-		}
-	}
-	if b > a {
-		if to == TDecimal || (to == TSingle) && from != TSingle {
-			return costWiden + 3
-		}
-		return costWiden
-	}
-	return costWiden + 4 // narrowing
-}
-
-// exact tells whether the arguments are what the parameters take as they are.
-func (m *Member) exact(args []any) bool {
-	if m.variadic {
-		return false
-	}
-	for i, arg := range args {
-		from := TypeOf(arg)
-		if p := &m.params[i]; from == nil || p.ref || !from.AssignableTo(p.typ) {
-			return false
-		}
-	}
-	return true
-}
-
-// bind converts the arguments to the parameter types, collecting params.
-func (m *Member) bind(args []any, name string) ([]any, error) {
-	if m.exact(args) {
-		return args, nil
-	}
-	out := make([]any, 0, len(m.params))
-	var rest []any
-	collect := false
-	for i, arg := range args {
-		p, expand := m.paramFor(i, args)
-		converted, err := bindArgument(arg, p, i, name)
-		if err != nil {
-			return nil, err
-		}
-		if expand {
-			rest, collect = append(rest, converted), true
-			continue
-		}
-		out = append(out, converted)
-	}
-	if m.variadic && (collect || len(args) < len(m.params)) {
-		array, err := convertArray(&Array{Items: rest}, m.params[len(m.params)-1].typ)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, array)
-	}
-	return out, nil
-}
-
-func (p param) label(otherwise string) string {
-	if p.name == "" {
-		return otherwise
-	}
-	return p.name
-}
-
-func bindArgument(arg any, p param, index int, name string) (any, error) {
-	if p.ref {
-		if _, ok := arg.(*Ref); !ok {
-			return nil, typedError(Lookup(automation+"MethodException"), "NonRefArgumentToRefParameterMsg", NotSpecified, nil,
-				"Argument: '%d' should be a System.Management.Automation.PSReference. Use [ref].", index+1)
-		}
-		return arg, nil
-	}
-	if arg == nil {
-		if p.typ == TType || p.typ == TVersion || p.typ == TByteArray || p.typ == TErrorRecord || p.typ.delegate() {
-			return nil, argumentNull(p.label("value"))
-		}
-	}
-	if p.typ.delegate() && isBlock(arg) {
-		return arg, nil
-	}
-	v, err := Convert(arg, p.typ)
-	if rec := AsRecord(err); rec != nil {
-		label := p.label(strconv.Itoa(index))
-		return nil, typedError(Lookup("System.Management.Automation.MethodException"), "MethodArgumentConversionInvalidCastArgument", NotSpecified, nil,
-			`Cannot convert argument "%s", with value: "%s", for "%s" to type "%s": "%s"`, label, ToText(arg), name, p.typ.Text(), rec.Exception.Message)
-	}
-	return v, err
-}
-
-// isBlock tells whether a value is a script block.
+// isBlock reports whether a value is a script block.
 func isBlock(v any) bool {
 	o, ok := v.(Object)
 	return ok && o.Type() == TScriptBlock
-}
-
-// delegate tells whether script blocks stand for values of the type.
-func (t *Type) delegate() bool { return t.Base == TDelegate }
-
-func noOverload(name string, count int) error {
-	return typedError(Lookup("System.Management.Automation.MethodException"), "MethodCountCouldNotFindBest", NotSpecified, nil,
-		`Cannot find an overload for "%s" and the argument count: "%d".`, name, count)
 }
 
 // methodFailure wraps the exception of a method that was called.
@@ -275,9 +114,9 @@ func methodFailure(err error, name string, count int) error {
 	return err
 }
 
-// MethodFailure is the error of a method that e ended.
+// MethodFailure returns the error of a method that ended with e.
 func MethodFailure(e *Exception, name string, count int) *ErrorRecord {
-	outer := ExceptionNamed("System.Management.Automation.MethodInvocationException",
+	outer := ExceptionNamed(automation+"MethodInvocationException",
 		`Exception calling "%s" with "%d" argument(s): "%s"`, name, count, e.Message)
 	outer.Inner = e
 	r := NewError(outer, e.Type.ShortName(), NotSpecified, nil)

@@ -2,71 +2,31 @@ package dotnet
 
 import "slices"
 
-// objectView is $v.PSObject: the properties, names of types and the value itself.
+// objectView is $v.PSObject.
 type objectView struct{ value any }
 
 // Type is PSObject.
 func (o *objectView) Type() *Type { return TPSObject }
 
-// Member reads Properties, Members, Methods, TypeNames, BaseObject, ImmediateBaseObject.
+// Member reads Properties.
 func (o *objectView) Member(name string) (any, bool) {
-	switch {
-	case EqualFold(name, "Properties"), EqualFold(name, "Members"):
-		return &propertySet{o.value}, true
-	case EqualFold(name, "TypeNames"):
-		return &List{Type: closed("System.Collections.ObjectModel.Collection", TString), Items: typeNames(o.value)}, true
-	case EqualFold(name, "BaseObject"), EqualFold(name, "ImmediateBaseObject"):
-		return o.value, true
-	case EqualFold(name, "Methods"):
-		out := &Array{}
-		for t := TypeOf(o.value); t != nil; t = t.Base {
-			t.ready()
-			for _, s := range t.instance.order {
-				if len(s.methods) > 0 {
-					out.Items = append(out.Items, NewPSObject("Name", s.name, "MemberType", enumNamed(automation+"PSMemberTypes", "Method")))
-				}
-			}
-		}
-		return out, true
+	switch o.value.(type) {
+	case *PSObject, *Instance, *Exception, Object:
+		return &propertySet{o.value}, EqualFold(name, "Properties")
 	}
 	return nil, false
 }
 
-// Invoke has Copy only.
-func (o *objectView) Invoke(name string, _ []any) (any, error) {
-	if !EqualFold(name, "Copy") {
-		return nil, ErrNoMethod
-	}
-	switch v := o.value.(type) {
-	case *PSObject:
-		return &PSObject{Props: v.Props.Clone(), TypeNames: v.TypeNames}, nil
-	case *Hashtable:
-		return v.Clone(), nil
-	default:
-		return v, nil
-	}
-}
+// Invoke has no methods.
+func (o *objectView) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
 
-func typeNames(v any) []any {
-	var names []any
-	if o, ok := v.(*PSObject); ok {
-		for _, n := range o.TypeNames {
-			names = append(names, n)
-		}
-	}
-	for t := TypeOf(v); t != nil; t = t.Base {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// propertySet is PSObject.Properties: enumerable, indexed by name.
+// propertySet is PSObject.Properties.
 type propertySet struct{ owner any }
 
 // Type is a collection.
 func (p *propertySet) Type() *Type { return Lookup("System.Collections.ICollection") }
 
-// Enumerate gives a *PropertyInfo for each property.
+// Enumerate returns a *PropertyInfo for each property.
 func (p *propertySet) Enumerate() []any {
 	infos := Properties(p.owner)
 	out := make([]any, len(infos))
@@ -76,67 +36,11 @@ func (p *propertySet) Enumerate() []any {
 	return out
 }
 
-// ByIndex is false: properties are looked up by name.
-func (p *propertySet) ByIndex() bool { return false }
-
-// Member has none of its own: names are enumerated over the properties.
+// Member has none of its own: names are read from the properties.
 func (p *propertySet) Member(string) (any, bool) { return nil, false }
 
-// Invoke has Item, Match, Add and Remove.
-func (p *propertySet) Invoke(name string, args []any) (any, error) {
-	switch ToLower(name) {
-	case "item", "get_item":
-		if len(args) == 1 {
-			return p.find(ToText(args[0])), nil
-		}
-	case "match":
-		if len(args) == 1 {
-			return p.match(ToText(args[0])), nil
-		}
-	case "remove":
-		if len(args) == 1 {
-			if props := notes(p.owner); props != nil {
-				props.Delete(ToText(args[0]))
-			}
-			return Void, nil
-		}
-	case "add":
-		if len(args) == 1 {
-			return p.add(args[0])
-		}
-	}
-	return nil, ErrNoMethod
-}
-
-func (p *propertySet) find(name string) any {
-	for _, info := range Properties(p.owner) {
-		if EqualFold(info.Name, name) {
-			return info
-		}
-	}
-	return nil
-}
-
-func (p *propertySet) match(pattern string) any {
-	w := CompileWildcard(pattern, false)
-	out := &Array{}
-	for _, info := range Properties(p.owner) {
-		if w.Match(info.Name) {
-			out.Items = append(out.Items, info)
-		}
-	}
-	return out
-}
-
-func (p *propertySet) add(v any) (any, error) {
-	info, ok := v.(*PropertyInfo)
-	props := notes(p.owner)
-	if !ok || props == nil {
-		return nil, RuntimeError("CannotAddPropertyOrMethod", InvalidOperation, nil, "Cannot add a property to this object.")
-	}
-	props.Set(info.Name, info.Value())
-	return Void, nil
-}
+// Invoke has no methods.
+func (p *propertySet) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
 
 // notes are the settable properties of an object, or nil.
 func notes(v any) *Props {
@@ -150,17 +54,6 @@ func notes(v any) *Props {
 	default:
 		return nil
 	}
-}
-
-// AddProperty is Add-Member -NotePropertyName: ok is false for values that take
-// no properties.
-func AddProperty(v any, name string, value any) (ok bool) {
-	props := notes(v)
-	if props == nil {
-		return false
-	}
-	props.Set(name, value)
-	return true
 }
 
 // PropertyInfo is one property as PSObject.Properties shows it.
@@ -201,7 +94,7 @@ func Properties(v any) []*PropertyInfo {
 	return out
 }
 
-// Value reads the property; a getter that fails gives nil.
+// Value reads the property; nil if the getter fails.
 func (p *PropertyInfo) Value() any {
 	v, _, err := GetMember(p.Owner, p.Name)
 	if err != nil {
@@ -218,62 +111,23 @@ func (p *PropertyInfo) Type() *Type {
 	return tProperty
 }
 
-// Member reads Name, Value, MemberType, TypeNameOfValue, IsSettable, IsGettable, IsInstance.
+// Member reads Name and Value.
 func (p *PropertyInfo) Member(name string) (any, bool) {
 	switch {
 	case EqualFold(name, "Name"):
 		return p.Name, true
 	case EqualFold(name, "Value"):
 		return p.Value(), true
-	case EqualFold(name, "MemberType"):
-		if p.Note {
-			return enumNamed(automation+"PSMemberTypes", "NoteProperty"), true
-		}
-		return enumNamed(automation+"PSMemberTypes", "Property"), true
-	case EqualFold(name, "TypeNameOfValue"):
-		if t := TypeOf(p.Value()); t != nil {
-			return t.Name, true
-		}
-		return "System.Object", true
-	case EqualFold(name, "IsSettable"):
-		return p.Note, true
-	case EqualFold(name, "IsGettable"):
-		return true, true
-	case EqualFold(name, "IsInstance"):
-		return p.Note, true
 	}
 	return nil, false
-}
-
-// SetMember writes Value.
-func (p *PropertyInfo) SetMember(name string, value any) error {
-	if !EqualFold(name, "Value") {
-		return missingProperty(name)
-	}
-	return SetMember(p.Owner, p.Name, value)
 }
 
 // Invoke has no methods.
 func (p *PropertyInfo) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
 
-// Text is the property as "type name=value".
-func (p *PropertyInfo) Text() string {
-	kind := "object"
-	if t := TypeOf(p.Value()); t != nil {
-		kind = t.Display()
-	}
-	return kind + " " + p.Name + "=" + ToText(p.Value())
-}
-
 var tNoteProperty, tProperty *Type
 
 func declareProperties() {
-	info := Register(Class{Name: automation + "PSMemberInfo"})
-	property := Register(Class{Name: automation + "PSPropertyInfo", Base: info})
-	tProperty = Register(Class{Name: automation + "PSProperty", Base: property})
-	tNoteProperty = Register(Class{Name: automation + "PSNoteProperty", Base: property, New: []Member{
-		Constructor("string,object", func(_ any, a []any) (any, error) {
-			return &PropertyInfo{Text(a[0]), true, NewPSObject(Text(a[0]), a[1])}, nil
-		}),
-	}})
+	tProperty = Register(Class{Name: automation + "PSProperty"})
+	tNoteProperty = Register(Class{Name: automation + "PSNoteProperty"})
 }

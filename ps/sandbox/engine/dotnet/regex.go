@@ -1,47 +1,51 @@
 package dotnet
 
 import (
+	"regexp"
+	"regexp/syntax"
+	"strconv"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/dlclark/regexp2"
 )
 
-// RegexTimeout ends a match that backtracks too long; the script gets a
-// RegexMatchTimeoutException. Set it before the first evaluation.
-var RegexTimeout = 2 * time.Second
+// regex is a compiled expression of the supported dialect. There is no
+// backtracking: matching takes time proportional to the text and to size.
+type regex struct {
+	re       *regexp.Regexp
+	size     int  // instructions of the program
+	eol      int  // number of the group that stands for '$', 0 without one
+	anchored bool // matches once, at the start
+	nullable bool // may match nothing
+}
 
-const maxCachedRegexes = 256
+const (
+	maxCachedRegexes = 256
+	maxPattern       = 1000    // bytes
+	maxRegexWork     = 1 << 28 // instructions of the program times bytes of the text
+)
 
 // regexCache keeps compiled expressions; it starts over when it is full.
 var regexCache = struct {
 	sync.Mutex
-	m map[regexKey]*regexp2.Regexp
-}{m: map[regexKey]*regexp2.Regexp{}}
+	m map[regexKey]*regex
+}{m: map[regexKey]*regex{}}
 
 type regexKey struct {
-	pattern string
-	options regexp2.RegexOptions
+	pattern       string
+	caseSensitive bool
 }
 
-// compileRegex makes an expression in the .NET dialect.
-func compileRegex(pattern string, options regexp2.RegexOptions) (*regexp2.Regexp, *Exception) {
-	key := regexKey{pattern, options}
-	regexCache.Lock()
-	re := regexCache.m[key]
-	regexCache.Unlock()
-	if re != nil {
-		return re, nil
-	}
-	re, err := regexp2.Compile(pattern, options)
-	if err != nil {
-		detail := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, ExceptionNamed("System.Text.RegularExpressions.RegexParseException", "Invalid pattern '%s': %s", pattern, detail)
-	}
-	re.MatchTimeout = RegexTimeout
+func compileRegex(pattern string, caseSensitive bool) (*regex, error) {
+	key := regexKey{pattern, caseSensitive}
 	regexCache.Lock()
 	defer regexCache.Unlock()
+	if re := regexCache.m[key]; re != nil {
+		return re, nil
+	}
+	re, ok := newRegex(pattern, caseSensitive)
+	if !ok {
+		return nil, Refuse("the regular expression '%s'", pattern)
+	}
 	if len(regexCache.m) >= maxCachedRegexes {
 		clear(regexCache.m)
 	}
@@ -49,283 +53,350 @@ func compileRegex(pattern string, options regexp2.RegexOptions) (*regexp2.Regexp
 	return re, nil
 }
 
-// regexFailure is the only error a compiled expression gives: it took too long.
-func regexFailure(error) *Exception {
-	return ExceptionNamed("System.Text.RegularExpressions.RegexMatchTimeoutException",
-		"The Regex engine has timed out while trying to match a pattern to an input string.")
-}
-
-func caseOption(caseSensitive bool) regexp2.RegexOptions {
-	if caseSensitive {
-		return regexp2.None
+func newRegex(pattern string, caseSensitive bool) (*regex, bool) {
+	text, ok := translate(pattern)
+	if !ok {
+		return nil, false
 	}
-	return regexp2.IgnoreCase
+	flags := syntax.Perl
+	if !caseSensitive {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(text, flags)
+	if err != nil {
+		return nil, false
+	}
+	nullable, ok := canBeEmpty(tree)
+	if !ok {
+		return nil, false
+	}
+	foldAsDotNet(tree)
+	re, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, false
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, false
+	}
+	return &regex{
+		re: re, size: len(prog.Inst), eol: max(re.SubexpIndex(eolGroup), 0), nullable: nullable,
+		anchored: strings.HasPrefix(pattern, "^") && !strings.Contains(pattern, "|"),
+	}, true
 }
 
-// regexOperand is the right side of a regex operator: text, or a [regex].
-func regexOperand(v any, options regexp2.RegexOptions) (*regexp2.Regexp, error) {
-	if i, ok := v.(*Instance); ok {
-		if re, ok := i.Data.(*regexp2.Regexp); ok {
-			return re, nil
+// eolGroup captures the line feed that '$' allows at the end of a text.
+const eolGroup = "eol"
+
+// translate turns a pattern of .NET into one of package regexp that means the
+// same. The dialect: characters, '.', '^' at the start of an alternative, '$' at
+// the end of the pattern, groups, classes, quantifiers, and escapes of
+// punctuation, \t \r \n \xHH \uHHHH and \z.
+func translate(pattern string) (string, bool) {
+	var out strings.Builder
+	inClass, depth := false, 0
+	if len(pattern) > maxPattern {
+		return "", false
+	}
+	for i := 0; i < len(pattern); i++ {
+		rest := pattern[i:]
+		switch c := pattern[i]; {
+		case c < ' ', c == 0xED, c >= 0xF0: // half a character, or beyond the basic plane
+			return "", false
+		case c == '\\':
+			text, n := translateEscape(rest, inClass)
+			if n == 0 {
+				return "", false
+			}
+			out.WriteString(text)
+			i += n - 1
+			continue
+		case inClass:
+			if c == '[' || strings.HasPrefix(rest, "-[") || strings.HasPrefix(rest, "&&") {
+				return "", false
+			}
+			inClass = c != ']'
+		case c == '[':
+			inClass = true
+			if strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]") {
+				return "", false
+			}
+		case c == '(':
+			if depth++; strings.HasPrefix(rest, "(?") && !strings.HasPrefix(rest, "(?:") {
+				return "", false
+			}
+		case c == ')':
+			depth--
+		case c == '$':
+			out.WriteString(`(?P<` + eolGroup + `>\n?)\z`)
+			return out.String(), rest == "$" && depth == 0
+		case c == '^' && i > 0 && pattern[i-1] != '|':
+			return "", false
+		}
+		out.WriteByte(pattern[i])
+	}
+	return out.String(), !inClass
+}
+
+// translateEscape returns the escape at the start of s translated, and its
+// length; 0 for one that is not supported.
+func translateEscape(s string, inClass bool) (text string, n int) {
+	if len(s) < 2 {
+		return "", 0
+	}
+	c, digits := s[1], 0
+	switch c {
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	}
+	switch {
+	case digits > 0:
+		u, err := strconv.ParseUint(s[2:min(2+digits, len(s))], 16, 16)
+		if err != nil || len(s) < 2+digits {
+			return "", 0
+		}
+		return `\x{` + strconv.FormatInt(int64(unitRune(uint16(u))), 16) + `}`, 2 + digits
+	case strings.IndexByte(`\.[]{}()*+?^$|-/#@,:;"'=!&%~`+"`", c) >= 0:
+		return `\` + s[1:2], 2
+	case strings.IndexByte("trn", c) >= 0, c == 'z' && !inClass:
+		return s[:2], 2
+	}
+	return "", 0
+}
+
+// canBeEmpty reports whether an expression can match the empty text. ok is false
+// if one that can is repeated: dialects differ in what its groups capture.
+func canBeEmpty(re *syntax.Regexp) (empty, ok bool) {
+	all, any := true, false
+	for _, sub := range re.Sub {
+		e, ok := canBeEmpty(sub)
+		if !ok {
+			return false, false
+		}
+		all, any = all && e, any || e
+	}
+	switch re.Op {
+	case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+		return re.Op == syntax.OpStar || re.Op == syntax.OpRepeat && re.Min == 0, !any
+	case syntax.OpQuest:
+		return true, true
+	case syntax.OpAlternate:
+		return any, true
+	case syntax.OpConcat, syntax.OpCapture:
+		return all, true
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return false, true
+	default: // the empty text and assertions
+		return true, true
+	}
+}
+
+// foldAsDotNet takes the long s out of what ignores case: .NET does not take it
+// for an s.
+func foldAsDotNet(re *syntax.Regexp) {
+	switch {
+	case re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0:
+		for _, r := range re.Rune {
+			sub := &syntax.Regexp{Op: syntax.OpLiteral, Flags: re.Flags, Rune: []rune{r}}
+			if r == 's' || r == 'S' {
+				sub = &syntax.Regexp{Op: syntax.OpCharClass, Rune: []rune{'S', 'S', 's', 's'}}
+			}
+			re.Sub = append(re.Sub, sub)
+		}
+		re.Op, re.Rune = syntax.OpConcat, nil
+	case re.Op == syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			if re.Rune[i] == 'ſ' && re.Rune[i+1] == 'ſ' {
+				re.Rune = append(re.Rune[:i:i], re.Rune[i+2:]...)
+				return
+			}
+		}
+	default:
+		for _, sub := range re.Sub {
+			foldAsDotNet(sub)
 		}
 	}
-	re, e := compileRegex(ToText(v), options)
-	if e != nil {
-		r := RuntimeError("InvalidRegularExpression", InvalidOperation, v, "The regular expression pattern %s is not valid.", ToText(v))
-		r.Exception.Inner = e
-		return nil, r
-	}
-	return re, nil
 }
 
+// ---- texts ----
+
+// A regular expression of .NET sees UTF-16 units. Halves of pairs are given to
+// package regexp as characters from halfPlane on, which no text has otherwise:
+// its own characters beyond the basic plane are such halves too.
+const halfPlane = 0xF0000
+
+func unitRune(u uint16) rune {
+	if u >= 0xD800 && u <= 0xDFFF {
+		return halfPlane + rune(u)
+	}
+	return rune(u)
+}
+
+// toUnits returns s with each half of a pair as a character of its own.
+func toUnits(s string) string {
+	if !hasPairs(s) {
+		return s
+	}
+	var out strings.Builder
+	for _, u := range Units(s) {
+		out.WriteRune(unitRune(u))
+	}
+	return out.String()
+}
+
+// fromUnits undoes toUnits.
+func fromUnits(s string) string {
+	if !hasPairs(s) {
+		return s
+	}
+	var out []byte
+	for _, r := range s {
+		if r >= halfPlane {
+			r -= halfPlane
+		}
+		out = appendUnit(out, r)
+	}
+	return string(out)
+}
+
+func hasPairs(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0xED || s[i] >= 0xF0 {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the offsets of up to n matches and their groups in s, which is as
+// toUnits returns it. The line feed before the end that '$' allows is not part
+// of a match.
+func (re *regex) find(s string, n int) ([][]int, error) {
+	if re.size*len(s) > maxRegexWork {
+		return nil, &LimitError{"work of a regular expression", maxRegexWork}
+	}
+	matches := re.re.FindAllStringSubmatchIndex(s, n)
+	for i, m := range matches {
+		if re.eol > 0 && m[2*re.eol] >= 0 {
+			m[1] = m[2*re.eol]
+		}
+		if re.eol > 0 { // the last group
+			matches[i] = m[:2*re.eol]
+		}
+	}
+	return matches, nil
+}
+
+// ---- operators ----
+
 // Match is -match (negate: -notmatch). With a scalar left side matches is $Matches
-// when it matched, else nil (leave $Matches alone); with a collection it is nil.
+// if it matched, else nil (leave $Matches as it is); with a collection it is nil.
 func Match(l, r any, caseSensitive, negate bool) (result any, matches *Hashtable, err error) {
-	re, err := regexOperand(r, caseOption(caseSensitive))
+	re, err := compileRegex(ToText(r), caseSensitive)
 	if err != nil {
 		return nil, nil, err
 	}
 	if isCollection(l) {
 		result, err = filter(l, func(item any) (bool, error) {
-			ok, err := re.MatchString(ToText(item))
-			if err != nil {
-				return false, outcome(regexFailure(err))
-			}
-			return ok != negate, nil
+			found, err := re.find(toUnits(ToText(item)), 1)
+			return (len(found) > 0) != negate, err
 		})
 		return result, nil, err
 	}
-	m, err := re.FindStringMatch(ToText(l))
-	if err != nil {
-		return nil, nil, outcome(regexFailure(err))
-	}
-	if m == nil {
-		return negate, nil, nil
+	s := toUnits(ToText(l))
+	found, err := re.find(s, 1)
+	if err != nil || len(found) == 0 {
+		return negate, nil, err
 	}
 	matches = NewHashtable()
-	for _, g := range m.Groups() {
-		if len(g.Captures) > 0 {
-			matches.Set(groupKey(re, g.Name), g.String())
+	for i, m := 0, found[0]; i < len(m); i += 2 {
+		if m[i] >= 0 {
+			matches.Set(int32(i/2), fromUnits(s[m[i]:m[i+1]]))
 		}
 	}
 	return !negate, matches, nil
 }
 
-// groupKey is the number of an unnamed group, or the name.
-func groupKey(re *regexp2.Regexp, name string) any {
-	if n := re.GroupNumberFromName(name); n >= 0 {
-		if name == Text(int32(n)) {
-			return int32(n)
-		}
+// Replace is -replace of a text or the items of a collection: r is a pattern, or
+// a pattern and a replacement with $0, $1, ...
+func Replace(l, r any, caseSensitive bool) (any, error) {
+	operands, ok := Enumerate(r)
+	if !ok {
+		operands = []any{r, ""}
 	}
-	return name
-}
-
-func replaceOperator(cs bool) BinaryFunc {
-	return func(l, r any) (any, error) {
-		operands := listOperand(r)
-		if len(operands) == 0 || len(operands) > 2 {
-			return nil, RuntimeError("BadReplaceArgument", InvalidOperation, r,
-				`The %s operator allows only two elements to follow it, not %d.`, "-replace", len(operands))
-		}
-		re, err := regexOperand(operands[0], caseOption(cs))
-		if err != nil {
+	if len(operands) != 2 {
+		return nil, Refuse("-replace with %d operands", len(operands))
+	}
+	re, err := compileRegex(ToText(operands[0]), caseSensitive)
+	if err != nil {
+		return nil, err
+	}
+	if isBlock(operands[1]) || re.nullable {
+		return nil, Refuse("-replace of what may be empty, or with a script block")
+	}
+	with := ToText(operands[1])
+	if !isCollection(l) {
+		return re.replace(ToText(l), with)
+	}
+	items, _ := Enumerate(l)
+	out := make([]any, len(items))
+	for i, item := range items {
+		if out[i], err = re.replace(ToText(item), with); err != nil {
 			return nil, err
 		}
-		var with any = ""
-		if len(operands) == 2 {
-			with = operands[1]
-		}
-		if !isCollection(l) {
-			return replaceText(re, ToText(l), with, -1)
-		}
-		items, _ := Enumerate(l)
-		out := make([]any, len(items))
-		for i, item := range items {
-			if out[i], err = replaceText(re, ToText(item), with, -1); err != nil {
-				return nil, err
-			}
-		}
-		return &Array{Items: out}, nil
 	}
+	return &Array{Items: out}, nil
 }
 
-// replaceText replaces the matches by a replacement pattern or a script block.
-func replaceText(re *regexp2.Regexp, s string, with any, count int) (any, error) {
-	var out string
-	var err error
-	if isBlock(with) {
-		block := with.(Object)
-		var failed error
-		out, err = re.ReplaceFunc(s, func(m regexp2.Match) string {
-			if failed != nil {
-				return ""
-			}
-			var v any
-			if v, failed = block.Invoke("Invoke", []any{newMatch(&m, re, s)}); failed != nil {
-				return ""
-			}
-			return ToText(v)
-		}, -1, count)
-		if failed != nil {
-			return nil, failed
-		}
-	} else if text := ToText(with); count < 0 && isASCII(s) && !strings.Contains(text, "$") && !re.RightToLeft() {
-		out, err = replaceASCII(re, s, text)
-	} else {
-		out, err = re.Replace(s, text, -1, count)
+func (re *regex) replace(text, with string) (any, error) {
+	s := toUnits(text)
+	n := -1
+	if re.anchored {
+		n = 1
 	}
-	if err != nil {
-		return nil, outcome(regexFailure(err))
+	matches, err := re.find(s, n)
+	if err != nil || len(matches) == 0 {
+		return text, err
 	}
-	if len(out) > MaxStringLength {
-		return nil, &LimitError{"string length", MaxStringLength}
+	if re.eol > 0 && !re.anchored && strings.HasSuffix(s, "\n") {
+		return nil, Refuse("-replace at the end of a text with a line feed there")
 	}
-	return out, nil
-}
-
-// replaceASCII replaces all matches in an ASCII text, where indices are offsets,
-// by a text without substitutions.
-func replaceASCII(re *regexp2.Regexp, s, with string) (string, error) {
-	m, err := re.FindStringMatch(s)
 	var out strings.Builder
 	done := 0
-	for ; m != nil && err == nil; m, err = re.FindNextMatch(m) {
-		out.WriteString(s[done:m.Index])
-		out.WriteString(with)
-		if done = m.Index + m.Length; out.Len() > MaxStringLength {
-			break // the caller refuses it
+	for _, m := range matches {
+		out.WriteString(s[done:m[0]])
+		if !expand(&out, with, s, m) {
+			return nil, Refuse("the replacement '%s'", with)
 		}
-	}
-	if out.Len() == 0 {
-		return s[done:], err
+		if done = m[1]; out.Len() > MaxStringLength {
+			return nil, &LimitError{"string length", MaxStringLength}
+		}
 	}
 	out.WriteString(s[done:])
-	return out.String(), err
+	return fromUnits(out.String()), nil
 }
 
-// splitOperator is -split: pattern, count, options.
-func splitOperator(cs bool) BinaryFunc {
-	return func(l, r any) (any, error) {
-		operands := listOperand(r)
-		if len(operands) == 0 {
-			return nil, RuntimeError("BadOperatorArgument", InvalidOperation, r, `The value of the right operand of -split is not valid.`)
+// expand writes a replacement: $ and one digit are a group, other uses of $ are
+// not supported.
+func expand(out *strings.Builder, with, s string, m []int) bool {
+	for {
+		plain, rest, found := strings.Cut(with, "$")
+		out.WriteString(toUnits(plain))
+		if !found {
+			return true
 		}
-		count, simple, options := 0, false, caseOption(cs)
-		if len(operands) > 1 {
-			n, err := Convert(operands[1], TInt32)
-			if err != nil {
-				return nil, err
-			}
-			count = int(n.(int32))
+		if rest == "" || rest[0] < '0' || rest[0] > '9' || len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' {
+			return false
 		}
-		if len(operands) > 2 {
-			e, err := Convert(operands[2], TSplitOptions)
-			if err != nil {
-				return nil, err
-			}
-			simple, options = splitFlags(e.(Enum).Value, options)
+		group := 2 * int(rest[0]-'0')
+		if group >= len(m) {
+			return false
 		}
-		if isBlock(operands[0]) {
-			return splitByBlock(l, operands[0], count)
+		if m[group] >= 0 {
+			out.WriteString(s[m[group]:m[group+1]])
 		}
-		pattern := operands[0]
-		if simple {
-			pattern = regexp2.Escape(ToText(pattern))
-		}
-		re, err := regexOperand(pattern, options)
-		if err != nil {
-			return nil, err
-		}
-		out := &Array{Elem: TString}
-		for _, item := range listOperand(l) {
-			pieces, err := splitText(re, ToText(item), count)
-			if err != nil {
-				return nil, err
-			}
-			out.Items = append(out.Items, pieces...)
-		}
-		return out, nil
+		with = rest[1:]
 	}
-}
-
-func splitFlags(flags int64, options regexp2.RegexOptions) (bool, regexp2.RegexOptions) {
-	for _, f := range []struct {
-		bit    int64
-		option regexp2.RegexOptions
-	}{{8, regexp2.IgnorePatternWhitespace}, {16, regexp2.Multiline}, {32, regexp2.Singleline}, {64, regexp2.IgnoreCase}, {128, regexp2.ExplicitCapture}} {
-		if flags&f.bit != 0 {
-			options |= f.option
-		}
-	}
-	return flags&1 != 0, options
-}
-
-// splitText splits at matches; captured groups become pieces. A positive count
-// limits the pieces, the last holds the rest; a negative one counts from the end.
-func splitText(re *regexp2.Regexp, s string, count int) ([]any, error) {
-	if count == 1 || count == -1 {
-		return []any{s}, nil
-	}
-	runes := []rune(s)
-	type cut struct {
-		from, to int
-		groups   []any
-	}
-	var cuts []cut
-	m, err := re.FindRunesMatch(runes)
-	for ; m != nil && err == nil; m, err = re.FindNextMatch(m) {
-		c := cut{from: m.Index, to: m.Index + m.Length}
-		for _, g := range m.Groups()[1:] {
-			if len(g.Captures) > 0 {
-				c.groups = append(c.groups, g.String())
-			}
-		}
-		cuts = append(cuts, c)
-		if count > 0 && len(cuts) == count-1 {
-			break
-		}
-	}
-	if err != nil {
-		return nil, outcome(regexFailure(err))
-	}
-	if count < 0 && len(cuts) > -count-1 {
-		cuts = cuts[len(cuts)+count+1:]
-	}
-	var out []any
-	last := 0
-	for _, c := range cuts {
-		out = append(append(out, string(runes[last:c.from])), c.groups...)
-		last = c.to
-	}
-	return append(out, string(runes[last:])), nil
-}
-
-// splitByBlock splits at the characters for which the script block is true.
-func splitByBlock(l, block any, count int) (any, error) {
-	predicate, ok := block.(Predicate)
-	if !ok {
-		return nil, RuntimeError("NotSupported", NotImplemented, nil, "The operator -split does not take this script block.")
-	}
-	out := &Array{Elem: TString}
-	for _, item := range listOperand(l) {
-		text := ToText(item)
-		units := Units(text)
-		start, pieces := 0, 1
-		for i, u := range units {
-			if count > 0 && pieces >= count {
-				break
-			}
-			v, err := predicate.InvokeOn(CharString(Char(u)), text, int32(i))
-			if err != nil {
-				return nil, err
-			}
-			if Truthy(v) {
-				out.Items = append(out.Items, FromUnits(units[start:i]))
-				start, pieces = i+1, pieces+1
-			}
-		}
-		out.Items = append(out.Items, FromUnits(units[start:]))
-	}
-	return out, nil
 }

@@ -21,14 +21,14 @@ type closedName struct {
 	args [2]*Type // no generic type has more
 }
 
-// generic is an open generic type: it makes the declaration for given arguments.
+// generic is an open generic type: make returns its declaration for given arguments.
 type generic struct {
 	name  string // "System.Collections.Generic.List"
 	arity int
 	make  func(args []*Type) Class
 }
 
-// Define makes a type that Lookup does not know, for example a host's own [Console].
+// Define returns a type that Lookup does not find, for example a host's own [Console].
 func Define(c Class) *Type {
 	t := &Type{
 		Name: c.Name, Base: c.Base, Kind: c.Kind, Under: c.Under, Flags: c.Flags,
@@ -52,7 +52,7 @@ func Define(c Class) *Type {
 	return t
 }
 
-// Register makes a type and lets Lookup find it by its name and aliases. A name
+// Register defines a type and lets Lookup find it by its name and aliases. A name
 // taken twice panics: it is called while packages start.
 func Register(c Class) *Type {
 	t := Define(c)
@@ -71,13 +71,6 @@ func Register(c Class) *Type {
 
 func registerGeneric(name string, arity int, declare func(args []*Type) Class) {
 	registry.generic[ToLower(name)] = &generic{name: name, arity: arity, make: declare}
-}
-
-// Types are all registered types, for tests and tools.
-func Types() []*Type {
-	registry.RLock()
-	defer registry.RUnlock()
-	return append([]*Type(nil), registry.all...)
 }
 
 // Lookup finds a type by its PowerShell name: accelerators, full names, names
@@ -137,7 +130,7 @@ func lookupGeneric(name, arguments string) *Type {
 	return closeGeneric(g, args)
 }
 
-// closed makes a closed generic type, for Go code: closed("System.Nullable", TInt32).
+// closed returns a closed generic type, for Go code: closed("System.Nullable", TInt32).
 func closed(name string, args ...*Type) *Type {
 	key := closedName{name: name}
 	copy(key.args[:], args)

@@ -19,7 +19,7 @@ type entry[K any] struct {
 
 const smallTable = 8
 
-// find gives the position of the entry with this hash whose key matches, or -1.
+// find returns the position of the entry with this hash whose key matches, or -1.
 func (t *table[K]) find(hash uint32, matches func(K) bool) int {
 	slots := t.index.slots()
 	if slots == 0 {
@@ -45,7 +45,7 @@ func (t *table[K]) find(hash uint32, matches func(K) bool) int {
 // add appends an entry whose key is not in the table.
 func (t *table[K]) add(key K, hash uint32, value any) {
 	if n := len(t.entries); n == cap(t.entries) {
-		t.grow(roomAfter(n))
+		t.grow(newCap(n))
 	}
 	t.entries = append(t.entries, entry[K]{key, value, hash})
 	switch n := len(t.entries); {
@@ -57,9 +57,9 @@ func (t *table[K]) add(key K, hash uint32, value any) {
 	}
 }
 
-// roomAfter is the room a table with n entries gets when they fill it: it grows
-// fast, because most that outgrow their first room do so again at once.
-func roomAfter(n int) int {
+// newCap returns the capacity to grow to from n entries. It grows fast: most tables
+// that outgrow their first capacity soon outgrow the next one too.
+func newCap(n int) int {
 	switch {
 	case n < 4:
 		return 4
@@ -101,14 +101,6 @@ func (t *table[K]) remove(i int) {
 	t.reindex()
 }
 
-// insert puts an entry, whose key is not in the table, at i.
-func (t *table[K]) insert(i int, key K, hash uint32, value any) {
-	t.entries = append(t.entries, entry[K]{})
-	copy(t.entries[i+1:], t.entries[i:])
-	t.entries[i] = entry[K]{key, value, hash}
-	t.reindex()
-}
-
 func (t *table[K]) clear() { *t = table[K]{} }
 
 func (t *table[K]) clone() table[K] {
@@ -130,7 +122,7 @@ type tableIndex struct {
 
 func (x *tableIndex) slots() int { return max(len(x.short), len(x.long)) }
 
-// holds tells whether the index has room for n entries.
+// holds reports whether the index has capacity for n entries.
 func (x *tableIndex) holds(n int) bool {
 	return 2*n <= len(x.long) || 2*n <= len(x.short) && n <= math.MaxUint8
 }
@@ -150,7 +142,7 @@ func (x *tableIndex) put(slot, position uint32) {
 	x.short[slot] = uint8(position)
 }
 
-// make empties the index and gives it room for n entries and more to come.
+// make empties the index and gives it capacity for more than n entries.
 func (x *tableIndex) make(n int) {
 	slots := 8 * smallTable
 	for slots < 4*n {

@@ -68,7 +68,7 @@ func Length(s string) int {
 	return n
 }
 
-// Units gives the UTF-16 units of s.
+// Units returns the UTF-16 units of s.
 func Units(s string) []uint16 {
 	out := make([]uint16, 0, len(s))
 	for len(s) > 0 {
@@ -84,7 +84,7 @@ func Units(s string) []uint16 {
 	return out
 }
 
-// FromUnits makes a string of UTF-16 units.
+// FromUnits returns the string of UTF-16 units.
 func FromUnits(units []uint16) string {
 	b := make([]byte, 0, len(units))
 	for _, u := range units {
@@ -110,7 +110,7 @@ func CharString(c Char) string {
 	return string(appendUnit(nil, rune(c)))
 }
 
-// UnitAt gives the unit at index i, which must be in range.
+// UnitAt returns the unit at index i, which must be in range.
 func UnitAt(s string, i int) Char {
 	if i < len(s) && isASCII(s[:i+1]) {
 		return Char(s[i])
@@ -152,7 +152,7 @@ func Slice(s string, start, count int) string {
 	return FromUnits(Units(s)[start : start+count])
 }
 
-// unitOffset gives the byte offset of unit i; rest is 1 when that unit is the
+// unitOffset returns the byte offset of unit i; rest is 1 when that unit is the
 // second half of a pair.
 func unitOffset(s string, i int) (offset, rest int) {
 	at := 0
@@ -203,7 +203,7 @@ func Concat(parts ...string) string {
 
 func startsLow(s string) bool { return len(s) >= 3 && s[0] == 0xED && s[1]&0xF0 == 0xB0 }
 
-// FromUTF8 makes a string of bytes that should be UTF-8: each bad sequence
+// FromUTF8 decodes bytes that should be UTF-8: each invalid sequence
 // becomes U+FFFD, as .NET's decoder has it.
 func FromUTF8(b []byte) string {
 	if utf8.Valid(b) {
@@ -251,7 +251,7 @@ func badSequence(b []byte) int {
 	return n
 }
 
-// ToUTF8 gives the bytes of s in UTF-8: a lone surrogate becomes U+FFFD. The
+// ToUTF8 returns the bytes of s in UTF-8: a lone surrogate becomes U+FFFD. The
 // result may share memory with s and must not be written to.
 func ToUTF8(s string) []byte {
 	if utf8.ValidString(s) {

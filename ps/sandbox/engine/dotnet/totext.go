@@ -16,7 +16,7 @@ func ToTextOFS(v any, ofs string) string {
 		return v
 	case nil, Nothing:
 		return ""
-	case *Array, *List, *Set, *Bytes:
+	case *Array, *List, *Bytes:
 		return joinText(v, ofs)
 	case *PSObject:
 		return v.text()
@@ -35,7 +35,7 @@ func joinText(v any, ofs string) string {
 	parts := make([]string, len(items))
 	for i, item := range items {
 		switch item.(type) {
-		case *Array, *List, *Set, *Bytes:
+		case *Array, *List, *Bytes:
 			parts[i] = Text(item)
 		default:
 			parts[i] = ToTextOFS(item, ofs)
@@ -77,27 +77,21 @@ func Text(v any) string {
 	case uint64:
 		return strconv.FormatUint(v, 10)
 	case float64:
-		return formatFloat(v, 64)
-	case float32:
-		return formatFloat(float64(v), 32)
+		return formatFloat(v)
 	case Char:
 		return CharString(v)
-	case Decimal:
-		return v.String()
 	case Enum:
 		return enumText(v)
 	case DateTime:
-		return v.Format("MM/dd/yyyy HH:mm:ss")
+		return v.Text()
 	case TimeSpan:
-		return v.String()
+		return v.Text()
 	case Guid:
 		return v.String()
 	case Version:
 		return v.String()
 	case Category:
 		return v.String()
-	case BigInteger:
-		return string(v)
 	}
 	if i, ok := asInt64(v); ok {
 		return strconv.FormatInt(i, 10)
@@ -117,22 +111,10 @@ func textOfObject(v any) string {
 		return v.text()
 	case *ErrorRecord:
 		return v.String()
-	case *DictionaryEntry:
-		if v.Type != nil && v.Type != TDictionaryEntry {
-			return "[" + entryText(v.Key) + ", " + entryText(v.Value) + "]"
-		}
 	case Texter:
 		return v.Text()
 	}
 	return TypeOf(v).Text()
-}
-
-// entryText keeps an entry that holds itself from going on for ever.
-func entryText(v any) string {
-	if _, ok := v.(*DictionaryEntry); ok {
-		return TypeOf(v).Text()
-	}
-	return Text(v)
 }
 
 func (o *Instance) text() string {
@@ -152,6 +134,9 @@ func (o *Instance) text() string {
 }
 
 func (o *PSObject) text() string {
+	if o.Props.Len() == 0 {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("@{")
 	for i := range o.Props.Len() {

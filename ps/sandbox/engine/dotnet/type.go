@@ -28,9 +28,9 @@ type Func func(self any, args []any) (any, error)
 
 // Member is one row of a type: a property (Get, perhaps Set) or one overload
 // of a method (Call). Sig lists the parameter types as text, separated by
-// commas and perhaps with a name: "string,int startIndex", "params object[]",
-// "ref int"; "T", "K" and "V" are the type arguments of a generic type. Rows of the same name are overloads; the one
-// that fits the arguments best wins, among equals the first.
+// commas: "string,int", "params char[]"; "T", "K" and "V" are the type arguments
+// of a generic type. Rows of the same name are overloads; the first one that
+// takes the arguments wins.
 type Member struct {
 	Name string
 	Sig  string
@@ -40,14 +40,10 @@ type Member struct {
 	// Type is the property's type, to which Set's value is converted; nil: object.
 	Type *Type
 
-	params   []param // of Sig
-	variadic bool
-}
+	unsupported bool // known, but its use is refused
 
-type param struct {
-	typ  *Type
-	name string // for messages; may be empty
-	ref  bool
+	params   []*Type // of Sig
+	variadic bool    // the only parameter is a "params T[]"
 }
 
 // Property is a row for a read-only property.
@@ -58,6 +54,22 @@ func Property(name string, get func(self any) (any, error)) Member {
 // Constant is a row for a property or static field with a fixed value.
 func Constant(name string, value any) Member {
 	return Member{Name: name, Get: func(any) (any, error) { return value, nil }}
+}
+
+// unsupportedProperty returns a row for a property of .NET that would otherwise
+// be taken for one that is not there.
+func unsupportedProperty(name string) Member {
+	return Member{Name: name, unsupported: true, Get: func(self any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
+}
+
+// unsupportedMethods returns rows for methods of .NET that would otherwise be
+// looked for in the items of a collection.
+func unsupportedMethods(names ...string) []Member {
+	rows := make([]Member, len(names))
+	for i, name := range names {
+		rows[i] = Member{Name: name, unsupported: true, Call: func(self any, _ []any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
+	}
+	return rows
 }
 
 // Method is a row for one overload of a method.
@@ -91,7 +103,7 @@ type Class struct {
 	Members    []Member
 }
 
-// Names makes the values of an enumeration that counts from first.
+// Names returns the values of an enumeration that counts from first.
 func Names(first int64, names ...string) []EnumValue {
 	out := make([]EnumValue, len(names))
 	for i, name := range names {
@@ -127,6 +139,7 @@ type Type struct {
 // slot is what a name stands for in a type.
 type slot struct {
 	name     string
+	owner    *Type
 	property *Member
 	methods  []*Member
 }
@@ -144,11 +157,11 @@ func (m *memberTable) find(n *Name) *slot {
 	return m.byName.entries[i].key
 }
 
-func (m *memberTable) add(row *Member) {
+func (m *memberTable) add(owner *Type, row *Member) {
 	name := MakeName(row.Name)
 	s := m.find(&name)
 	if s == nil {
-		s = &slot{name: row.Name}
+		s = &slot{name: row.Name, owner: owner}
 		m.byName.add(s, name.hash, nil)
 		m.order = append(m.order, s)
 	}
@@ -192,13 +205,13 @@ func (t *Type) build() {
 		for i := range rows {
 			row := rows[i]
 			t.parseSig(&row)
-			m.add(&row)
+			m.add(t, &row)
 		}
 	}
 	fill(&t.instance, t.class.Members)
 	fill(&t.static, t.class.Static)
 	if len(t.class.New) > 0 {
-		t.constructor = &slot{name: "new"}
+		t.constructor = &slot{name: "new", owner: t}
 		for i := range t.class.New {
 			row := t.class.New[i]
 			t.parseSig(&row)
@@ -214,18 +227,9 @@ func (t *Type) parseSig(row *Member) {
 		return
 	}
 	for _, part := range splitTop(row.Sig) {
-		part = strings.TrimSpace(part)
-		var p param
-		if rest, ok := strings.CutPrefix(part, "params "); ok {
-			row.variadic, part = true, rest
-		}
-		if rest, ok := strings.CutPrefix(part, "ref "); ok {
-			p.ref, part = true, rest
-		}
-		if i := strings.LastIndexByte(part, ' '); i > 0 {
-			part, p.name = part[:i], part[i+1:]
-		}
-		if p.typ = t.sigType(part); p.typ == nil {
+		part, row.variadic = strings.CutPrefix(strings.TrimSpace(part), "params ")
+		p := t.sigType(part)
+		if p == nil {
 			panic("dotnet: " + t.Name + "." + row.Name + ": unknown type " + part)
 		}
 		row.params = append(row.params, p)
@@ -291,15 +295,6 @@ func (t *Type) ShortName() string {
 	return name[strings.LastIndexByte(name, '+')+1:]
 }
 
-// Namespace is the part of the name before the last dot.
-func (t *Type) Namespace() string {
-	name := t.Name
-	if i := strings.IndexByte(name, '['); i >= 0 {
-		name = name[:i]
-	}
-	return name[:max(strings.LastIndexByte(name, '.'), 0)]
-}
-
 // Display is the name as PowerShell writes it: "int", "string[]", "System.Guid"
 // becomes "guid", "List[object]" its full name.
 func (t *Type) Display() string {
@@ -353,21 +348,12 @@ func (t *Type) FullName() string {
 	}
 }
 
-// generic is the name of the open type, "System.Collections.Generic.List`1", or "".
-func (t *Type) generic() string {
-	if len(t.Args) == 0 {
-		return ""
-	}
-	name, _, _ := strings.Cut(t.Name, "[")
-	return name
-}
-
-// IsValue tells whether the type is a struct or an enumeration.
+// IsValue reports whether the type is a struct or an enumeration.
 func (t *Type) IsValue() bool {
 	return t.Kind == KindStruct || t.Kind == KindEnum || t.Kind == KindNullable
 }
 
-// AssignableTo tells whether a value of type t is one of type base: the type
+// AssignableTo reports whether a value of type t is one of type base: the type
 // itself, a base of it, or an interface of these.
 func (t *Type) AssignableTo(base *Type) bool {
 	if t == nil || base == nil {

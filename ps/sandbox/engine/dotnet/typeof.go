@@ -56,10 +56,6 @@ func TypeOf(v any) *Type {
 		return TUInt32
 	case uint64:
 		return TUInt64
-	case float32:
-		return TSingle
-	case Decimal:
-		return TDecimal
 	case DateTime:
 		return TDateTime
 	case TimeSpan:
@@ -72,8 +68,6 @@ func TypeOf(v any) *Type {
 		return v.Type
 	case Category:
 		return TErrorCategory
-	case BigInteger:
-		return tBigInteger
 	default:
 		return typeOfObject(v)
 	}
@@ -87,8 +81,6 @@ func typeOfObject(v any) *Type {
 		return TByteArray
 	case *List:
 		return v.Type
-	case *Set:
-		return v.Type
 	case *Hashtable:
 		if v.Type == nil {
 			return THashtable
@@ -97,11 +89,6 @@ func typeOfObject(v any) *Type {
 	case *PSObject:
 		return TPSCustomObject
 	case *Instance:
-		return v.Type
-	case *DictionaryEntry:
-		if v.Type == nil {
-			return TDictionaryEntry
-		}
 		return v.Type
 	case *Type:
 		return TRuntimeType
@@ -113,8 +100,6 @@ func typeOfObject(v any) *Type {
 		return TSecureString
 	case *PSCredential:
 		return TPSCredential
-	case *Ref:
-		return TRef
 	case Object:
 		return v.Type()
 	default:
@@ -125,7 +110,7 @@ func typeOfObject(v any) *Type {
 // Is is the -is operator.
 func Is(v any, t *Type) bool { return TypeOf(v).AssignableTo(t) }
 
-// Enumerate gives the items of a value that a pipeline or foreach unrolls; ok is
+// Enumerate returns the items of a value that a pipeline or foreach unrolls; ok is
 // false for what is passed as one object (strings, dictionaries, scalars, nil).
 // The slice may be the value's own storage: read only.
 func Enumerate(v any) (items []any, ok bool) {
@@ -139,9 +124,7 @@ func Enumerate(v any) (items []any, ok bool) {
 		}
 		return items, true
 	case *List:
-		return v.enumerate(), true
-	case *Set:
-		return v.Items(), true
+		return v.current(), true
 	case Nothing:
 		return nil, true
 	case Enumerable:
@@ -151,23 +134,7 @@ func Enumerate(v any) (items []any, ok bool) {
 	}
 }
 
-// enumerate gives the items in the order of the list's enumerator: a Stack's from the top.
-func (l *List) enumerate() []any {
-	if !l.isStack() {
-		return l.current()
-	}
-	items := make([]any, len(l.Items))
-	for i, v := range l.Items {
-		items[len(items)-1-i] = v
-	}
-	return items
-}
-
-func (l *List) isStack() bool {
-	return l.Type != nil && (l.Type == TStack || l.Type.generic() == "System.Collections.Generic.Stack`1")
-}
-
-// EnumerateAny is Enumerate, but a scalar gives one item and nil none.
+// EnumerateAny is Enumerate, but a scalar yields one item and nil none.
 func EnumerateAny(v any) []any {
 	if items, ok := Enumerate(v); ok {
 		return items
@@ -178,10 +145,10 @@ func EnumerateAny(v any) []any {
 	return []any{v}
 }
 
-// isCollection tells what operators treat as a list on their left side.
+// isCollection reports whether operators treat a value on their left side as a list.
 func isCollection(v any) bool {
 	switch v := v.(type) {
-	case *Array, *Bytes, *List, *Set:
+	case *Array, *Bytes, *List:
 		return true
 	case Enumerable:
 		_ = v
@@ -204,8 +171,6 @@ func Truthy(v any) bool {
 		return v != 0
 	case Char:
 		return v != 0
-	case Decimal:
-		return v.mantissa().Sign() != 0
 	case Enum:
 		return v.Value != 0
 	case *Array:
@@ -221,10 +186,10 @@ func Truthy(v any) bool {
 		}
 		return true
 	}
-	if rank(v) != notNumber {
-		return asFloat(v) != 0
+	if n, ok := asInt64(v); ok {
+		return n != 0
 	}
-	return true
+	return v != 0.0
 }
 
 // truthyItems: one item stands for itself (a list inside counts by its length), more are true.

@@ -1,66 +1,71 @@
 package dotnet
 
-import (
-	"slices"
+import "slices"
+
+var (
+	listInterfaces       = []string{"System.Collections.IList"}
+	dictionaryInterfaces = []string{"System.Collections.IDictionary"}
 )
-
-var listInterfaces = []string{"System.Collections.IList", "System.ICloneable"}
-
-// declareArray comes before every type that has an array among its members:
-// an array type takes its base when it is made.
-func declareArray() {
-}
 
 func declareCollections() {
 	TObjectArray = TObject.Array()
-	TDictionaryEntry = Register(Class{Name: "System.Collections.DictionaryEntry", Kind: KindStruct, Members: entryMembers,
-		New: []Member{Constructor("object,object", func(_ any, a []any) (any, error) {
-			return &DictionaryEntry{Key: a[0], Value: a[1]}, nil
-		})}})
 	THashtable = Register(Class{
 		Name: "System.Collections.Hashtable", Aliases: []string{"hashtable"}, Implements: dictionaryInterfaces,
-		New: tableConstructors(&THashtable), Members: tableMembers,
-		Static: []Member{Method("Synchronized", "hashtable", func(_ any, a []any) (any, error) { return a[0], nil })},
+		Members: append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey), tableMethod("ContainsKey", "object", hasKey)),
 	})
 	TOrderedDictionary = Register(Class{
 		Name: "System.Collections.Specialized.OrderedDictionary", Aliases: []string{"ordered"}, Implements: dictionaryInterfaces,
-		New: tableConstructors(&TOrderedDictionary), Members: append(tableMembersExcept("ContainsKey", "ContainsValue", "Clone"), orderedMembers...),
+		Members: append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey)),
 	})
 	TArrayList = Register(Class{
 		Name: "System.Collections.ArrayList", Implements: listInterfaces,
-		New: listConstructors(&TArrayList), Members: arrayListMembers(),
+		New: []Member{Constructor("", func(any, []any) (any, error) { return &List{Type: TArrayList}, nil })},
+		Members: append(listMembers(TObject),
+			listMethod("Add", "object", func(l *List, a []any) (any, error) { return int32(len(l.Items)), l.push(a[0]) })),
 	})
-	TStack = Register(Class{Name: "System.Collections.Stack", Implements: []string{"System.Collections.ICollection"},
-		New: listConstructors(&TStack), Members: stackMembers("object")})
-	TQueue = Register(Class{Name: "System.Collections.Queue", Implements: []string{"System.Collections.ICollection"},
-		New: listConstructors(&TQueue), Members: queueMembers("object")})
 	declareGenerics()
 	TListObject = closed("System.Collections.Generic.List", TObject)
-	for _, name := range []string{"KeyCollection", "ValueCollection"} {
-		Register(Class{Name: "System.Collections.Hashtable+" + name, Implements: []string{"System.Collections.ICollection"}, Members: viewMembers})
-		Register(Class{Name: "System.Collections.Generic.Dictionary+" + name, Implements: []string{"System.Collections.ICollection"}, Members: viewMembers})
+	for _, owner := range []string{"System.Collections.Hashtable", "System.Collections.Generic.Dictionary"} {
+		Register(Class{Name: owner + "+KeyCollection", Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
+		Register(Class{Name: owner + "+ValueCollection", Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
 	}
 	Register(Class{Name: "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection",
-		Implements: []string{"System.Collections.ICollection"}, Members: viewMembers})
+		Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
 }
 
-// viewMembers are what the key and value collections of dictionaries answer.
-var viewMembers = append([]Member{
-	Method("CopyTo", "array,int", func(self any, a []any) (any, error) { return copyTo(self, a[0], int(a[1].(int32))) }),
-}, countMembers[1:3]...)
-
-// countMembers are shared by everything with items.
-var countMembers = []Member{
-	Property("Length", func(self any) (any, error) { return int32(countOf(self)), nil }),
-	Property("Count", func(self any) (any, error) { return int32(countOf(self)), nil }),
-	Method("GetEnumerator", "", func(self any, _ []any) (any, error) { return newEnumerator(self), nil }),
-	Property("LongLength", func(self any) (any, error) { return int64(countOf(self)), nil }),
-	Property("Rank", func(any) (any, error) { return int32(1), nil }),
-	Property("IsReadOnly", func(any) (any, error) { return false, nil }),
-	Property("IsFixedSize", func(self any) (any, error) { return TypeOf(self).Kind == KindArray, nil }),
-	Property("IsSynchronized", func(any) (any, error) { return false, nil }),
-	Property("SyncRoot", func(self any) (any, error) { return self, nil }),
+func declareGenerics() {
+	list := func(name string) {
+		registerGeneric(name, 1, func(args []*Type) Class {
+			return Class{
+				Implements: listInterfaces,
+				New: []Member{Constructor("", func(any, []any) (any, error) {
+					return &List{Type: closed(name, args...)}, nil
+				})},
+				Members: append(listMembers(args[0]),
+					listMethod("Add", "T", func(l *List, a []any) (any, error) { return Void, l.push(a[0]) })),
+			}
+		})
+	}
+	list("System.Collections.Generic.List")
+	list("System.Collections.ObjectModel.Collection")
+	registerGeneric("System.Collections.Generic.Dictionary", 2, func([]*Type) Class {
+		return Class{Implements: dictionaryInterfaces,
+			Members: append(dictionaryMembers("K"), tableMethod("ContainsKey", "K", hasKey))}
+	})
 }
+
+// ---- arrays and lists ----
+
+var (
+	countMember  = Property("Count", func(self any) (any, error) { return int32(countOf(self)), nil })
+	arrayMembers = append([]Member{countMember, Property("Length", func(self any) (any, error) { return int32(countOf(self)), nil })}, unsupportedOfLists...)
+	// unsupportedOfLists would otherwise be looked for in the items.
+	unsupportedOfLists = append(unsupportedMethods("Contains", "IndexOf", "LastIndexOf", "Clone", "CopyTo", "GetValue", "SetValue", "GetLength",
+		"GetEnumerator", "Insert", "Remove", "RemoveAt", "Reverse", "Sort", "AddRange", "Item", "Get", "Set"),
+		unsupportedProperty("LongLength"), unsupportedProperty("Rank"), unsupportedProperty("SyncRoot"), unsupportedProperty("IsReadOnly"),
+		unsupportedProperty("IsFixedSize"), unsupportedProperty("IsSynchronized"), unsupportedProperty("Capacity"))
+	arrayStatics = []Member{Method("Sort", "array,array,System.Collections.IComparer", sortArrays)}
+)
 
 func countOf(v any) int {
 	switch x := v.(type) {
@@ -68,10 +73,6 @@ func countOf(v any) int {
 		return len(x.Items)
 	case *Bytes:
 		return len(x.B)
-	case *List:
-		return len(x.current())
-	case *Set:
-		return x.Len()
 	case *Hashtable:
 		return x.Len()
 	default:
@@ -80,285 +81,136 @@ func countOf(v any) int {
 	}
 }
 
-func itemsOf(v any) []any {
-	items, _ := Enumerate(v)
-	return items
-}
-
-func copyTo(from, to any, at int) (any, error) {
-	items := itemsOf(from)
-	if at < 0 || at+len(items) > countOf(to) {
-		return nil, ExceptionNamed("System.ArgumentException", "Destination array was not long enough. Check the destination index, length, and the array's lower bounds. (Parameter 'destinationArray')")
+// sortArrays is Array.Sort with keys, items and a StringComparer. For typed keys
+// PowerShell infers a generic overload, which sorts a copy of the items if they
+// are an object[], unless all arguments are cast to what the parameters are:
+// package engine refuses those that are not.
+func sortArrays(_ any, a []any) (any, error) {
+	keys, ok := a[0].(*Array)
+	items, both := a[1].(*Array)
+	by, known := comparerOf(a[2])
+	if !ok || !both || !known || len(items.Items) != len(keys.Items) {
+		return nil, Refuse("[System.Array]::Sort() of these arguments")
 	}
-	for i, item := range items {
-		if err := SetIndex(to, int32(at+i), item); err != nil {
-			return nil, err
-		}
-	}
-	return Void, nil
-}
-
-var arrayMembers = []Member{
-	Method("Get", "int", func(self any, a []any) (any, error) {
-		v, found, err := GetIndex(self, a[0])
-		if err == nil && (!found || a[0].(int32) < 0) {
-			return nil, ExceptionNamed("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
-		}
-		return v, err
-	}),
-	Method("GetValue", "int", func(self any, a []any) (any, error) {
-		v, found, err := GetIndex(self, a[0])
-		if err == nil && (!found || a[0].(int32) < 0) {
-			return nil, ExceptionNamed("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
-		}
-		return v, err
-	}),
-	Method("SetValue", "object,int", func(self any, a []any) (any, error) { return Void, SetIndex(self, a[1], a[0]) }),
-	Method("Set", "int,object", func(self any, a []any) (any, error) { return Void, SetIndex(self, a[0], a[1]) }),
-	Method("Clone", "", func(self any, _ []any) (any, error) {
-		if b, ok := self.(*Bytes); ok {
-			return &Bytes{B: append([]byte(nil), b.B...)}, nil
-		}
-		a := self.(*Array)
-		return &Array{Elem: a.Elem, Items: append([]any(nil), a.Items...)}, nil
-	}),
-	Method("CopyTo", "array,int", func(self any, a []any) (any, error) { return copyTo(self, a[0], int(a[1].(int32))) }),
-	Method("Contains", "object", func(self any, a []any) (any, error) { return indexOfItem(itemsOf(self), a[0]) >= 0, nil }),
-	Method("IndexOf", "object", func(self any, a []any) (any, error) { return int32(indexOfItem(itemsOf(self), a[0])), nil }),
-	Method("GetLength", "int", func(self any, _ []any) (any, error) { return int32(countOf(self)), nil }),
-	Method("GetUpperBound", "int", func(self any, _ []any) (any, error) { return int32(countOf(self) - 1), nil }),
-	Method("GetLowerBound", "int", func(any, []any) (any, error) { return int32(0), nil }),
-	Method("Add", "object", fixedSize), Method("Remove", "object", fixedSize), Method("RemoveAt", "int", fixedSize),
-	Method("Insert", "int,object", fixedSize),
-}
-
-func fixedSize(any, []any) (any, error) {
-	return nil, ExceptionNamed("System.NotSupportedException", "Collection was of a fixed size.")
-}
-
-func indexOfItem(items []any, v any) int {
-	for i, item := range items {
-		if objectEquals(item, v) {
-			return i
-		}
-	}
-	return -1
-}
-
-var arrayStatics = []Member{
-	Method("Sort", "array", func(_ any, a []any) (any, error) { return sortArray(a[0], nil, nil) }),
-	Method("Sort", "array,System.Collections.IComparer", func(_ any, a []any) (any, error) { return sortArray(a[0], nil, a[1]) }),
-	Method("Sort", "array,array", func(_ any, a []any) (any, error) { return sortArray(a[0], a[1], nil) }),
-	Method("Sort", "array,array,System.Collections.IComparer", func(_ any, a []any) (any, error) { return sortArray(a[0], a[1], a[2]) }),
-	Method("Reverse", "array", func(_ any, a []any) (any, error) {
-		switch x := a[0].(type) {
-		case *Bytes:
-			for i, j := 0, len(x.B)-1; i < j; i, j = i+1, j-1 {
-				x.B[i], x.B[j] = x.B[j], x.B[i]
-			}
-		case *Array:
-			reverse(x.Items)
-		}
-		return Void, nil
-	}),
-	Method("IndexOf", "array,object", func(_ any, a []any) (any, error) { return int32(indexOfItem(itemsOf(a[0]), a[1])), nil }),
-	Method("LastIndexOf", "array,object", func(_ any, a []any) (any, error) {
-		items := itemsOf(a[0])
-		for i := len(items) - 1; i >= 0; i-- {
-			if objectEquals(items[i], a[1]) {
-				return int32(i), nil
-			}
-		}
-		return int32(-1), nil
-	}),
-	Method("Copy", "array,array,int", func(_ any, a []any) (any, error) {
-		return arrayCopy(a[0], 0, a[1], 0, int(a[2].(int32)))
-	}),
-	Method("Copy", "array,int,array,int,int", func(_ any, a []any) (any, error) {
-		return arrayCopy(a[0], int(a[1].(int32)), a[2], int(a[3].(int32)), int(a[4].(int32)))
-	}),
-	Method("Clear", "array,int,int", func(_ any, a []any) (any, error) {
-		if a[0] == nil {
-			return nil, argumentNull("array")
-		}
-		t := TypeOf(a[0])
-		for i := range int(a[2].(int32)) {
-			if err := SetIndex(a[0], a[1].(int32)+int32(i), zeroOf(t.Elem)); err != nil {
-				return nil, err
-			}
-		}
-		return Void, nil
-	}),
-	Method("CreateInstance", "type,int", func(_ any, a []any) (any, error) { return newArray(a[0].(*Type).Array(), a[1:]) }),
-	Method("Empty", "", func(any, []any) (any, error) { return NewArray(), nil }),
-}
-
-func reverse(items []any) {
-	for i, j := 0, len(items)-1; i < j; i, j = i+1, j-1 {
-		items[i], items[j] = items[j], items[i]
-	}
-}
-
-func arrayCopy(from any, fromAt int, to any, toAt, count int) (any, error) {
-	if fromAt < 0 || toAt < 0 || count < 0 || fromAt+count > countOf(from) || toAt+count > countOf(to) {
-		return nil, ExceptionNamed("System.ArgumentException", "Source array was not long enough. Check the source index, length, and the array's lower bounds. (Parameter 'sourceArray')")
-	}
-	if a, ok := from.(*Bytes); ok {
-		if b, ok := to.(*Bytes); ok {
-			copy(b.B[toAt:toAt+count], a.B[fromAt:fromAt+count])
-			return Void, nil
-		}
-	}
-	for i, item := range append([]any(nil), itemsOf(from)[fromAt:fromAt+count]...) {
-		if err := SetIndex(to, int32(toAt+i), item); err != nil {
-			return nil, err
-		}
-	}
-	return Void, nil
-}
-
-// sortArray sorts keys, and with them items, in place. Without a comparer text
-// goes by the culture and all else by its own order.
-func sortArray(keys, items, by any) (any, error) {
-	k := itemsOf(keys)
-	if b, ok := keys.(*Bytes); ok && items == nil {
-		slices.Sort(b.B)
-		return Void, nil
-	}
-	compare, err := itemComparer(by)
-	if err != nil {
-		return nil, err
-	}
-	var others []any
-	if items != nil {
-		others = itemsOf(items)
-		if len(others) < len(k) {
-			return nil, ExceptionNamed("System.ArgumentException", "The items array is shorter than the keys array.")
-		}
-	}
-	return Void, sortPairs(k, others, compare)
-}
-
-// sortPairs sorts keys and, unless it is nil, items along with them. Equal keys
-// keep their order.
-func sortPairs(keys, items []any, compare func(a, b any) (int, error)) error {
 	type pair struct {
-		key, item any
-		at        int
+		key  string
+		item any
 	}
-	pairs := make([]pair, len(keys))
-	for i, key := range keys {
-		pairs[i] = pair{key: key, at: i}
-		if items != nil {
-			pairs[i].item = items[i]
+	pairs := make([]pair, len(keys.Items))
+	for i, key := range keys.Items {
+		text, ok := key.(string)
+		if !ok {
+			return nil, Refuse("[System.Array]::Sort() of keys that are not strings")
 		}
+		pairs[i] = pair{text, items.Items[i]}
 	}
-	var failed error
-	slices.SortFunc(pairs, func(a, b pair) int {
-		c, err := compare(a.key, b.key)
-		if err != nil && failed == nil {
-			failed = err
-		}
-		if c == 0 {
-			c = a.at - b.at
-		}
-		return c
-	})
-	if failed != nil {
-		return failed
-	}
+	slices.SortStableFunc(pairs, func(x, y pair) int { return by(x.key, y.key) })
 	for i, p := range pairs {
-		keys[i] = p.key
-		if items != nil {
-			items[i] = p.item
-		}
+		keys.Items[i], items.Items[i] = p.key, p.item
 	}
+	return Void, nil
+}
+
+func listMethod(name, sig string, f func(l *List, a []any) (any, error)) Member {
+	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(*List), a) })
+}
+
+func (l *List) push(item any) error {
+	if len(l.Items) >= MaxArrayLength {
+		return &LimitError{"list length", MaxArrayLength}
+	}
+	l.version++
+	l.Items = append(l.Items, item)
 	return nil
 }
 
-// itemComparer reads an IComparer argument: a StringComparer, or nil.
-func itemComparer(by any) (func(a, b any) (int, error), error) {
-	if by == nil {
-		return func(a, b any) (int, error) {
-			if c, done := nullText(a, b); done {
-				return int(c), nil
+func listMembers(elem *Type) []Member {
+	return append([]Member{
+		countMember,
+		listMethod("Clear", "", func(l *List, _ []any) (any, error) { l.version++; l.Items = nil; return Void, nil }),
+		listMethod("ToArray", "", func(l *List, _ []any) (any, error) {
+			if len(l.Items) == 1 {
+				one := OneItem(l.Items[0])
+				one.Elem = elem
+				return one, nil
 			}
-			if s, ok := a.(string); ok {
-				return CompareCultureText(s, Text(b), false), nil
-			}
-			if rank(a) != notNumber && rank(b) != notNumber {
-				return compareNumbers(a, b), nil
-			}
-			if c, ok := compareSame(a, b); ok {
-				return c, nil
-			}
-			return 0, ExceptionNamed("System.InvalidOperationException", "Failed to compare two elements in the array.")
-		}, nil
+			return &Array{Elem: elem, Items: append(make([]any, 0, len(l.Items)), l.Items...)}, nil
+		}),
+	}, append(unsupportedOfLists, unsupportedProperty("Length"))...)
+}
+
+// ---- dictionaries ----
+
+func tableMethod(name, sig string, f func(h *Hashtable, a []any) (any, error)) Member {
+	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(*Hashtable), a) })
+}
+
+func dictionaryMembers(key string) []Member {
+	return []Member{
+		countMember,
+		Property("Keys", func(self any) (any, error) { return self.(*Hashtable).keyView(), nil }),
+		tableMethod("Add", key+",object", func(h *Hashtable, a []any) (any, error) { return h.addChecked(a[0], a[1]) }),
+		// Without these rows they would be keys that are not there.
+		unsupportedProperty("Values"), unsupportedProperty("SyncRoot"), unsupportedProperty("IsReadOnly"),
+		unsupportedProperty("IsFixedSize"), unsupportedProperty("IsSynchronized"), unsupportedProperty("Comparer"),
 	}
-	if i, ok := by.(*Instance); ok {
-		if c, ok := i.Data.(*comparer); ok {
-			return func(a, b any) (int, error) {
-				if c, done := nullText(a, b); done {
-					return int(c), nil
-				}
-				return c.compare(Text(a), Text(b)), nil
-			}, nil
+}
+
+func (h *Hashtable) addChecked(key, value any) (any, error) {
+	if key == nil {
+		return nil, nullKey()
+	}
+	if h.Len() >= MaxArrayLength {
+		return nil, &LimitError{"dictionary size", MaxArrayLength}
+	}
+	if !h.Add(key, value) {
+		known, _ := h.At(h.find(key))
+		if h.typed() {
+			return nil, ExceptionNamed("System.ArgumentException", "An item with the same key has already been added. Key: %s", Text(key))
 		}
+		return nil, ExceptionNamed("System.ArgumentException", "Item has already been added. Key in dictionary: '%s'  Key being added: '%s'", Text(known), Text(key))
 	}
-	return nil, ExceptionNamed("System.ArgumentException", "The comparer is not supported.")
+	return Void, nil
 }
 
-// ---- enumerators ----
-
-// Enumerator is what GetEnumerator gives; the pipeline unrolls what is left of it.
-type Enumerator struct {
-	items []any
-	at    int        // of the current item plus one
-	owner *Hashtable // whose entries these are
+func hasKey(h *Hashtable, a []any) (any, error) {
+	if a[0] == nil {
+		return nil, nullKey()
+	}
+	return h.find(a[0]) >= 0, nil
 }
 
-func newEnumerator(v any) *Enumerator {
-	return &Enumerator{items: append([]any(nil), itemsOf(v)...)}
+func nullKey() *Exception {
+	return withParam(ExceptionNamed("System.ArgumentNullException", "Value cannot be null."), "key")
 }
 
-// Type is IEnumerator.
-func (e *Enumerator) Type() *Type { return Lookup("System.Collections.IEnumerator") }
-
-// Enumerate gives the items not yet passed.
-func (e *Enumerator) Enumerate() []any { return e.items[min(e.at, len(e.items)):] }
-
-// Member reads Current, and of a dictionary's enumerator Key, Value and Entry.
-func (e *Enumerator) Member(name string) (any, bool) {
-	if e.at == 0 || e.at > len(e.items) {
-		return nil, EqualFold(name, "Current")
-	}
-	current := e.items[e.at-1]
-	if EqualFold(name, "Current") || EqualFold(name, "Entry") {
-		return current, true
-	}
-	if entry, ok := current.(*DictionaryEntry); ok {
-		switch {
-		case EqualFold(name, "Key"):
-			return entry.Key, true
-		case EqualFold(name, "Value"):
-			return entry.Value, true
-		}
-	}
-	return nil, false
-}
-
-// Invoke calls MoveNext, Reset or Dispose.
-func (e *Enumerator) Invoke(name string, _ []any) (any, error) {
+// keyView returns the Keys collection, which follows the dictionary.
+func (h *Hashtable) keyView() *List {
+	name := "System.Collections.Hashtable+KeyCollection"
 	switch {
-	case EqualFold(name, "MoveNext"):
-		e.at = min(e.at+1, len(e.items)+1)
-		return e.at <= len(e.items), nil
-	case EqualFold(name, "Reset"):
-		e.at = 0
-		return Void, nil
-	case EqualFold(name, "Dispose"):
-		return Void, nil
-	default:
-		return nil, ErrNoMethod
+	case h.Ordered():
+		name = "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection"
+	case h.typed():
+		name = "System.Collections.Generic.Dictionary+KeyCollection"
 	}
+	view := &List{Type: Lookup(name), owner: h}
+	view.read()
+	return view
+}
+
+// ---- comparers ----
+
+func declareComparers() {
+	base := Register(Class{
+		Name: "System.StringComparer", Implements: []string{"System.Collections.IComparer"},
+		Static: []Member{Property("Ordinal", func(any) (any, error) { return ordinalComparer, nil })},
+	})
+	ordinalComparer = &Instance{Type: Register(Class{Name: "System.OrdinalCaseSensitiveComparer", Base: base})}
+}
+
+// ordinalComparer is [System.StringComparer]::Ordinal.
+var ordinalComparer *Instance
+
+func comparerOf(v any) (func(a, b string) int, bool) {
+	return func(a, b string) int { return CompareOrdinal(a, b, false) }, v == ordinalComparer
 }

@@ -7,17 +7,9 @@ import (
 
 func declareText() {
 	TString = Register(Class{
-		Name: "System.String", Aliases: []string{"string"},
-		Implements: append([]string{"System.ICloneable", "System.Collections.IEnumerable"}, scalarInterfaces...),
-		New: []Member{
-			Constructor("char,int", func(_ any, a []any) (any, error) { return repeatChar(a[0].(Char), a[1].(int32)) }),
-			Constructor("char[]", func(_ any, a []any) (any, error) { return charsText(a[0]), nil }),
-			Constructor("char[],int,int", func(_ any, a []any) (any, error) {
-				return substring(charsText(a[0]), int(a[1].(int32)), int(a[2].(int32)))
-			}),
-		},
-		Static:  stringStatics,
-		Members: append(append([]Member{}, stringMembers...), stringSearch...),
+		Name: "System.String", Aliases: []string{"string"}, Implements: []string{"System.Collections.IEnumerable"},
+		New:    []Member{Constructor("char[]", func(_ any, a []any) (any, error) { return charsText(a[0]), nil })},
+		Static: stringStatics, Members: stringMembers,
 	})
 	TStringArray = TString.Array()
 	declareComparers()
@@ -25,134 +17,117 @@ func declareText() {
 	declareBuilder()
 }
 
-func repeatChar(c Char, n int32) (any, error) {
-	if n < 0 {
-		return nil, argumentRange("count", "'count' must be non-negative.")
+// textMethod returns a method row on strings.
+func textMethod(name, sig string, f func(s string, a []any) (any, error)) Member {
+	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(string), a) })
+}
+
+// stringMembers lacks the overloads that compare by culture.
+var stringMembers = []Member{
+	Property("Length", func(self any) (any, error) { return int32(Length(self.(string))), nil }),
+	textMethod("Substring", "int", func(s string, a []any) (any, error) {
+		return substring(s, int(a[0].(int32)), -1)
+	}),
+	textMethod("Substring", "int,int", func(s string, a []any) (any, error) {
+		count := int(a[1].(int32))
+		if count < 0 && int(a[0].(int32)) >= 0 && int(a[0].(int32)) <= Length(s) {
+			return nil, argumentRange("length", "Length cannot be less than zero.")
+		}
+		return substring(s, int(a[0].(int32)), max(count, 0))
+	}),
+	textMethod("ToUpperInvariant", "", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
+	textMethod("ToLowerInvariant", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
+	textMethod("Trim", "", func(s string, _ []any) (any, error) { return strings.TrimFunc(s, isSpace), nil }),
+	textMethod("TrimEnd", "params char[]", func(s string, a []any) (any, error) { return trimEnd(s, charsText(a[0])), nil }),
+	textMethod("PadLeft", "int,char", func(s string, a []any) (any, error) { return padText(s, a[0].(int32), a[1].(Char), true) }),
+	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padText(s, a[0].(int32), ' ', false) }),
+	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
+	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
+	textMethod("Split", "params char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
+	textMethod("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
+	textMethod("StartsWith", "string,StringComparison", func(s string, a []any) (any, error) {
+		fold, err := ordinal(a[1])
+		return err == nil && hasPrefix(s, a[0].(string), fold), err
+	}),
+	textMethod("EndsWith", "string,StringComparison", func(s string, a []any) (any, error) {
+		fold, err := ordinal(a[1])
+		return err == nil && hasSuffix(s, a[0].(string), fold), err
+	}),
+	textMethod("IndexOf", "string", func(s string, a []any) (any, error) {
+		if sub := a[0].(string); plainText(s) && plainText(sub) {
+			return unitIndex(s, strings.Index(s, sub)), nil
+		}
+		return nil, Refuse("[string].IndexOf(string) of text beyond ASCII: it compares by culture")
+	}),
+	textMethod("IndexOf", "char", func(s string, a []any) (any, error) {
+		return unitIndex(s, strings.Index(s, CharString(a[0].(Char)))), nil
+	}),
+	textMethod("LastIndexOf", "char", func(s string, a []any) (any, error) {
+		return unitIndex(s, strings.LastIndex(s, CharString(a[0].(Char)))), nil
+	}),
+	textMethod("Equals", "string", func(s string, a []any) (any, error) { return s == a[0], nil }),
+	textMethod("Equals", "string,StringComparison", func(s string, a []any) (any, error) { return equalsBy(s, a[0], a[1]) }),
+	textMethod("ToString", "", func(s string, _ []any) (any, error) { return s, nil }),
+}
+
+var stringStatics = []Member{
+	Method("Concat", "string,string,string,string", func(_ any, a []any) (any, error) {
+		return AddTexts(a[0].(string), a[1].(string), a[2].(string), a[3].(string))
+	}),
+	Method("Equals", "string,string,StringComparison", func(_ any, a []any) (any, error) { return equalsBy(a[0], a[1], a[2]) }),
+}
+
+// ordinal reads a StringComparison, of which only the two ordinal ones are supported.
+func ordinal(comparison any) (ignoreCase bool, err error) {
+	switch e := comparison.(Enum); enumText(e) {
+	case "Ordinal":
+		return false, nil
+	case "OrdinalIgnoreCase":
+		return true, nil
+	default:
+		return false, Refuse("[StringComparison]::%s", enumText(e))
 	}
-	if int(n) > MaxStringLength/3 {
-		return nil, &LimitError{"string length", MaxStringLength}
+}
+
+func equalsBy(a, b, comparison any) (any, error) {
+	fold, err := ordinal(comparison)
+	if err != nil || !fold {
+		return a == b, err
 	}
-	return strings.Repeat(CharString(c), int(n)), nil
+	return EqualFold(a.(string), b.(string)), nil
+}
+
+// plainText reports whether s is printable ASCII, which every culture searches
+// by character. The hyphen counts for nothing in some.
+func plainText(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func isSpace(r rune) bool { return unicode.IsSpace(r) }
+
+func charArray(s string) *Array {
+	out := &Array{Elem: TChar}
+	for _, u := range Units(s) {
+		out.Items = append(out.Items, Char(u))
+	}
+	return out
 }
 
 func charsText(v any) string {
 	items, _ := Enumerate(v)
 	units := make([]uint16, len(items))
 	for i, item := range items {
-		c, _ := item.(Char)
-		units[i] = uint16(c)
+		units[i] = uint16(item.(Char))
 	}
 	return FromUnits(units)
 }
 
-// textOf makes a method row on strings.
-func textMethod(name, sig string, f func(s string, a []any) (any, error)) Member {
-	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(string), a) })
-}
-
-var stringMembers = []Member{
-	Property("Length", func(self any) (any, error) { return int32(Length(self.(string))), nil }),
-	textMethod("Substring", "int startIndex", func(s string, a []any) (any, error) {
-		return substringFrom(s, int(a[0].(int32)))
-	}),
-	textMethod("Substring", "int startIndex,int length", func(s string, a []any) (any, error) {
-		return substring(s, int(a[0].(int32)), int(a[1].(int32)))
-	}),
-	textMethod("ToUpper", "", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
-	textMethod("ToUpper", "System.Globalization.CultureInfo", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
-	textMethod("ToUpperInvariant", "", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
-	textMethod("ToLower", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
-	textMethod("ToLower", "System.Globalization.CultureInfo", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
-	textMethod("ToLowerInvariant", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
-	textMethod("Trim", "", func(s string, _ []any) (any, error) { return strings.TrimFunc(s, isSpace), nil }),
-	textMethod("Trim", "params char[]", func(s string, a []any) (any, error) {
-		return trimChars(trimChars(s, a[0], true), a[0], false), nil
-	}),
-	textMethod("TrimStart", "", func(s string, _ []any) (any, error) { return strings.TrimLeftFunc(s, isSpace), nil }),
-	textMethod("TrimStart", "params char[]", func(s string, a []any) (any, error) { return trimChars(s, a[0], true), nil }),
-	textMethod("TrimEnd", "", func(s string, _ []any) (any, error) { return strings.TrimRightFunc(s, isSpace), nil }),
-	textMethod("TrimEnd", "params char[]", func(s string, a []any) (any, error) { return trimChars(s, a[0], false), nil }),
-	textMethod("PadLeft", "int", func(s string, a []any) (any, error) { return padText(s, a[0], Char(' '), true) }),
-	textMethod("PadLeft", "int,char", func(s string, a []any) (any, error) { return padText(s, a[0], a[1].(Char), true) }),
-	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padText(s, a[0], Char(' '), false) }),
-	textMethod("PadRight", "int,char", func(s string, a []any) (any, error) { return padText(s, a[0], a[1].(Char), false) }),
-	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0], Text(a[1]), false) }),
-	textMethod("Replace", "char,char", func(s string, a []any) (any, error) {
-		return replaceAll(s, CharString(a[0].(Char)), CharString(a[1].(Char)), false)
-	}),
-	textMethod("Replace", "string,string,StringComparison", func(s string, a []any) (any, error) {
-		return replaceAll(s, a[0], Text(a[1]), ignoresCase(a[2]))
-	}),
-	textMethod("Insert", "int,string", func(s string, a []any) (any, error) {
-		i := int(a[0].(int32))
-		if i < 0 || i > Length(s) {
-			return nil, argumentRange("startIndex", "Specified argument was out of the range of valid values.")
-		}
-		return Concat(Slice(s, 0, i), Text(a[1]), Slice(s, i, Length(s)-i)), nil
-	}),
-	textMethod("Remove", "int", func(s string, a []any) (any, error) { return substring(s, 0, int(a[0].(int32))) }),
-	textMethod("Remove", "int,int", func(s string, a []any) (any, error) {
-		i, n := int(a[0].(int32)), int(a[1].(int32))
-		if i < 0 || n < 0 || i+n > Length(s) {
-			return nil, argumentRange("count", "Index and count must refer to a location within the string.")
-		}
-		return Concat(Slice(s, 0, i), Slice(s, i+n, Length(s)-i-n)), nil
-	}),
-	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return Convert(s, TChar.Array()) }),
-	textMethod("ToString", "", func(s string, _ []any) (any, error) { return s, nil }),
-	textMethod("ToString", "System.IFormatProvider", func(s string, _ []any) (any, error) { return s, nil }),
-	textMethod("Clone", "", func(s string, _ []any) (any, error) { return s, nil }),
-	textMethod("Normalize", "", func(s string, _ []any) (any, error) { return normalize(s), nil }),
-	textMethod("get_Chars", "int", func(s string, a []any) (any, error) { return charAt(s, a[0]) }),
-	textMethod("Chars", "int", func(s string, a []any) (any, error) { return charAt(s, a[0]) }),
-	textMethod("GetEnumerator", "", func(s string, _ []any) (any, error) { return Convert(s, TChar.Array()) }),
-	textMethod("Split", "params char[]", func(s string, a []any) (any, error) { return splitChars(s, a[0], -1, 0) }),
-	textMethod("Split", "string", func(s string, a []any) (any, error) { return splitStrings(s, []any{a[0]}, -1, 0) }),
-	textMethod("Split", "char[],int", func(s string, a []any) (any, error) { return splitChars(s, a[0], int(a[1].(int32)), 0) }),
-	textMethod("Split", "char,int", func(s string, a []any) (any, error) {
-		return splitChars(s, NewArray(a[0]), int(a[1].(int32)), 0)
-	}),
-	textMethod("Split", "char[],StringSplitOptions", func(s string, a []any) (any, error) {
-		return splitChars(s, a[0], -1, a[1].(Enum).Value)
-	}),
-	textMethod("Split", "char,StringSplitOptions", func(s string, a []any) (any, error) {
-		return splitChars(s, NewArray(a[0]), -1, a[1].(Enum).Value)
-	}),
-	textMethod("Split", "string[],StringSplitOptions", func(s string, a []any) (any, error) {
-		return splitStrings(s, EnumerateAny(a[0]), -1, a[1].(Enum).Value)
-	}),
-	textMethod("Split", "string,StringSplitOptions", func(s string, a []any) (any, error) {
-		return splitStrings(s, []any{a[0]}, -1, a[1].(Enum).Value)
-	}),
-	textMethod("Split", "string,int,StringSplitOptions", func(s string, a []any) (any, error) {
-		return splitStrings(s, []any{a[0]}, int(a[1].(int32)), a[2].(Enum).Value)
-	}),
-	textMethod("Split", "string[],int,StringSplitOptions", func(s string, a []any) (any, error) {
-		return splitStrings(s, EnumerateAny(a[0]), int(a[1].(int32)), a[2].(Enum).Value)
-	}),
-}
-
-func isSpace(r rune) bool { return unicode.IsSpace(r) || r == 0x85 || r == 0xA0 }
-
-func charAt(s string, index any) (any, error) {
-	i := int(index.(int32))
-	if i < 0 || i >= Length(s) {
-		return nil, ExceptionNamed("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
-	}
-	return UnitAt(s, i), nil
-}
-
-func substringFrom(s string, start int) (any, error) {
-	n := Length(s)
-	if start < 0 {
-		return nil, argumentRange("startIndex", "StartIndex cannot be less than zero.")
-	}
-	if start > n {
-		return nil, argumentRange("startIndex", "startIndex cannot be larger than length of string.")
-	}
-	return Slice(s, start, n-start), nil
-}
-
+// substring returns count units from start on, all the rest if count is negative.
 func substring(s string, start, count int) (any, error) {
 	n := Length(s)
 	switch {
@@ -161,102 +136,85 @@ func substring(s string, start, count int) (any, error) {
 	case start > n:
 		return nil, argumentRange("startIndex", "startIndex cannot be larger than length of string.")
 	case count < 0:
-		return nil, argumentRange("length", "Length cannot be less than zero.")
+		count = n - start
 	case start+count > n:
 		return nil, argumentRange("length", "Index and length must refer to a location within the string.")
 	}
 	return Slice(s, start, count), nil
 }
 
-// trimChars removes the given characters, or white space when there are none.
-func trimChars(s string, chars any, left bool) string {
-	set := charsText(chars)
-	cut := func(r rune) bool {
-		for rest := set; rest != ""; {
-			c, n := decode(rest)
-			if c == r {
-				return true
-			}
-			rest = rest[n:]
-		}
-		return false
+// trimEnd removes the given characters from the end, white space if none is given.
+func trimEnd(s, chars string) string {
+	if chars == "" {
+		return strings.TrimRightFunc(s, isSpace)
 	}
-	if set == "" {
-		cut = isSpace
-	}
-	if left {
-		return strings.TrimLeftFunc(s, cut)
-	}
-	return strings.TrimRightFunc(s, cut)
+	return strings.TrimRight(s, chars)
 }
 
-func padText(s string, width any, c Char, left bool) (any, error) {
-	total := int(width.(int32))
-	if total < 0 {
+func padText(s string, width int32, c Char, left bool) (any, error) {
+	if width < 0 {
 		return nil, argumentRange("totalWidth", "Non-negative number required.")
 	}
-	if total > MaxStringLength/3 {
+	if int(width) > MaxStringLength/3 {
 		return nil, &LimitError{"string length", MaxStringLength}
 	}
-	fill := strings.Repeat(CharString(c), max(total-Length(s), 0))
+	fill := strings.Repeat(CharString(c), max(int(width)-Length(s), 0))
 	if left {
 		return Concat(fill, s), nil
 	}
 	return Concat(s, fill), nil
 }
 
-func replaceAll(s string, old any, with string, ignoreCase bool) (any, error) {
-	if old == nil {
-		return nil, argumentNull("oldValue")
-	}
-	from := Text(old)
+func replaceAll(s, from, with string) (any, error) {
 	if from == "" {
 		return nil, withParam(ExceptionNamed("System.ArgumentException", "String cannot be of zero length."), "oldValue")
 	}
-	if !ignoreCase {
-		if n := strings.Count(s, from); n*len(with)+len(s) > MaxStringLength {
-			return nil, &LimitError{"string length", MaxStringLength}
-		}
-		return strings.ReplaceAll(s, from, with), nil
+	if n := strings.Count(s, from); n*len(with)+len(s) > MaxStringLength {
+		return nil, &LimitError{"string length", MaxStringLength}
 	}
-	var b strings.Builder
-	for s != "" {
-		i, n := indexFold(s, from)
+	return strings.ReplaceAll(s, from, with), nil
+}
+
+// splitChars splits at each of the characters, at white space if none is given.
+func splitChars(s, chars string) *Array {
+	at := isSpace
+	if chars != "" {
+		at = func(r rune) bool { return strings.ContainsRune(chars, r) }
+	}
+	out := &Array{Elem: TString}
+	if len(chars) == 1 {
+		out.Items = make([]any, 0, strings.Count(s, chars)+1)
+	}
+	for {
+		i := strings.IndexFunc(s, at)
 		if i < 0 {
-			break
+			out.Items = append(out.Items, s)
+			return out
 		}
-		b.WriteString(s[:i])
-		b.WriteString(with)
+		_, n := decode(s[i:])
+		out.Items = append(out.Items, s[:i])
 		s = s[i+n:]
-		if b.Len() > MaxStringLength {
-			return nil, &LimitError{"string length", MaxStringLength}
-		}
 	}
-	b.WriteString(s)
-	return b.String(), nil
 }
 
-// indexFold finds sub ignoring case: the byte offset and length of the hit.
-func indexFold(s, sub string) (int, int) {
-	units := Length(sub)
-	for i := 0; i < len(s); {
-		rest := s[i:]
-		if len(rest) < units {
-			break
-		}
-		if end := byteOffset(rest, units); end >= 0 && EqualFold(rest[:end], sub) {
-			return i, end
-		}
-		_, n := decode(rest)
-		i += n
+func hasPrefix(s, prefix string, ignoreCase bool) bool {
+	if !ignoreCase {
+		return strings.HasPrefix(s, prefix)
 	}
-	if sub == "" {
-		return 0, 0
-	}
-	return -1, 0
+	end := byteOffset(s, Length(prefix))
+	return end >= 0 && EqualFold(s[:end], prefix)
 }
 
-// byteOffset is the offset of the n-th unit, or -1 when s is shorter.
+func hasSuffix(s, suffix string, ignoreCase bool) bool {
+	if !ignoreCase {
+		return strings.HasSuffix(s, suffix)
+	}
+	start := byteOffset(s, Length(s)-Length(suffix))
+	return Length(suffix) <= Length(s) && start >= 0 && EqualFold(s[start:], suffix)
+}
+
+// byteOffset returns the offset of the n-th unit, or -1 if s is shorter or a
+// pair of surrogates lies across it.
 func byteOffset(s string, n int) int {
 	offset, rest := unitOffset(s, n)
 	if rest != 0 || offset == len(s) && Length(s) < n {
@@ -265,81 +223,10 @@ func byteOffset(s string, n int) int {
 	return offset
 }
 
-func splitChars(s string, chars any, count int, options int64) (any, error) {
-	items, _ := Enumerate(chars)
-	var separators []any
-	for _, item := range items {
-		if c, ok := item.(Char); ok {
-			separators = append(separators, CharString(c))
-		}
+// unitIndex turns a byte offset into an index by units; -1 stays.
+func unitIndex(s string, offset int) int32 {
+	if offset < 0 {
+		return -1
 	}
-	if len(separators) == 0 {
-		return splitFunc(s, count, 0, options, func(s string) (int, int) {
-			i := strings.IndexFunc(s, isSpace)
-			if i < 0 {
-				return -1, 0
-			}
-			_, n := decode(s[i:])
-			return i, n
-		})
-	}
-	return splitStrings(s, separators, count, options)
-}
-
-func splitStrings(s string, separators []any, count int, options int64) (any, error) {
-	var texts []string
-	for _, separator := range separators {
-		if t := Text(separator); t != "" {
-			texts = append(texts, t)
-		}
-	}
-	if len(texts) == 0 && len(separators) > 0 {
-		return &Array{Elem: TString, Items: []any{s}}, nil
-	}
-	room := 0
-	if len(texts) == 1 && count < 0 {
-		room = strings.Count(s, texts[0]) + 1
-	}
-	return splitFunc(s, count, room, options, func(s string) (int, int) {
-		best, size := -1, 0
-		for _, t := range texts {
-			if i := strings.Index(s, t); i >= 0 && (best < 0 || i < best) {
-				best, size = i, len(t)
-			}
-		}
-		return best, size
-	})
-}
-
-// splitFunc cuts at what next finds. count limits the pieces (-1: no limit);
-// options: 1 drops empty pieces, 2 trims.
-func splitFunc(s string, count, room int, options int64, next func(string) (at, size int)) (any, error) {
-	if count < -1 {
-		return nil, argumentRange("count", "Count cannot be less than zero.")
-	}
-	out := &Array{Elem: TString}
-	if count == 0 {
-		return out, nil
-	}
-	if room > 1 {
-		out.Items = make([]any, 0, room)
-	}
-	emit := func(piece string) {
-		if options&2 != 0 {
-			piece = strings.TrimFunc(piece, isSpace)
-		}
-		if piece != "" || options&1 == 0 {
-			out.Items = append(out.Items, piece)
-		}
-	}
-	for count < 0 || len(out.Items) < count-1 {
-		i, n := next(s)
-		if i < 0 {
-			break
-		}
-		emit(s[:i])
-		s = s[i+n:]
-	}
-	emit(s)
-	return out, nil
+	return int32(Length(s[:offset]))
 }

@@ -1,8 +1,6 @@
 package dotnet
 
-import "strings"
-
-// Nothing is the type of AutomationNull: what a pipeline without output gives.
+// Nothing is the type of AutomationNull: the value of a pipeline without output.
 // It behaves like nil everywhere, but enumerates to no items.
 type Nothing struct{}
 
@@ -40,10 +38,6 @@ type Guid [16]byte
 // Version is System.Version; -1 marks a part that is not there.
 type Version struct{ Major, Minor, Build, Revision int32 }
 
-// BigInteger is a whole number beyond Int64, in decimal digits: JSON can hold
-// one. Scripts can convert it and write it, not calculate with it.
-type BigInteger string
-
 // Enum is a value of an enumeration.
 type Enum struct {
 	Type  *Type
@@ -59,14 +53,13 @@ type Array struct {
 // Bytes is byte[].
 type Bytes struct{ B []byte }
 
-// List is List<T>, ArrayList, Stack<T>, Queue<T>, Collection<T> and the key and
-// value collections of dictionaries: its Type says which. The top of a Stack is last.
+// List is List<T>, ArrayList, Collection<T> or the key collection of a
+// dictionary: its Type says which.
 type List struct {
 	Type  *Type
 	Items []any
 
-	owner   *Hashtable // whose keys or values these are
-	keys    bool       // the owner's keys
+	owner   *Hashtable // whose keys these are
 	version int        // counts changes that leave the length as it is; with an owner, its version when Items was read
 }
 
@@ -81,17 +74,7 @@ func (l *List) current() []any {
 
 func (l *List) read() {
 	l.version = l.owner.version
-	if l.keys {
-		l.Items = l.owner.Keys()
-	} else {
-		l.Items = l.owner.Values()
-	}
-}
-
-// Ref is [ref]$variable.
-type Ref struct {
-	Get func() any
-	Set func(any) error
+	l.Items = l.owner.Keys()
 }
 
 // PSObject is a PSCustomObject: ordered, case-insensitive note properties.
@@ -105,26 +88,19 @@ type PSObject struct {
 type Instance struct {
 	Type  *Type
 	Props Props
-	Text  string // what ToString gives; empty: the type's name
+	Text  string // result of ToString; empty: the type's name
 	Data  any    // for the type's own methods
-}
-
-// DictionaryEntry is one pair of a Hashtable's enumerator.
-type DictionaryEntry struct {
-	Key, Value any
-	Type       *Type // nil: System.Collections.DictionaryEntry; else KeyValuePair<K,V>
 }
 
 // SecureString holds a secret; it prints as its type name.
 type SecureString struct {
-	secret   string
-	readOnly bool
+	secret string
 }
 
-// NewSecureString makes one from clear text.
+// NewSecureString returns a SecureString of clear text.
 func NewSecureString(clear string) *SecureString { return &SecureString{secret: clear} }
 
-// Reveal gives the clear text.
+// Reveal returns the clear text.
 func (s *SecureString) Reveal() string { return s.secret }
 
 // PSCredential is a user name with a password.
@@ -141,10 +117,10 @@ func base(v any) any {
 	return v
 }
 
-// NewArray makes object[]; the slice is kept.
+// NewArray returns an object[] that keeps the slice.
 func NewArray(items ...any) *Array { return &Array{Items: items} }
 
-// OneItem makes object[] of one item.
+// OneItem returns an object[] of one item.
 func OneItem(item any) *Array {
 	a := &struct {
 		Array
@@ -152,15 +128,6 @@ func OneItem(item any) *Array {
 	}{room: [1]any{item}}
 	a.Items = a.room[:]
 	return &a.Array
-}
-
-// StringArray makes string[].
-func StringArray(items []string) *Array {
-	a := &Array{Elem: TString, Items: make([]any, len(items))}
-	for i, s := range items {
-		a.Items[i] = s
-	}
-	return a
 }
 
 // ElemType is the element type, object when none is set.
@@ -171,34 +138,11 @@ func (a *Array) ElemType() *Type {
 	return a.Elem
 }
 
-// NewList makes List<object>; the slice is kept.
-func NewList(items ...any) *List { return &List{Type: TListObject, Items: items} }
-
-// NewCollection makes the Collection<PSObject> that Where, ForEach and
-// ScriptBlock.Invoke give; the slice is kept.
-func NewCollection(items ...any) *List {
-	return &List{Type: closed("System.Collections.ObjectModel.Collection", TPSObject), Items: items}
-}
-
-// IsGenericList tells whether a value is a List<T>, which has a method ForEach
-// of its own.
-func IsGenericList(v any) bool {
-	l, ok := v.(*List)
-	return ok && strings.HasPrefix(l.Type.Name, "System.Collections.Generic.List`")
-}
-
-// NewPSObject makes a PSCustomObject from pairs of name and value.
-func NewPSObject(pairs ...any) *PSObject {
-	o := &PSObject{}
-	setPairs(&o.Props, pairs)
-	return o
-}
-
-// NewInstance makes an object of a module type from pairs of name and value.
+// NewInstance returns an object of a type with pairs of name and value.
 func NewInstance(t *Type, pairs ...any) *Instance {
-	o := &Instance{Type: t}
-	setPairs(&o.Props, pairs)
-	return o
+	i := &Instance{Type: t}
+	setPairs(&i.Props, pairs)
+	return i
 }
 
 func setPairs(p *Props, pairs []any) {
@@ -209,7 +153,7 @@ func setPairs(p *Props, pairs []any) {
 	}
 }
 
-// EnumOf makes an enum value by name; it panics when there is none.
+// EnumOf returns a value of an enumeration by name; it panics if there is none.
 func EnumOf(t *Type, name string) Enum {
 	v, ok := t.valueOf(name)
 	if !ok {

@@ -1,19 +1,13 @@
 package dotnet
 
-// Watch tells, when called later, whether a collection has been changed since:
-// .NET then refuses to go on enumerating it (see CollectionModified). It knows
+// Watch returns a function that reports whether a collection has changed since:
+// .NET then refuses to continue enumerating it (see CollectionModified). It knows
 // dictionaries, their keys, values and enumerators, sets and lists; arrays have a
 // fixed length and are never changed in this sense.
 func Watch(v any) func() bool {
 	switch x := v.(type) {
 	case *Hashtable:
 		return x.watch()
-	case *Set:
-		return x.keys.watch()
-	case *Enumerator:
-		if x.owner != nil {
-			return x.owner.watch()
-		}
 	case *List:
 		if x.owner != nil {
 			return x.owner.watch()
