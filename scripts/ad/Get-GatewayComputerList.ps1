@@ -16,6 +16,15 @@ $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
 
 Set-GatewayStep -Label 'list computers'
-$found = @(Get-GatewayObject -Class 'computer' -Filter '' -Property $GatewayComputerProperties -Base $base -Scope $scope -Server $Server)
-$computers = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
-ConvertTo-GatewayComputer -Computer $computers
+$bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+$listing = New-GatewayListing
+$batch = [System.Collections.Generic.List[object]]::new()
+Get-GatewayObject -Class 'computer' -Filter '' -Property $GatewayComputerProperties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
+    if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
+    if ($batch.Count -ge $GatewayBatchSize) {
+        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayComputer -Computer $batch.ToArray())
+        $batch.Clear()
+    }
+}
+Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayComputer -Computer $batch.ToArray())
+Write-GatewayListing -Listing $listing

@@ -18,7 +18,15 @@ if (-not $Recursive) { $scope = 'OneLevel' }
 
 Set-GatewayStep -Label 'list users'
 $properties = Get-GatewayUserProperty -Field $Field
-$found = @(Get-GatewayObject -Class 'user' -Filter '' -Property $properties -Base $base -Scope $scope -Server $Server)
-$users = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
-
-ConvertTo-GatewayUser -User $users -Field $Field
+$bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+$listing = New-GatewayListing
+$batch = [System.Collections.Generic.List[object]]::new()
+Get-GatewayObject -Class 'user' -Filter '' -Property $properties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
+    if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
+    if ($batch.Count -ge $GatewayBatchSize) {
+        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field)
+        $batch.Clear()
+    }
+}
+Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field)
+Write-GatewayListing -Listing $listing

@@ -284,6 +284,51 @@ function Get-GatewaySorted {
     , $sorted
 }
 
+# Collects the records of a long list. It keeps the JSON text of each record and its key for the order of
+# Get-GatewaySorted, because an object of the directory takes several times as much memory.
+function New-GatewayListing {
+    [CmdletBinding()]
+    param()
+    @{ keys = [System.Collections.Generic.List[string]]::new(); texts = [System.Collections.Generic.List[string]]::new() }
+}
+
+# Adds objects of the directory to a list, each with its record.
+function Add-GatewayListing {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Listing,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Item,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
+    )
+    $keys = $Listing['keys']
+    $texts = $Listing['texts']
+    $zero = [string][char]0
+    for ($i = 0; $i -lt $Item.Length; $i++) {
+        $keys.Add(([string]$Item[$i].Name).ToUpperInvariant() + $zero + [string]$Item[$i].DistinguishedName)
+        $texts.Add((ConvertTo-Json -InputObject $Record[$i] -Compress -Depth 4))
+    }
+}
+
+# Sorts a list and sends it. It is complete by then, so nothing is sent if reading fails.
+function Write-GatewayListing {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Listing)
+    $sorted = $Listing['texts'].ToArray()
+    $order = $Listing['keys'].ToArray()
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $batch = [System.Collections.Generic.List[string]]::new()
+    foreach ($text in $sorted) {
+        $batch.Add($text)
+        if ($batch.Count -ge $GatewayBatchSize) {
+            Write-GatewayFrame -Id $script:GatewayId -Kind 'records' -Payload ('[' + ($batch -join ',') + ']')
+            $batch.Clear()
+        }
+    }
+    if ($batch.Count -gt 0) {
+        Write-GatewayFrame -Id $script:GatewayId -Kind 'records' -Payload ('[' + ($batch -join ',') + ']') -Hold
+    }
+}
+
 #endregion
 
 #region Records: ordered dictionaries of cast values (facts-5.1 K6). An absent text is ''.
