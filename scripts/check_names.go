@@ -95,14 +95,17 @@ func (l *library) typeFaults(t *text, name *syntax.TypeName) []Fault {
 	if !ok {
 		return []Fault{t.fault(name, nearestType(name.Name), "unknown type [%s]", name)}
 	}
-	if known.Arity != len(name.Args) {
-		return []Fault{t.fault(name, "", "the type [%s] takes %d type argument(s), not %d", name.Name, known.Arity, len(name.Args))}
+	args := 0
+	if name.Arg != nil {
+		args = 1
 	}
-	var faults []Fault
-	for _, arg := range name.Args {
-		faults = append(faults, l.typeFaults(t, arg)...)
+	if known.Arity != args {
+		return []Fault{t.fault(name, "", "the type [%s] takes %d type argument(s), not %d", name.Name, known.Arity, args)}
 	}
-	return faults
+	if name.Arg == nil {
+		return nil
+	}
+	return l.typeFaults(t, name.Arg)
 }
 
 // nearestType returns the known name that is most like a type's name. A name

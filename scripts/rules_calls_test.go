@@ -165,18 +165,14 @@ func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(na
 // others compare as the culture does.
 var byCodeUnit = []syntax.BinaryOp{syntax.Match, syntax.NotMatch, syntax.Like}
 
-// bareName is the name of a type with its generic arguments, in lower case and
+// bareName is the name of a type with its type argument, in lower case and
 // without "System."; array brackets are left out.
 func bareName(t *syntax.TypeName) string {
 	name := bareType(t.Name)
-	if len(t.Args) == 0 {
+	if t.Arg == nil {
 		return name
 	}
-	args := make([]string, len(t.Args))
-	for i, arg := range t.Args {
-		args[i] = bareName(arg)
-	}
-	return name + "[" + strings.Join(args, ",") + "]"
+	return name + "[" + bareName(t.Arg) + "]"
 }
 
 // isVariable reports whether a value is $name.

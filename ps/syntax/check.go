@@ -180,20 +180,14 @@ func (c *checker) params(params []*Param) {
 
 // constant checks an argument of an attribute.
 func (c *checker) constant(e Expr) {
-	Walk(e, func(n Node) bool {
-		switch n := n.(type) {
-		case *ScriptBlockExpr:
-			return false
-		case *Variable:
-			switch strings.ToLower(n.Name) {
-			case "true", "false", "null":
-				return true
-			}
-			c.fail(n, "ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock")
-		case *Command, *Invoke, *Assignment:
-			c.fail(n, "ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock")
-			return false
+	switch e := e.(type) {
+	case *Number, *String:
+		return
+	case *Variable:
+		switch strings.ToLower(e.Name) {
+		case "true", "false", "null":
+			return
 		}
-		return true
-	})
+	}
+	c.fail(e, "ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock")
 }

@@ -17,7 +17,7 @@ func (p *parser) pipeline() Statement {
 			if pipe.kind == tPipe {
 				at = pipe.end
 			}
-			p.report(&Error{ID: "EmptyPipeElement", Message: message("EmptyPipeElement", nil), Pos: p.posAt(at), Incomplete: p.nothingAfter(at)})
+			p.report(&Error{ID: "EmptyPipeElement", Message: message("EmptyPipeElement", nil), Pos: p.pos.at(at), Incomplete: p.nothingAfter(at)})
 		}
 		pipe = p.peek()
 		if pipe.kind != tPipe {
@@ -137,6 +137,9 @@ func (p *parser) argument(t token, list bool) Expr {
 func (p *parser) word(t token) Expr {
 	if text := p.text(t); text == "--%" {
 		p.outsideToken(t, "--%", "native programs are not called")
+	}
+	if label := p.text(t); len(label) > 1 && label[0] == ':' && isIdentStart(rune(label[1])) {
+		p.outsideToken(t, "a label", "")
 	}
 	if t.mixed {
 		p.outsideToken(t, "a word with a quote, a backtick or a variable in it", "write a string in quotes")

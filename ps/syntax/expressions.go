@@ -1,7 +1,5 @@
 package syntax
 
-import "strings"
-
 // expression reads operands and binary operators; nil when there is none.
 func (p *parser) expression() Expr {
 	p.enter()
@@ -136,7 +134,11 @@ func (p *parser) refuseOperator() {
 func (p *parser) bracketed(open token) Expr {
 	attributes, types := p.attributes(true)
 	if len(attributes) > 0 {
-		p.afterAttributes(attributes[len(attributes)-1])
+		last := attributes[len(attributes)-1]
+		if end := p.after(last); p.nothingAfter(end) {
+			p.incomplete(last.From.Offset, end, "UnexpectedAttribute", last.Type.Name)
+		}
+		p.outsideStop(attributes[0].From.Offset, "an attribute on a variable", "put it on a parameter, or check the value with if")
 	}
 	if len(types) == 0 {
 		return nil
@@ -157,30 +159,6 @@ func (p *parser) bracketed(open token) Expr {
 		e = &Cast{Span: between(types[i], e), Type: types[i], Operand: e}
 	}
 	return e
-}
-
-// afterAttributes refuses attributes on anything but parameters.
-func (p *parser) afterAttributes(a *Attribute) {
-	p.skipNewlines()
-	end := p.after(a)
-	if p.unary() == nil {
-		at := p.l.offsetOf(a.From)
-		p.incomplete(at, end, "UnexpectedAttribute", a.Type.Name)
-	}
-	p.outsideStop(a.From.Offset, "an attribute on a variable", "put it on a parameter, or check the value with if")
-}
-
-// offsetOf finds the place of a position of the source in the lexer's text.
-func (l *lexer) offsetOf(at Pos) int {
-	if l.offsets == nil {
-		return at.Offset
-	}
-	for i, o := range l.offsets {
-		if o >= at.Offset {
-			return i
-		}
-	}
-	return len(l.text)
 }
 
 // memberToken reads a member operator right behind what has been read, if the
@@ -267,7 +245,7 @@ func (p *parser) member(e Expr, op token) Expr {
 		return &Invoke{Span: p.through(e, end), Target: e, Name: name, Static: static, Args: args}
 	}
 	if !p.has && p.l.peek() == '{' {
-		p.outsideStop(p.l.source(p.l.at), "a method call without parentheses", "write them around the script block")
+		p.outsideStop(p.l.at, "a method call without parentheses", "write them around the script block")
 	}
 	return &Member{Span: between(e, name), Target: e, Name: name, Static: static}
 }
@@ -478,35 +456,8 @@ func (p *parser) nested(part part) Expr {
 	p.enter()
 	defer p.leave()
 	outer, tok, has, comma := p.l, p.tok, p.has, p.noComma
-	p.l, p.has, p.noComma = outer.inside(part), false, false
+	p.l, p.has, p.noComma = &lexer{p: p, mode: modeExpression, text: outer.text[:part.end], at: part.start}, false, false
 	e := p.primary()
 	p.l, p.tok, p.has, p.noComma = outer, tok, has, comma
 	return e
-}
-
-// inside makes a lexer for the text of a sub-expression.
-func (l *lexer) inside(part part) *lexer {
-	in := &lexer{p: l.p, mode: modeExpression, text: l.text[:part.end], at: part.start, offsets: l.offsets}
-	if len(part.skipped) == 0 {
-		return in
-	}
-	var b strings.Builder
-	in.offsets = make([]int, 0, part.end-part.start)
-	skipped := part.skipped
-	for at := part.start; at < part.end; {
-		_, n := decode(l.text[at:])
-		if len(skipped) > 0 && skipped[0] == at {
-			skipped = skipped[1:]
-			at += n
-			continue
-		}
-		for i := 0; i < n; i++ {
-			in.offsets = append(in.offsets, l.source(at+i))
-		}
-		b.WriteString(l.text[at : at+n])
-		at += n
-	}
-	in.text, in.at = b.String(), 0
-	in.offsets = append(in.offsets, l.source(part.end-1)+1)
-	return in
 }

@@ -22,20 +22,7 @@ type lexer struct {
 	start  int // offset of the token being read
 	mode   mode
 	signed bool // a sign before digits belongs to the number
-	simple bool // an identifier is wanted, not a keyword nor a longer word
-
-	// offsets maps offsets of text to those of the source. It is nil when they
-	// are the same; a sub-expression in a string with doubled quotes has its
-	// own text without the second ones.
-	offsets []int
-}
-
-// source gives the offset in the source of an offset in the lexer's text.
-func (l *lexer) source(at int) int {
-	if l.offsets == nil {
-		return at
-	}
-	return l.offsets[at]
+	simple bool // read an identifier, even where a keyword or a longer word stands
 }
 
 // peek returns the next character without taking it.
@@ -95,10 +82,7 @@ func (l *lexer) scan() token {
 			}
 			return l.token(tRedirect)
 		case '`':
-			if t, ok := l.backtick(); ok {
-				return t
-			}
-			continue
+			l.p.outsideStop(l.start, "a backtick outside of a string", "break lines after an operator or a bar")
 		}
 		return l.scanFrom(c)
 	}
@@ -114,7 +98,6 @@ func (l *lexer) skipBlank() {
 			l.lineComment()
 		case c == '<' && l.take('#'):
 			l.blockComment()
-		case c == '`' && isNewline(l.peek()):
 		default:
 			l.at = l.start
 			return
@@ -182,13 +165,16 @@ func (l *lexer) scanFrom(c rune) token {
 			return l.token(tOutside)
 		}
 		return l.token(tPipe)
-	case '!':
-		return l.exclaim()
+	case '!', '?':
+		if l.mode == modeExpression || c == '!' && endsToken(l.peek()) {
+			if c == '?' && l.take('?') {
+				l.take('=')
+			}
+			return l.token(tOutside)
+		}
 	case ':':
-		return l.colon()
-	case '?':
-		if l.mode == modeExpression {
-			return l.question()
+		if l.mode != modeCommand {
+			return l.token(tUnknown)
 		}
 	}
 	return l.generic()
@@ -204,27 +190,12 @@ func (l *lexer) lineComment() {
 	}
 	const requires = "#requires"
 	if text := l.raw(); len(text) > len(requires) && strings.EqualFold(text[:len(requires)], requires) && isSpace(rune(text[len(requires)])) {
-		l.p.outside(l.source(l.start), "#requires", "leave it out: what a script needs is checked by its host")
+		l.p.outside(l.start, "#requires", "leave it out: what a script needs is checked by its host")
 	}
 }
 
 func (l *lexer) blockComment() {
-	l.p.outsideStop(l.source(l.start), "a block comment", "begin each line with #")
-}
-
-// backtick reads what follows a backtick outside of strings: a line that goes on, or a word.
-func (l *lexer) backtick() (token, bool) {
-	switch c := l.peek(); {
-	case isNewline(c):
-		l.takeLF(l.next())
-		return token{}, false
-	case isSpace(c):
-		return token{}, false
-	case c == eof:
-		l.p.lexError(l.source(l.at), true, "IncompleteString")
-	}
-	l.at = l.start
-	return l.generic(), true
+	l.p.outsideStop(l.start, "a block comment", "begin each line with #")
 }
 
 // operatorOrWord is for the signs that are operators, except that in command
@@ -342,11 +313,11 @@ func (l *lexer) atSign() token {
 		l.at++
 		return l.token(tAtParen)
 	case isSingleQuote(c) || isDoubleQuote(c):
-		l.p.outsideStop(l.source(l.start), "a here-string", "write a string")
+		l.p.outsideStop(l.start, "a here-string", "write a string")
 	case isVarStart(c):
 		return l.variable(true)
 	}
-	l.p.lexError(l.source(l.start), false, "UnrecognizedToken")
+	l.p.lexError(l.start, false, "UnrecognizedToken")
 	return l.token(tUnknown)
 }
 
@@ -360,54 +331,12 @@ func (l *lexer) dot() token {
 		return l.token(tOutside)
 	}
 	if isDigit(c) {
-		l.p.outsideStop(l.source(l.start), "a number with a point", "write a whole number")
+		l.p.outsideStop(l.start, "a number with a point", "write a whole number")
 	}
 	if l.mode == modeCommand && !endsToken(c) && c != '$' && c != '"' && c != '\'' {
 		return l.generic()
 	}
 	return l.token(tDot)
-}
-
-func (l *lexer) exclaim() token {
-	c := l.peek()
-	if l.mode == modeCommand && !endsToken(c) || l.mode == modeExpression && isIdentStart(c) {
-		return l.generic()
-	}
-	return l.token(tOutside)
-}
-
-func (l *lexer) colon() token {
-	if l.take(':') {
-		if l.mode == modeCommand && !l.simple && !endsToken(l.peek()) {
-			return l.generic()
-		}
-		return l.token(tColonColon)
-	}
-	if l.mode != modeCommand {
-		return l.token(tColon)
-	}
-	if !isIdentStart(l.peek()) {
-		return l.generic()
-	}
-	for isIdentPart(l.peek()) {
-		l.next()
-	}
-	if !endsToken(l.peek()) {
-		return l.generic()
-	}
-	l.p.outsideStop(l.source(l.start), "a label", "")
-	return l.token(tUnknown)
-}
-
-// question reads the operators that begin with a question mark, all of version 7 only.
-func (l *lexer) question() token {
-	for _, text := range []string{"?=", "?", ".", "["} {
-		if strings.HasPrefix(l.text[l.at:], text) {
-			l.at += len(text)
-			break
-		}
-	}
-	return l.token(tOutside)
 }
 
 // identifier reads a word that begins with a letter or an underscore.

@@ -31,11 +31,11 @@ func (l *lexer) number(first rune) token {
 		for c := l.peek(); isIdentPart(c) || c == '.' && digits(rune(l.text[l.at-1])); c = l.peek() {
 			l.next()
 		}
-		l.p.outsideStop(l.source(l.start), "the number "+l.raw(), "write a whole number, decimal or with 0x")
+		l.p.outsideStop(l.start, "the number "+l.raw(), "write a whole number, decimal or with 0x")
 	}
 	t := l.token(tNumber)
 	if t.num = wholeNumber(l.text[from:end], base, negative); t.num == nil {
-		l.p.outsideStop(l.source(l.start), "the number "+l.raw(), "write one that fits an Int64")
+		l.p.outsideStop(l.start, "the number "+l.raw(), "write one that fits an Int64")
 	}
 	return t
 }

@@ -53,8 +53,6 @@ type parser struct {
 	// noComma is set where the comma separates and is no operator: arguments of
 	// methods and attributes, defaults of parameters, keys.
 	noComma bool
-
-	params map[int]bool // by offset in the source: whether a param block begins there
 }
 
 // stop ends the reading after an error that leaves nothing sensible to go on with.
@@ -100,7 +98,7 @@ func (p *parser) lexError(at int, incomplete bool, id string, args ...string) {
 
 // fail reports an error at an offset of the lexer's text and goes on.
 func (p *parser) fail(at int, id string, args ...string) {
-	p.report(&Error{ID: id, Message: message(id, args), Pos: p.posAt(at)})
+	p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at)})
 }
 
 // failStop reports an error and stops.
@@ -111,7 +109,7 @@ func (p *parser) failStop(at int, id string, args ...string) {
 
 // incomplete reports an error that more text may cure when nothing follows end, and stops.
 func (p *parser) incomplete(at, end int, id string, args ...string) {
-	p.report(&Error{ID: id, Message: message(id, args), Pos: p.posAt(at), Incomplete: p.nothingAfter(end)})
+	p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at), Incomplete: p.nothingAfter(end)})
 	panic(stop{})
 }
 
@@ -131,7 +129,7 @@ func (p *parser) outsideStop(at int, what, instead string) {
 
 // outsideToken refuses what begins with t.
 func (p *parser) outsideToken(t token, what, instead string) {
-	p.outsideStop(p.l.source(t.start), what, instead)
+	p.outsideStop(t.start, what, instead)
 }
 
 // nothingAfter tells whether only white space and comments follow.
@@ -153,10 +151,8 @@ func (p *parser) nothingAfter(at int) bool {
 	}
 }
 
-func (p *parser) posAt(at int) Pos { return p.pos.at(p.l.source(at)) }
-
 // span makes the span between two offsets of the lexer's text.
-func (p *parser) span(from, to int) Span { return Span{From: p.posAt(from), To: p.posAt(to)} }
+func (p *parser) span(from, to int) Span { return Span{From: p.pos.at(from), To: p.pos.at(to)} }
 
 func (p *parser) spanOf(t token) Span { return p.span(t.start, t.end) }
 
@@ -165,37 +161,21 @@ func between(from, to Node) Span { return Span{From: from.Extent().From, To: to.
 
 // through makes the span from a node to the end of a token.
 func (p *parser) through(from Node, to token) Span {
-	return Span{From: from.Extent().From, To: p.posAt(to.end)}
+	return Span{From: from.Extent().From, To: p.pos.at(to.end)}
 }
 
 // from makes the span from a token to the end of a node.
 func (p *parser) from(t token, to Node) Span {
-	return Span{From: p.posAt(t.start), To: to.Extent().To}
+	return Span{From: p.pos.at(t.start), To: to.Extent().To}
 }
 
-// after is the offset behind a node, for errors. Nodes inside a nested text
-// know only their place in the source, so it is sought in the lexer's text.
-func (p *parser) after(n Node) int {
-	end := n.Extent().To.Offset
-	if p.l.offsets == nil {
-		return end
-	}
-	low, high := 0, len(p.l.offsets)-1
-	for low < high {
-		mid := (low + high) / 2
-		if p.l.offsets[mid] < end {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low
-}
+// after returns the offset of the end of a node.
+func (p *parser) after(n Node) int { return n.Extent().To.Offset }
 
 // enter counts a level of nesting; leave takes it back.
 func (p *parser) enter() {
 	if p.depth++; p.depth > MaxDepth {
-		p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: p.posAt(p.l.start)})
+		p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: p.pos.at(p.l.start)})
 		panic(stop{})
 	}
 }
@@ -353,20 +333,14 @@ func (p *parser) processBlock(block *ScriptBlock, t token) {
 	}
 }
 
-// paramAhead looks whether a param block comes, after its attributes. The answer
-// is kept: attributes can hold script blocks with attributes before their own
-// param blocks, and looking ahead twice at each level would take forever.
+// paramAhead reports whether a param block follows, after its attributes.
 func (p *parser) paramAhead() (found bool) {
 	p.skipLines()
 	first := p.l.at
-	if c := p.ahead(); c != '[' && c|0x20 != 'p' || c != '[' && !p.keyword("param") {
-		return false
+	if c := p.ahead(); c != '[' {
+		return c|0x20 == 'p' && p.keyword("param") && p.parenAfterParam(first)
 	}
-	at := p.l.source(first)
-	if known, ok := p.params[at]; ok {
-		return known
-	}
-	quiet, depth, comma, l := p.quiet, p.depth, p.noComma, p.l
+	quiet, depth, comma := p.quiet, p.depth, p.noComma
 	p.quiet = true
 	defer func() {
 		if r := recover(); r != nil {
@@ -375,21 +349,21 @@ func (p *parser) paramAhead() (found bool) {
 			}
 			found = false
 		}
-		p.quiet, p.depth, p.noComma, p.l = quiet, depth, comma, l
-		p.l.mode = modeCommand
+		p.quiet, p.depth, p.noComma, p.l.mode = quiet, depth, comma, modeCommand
 		p.rewind(first)
-		if p.params == nil {
-			p.params = map[int]bool{}
-		}
-		p.params[at] = found
 	}()
 	p.attributes(false)
-	if !p.keyword("param") {
-		return false
-	}
+	return p.keyword("param") && p.parenAfterParam(first)
+}
+
+// parenAfterParam reports whether a parenthesis follows the keyword param, and
+// goes back to first.
+func (p *parser) parenAfterParam(first int) bool {
 	p.next()
 	p.skipNewlines()
-	return p.peek().kind == tLParen
+	found := p.peek().kind == tLParen
+	p.rewind(first)
+	return found
 }
 
 func (p *parser) paramBlock() *ParamBlock {

@@ -165,7 +165,7 @@ func (p *printer) insertion(e Expr) string {
 	case *SubExpr:
 		inner := &printer{}
 		inner.inline(e.Body)
-		return "$(" + doubled(balanced(inner.b.String()), isDoubleQuote, "`") + ")"
+		return "$(" + balanced(inner.b.String()) + ")"
 	}
 	inner := &printer{}
 	inner.expr(e)

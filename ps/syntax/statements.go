@@ -86,19 +86,16 @@ func (p *parser) statementRule(t token) func(token) Statement {
 		return p.flow
 	case "break", "continue":
 		return p.jump
-	case "class", "enum", "workflow", "using", "trap", "data", "configuration", "parallel", "sequence", "filter":
-		return p.refused
-	case "from", "define", "var":
-		return func(t token) Statement {
-			p.failStop(t.start, "ReservedKeywordNotAllowed", t.value)
-			return nil
-		}
+	}
+	if instead, ok := refusedStatements[t.value]; ok {
+		p.outsideToken(t, "the statement "+t.value, instead)
 	}
 	return nil
 }
 
-// instead says what to write for a refused statement.
-var instead = map[string]string{
+// refusedStatements are the keywords of statements outside the subset, with what
+// to write instead.
+var refusedStatements = map[string]string{
 	"class":         "use an ordered dictionary, and functions",
 	"enum":          "use strings and ValidateSet",
 	"workflow":      "write a function",
@@ -109,18 +106,9 @@ var instead = map[string]string{
 	"parallel":      "use foreach",
 	"sequence":      "write the statements one after the other",
 	"filter":        "write a function with a loop",
-}
-
-func (p *parser) refused(t token) Statement {
-	switch t.value {
-	case "class", "enum", "workflow", "filter":
-		p.skipNewlines()
-		if name := p.simpleName(); name == nil && p.peek().kind != tGeneric {
-			p.incomplete(t.end, t.end, "MissingNameAfterKeyword", p.text(t))
-		}
-	}
-	p.outsideToken(t, "the statement "+t.value, instead[t.value])
-	return nil
+	"from":          "",
+	"define":        "",
+	"var":           "",
 }
 
 func (p *parser) ifStatement(t token) Statement {

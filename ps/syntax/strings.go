@@ -11,7 +11,7 @@ func (l *lexer) singleQuoted() token {
 		at := l.at
 		c := l.next()
 		if c == eof {
-			l.p.lexError(l.source(open-1), true, "TerminatorExpectedAtEndOfString", "'")
+			l.p.lexError(open-1, true, "TerminatorExpectedAtEndOfString", "'")
 		}
 		if !isSingleQuote(c) {
 			continue
@@ -38,7 +38,7 @@ func (l *lexer) doubleQuoted() token {
 		c := l.next()
 		switch {
 		case c == eof:
-			l.p.lexError(l.source(open), true, "TerminatorExpectedAtEndOfString", `"`)
+			l.p.lexError(open, true, "TerminatorExpectedAtEndOfString", `"`)
 		case isDoubleQuote(c):
 			if !isDoubleQuote(l.peek()) {
 				t := l.token(tString)
@@ -73,7 +73,7 @@ func (l *lexer) escape(text *strings.Builder) {
 		return
 	}
 	if c == 'e' || c == 'u' && l.peek() == '{' {
-		l.p.outside(l.source(from-1), "the escape `"+string(c), "write [char] and the character's code: Windows PowerShell does not know it")
+		l.p.outside(from-1, "the escape `"+string(c), "write [char] and the character's code: Windows PowerShell does not know it")
 	}
 	text.WriteString(l.text[from:l.at])
 }
@@ -104,20 +104,13 @@ func (l *lexer) subText(from int) part {
 	for depth := 1; depth > 0; {
 		switch c := l.next(); {
 		case c == eof:
-			l.p.lexError(l.source(from), true, "IncompleteDollarSubexpressionReference")
+			l.p.lexError(from, true, "IncompleteDollarSubexpressionReference")
 		case c == '(':
 			depth++
 		case c == ')':
 			depth--
 		case (c == '`' || isDoubleQuote(c)) && isDoubleQuote(l.peek()):
-			// Of a backtick and a quote, the quote stays.
-			if c == '`' {
-				p.skipped = append(p.skipped, l.at-1)
-				l.next()
-				continue
-			}
-			p.skipped = append(p.skipped, l.at)
-			l.next()
+			l.p.outsideStop(l.at-1, "an escaped quote in a sub-expression of a string", "use single quotes")
 		}
 	}
 	p.end = l.at
@@ -163,11 +156,11 @@ func (l *lexer) checkVariable(name string) {
 	scope, rest := splitVariable(name)
 	switch {
 	case rest == "" && scope != "":
-		l.p.lexError(l.source(l.start), false, "InvalidVariableReferenceWithDrive")
+		l.p.lexError(l.start, false, "InvalidVariableReferenceWithDrive")
 	case rest == "":
-		l.p.lexError(l.source(l.start), false, "InvalidVariableReference")
+		l.p.lexError(l.start, false, "InvalidVariableReference")
 	case !scopes[strings.ToLower(scope)]:
-		l.p.outside(l.source(l.start), "the scope $"+scope+":", "")
+		l.p.outside(l.start, "the scope $"+scope+":", "")
 	}
 }
 
@@ -193,11 +186,11 @@ func (l *lexer) bracedVariable() token {
 	t.value = l.text[open+1 : l.at]
 	switch c := l.next(); {
 	case c == '}' && t.value == "":
-		l.p.lexError(l.source(l.at-1), false, "EmptyVariableReference")
+		l.p.lexError(l.at-1, false, "EmptyVariableReference")
 	case c == eof || isNewline(c) && strings.IndexByte(l.text[l.at:], '}') < 0:
-		l.p.lexError(l.source(open), true, "IncompleteDollarVariableReference")
+		l.p.lexError(open, true, "IncompleteDollarVariableReference")
 	case c != '}':
-		l.p.outsideStop(l.source(l.start), "a variable whose name is no word", "")
+		l.p.outsideStop(l.start, "a variable whose name is no word", "")
 	}
 	t.end = l.at
 	l.checkVariable(t.value)

@@ -23,7 +23,6 @@ const (
 	tDollarParen
 	tDot
 	tColonColon
-	tColon
 	tOutside    // an operator outside the subset
 	tVariable   // value: name
 	tSplat      // value: name
@@ -61,7 +60,6 @@ type part struct {
 	kind       partKind
 	start, end int
 	text       string // literal text, or the variable's name
-	skipped    []int  // of a sub-expression: offsets of the second quotes of pairs
 }
 
 type partKind uint8

@@ -106,9 +106,9 @@ type NamedArg struct {
 // white space: int, string[], System.Collections.Generic.List[object], Nullable[bool].
 type TypeName struct {
 	Span
-	Name  string      // without arguments and array brackets
-	Args  []*TypeName // generic arguments
-	Array bool        // array brackets follow
+	Name  string    // without type argument and array brackets
+	Arg   *TypeName // type argument, nil when there is none
+	Array bool      // array brackets follow
 }
 
 // Block is a row of statements.

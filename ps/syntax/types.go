@@ -6,15 +6,8 @@ import "strings"
 func (t *TypeName) String() string {
 	var b strings.Builder
 	b.WriteString(t.Name)
-	if len(t.Args) > 0 {
-		b.WriteByte('[')
-		for i, arg := range t.Args {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(arg.String())
-		}
-		b.WriteByte(']')
+	if t.Arg != nil {
+		b.WriteString("[" + t.Arg.String() + "]")
 	}
 	if t.Array {
 		b.WriteString("[]")
@@ -101,7 +94,7 @@ func (p *parser) attributeArgs(a *Attribute, last int) int {
 			}
 			a.Named = append(a.Named, named)
 			arg = named
-		} else if e := p.expression(); e != nil {
+		} else if e := p.constant(); e != nil {
 			a.Positional = append(a.Positional, e)
 			arg = e
 		} else if len(a.Positional)+len(a.Named) > 0 {
@@ -125,13 +118,27 @@ func (p *parser) namedArg(name *String) *NamedArg {
 	if eq := p.peek(); eq.kind == tAssign && eq.op.assigns == Assign {
 		p.next()
 		p.skipNewlines()
-		arg.Value = p.expression()
+		arg.Value = p.constant()
 		if arg.Value == nil {
 			p.incomplete(eq.end, eq.end, "MissingExpressionInNamedArgument")
 		}
 		arg.To = arg.Value.Extent().To
 	}
 	return arg
+}
+
+// constant reads an argument of an attribute: a number, a string or a variable;
+// nil when there is none.
+func (p *parser) constant() Expr {
+	switch t := p.peekSigned(); t.kind {
+	case tNumber, tString, tVariable:
+		return p.primary()
+	case tRParen, tComma, tRBracket, tNewLine, tSemi, tRCurly, tEOF:
+		return nil
+	default:
+		p.outsideToken(t, "an attribute's argument that is no number, string or variable", "")
+		return nil
+	}
 }
 
 // typeName reads a type without its brackets; nil when there is no name.
@@ -173,46 +180,28 @@ func (p *parser) typeRest(name token, inside bool) *TypeName {
 			typ.Array = true
 			end = t
 		case first && (t.kind == tIdentifier || t.kind == tLBracket):
-			end = p.genericArgs(typ, t)
+			end = p.genericArg(typ, t)
 		case t.kind == tEOF:
 			p.incomplete(open.end, open.end, "MissingTypename")
 		default:
 			p.failStop(t.start, "UnexpectedToken", p.text(t))
 		}
-		typ.To = p.posAt(end.end)
+		typ.To = p.pos.at(end.end)
 	}
 }
 
-func (p *parser) genericArgs(typ *TypeName, t token) token {
-	for {
-		typ.Args = append(typ.Args, p.genericArg(t))
-		p.skipNewlines()
-		end := p.next()
-		if end.kind == tRBracket {
-			return end
-		}
-		if end.kind != tComma {
-			p.incomplete(end.start, end.start, "EndSquareBracketExpectedAtEndOfAttribute")
-		}
-		p.skipNewlines()
-		if t = p.next(); t.kind != tIdentifier && t.kind != tLBracket {
-			p.incomplete(end.end, end.end, "MissingTypename")
-		}
+func (p *parser) genericArg(typ *TypeName, t token) token {
+	if t.kind == tLBracket {
+		p.outsideToken(t, "a type argument in brackets of its own", "leave them out")
 	}
-}
-
-// genericArg reads one argument, in its own brackets or without.
-func (p *parser) genericArg(t token) *TypeName {
-	if t.kind == tIdentifier {
-		return p.typeRest(t, true)
+	typ.Arg = p.typeRest(t, true)
+	p.skipNewlines()
+	end := p.next()
+	if end.kind == tComma {
+		p.outsideToken(end, "a second type argument", "")
 	}
-	name := p.next()
-	if name.kind != tIdentifier {
-		p.incomplete(name.start, name.start, "MissingTypename")
+	if end.kind != tRBracket {
+		p.incomplete(end.start, end.start, "EndSquareBracketExpectedAtEndOfAttribute")
 	}
-	typ := p.typeRest(name, false)
-	if end := p.next(); end.kind != tRBracket {
-		p.incomplete(end.start, end.start, "EndSquareBracketExpectedAtEndOfType")
-	}
-	return typ
+	return end
 }

@@ -72,7 +72,9 @@ func children(n Node, do func(Node)) {
 			do(n.Value)
 		}
 	case *TypeName:
-		each(n.Args, do)
+		if n.Arg != nil {
+			do(n.Arg)
+		}
 	case *Block:
 		each(n.Statements, do)
 	case *Pipeline:
