@@ -35,6 +35,10 @@ const (
 // because the gateway is shutting down.
 var ErrClosing = errors.New("the gateway is shutting down")
 
+// ErrStarting is the Cause of the [Error] for a request that was not started in
+// time because the first session is still starting.
+var ErrStarting = errors.New("the first session is starting")
+
 // Error is the only error type a [Runner] returns. Callers decide by Kind, then
 // by Gateway, Code, Type and Category, in this order. Message is localized by
 // Windows and is for people and logs only (facts D3, D7).

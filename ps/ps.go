@@ -36,6 +36,7 @@ type Request struct {
 	Settles bool          // settles or undoes another request: still served during shutdown
 	List    bool          // may be slow and large: must leave a session of the lane free
 	Limit   time.Duration // maximum run time once a session is acquired; zero: the runner's default
+	Wait    time.Duration // maximum wait for a session; zero: the runner's default
 
 	// Records receives each batch of records as it arrives: a JSON array of at
 	// most 500 objects. Calls do not overlap and come before Run returns; the

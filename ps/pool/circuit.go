@@ -3,7 +3,6 @@ package pool
 import (
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"adgateway/ps"
@@ -12,17 +11,17 @@ import (
 // A circuit limits how fast a lane starts processes while starts fail. A transient
 // failure is retried at once, at most [tolerated] times in a row, one attempt at a
 // time. Any other failure opens the circuit for a pause that doubles with each
-// further failure; after the pause one attempt is allowed. The first success closes
-// the circuit.
+// further failure, up to max; after the pause one attempt is allowed, and another
+// one whenever the last has hung for max. The first success closes the circuit.
+// Its lane's mutex guards it.
 type circuit struct {
 	min, max time.Duration
 
-	mu       sync.Mutex
 	ended    int       // finished attempts
 	failures int       // consecutive failures
 	pauses   int       // pauses since the last success
 	until    time.Time // earliest next attempt
-	probing  bool      // the single attempt is in progress
+	probing  time.Time // start of the single attempt; zero: none is in progress
 	reason   *ps.Error // last failure
 }
 
@@ -33,30 +32,24 @@ const tolerated = 2
 // finished attempts for failed. If ok, the caller must call succeeded, failed or
 // abandoned.
 func (c *circuit) allow() (before int, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.failures == 0 {
 		return c.ended, true
 	}
-	if c.probing || time.Now().Before(c.until) {
+	now := time.Now()
+	if now.Before(c.until) || (!c.probing.IsZero() && now.Before(c.probing.Add(c.max))) {
 		return 0, false
 	}
-	c.probing = true
+	c.probing = now
 	return c.ended, true
 }
 
-// open reports whether the circuit is open, so that waiting for a start is futile.
-func (c *circuit) open() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pauses > 0
-}
+// open reports whether the circuit is open, so that waiting for a start is futile
+// unless one is in progress.
+func (c *circuit) open() bool { return c.pauses > 0 }
 
 func (c *circuit) succeeded() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.ended++
-	c.failures, c.pauses, c.probing, c.reason = 0, 0, false, nil
+	c.failures, c.pauses, c.probing, c.reason = 0, 0, time.Time{}, nil
 }
 
 // failed records a failure and returns the pause until the next attempt. before is
@@ -64,13 +57,11 @@ func (c *circuit) succeeded() {
 // counted, so that concurrent attempts that fail together count once. transient
 // failures may be retried at once.
 func (c *circuit) failed(before int, transient bool, reason *ps.Error) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if before != c.ended {
 		return max(time.Until(c.until), 0)
 	}
 	c.ended++
-	c.probing, c.reason = false, reason
+	c.probing, c.reason = time.Time{}, reason
 	c.failures++
 	if c.pauses == 0 && c.failures <= tolerated && transient {
 		return 0
@@ -88,6 +79,10 @@ func (c *circuit) failed(before int, transient bool, reason *ps.Error) time.Dura
 	return delay
 }
 
+// abandoned is called instead of failed if the attempt ended because the pool was
+// closed.
+func (c *circuit) abandoned() { c.probing = time.Time{} }
+
 // died reports whether a start failed because its process ended. Other failures,
 // such as a timeout or a bad configuration, would recur.
 func died(e *ps.Error) bool {
@@ -98,23 +93,4 @@ func died(e *ps.Error) bool {
 		}
 	}
 	return true
-}
-
-// abandoned is called instead of failed if the attempt ended because the pool was
-// closed.
-func (c *circuit) abandoned() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.probing = false
-}
-
-// state returns why starts fail and the earliest next attempt; nil if they do not
-// fail.
-func (c *circuit) state() (reason *ps.Error, next time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failures == 0 {
-		return nil, time.Time{}
-	}
-	return c.reason, c.until
 }

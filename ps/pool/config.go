@@ -1,15 +1,25 @@
 // Package pool runs requests on a pool of PowerShell sessions.
 //
-// There is one lane per module: a jackc/puddle pool of at most Size live sessions,
-// including those being replaced. A request takes an idle session of its lane, or
-// waits in a bounded queue (lane.go, acquire.go). Lists never occupy all sessions of
-// a lane, so that slow lists cannot block writes.
+// There is one lane per module, with at most Size sessions. Every session counts
+// that has not ended: one that is starting, one that is being replaced, and its
+// replacement. The contract of a lane:
 //
-// Sessions are started on demand. If the caller goes away, the start continues, and
-// the next request gets the session. If starts keep failing, the lane backs off, and
-// requests fail at once while no session is alive (circuit.go). Sessions that died
-// are discarded; others retire after a number of requests, with age or when they
-// use too much memory.
+//   - A request takes an idle session or waits in a bounded queue. Free sessions go
+//     to waiting requests in order of arrival (queue.go). Lists hold at most all
+//     but one of the Size sessions, so that slow lists cannot block writes; a list
+//     that has to wait for that is overtaken by other requests.
+//   - Sessions are started beside the queue, as many as requests wait for and Size
+//     allows (sessions.go). No request owns a start: it takes whichever session is
+//     free first, and a start goes on when the request that triggered it has gone.
+//   - A session is due to retire after a number of requests or at an age, both
+//     reduced at random by up to a tenth. One session retires at a time, and never
+//     while another one starts. If the lane is below Size, the replacement is ready
+//     before the session leaves; at Size it leaves first, so that a retirement costs
+//     at most its share of the lane for the time of a start. Until its turn comes it
+//     keeps serving. A session that dies or exceeds its memory leaves at once.
+//   - If starts keep failing, the lane pauses between attempts, at most MaxDelay
+//     (circuit.go). Requests fail at once while no session is alive and no attempt
+//     is in progress.
 package pool
 
 import (
@@ -41,14 +51,17 @@ type Start func(ctx context.Context) (Session, error)
 type Config struct {
 	Lanes map[ps.Lane]Lane
 
-	MaxWait  time.Duration // maximum wait for a session; 10 s
+	MaxWait  time.Duration // maximum wait for a session, unless the request has its own; 10 s
 	Queue    int           // requests that may wait per lane, at most half of them lists; 64
 	Grace    time.Duration // time a cancelled read may continue before its session is killed; 2 s
 	MinDelay time.Duration // first pause after a failed start; 1 s
-	MaxDelay time.Duration // longest pause after a failed start; 1 min
-	Sweep    time.Duration // interval at which idle sessions are checked and missing ones started; 1 s
+	MaxDelay time.Duration // longest pause after a failed start; 10 s
+	Sweep    time.Duration // interval at which due sessions retire and missing ones are started; 1 s
 	Probe    time.Duration // silence of a lane after which a session is probed; after three times this it is not ready; 30 s
 
+	// Started is called whenever a session has been started. It must not block
+	// and may be called concurrently. May be nil.
+	Started func(ps.Lane)
 	// Log receives starts and ends of sessions, with the reasons. Nil discards them.
 	Log func(message string, fields map[string]any)
 	// Debug receives every run; it may call fields to get the details. Nil discards
@@ -62,8 +75,8 @@ type Lane struct {
 	Size  int // maximum number of sessions; 4 for the directory, 2 for others
 	Warm  int // minimum number of sessions kept started; 1, negative: none
 
-	MaxRequests int           // requests after which a session retires; 500, negative: unlimited
-	MaxAge      time.Duration // age at which it retires, reduced at random by up to a tenth; 30 min, negative: unlimited
-	MaxMemory   int64         // private bytes above which it retires; 0: unlimited
+	MaxRequests int           // requests after which a session retires; 50,000, negative: unlimited
+	MaxAge      time.Duration // age at which it retires; 30 min, negative: unlimited
+	MaxMemory   int64         // private bytes above which it ends after a request; 0: unlimited
 	Limit       time.Duration // limit of requests without one; 60 s
 }

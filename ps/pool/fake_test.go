@@ -44,10 +44,23 @@ func (f *fake) Probe(ctx context.Context) error {
 	return err
 }
 
-func (f *fake) Close(context.Context) error { f.end(); f.maker.closed.Add(1); return nil }
-func (f *fake) Kill()                       { f.end() }
-func (f *fake) Dead() <-chan struct{}       { return f.dead }
-func (f *fake) Memory() (int64, error)      { return f.size.Load(), nil }
+func (f *fake) Close(ctx context.Context) error {
+	if f.maker.hang {
+		select {
+		case <-f.dead:
+		case <-ctx.Done():
+			f.end()
+		}
+		return context.Cause(ctx)
+	}
+	f.end()
+	f.maker.closed.Add(1)
+	return nil
+}
+
+func (f *fake) Kill()                  { f.end() }
+func (f *fake) Dead() <-chan struct{}  { return f.dead }
+func (f *fake) Memory() (int64, error) { return f.size.Load(), nil }
 
 func (f *fake) end() {
 	f.once.Do(func() {
@@ -68,6 +81,7 @@ type maker struct {
 	t       *testing.T
 	start   func(ctx context.Context, n int64) error // nil: every start succeeds
 	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
+	hang    bool // sessions do not end when they are closed
 
 	starts, live, most, closed, probes atomic.Int64
 	mu                                 sync.Mutex

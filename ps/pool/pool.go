@@ -16,9 +16,8 @@ type Pool struct {
 	lanes map[ps.Lane]*lane
 
 	starting context.Context // ends when no more sessions are started
-	stop     context.CancelCauseFunc
-	waiting  context.Context // ends earlier, when requests may no longer wait
-	drain    context.CancelCauseFunc
+	stop     context.CancelFunc
+	kept     sync.WaitGroup // the lanes' keep
 	once     sync.Once
 	closed   chan struct{} // closed when everything has ended
 }
@@ -36,17 +35,11 @@ func New(cfg Config) (*Pool, error) {
 		}
 	}
 	p := &Pool{cfg: cfg, lanes: map[ps.Lane]*lane{}, closed: make(chan struct{})}
-	p.starting, p.stop = context.WithCancelCause(context.Background())
-	p.waiting, p.drain = context.WithCancelCause(p.starting)
+	p.starting, p.stop = context.WithCancel(context.Background())
 	for name, lc := range cfg.Lanes {
-		l, err := newLane(p, name, lc)
-		if err != nil {
-			return nil, err
-		}
+		l := newLane(p, name, lc)
 		p.lanes[name] = l
-	}
-	for _, l := range p.lanes {
-		go l.keep()
+		p.kept.Go(l.keep)
 	}
 	return p, nil
 }
@@ -55,10 +48,13 @@ func (c Config) withDefaults() Config {
 	c.MaxWait = or(c.MaxWait, 10*time.Second)
 	c.Grace = or(c.Grace, 2*time.Second)
 	c.MinDelay = or(c.MinDelay, time.Second)
-	c.MaxDelay = max(or(c.MaxDelay, time.Minute), c.MinDelay)
+	c.MaxDelay = max(or(c.MaxDelay, 10*time.Second), c.MinDelay)
 	c.Sweep = or(c.Sweep, time.Second)
 	c.Probe = or(c.Probe, 30*time.Second)
 	c.Queue = or(c.Queue, 64)
+	if c.Started == nil {
+		c.Started = func(ps.Lane) {}
+	}
 	if c.Log == nil {
 		c.Log = func(string, map[string]any) {}
 	}
@@ -73,7 +69,7 @@ func (c Config) withDefaults() Config {
 		}
 		l.Size = or(l.Size, size)
 		l.Warm = min(or(l.Warm, 1), l.Size)
-		l.MaxRequests = or(l.MaxRequests, 500)
+		l.MaxRequests = or(l.MaxRequests, 50_000)
 		l.MaxAge = or(l.MaxAge, 30*time.Minute)
 		l.Limit = or(l.Limit, time.Minute)
 		lanes[name] = l
@@ -114,7 +110,9 @@ func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		return nil, e
 	}
 	p.cfg.Log("a read is retried", map[string]any{"request": req.ID, "script": req.Script, "reason": e.Error()})
-	l.retries.Add(1)
+	l.mu.Lock()
+	l.retries++
+	l.mu.Unlock()
 	req.Limit = rest
 	result, _, err = l.once(ctx, req)
 	if err != nil {
@@ -126,22 +124,38 @@ func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 // Drain rejects all requests that wait for a session now or would have to wait
 // later, except those that settle others. Running requests continue. It is called
 // when the gateway begins to shut down.
-func (p *Pool) Drain() { p.drain(ps.ErrClosing) }
+func (p *Pool) Drain() {
+	for _, l := range p.lanes {
+		l.drain()
+	}
+}
+
+// Starting returns why a lane has had no session yet: [ps.ErrStarting] while the
+// first one starts, or the reason why starts fail. It is nil once the lane has had
+// a session.
+func (p *Pool) Starting(name ps.Lane) error {
+	if l := p.lanes[name]; l != nil {
+		return l.startingNow()
+	}
+	return nil
+}
 
 // Close rejects new and waiting requests, lets running ones finish and ends the
-// sessions. If ctx ends first, the running requests are cut off and the error is
-// ctx's cause. Close returns when nothing of the pool is left. It may be called more
-// than once.
+// sessions. If ctx ends first, the sessions are killed; the error is ctx's cause if
+// that cut off requests. Close returns when nothing of the pool is left. It may be
+// called more than once.
 func (p *Pool) Close(ctx context.Context) error {
 	p.once.Do(func() {
-		p.stop(ps.ErrClosing)
+		for _, l := range p.lanes {
+			l.close()
+		}
+		p.stop()
 		go func() {
 			defer close(p.closed)
-			var lanes sync.WaitGroup
+			p.kept.Wait()
 			for _, l := range p.lanes {
-				lanes.Go(l.close)
+				<-l.gone
 			}
-			lanes.Wait()
 		}()
 	})
 	select {
@@ -149,9 +163,13 @@ func (p *Pool) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+	cut := false
 	for _, l := range p.lanes {
-		l.killAll()
+		cut = l.killAll() || cut
 	}
 	<-p.closed
-	return context.Cause(ctx)
+	if cut {
+		return context.Cause(ctx)
+	}
+	return nil
 }

@@ -57,6 +57,8 @@ func (s Stats) Ready() (ok bool, why string) {
 	switch {
 	case s.Reason != "":
 		return s.Idle+s.Busy > 0 && !s.Silent, s.Reason
+	case s.Answered.IsZero() && s.Starting > 0:
+		return false, ps.ErrStarting.Error()
 	case s.Answered.IsZero():
 		return false, "no session has answered yet"
 	case s.Silent:
@@ -75,26 +77,27 @@ func (p *Pool) Stats() map[ps.Lane]Stats {
 }
 
 func (l *lane) stats() Stats {
-	stat := l.sessions.Stat()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	s := Stats{
 		Size:     l.cfg.Size,
-		Starting: int(stat.ConstructingResources()),
-		Idle:     int(stat.IdleResources()),
-		Busy:     int(stat.AcquiredResources()),
-		Waiting:  int(max(l.inside.Load()-l.running.Load(), 0)),
+		Starting: len(l.starts),
+		Idle:     len(l.idle),
+		Busy:     len(l.live) - len(l.idle),
+		Waiting:  l.queue.Len(),
 
 		Waits:      l.waits.times(),
 		Runs:       l.runs.times(),
-		Overloaded: l.overloaded.Load(),
-		Retries:    l.retries.Load(),
-		Started:    l.started.Load(),
-		Failed:     l.failed.Load(),
+		Overloaded: l.overloaded,
+		Retries:    l.retries,
+		Started:    l.started,
+		Failed:     l.failed,
 		Results:    l.results.counts(),
-		Ended:      l.ended.counts(),
+		Ended:      l.ends.counts(),
 		Answered:   l.lastAnswer(),
 	}
-	if reason, next := l.circuit.state(); reason != nil {
-		s.Reason, s.Next = reason.Error(), next
+	if l.circuit.reason != nil {
+		s.Reason, s.Next = l.circuit.reason.Error(), l.circuit.until
 	}
 	// A lane without warm sessions may be silent because it has no session at all.
 	asked := l.cfg.Warm > 0 || s.Idle+s.Busy > 0
@@ -104,20 +107,17 @@ func (l *lane) stats() Stats {
 
 const silentProbes = 3 // probe intervals without an answer until a lane is silent
 
-// counters are the counters of a lane.
+// counters are the counters of a lane. Its mutex guards the plain ones.
 type counters struct {
-	inside     atomic.Int64 // requests that wait or run
-	listing    atomic.Int64 // lists among them
-	running    atomic.Int64
-	overloaded atomic.Int64
-	retries    atomic.Int64
-	started    atomic.Int64
-	failed     atomic.Int64
+	overloaded int64
+	retries    int64
+	started    int64
+	failed     int64
+	probing    bool
 	last       atomic.Int64 // time of the last answer, Unix nanoseconds; 0: none yet
-	probing    atomic.Bool
 
-	waits, runs    histogram
-	results, ended tally
+	waits, runs   histogram
+	results, ends tally
 }
 
 // ranWell is the result of a run that ended without an error.

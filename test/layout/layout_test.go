@@ -91,7 +91,6 @@ var only = map[string][]string{
 	"github.com/gin-contrib/":         {"gateway"},
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
-	"github.com/jackc/puddle":         {"ps/pool"},
 	"github.com/prometheus/":          {"gateway", "cmd/adgateway/app"},
 	"github.com/go-ldap/":             {"ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},

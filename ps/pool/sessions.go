@@ -1,0 +1,310 @@
+package pool
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"adgateway/ps"
+)
+
+// held is a session with the lane's bookkeeping. The lane's mutex guards it.
+type held struct {
+	session   Session
+	startedAt time.Time
+	retireAt  time.Time // zero: never
+	retireOn  int       // requests; zero: never
+	requests  int
+	why       string // reason of its end; empty: it has not been told to end
+	retired   bool   // it ends because it was due
+}
+
+// An attempt is a start in progress.
+type attempt struct {
+	at          time.Time
+	before      int  // result of circuit.allow
+	replacement bool // for a session that is due
+}
+
+const (
+	closeWait  = 10 * time.Second // for a session to end cleanly
+	probeLimit = 5 * time.Second  // for an idle session to answer a probe
+)
+
+// startMissing starts sessions for the requests that wait, and one after the other
+// as many as are kept warm. The caller holds mu.
+func (l *lane) startMissing() {
+	// A start that takes long does not count: the requests may not live to see it.
+	promised := 0
+	for a := range l.starts {
+		if time.Since(a.at) < l.pool.cfg.MaxWait/2 {
+			promised++
+		}
+	}
+	for ; promised < l.wanted(); promised++ {
+		if !l.begin(false) {
+			return
+		}
+	}
+	if len(l.starts) == 0 && len(l.live)-l.ending < l.cfg.Warm {
+		l.begin(false)
+	}
+}
+
+// begin starts a session in the background, unless the lane is full or may not
+// start any now. The caller holds mu.
+func (l *lane) begin(replacement bool) bool {
+	if len(l.live)+len(l.starts) >= l.cfg.Size {
+		return false
+	}
+	before, allowed := l.circuit.allow()
+	if !allowed {
+		return false
+	}
+	a := &attempt{at: time.Now(), before: before, replacement: replacement}
+	l.starts[a] = struct{}{}
+	go l.start(a)
+	return true
+}
+
+// start makes an attempt. It ends when the session has been started, the start has
+// failed, or the pool is closed.
+func (l *lane) start(a *attempt) {
+	session, err := l.cfg.Start(l.pool.starting)
+	if err == nil {
+		l.log("a session was started", map[string]any{"took": time.Since(a.at).String()})
+		l.add(a, session)
+		l.pool.cfg.Started(l.name)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.starts, a)
+	if l.pool.starting.Err() != nil {
+		l.circuit.abandoned()
+	} else {
+		l.failed++
+		reason := ps.AsError(err)
+		pause := l.circuit.failed(a.before, died(reason) || len(l.live) > l.ending, reason)
+		l.log("a session could not be started", map[string]any{"error": err.Error(), "pause": pause.String()})
+	}
+	l.settle()
+}
+
+// add adds a started session to the lane.
+func (l *lane) add(a *attempt, session Session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.starts, a)
+	l.circuit.succeeded()
+	l.started++
+	l.answered()
+	h := &held{session: session, startedAt: time.Now()}
+	if l.cfg.MaxAge > 0 {
+		h.retireAt = h.startedAt.Add(shortened(l.cfg.MaxAge))
+	}
+	if l.cfg.MaxRequests > 0 {
+		h.retireOn = shortened(l.cfg.MaxRequests)
+	}
+	l.live[h] = struct{}{}
+	l.idle = append(l.idle, h)
+	l.replaced = l.replaced || a.replacement
+	// It ends because Dead is always closed in the end.
+	go func() {
+		<-session.Dead()
+		l.died(h)
+	}()
+	l.settle()
+}
+
+// shortened returns limit, reduced at random by up to a tenth.
+func shortened[T ~int | ~int64](limit T) T { return limit - T(rand.Int64N(int64(limit)/10+1)) }
+
+// died ends a session that has died while idle. Others end when they are released.
+func (l *lane) died(h *held) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.remove(h) {
+		l.end(h, endDied)
+		l.settle()
+	}
+}
+
+// remove takes a session out of the idle ones and reports whether it was one. The
+// caller holds mu.
+func (l *lane) remove(h *held) bool {
+	at := slices.Index(l.idle, h)
+	if at >= 0 {
+		l.idle = slices.Delete(l.idle, at, at+1)
+	}
+	return at >= 0
+}
+
+// release is called when a request has run on a session.
+func (l *lane) release(h *held, list bool) {
+	tooLarge := l.tooLarge(h)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h.requests++
+	if tooLarge && !isDead(h) {
+		l.give(list)
+		l.end(h, endMemory)
+		l.settle()
+		return
+	}
+	l.putBack(h, list)
+}
+
+// putBack makes a session idle that a request holds, or ends it. The caller holds mu.
+func (l *lane) putBack(h *held, list bool) {
+	l.give(list)
+	l.rest(h)
+}
+
+// give ends the bookkeeping of a request that holds a session. The caller holds mu.
+func (l *lane) give(list bool) {
+	l.running--
+	if list {
+		l.lists--
+	}
+}
+
+// rest makes a session idle that nobody holds any more, or ends it. The caller
+// holds mu.
+func (l *lane) rest(h *held) {
+	switch {
+	case isDead(h):
+		l.end(h, endDied)
+	case !l.retire(h):
+		l.idle = append(l.idle, h)
+	}
+	l.settle()
+}
+
+func isDead(h *held) bool {
+	select {
+	case <-h.session.Dead():
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *lane) tooLarge(h *held) bool {
+	measured, ok := h.session.(interface{ Memory() (int64, error) })
+	if l.cfg.MaxMemory <= 0 || !ok {
+		return false
+	}
+	bytes, err := measured.Memory()
+	return err == nil && bytes > l.cfg.MaxMemory
+}
+
+// due returns why a session is to retire, or "".
+func (h *held) due() string {
+	switch {
+	case h.retireOn > 0 && h.requests >= h.retireOn:
+		return endRequests
+	case !h.retireAt.IsZero() && time.Now().After(h.retireAt):
+		return endAge
+	}
+	return ""
+}
+
+// retireIdle retires idle sessions that are due. The caller holds mu.
+func (l *lane) retireIdle() {
+	for _, h := range slices.Clone(l.idle) {
+		if h.due() != "" && l.remove(h) && !l.retire(h) {
+			l.idle = slices.Insert(l.idle, 0, h) // used last, so that it is idle when its turn comes
+		}
+	}
+}
+
+// retire ends a session that is due and that nobody holds, if it is its turn. If it
+// is needed, its replacement is started first, which is possible below Size; at
+// Size it leaves first, unless lists hold all others. The caller holds mu.
+func (l *lane) retire(h *held) bool {
+	why := h.due()
+	if why == "" || l.retiring || l.closing {
+		return false
+	}
+	if !l.replaced && len(l.starts) > 0 {
+		return false
+	}
+	if others := len(l.live) - l.ending - 1; !l.replaced && l.needed(others) {
+		if len(l.live) < l.cfg.Size {
+			l.begin(true)
+			return false
+		}
+		if l.lists > 0 && l.lists >= others {
+			return false
+		}
+	}
+	l.replaced, l.retiring, h.retired = false, true, true
+	l.end(h, why)
+	return true
+}
+
+// needed reports whether the lane would lack a free session besides the given
+// number of others: it has fewer than are kept warm, or all of them are in use. The
+// caller holds mu.
+func (l *lane) needed(others int) bool {
+	return others < l.cfg.Warm || l.queue.Len() > 0 || (others > 0 && len(l.idle) == 0)
+}
+
+// end ends a session that nobody holds, in the background. Its place is free when
+// it is gone. The caller holds mu.
+func (l *lane) end(h *held, why string) {
+	h.why = why
+	l.ending++
+	go func() {
+		if why == endDied {
+			h.session.Kill()
+		} else {
+			ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+			defer cancel()
+			if err := h.session.Close(ctx); err != nil {
+				l.log("a session had to be killed", map[string]any{"error": err.Error()})
+			}
+		}
+		l.ended(h)
+	}()
+}
+
+func (l *lane) ended(h *held) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.live, h)
+	l.ending--
+	if h.retired {
+		l.retiring = false
+	}
+	l.ends.add(h.why)
+	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age": time.Since(h.startedAt).String()})
+	l.settle()
+}
+
+// probe probes an idle session if no session of the lane has answered for a while.
+// A session that does not answer ends. The caller holds mu.
+func (l *lane) probe() {
+	h := l.free(false)
+	if h == nil || l.probing || time.Since(l.lastAnswer()) < l.pool.cfg.Probe {
+		return
+	}
+	l.probing = true
+	l.remove(h)
+	go func() { // ends before the lane is gone, because the session is live
+		ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
+		defer cancel()
+		err := h.session.Probe(ctx)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.probing = false
+		if err != nil {
+			l.log("an idle session did not answer", map[string]any{"error": err.Error()})
+		} else {
+			l.answered()
+		}
+		l.rest(h)
+	}()
+}
