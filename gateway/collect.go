@@ -5,16 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/nearest"
@@ -22,45 +22,85 @@ import (
 	"adgateway/gateway/schema"
 )
 
+// maxParameters is the limit on the parameters of a request, repeated ones included.
+const maxParameters = 200
+
 // collector gathers the values of a request from path, query and body, by documented
 // name, and the problems with names and duplicates.
 type collector struct {
 	op             *ops.Operation
+	names          []string // of the parameters of every operation
 	secretsInQuery bool
+	count          int // parameters in query and body so far
 	given          ops.Given
 	problems       []schema.Problem
 }
 
-// collect reads all parameters of a request. The failure is about the body as a
+// collect reads all parameters of a request. The failure is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
-	c := &collector{op: r.op, secretsInQuery: r.policy.AllowSecretsInQuery, given: ops.Given{}}
+	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery, given: ops.Given{}}
 	values := routeOf(r.c.Request).values
 	for _, p := range r.op.Params {
 		if p.Path != "" {
 			c.given[p.Name] = values[p.Path]
 		}
 	}
-	c.pairs(r.c.Request.URL.RawQuery, true)
-	if failed := c.body(r.c.Writer, r.c.Request, s.BodyLimit); failed != nil {
+	if failed := c.pairs([]byte(r.c.Request.URL.RawQuery), true); failed != nil {
+		return nil, nil, failed
+	}
+	content, failed := s.readBody(r)
+	if failed == nil {
+		done := s.bodies.parse(r.body)
+		failed = c.body(r.c.Request.Header, content)
+		done()
+	}
+	if failed != nil {
 		return nil, nil, failed
 	}
 	return c.given, c.problems, nil
+}
+
+// parameterNames returns the names of all parameters, each once.
+func parameterNames(table []*ops.Operation) []string {
+	var names []string
+	for _, op := range table {
+		for _, p := range op.Params {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (c *collector) wrong(field, message string) {
 	c.problems = append(c.problems, schema.Problem{Field: field, Code: schema.InvalidRequest, Message: message})
 }
 
+// another counts a parameter.
+func (c *collector) another() *failure {
+	if c.count++; c.count <= maxParameters {
+		return nil
+	}
+	return fail(schema.InvalidRequest, "The request has more than %d parameters, repeated ones included. This operation has %d: send each of them once.",
+		maxParameters, len(c.op.Params))
+}
+
 // pairs reads name=value&name=value. A semicolon is data. The token in the query is
 // skipped; authentication has handled it.
-func (c *collector) pairs(raw string, query bool) {
-	for pair := range strings.SplitSeq(raw, "&") {
-		if pair == "" {
+func (c *collector) pairs(raw []byte, query bool) *failure {
+	for pair := range bytes.SplitSeq(raw, []byte("&")) {
+		if len(pair) == 0 {
 			continue
 		}
-		rawName, rawValue, _ := strings.Cut(pair, "=")
-		name, err := url.QueryUnescape(rawName)
+		if failed := c.another(); failed != nil {
+			return failed
+		}
+		rawName, rawValue, _ := bytes.Cut(pair, []byte("="))
+		if len(rawName) > 3*nameLimit {
+			rawName = []byte(strings.Repeat("x", nameLimit+1)) // no parameter has such a long name
+		}
+		name, err := url.QueryUnescape(string(rawName))
 		if err != nil {
 			c.wrong("", "A parameter's name holds a percent sign that does not start an escape.")
 			continue
@@ -72,7 +112,7 @@ func (c *collector) pairs(raw string, query bool) {
 		if p == nil {
 			continue
 		}
-		value, err := url.QueryUnescape(rawValue)
+		value, err := url.QueryUnescape(string(rawValue))
 		switch {
 		case err != nil:
 			c.wrong(p.Name, "holds a percent sign that does not start an escape")
@@ -82,38 +122,80 @@ func (c *collector) pairs(raw string, query bool) {
 			c.add(p, value)
 		}
 	}
+	return nil
 }
+
+// nameLimit is more than the length of any parameter's name, in bytes.
+const nameLimit = 128
 
 // param returns the parameter with a name on the wire. An unknown name is a problem.
 func (c *collector) param(name string) *ops.Param {
-	if p := c.op.Param(name); p != nil {
-		return p
+	if len(name) <= nameLimit {
+		if p := c.op.Param(name); p != nil {
+			return p
+		}
 	}
 	if name == "" {
 		c.wrong("", "A parameter has no name.")
+		return nil
+	}
+	if len(c.problems) >= maxProblems {
+		c.wrong("", "") // is counted, and not shown
 		return nil
 	}
 	message := "is not a parameter of this operation, which has none"
 	if near := c.nearest(name); near != "" {
 		message = "is not a parameter of this operation; did you mean " + near + "?"
 	}
-	c.wrong(printable(name), message)
+	c.wrong(c.shown(name), message)
 	return nil
 }
 
-// printable makes a name from the wire safe to repeat in an answer.
-func printable(name string) string {
-	const limit = 64
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(name, string(utf8.RuneError)))
-	if runes := []rune(name); len(runes) > limit {
-		return string(runes[:limit]) + "…"
+// shown returns an unknown name as it is repeated in an answer: whole if it is close
+// to a known name, otherwise only its beginning, because it may be a value that was
+// sent in the wrong place, such as a password.
+func (c *collector) shown(name string) string {
+	const beginning = 2
+	if c.mistyped(name) {
+		return printable(name, nameLimit)
 	}
-	return name
+	return printable(name, beginning)
+}
+
+// mistyped reports whether an unknown name looks like a known one, of this or another
+// operation or of a field of the record. A name with other characters than letters
+// does not, because many passwords are a word with digits.
+func (c *collector) mistyped(name string) bool {
+	if len(name) > nameLimit || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
+	}) {
+		return false
+	}
+	folded := ops.Fold(name)
+	alike := func(known string) bool {
+		known = ops.Fold(known)
+		return strings.Contains(known, folded) || levenshtein.ComputeDistance(known, folded) <= min(3, len(folded)/3)
+	}
+	if shape := c.op.Reply.Shape; shape != nil && slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return alike(f.Name) }) {
+		return true
+	}
+	return slices.ContainsFunc(c.names, alike)
+}
+
+// printable makes the beginning of a text from the wire safe to repeat in an answer.
+func printable(text string, limit int) string {
+	var shown strings.Builder
+	for _, r := range text {
+		if limit--; limit < 0 {
+			shown.WriteString("…")
+			break
+		}
+		if r < ' ' || r == 0x7f {
+			r = utf8.RuneError
+		}
+		shown.WriteRune(r)
+	}
+	return shown.String()
 }
 
 // nearest suggests a parameter for an unknown name: the input of the record's field
@@ -156,38 +238,30 @@ func alike(kind schema.Kind, a, b any) bool {
 }
 
 // body reads parameters from a form or a JSON object.
-func (c *collector) body(w http.ResponseWriter, r *http.Request, limit int64) *failure {
-	if r.Body == nil || r.Body == http.NoBody {
+func (c *collector) body(header http.Header, content []byte) *failure {
+	if len(content) == 0 {
 		return nil
 	}
-	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fail(schema.InvalidRequest, "The body did not arrive in time.")
-	case err != nil:
-		return fail(schema.InvalidRequest, "The body could not be read to its end.")
-	case len(content) == 0:
-		return nil
-	}
-	encoding := r.Header.Get("Content-Encoding")
-	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	encoding := header.Get("Content-Encoding")
+	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	inUTF8 := slices.Contains([]string{"", "utf-8", "utf8"}, strings.ToLower(parameters["charset"]))
-	if err != nil || !inUTF8 || len(r.Header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if err != nil || !inUTF8 || len(header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
 		mediaType = ""
 	}
 	switch mediaType {
 	case "application/json":
 		return c.json(content)
 	case "application/x-www-form-urlencoded":
-		c.pairs(string(content), false)
-		return nil
+		return c.pairs(content, false)
 	default:
 		return fail(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
 	}
 }
+
+// ignored decodes any JSON without keeping it.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 // json reads the members of one JSON object in order, so that duplicates are noticed.
 // A byte order mark is skipped (RFC 8259, 8.1), because Windows PowerShell writes one
@@ -200,7 +274,7 @@ func (c *collector) json(content []byte) *failure {
 	}
 	// Only the position: the character may be part of a password.
 	var mistake *json.SyntaxError
-	if errors.As(json.Unmarshal(content, new(json.RawMessage)), &mistake) {
+	if errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
 		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
@@ -209,6 +283,9 @@ func (c *collector) json(content []byte) *failure {
 		return notJSON
 	}
 	for decoder.More() {
+		if failed := c.another(); failed != nil {
+			return failed
+		}
 		token, err := decoder.Token()
 		name, isText := token.(string)
 		var member json.RawMessage

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type failure struct {
 	outcome       ps.Outcome // of a change; empty for reads
 	directoryCode string
 	details       []detail
+	unshown       int // further details
 	retryAfter    time.Duration
 	challenge     string          // value of WWW-Authenticate
 	refused       refusalReason   // empty unless the request was refused because of its sender
@@ -79,6 +81,9 @@ func (f *failure) envelope(requestID string) any {
 	if body.Error.Details == nil {
 		body.Error.Details = []detail{}
 	}
+	if f.unshown > 0 {
+		body.Error.Details = append(slices.Clip(body.Error.Details), detail{"", fmt.Sprintf("%d more problems are not shown.", f.unshown)})
+	}
 	return body
 }
 
@@ -95,10 +100,40 @@ func refusal(problems []schema.Problem) *failure {
 	}
 	first := sentence(details[0])
 	f := &failure{code: code, message: first, details: details}
-	if more := len(problems) - 1; more > 0 {
+	if len(problems) > maxProblems {
+		f.details = details[:maxProblems]
+		f.unshown = len(problems) - maxProblems
+	}
+	if len(problems) > 1 {
 		f.message = fmt.Sprintf("%s The request has %d problems in all; see details.", first, len(problems))
 	}
 	return f
+}
+
+// maxProblems is the limit on the problems that a refusal shows.
+const maxProblems = 100
+
+// maxRefusal is the limit on the size of the answer to a refused request, in bytes.
+const maxRefusal = 64 << 10
+
+// encode returns the answer. That to a refused request, of which nothing was done,
+// is cut to maxRefusal.
+func (f *failure) encode(requestID string) []byte {
+	answer := encode(f.envelope(requestID))
+	if len(answer) <= maxRefusal || f.result != nil || f.code.Status() >= http.StatusInternalServerError {
+		return answer
+	}
+	cut := *f
+	const longest = maxRefusal / 32 // the message is in the answer twice, and any character may be escaped
+	cut.message = printable(cut.message, longest)
+	for {
+		if answer = encode(cut.envelope(requestID)); len(answer) <= maxRefusal || len(cut.details) == 0 {
+			return answer
+		}
+		half := len(cut.details) / 2
+		cut.unshown += len(cut.details) - half
+		cut.details = cut.details[:half]
+	}
 }
 
 // sentence returns a detail as a sentence: a message with a field continues its name.

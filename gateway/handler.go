@@ -37,6 +37,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = authorise(r.principal, r.op.Scope); failed != nil {
 		return failed
 	}
+	defer s.freeBody(r)
 	var problems []schema.Problem
 	if r.given, problems, failed = s.collect(r); failed != nil {
 		return failed

@@ -157,5 +157,5 @@ func (s *Server) noRoute(r *request) {
 // noMethod answers a path that has other methods. The header Allow is already set.
 func noMethod(r *request) {
 	r.fail(fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
-		printable(r.c.Request.Method), r.c.Writer.Header().Get("Allow")))
+		printable(r.c.Request.Method, 32), r.c.Writer.Header().Get("Allow")))
 }

@@ -26,6 +26,7 @@ type request struct {
 
 	op        *ops.Operation  // nil: not for an operation
 	principal *auth.Principal // nil: not authenticated
+	body      int64           // bytes of the memory for bodies that it holds
 	given     ops.Given       // nil: not read
 	bound     *ops.Bound      // nil: not accepted
 	spending  *auth.Spending  // nil: the operation destroys nothing that is counted
@@ -55,7 +56,7 @@ func (r *request) fail(f *failure) {
 	if f.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
-	r.send(f.code.Status(), encode(f.envelope(r.id)))
+	r.send(f.code.Status(), f.encode(r.id))
 	r.c.Abort()
 }
 

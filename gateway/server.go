@@ -57,8 +57,9 @@ type Options struct {
 	Metrics     *prometheus.Registry
 	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
-	Policy    Policy
-	BodyLimit int64 // bytes of a request's body; zero: 1 MiB
+	Policy     Policy
+	BodyLimit  int64 // bytes of a request's body; zero: 1 MiB
+	BodyMemory int64 // bytes of the bodies of all running requests; zero: 64 MiB
 
 	Connections Connections
 
@@ -119,6 +120,9 @@ func (o *Options) complete() error {
 	if o.BodyLimit <= 0 {
 		o.BodyLimit = 1 << 20
 	}
+	if o.BodyMemory <= 0 {
+		o.BodyMemory = 64 << 20
+	}
 	if o.streamAbove <= 0 {
 		o.streamAbove = streamAbove
 	}
@@ -147,10 +151,12 @@ func (p *Policy) complete() {
 // Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Options
-	routes  *routes
-	scripts map[string]ps.Script
-	meters  *meters
-	current atomic.Pointer[view]
+	routes         *routes
+	parameterNames []string
+	scripts        map[string]ps.Script
+	meters         *meters
+	bodies         *bodies
+	current        atomic.Pointer[view]
 }
 
 // view is the server under one policy. A request uses the same view throughout.
@@ -169,7 +175,10 @@ func New(options Options) (*Server, error) {
 	if faults := ops.Check(options.Operations, options.Scripts); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	s := &Server{Options: options, routes: newRoutes(options.Operations), scripts: map[string]ps.Script{}, meters: newMeters()}
+	s := &Server{
+		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
+		scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
+	}
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script
 	}

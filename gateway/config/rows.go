@@ -82,6 +82,8 @@ func httpRows() []Row {
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnections }, 1, 100000)},
 		{"http.maxConnectionsPerAddress", "250", "Maximum number of connections from one address, except trusted proxies; further ones are closed.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
+		{"http.maxBodyMemory", "64", "Memory in MiB for the bodies of all running requests, of which one credential gets a quarter; beyond it 503 and 429. Bodies up to 16 KiB do not count.",
+			number(func(s *Settings) *int { return &s.HTTP.MaxBodyMemory }, 8, 1<<20)},
 		{"http.shutdownTimeout", "15s", "How long running requests may continue when the server stops; those that wait for a session get 503 at once.",
 			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 15*time.Second)}},
 	}
@@ -120,7 +122,7 @@ func serverRows() []Row {
 			number(func(s *Settings) *int { return &s.Auth.Failures }, 1, 1000)},
 		{"auth.rate", "none", "Request rate of each token or user without one of its own.",
 			rate(func(s *Settings) *string { return &s.Auth.Rate })},
-		{"auth.concurrency", "none", "Concurrent requests of each token or user without a limit of its own.",
+		{"auth.concurrency", "64", "Concurrent requests of each token or user without a limit of its own.",
 			numberOrNone(func(s *Settings) **int { return &s.Auth.Concurrency }, 0, 1000000)},
 		{"auth.deletionsPerHour", "none", "Objects that each token or user without a limit of its own may delete per hour.",
 			numberOrNone(func(s *Settings) **int { return &s.Auth.DeletionsPerHour }, 0, 1000000)},

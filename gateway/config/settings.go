@@ -48,6 +48,7 @@ type HTTP struct {
 
 	MaxConnections           int
 	MaxConnectionsPerAddress int
+	MaxBodyMemory            int // MiB
 }
 
 // TLS configures the server's certificate and client certificates.

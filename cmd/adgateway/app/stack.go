@@ -158,6 +158,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
+		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
 }

@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+)
+
+const (
+	// bodyPiece is the size up to which a body needs no share of the memory, so that
+	// ordinary requests are served however much of it others use.
+	bodyPiece = 16 << 10
+	// bodyRetry is the Retry-After of a request whose body does not fit into the memory.
+	bodyRetry = 2 * time.Second
+)
+
+// bodies limits the memory of the bodies of all running requests. It is counted as
+// the bytes arrive, so that a client that sends slowly holds only what it has sent.
+// One caller gets at most a quarter.
+type bodies struct {
+	most    int64
+	parsing chan struct{} // one element per large body that is being parsed
+
+	mu   sync.Mutex // guards the fields below
+	held int64
+	by   map[caller]int64
+}
+
+// caller identifies a principal: accounts of the sandbox have no id.
+type caller struct{ id, kind, name string }
+
+func callerOf(p *auth.Principal) caller { return caller{p.ID, p.Kind, p.Name} }
+
+// atOnce is how many large bodies are parsed at a time, which takes several times
+// their size, but only some milliseconds.
+const atOnce = 4
+
+func newBodies(most int64) *bodies {
+	return &bodies{most: most, parsing: make(chan struct{}, atOnce), by: map[caller]int64{}}
+}
+
+// parse waits until a body that holds so much memory may be parsed. The caller calls
+// done.
+func (b *bodies) parse(held int64) (done func()) {
+	if held == 0 {
+		return func() {}
+	}
+	b.parsing <- struct{}{}
+	return func() { <-b.parsing }
+}
+
+// take adds n bytes to what a caller holds, unless that is more than is left.
+func (b *bodies) take(by caller, n int64) *failure {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var failed *failure
+	switch {
+	case b.by[by]+n > b.most/4:
+		failed = fail(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
+		failed.refused = refusedRate
+	case b.held+n > b.most:
+		failed = fail(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
+		failed.refused = refusedBusy
+	default:
+		b.held += n
+		b.by[by] += n
+		return nil
+	}
+	failed.retryAfter = bodyRetry
+	return failed
+}
+
+// free gives back what take added.
+func (b *bodies) free(by caller, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= n
+	if b.by[by] -= n; b.by[by] <= 0 {
+		delete(b.by, by)
+	}
+}
+
+// readBody reads the body of a request. Its memory counts until freeBody.
+func (s *Server) readBody(r *request) ([]byte, *failure) {
+	req := r.c.Request
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	body := http.MaxBytesReader(r.c.Writer, req.Body, s.BodyLimit)
+	content := make([]byte, 0, 512)
+	for {
+		if len(content) == cap(content) {
+			size := min(2*int64(cap(content)), s.BodyLimit+1) // one more byte shows that the body is too large
+			if size > bodyPiece {
+				if failed := s.bodies.take(callerOf(r.principal), size-r.body); failed != nil {
+					return nil, failed
+				}
+				r.body = size
+			}
+			content = append(make([]byte, 0, size), content...)
+		}
+		n, err := body.Read(content[len(content):cap(content)])
+		content = content[:len(content)+n]
+		var tooLarge *http.MaxBytesError
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return content, nil
+		case errors.As(err, &tooLarge):
+			return nil, fail(schema.TooLarge, "The body is larger than %d bytes.", s.BodyLimit)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, fail(schema.InvalidRequest, "The body did not arrive in time.")
+		default:
+			return nil, fail(schema.InvalidRequest, "The body could not be read to its end.")
+		}
+	}
+}
+
+// freeBody gives back the memory of the request's body.
+func (s *Server) freeBody(r *request) {
+	if r.body > 0 {
+		s.bodies.free(callerOf(r.principal), r.body)
+		r.body = 0
+	}
+}
