@@ -15,6 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/auth"
 )
 
 // Connections configures how the server accepts connections. The zero value of
@@ -27,8 +29,14 @@ type Connections struct {
 	SendTimeout   time.Duration // for the client to receive one piece of an answer; zero: 1 min
 	IdleTimeout   time.Duration // between requests; zero: 2 min
 
-	Total      int // open at a time, further ones wait; zero: 2000
-	PerAddress int // open from one address that is not a trusted proxy, further ones are closed; zero: 250
+	// Total is how many may be open at a time, further ones wait; zero: 2000. A tenth of
+	// the places is kept for known hosts, see [Server.known]; when the others are taken,
+	// connections from anywhere else are closed.
+	Total int
+	// PerAddress is how many may be open from one host that is not a trusted proxy,
+	// further ones are closed; zero: 250. The addresses of an IPv6 /64 are one host, and
+	// so are those of this machine.
+	PerAddress int
 }
 
 func (c *Connections) complete() {
@@ -66,29 +74,69 @@ func (s *Server) httpServer() *http.Server {
 
 // listen applies the limits to a listener.
 func (s *Server) listen(listener net.Listener) *limitedListener {
+	total := s.Connections.Total
 	return &limitedListener{
-		Listener: listener, perAddress: s.Connections.PerAddress,
-		slots: make(chan struct{}, s.Connections.Total), closed: make(chan struct{}),
-		open: map[netip.Addr]int{}, exempt: func(address netip.Addr) bool { return s.current.Load().proxies.trust(address) },
-		onRefused: func(address netip.Addr, count int) {
-			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).
-				Warn("connections refused: the address has as many as http.maxConnectionsPerAddress allows")
+		Listener: listener, perHost: s.Connections.PerAddress, common: total - total/10,
+		slots: make(chan struct{}, total), closed: make(chan struct{}), open: map[netip.Prefix]int{},
+		exempt: func(address netip.Addr) bool { return s.current.Load().proxies.trust(address) }, known: s.known,
+		onRefused: func(address netip.Addr, reason string, count int) {
+			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).Warn("connections refused: " + reason)
 		},
 	}
 }
 
-// limitedListener limits the open connections, in all and per address.
+// Why connections are refused.
+const (
+	manyOfHost = "the address has as many as http.maxConnectionsPerAddress allows"
+	manyInAll  = "the rest of http.maxConnections is kept for callers that had a valid credential lately"
+)
+
+// known reports whether connections from an address may use the places that are
+// kept: those of this machine, of trusted proxies, and of hosts from which a valid
+// credential came lately. So strangers can take all other places without keeping out
+// who is already using the API.
+func (s *Server) known(address netip.Addr) bool {
+	if address.IsLoopback() || s.current.Load().proxies.trust(address) {
+		return true
+	}
+	at, ok := s.proven.Get(hostOf(address))
+	return ok && time.Since(at) < provenFor
+}
+
+const (
+	provenHosts = 20000     // that are remembered
+	provenFor   = time.Hour // after the last valid credential
+)
+
+// proved remembers that a valid credential came over a connection from an address.
+func (s *Server) proved(peer netip.Addr) { s.proven.Add(hostOf(peer), time.Now()) }
+
+// thisMachine stands for all loopback addresses.
+var thisMachine = netip.PrefixFrom(netip.IPv6Loopback(), 128)
+
+// hostOf returns what counts as one host.
+func hostOf(address netip.Addr) netip.Prefix {
+	if address.IsLoopback() {
+		return thisMachine
+	}
+	return auth.Host(address)
+}
+
+// limitedListener limits the open connections, in all and per host.
 type limitedListener struct {
 	net.Listener
-	slots      chan struct{} // one element per open connection
-	closed     chan struct{}
-	perAddress int
-	exempt     func(netip.Addr) bool // reports whether perAddress does not apply
-	onRefused  func(netip.Addr, int) // called at most once a minute, with the number since the last call
-	once       sync.Once             // closes closed
+	slots     chan struct{} // one element per open connection
+	closed    chan struct{}
+	perHost   int
+	common    int                           // places for everybody; the rest of slots is for known addresses
+	exempt    func(netip.Addr) bool         // reports whether perHost does not apply
+	known     func(netip.Addr) bool         // reports whether an address may use the rest
+	onRefused func(netip.Addr, string, int) // called at most once a minute, with the reason and the number since the last call
+	once      sync.Once                     // closes closed
 
 	mu         sync.Mutex // guards the fields below
-	open       map[netip.Addr]int
+	open       map[netip.Prefix]int
+	taken      int // common places
 	refused    int // since reportedAt
 	reportedAt time.Time
 }
@@ -111,9 +159,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			<-l.slots
 			return nil, err
 		}
-		address := addressOf(connection)
-		if l.enter(address) {
-			return &limitedConn{Conn: connection, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
+		if leave := l.enter(addressOf(connection)); leave != nil {
+			return &limitedConn{Conn: connection, leave: sync.OnceFunc(leave)}, nil
 		}
 		_ = connection.Close() // nothing was sent
 	}
@@ -124,28 +171,45 @@ func addressOf(connection net.Conn) netip.Addr {
 	return peer.Addr().Unmap().WithZone("")
 }
 
-func (l *limitedListener) enter(address netip.Addr) bool {
+// enter gives a connection its place, and returns what frees that and the slot; nil:
+// there is no place.
+func (l *limitedListener) enter(address netip.Addr) (leave func()) {
+	host := hostOf(address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[address] < l.perAddress || l.exempt(address) {
-		l.open[address]++
-		return true
+	common := l.taken < l.common
+	switch {
+	case l.open[host] >= l.perHost && !l.exempt(address):
+		l.refuse(address, manyOfHost)
+		return nil
+	case !common && !l.known(address):
+		l.refuse(address, manyInAll)
+		return nil
 	}
-	l.refused++
-	if now := time.Now(); now.Sub(l.reportedAt) >= time.Minute {
-		l.onRefused(address, l.refused)
-		l.refused, l.reportedAt = 0, now
+	l.open[host]++
+	if common {
+		l.taken++
 	}
-	return false
+	return func() {
+		l.mu.Lock()
+		if l.open[host]--; l.open[host] == 0 {
+			delete(l.open, host)
+		}
+		if common {
+			l.taken--
+		}
+		l.mu.Unlock()
+		<-l.slots
+	}
 }
 
-func (l *limitedListener) leave(address netip.Addr) {
-	l.mu.Lock()
-	if l.open[address]--; l.open[address] == 0 {
-		delete(l.open, address)
+// refuse counts a refused connection. l.mu is held.
+func (l *limitedListener) refuse(address netip.Addr, reason string) {
+	l.refused++
+	if now := time.Now(); now.Sub(l.reportedAt) >= time.Minute {
+		l.onRefused(address, reason, l.refused)
+		l.refused, l.reportedAt = 0, now
 	}
-	l.mu.Unlock()
-	<-l.slots
 }
 
 // limitedConn frees its slot when it is closed.

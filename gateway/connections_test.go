@@ -237,6 +237,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	proxy := from("127.0.0.3")
 	third = next()
 	assert.Equal(t, "127.0.0.3", addressOf(third).String())
+	assert.True(t, closed(from("127.0.0.4")), "all addresses of this machine are one host")
 
 	waiting := from("127.0.0.3") // a trusted proxy has no limit per address, but waits for a slot
 	select {
@@ -257,6 +258,86 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	}
 	assert.Contains(t, log.String(), "connections refused")
 	assert.Contains(t, log.String(), "client=127.0.0.2")
+}
+
+// addressed are the connections of a listener of addresses.
+type addressed struct {
+	net.Conn
+	from string
+}
+
+func (a addressed) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(a.from))
+}
+
+// arrivals is a listener of connections from any address.
+type arrivals struct {
+	queue chan net.Conn
+	net.Listener
+}
+
+func (a arrivals) Accept() (net.Conn, error) { return <-a.queue, nil }
+
+// TestPlacesAreKeptForKnownCallers lets strangers take all the places they can get.
+// Whoever has had a valid credential lately still gets in, and this machine does.
+func TestPlacesAreKeptForKnownCallers(t *testing.T) {
+	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
+	in := arrivals{queue: make(chan net.Conn, 100)}
+	limited := s.listen(in)
+	var opened []net.Conn
+	// arrive reports whether the connections from the addresses are all served.
+	arrive := func(from ...string) bool {
+		t.Helper()
+		accepted := make(chan net.Conn)
+		go func() {
+			connection, err := limited.Accept()
+			assert.NoError(t, err)
+			accepted <- connection
+		}()
+		mark := addressed{from: "127.0.0.1:1"} // is accepted once those before it are served or closed
+		served := 0
+		for _, address := range from {
+			ours, theirs := net.Pipe()
+			t.Cleanup(func() { theirs.Close() })
+			in.queue <- addressed{ours, address}
+		}
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { theirs.Close() })
+		mark.Conn = ours
+		in.queue <- mark
+		for {
+			connection := <-accepted
+			if connection.RemoteAddr().String() == mark.from {
+				require.NoError(t, connection.Close())
+				return served == len(from)
+			}
+			served++
+			opened = append(opened, connection)
+			go func() {
+				connection, err := limited.Accept()
+				assert.NoError(t, err)
+				accepted <- connection
+			}()
+		}
+	}
+	call(s, "GET", "/api/OU/All", "", peerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+readToken)      // no right to it, but known
+	call(s, "GET", "/api/OU/All", "", peerLine+": 203.0.113.8:1", "Auth-Token: Bearer "+readToken+"no") // unknown
+	for host := range 5 {
+		for i := range 10 { // the addresses of one /64
+			arrive(fmt.Sprintf("[2001:db8:0:%x::%x]:1", host, i+1))
+		}
+		assert.False(t, arrive(fmt.Sprintf("[2001:db8:0:%x::ffff]:1", host)), "the eleventh connection of a host")
+	}
+	assert.Len(t, opened, 45, "strangers get all places but a tenth")
+	assert.False(t, arrive("198.51.100.1:1"), "another stranger")
+	assert.False(t, arrive("203.0.113.8:1"), "with a credential that is not valid")
+	assert.True(t, arrive("203.0.113.7:1"), "with a valid credential lately")
+	assert.True(t, arrive("127.0.0.1:2"), "from this machine")
+	require.NoError(t, opened[0].Close())
+	assert.True(t, arrive("198.51.100.1:1"), "a place is free again")
+	for _, connection := range opened[1:] {
+		require.NoError(t, connection.Close())
+	}
 }
 
 // pages returns a runner that emits records of 32 KiB and calls pause after each.

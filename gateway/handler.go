@@ -66,6 +66,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 func (s *Server) authenticate(req *http.Request) (*auth.Principal, *failure) {
 	principal, err := s.caller(req)
 	if err == nil {
+		s.proved(auth.Peer(req))
 		return principal, nil
 	}
 	var refused *auth.Refusal

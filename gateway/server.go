@@ -21,10 +21,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
@@ -156,6 +158,7 @@ type Server struct {
 	scripts        map[string]ps.Script
 	meters         *meters
 	bodies         *bodies
+	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
 }
 
@@ -179,6 +182,7 @@ func New(options Options) (*Server, error) {
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
 		scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
 	}
+	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script
 	}

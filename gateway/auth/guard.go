@@ -17,9 +17,13 @@ import (
 // lock out someone else:
 //
 //   - by name and address: after some failures the pair is locked, longer each time;
-//   - by address: the number of failures is limited, whatever the names;
-//   - by name: attempts from anywhere are admitted ever more slowly, except from
-//     addresses where its password was right recently.
+//   - by address: the number of wrong passwords is limited, whatever the names, and
+//     separately the number of wrong tokens;
+//   - by name: attempts from anywhere are admitted ever more slowly.
+//
+// A name whose password was right recently at an address is tried there in spite of
+// all three, as long as the pair has spare attempts: others behind the same address
+// may be the ones who fail.
 //
 // It behaves the same for users that exist and for those that do not. Its memory is
 // bounded: entries are evicted least recently used first.
@@ -30,8 +34,14 @@ type guard struct {
 
 	mu        sync.Mutex
 	pairs     *simplelru.LRU[pairKey, *pair]
-	addresses *simplelru.LRU[netip.Prefix, *rate.Limiter]
+	passwords addresses // failures
+	tokens    addresses // failures
 	names     *simplelru.LRU[uint64, *rate.Limiter]
+}
+
+// addresses are limiters by address.
+type addresses struct {
+	*simplelru.LRU[netip.Prefix, *rate.Limiter]
 }
 
 type pairKey struct {
@@ -42,9 +52,10 @@ type pairKey struct {
 // pair is the history of a name and an address.
 type pair struct {
 	failures int
-	last     time.Time // the last failure
-	locked   time.Time // the end of the lock
-	right    time.Time // when the password was last right
+	last     time.Time     // the last failure
+	locked   time.Time     // the end of the lock
+	right    time.Time     // when the password was last right
+	spare    *rate.Limiter // attempts in spite of a lock, after the password was right; nil before
 }
 
 const (
@@ -58,25 +69,28 @@ const (
 
 	addressBurst = 60 // failures of an address
 	nameBurst    = 30 // failures of a name, from everywhere
+	spareBurst   = 20 // spare attempts of a pair
 )
 
 var (
 	addressRate = rate.Every(5 * time.Second)
 	nameRate    = rate.Every(10 * time.Second)
+	spareRate   = rate.Every(30 * time.Second)
 )
 
 func newGuard(now func() time.Time, failures int) *guard {
 	g := &guard{now: now, failures: cmp.Or(failures, standardFailures), seed: maphash.MakeSeed()}
 	// NewLRU fails only for size < 1.
 	g.pairs, _ = simplelru.NewLRU[pairKey, *pair](guarded, nil)
-	g.addresses, _ = simplelru.NewLRU[netip.Prefix, *rate.Limiter](guarded, nil)
+	g.passwords.LRU, _ = simplelru.NewLRU[netip.Prefix, *rate.Limiter](guarded, nil)
+	g.tokens.LRU, _ = simplelru.NewLRU[netip.Prefix, *rate.Limiter](guarded, nil)
 	g.names, _ = simplelru.NewLRU[uint64, *rate.Limiter](guarded, nil)
 	return g
 }
 
-// network returns what counts as one address: for IPv6 the /64 network of a host,
-// which can use all of its addresses.
-func network(client netip.Addr) netip.Prefix {
+// Host returns what counts as one address: for IPv6 the /64 network of a host, which
+// can use all of its addresses.
+func Host(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {
 		bits = 64
@@ -94,45 +108,48 @@ func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := entry(g.pairs, key, func() *pair { return &pair{} })
-	if wait := p.locked.Sub(now); wait > 0 {
-		return nil, locked(wait)
-	}
-	if wait := untilToken(g.address(key.address), now); wait > 0 {
-		return nil, locked(wait)
-	}
-	trusted := !p.right.IsZero() && now.Sub(p.right) < trustPair
 	byName := entry(g.names, key.name, func() *rate.Limiter { return rate.NewLimiter(nameRate, nameBurst) })
-	if wait := untilToken(byName, now); wait > 0 && !trusted {
-		return nil, locked(wait)
+	a := &attempt{guard: g, key: key, before: *p}
+	if wait := max(p.locked.Sub(now), untilToken(g.passwords.of(key.address), now), untilToken(byName, now)); wait > 0 {
+		if !p.trusted(now) || untilToken(p.spare, now) > 0 {
+			return nil, locked(wait)
+		}
+		a.spare, a.at = p.spare.ReserveN(now, 1), now
 	}
 	if now.Sub(p.last) >= forgetFailures {
 		p.failures = 0
 	}
-	before := *p
 	p.failures++
 	p.last = now
 	if over := p.failures - g.failures; over >= 0 {
 		p.locked = now.Add(min(firstLock<<min(over, 10), longestLock))
 	}
-	return &attempt{guard: g, key: key, before: before}, nil
+	return a, nil
+}
+
+// trusted reports whether the password was right recently.
+func (p *pair) trusted(now time.Time) bool {
+	return p.spare != nil && now.Sub(p.right) < trustPair
 }
 
 // refuses reports whether a name is locked from an address. It is asked before the
 // cache of right passwords: while locked, a guess must not learn that it is right.
 func (g *guard) refuses(name string, client netip.Addr) *Refusal {
-	key := g.key(name, client)
+	key, now := g.key(name, client), g.now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p, ok := g.pairs.Get(key); ok {
-		if wait := p.locked.Sub(g.now()); wait > 0 {
-			return locked(wait)
-		}
+	p, ok := g.pairs.Get(key)
+	if !ok || p.trusted(now) && untilToken(p.spare, now) == 0 {
+		return nil
+	}
+	if wait := p.locked.Sub(now); wait > 0 {
+		return locked(wait)
 	}
 	return nil
 }
 
 func (g *guard) key(name string, client netip.Addr) pairKey {
-	return pairKey{maphash.String(g.seed, name), network(client)}
+	return pairKey{maphash.String(g.seed, name), Host(client)}
 }
 
 // attempt is an admitted attempt.
@@ -140,13 +157,27 @@ type attempt struct {
 	guard  *guard
 	key    pairKey
 	before pair
+	spare  *rate.Reservation // nil unless it is a spare attempt
+	at     time.Time         // of the reservation
+}
+
+// release gives back a spare attempt.
+func (a *attempt) release() {
+	if a.spare != nil {
+		a.spare.CancelAt(a.at)
+	}
 }
 
 // succeeded clears the failures of the pair.
 func (a *attempt) succeeded() {
 	a.guard.mu.Lock()
 	defer a.guard.mu.Unlock()
-	a.guard.pairs.Add(a.key, &pair{right: a.guard.now()})
+	a.release()
+	spare := a.before.spare
+	if spare == nil {
+		spare = rate.NewLimiter(spareRate, spareBurst)
+	}
+	a.guard.pairs.Add(a.key, &pair{right: a.guard.now(), spare: spare})
 }
 
 // failed counts the attempt for the address and for the name as well.
@@ -154,7 +185,7 @@ func (a *attempt) failed() {
 	g, now := a.guard, a.guard.now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.address(a.key.address).AllowN(now, 1)
+	g.passwords.of(a.key.address).AllowN(now, 1)
 	if byName, ok := g.names.Get(a.key.name); ok {
 		byName.AllowN(now, 1)
 	}
@@ -164,18 +195,19 @@ func (a *attempt) failed() {
 func (a *attempt) withdrawn() {
 	a.guard.mu.Lock()
 	defer a.guard.mu.Unlock()
+	a.release()
 	if p, ok := a.guard.pairs.Get(a.key); ok {
 		p.failures, p.locked = max(p.failures-1, 0), a.before.locked
 	}
 }
 
-// badToken counts an unknown token, and returns a refusal if the address has sent
-// too many. It is never called for valid tokens.
-func (g *guard) badToken(client netip.Addr) *Refusal {
+// failure counts a credential that is wrong in itself, and returns a refusal if the
+// address has sent too many. It is never called for valid ones.
+func (g *guard) failure(of addresses, client netip.Addr) *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	limiter := g.address(network(client))
+	limiter := of.of(Host(client))
 	if wait := untilToken(limiter, now); wait > 0 {
 		return locked(wait)
 	}
@@ -183,8 +215,9 @@ func (g *guard) badToken(client netip.Addr) *Refusal {
 	return nil
 }
 
-func (g *guard) address(key netip.Prefix) *rate.Limiter {
-	return entry(g.addresses, key, func() *rate.Limiter { return rate.NewLimiter(addressRate, addressBurst) })
+// of returns the limiter of an address.
+func (a addresses) of(host netip.Prefix) *rate.Limiter {
+	return entry(a.LRU, host, func() *rate.Limiter { return rate.NewLimiter(addressRate, addressBurst) })
 }
 
 // entry returns the entry of a key in the LRU, which it adds if there is none.

@@ -95,11 +95,75 @@ func TestLockIsPerNameAndAddress(t *testing.T) {
 	}
 }
 
-func TestCachedPasswordDoesNotBypassALock(t *testing.T) {
+// TestANeighbourDoesNotLockOutWhoWasRight lets others behind the same address fail in
+// every way: whoever was right there lately is let in, with and without the cache of
+// right passwords. Guessing such a name remains limited.
+func TestANeighbourDoesNotLockOutWhoWasRight(t *testing.T) {
+	for name, fail := range map[string]func(s *stored){
+		"a client with an expired token": func(s *stored) {
+			for range addressBurst + 5 {
+				s.bearer(NewToken())
+			}
+		},
+		"wrong passwords of the same name": func(s *stored) {
+			for range standardFailures {
+				assert.Equal(t, 401, s.login("carol", "wrong", here))
+			}
+		},
+		"wrong passwords of many names": func(s *stored) {
+			for i := range addressBurst + 5 {
+				s.login(fmt.Sprintf("user%d", i), "wrong", here)
+			}
+		},
+		"the name guessed from everywhere": func(s *stored) {
+			for i := range nameBurst + 5 {
+				s.login("carol", "wrong", netip.AddrFrom4([4]byte{10, 1, 0, byte(i)}))
+			}
+		},
+	} {
+		for _, cached := range []bool{true, false} {
+			s := withUsers(t, "carol")
+			require.Zero(t, s.login("carol", password, here))
+			fail(s)
+			if !cached {
+				s.clock.step(2 * remember)
+				fail(s)
+			}
+			assert.Zero(t, s.login("carol", password, here), "%s, cached: %v", name, cached)
+		}
+	}
+	s := withUsers(t, "carol", "dave")
+	for range addressBurst + 5 {
+		s.bearer(NewToken())
+	}
+	assert.Zero(t, s.login("dave", password, here), "wrong tokens are not wrong passwords, even for who is new there")
+}
+
+func TestGuessingANameThatWasRightIsLimited(t *testing.T) {
 	s := withUsers(t, "anna")
 	require.Zero(t, s.login("anna", password, here))
-	for range standardFailures {
-		s.login("anna", "wrong", here)
+	guesses := 0
+	for guesses = 0; s.login("anna", "wrong", here) == 401; guesses++ {
+		require.Less(t, guesses, 100)
+	}
+	assert.Equal(t, standardFailures+spareBurst, guesses)
+	assert.Equal(t, 429, s.login("anna", password, here), "the cache of right passwords does not bypass a lock")
+	for range 24 * 60 * 2 {
+		s.clock.step(30 * time.Second)
+		for s.login("anna", "wrong", here) == 401 {
+			guesses++
+		}
+	}
+	assert.Less(t, guesses, 3100, "guesses in a day")
+	s.clock.step(time.Hour)
+	require.Zero(t, s.login("anna", password, here))
+	more := 0
+	for s.login("anna", "wrong", here) == 401 {
+		more++
+	}
+	assert.LessOrEqual(t, more, standardFailures+spareBurst, "being right gives no new spare attempts")
+	for s.login("anna", "wrong", here) == 401 {
+		more++
 	}
 	assert.Equal(t, 429, s.login("anna", password, here))
 }
@@ -115,9 +179,14 @@ func TestFailuresOfAnAddressAreLimited(t *testing.T) {
 	}
 	assert.Equal(t, 429, s.login("another", "wrong", here))
 	assert.Equal(t, 429, s.login("anna", password, here))
+	for range addressBurst {
+		_, refused := s.bearer(NewToken())
+		require.NotNil(t, refused)
+		assert.Equal(t, 401, refused.Status, "guessed tokens count separately")
+	}
 	_, refused := s.bearer(NewToken())
 	require.NotNil(t, refused)
-	assert.Equal(t, 429, refused.Status, "guessed tokens count as well")
+	assert.Equal(t, 429, refused.Status)
 	_, refused = s.bearer(token)
 	assert.Nil(t, refused, "a valid token is accepted: its holder is not guessing")
 	assert.Zero(t, s.login("anna", password, elsewhere))
@@ -157,7 +226,7 @@ func TestGuardMemoryIsBounded(t *testing.T) {
 		attempt.failed()
 	}
 	assert.Equal(t, guarded, s.guard.pairs.Len())
-	assert.Equal(t, guarded, s.guard.addresses.Len())
+	assert.Equal(t, guarded, s.guard.passwords.Len())
 	assert.Equal(t, guarded, s.guard.names.Len())
 }
 
@@ -180,11 +249,15 @@ func TestConcurrentAttempts(t *testing.T) {
 		all.Wait()
 		return got
 	}
-	assert.Equal(t, map[int]int{0: 40}, count(40, func(int) string { return password }))
-	got := count(20, func(i int) string { return fmt.Sprint("wrong", i) })
+	wrong := func(i int) string { return fmt.Sprint("wrong", i) }
+	got := count(20, wrong)
 	assert.LessOrEqual(t, got[401], standardFailures)
-	assert.Zero(t, got[0])
 	assert.Equal(t, 20, got[401]+got[429])
+	s.clock.step(longestLock)
+	assert.Equal(t, map[int]int{0: 40}, count(40, func(int) string { return password }))
+	got = count(40, wrong)
+	assert.LessOrEqual(t, got[401], standardFailures+spareBurst, "where the password was right lately")
+	assert.Equal(t, 40, got[401]+got[429])
 }
 
 func TestConcurrentPasswordChecksAreLimited(t *testing.T) {

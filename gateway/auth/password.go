@@ -153,7 +153,7 @@ func newVerifier(now func() time.Time, cost Cost) *verifier {
 // is active.
 func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) {
 	mac := hmac.New(sha256.New, v.key[:])
-	mac.Write([]byte(user + "\x00" + network(client).String() + "\x00" + password)) // only a password can contain NUL
+	mac.Write([]byte(user + "\x00" + Host(client).String() + "\x00" + password)) // only a password can contain NUL
 	mac.Sum(key[:0])
 	return key
 }

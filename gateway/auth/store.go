@@ -251,20 +251,21 @@ func (s *Store) Authenticate(r *http.Request, client netip.Addr) (*Principal, er
 func (s *Store) token(token string, client netip.Addr) (*Principal, error) {
 	sum, ok := digestOf(token)
 	if !ok {
-		return nil, s.badToken(client, "what was sent is not a token of this gateway: prefix, length or checksum is wrong")
+		return nil, s.wrong(s.guard.tokens, client, "what was sent is not a token of this gateway: prefix, length or checksum is wrong")
 	}
 	found := s.accounts.Load().tokens[[tokenKey]byte(sum[:tokenKey])]
 	if found == nil || subtle.ConstantTimeCompare(sum[tokenKey:], found.secret.digest[tokenKey:]) != 1 {
-		return nil, s.badToken(client, "the token is unknown or revoked")
+		return nil, s.wrong(s.guard.tokens, client, "the token is unknown or revoked")
 	}
 	if until := found.secret.until; !until.IsZero() && !s.options.Now().Before(until) {
-		return nil, s.badToken(client, fmt.Sprintf("the token of '%s' was replaced and ended at %s", found.Name, until.Format(time.RFC3339)))
+		return nil, s.wrong(s.guard.tokens, client, fmt.Sprintf("the token of '%s' was replaced and ended at %s", found.Name, until.Format(time.RFC3339)))
 	}
 	return s.admit(found.compiled, client)
 }
 
-func (s *Store) badToken(client netip.Addr, reason string) *Refusal {
-	if refused := s.guard.badToken(client); refused != nil {
+// wrong counts a wrong credential of a kind.
+func (s *Store) wrong(kind addresses, client netip.Addr, reason string) *Refusal {
+	if refused := s.guard.failure(kind, client); refused != nil {
 		return refused
 	}
 	return unauthenticated(reason)
@@ -302,7 +303,7 @@ func (s *Store) BySubject(subject string, client netip.Addr) (*Principal, error)
 func (s *Store) user(ctx context.Context, credential Credential, client netip.Addr) (*Principal, error) {
 	name, err := nameKey(credential.User)
 	if err != nil || len(credential.Password) > maxPassword {
-		return nil, s.badToken(client, "not a valid name and password")
+		return nil, s.wrong(s.guard.passwords, client, "not a valid name and password")
 	}
 	if refused := s.guard.refuses(name, client); refused != nil {
 		return nil, refused
