@@ -13,6 +13,8 @@ package ps
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -39,10 +41,32 @@ type Request struct {
 	Wait    time.Duration // maximum wait for a session; zero: the runner's default
 
 	// Records receives each batch of records as it arrives: a JSON array of at
-	// most 500 objects. Calls do not overlap and come before Run returns; the
-	// callee may keep the bytes. An error aborts a read at once. Nil discards the
-	// records.
+	// most 500 objects, which nobody has decoded yet. Calls do not overlap and come
+	// before Run returns; the callee may keep the bytes. An error aborts a read at
+	// once; one that wraps [ErrInvalidRecords] also means that the session cannot be
+	// trusted any more. Nil discards the records. See [Collect].
 	Records func(batch json.RawMessage) error
+}
+
+// ErrInvalidRecords is wrapped by the error of a Records callback that was called
+// with something else than a JSON array.
+var ErrInvalidRecords = errors.New("the records are not a JSON array in UTF-8")
+
+// Collect returns a Records callback that decodes records and appends them to all.
+// Its errors never contain a value.
+func Collect[T any](all *[]T) func(json.RawMessage) error {
+	return func(batch json.RawMessage) error {
+		var some []T
+		var mistake *json.SyntaxError
+		switch err := json.Unmarshal(batch, &some); {
+		case errors.As(err, &mistake):
+			return fmt.Errorf("%w: after %d bytes", ErrInvalidRecords, mistake.Offset)
+		case err != nil:
+			return fmt.Errorf("records of another type: %T", err)
+		}
+		*all = append(*all, some...)
+		return nil
+	}
 }
 
 // Runner runs scripts. It is safe for concurrent use.

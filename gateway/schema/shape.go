@@ -3,13 +3,14 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"adgateway/ps"
 )
 
 // FieldType is the type of a record's field.
@@ -105,12 +106,9 @@ func errShape(format string, args ...any) error {
 // that of each, or says how the batch differs from the shape; it never contains a
 // value. Time and memory are linear in the size of the batch.
 func (s *Selection) Render(batch json.RawMessage, style Style, each func(record []byte) error) error {
-	if !json.Valid(batch) || !utf8.Valid(batch) {
-		return errors.New("batch of records is not valid JSON in UTF-8")
-	}
 	w := scanner{data: batch}
-	if w.peek() != '[' {
-		return errShape("batch is not an array")
+	if !json.Valid(batch) || !utf8.Valid(batch) || w.peek() != '[' {
+		return ps.ErrInvalidRecords
 	}
 	var record bytes.Buffer
 	values := make([]json.RawMessage, len(s.fields)+len(s.packed))

@@ -88,10 +88,10 @@ func TestRenderRejectsRecordsOfAnotherShape(t *testing.T) {
 	_, err := render(testShape.All(), record(nil), false)
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ batch, want string }{
-		"not JSON":        {`[{]`, "batch of records is not valid JSON in UTF-8"},
-		"not UTF-8":       {"[{\"name\":\"\xff\"}]", "batch of records is not valid JSON in UTF-8"},
-		"empty":           {"", "batch of records is not valid JSON in UTF-8"},
-		"not an array":    {`{"id":1}`, "record of the wrong shape: batch is not an array"},
+		"not JSON":        {`[{]`, "the records are not a JSON array in UTF-8"},
+		"not UTF-8":       {"[{\"name\":\"\xff\"}]", "the records are not a JSON array in UTF-8"},
+		"empty":           {"", "the records are not a JSON array in UTF-8"},
+		"not an array":    {`{"id":1}`, "the records are not a JSON array in UTF-8"},
 		"not an object":   {`["x"]`, "record of the wrong shape: Test record is not an object"},
 		"unknown field":   {record(map[string]string{"+": `"secret":"hidden"`}), "record of the wrong shape: Test has no field with the name emitted after 7 fields"},
 		"twice":           {record(map[string]string{"+": `"on":true`}), "record of the wrong shape: Test has on twice"},

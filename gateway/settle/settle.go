@@ -113,14 +113,7 @@ var errNoRecord = errors.New("the script that settles emitted no record")
 func (r *run) read(ctx context.Context) ([]observation, error) {
 	var seen []observation
 	maxAge := r.maxAge()
-	err := r.script(ctx, r.Operation.Settle.Script, false, func(batch json.RawMessage) error {
-		var some []observation
-		if err := json.Unmarshal(batch, &some); err != nil {
-			return err
-		}
-		seen = append(seen, some...)
-		return nil
-	})
+	err := r.script(ctx, r.Operation.Settle.Script, false, ps.Collect(&seen))
 	if err != nil {
 		return nil, err
 	}

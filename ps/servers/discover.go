@@ -199,14 +199,7 @@ func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warnin
 		}
 	}
 	var found []Candidate
-	req.Records = func(batch json.RawMessage) error {
-		var some []Candidate
-		if err := json.Unmarshal(batch, &some); err != nil {
-			return err
-		}
-		found = append(found, some...)
-		return nil
-	}
+	req.Records = ps.Collect(&found)
 	result, err := s.cfg.Runner.Run(ctx, req)
 	if err != nil {
 		return nil, nil, err

@@ -50,11 +50,14 @@ func (a *answer) take(f frame) error {
 		}
 		a.steps = append(a.steps, step)
 	case frameRecords:
-		if !json.Valid(f.payload) || !bytes.HasPrefix(bytes.TrimLeft(f.payload, " \t\r\n"), []byte("[")) {
+		if !bytes.HasPrefix(f.payload, []byte("[")) || !bytes.HasSuffix(f.payload, []byte("]")) {
 			return errors.New("records frame is not a JSON array")
 		}
-		if a.records != nil && a.refused == nil {
-			a.refused = a.records(f.payload)
+		if a.records == nil || a.refused != nil {
+			break // they are discarded
+		}
+		if a.refused = a.records(f.payload); errors.Is(a.refused, ps.ErrInvalidRecords) {
+			return a.refused
 		}
 	case frameEnd:
 		result := &ps.Result{}

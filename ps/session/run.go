@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -252,7 +251,7 @@ func (s *Session) echo(ctx context.Context, limit time.Duration) (whole bool, er
 	_, err = s.Run(ctx, ps.Request{
 		ID: bootID, Script: handshake.Name, Limit: limit,
 		Args:    ps.Args{"Text": ps.Text(text), "Secret": ps.Secret(secret)},
-		Records: func(batch json.RawMessage) error { return json.Unmarshal(batch, &got) },
+		Records: ps.Collect(&got),
 	})
 	return err == nil && len(got) == 1 && got[0].Text == text && got[0].Length == secretUnits, err
 }

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -266,12 +265,7 @@ func recordsAndWarnings[T any](ctx context.Context, x *exam, request ps.Request)
 	if deadline, ok := ctx.Deadline(); ok {
 		request.Limit = time.Until(deadline)
 	}
-	request.Records = func(batch json.RawMessage) error {
-		var some []T
-		err := json.Unmarshal(batch, &some)
-		all = append(all, some...)
-		return err
-	}
+	request.Records = ps.Collect(&all)
 	result, err := x.Run(ctx, request)
 	if err != nil {
 		return all, nil, err

@@ -313,12 +313,7 @@ func (r *run) sweepOnce(ctx context.Context, whole bool) []Remnant {
 func (r *run) records(ctx context.Context, request ps.Request) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	request.ID, request.Limit = "doctor", limit
-	request.Records = func(batch json.RawMessage) error {
-		var some []json.RawMessage
-		err := json.Unmarshal(batch, &some)
-		all = append(all, some...)
-		return err
-	}
+	request.Records = ps.Collect(&all)
 	result, err := r.o.Runner.Run(ctx, request)
 	if err != nil {
 		return all, err
