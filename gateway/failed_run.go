@@ -38,6 +38,9 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		if errors.Is(e, ps.ErrClosing) {
 			f.message = "The gateway is shutting down. Try again later."
 		}
+		if errors.Is(e, ps.ErrStarting) {
+			f.message = "The first PowerShell session is starting. Try again later. GET /readyz tells when it is ready."
+		}
 	case ps.KindDied:
 		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {

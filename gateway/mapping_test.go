@@ -269,6 +269,7 @@ func TestFailuresOfRuns(t *testing.T) {
 		"overloaded":                 {"user.create", &ps.Error{Kind: ps.KindOverloaded, RetryAfter: 2 * time.Second}, schema.Overloaded, "The gateway is busy. Try again later.", "none", nil, 2 * time.Second},
 		"unavailable":                {"user.get", &ps.Error{Kind: ps.KindUnavailable}, schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; with the scope ops:read also why.", "", nil, 5 * time.Second},
 		"stopping":                   {"user.create", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Cause: ps.ErrClosing}, schema.Unavailable, "The gateway is shutting down. Try again later.", "none", nil, 5 * time.Second},
+		"starting":                   {"user.create", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, RetryAfter: 10 * time.Second, Cause: ps.ErrStarting}, schema.Unavailable, "The first PowerShell session is starting. Try again later. GET /readyz tells when it is ready.", "none", nil, 10 * time.Second},
 		"our own defect":             {"user.get", &ps.Error{Kind: ps.KindInternal, Message: "secret path"}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"no ps.Error at all":         {"user.get", errors.New("secret path"), schema.Internal, ourFault.sentence, "", nil, 0},
 		"no kind":                    {"user.get", &ps.Error{Gateway: "not_found", Message: "x"}, schema.Internal, ourFault.sentence, "", nil, 0},

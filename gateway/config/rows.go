@@ -142,7 +142,7 @@ func serverRows() []Row {
 			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxWait })},
 		{"pool.maxQueue", "256", "How many requests of a lane may wait; lists may take half of these places.",
 			number(func(s *Settings) *int { return &s.Pool.MaxQueue }, 1, 100000)},
-		{"pool.maxRequests", "5000", "Number of requests after which a session is replaced.",
+		{"pool.maxRequests", "50000", "Approximate number of requests after which a session is replaced; a new one is slower for some 600 requests.",
 			number(func(s *Settings) *int { return &s.Pool.MaxRequests }, 1, 10000000)},
 		{"pool.maxAge", "4h", "Approximate age at which a session is replaced.",
 			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxAge })},

@@ -34,11 +34,20 @@ type Config struct {
 	Directory []string
 	DNS       []string
 
+	SessionWait  time.Duration // how long a discovery waits for a session; zero: the Runner's default
+	MaxWait      time.Duration // how long a request waits for a discovery; default 10 s
 	ProbeTimeout time.Duration // per port; default 1 s
 	Return       time.Duration // interval between attempts to return to a preferred server; default 5 min
 	Refresh      time.Duration // interval between discoveries; default 15 min
 	Retry        time.Duration // maximum interval between attempts while no server answers; default 5 s
 	Verify       time.Duration // idle time after which a write is preceded by a probe; default 30 s
+
+	// Starting returns why the Runner has had no session yet, nil once it had one.
+	// Nil: not known.
+	Starting func() error
+	// Started receives a value when a session has started: a discovery that failed
+	// is then repeated at once. May be nil.
+	Started <-chan struct{}
 
 	// Log receives every change of server and its reason; nil discards them.
 	Log func(message string, fields map[string]any)

@@ -36,8 +36,14 @@ func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, err
 		host, _ = g.current()
 	}
 	if host == "" {
-		s.find(ctx, g)
+		patience, cancel := context.WithTimeout(ctx, s.cfg.MaxWait)
+		defer cancel()
+		s.find(patience, g)
 		host, _ = g.current()
+		if host == "" && ctx.Err() == nil && patience.Err() != nil {
+			return "", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, RetryAfter: s.cfg.MaxWait,
+				Message: "the domain controllers are still being discovered", Cause: s.cfg.Starting()}
+		}
 	}
 	switch {
 	case host != "":
@@ -63,6 +69,15 @@ func (s *Servers) find(ctx context.Context, g *group) {
 	g.establish(ctx)
 }
 
+// discovering describes the discovery that is in progress.
+func (s *Servers) discovering() string {
+	text := "the domain controllers are being discovered"
+	if why := s.cfg.Starting(); why != nil {
+		text += ": " + why.Error()
+	}
+	return text
+}
+
 // discover asks the directory for its domain controllers. Only one discovery
 // runs at a time: concurrent callers wait for it and share its outcome. It
 // continues when the caller that started it has gone.
@@ -73,6 +88,9 @@ func (s *Servers) discover(ctx context.Context, force bool) {
 		done = make(chan struct{})
 		s.discovery = done
 		s.discoveries.Go(func() {
+			if why := s.cfg.Starting(); why != nil {
+				s.cfg.Log("the discovery of the domain controllers waits for a session", map[string]any{"reason": why.Error()})
+			}
 			s.refresh(s.ctx, force)
 			s.mu.Lock()
 			s.discovery = nil
@@ -189,7 +207,7 @@ func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warnin
 	if !known {
 		return nil, nil, fmt.Errorf("there is no script %s", discoverScript)
 	}
-	req := ps.Request{ID: "discovery", Script: discoverScript, Lane: ps.Directory, Limit: discoverLimit, Args: ps.Args{}}
+	req := ps.Request{ID: "discovery", Script: discoverScript, Lane: ps.Directory, Limit: discoverLimit, Wait: s.cfg.SessionWait, Args: ps.Args{}}
 	if _, declared := script.Param("Force"); declared {
 		req.Args["Force"] = ps.Bool(force)
 	}
@@ -245,6 +263,12 @@ func (s *Servers) keep(ctx context.Context) {
 				}
 			}
 			retry.Reset(s.nextPause())
+		case <-s.cfg.Started:
+			for _, g := range groups {
+				if g.unknown() {
+					s.lost(ctx, g)
+				}
+			}
 		case <-back.C:
 			for _, g := range groups {
 				g.better(ctx)

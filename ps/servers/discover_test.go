@@ -212,3 +212,79 @@ func TestAPartialDiscoveryForgetsNoServer(t *testing.T) {
 		assert.Equal(t, []string{"dc3.corp.example"}, directory.Candidates, "a full one does")
 	})
 }
+
+// The first session may take long to start: a discovery waits for it, a request
+// that meets the discovery waits as long as it may wait for a session.
+func TestDiscoveryWaitsForTheFirstSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, dc1)
+		good := w.discovery
+		began := time.Now()
+		w.discovery = func() (string, error) { time.Sleep(40 * time.Second); return good() }
+		var waits sync.Map
+		var logged atomic.Int64
+		s := w.open(func(c *servers.Config) {
+			c.SessionWait, c.MaxWait = time.Minute, 10*time.Second
+			c.Runner = runnerFunc(func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+				waits.Store(req.Script, req.Wait)
+				return w.Run(ctx, req)
+			})
+			c.Starting = func() error {
+				if time.Since(began) < 40*time.Second {
+					return ps.ErrStarting
+				}
+				return nil
+			}
+			c.Log = func(message string, _ map[string]any) {
+				if message == "the discovery of the domain controllers waits for a session" {
+					logged.Add(1)
+				}
+			}
+		})
+		defer closed(t, s)
+		synctest.Wait()
+		directory, dns := s.Status()
+		assert.Equal(t, "the domain controllers are being discovered: the first session is starting", directory.Reason)
+		assert.Equal(t, directory.Reason, dns.Reason)
+		_, err := s.Run(t.Context(), user())
+		require.ErrorIs(t, err, ps.ErrStarting)
+		assert.Equal(t, ps.KindUnavailable, ps.AsError(err).Kind)
+		assert.Equal(t, 10*time.Second, ps.AsError(err).RetryAfter)
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		time.Sleep(22 * time.Second)
+		_, err = s.Run(t.Context(), user())
+		require.NoError(t, err)
+		assert.Equal(t, 40*time.Second, time.Since(began), "one discovery did")
+		wait, _ := waits.Load("Get-GatewayServer")
+		assert.Equal(t, time.Minute, wait)
+		wait, _ = waits.Load("Get-GatewayUser")
+		assert.Equal(t, time.Duration(0), wait)
+		assert.EqualValues(t, 1, logged.Load())
+	})
+}
+
+// A discovery that found no session is repeated the moment there is one.
+func TestDiscoveryIsRepeatedWhenASessionHasStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, dc1)
+		good := w.discovery
+		w.discovery = func() (string, error) {
+			return "", &ps.Error{Kind: ps.KindOverloaded, Message: "waited 1m"}
+		}
+		started := make(chan struct{}, 1)
+		s := w.open(func(c *servers.Config) { c.Started, c.Retry = started, time.Hour })
+		defer closed(t, s)
+		synctest.Wait()
+		w.discover(good)
+		began := time.Now()
+		started <- struct{}{}
+		synctest.Wait()
+		directory, _ := s.Status()
+		assert.Equal(t, dc1, directory.Pinned)
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+type runnerFunc func(context.Context, ps.Request) (*ps.Result, error)
+
+func (f runnerFunc) Run(ctx context.Context, req ps.Request) (*ps.Result, error) { return f(ctx, req) }

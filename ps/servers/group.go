@@ -67,6 +67,13 @@ func (g *group) current() (string, time.Duration) {
 	return g.pin, time.Since(g.last)
 }
 
+// unknown reports whether the candidates are still to be discovered.
+func (g *group) unknown() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.discovered
+}
+
 // heard records a response of a server.
 func (g *group) heard(host string) {
 	g.mu.Lock()

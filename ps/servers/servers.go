@@ -63,12 +63,15 @@ func (c Config) withDefaults() Config {
 		value     *time.Duration
 		byDefault time.Duration
 	}{
-		{&c.ProbeTimeout, time.Second}, {&c.Return, 5 * time.Minute}, {&c.Refresh, 15 * time.Minute},
+		{&c.MaxWait, 10 * time.Second}, {&c.ProbeTimeout, time.Second}, {&c.Return, 5 * time.Minute}, {&c.Refresh, 15 * time.Minute},
 		{&c.Retry, 5 * time.Second}, {&c.Verify, 30 * time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.byDefault
 		}
+	}
+	if c.Starting == nil {
+		c.Starting = func() error { return nil }
 	}
 	if c.Log == nil {
 		c.Log = func(string, map[string]any) {}
@@ -106,6 +109,13 @@ func (s *Servers) Status() (directory, dns Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	directory.Warnings = slices.Clone(s.warnings)
+	if s.discovery != nil {
+		for _, status := range []*Status{&directory, &dns} {
+			if status.Pinned == "" && status.Reason == "" {
+				status.Reason = s.discovering()
+			}
+		}
+	}
 	return directory, dns
 }
 

@@ -46,7 +46,6 @@ type Session struct {
 	state   state
 	current *run      // receives the frames; nil: none
 	cause   *ps.Error // why it broke; nil if it was closed
-	last    int       // number of the last request
 	ready   Ready
 	started bool // Start has returned the session
 	ended   bool // the end marker arrived on stdout

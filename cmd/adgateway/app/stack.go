@@ -65,6 +65,7 @@ type Stack struct {
 	certificate *certificate
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
+	started     chan struct{} // receives a value when a session of the directory has started
 }
 
 // New builds a stack and starts the first sessions in the background. ctx bounds
@@ -79,20 +80,24 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	log := logTo(o.Log)
-	s := &Stack{certificate: cert, extraChecks: o.Checks, meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
 		cert.close()
 		return nil, err
 	}
 	s.Servers, err = servers.New(servers.Config{
-		Runner:    s.Pool,
-		Script:    lookup(described),
-		Dial:      o.Dial,
-		Directory: o.Settings.Servers.Controllers,
-		DNS:       optional(o.Settings.Servers.DNSServer),
-		Return:    o.Settings.Servers.ReturnAfter,
-		Log:       log, Debug: debugTo(o.Log),
+		Runner:      s.Pool,
+		SessionWait: o.Settings.Pool.StartTimeout,
+		MaxWait:     o.Settings.Pool.MaxWait,
+		Starting:    func() error { return s.Pool.Starting(ps.Directory) },
+		Started:     s.started,
+		Script:      lookup(described),
+		Dial:        o.Dial,
+		Directory:   o.Settings.Servers.Controllers,
+		DNS:         optional(o.Settings.Servers.DNSServer),
+		Return:      o.Settings.Servers.ReturnAfter,
+		Log:         log, Debug: debugTo(o.Log),
 	})
 	var registry *prometheus.Registry
 	if err == nil {
@@ -140,6 +145,15 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 			ps.DNS:       lane(ps.DNS, c.DNSSessions),
 		},
 		MaxWait: c.MaxWait, Queue: c.MaxQueue, Log: log, Debug: debugTo(o.Log),
+		Started: func(lane ps.Lane) {
+			if lane != ps.Directory {
+				return
+			}
+			select {
+			case s.started <- struct{}{}:
+			default: // it is known already
+			}
+		},
 	}
 }
 
