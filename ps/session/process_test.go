@@ -54,6 +54,19 @@ func childMain() int {
 			c.Frame("records", fmt.Sprintf(`[%q,%q,%q]`, os.Getenv("ADGATEWAY_SECRET"), os.Getenv("ADPS_LoadDefaultDrive"), os.Getenv("TERM")))
 			c.End()
 		},
+		"Get-GatewayVariables": func(c *sessiontest.Call) {
+			values := map[string]string{}
+			for _, name := range []string{"NO_COLOR", "ADGATEWAY_SECRET", "DOTNET_TieredPGO", "DOTNET_EnableDiagnostics", "TMPDIR", "TEMP", "TMP"} {
+				values[name] = os.Getenv(name)
+			}
+			text, _ := json.Marshal([]any{values})
+			c.Frame("records", string(text))
+			c.End()
+		},
+		"Get-GatewayID": func(c *sessiontest.Call) {
+			c.Frame("records", fmt.Sprintf(`[%q]`, c.ID))
+			c.End()
+		},
 	}
 	for name, script := range sessiontest.Faults {
 		scripts[name] = script

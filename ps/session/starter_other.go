@@ -3,6 +3,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,8 +34,11 @@ func (group) end(leader *os.Process) {
 // notInherited are the variables that children do not inherit, in upper case.
 var notInherited []string
 
-// platformEnvironment keeps escape sequences and colours out of the output.
-func platformEnvironment([]string) []string { return []string{"TERM=dumb", "NO_COLOR=1"} }
+// platformEnvironment keeps escape sequences out of the output.
+func platformEnvironment([]string) []string { return []string{"TERM=dumb"} }
+
+// alive reports whether a process exists.
+func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // privateBytes returns the anonymous memory of a process, if the system has /proc.
 func privateBytes(process *os.Process) (int64, error) {

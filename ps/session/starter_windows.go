@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,6 +73,18 @@ var notInherited = []string{"PSMODULEPATH"}
 // crashes PowerShell (facts A20).
 func platformEnvironment(ours []string) []string {
 	return []string{"SystemRoot=" + systemRoot(ours)}
+}
+
+// alive reports whether a process exists.
+func alive(pid int) bool {
+	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return !errors.Is(err, windows.ERROR_INVALID_PARAMETER)
+	}
+	defer func() { _ = windows.CloseHandle(handle) }()
+	var code uint32
+	const stillActive = 259
+	return windows.GetExitCodeProcess(handle, &code) != nil || code == stillActive
 }
 
 func systemRoot(env []string) string {

@@ -81,7 +81,7 @@ func onPowerShell(t *testing.T, path string, every int) {
 // powerShell returns a starter of processes over a world.
 func powerShell(t testing.TB, path string, world *sandbox.World) session.Starter {
 	t.Helper()
-	starter, err := proxies.NewStarter(serverOf(t, world), path, described(t))
+	starter, err := proxies.NewStarter(serverOf(t, world), path, described(t), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, starter.Close()) })
 	return starter

@@ -38,31 +38,32 @@ type Starter struct {
 	Path   string   // of the executable
 	Env    []string // added to the environment; nil: nothing
 
-	dir string
+	dir, temp string
 }
 
 var _ session.Starter = (*Starter)(nil)
 
 // NewStarter writes the modules for the scripts to a temporary folder, which Close
-// removes.
-func NewStarter(server *remote.Server, path string, scripts []ps.Script) (*Starter, error) {
+// removes. It is in temp, the temporary folder of the processes; empty: that of this
+// one.
+func NewStarter(server *remote.Server, path string, scripts []ps.Script, temp string) (*Starter, error) {
 	modules, err := Modules(scripts)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "adgateway-modules-")
+	dir, err := os.MkdirTemp(temp, "adgateway-modules-")
 	if err != nil {
 		return nil, err
 	}
 	if err := Write(dir, modules); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Starter{Server: server, Path: path, dir: dir}, nil
+	return &Starter{Server: server, Path: path, dir: dir, temp: temp}, nil
 }
 
 // StartProcess starts a process with PowerShell's arguments.
 func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
-	local := session.Local{Path: s.Path, Env: append(s.Server.Issue(), "PSModulePath="+modulePath(s.dir))}
+	local := session.Local{Path: s.Path, Temp: s.temp, Env: append(s.Server.Issue(), "PSModulePath="+modulePath(s.dir))}
 	local.Env = append(local.Env, s.Env...)
 	return local.StartProcess(command, args...)
 }

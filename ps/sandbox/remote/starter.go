@@ -16,6 +16,7 @@ type Starter struct {
 	// before PowerShell's own.
 	Path      string
 	Arguments []string
+	Temp      string // temporary folder of the processes; empty: that of this one
 	// Env returns additional environment variables for the next process. Nil: none.
 	Env func() []string
 }
@@ -24,7 +25,7 @@ var _ session.Starter = (*Starter)(nil)
 
 // StartProcess starts a process with PowerShell's arguments.
 func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
-	local := session.Local{Path: s.Path, Arguments: s.Arguments}
+	local := session.Local{Path: s.Path, Arguments: s.Arguments, Temp: s.Temp}
 	if local.Path == "" {
 		self, err := os.Executable()
 		if err != nil {

@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*Examination, error) {
 		}
 		return found, err
 	}
-	e.start = func() (session.Starter, error) { return serve.PowerShell(cfg.PowerShell) }
+	e.start = func() (session.Starter, error) { return serve.PowerShell(cfg.PowerShell, "") }
 	if o.Sandbox {
 		if err := e.useSandbox(ctx); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (e *Examination) useSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	starter, end, err := engine.Starter(world)
+	starter, end, err := engine.Starter(world, "")
 	if err != nil {
 		return err
 	}

@@ -43,9 +43,9 @@ func NewEngine(c config.Sandbox) (Engine, error) {
 }
 
 // Starter returns what starts the sessions of a world: in this process, each in a
-// process of its own, or each in a real PowerShell. end is called after the last
-// session.
-func (e Engine) Starter(world *sandbox.World) (starter session.Starter, end func() error, err error) {
+// process of its own, or each in a real PowerShell. temp is the temporary folder of
+// processes. end is called after the last session.
+func (e Engine) Starter(world *sandbox.World, temp string) (starter session.Starter, end func() error, err error) {
 	if e.Path == "" && !e.processes {
 		return world.Starter(), func() error { return nil }, nil
 	}
@@ -55,13 +55,13 @@ func (e Engine) Starter(world *sandbox.World) (starter session.Starter, end func
 		return nil, nil, err
 	}
 	if e.Path == "" {
-		return &remote.Starter{Server: server, Arguments: []string{EngineCommand}}, server.Close, nil
+		return &remote.Starter{Server: server, Arguments: []string{EngineCommand}, Temp: temp}, server.Close, nil
 	}
 	described, err := scripts.Describe()
 	if err != nil {
 		return nil, nil, errors.Join(err, server.Close())
 	}
-	real, err := proxies.NewStarter(server, e.Path, described)
+	real, err := proxies.NewStarter(server, e.Path, described, temp)
 	if err != nil {
 		return nil, nil, errors.Join(err, server.Close())
 	}

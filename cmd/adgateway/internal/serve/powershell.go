@@ -11,13 +11,14 @@ import (
 	"adgateway/ps/session"
 )
 
-// PowerShell returns the Starter of the PowerShell of the settings.
-func PowerShell(c config.PowerShell) (session.Starter, error) {
+// PowerShell returns the Starter of the PowerShell of the settings. temp is the
+// temporary folder of its processes; empty: that of this process.
+func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	path, err := FindPowerShell(c.Path, runtime.GOOS, exec.LookPath)
 	if err != nil {
 		return nil, err
 	}
-	return session.Local{Path: path, Arguments: c.Arguments}, nil
+	return session.Local{Path: path, Arguments: c.Arguments, Temp: temp}, nil
 }
 
 // FindPowerShell returns the path of the executable: that of the settings if

@@ -50,11 +50,12 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	s.backend.name, s.backend.dial = engine.Name, world.Dial
-	if s.backend.starter, s.backend.end, err = engine.Starter(world); err != nil {
-		return nil, errors.Join(err, s.closeLog.Close())
+	s.openFolder()
+	if s.backend.starter, s.backend.end, err = engine.Starter(world, s.backend.folder.Name()); err != nil {
+		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.closeLog.Close())
+		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
 	return &Sandbox{Server: s, World: world, Token: token, PowerShell: engine.Path}, nil
 }

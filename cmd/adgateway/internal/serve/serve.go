@@ -50,6 +50,7 @@ type Options struct {
 type backend struct {
 	name    string // for the header X-Engine
 	starter session.Starter
+	folder  *session.Folder // of the sessions' processes; nil: none
 	dial    servers.Dial // nil dials the network
 	auth    auth.Authenticator
 	checks  func() []gateway.Check // additional readiness checks; may be nil
@@ -78,14 +79,18 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{options: o, live: live}
 	cfg := live.Now()
-	starter, err := PowerShell(cfg.PowerShell)
-	s.backend = backend{name: "powershell", starter: starter, dial: o.Dial}
+	_, err = PowerShell(cfg.PowerShell, "")
+	s.backend = backend{name: "powershell", dial: o.Dial}
 	faults := []error{err, s.openLog(), app.Check(ctx, cfg, host.Certificates())}
 	if err := errors.Join(append(faults, s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())))...); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
-	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.closeLog.Close())
+	s.openFolder()
+	if s.backend.starter, err = PowerShell(cfg.PowerShell, s.backend.folder.Name()); err == nil {
+		err = s.open(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
 	s.log.WithFields(logrus.Fields{"address": s.Address(), "version": o.Version, "settings": o.Flags.Path()}).Info("listening")
 	return s, nil
@@ -101,13 +106,27 @@ func (s *Server) openLog() (err error) {
 	return err
 }
 
+// openFolder creates the temporary folder of the sessions. Without one they use that
+// of the gateway.
+func (s *Server) openFolder() {
+	folder, err := session.NewFolder()
+	if err != nil {
+		s.log.WithError(err).Warn("the sessions use the system's temporary folder, where killed ones may leave files")
+		return
+	}
+	if folder.Removed > 0 {
+		s.log.WithField("folders", folder.Removed).Info("temporary folders of gateways that were killed were removed")
+	}
+	s.backend.folder = folder
+}
+
 // open opens the listener and builds the stack. After an error nothing but the
 // log is open.
 func (s *Server) open(ctx context.Context) error {
 	cfg := s.live.Now()
 	listener, err := app.Listen(ctx, cfg)
 	if err != nil {
-		return errors.Join(explainListen(ctx, cfg.HTTP.Listen, err), s.backend.close())
+		return explainListen(ctx, cfg.HTTP.Listen, err)
 	}
 	s.listener = listener
 	s.stack, err = app.New(ctx, app.Options{
@@ -119,16 +138,17 @@ func (s *Server) open(ctx context.Context) error {
 		Store:   host.Certificates(),
 	})
 	if err != nil {
-		return errors.Join(err, listener.Close(), s.backend.close())
+		return errors.Join(err, listener.Close())
 	}
 	return nil
 }
 
 func (b backend) close() error {
-	if b.end == nil {
-		return nil
+	var err error
+	if b.end != nil {
+		err = b.end()
 	}
-	return b.end()
+	return errors.Join(err, b.folder.Close())
 }
 
 // checks are the readiness checks of the settings and of the backend.

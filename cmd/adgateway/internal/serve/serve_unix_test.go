@@ -1,0 +1,43 @@
+//go:build !windows
+
+package serve
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An idle session that hangs is killed when the server stops, which is no failure:
+// a service manager would take it for a crash. Nothing of the sessions is left.
+func TestStoppingWithAHungSession(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := startServe(t)
+	token := s.token()
+	s.eventually("it is ready", func() bool { return len(s.failing(token)) == 0 })
+	status, body := s.get("/api/ADUser/aschmidt/Details", token)
+	require.Equal(t, http.StatusOK, status, body)
+	folder := s.backend.folder.Name()
+	require.DirExists(t, folder)
+	pids, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))
+	require.NoError(t, err)
+	for _, path := range pids {
+		environment, err := os.ReadFile("/proc/" + strings.TrimSuffix(filepath.Base(path), ".pid") + "/environ")
+		if err == nil { // there is /proc
+			assert.Contains(t, string(environment), "\x00TMPDIR="+folder+"\x00")
+		}
+		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".pid"))
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	require.NoError(t, s.stop(), "%s", s.output)
+	assert.Contains(t, s.output.String(), "a session had to be killed")
+	assert.NoDirExists(t, folder)
+}

@@ -1,0 +1,77 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// folderPrefix is how the names of temporary folders begin. The process ID and
+// random digits follow.
+const folderPrefix = "adgateway-"
+
+// A Folder is the temporary folder of the processes of one gateway. A killed
+// PowerShell leaves files behind; they go with the folder.
+type Folder struct {
+	Removed int // folders of gateways that no longer run, removed by NewFolder
+
+	path string
+}
+
+// NewFolder creates a folder in the system's temporary folder, readable by this
+// account only, and removes those of gateways that were killed. The caller closes it
+// when the last session has ended.
+func NewFolder() (*Folder, error) {
+	base := os.TempDir()
+	f := &Folder{}
+	left, _ := filepath.Glob(filepath.Join(base, folderPrefix+"*")) // the pattern is well-formed
+	for _, path := range left {
+		if stale(filepath.Base(path)) && os.RemoveAll(path) == nil { // it may belong to another account
+			f.Removed++
+		}
+	}
+	var err error
+	f.path, err = os.MkdirTemp(base, fmt.Sprintf("%s%d-", folderPrefix, os.Getpid()))
+	if err != nil {
+		return nil, fmt.Errorf("the temporary folder of the sessions cannot be created: %w", err)
+	}
+	return f, nil
+}
+
+// stale reports whether a name is that of a folder whose gateway no longer runs. A
+// folder with our own process ID is from before a restart: in a container the ID is
+// always the same.
+func stale(name string) bool {
+	text, random, ok := strings.Cut(strings.TrimPrefix(name, folderPrefix), "-")
+	pid, err := strconv.Atoi(text)
+	if !ok || err != nil || pid <= 0 || random == "" || strings.Trim(random, "0123456789") != "" {
+		return false
+	}
+	return pid == os.Getpid() || !alive(pid)
+}
+
+// Name returns the path, "" for nil.
+func (f *Folder) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.path
+}
+
+// Close removes the folder. It may be called more than once.
+func (f *Folder) Close() error {
+	if f == nil {
+		return nil
+	}
+	return os.RemoveAll(f.path)
+}
+
+// temporary returns the environment variables that name a temporary folder.
+func temporary(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return []string{"TMPDIR=" + path, "TEMP=" + path, "TMP=" + path}
+}
