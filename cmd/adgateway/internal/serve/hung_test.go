@@ -1,14 +1,11 @@
-//go:build !windows
-
 package serve
 
 import (
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +15,9 @@ import (
 // An idle session that hangs is killed when the server stops, which is no failure:
 // a service manager would take it for a crash. Nothing of the sessions is left.
 func TestStoppingWithAHungSession(t *testing.T) {
+	if _, err := exec.LookPath("kill"); err != nil {
+		t.Skip("Windows has no command that stops a process without ending it")
+	}
 	t.Setenv("TMPDIR", t.TempDir())
 	s := startServe(t)
 	token := s.token()
@@ -29,13 +29,12 @@ func TestStoppingWithAHungSession(t *testing.T) {
 	pids, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))
 	require.NoError(t, err)
 	for _, path := range pids {
-		environment, err := os.ReadFile("/proc/" + strings.TrimSuffix(filepath.Base(path), ".pid") + "/environ")
+		pid := strings.TrimSuffix(filepath.Base(path), ".pid")
+		environment, err := os.ReadFile("/proc/" + pid + "/environ")
 		if err == nil { // there is /proc
 			assert.Contains(t, string(environment), "\x00TMPDIR="+folder+"\x00")
 		}
-		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".pid"))
-		require.NoError(t, err)
-		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+		require.NoError(t, exec.CommandContext(t.Context(), "kill", "-STOP", pid).Run())
 	}
 	require.NoError(t, s.stop(), "%s", s.output)
 	assert.Contains(t, s.output.String(), "a session had to be killed")
