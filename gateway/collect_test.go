@@ -142,7 +142,6 @@ func TestAProblemIsReportedOnce(t *testing.T) {
 		"required":         {"PUT", "/api/OU/Rename?OUPath=%zz", `{"OUNewName":"a"}`, "OUPath holds a percent sign that does not start an escape"},
 		"required, twice":  {"GET", "/api/ADUserGuid?UserGuid=a&UserGuid=b", "", "UserGuid is given twice with different values"},
 		"rule, and other":  {"PUT", "/api/ADUser/jdoe", `{"Cty":"a","Initials":"1234567"}`, "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long"},
-		"nothing given":    {"PUT", "/api/ADUser/jdoe", `{}`, " The request changes nothing: give at least one input of the user."},
 		"required, absent": {"PUT", "/api/OU/Rename", `{"OldName":"a"}`, "OldName is not a parameter of this operation; did you mean OUNewName?|OUPath is required|OUNewName is required"},
 	} {
 		s := newTestServer(t, answering(okResult), nil)

@@ -32,15 +32,16 @@ func TestEnvelopes(t *testing.T) {
 	zone := `[{"distinguishedName":"","zoneName":"10.in-addr.arpa","zoneType":"Primary","type":"File"}]`
 	cname := `{"name":"%s","type":"CNAME","data":"web1.corp.example","zone":"corp.example","timestamp":""}`
 	old := "Auth-Token: Bearer " + classicToken
+	classicUser := "[" + sample(schema.User) + "]"
 	for name, c := range map[string]struct {
 		runner               *fakeRunner
 		method, target, body string
 		header               string
 	}{
 		"read":                 {answering(okResult, userPart), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
-		"read-classic":         {answering(okResult, userPart), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", old},
+		"read-classic":         {answering(okResult, classicUser), "GET", "/api/ADUser/jdoe/Details", "", old},
 		"create":               {answering(created, userPart), "POST", "/api/ADUser/jdoe" + userQuery, "", ""},
-		"create-classic":       {answering(created, userPart), "POST", "/api/ADUser/jdoe" + userQuery, "", old},
+		"create-classic":       {answering(created, classicUser), "POST", "/api/ADUser/jdoe", "", old},
 		"remove":               {answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": 3}}, zone), "DELETE", "/api/DnsReverseLookupZone/10.0.0.0/8", "", ""},
 		"exists":               {answering(okResult, `[{"exists":true,"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","distinguishedName":"CN=jdoe,DC=x"}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
 		"exists-not":           {answering(okResult, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
@@ -141,8 +142,8 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestClassicAsTheDefaultDialect(t *testing.T) {
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, userPart), func(o *Options) { o.Policy.Dialect = auth.Classic })
-	w := call(s, "POST", "/api/ADUser/jdoe"+userQuery, "")
+	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, "["+sample(schema.User)+"]"), func(o *Options) { o.Policy.Dialect = auth.Classic })
+	w := call(s, "POST", "/api/ADUser/jdoe", "")
 	assert.Equal(t, 200, w.Code)
 	assert.Contains(t, w.Body.String(), `"result":{"guid":`)
 	assert.Contains(t, w.Body.String(), `"country":"Greece"`)

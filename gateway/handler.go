@@ -45,6 +45,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if r.bound, failed = bind(r.op, r.given, problems); failed != nil {
 		return failed
 	}
+	if isClassic(r.principal, r.policy.Dialect) {
+		r.bound.Classic()
+	}
 	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
 		return failed
 	}

@@ -10,6 +10,7 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -69,6 +70,8 @@ const introduction = `Active Directory users, groups, memberships, OUs and compu
 
 **Parameters** that are not in the path may stand in the query, in a form or in a JSON object, on every method; this document lists each in one place. Names are the same in any case. Unknown parameters are refused. Secrets are refused in the query.
 
+**Empty values**: an optional parameter that is empty is not given. An update clears the attribute of an empty text; a secret, and what narrows a bulk removal, must not be empty. What is absent from an update stays as it is: the defaults of attributes hold for new objects only.
+
 **Answers** are one envelope: ` + "`output`" + `, a sentence for people; ` + "`result`" + `, always an array of records; ` + "`warnings`" + `, where something was left out; ` + "`error`" + `, where something failed, with a code for programs. Absent values are null, dates are RFC 3339 in UTC.
 
 **Rights**: every operation asks for one scope, given as x-scope. To change what guards the domain (adminCount=1, built-in groups, domain controllers) the scope ` + "`privileged`" + ` is needed besides.
@@ -103,10 +106,10 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 		value := input(op, p)
 		switch {
 		case p.Path != "":
-			o.AddParameter(parameter(openapi3.NewPathParameter(p.Path), p, value))
+			o.AddParameter(parameter(openapi3.NewPathParameter(p.Path), op, p, value))
 		case inBody(op):
 			body.WithProperty(p.Name, value)
-			value.Description = about(p)
+			value.Description = about(op, p)
 			if p.Required {
 				body.Required = append(body.Required, p.Name)
 			}
@@ -114,7 +117,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 				example[p.Name] = typed(p.Kind.Doc(), p.Sample())
 			}
 		default:
-			o.AddParameter(parameter(openapi3.NewQueryParameter(p.Name), p, value))
+			o.AddParameter(parameter(openapi3.NewQueryParameter(p.Name), op, p, value))
 		}
 	}
 	if len(body.Properties) > 0 {
@@ -129,8 +132,8 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 
 // parameter completes a parameter. Its example is moved from the schema to where
 // pages look for it to fill in forms.
-func parameter(o *openapi3.Parameter, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
-	o.Description, o.Required = about(p), p.Required
+func parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
+	o.Description, o.Required = about(op, p), p.Required
 	if len(value.Examples) > 0 {
 		o.Example, value.Examples = value.Examples[0], nil
 	}
@@ -158,13 +161,23 @@ func description(op *ops.Operation) string {
 }
 
 // about describes a parameter in words.
-func about(p *ops.Param) string {
+func about(op *ops.Operation, p *ops.Param) string {
 	parts := []string{p.Doc}
 	if kind := p.Kind.Doc().Text; kind != p.Doc {
 		parts = append(parts, kind)
 	}
 	if p.Scope != "" {
 		parts = append(parts, "Asks for the scope `"+string(p.Scope)+"`, too.")
+	}
+	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" {
+		parts = append(parts, "Absent: left as it is.")
+	}
+	switch {
+	case p.Required:
+	case op.EmptyMeans(p) == ops.Cleared:
+		parts = append(parts, "Empty: cleared.")
+	case op.EmptyMeans(p) == ops.Refused:
+		parts = append(parts, "Must not be empty.")
 	}
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
@@ -181,13 +194,13 @@ func input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	}
 	switch {
 	case doc.Type != "string":
-	case !op.TakesEmpty(p):
+	case p.Required || op.EmptyMeans(p) == ops.Refused:
 		s.MinLength = 1
 	case doc.Pattern != "":
 		s.Pattern = "^$|" + doc.Pattern
 	}
-	if p.Default != "" {
-		s.Default = typed(doc, p.Default)
+	if value := cmp.Or(p.Default, p.Implied); value != "" {
+		s.Default = typed(doc, value)
 	}
 	if example := p.Sample(); example != "" {
 		s.Examples = []any{typed(doc, example)}

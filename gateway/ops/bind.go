@@ -62,17 +62,27 @@ func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []sc
 	return b, problems
 }
 
+// Classic selects the fields that records of the classic dialect have.
+func (b *Bound) Classic() {
+	for i := range b.Op.Params {
+		if p := &b.Op.Params[i]; schema.ChoosesFields(p.Kind) {
+			b.Fields = b.Fields.Classic()
+			b.Args[p.arg()] = ps.List(b.Fields.Names())
+		}
+	}
+}
+
 func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 	raw, present := given[p.Name]
 	if raw == "" && present {
-		switch b.Op.emptyMeans(p) {
-		case absent:
+		switch b.Op.EmptyMeans(p) {
+		case Absent:
 			present = false
-		case cleared:
+		case Cleared:
 			b.accept(p, &schema.Decoded{Values: p.Kind.Clear()})
 			return nil
-		case refused:
-			return &schema.Problem{Code: schema.InvalidRequest, Message: "must not be empty"}
+		case Refused:
+			return &schema.Problem{Code: schema.InvalidRequest, Message: "must not be empty: leave it out or fill it in"}
 		}
 	}
 	switch {
@@ -108,27 +118,27 @@ func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
 	}
 }
 
-type emptiness uint8
+// Emptiness is what an empty text means.
+type Emptiness uint8
 
+// The meanings of an empty text.
 const (
-	absent emptiness = iota
-	cleared
-	refused
+	Absent  Emptiness = iota // as if the parameter were not given
+	Cleared                  // the attribute is cleared
+	Refused
 )
 
-// emptyMeans returns what an empty string means.
-func (op *Operation) emptyMeans(p *Param) emptiness {
+// EmptyMeans returns what an empty text means for a parameter of the operation.
+// Clients and forms send what was not filled in as an empty text, so that it is
+// absent, unless that is dangerous or an update could not clear its attribute.
+func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	switch {
-	case op.Effect == Read || op.Effect == Create || p.isFields():
-		return absent
-	case op.Effect != Update:
-		return refused
-	case p.Keep || p.Required && p.Kind.Clear() == nil:
-		return absent
-	case p.Kind.Clear() == nil:
-		return refused
+	case p.Kind.Secret() || p.Narrows:
+		return Refused
+	case op.Effect == Update && !p.Required && p.Kind.Clear() != nil:
+		return Cleared
 	default:
-		return cleared
+		return Absent
 	}
 }
 
@@ -137,21 +147,12 @@ func (op *Operation) nullHint(raw any, p *Param) string {
 	switch {
 	case raw != nil || p.Required:
 		return ""
-	case op.emptyMeans(p) == cleared:
+	case op.EmptyMeans(p) == Cleared:
 		return `: leave it out, or clear it with ""`
 	default:
 		return ": leave it out"
 	}
 }
-
-// TakesEmpty reports whether an empty string is accepted, as absent or to clear an
-// attribute.
-func (op *Operation) TakesEmpty(p *Param) bool {
-	meaning := op.emptyMeans(p)
-	return meaning == cleared || meaning == absent && !p.Required
-}
-
-func (p *Param) isFields() bool { return p.Name == showFields }
 
 // Impact returns what a run can destroy that counts against the caller's hourly
 // limits, and whether it can be more than one object; counted is false if it can

@@ -60,18 +60,18 @@ func TestRulesOfOUsAndComputers(t *testing.T) {
 		given Given
 		want  string
 	}{
-		{"ou.update", Given{"OUPath": "OU=a,DC=b"}, " There is nothing to change: neither OUDescription nor IsProtected is given."},
+		{"ou.update", Given{"OUPath": "OU=a,DC=b"}, ""},
 		{"ou.update", Given{"OUPath": "OU=a,DC=b", "OUDescription": ""}, ""},
 		{"ou.update", Given{"OUPath": "OU=a,DC=b", "IsProtected": false}, ""},
-		{"ou.update", Given{"OUPath": "OU=a,DC=b", "IsProtected": ""}, "IsProtected must not be empty"},
-		{"computer.update", Given{"ADComputerName": "a"}, "ComputerDescription is required"},
+		{"ou.update", Given{"OUPath": "OU=a,DC=b", "IsProtected": ""}, ""},
+		{"computer.update", Given{"ADComputerName": "a"}, ""},
 		{"computer.update", Given{"ADComputerName": "a", "ComputerDescription": ""}, ""},
 		{"computer.deleteMany", Given{}, "WildCard must say more than * where no OUPath below the domain root is given"},
 		{"computer.deleteMany", Given{"WildCard": "**"}, "WildCard must say more than * where no OUPath below the domain root is given"},
 		{"computer.deleteMany", Given{"WildCard": "*", "OUPath": "OU=a,DC=b"}, ""},
 		{"computer.deleteMany", Given{"WildCard": "a*"}, ""},
-		{"computer.deleteMany", Given{"WildCard": "", "OUPath": "OU=a,DC=b"}, "WildCard must not be empty"},
-		{"computer.register", Given{"ADComputerName": "a", "OUPath": ""}, "OUPath must not be empty"},
+		{"computer.deleteMany", Given{"WildCard": "", "OUPath": "OU=a,DC=b"}, "WildCard must not be empty: leave it out or fill it in"},
+		{"computer.register", Given{"ADComputerName": "a", "OUPath": ""}, ""},
 	} {
 		_, problems := Find(Table(), c.id).Bind(c.given)
 		if c.want == "" {

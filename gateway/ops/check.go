@@ -76,7 +76,7 @@ func (c *checker) operation(op *Operation) {
 	if op.Scope == "" || !slices.Contains(auth.Scopes(), op.Scope) || op.Scope == auth.All {
 		fault("has no specific scope (%q)", op.Scope)
 	}
-	if op.Effect < Read || op.Effect > Register {
+	if op.Effect < Read || op.Effect > Rename {
 		fault("has no effect")
 	}
 	if op.Effect.Writes() == (op.Method == "GET") {
@@ -147,15 +147,18 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 			fault("parameter %q: the name is empty or taken", p.Name)
 		}
 		names[Fold(p.Name)] = true
-		if p.Required && p.Default != "" {
-			fault("parameter %s is required and has a default", p.Name)
+		if p.Required && p.Default+p.Implied != "" || p.Default != "" && p.Implied != "" {
+			fault("parameter %s is required and has a default, or has two", p.Name)
 		}
 		if strings.Contains(Fold(p.Name), "password") && p.Kind.Parts()[0].Type == "string" {
 			fault("parameter %s is named like a secret but is not one", p.Name)
 		}
 		c.generated(op, &p, fault)
-		if p.Default != "" {
-			if _, problem := p.Kind.Decode(p.Default); problem != nil {
+		for _, value := range []string{p.Default, p.Implied} {
+			if value == "" {
+				continue
+			}
+			if _, problem := p.Kind.Decode(value); problem != nil {
 				fault("parameter %s has a default that %s", p.Name, problem.Message)
 			}
 		}

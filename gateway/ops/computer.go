@@ -64,7 +64,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.register", Row: 59, Summary: "Registers a computer account, for a machine that joins later.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/Register",
-		Scope: auth.ComputerWrite, Effect: Register,
+		Scope: auth.ComputerWrite, Effect: Create,
 		Params: []Param{
 			{Name: computerName, Path: computerName, Arg: "Name", Kind: schema.ComputerName, Required: true, Doc: "The computer's NetBIOS name."},
 			{Name: "ADComputerDescription", Arg: "Description", Kind: schema.Text("description")},
@@ -101,7 +101,7 @@ var computerRows = []*Operation{
 		Scope: auth.ComputerWrite, Effect: Update,
 		Params: []Param{
 			existingComputer(computerName),
-			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Required: true, Example: "Files of the Berlin office", Doc: "The description; an empty one removes it."},
+			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Example: "Files of the Berlin office", Doc: "The description."},
 		},
 		Script:    "Set-GatewayComputer",
 		Lane:      ps.Directory,
@@ -110,7 +110,7 @@ var computerRows = []*Operation{
 		Fails:     []schema.Code{schema.NotFound},
 		Subject:   computerSubject,
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} has the description already; nothing was changed.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
 		ID: "computer.delete", Row: 62, Summary: "Removes a computer with its connection points and print queues.",
@@ -130,8 +130,8 @@ var computerRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/Computers/Remove",
 		Scope: auth.ComputerBulkDelete, Effect: Delete,
 		Params: []Param{
-			{Name: "OUPath", Kind: schema.DN, Audited: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
-			{Name: wildCard, Kind: schema.Wildcard, Audited: true, Doc: "Which names; needed unless OUPath is below the domain root."},
+			{Name: "OUPath", Kind: schema.DN, Audited: true, Narrows: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
+			{Name: wildCard, Kind: schema.Wildcard, Audited: true, Narrows: true, Doc: "Which names; needed unless OUPath is below the domain root."},
 			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Those below the OU, too."},
 		},
 		Rules:     []Rule{patternOrOU},

@@ -53,8 +53,7 @@ type Operation struct {
 // Effect is what an operation does to its target.
 type Effect uint8
 
-// The effects. Move, Rename and Register are changes that have their own rules for
-// empty strings.
+// The effects. Move and Rename are changes in which an empty text clears nothing.
 const (
 	_ Effect = iota
 	Read
@@ -63,17 +62,16 @@ const (
 	Delete
 	Move
 	Rename
-	Register
 )
 
 // Writes reports whether the operation may change something.
 func (e Effect) Writes() bool { return e > Read }
 
 // Creates reports whether the operation creates an object or a membership.
-func (e Effect) Creates() bool { return e == Create || e == Register }
+func (e Effect) Creates() bool { return e == Create }
 
 func (e Effect) String() string {
-	names := []string{"none", "read", "create", "update", "delete", "move", "rename", "register"}
+	names := []string{"none", "read", "create", "update", "delete", "move", "rename"}
 	if int(e) >= len(names) {
 		return "unknown"
 	}
@@ -88,7 +86,8 @@ type Param struct {
 	Kind     schema.Kind
 	Required bool
 	Default  string     // value if absent; empty: the argument is omitted
-	Keep     bool       // an update treats an empty string as absent instead of clearing
+	Implied  string     // what an absent value amounts to where it is not an argument; for the API document
+	Narrows  bool       // without it more objects would be removed, so that an empty text is refused
 	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
 	Scope    auth.Scope // also required if the parameter is given and not false
 	Doc      string

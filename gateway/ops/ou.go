@@ -81,10 +81,9 @@ var ouRows = []*Operation{
 		Scope: auth.OUWrite, Effect: Update,
 		Params: []Param{
 			ouPath,
-			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "The description; an empty one removes it."},
+			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "The description."},
 			{Name: isProtected, Kind: schema.Bool, Doc: "Protect it from accidental deletion, or lift the protection."},
 		},
-		Rules:     []Rule{ouChange},
 		Script:    "Set-GatewayOU",
 		Lane:      ps.Directory,
 		Reply:     Reply{schema.OU, Single},
@@ -148,14 +147,4 @@ var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU
 
 func ouDestination(doc string) Param {
 	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true, Example: "OU=Staff,OU=Corp,DC=corp,DC=example", Doc: doc}
-}
-
-var ouChange = Rule{
-	Doc: "at least one of OUDescription and IsProtected",
-	Apply: func(b *Bound) []schema.Problem {
-		if b.Has(description) || b.Has(isProtected) {
-			return nil
-		}
-		return []schema.Problem{{Code: schema.InvalidRequest, Message: "There is nothing to change: neither " + description + " nor " + isProtected + " is given."}}
-	},
 }

@@ -81,8 +81,8 @@ var userRows = []*Operation{
 		Scope: auth.UserWrite, Effect: Create,
 		Params: slices.Concat(
 			[]Param{{Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.UserName, Required: true, Doc: "The new user's sAMAccountName; it also becomes the CN."}},
-			userInputs, []Param{userFields}),
-		Rules:   []Rule{homeFolder, driveNeedsDirectory, firstLogon},
+			newUserInputs, []Param{userFields}),
+		Rules:   []Rule{homeFolder},
 		Script:  "New-GatewayUser",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, Single},
@@ -96,7 +96,7 @@ var userRows = []*Operation{
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}",
 		Scope: auth.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
-		Rules:     []Rule{somethingGiven, homeFolder, nextLogonOrNever},
+		Rules:     []Rule{homeFolder},
 		Script:    "Set-GatewayUser",
 		Lane:      ps.Directory,
 		Reply:     Reply{schema.User, Single},
@@ -160,8 +160,8 @@ var userRows = []*Operation{
 		Scope: auth.UserPassword, Effect: Update,
 		Params: []Param{
 			existingUser,
-			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Keep: true, Generated: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
-			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "The password must be changed at the next logon."},
+			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
+			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "The password must be changed at the next logon. For a password that never expires this is not done, which warnings says."},
 			userFields,
 		},
 		Script:  "Reset-GatewayUserPassword",
@@ -217,7 +217,7 @@ var userRows = []*Operation{
 		Method: http.MethodPut, Path: "/api/ADUserGuid",
 		Scope: auth.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
-		Rules:     []Rule{somethingGiven, homeFolder, nextLogonOrNever},
+		Rules:     []Rule{homeFolder},
 		Script:    "Set-GatewayUser",
 		Lane:      ps.Directory,
 		Reply:     Reply{schema.User, Single},
@@ -262,7 +262,7 @@ var userFields = Param{
 
 // userInputs are the inputs for creating and updating a user.
 var userInputs = []Param{
-	{Name: "Password", Kind: schema.Password, Keep: true, Scope: auth.UserPassword, Doc: "The password. Without one the account is created disabled."},
+	{Name: "Password", Kind: schema.Password, Scope: auth.UserPassword, Doc: "The password. Without one the account is created disabled."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
 	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
@@ -273,9 +273,9 @@ var userInputs = []Param{
 	{Name: "Office", Kind: schema.Text("physicalDeliveryOfficeName")},
 	{Name: "Company", Kind: schema.Text("company")},
 	{Name: "JobTitle", Kind: schema.Text("title")},
-	{Name: "OUPath", Kind: schema.DN, Keep: true, Doc: "The OU or container that holds the user."},
-	{Name: nextLogon, Kind: schema.Bool, Doc: "The password must be changed at the next logon."},
-	{Name: neverExpired, Kind: schema.Bool, Doc: "The password never expires."},
+	{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that holds the user."},
+	{Name: "ChangePasswordNextLogon", Kind: schema.Bool, Doc: "The password must be changed at the next logon. For a password that never expires this is not done, which warnings says."},
+	{Name: "PasswordNeverExpired", Kind: schema.Bool, Doc: "The password never expires."},
 	{Name: "Manager", Kind: schema.Reference, Doc: "The manager."},
 	{Name: "Street", Kind: schema.Text("streetAddress")},
 	{Name: "POBox", Kind: schema.Text("postOfficeBox")},
@@ -288,9 +288,9 @@ var userInputs = []Param{
 	{Name: "MobilePhone", Kind: schema.Text("mobile")},
 	{Name: "ProfilePath", Kind: schema.Text("profilePath")},
 	{Name: "ProfileLogonScript", Kind: schema.Text("scriptPath")},
-	{Name: homeDirectory, Kind: schema.UNCPath, Doc: "A folder on a share, connected as HomeFolderDrive."},
-	{Name: homeDrive, Kind: schema.Drive, Doc: "The drive that HomeFolderDirectory is connected as."},
-	{Name: homePath, Kind: schema.Text("homeDirectory"), Doc: "A home folder without a drive."},
+	{Name: homeDirectory, Kind: schema.Text("homeDirectory"), Example: `\\files\home\jdoe`, Doc: "The home folder."},
+	{Name: "HomeFolderDrive", Kind: schema.Drive, Doc: "The drive that the home folder is connected as."},
+	{Name: homePath, Kind: schema.Text("homeDirectory"), Doc: "Another name of HomeFolderDirectory."},
 	{Name: "RdsProfilePath", Kind: schema.Text("userParameters"), Doc: "The profile's path in Remote Desktop sessions."},
 	{Name: "RdsHomeFolderPath", Kind: schema.Text("userParameters"), Doc: "The home folder in Remote Desktop sessions."},
 	{Name: "RdsHomeFolderDrive", Kind: schema.Drive, Doc: "The drive that it is connected as."},
@@ -298,70 +298,37 @@ var userInputs = []Param{
 	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Allow Remote Desktop sessions."},
 }
 
+// newUserInputs are userInputs with what an absent one amounts to in a new user.
+var newUserInputs = func() []Param {
+	inputs := slices.Clone(userInputs)
+	for i := range inputs {
+		inputs[i].Implied = map[string]string{
+			"ChangePasswordNextLogon": "true", "PasswordNeverExpired": "false", "RdsConnectDrive": "false", "RdsAllowLogon": "true",
+		}[inputs[i].Name]
+	}
+	return inputs
+}()
+
 const (
-	nextLogon     = "ChangePasswordNextLogon"
-	neverExpired  = "PasswordNeverExpired"
 	homeDirectory = "HomeFolderDirectory"
-	homeDrive     = "HomeFolderDrive"
 	homePath      = "HomeFolderPath"
 )
 
+// homeFolder is about two names of one attribute. Clients that send every input leave
+// one of them empty.
 var homeFolder = Rule{
-	Doc: "HomeFolderPath excludes HomeFolderDirectory and HomeFolderDrive",
+	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both with the same value",
 	Apply: func(b *Bound) []schema.Problem {
-		if b.Text(homePath) == "" || b.Text(homeDirectory) == "" && b.Text(homeDrive) == "" {
-			return nil
-		}
-		return []schema.Problem{{Field: homePath, Code: schema.InvalidRequest, Message: "must not be given together with " + homeDirectory + " or " + homeDrive}}
-	},
-}
-
-var somethingGiven = Rule{
-	Doc: "at least one input is given",
-	Apply: func(b *Bound) []schema.Problem {
-		for i := range userInputs {
-			if b.Has(userInputs[i].Name) {
-				return nil
-			}
-		}
-		return []schema.Problem{{Code: schema.InvalidRequest, Message: "The request changes nothing: give at least one input of the user."}}
-	},
-}
-
-// driveNeedsDirectory is for creates; for updates the script checks what is stored.
-var driveNeedsDirectory = Rule{
-	Doc: "HomeFolderDrive needs HomeFolderDirectory",
-	Apply: func(b *Bound) []schema.Problem {
-		if b.Text(homeDrive) == "" || b.Text(homeDirectory) != "" {
-			return nil
-		}
-		return []schema.Problem{{Field: homeDrive, Code: schema.InvalidRequest, Message: "needs " + homeDirectory}}
-	},
-}
-
-// firstLogon sets the defaults of a create: the password must be changed at the
-// first logon unless it never expires.
-var firstLogon = Rule{
-	Doc: "ChangePasswordNextLogon is true unless PasswordNeverExpired is; not both",
-	Apply: func(b *Bound) []schema.Problem {
-		if problems := nextLogonOrNever.Apply(b); problems != nil {
-			return problems
-		}
-		never := b.Text(neverExpired) == "true"
-		b.Args[neverExpired] = ps.Bool(never)
-		if !b.Has(nextLogon) {
-			b.Args[nextLogon] = ps.Bool(!never)
+		directory, path := b.Text(homeDirectory), b.Text(homePath)
+		switch {
+		case directory == path:
+		case directory == "" && b.Has(homeDirectory):
+			b.Args[homeDirectory] = ps.Text(path)
+		case path == "" && b.Has(homePath):
+			b.Args[homePath] = ps.Text(directory)
+		case directory != "" && path != "":
+			return []schema.Problem{{Field: homePath, Code: schema.InvalidRequest, Message: "is another name of " + homeDirectory + " and must not differ from it"}}
 		}
 		return nil
-	},
-}
-
-var nextLogonOrNever = Rule{
-	Doc: "ChangePasswordNextLogon and PasswordNeverExpired are not both true",
-	Apply: func(b *Bound) []schema.Problem {
-		if b.Text(nextLogon) != "true" || b.Text(neverExpired) != "true" {
-			return nil
-		}
-		return []schema.Problem{{Field: nextLogon, Code: schema.InvalidRequest, Message: "must not be true together with " + neverExpired}}
 	},
 }

@@ -40,6 +40,16 @@ type Field struct {
 	Enum  []string // possible values; nil: any
 
 	Packed *Packed // member that holds several fields, this one among them; nil: its own member
+
+	// Classic is when the classic dialect shows the field; it is null otherwise. Nil:
+	// always.
+	Classic *Condition
+}
+
+// Condition is about another field of a record: whether it has a value.
+type Condition struct {
+	Field string
+	Set   bool
 }
 
 // Shape is the schema of a record: its fields in declared order. It must not be
@@ -68,6 +78,7 @@ func (s *Shape) All() *Selection {
 type Selection struct {
 	Shape  *Shape
 	fields []*Field
+	hidden int // the last of fields, which are read but not shown
 	packed []*Packed
 	index  map[string]int // by name of a member: index in fields, or -1-index in packed
 }
@@ -84,7 +95,36 @@ func (s *Selection) add(field int) {
 	}
 }
 
-// Names returns the names of the fields.
+// Classic returns the selection that the classic dialect shows: GUIDs and booleans are
+// in every record, because clients of that family cannot do without. The fields that
+// conditions are about are read, too.
+func (s *Selection) Classic() *Selection {
+	wanted := make([]bool, len(s.Shape.Fields))
+	for i := range s.Shape.Fields {
+		field := &s.Shape.Fields[i]
+		wanted[i] = field.Type == BoolField || field.Type == GUIDField || slices.Contains(s.fields, field)
+	}
+	classic := &Selection{Shape: s.Shape, index: map[string]int{}}
+	for i := range wanted {
+		if wanted[i] {
+			classic.add(i)
+		}
+	}
+	for _, field := range classic.fields {
+		if field.Classic == nil {
+			continue
+		}
+		at := slices.IndexFunc(s.Shape.Fields, func(other Field) bool { return other.Name == field.Classic.Field })
+		if !wanted[at] {
+			wanted[at] = true
+			classic.add(at)
+			classic.hidden++
+		}
+	}
+	return classic
+}
+
+// Names returns the names of the fields that are read.
 func (s *Selection) Names() []string {
 	names := make([]string, len(s.fields))
 	for i, field := range s.fields {
@@ -159,16 +199,20 @@ func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 }
 
 func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classic bool) error {
+	shown := len(s.fields) - s.hidden
 	for i, field := range s.fields {
 		value := values[i]
 		if value == nil {
 			return errShape("%s lacks %s", s.Shape.Name, field.Name)
 		}
-		if field.Null && string(value) == `""` {
-			value = null // how scripts emit an absent text
+		if field.Null && string(value) == `""` || classic && !s.shows(field, values) {
+			value = null // "" is how scripts emit an absent text
 		}
 		if !field.fits(value) {
 			return errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
+		}
+		if i >= shown {
+			continue
 		}
 		separator := byte(',')
 		if i == 0 {
@@ -185,6 +229,19 @@ func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classi
 	}
 	record.WriteByte('}')
 	return nil
+}
+
+// shows reports whether the condition of a field is met.
+func (s *Selection) shows(field *Field, values []json.RawMessage) bool {
+	if field.Classic == nil {
+		return true
+	}
+	at, known := s.index[field.Classic.Field]
+	if !known {
+		return true
+	}
+	value := values[at]
+	return (len(value) > len(`""`) && value[0] == '"') == field.Classic.Set
 }
 
 // fits reports whether a JSON value has the field's type.

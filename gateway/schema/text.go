@@ -131,14 +131,6 @@ var Drive Kind = patternKind{
 	example: "H:",
 }
 
-// UNCPath is the path of a folder on a share.
-var UNCPath Kind = patternKind{
-	base: base{"string"}, limit: noRange, clears: true,
-	pattern: regexp.MustCompile(`^\\\\[^\\/]+\\[^\\/]+(?:\\[^\\/]+)*\\?$`),
-	must:    `must be a UNC path such as \\server\share\folder`,
-	example: `\\files\home\jdoe`,
-}
-
 // OUName is the unescaped name of an OU.
 var OUName Kind = patternKind{
 	base: base{"string"}, limit: Range("ou"),

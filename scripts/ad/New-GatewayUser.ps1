@@ -58,8 +58,7 @@ if ($Manager) { $managerDn = [string](Find-GatewayManager -Manager $Manager -All
 # Guard.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 
-$texts = @{ manager = $managerDn; homeDirectory = $HomeFolderDirectory; homeDrive = $HomeFolderDrive }
-if ($HomeFolderPath) { $texts['homeDirectory'] = $HomeFolderPath }
+$texts = @{ manager = $managerDn }
 foreach ($name in @($GatewayUserTexts.Keys)) {
     if ($PSBoundParameters.ContainsKey($name)) { $texts[$GatewayUserTexts[$name]] = [string]$PSBoundParameters[$name] }
 }
@@ -72,15 +71,18 @@ if ($CountryCode2) { $attributes['countryCode'] = $CountryNumber }
 $rdsArg = Get-GatewayRdsGiven -Given $PSBoundParameters
 $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
 
+$forceChange = $ChangePasswordNextLogon -and -not $PasswordNeverExpired
+$ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBoundParameters.ContainsKey('ChangePasswordNextLogon')
+
 # Announce. An account without a password has pwdLastSet 0; setting one changes that.
 New-GatewayIntent -Creates -Account $UserName -Name $UserName -Parent $parent
 if ($rdsText.Length -gt 0) {
     Add-GatewayIntent -Name 'userParameters' -Before '' -After ([Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsText)))
 }
 if ($PasswordNeverExpired) { Add-GatewayIntent -Name 'passwordNeverExpired' -Before 'False' -After 'True' }
-if ($null -ne $Password -or -not $ChangePasswordNextLogon) {
+if ($null -ne $Password -or -not $forceChange) {
     $lastSet = ''
-    if ($ChangePasswordNextLogon) { $lastSet = '0' }
+    if ($forceChange) { $lastSet = '0' }
     Add-GatewayIntent -Name 'pwdLastSet' -Before '0' -After $lastSet -Renewed -Step 'set password'
 }
 if ($null -ne $Password) { Add-GatewayIntent -Name 'enabled' -Before 'False' -After 'True' }
@@ -119,16 +121,17 @@ if ($null -ne $Password) {
     Complete-GatewayStep -Label 'enable user' -Guid $guid -Dn $dn -Undo $withUser
 }
 # A new account must change its password; setting one counts as a change.
-if ($ChangePasswordNextLogon -and $null -ne $Password) {
+if ($forceChange -and $null -ne $Password) {
     Set-GatewayStep -Label 'force password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'force password change' -Guid $guid -Dn $dn -Undo $withUser
 }
-if (-not $ChangePasswordNextLogon -and $null -eq $Password) {
+if (-not $forceChange -and $null -eq $Password) {
     Set-GatewayStep -Label 'lift password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $false -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'lift password change' -Guid $guid -Dn $dn -Undo $withUser
 }
+if ($ignoresChange) { Add-GatewayNeverExpires -Dn $dn }
 Complete-GatewayChange -Effect 'created'
 
 # Report.

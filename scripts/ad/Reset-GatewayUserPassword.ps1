@@ -18,15 +18,14 @@ $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
 Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
-if ($ChangePassword -and ([int]$user.userAccountControl -band 0x10000) -ne 0) {
-    $message = "The password of '$UserName' never expires, so it cannot be forced to change at the next logon."
-    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePassword' -Message $message
-}
+$neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
+$forceChange = $ChangePassword -and -not $neverExpires
+if ($ChangePassword -and $neverExpires) { Add-GatewayNeverExpires -Dn $dn }
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
 $lastSet = ''
-if ($ChangePassword) { $lastSet = '0' }
+if ($forceChange) { $lastSet = '0' }
 Add-GatewayIntent -Name 'pwdLastSet' -Before ([string][long]$user.pwdLastSet) -After $lastSet -Renewed -Step 'set password'
 Write-GatewayIntent -Effect 'changed'
 
@@ -34,7 +33,7 @@ Write-GatewayIntent -Effect 'changed'
 Set-GatewayStep -Label 'set password' -Arg 'Password'
 Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
 Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn
-if ($ChangePassword) {
+if ($forceChange) {
     Set-GatewayStep -Label 'force password change' -Arg 'ChangePassword'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'force password change' -Guid $guid -Dn $dn
@@ -42,6 +41,6 @@ if ($ChangePassword) {
 Complete-GatewayChange -Effect 'changed'
 
 # Report.
-Add-GatewayChange -Guid $guid -Dn $dn -Before @{ password = '***' } -After @{ password = '***'; changePasswordNextLogon = $ChangePassword }
+Add-GatewayChange -Guid $guid -Dn $dn -Before @{ password = '***' } -After @{ password = '***'; changePasswordNextLogon = $forceChange }
 $read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
 ConvertTo-GatewayUser -User @($read) -Field $Field

@@ -1,8 +1,8 @@
-# Changes the description of a computer; an empty one clears it.
+# Changes the description of a computer; an empty one clears it, an absent one leaves it alone.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,
-    [Parameter(Mandatory)] [AllowEmptyString()] [string] $Description,
+    [AllowNull()] [string] $Description,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
     [Parameter(Mandatory)] [string] $Server
@@ -19,11 +19,11 @@ Assert-GatewayComputerPrivilege -Computer $computer -Privileged $Privileged -Ser
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
-Add-GatewayIntent -Name 'description' -Before $oldText -After $Description
+if ($PSBoundParameters.ContainsKey('Description')) { Add-GatewayIntent -Name 'description' -Before $oldText -After $Description }
 Write-GatewayIntent -Effect 'changed'
 
 # Act.
-$changed = -not $oldText.Equals($Description, [System.StringComparison]::Ordinal)
+$changed = $PSBoundParameters.ContainsKey('Description') -and -not $oldText.Equals($Description, [System.StringComparison]::Ordinal)
 if ($changed) {
     Set-GatewayStep -Label 'set description' -Arg 'Description'
     Set-GatewayText -Guid $guid -Attribute 'description' -Text $Description -Server $Server

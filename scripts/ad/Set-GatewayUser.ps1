@@ -86,13 +86,8 @@ $neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
 $willNeverExpire = $neverExpires
 if ($PSBoundParameters.ContainsKey('PasswordNeverExpired')) { $willNeverExpire = $PasswordNeverExpired }
 $forceChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon
-if ($forceChange -and $willNeverExpire) {
-    $message = "The password of '$dn' never expires, so it cannot be forced to change at the next logon."
-    Stop-Gateway -Code 'unprocessable' -Arg 'ChangePasswordNextLogon' -Message $message
-}
-$homeFolder = Get-GatewayHomeFolder -Stored $stored -Given $PSBoundParameters
-$wanted['homeDirectory'] = $homeFolder.homeDirectory
-$wanted['homeDrive'] = $homeFolder.homeDrive
+$ignoresChange = $forceChange -and $willNeverExpire
+if ($ignoresChange) { Add-GatewayNeverExpires -Dn $dn }
 $rdsArg = Get-GatewayRdsGiven -Given $PSBoundParameters
 $rdsOld = ''
 $rdsNew = ''
@@ -107,7 +102,7 @@ $before = $change.before
 $after = $change.after
 # Setting a password counts as a change, whatever the state before.
 $mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
-$setsChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and $ChangePasswordNextLogon -ne $mustChange
+$setsChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and -not $ignoresChange -and $ChangePasswordNextLogon -ne $mustChange
 $steps = 0
 
 # Announce.

@@ -11,6 +11,12 @@ function ConvertTo-GatewayComputer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Computer)
     foreach ($item in $Computer) {
+        # As Get-GatewayFileTime, without its call.
+        $lastLogon = ''
+        $ticks = [long]$item.lastLogonTimestamp # $null is 0
+        if ($ticks -gt 0 -and $ticks -le $GatewayMaxFileTime) {
+            $lastLogon = [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
+        }
         $created = $item.whenCreated # absent if the account may not read it
         if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
         $modified = $item.whenChanged
@@ -27,7 +33,7 @@ function ConvertTo-GatewayComputer {
             path                   = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '')
             distinguishedName      = [string]$item.DistinguishedName
             enabled                = [bool]$item.Enabled
-            lastLogon              = [string](Get-GatewayFileTime -Value $item.lastLogonTimestamp)
+            lastLogon              = [string]$lastLogon
             created                = [string]$created
             modified               = [string]$modified
         }

@@ -333,6 +333,8 @@ function Write-GatewayListing {
 
 #region Records: ordered dictionaries of cast values (facts-5.1 K6). An absent text is ''.
 
+$GatewayMaxFileTime = 2650467743999999999
+
 # A file time as RFC 3339, '' if it stands for "not set" or "never" (facts E9), or
 # is later than the last DateTime, the end of the year 9999.
 function Get-GatewayFileTime {
@@ -340,7 +342,7 @@ function Get-GatewayFileTime {
     param([AllowNull()] [object] $Value)
     if ($null -eq $Value) { return '' }
     $ticks = [long]$Value
-    if ($ticks -le 0 -or $ticks -gt 2650467743999999999) { return '' }
+    if ($ticks -le 0 -or $ticks -gt $GatewayMaxFileTime) { return '' }
     [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
 }
 

@@ -25,9 +25,9 @@ $GatewayUserProperties = @{
     mobilePhone            = @('mobile')
     profilePath            = @('profilePath')
     profileLogonScript     = @('scriptPath')
-    homeFolderPath         = @('homeDirectory', 'homeDrive')
+    homeFolderPath         = @('homeDirectory')
     homeFolderDrive        = @('homeDrive')
-    homeFolderDirectory    = @('homeDirectory', 'homeDrive')
+    homeFolderDirectory    = @('homeDirectory')
     rdsProfilePath         = @('userParameters')
     rdsHomeFolderPath      = @('userParameters')
     rdsHomeFolderDrive     = @('userParameters')
@@ -66,7 +66,78 @@ function ConvertTo-GatewayUser {
     # The five Remote Desktop fields are sent as one member, which the gateway decodes: decoding it
     # here would cost milliseconds per user.
     $wantPacked = @($Field -like 'rds*').Length -gt 0
+    $wantAll = $Field.Length -eq 46 # every field of a user's record
     foreach ($item in $User) {
+        $dn = [string]$item.DistinguishedName
+        $flags = [int]$item.userAccountControl
+        $neverExpires = ($flags -band 0x10000) -ne 0
+        # As Get-GatewayFileTime, without its call.
+        $lastSet = ''
+        $expires = ''
+        $ticks = [long]$item.pwdLastSet # $null is 0
+        if ($ticks -gt 0 -and $ticks -le $GatewayMaxFileTime) {
+            $lastSet = [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+        $ticks = [long]$item.accountExpires
+        if ($ticks -gt 0 -and $ticks -le $GatewayMaxFileTime) {
+            $expires = [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+        $created = $item.whenCreated # absent if the account may not read it
+        if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        $modified = $item.whenChanged
+        if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
+        $packed = [string]$item.userParameters
+        if ($packed.Length -gt 0) {
+            $packed = [string]$item.ObjectGUID + ' ' + [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))
+        }
+        if ($wantAll) {
+            # A literal costs half as much as the conditions below.
+            [ordered]@{
+                guid                    = [string]$item.ObjectGUID
+                username                = [string]$item.SamAccountName
+                samUsername             = [string]$item.SamAccountName
+                name                    = [string]$item.Name
+                userPrincipalName       = [string]$item.UserPrincipalName
+                sid                     = [string]$item.SID
+                distinguishedName       = [string]$dn
+                firstName               = [string]$item.givenName
+                initials                = [string]$item.initials
+                lastName                = [string]$item.sn
+                displayName             = [string]$item.displayName
+                description             = [string]$item.description
+                emailAddress            = [string]$item.mail
+                department              = [string]$item.department
+                office                  = [string]$item.physicalDeliveryOfficeName
+                company                 = [string]$item.company
+                ouPath                  = [string]($dn -replace '^(?:[^,\\]|\\.)+,', '')
+                jobTitle                = [string]$item.title
+                manager                 = [string]$item.manager
+                streetAddress           = [string]$item.streetAddress
+                streetPoBox             = [string]@($item.postOfficeBox)[0]
+                city                    = [string]$item.l
+                state                   = [string]$item.st
+                postalCode              = [string]$item.postalCode
+                country                 = [string]$item.c
+                officePhone             = [string]$item.telephoneNumber
+                homePhone               = [string]$item.homePhone
+                mobilePhone             = [string]$item.mobile
+                profilePath             = [string]$item.profilePath
+                profileLogonScript      = [string]$item.scriptPath
+                homeFolderPath          = [string]$item.homeDirectory
+                homeFolderDrive         = [string]$item.homeDrive
+                homeFolderDirectory     = [string]$item.homeDirectory
+                enabled                 = [bool]$item.Enabled
+                lockedOut               = [bool]$item.LockedOut
+                changePasswordNextLogon = ([long]$item.pwdLastSet -eq 0 -and -not $neverExpires)
+                passwordNeverExpired    = [bool]$neverExpires
+                passwordLastSet         = [string]$lastSet
+                accountExpires          = [string]$expires
+                created                 = [string]$created
+                modified                = [string]$modified
+                userParameters          = [string]$packed
+            }
+            continue
+        }
         $record = [ordered]@{}
         if ($want['guid']) { $record['guid'] = [string]$item.ObjectGUID }
         if ($want['username']) { $record['username'] = [string]$item.SamAccountName }
@@ -74,7 +145,7 @@ function ConvertTo-GatewayUser {
         if ($want['name']) { $record['name'] = [string]$item.Name }
         if ($want['userPrincipalName']) { $record['userPrincipalName'] = [string]$item.UserPrincipalName }
         if ($want['sid']) { $record['sid'] = [string]$item.SID }
-        if ($want['distinguishedName']) { $record['distinguishedName'] = [string]$item.DistinguishedName }
+        if ($want['distinguishedName']) { $record['distinguishedName'] = [string]$dn }
         if ($want['firstName']) { $record['firstName'] = [string]$item.givenName }
         if ($want['initials']) { $record['initials'] = [string]$item.initials }
         if ($want['lastName']) { $record['lastName'] = [string]$item.sn }
@@ -84,7 +155,7 @@ function ConvertTo-GatewayUser {
         if ($want['department']) { $record['department'] = [string]$item.department }
         if ($want['office']) { $record['office'] = [string]$item.physicalDeliveryOfficeName }
         if ($want['company']) { $record['company'] = [string]$item.company }
-        if ($want['ouPath']) { $record['ouPath'] = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '') }
+        if ($want['ouPath']) { $record['ouPath'] = [string]($dn -replace '^(?:[^,\\]|\\.)+,', '') }
         if ($want['jobTitle']) { $record['jobTitle'] = [string]$item.title }
         if ($want['manager']) { $record['manager'] = [string]$item.manager }
         if ($want['streetAddress']) { $record['streetAddress'] = [string]$item.streetAddress }
@@ -98,39 +169,18 @@ function ConvertTo-GatewayUser {
         if ($want['mobilePhone']) { $record['mobilePhone'] = [string]$item.mobile }
         if ($want['profilePath']) { $record['profilePath'] = [string]$item.profilePath }
         if ($want['profileLogonScript']) { $record['profileLogonScript'] = [string]$item.scriptPath }
-        # The directory belongs to a drive or is a complete path. An if in $( ) without output
-        # stays null through the cast.
-        $drive = [string]$item.homeDrive
-        $directory = [string]$item.homeDirectory
-        $path = ''
-        if ($drive -eq '') { $path = $directory; $directory = '' }
-        if ($want['homeFolderPath']) { $record['homeFolderPath'] = $path }
-        if ($want['homeFolderDrive']) { $record['homeFolderDrive'] = $drive }
-        if ($want['homeFolderDirectory']) { $record['homeFolderDirectory'] = $directory }
+        if ($want['homeFolderPath']) { $record['homeFolderPath'] = [string]$item.homeDirectory }
+        if ($want['homeFolderDrive']) { $record['homeFolderDrive'] = [string]$item.homeDrive }
+        if ($want['homeFolderDirectory']) { $record['homeFolderDirectory'] = [string]$item.homeDirectory }
         if ($want['enabled']) { $record['enabled'] = [bool]$item.Enabled }
         if ($want['lockedOut']) { $record['lockedOut'] = [bool]$item.LockedOut }
-        $neverExpires = ([int]$item.userAccountControl -band 0x10000) -ne 0
         if ($want['changePasswordNextLogon']) { $record['changePasswordNextLogon'] = ([long]$item.pwdLastSet -eq 0 -and -not $neverExpires) }
-        if ($want['passwordNeverExpired']) { $record['passwordNeverExpired'] = $neverExpires }
-        if ($want['passwordLastSet']) { $record['passwordLastSet'] = [string](Get-GatewayFileTime -Value $item.pwdLastSet) }
-        if ($want['accountExpires']) { $record['accountExpires'] = [string](Get-GatewayFileTime -Value $item.accountExpires) }
-        if ($want['created']) {
-            $created = $item.whenCreated # absent if the account may not read it
-            if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
-            $record['created'] = [string]$created
-        }
-        if ($want['modified']) {
-            $modified = $item.whenChanged
-            if ($null -ne $modified) { $modified = ([datetime]$modified).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
-            $record['modified'] = [string]$modified
-        }
-        if ($wantPacked) {
-            $packed = [string]$item.userParameters
-            if ($packed.Length -gt 0) {
-                $packed = [string]$item.ObjectGUID + ' ' + [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))
-            }
-            $record['userParameters'] = [string]$packed
-        }
+        if ($want['passwordNeverExpired']) { $record['passwordNeverExpired'] = [bool]$neverExpires }
+        if ($want['passwordLastSet']) { $record['passwordLastSet'] = [string]$lastSet }
+        if ($want['accountExpires']) { $record['accountExpires'] = [string]$expires }
+        if ($want['created']) { $record['created'] = [string]$created }
+        if ($want['modified']) { $record['modified'] = [string]$modified }
+        if ($wantPacked) { $record['userParameters'] = [string]$packed }
         $record
     }
 }
@@ -159,6 +209,9 @@ $GatewayUserTexts = [ordered]@{
     MobilePhone        = 'mobile'
     ProfilePath        = 'profilePath'
     ProfileLogonScript = 'scriptPath'
+    HomeFolderDirectory = 'homeDirectory' # has two names, which are never given different values
+    HomeFolderPath     = 'homeDirectory'
+    HomeFolderDrive    = 'homeDrive'
 }
 
 # The attributes that an update may write.
@@ -227,6 +280,15 @@ function Compare-GatewayUserText {
     $change
 }
 
+# Warns that a password that never expires is not forced to change at the next logon, as in the
+# Windows console.
+function Add-GatewayNeverExpires {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn)
+    $message = 'The password never expires, so that its change at the next logon was not demanded.'
+    Add-GatewayWarning -Code 'never_expires' -Target $Dn -Message $message
+}
+
 # Writes attributes of a user in one modification: all or none.
 function Set-GatewayUserText {
     [CmdletBinding()]
@@ -258,38 +320,4 @@ function Find-GatewayManager {
     $dn = [string]$found.DistinguishedName
     Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'Manager'
     $dn
-}
-
-# The home folder after an update, as homeDirectory and homeDrive: inputs take precedence over stored values.
-# A path is a homeDirectory without homeDrive; Path, Directory and Drive are null if not given.
-function Get-GatewayHomeFolder {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [hashtable] $Stored,
-        [Parameter(Mandatory)] [System.Collections.IDictionary] $Given
-    )
-    $folder = [string]@($Stored['homeDirectory'])[0]
-    $letter = [string]@($Stored['homeDrive'])[0]
-    $connected = $letter -ne ''
-    if ($Given.ContainsKey('HomeFolderPath') -and ([string]$Given['HomeFolderPath']).Length -eq 0 -and -not $connected) { $folder = '' }
-    if ($Given.ContainsKey('HomeFolderDirectory')) {
-        if (([string]$Given['HomeFolderDirectory']).Length -gt 0) {
-            $folder = [string]$Given['HomeFolderDirectory']
-        } elseif ($connected) {
-            $folder = ''
-            $letter = ''
-        }
-    }
-    if ($Given.ContainsKey('HomeFolderDrive')) {
-        $letter = [string]$Given['HomeFolderDrive']
-        if ($letter -ne '' -and -not $folder.StartsWith('\\', [System.StringComparison]::Ordinal)) {
-            $message = 'HomeFolderDrive needs a HomeFolderDirectory: none is given, and no path of a share is stored.'
-            Stop-Gateway -Code 'invalid_request' -Arg 'HomeFolderDrive' -Message $message
-        }
-    }
-    if ($Given.ContainsKey('HomeFolderPath') -and ([string]$Given['HomeFolderPath']).Length -gt 0) {
-        $folder = [string]$Given['HomeFolderPath']
-        $letter = ''
-    }
-    @{ homeDirectory = $folder; homeDrive = $letter }
 }
