@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
@@ -48,12 +49,21 @@ type envelope struct {
 	records  int
 	warnings []ps.Warning // about records, besides the script's
 	result   bytes.Buffer // rendered records with commas; empty again once streaming
-	streamed bool         // the answer has begun
-	err      error        // the first error of take; further records are dropped
+	spooler  *spooler
+	stream   *stream // nil: the answer has not begun
+	err      error   // the first error of take; further records are dropped
 }
 
-func newEnvelope(r *request, streamAbove int) *envelope {
-	return &envelope{r: r, classic: isClassic(r.principal, r.policy.Dialect), streamAbove: streamAbove}
+// newEnvelope returns an envelope, which must be closed.
+func newEnvelope(r *request, spooler *spooler, streamAbove int) *envelope {
+	return &envelope{r: r, classic: isClassic(r.principal, r.policy.Dialect), spooler: spooler, streamAbove: streamAbove}
+}
+
+// close gives up a streamed answer that was not finished.
+func (e *envelope) close() {
+	if e.stream != nil {
+		e.stream.stop(func() { e.r.setWriteDeadline(time.Now()) })
+	}
 }
 
 var (
@@ -107,29 +117,27 @@ func (e *envelope) add(record []byte) error {
 	}
 	e.result.Write(e.addGenerated(record))
 	threshold := e.streamAbove
-	if e.streamed {
+	if e.stream != nil {
 		threshold = streamPiece
 	}
 	if e.result.Len() < threshold || e.r.op.Reply.Mark != ops.List || e.r.op.Effect.Writes() {
 		return nil // the status of a change is not known before its end
 	}
-	err := e.flush()
-	e.r.unlimitSend() // the script may take its time to the next piece
-	return err
+	return e.flush()
 }
 
-// flush sends the records held, after the start of the envelope on the first call.
+// flush streams the records held, after the start of the envelope on the first call.
 func (e *envelope) flush() error {
-	if !e.streamed {
-		e.streamed = true
+	if e.stream == nil {
 		e.r.c.Header("Content-Type", contentType)
 		e.r.c.Header("Trailer", serverHeader) // not known before the script ends
 		e.r.c.Status(http.StatusOK)
-		if _, err := e.r.c.Writer.WriteString(`{"result":[`); err != nil {
+		e.stream = e.spooler.start(callerOf(e.r.principal), e.r.write, e.r.unlimitSend)
+		if err := e.stream.add([]byte(`{"result":[`)); err != nil {
 			return err
 		}
 	}
-	err := e.r.write(e.result.Bytes())
+	err := e.stream.add(e.result.Bytes())
 	if e.result.Cap() > 2*streamPiece {
 		e.result = bytes.Buffer{} // release the memory of what was held back
 	}
@@ -140,19 +148,26 @@ func (e *envelope) flush() error {
 // finish writes the answer, or the rest of it if streaming, after a run that
 // succeeded. It fails only if streaming.
 func (e *envelope) finish(result *ps.Result) error {
-	setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
 	output := encode(e.sentence(result))
 	tail := []byte{}
 	if warnings := slices.Concat(result.Warnings, e.warnings); len(warnings) > 0 {
 		tail = append([]byte(`,"warnings":`), encode(warnings)...)
 	}
-	if e.streamed {
+	if e.stream != nil {
 		e.result.WriteString(`],"output":`)
 		e.result.Write(output)
 		e.result.Write(tail)
 		e.result.WriteByte('}')
-		return e.flush()
+		if err := e.flush(); err != nil {
+			return err
+		}
+		if err := e.stream.finish(); err != nil {
+			return err
+		}
+		setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
+		return nil
 	}
+	setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
 	var body bytes.Buffer
 	body.Grow(e.result.Len() + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)

@@ -60,7 +60,8 @@ func (s *Server) operate(r *request) (failed *failure) {
 		}
 		return failed
 	}
-	e := newEnvelope(r, s.streamAbove)
+	e := newEnvelope(r, s.spooler, s.streamAbove)
+	defer e.close()
 	r.result, r.runErr = s.run(r, e)
 	return s.answer(r, e)
 }
@@ -219,7 +220,7 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 // the operation declares.
 func (s *Server) explainRun(r *request, e *envelope, err error) *failure {
 	switch {
-	case e.streamed:
+	case e.stream != nil:
 		r.abort(&failure{code: schema.Internal, cause: err})
 		return nil
 	case e.err != nil:

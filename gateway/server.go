@@ -16,6 +16,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,9 @@ type Options struct {
 	BodyMemory int64 // bytes of the bodies of all running requests; zero: 64 MiB
 
 	Connections Connections
+
+	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
+	SpoolMost   int64  // bytes in these files; zero: 2 GiB, negative: no files
 
 	// Stopping is called when the server stops and waits for running requests, so that
 	// the Runner can refuse new runs. It may be nil.
@@ -128,6 +132,7 @@ func (o *Options) complete() error {
 	if o.streamAbove <= 0 {
 		o.streamAbove = streamAbove
 	}
+	o.SpoolMost = cmp.Or(o.SpoolMost, 2<<30)
 	o.Connections.complete()
 	return errors.Join(missing...)
 }
@@ -158,6 +163,7 @@ type Server struct {
 	scripts        map[string]ps.Script
 	meters         *meters
 	bodies         *bodies
+	spooler        *spooler
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
 }
@@ -182,6 +188,9 @@ func New(options Options) (*Server, error) {
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
 		scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
 	}
+	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
+		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
+	})
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script

@@ -49,6 +49,9 @@ type HTTP struct {
 	MaxConnections           int
 	MaxConnectionsPerAddress int
 	MaxBodyMemory            int // MiB
+
+	MaxSpool    int    // MiB
+	SpoolFolder string // empty means the system's
 }
 
 // TLS configures the server's certificate and client certificates.

@@ -172,9 +172,18 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
+		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
+}
+
+// spoolMost returns the bytes that temporary files may take; negative: there are none.
+func spoolMost(h config.HTTP) int64 {
+	if h.MaxSpool == 0 {
+		return -1
+	}
+	return int64(h.MaxSpool) << 20
 }
 
 func policy(settings *config.Settings) gateway.Policy {

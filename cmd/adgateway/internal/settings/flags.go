@@ -128,7 +128,8 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 	for key, setting := range map[string]*string{
 		"auth.store": &s.Auth.Store, "log.file": &s.Log.File, "audit.file": &s.Audit.File, "audit.keyFile": &s.Audit.KeyFile,
 		"tls.certificateFile": &s.TLS.CertificateFile, "tls.keyFile": &s.TLS.KeyFile, "tls.clientCAFile": &s.TLS.ClientCAFile,
-		"tls.pfxFile": &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
+		"http.spoolFolder": &s.HTTP.SpoolFolder,
+		"tls.pfxFile":      &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
 	} {
 		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff && !filepath.IsAbs(*setting) {
 			*setting = filepath.Join(dir, *setting)

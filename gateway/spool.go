@@ -1,0 +1,289 @@
+package gateway
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// spooler gives streamed answers temporary files for what their clients have not
+// taken yet. So a session is free as soon as its script has ended, however slowly the
+// client reads. The content is encrypted with a key that only this process has.
+type spooler struct {
+	folder string
+	most   int64       // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	failed func(error) // called at most once a minute when a file cannot be used
+	sealer cipher.AEAD
+	nonce  atomic.Uint64
+
+	mu       sync.Mutex // guards the fields below
+	held     int64
+	by       map[caller]int64
+	failedAt time.Time
+}
+
+// spoolPattern names the files.
+const spoolPattern = "adgateway-list-*"
+
+// newSpooler removes files that an earlier process has left.
+func newSpooler(folder string, most int64, failed func(error)) *spooler {
+	var key [32]byte
+	_, _ = rand.Read(key[:])          // never fails
+	block, _ := aes.NewCipher(key[:]) // fails only for other lengths of the key
+	sealer, _ := cipher.NewGCM(block) // fails only for other sizes of the block
+	if folder == "" {
+		folder = os.TempDir()
+	}
+	if most > 0 {
+		stale, _ := filepath.Glob(filepath.Join(folder, spoolPattern))
+		for _, file := range stale {
+			_ = os.Remove(file) // fails for those of other processes that are in use
+		}
+	}
+	return &spooler{folder: folder, most: most, failed: failed, sealer: sealer, by: map[caller]int64{}}
+}
+
+// open returns a new file, which on Unix has no name any more.
+func (s *spooler) open() (*os.File, error) {
+	file, err := os.CreateTemp(s.folder, spoolPattern) // accessible to this account only
+	if err == nil && runtime.GOOS != "windows" {
+		err = os.Remove(file.Name())
+	}
+	return file, err
+}
+
+// take reserves n bytes for a caller, unless that is more than is left.
+func (s *spooler) take(by caller, n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held+n > s.most || s.by[by]+n > s.most/4 {
+		return false
+	}
+	s.held += n
+	s.by[by] += n
+	return true
+}
+
+func (s *spooler) free(by caller, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held -= n
+	if s.by[by] -= n; s.by[by] <= 0 {
+		delete(s.by, by)
+	}
+}
+
+func (s *spooler) report(err error) {
+	s.mu.Lock()
+	now := time.Now()
+	due := now.Sub(s.failedAt) >= time.Minute
+	if due {
+		s.failedAt = now
+	}
+	s.mu.Unlock()
+	if due {
+		s.failed(err)
+	}
+}
+
+// stream sends a long answer from a goroutine of its own. What the client has not
+// taken waits in memory up to streamMemory, then in a file. When there is no room in
+// files, add waits for the client, which holds the session.
+type stream struct {
+	spooler *spooler
+	by      caller
+	write   func([]byte) error // sends one piece to the client, for a limited time
+	idle    func()             // called when everything has been sent and more may follow
+
+	mu       sync.Mutex // guards the fields below
+	changed  *sync.Cond
+	queue    []piece
+	inMemory int
+	inFile   int      // pieces
+	file     *os.File // nil: not needed yet
+	size     int64    // of the file, reserved with the spooler
+	complete bool     // nothing will be added
+	err      error    // why sending has ended; nil: it goes on, or all was sent
+	ended    chan struct{}
+}
+
+// streamMemory is how much of a stream is kept in memory.
+const streamMemory = 1 << 20
+
+// piece is a part of the answer: in memory, or sealed in the file.
+type piece struct {
+	data   []byte // nil: in the file
+	offset int64
+	length int
+	nonce  [12]byte
+}
+
+var errStopped = errors.New("the answer was given up")
+
+func (s *spooler) start(by caller, write func([]byte) error, idle func()) *stream {
+	t := &stream{spooler: s, by: by, write: write, idle: idle, ended: make(chan struct{})}
+	t.changed = sync.NewCond(&t.mu)
+	go t.send()
+	return t
+}
+
+// add appends to the answer. The error is that of the client.
+func (t *stream) add(content []byte) error {
+	for len(content) > 0 {
+		n := min(len(content), streamPiece)
+		if err := t.addPiece(content[:n]); err != nil {
+			return err
+		}
+		content = content[n:]
+	}
+	return nil
+}
+
+func (t *stream) addPiece(data []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.err == nil {
+		if t.inMemory+len(data) <= streamMemory {
+			t.inMemory += len(data)
+			t.queue = append(t.queue, piece{data: append([]byte{}, data...)})
+			t.changed.Broadcast()
+			return nil
+		}
+		if t.store(data) {
+			return nil
+		}
+		t.changed.Wait()
+	}
+	return t.err
+}
+
+// store appends a piece to the file, unless there is no room. t.mu is held.
+func (t *stream) store(data []byte) bool {
+	p := piece{offset: t.size, length: len(data) + t.spooler.sealer.Overhead()}
+	if !t.spooler.take(t.by, int64(p.length)) {
+		return false
+	}
+	binary.BigEndian.PutUint64(p.nonce[4:], t.spooler.nonce.Add(1))
+	var err error
+	if t.file == nil {
+		t.file, err = t.spooler.open()
+	}
+	if err == nil {
+		_, err = t.file.WriteAt(t.spooler.sealer.Seal(nil, p.nonce[:], data, nil), p.offset)
+	}
+	if err != nil {
+		t.spooler.free(t.by, int64(p.length))
+		t.spooler.report(err)
+		return false
+	}
+	t.size += int64(p.length)
+	t.inFile++
+	t.queue = append(t.queue, p)
+	return true
+}
+
+// send sends the pieces in their order.
+func (t *stream) send() {
+	defer close(t.ended)
+	for {
+		data, err := t.next()
+		if data == nil && err == nil {
+			return
+		}
+		if err == nil {
+			err = t.write(data)
+		}
+		if err != nil {
+			t.fail(err)
+			return
+		}
+	}
+}
+
+// next waits for the next piece; nil: all were sent.
+func (t *stream) next() ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 && !t.complete && t.err == nil {
+		t.idle()
+	}
+	for len(t.queue) == 0 && !t.complete && t.err == nil {
+		t.changed.Wait()
+	}
+	if t.err != nil || len(t.queue) == 0 {
+		return nil, t.err
+	}
+	p := t.queue[0]
+	t.queue[0] = piece{} // release the memory
+	t.queue = t.queue[1:]
+	defer t.changed.Broadcast()
+	if p.data != nil {
+		t.inMemory -= len(p.data)
+		return p.data, nil
+	}
+	sealed := make([]byte, p.length)
+	if _, err := t.file.ReadAt(sealed, p.offset); err != nil {
+		return nil, err
+	}
+	if t.inFile--; t.inFile == 0 && t.file.Truncate(0) == nil {
+		t.spooler.free(t.by, t.size)
+		t.size = 0
+	}
+	return t.spooler.sealer.Open(sealed[:0], p.nonce[:], sealed, nil)
+}
+
+func (t *stream) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = err
+	}
+	t.changed.Broadcast()
+}
+
+// finish waits until everything was sent, and releases the file.
+func (t *stream) finish() error {
+	t.mu.Lock()
+	t.complete = true
+	t.changed.Broadcast()
+	t.mu.Unlock()
+	<-t.ended
+	t.release()
+	return t.err
+}
+
+// stop gives up what was not sent. It does nothing after finish.
+func (t *stream) stop(interrupt func()) {
+	t.fail(errStopped)
+	select {
+	case <-t.ended:
+	default:
+		interrupt()
+		<-t.ended
+	}
+	t.release()
+}
+
+func (t *stream) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue = nil
+	if t.file == nil {
+		return
+	}
+	_ = t.file.Close() // nothing is read from it any more
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(t.file.Name())
+	}
+	t.file = nil
+	t.spooler.free(t.by, t.size)
+	t.size = 0
+}
