@@ -76,6 +76,7 @@ func TestEnvelopes(t *testing.T) {
 		"panic":                {&fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("geheim") }}, "DELETE", "/api/ADUser/jdoe", "", ""},
 		"healthz":              {nil, "GET", "/healthz", "", ""},
 		"readyz":               {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + opsToken},
+		"readyz-degraded":      {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + opsToken},
 		"readyz-without-scope": {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + readToken},
 		"readyz-anonymous":     {nil, "GET", "/readyz", "", "Auth-Token: "},
 		"readyz-wrong-token":   {nil, "GET", "/readyz", "", "Auth-Token: Bearer nobody"},
@@ -86,7 +87,11 @@ func TestEnvelopes(t *testing.T) {
 			}
 			s := newTestServer(t, c.runner, func(o *Options) {
 				o.Ready = func(context.Context) []Check {
-					return []Check{{"session", true, ""}, {"dns", false, "port 53 of dc1 does not answer"}}
+					checks := []Check{{Name: "session", OK: true}, {Name: "settings", OK: true, Degraded: true, Reason: "line 3"}}
+					if strings.HasPrefix(name, "readyz-degraded") {
+						return checks
+					}
+					return append(checks, Check{Name: "dns", Reason: "port 53 of dc1 does not answer"})
 				}
 			})
 			headers := []string{"Content-Type: application/json"}

@@ -16,8 +16,9 @@ func (s *Server) healthz(r *request) {
 	}{"ok"}})
 }
 
-// readyz reports whether requests can be served, check by check. Only callers
-// with ops:read see the reasons.
+// readyz reports whether requests can be served, check by check. What is wrong and
+// does not keep them from being served is degraded. Only callers with ops:read see
+// the reasons.
 func (s *Server) readyz(r *request) {
 	var checks []Check
 	if s.Ready != nil {
@@ -40,20 +41,24 @@ func (s *Server) readyz(r *request) {
 		}
 	}
 	type line struct {
-		Name   string  `json:"name"`
-		OK     bool    `json:"ok"`
-		Reason *string `json:"reason,omitempty"`
+		Name     string  `json:"name"`
+		OK       bool    `json:"ok"`
+		Degraded bool    `json:"degraded,omitempty"`
+		Reason   *string `json:"reason,omitempty"`
 	}
 	status, output := http.StatusOK, "The gateway is ready."
 	records := []any{}
 	for _, check := range checks {
-		record := line{Name: check.Name, OK: check.OK}
+		record := line{Name: check.Name, OK: check.OK, Degraded: check.Degraded && check.OK}
 		if reasons {
 			record.Reason = &check.Reason
 		}
 		if !check.OK {
 			status, output = schema.Unavailable.Status(), "The gateway is not ready."
 			r.c.Header("Retry-After", "5")
+		}
+		if record.Degraded && status == http.StatusOK {
+			output = "The gateway is ready, but degraded: something needs attention."
 		}
 		records = append(records, record)
 	}

@@ -102,9 +102,10 @@ type Version struct {
 
 // Check is one line of /readyz. The reason is for callers with ops:read only.
 type Check struct {
-	Name   string
-	OK     bool
-	Reason string
+	Name     string
+	OK       bool   // as far as this is concerned, requests are served
+	Reason   string // why it is not OK, or what is wrong although it is
+	Degraded bool   // it is OK, but something is wrong that needs attention
 }
 
 func (o *Options) complete() error {

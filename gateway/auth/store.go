@@ -62,6 +62,7 @@ type accounts struct {
 	tokens   map[[tokenKey]byte]*tokenAccount
 	users    map[string]*compiled // by nameKey
 	subjects map[string]*compiled // by subjectKey
+	limited  []*compiled          // those that expire
 	count    int
 }
 
@@ -135,6 +136,19 @@ func (s *Store) State() (shut bool, err error) {
 
 // Empty reports whether there are no accounts.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
+
+// Expiring returns the accounts that expire within a time or did so less than that
+// time ago, with their ends.
+func (s *Store) Expiring(within time.Duration) []string {
+	var found []string
+	now := s.options.Now()
+	for _, c := range s.accounts.Load().limited {
+		if left := c.Expires.Sub(now); left.Abs() < within {
+			found = append(found, fmt.Sprintf("%s (%s)", c.principal, c.Expires.UTC().Format(time.RFC3339)))
+		}
+	}
+	return found
+}
 
 // follow reloads the file if it has changed or could not be used: when it becomes
 // readable, its metadata need not change.
@@ -228,6 +242,9 @@ func indexed(all []*compiled) *accounts {
 		}
 		if c.hash != nil {
 			ix.users[c.key] = c
+		}
+		if c.Expires != nil {
+			ix.limited = append(ix.limited, c)
 		}
 	}
 	return ix

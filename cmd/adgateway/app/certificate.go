@@ -89,7 +89,7 @@ func (c *certificate) checks() []gateway.Check {
 		return nil
 	}
 	ok, reason := c.State()
-	return []gateway.Check{{Name: "certificate", OK: ok, Reason: reason}}
+	return []gateway.Check{{Name: "certificate", OK: ok, Reason: reason, Degraded: ok && reason != ""}}
 }
 
 // certificateExpires returns when the server's certificate ends, or the zero time

@@ -180,6 +180,12 @@ var metrics = []metric{
 				put(boolean(check.OK), check.Name)
 			}
 		}},
+	{"adgateway_check_degraded", "1 when a check of /readyz is passed although something needs attention, else 0.", gauge, []string{"check"},
+		func(s *state, put emit) {
+			for _, check := range s.checks {
+				put(boolean(check.OK && check.Degraded), check.Name)
+			}
+		}},
 
 	{"adgateway_certificate_expires_timestamp_seconds", "When the server's certificate ends. Without TLS there is none.", gauge, nil,
 		func(s *state, put emit) {

@@ -16,6 +16,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"adgateway/gateway"
@@ -65,6 +66,8 @@ type Stack struct {
 	certificate *certificate
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
+	stop        context.CancelFunc // ends watched; nil if New failed
+	watched     sync.WaitGroup
 	started     chan struct{} // receives a value when a session of the directory has started
 }
 
@@ -112,6 +115,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.watched.Go(func() { s.watch(watching, log) })
 	return s, nil
 }
 
@@ -206,6 +212,10 @@ func (s *Stack) Apply(settings *config.Settings) error {
 // Close closes the sessions, waiting for running scripts until ctx ends, and then
 // the audit log.
 func (s *Stack) Close(ctx context.Context) error {
+	if s.stop != nil {
+		s.stop()
+		s.watched.Wait()
+	}
 	s.certificate.close()
 	var err error
 	if s.Servers != nil {
@@ -224,18 +234,51 @@ func (s *Stack) checks() []gateway.Check {
 	}
 	sessions := func(name string, lane ps.Lane) gateway.Check {
 		ok, why := stats[lane].Ready()
-		return check(name, ok, why)
+		return gateway.Check{Name: name, OK: ok, Reason: why, Degraded: ok && why != ""}
 	}
+	controllers := check("domainController", controller.Pinned != "" && !controller.Rejected, strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; "))
+	controllers.Degraded = controllers.OK && len(controller.Warnings) > 0
 	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
-		check("domainController", controller.Pinned != "" && !controller.Rejected, strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; ")),
+		controllers,
 		check("dnsServer", dns.Pinned != "", dns.Reason),
 	}, s.certificate.checks()...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}
 	return checks
+}
+
+// watchEvery is the interval at which changes of the checks are noticed.
+const watchEvery = 5 * time.Second
+
+// watch logs every change of a check until ctx is done.
+func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {
+	before := map[string]gateway.Check{}
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, check := range s.checks() {
+			was, known := before[check.Name]
+			before[check.Name] = check
+			sound := check.OK && !check.Degraded
+			switch {
+			case known && was.OK == check.OK && was.Degraded == check.Degraded, !known && sound:
+			case sound:
+				log("a check of /readyz is passed again", map[string]any{"check": check.Name})
+			case check.OK:
+				log("degraded: requests are served, but something needs attention", map[string]any{"check": check.Name, "error": check.Reason})
+			default:
+				log("a check of /readyz fails", map[string]any{"check": check.Name, "error": check.Reason})
+			}
+		}
+	}
 }
 
 // optional is a list with text, or nil if text is empty.

@@ -27,6 +27,7 @@ import (
 	"adgateway/ps/session"
 	"adgateway/winsvc/host"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 )
 
@@ -51,7 +52,7 @@ type backend struct {
 	name    string // for the header X-Engine
 	starter session.Starter
 	folder  *session.Folder // of the sessions' processes; nil: none
-	dial    servers.Dial // nil dials the network
+	dial    servers.Dial    // nil dials the network
 	auth    auth.Authenticator
 	checks  func() []gateway.Check // additional readiness checks; may be nil
 	follow  func(context.Context)  // runs until its context is done; may be nil
@@ -64,6 +65,7 @@ type Server struct {
 	live     *config.Live
 	log      *logrus.Logger
 	closeLog io.Closer
+	entries  *entries // the output of the log
 	backend  backend
 	listener net.Listener
 	stack    *app.Stack
@@ -103,6 +105,8 @@ func (s *Server) openLog() (err error) {
 	if s.log, s.closeLog, err = settings.OpenLog(c, s.options.Stderr); err != nil {
 		s.log, s.closeLog = settings.NewLog(c, io.Discard), io.NopCloser(nil)
 	}
+	s.entries = &entries{to: s.log.Out}
+	s.log.SetOutput(s.entries)
 	return err
 }
 
@@ -134,8 +138,8 @@ func (s *Server) open(ctx context.Context) error {
 		Engine: s.backend.name, Version: gateway.Version{Version: s.options.Version},
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: s.backend.starter} },
 		Dial:    s.backend.dial,
-		Checks:  s.checks,
-		Store:   host.Certificates(),
+		Checks:  s.checks, Collectors: []prometheus.Collector{s.entries.metric()},
+		Store: host.Certificates(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -155,9 +159,9 @@ func (b backend) close() error {
 func (s *Server) checks() []gateway.Check {
 	check := gateway.Check{Name: "settings", OK: true}
 	if err := s.live.Fault(); err != nil {
-		check.OK, check.Reason = false, "The settings have mistakes; those before stay in force. "+settings.OneLine(err)
+		check.Degraded, check.Reason = true, "The settings have mistakes; those before stay in force. "+settings.OneLine(err)
 	}
-	checks := []gateway.Check{check}
+	checks := []gateway.Check{check, s.entries.check()}
 	if s.backend.checks != nil {
 		checks = append(checks, s.backend.checks()...)
 	}

@@ -139,20 +139,21 @@ func (s *served) try(path, token string) (status int, body string, err error) {
 	return response.StatusCode, string(text), err
 }
 
-// failing returns the failing checks of /readyz and their reasons.
+// failing returns the checks of /readyz that fail or are degraded, and their reasons.
 func (s *served) failing(token string) map[string]string {
 	_, body := s.get("/readyz", token)
 	var answer struct {
 		Result []struct {
-			Name   string
-			OK     bool
-			Reason string
+			Name     string
+			OK       bool
+			Degraded bool
+			Reason   string
 		}
 	}
 	require.NoError(s.t, json.Unmarshal([]byte(body), &answer), body)
 	failing := map[string]string{}
 	for _, check := range answer.Result {
-		if !check.OK {
+		if !check.OK || check.Degraded {
 			failing[check.Name] = check.Reason
 		}
 	}
@@ -245,6 +246,10 @@ func TestSettingsChangeWhileServing(t *testing.T) {
 	})
 
 	s.change("http:\n  dialect: [\n")
+	s.eventually("the gateway still serves", func() bool {
+		status, body := s.get("/readyz", token)
+		return status == http.StatusOK && strings.Contains(body, `{"name":"settings","ok":true,"degraded":true,"reason":"The settings have mistakes`)
+	})
 	s.eventually("the mistake is logged", func() bool { return strings.Contains(s.output.String(), "the previous settings remain in effect") })
 	assert.Contains(t, s.failing(token)["settings"], settings.FileName)
 	assert.False(t, standard(), "the previous settings remain in effect")
@@ -296,11 +301,15 @@ func TestFindPowerShell(t *testing.T) {
 type lockedBuilder struct {
 	mu   sync.Mutex
 	text strings.Builder
+	full bool // it takes no more
 }
 
 func (b *lockedBuilder) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.full {
+		return 0, errors.New("the disk is full")
+	}
 	return b.text.Write(p)
 }
 
@@ -308,4 +317,36 @@ func (b *lockedBuilder) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return fmt.Sprint(b.text.String())
+}
+
+func TestWhatDoesNotHinderIsDegraded(t *testing.T) {
+	s := startServe(t)
+	token := s.token()
+	soon := auth.NewAccount("soon", time.Now(), auth.Rights{Scopes: []string{string(auth.All)}})
+	later := time.Now().Add(3 * 24 * time.Hour)
+	soon.Expires = &later
+	soon.AddToken(time.Now(), time.Time{})
+	file := auth.File{Path: s.live.Now().Auth.Store}
+	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
+		d.Tokens = append(d.Tokens, soon)
+		return nil
+	}))
+	s.eventually("the credential is reported", func() bool {
+		return strings.Contains(s.failing(token)["credentials"], "soon")
+	})
+	s.eventually("requests are served", func() bool {
+		status, _ := s.get("/readyz", "")
+		return status == http.StatusOK
+	})
+	s.eventually("it is logged", func() bool { return strings.Contains(s.output.String(), "check=credentials") })
+
+	s.output.mu.Lock()
+	s.output.full = true
+	s.output.mu.Unlock()
+	s.log.Info("lost")
+	s.eventually("lost entries are reported", func() bool { return strings.Contains(s.failing(token)["log"], "could not be written") })
+	_, body := s.get("/metrics", token)
+	assert.Contains(t, body, `adgateway_check_degraded{check="log"} 1`)
+	assert.Contains(t, body, `adgateway_check_ok{check="credentials"} 1`)
+	assert.Regexp(t, `\nadgateway_log_lost_entries_total [1-9]`, body)
 }

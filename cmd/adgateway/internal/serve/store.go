@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+	"time"
 
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
@@ -17,6 +19,9 @@ import (
 
 // noCredentials is logged and reported while there are no accounts.
 const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes a token."
+
+// expiryNotice is how long before its end a credential is reported.
+const expiryNotice = 14 * 24 * time.Hour
 
 // createStore creates an empty credential file if it does not exist.
 func createStore(ctx context.Context, file auth.File) error {
@@ -55,9 +60,13 @@ func storeChecks(store *auth.Store) []gateway.Check {
 	case shut:
 		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+settings.OneLine(err)
 	case err != nil:
-		check.OK, check.Reason = false, "The credentials cannot be used; those from before stay in force for a moment. "+settings.OneLine(err)
+		check.Degraded, check.Reason = true, "The credentials cannot be used; those from before stay in force for a moment. "+settings.OneLine(err)
 	case store.Empty():
 		check.OK, check.Reason = false, noCredentials
+	default:
+		if expiring := store.Expiring(expiryNotice); len(expiring) > 0 {
+			check.Degraded, check.Reason = true, "These credentials expire soon, or have expired: "+strings.Join(expiring, ", ")+"."
+		}
 	}
 	return []gateway.Check{check}
 }
