@@ -1,6 +1,7 @@
 # Functions shared by the scripts of the doctor. Loaded after the preludes of a lane.
 
-# The parts of an error that do not depend on the language of Windows: id, category, code and type.
+# The parts of an error that do not depend on the language of Windows: id, category, code, type, and the name of the
+# fault if the web service reported it without a number (facts D14).
 function Get-GatewayErrorText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -10,7 +11,9 @@ function Get-GatewayErrorText {
     $code = [string]$info.code
     if ($code -eq '') { $code = ([string]$info.native) -replace '^WIN32 ', '' }
     if ($code -eq '') { $code = 'none' }
-    'error ' + $id + ' | ' + [string]$info.category + ' | code ' + $code + ' | ' + [string]$info.type
+    $text = 'error ' + $id + ' | ' + [string]$info.category + ' | code ' + $code + ' | ' + [string]$info.type
+    if ([string]$info.fault -ne '') { $text = $text + ' | fault ' + [string]$info.fault }
+    $text
 }
 
 # Tries one thing that has not been observed on a real Windows, and returns the outcome: what the
@@ -31,4 +34,29 @@ function Test-GatewayFact {
         $message = [string]$_.Exception.Message
     }
     [ordered]@{ fact = $Fact; found = [string]$found; message = [string]$message }
+}
+
+# Returns whether a record is the doctor's: its name, or what is below the wildcard, begins with the prefix.
+function Test-GatewayOwnRecord {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Prefix)
+    if ($Name.StartsWith('*.', [System.StringComparison]::Ordinal)) { $Name = $Name.Substring(2) }
+    $Name.StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)
+}
+
+# Compares two sets of names without regard to case: 'the same', or how they differ.
+function Compare-GatewayNames {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Found,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Wanted
+    )
+    $has = @{}
+    foreach ($name in $Found) { $has[$name.ToUpperInvariant()] = $true }
+    $differences = @(foreach ($name in $Wanted) { if (-not $has.ContainsKey($name.ToUpperInvariant())) { 'without ' + $name } })
+    $wants = @{}
+    foreach ($name in $Wanted) { $wants[$name.ToUpperInvariant()] = $true }
+    $differences += @(foreach ($name in $Found) { if (-not $wants.ContainsKey($name.ToUpperInvariant())) { 'also ' + $name } })
+    if ($differences.Length -eq 0) { return 'the same' }
+    $differences -join '; '
 }

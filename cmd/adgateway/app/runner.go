@@ -50,10 +50,7 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		first := &firstSession{done: make(chan struct{})}
 		r.sessions[lane] = first
-		cfg := session.Config{
-			Starter: o.Starter, StartTimeout: o.Settings.Pool.StartTimeout, Log: o.Log,
-			Boot: session.Boot{Prelude: scripts.DoctorPrelude(lane), Scripts: scripts.DoctorSources(lane), Module: scripts.Modules[lane]},
-		}
+		cfg := r.config(lane)
 		lanes[lane] = pool.Lane{Size: 1, Start: func(ctx context.Context) (pool.Session, error) {
 			startedAt := time.Now()
 			s, err := session.Start(ctx, cfg)
@@ -91,6 +88,36 @@ func (r *Runner) Memory(lane ps.Lane) (int64, error) {
 		return first.session.Memory()
 	}
 	return 0, errors.ErrUnsupported
+}
+
+// Crowd starts n more sessions for the directory, one after the other, which run
+// scripts at the same time against the server named in their arguments. end closes
+// them, waiting for running scripts until its context ends.
+func (r *Runner) Crowd(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error) {
+	var started []*session.Session
+	end = func(ctx context.Context) error {
+		var faults []error
+		for _, s := range started {
+			faults = append(faults, s.Close(ctx))
+		}
+		return errors.Join(faults...)
+	}
+	for range n {
+		s, err := session.Start(ctx, r.config(ps.Directory))
+		if err != nil {
+			return nil, nil, errors.Join(err, end(ctx))
+		}
+		started, sessions = append(started, s), append(sessions, s)
+	}
+	return sessions, end, nil
+}
+
+// config describes the sessions of a lane.
+func (r *Runner) config(lane ps.Lane) session.Config {
+	return session.Config{
+		Starter: r.options.Starter, StartTimeout: r.options.Settings.Pool.StartTimeout, Log: r.options.Log,
+		Boot: session.Boot{Prelude: scripts.DoctorPrelude(lane), Scripts: scripts.DoctorSources(lane), Module: scripts.Modules[lane]},
+	}
 }
 
 // Pin returns a runner that discovers and pins a domain controller and a DNS

@@ -237,8 +237,11 @@ func (c *call) value(v any) (out any, ok bool) {
 	case dotnet.Guid:
 		return directory.GUID(v), true
 	case *dotnet.Instance:
-		if from, ok := v.Data.(origin); ok {
+		switch from := v.Data.(type) {
+		case origin:
 			return from.guid.Ref(), true
+		case descriptor:
+			return []byte(from), true
 		}
 		return identityText(v), true
 	case string, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64:

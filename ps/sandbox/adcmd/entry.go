@@ -41,6 +41,7 @@ func entryTypes(h *host) []*dotnet.Type {
 				return dotnet.Void, opened(self).refresh(dotnet.EnumerateAny(args[0]))
 			}),
 			dotnet.Method("CommitChanges", "", func(self any, _ []any) (any, error) { return dotnet.Void, opened(self).commit() }),
+			memberInvokeGet,
 			dotnet.Method("Close", "", func(self any, _ []any) (any, error) { return dotnet.Void, nil }),
 			dotnet.Method("Dispose", "", func(self any, _ []any) (any, error) { opened(self).disposed = true; return dotnet.Void, nil }),
 		},

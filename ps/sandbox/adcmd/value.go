@@ -84,14 +84,18 @@ func (h *host) raw(a *directory.Attribute, v any) any {
 				return dotnet.Guid(g)
 			}
 		case directory.SyntaxSecurity:
-			return dotnet.NewInstance(tSecurity)
+			return &dotnet.Instance{Type: tSecurity, Data: descriptor(v)}
 		}
 		return &dotnet.Bytes{B: v}
 	}
 	return v
 }
 
-// tSecurity stands for security descriptors, without their entries.
+// descriptor is the content of a security descriptor.
+type descriptor []byte
+
+// tSecurity stands for security descriptors. Their entries cannot be read, but a
+// script may give the descriptor of one object to another.
 var tSecurity = dotnet.Define(dotnet.Class{Name: "System.DirectoryServices.ActiveDirectorySecurity"})
 
 func (h *host) raws(o *directory.Object, a *directory.Attribute) []any {

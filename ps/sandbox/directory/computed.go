@@ -32,6 +32,7 @@ func init() {
 		"instancetype":          getInstanceType,
 		"samaccounttype":        getSAMType,
 		"isdeleted":             getDeleted,
+		keyDescriptor:           getDescriptor,
 		"badpwdcount":           localNumber(func(s *localState) int64 { return int64(s.badPwdCount) }),
 		"badpasswordtime":       localNumber(func(s *localState) int64 { return s.badPasswordTime }),
 		"lastlogon":             localNumber(func(s *localState) int64 { return s.lastLogon }),

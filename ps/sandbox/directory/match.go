@@ -65,7 +65,7 @@ func (v *view) bindTo(m *matcher, c *clause) *Error {
 	}
 	name, _, _ := strings.Cut(c.attr, ";")
 	def, ok := v.rep.dom.schema.Attribute(name)
-	if !ok || def.hidden() {
+	if !ok || def.hidden() || def.key == keyDescriptor {
 		m.never = true
 		return nil
 	}

@@ -96,7 +96,7 @@ func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
 		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "the directory derives the values")
 	case def.SystemOnly || def.Constructed || def.IsBackLink():
 		return failAttr(CodeIllegalModify, KindConstraint, dn, def.Name, "only the system writes the attribute")
-	case def.key == "ntsecuritydescriptor", def.key == "dbcspwd":
+	case def.key == "dbcspwd":
 		return failAttr(CodeUnwilling, KindUnwilling, dn, def.Name, "the attribute cannot be written this way")
 	case def.NotReplicated:
 		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "only the domain controller writes the attribute")

@@ -23,6 +23,7 @@ func init() {
 		"lockouttime":          changeLockout,
 		"accountexpires":       changeExpiry,
 		"unicodepwd":           changePassword,
+		keyDescriptor:          changeDescriptor,
 	}
 }
 

@@ -62,12 +62,11 @@ func (v *view) has(n *node, def *Attribute) bool {
 	return len(n.get(def)) > 0
 }
 
-// hidden reports whether the attribute is never returned: passwords and security
-// descriptors.
+// hidden reports whether the attribute is never returned, as passwords are.
 func (a *Attribute) hidden() bool {
 	switch a.key {
 	case "unicodepwd", "userpassword", "dbcspwd", "ntpwdhistory", "lmpwdhistory",
-		"supplementalcredentials", "unixuserpassword", "ntsecuritydescriptor", "msds-managedpassword":
+		"supplementalcredentials", "unixuserpassword", "msds-managedpassword":
 		return true
 	}
 	return false

@@ -496,6 +496,7 @@ namespace AdGateway.Sandbox
         public PropertyCollection Properties { get { return new PropertyCollection((long)Call("get", "Properties")); } }
         public void RefreshCache(string[] propertyNames) { Call("invoke", "RefreshCache", (object)propertyNames); }
         public void CommitChanges() { Call("invoke", "CommitChanges"); }
+        public object InvokeGet(string propertyName) { return Call("invoke", "InvokeGet", propertyName); }
         public void Close() { Call("invoke", "Close"); }
         public void Dispose() { Call("invoke", "Dispose"); }
     }

@@ -8,8 +8,8 @@ param(
     [Parameter(Mandatory)] [string] $Server
 )
 
-$ou = Find-GatewayContainer -Dn $Base -Server $Server -Arg 'Base' -Code 'not_found' -Quiet
-if ($null -eq $ou) { return }
+$scratch = Find-GatewayContainer -Dn $Base -Server $Server -Arg 'Base' -Code 'not_found' -Quiet
+if ($null -eq $scratch) { return }
 $reasons = @{}
 
 # Protection first: it blocks the removal of every ancestor.
@@ -29,16 +29,29 @@ foreach ($object in @(Get-ADObject @search -Properties 'ProtectedFromAccidentalD
 Set-GatewayStep -Label 'remove objects'
 foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Base -SearchScope OneLevel -ResultSetSize 1000 -Server $Server)) {
     if (-not ([string]$object.Name).StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    $guid = [string]$object.ObjectGUID
+    $dn = [string]$object.DistinguishedName
     try {
-        Remove-ADObject -Identity ([string]$object.ObjectGUID) -Recursive -Server $Server -Confirm:$false
+        Remove-ADObject -Identity $guid -Recursive -Server $Server -Confirm:$false
     } catch {
-        $reasons[[string]$object.DistinguishedName] = [string]$_.Exception.Message
+        $reasons[$dn] = [string]$_.Exception.Message
+    }
+    if (-not $reasons.ContainsKey($dn)) { continue }
+    # Half of a protection reads as none, and is lifted only as a whole (facts E38).
+    try {
+        foreach ($ou in @(Get-ADObject -LDAPFilter '(objectClass=organizationalUnit)' -SearchBase $dn -SearchScope Subtree -Server $Server)) {
+            Set-ADObject -Identity ([string]$ou.ObjectGUID) -ProtectedFromAccidentalDeletion $true -Server $Server -Confirm:$false
+            Set-ADObject -Identity ([string]$ou.ObjectGUID) -ProtectedFromAccidentalDeletion $false -Server $Server -Confirm:$false
+        }
+        Remove-ADObject -Identity $guid -Recursive -Server $Server -Confirm:$false
+    } catch {
+        $reasons[$dn] = [string]$_.Exception.Message
     }
 }
 if ($Itself) {
     Set-GatewayStep -Label 'remove scratch OU'
     try {
-        Remove-ADOrganizationalUnit -Identity ([string]$ou.ObjectGUID) -Server $Server -Confirm:$false
+        Remove-ADOrganizationalUnit -Identity ([string]$scratch.ObjectGUID) -Server $Server -Confirm:$false
         return
     } catch {
         [ordered]@{ dn = [string]$Base; reason = [string]$_.Exception.Message }
@@ -47,6 +60,6 @@ if ($Itself) {
 Set-GatewayStep -Label 'list what remains'
 foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Base -SearchScope Subtree -ResultSetSize 1000 -Server $Server)) {
     $dn = [string]$object.DistinguishedName
-    if ([string]::Equals($dn, [string]$ou.DistinguishedName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    if ([string]::Equals($dn, [string]$scratch.DistinguishedName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
     [ordered]@{ dn = [string]$dn; reason = [string]$reasons[$dn] }
 }

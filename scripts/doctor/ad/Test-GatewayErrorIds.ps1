@@ -33,3 +33,15 @@ Test-GatewayFact -Fact 'filter that is none' -Action {
 Test-GatewayFact -Fact 'server that is none' -Action {
     Get-ADUser -Identity ($Prefix + 'x1') -Server ($Prefix + 'nowhere.invalid')
 }
+Test-GatewayFact -Fact 'primary group that is none' -Action {
+    Set-ADUser -Identity ($Prefix + 'x1') -Replace @{ primaryGroupID = 9999999 } -Server $Server -Confirm:$false
+}
+Test-GatewayFact -Fact 'attribute that cannot be cleared' -Action {
+    Set-ADUser -Identity ($Prefix + 'x1') -Clear 'accountExpires' -Server $Server -Confirm:$false
+}
+Test-GatewayFact -Fact 'attribute that only the system writes' -Action {
+    Set-ADUser -Identity ($Prefix + 'x1') -Replace @{ whenCreated = '20200101000000.0Z' } -Server $Server -Confirm:$false
+}
+Test-GatewayFact -Fact 'attribute that its class lacks' -Action {
+    Set-ADUser -Identity ($Prefix + 'x1') -Replace @{ groupType = 2 } -Server $Server -Confirm:$false
+}

@@ -22,7 +22,7 @@ foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerN
     $name = [string]$record.HostName
     $type = ([string]$record.RecordType).ToUpperInvariant()
     if ($name -eq '@' -and @('SOA', 'NS') -contains $type) { continue }
-    if ($name.StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { $mine++ } else { $foreign.Add($name + ' ' + $type) }
+    if (Test-GatewayOwnRecord -Name $name -Prefix $Prefix) { $mine++ } else { $foreign.Add($name + ' ' + $type) }
 }
 [ordered]@{
     exists   = $true

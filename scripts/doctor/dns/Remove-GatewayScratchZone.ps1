@@ -26,7 +26,7 @@ Set-GatewayStep -Label 'remove records'
 foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)) {
     $name = [string]$record.HostName
     $apex = $name -eq '@' -and @('SOA', 'NS') -notcontains [string]$record.RecordType
-    if (-not $apex -and -not $name.StartsWith($Prefix, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+    if (-not $apex -and -not (Test-GatewayOwnRecord -Name $name -Prefix $Prefix)) { continue }
     try {
         Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $record -ComputerName $ComputerName -Force -Confirm:$false
     } catch {

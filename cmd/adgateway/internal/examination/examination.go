@@ -150,5 +150,6 @@ func (e *Examination) RunLive(ctx context.Context, o live.Options) (*live.Report
 		return nil, err
 	}
 	o.Engine, o.Open, o.Memory = e.engine, runner.Open, runner.Memory
+	o.Sessions, o.Crowd = e.settings.Values.Pool.DirectorySessions, runner.Crowd
 	return live.Run(ctx, o)
 }

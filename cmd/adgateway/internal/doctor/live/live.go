@@ -54,6 +54,8 @@ type Observation struct {
 	Expected string `json:"expected,omitempty"`
 	Found    string `json:"found"`
 	Message  string `json:"message,omitempty"` // of an error, in the language of Windows
+	// IfDiffers is what to change, if the result is not as expected.
+	IfDiffers string `json:"ifDiffers,omitempty"`
 }
 
 // Finding is the result of a probe.

@@ -50,6 +50,7 @@ func open(culture string) (*scratch, error) {
 	return &scratch{world: world, runner: runner, options: live.Options{
 		OU: "OU=Scratch,DC=corp,DC=example", Zone: "scratch.corp.example", Engine: "sandbox",
 		Runner: pinned, Open: runner.Open, Memory: runner.Memory,
+		Sessions: config.Default().Pool.DirectorySessions, Crowd: runner.Crowd,
 	}}, err
 }
 
@@ -137,7 +138,7 @@ func TestSandboxResultsAreExpected(t *testing.T) {
 		expected := live.Expected{}
 		for _, finding := range report.Findings {
 			for _, o := range finding.Observations {
-				if o.Status != live.Measured && o.Found != "not tried" {
+				if o.Status != live.Measured && o.Status != live.Skipped && o.Found != "not tried" {
 					if expected[finding.Probe] == nil {
 						expected[finding.Probe] = map[string]string{}
 					}
@@ -323,4 +324,98 @@ func TestDifferencesAreReported(t *testing.T) {
 	var text strings.Builder
 	require.NoError(t, report.Text(&text))
 	assert.Contains(t, text.String(), "differs  target without dot\n             expected target.\n             found    target.<zone>.\n             message  a b\n")
+}
+
+// Every result that can differ says what to change then.
+func TestEveryDifferenceHasAdvice(t *testing.T) {
+	s := newScratch(t)
+	o := s.options
+	o.Runner = runnerFunc(func(ctx context.Context, request ps.Request) (*ps.Result, error) {
+		if records := request.Records; records != nil {
+			request.Records = func(batch json.RawMessage) error {
+				return records(json.RawMessage(strings.ReplaceAll(string(batch), `"found":"`, `"found":"not so: `)))
+			}
+		}
+		return s.options.Runner.Run(ctx, request)
+	})
+	o.Sessions = 1
+	report := run(t, t.Context(), o)
+	differ := 0
+	facts := map[string]bool{}
+	for _, finding := range report.Findings {
+		for _, observed := range finding.Observations {
+			facts[observed.Fact] = true
+			if observed.Status == live.Differs {
+				differ++
+				assert.NotEmpty(t, observed.IfDiffers, "%s: %s", finding.Probe, observed.Fact)
+			}
+		}
+	}
+	assert.Greater(t, differ, 90)
+	for _, probe := range live.Probes() {
+		for fact := range probe.IfFactDiffers {
+			assert.True(t, facts[fact], "%s has no fact %q", probe.ID, fact)
+		}
+	}
+	var text strings.Builder
+	require.NoError(t, report.Text(&text))
+	assert.Contains(t, text.String(), "             to do    Grant the right to change access lists (WD)")
+}
+
+type runnerFunc func(ctx context.Context, request ps.Request) (*ps.Result, error)
+
+func (f runnerFunc) Run(ctx context.Context, request ps.Request) (*ps.Result, error) {
+	return f(ctx, request)
+}
+
+// A result that a script could not try here is skipped, and so is a list that is too
+// short to need several connections.
+func TestWhatCannotBeTriedIsSkipped(t *testing.T) {
+	s := newScratch(t)
+	o := s.options
+	o.Runner = runnerFunc(func(ctx context.Context, request ps.Request) (*ps.Result, error) {
+		if request.Script == "Get-GatewayLongList" {
+			return &ps.Result{}, request.Records(json.RawMessage(`[{"base":"DC=young,DC=example","count":200,"ms":1}]`))
+		}
+		return s.options.Runner.Run(ctx, request)
+	})
+	for _, probe := range live.Probes() {
+		if probe.ID == "connections" {
+			o.Probes = append(o.Probes, probe)
+		}
+	}
+	report := run(t, t.Context(), o)
+	assert.Equal(t, 3, report.Counts[live.Skipped])
+	assert.Zero(t, report.ExitCode())
+	assert.Contains(t, report.Findings[0].Observations[0].Found, "DC=young,DC=example has only 200 objects")
+}
+
+// What a run that was cut off left behind is removed even if it has only its own half
+// of a protection.
+func TestHalfAProtectionIsRemoved(t *testing.T) {
+	s := newScratch(t)
+	before := s.contents(t)
+	o := s.few()
+	o.Probes = o.Probes[:1]
+	o.Runner = runnerFunc(func(ctx context.Context, request ps.Request) (*ps.Result, error) {
+		if request.Script != "Remove-GatewayScratch" {
+			return s.options.Runner.Run(ctx, request)
+		}
+		return nil, &ps.Error{Kind: ps.KindTimeout}
+	})
+	run(t, t.Context(), o)
+	place := "OU=" + live.Prefix + "probes," + o.OU
+	half := "OU=" + live.Prefix + "half," + place
+	for _, c := range [][2]string{{"half", place}, {"inner", half}} {
+		name, at := c[0], c[1]
+		_, err := s.options.Runner.Run(t.Context(), ps.Request{Script: "New-GatewayOU", Lane: ps.Directory, Write: true, Args: ps.Args{
+			"OUName": ps.Text(live.Prefix + name), "OUDestinationPath": ps.Text(at), "IsProtected": ps.Bool(false),
+		}})
+		require.NoError(t, err)
+	}
+	deny := directory.ACE{Trustee: directory.Everyone, Rights: directory.RightDelete | directory.RightDeleteTree}
+	require.NoError(t, s.world.Directory.DCs()[0].SetACL(t.Context(), half, []directory.ACE{deny}))
+	report := run(t, t.Context(), s.few())
+	assert.Empty(t, report.Remains)
+	assert.Equal(t, before, s.contents(t))
 }

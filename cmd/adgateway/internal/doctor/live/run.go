@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ type Options struct {
 	Runner   ps.Runner // adds the servers to the arguments of scripts
 	Open     func(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error)
 	Memory   func(lane ps.Lane) (int64, error)
+	Sessions int // sessions for the directory in the gateway's pool
+	// Crowd starts n more sessions for the directory; end closes them.
+	Crowd    func(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error)
 	Probes   []Probe           // nil means all
 	Progress func(text string) // receives what is being done; nil discards it
 }
@@ -168,7 +172,7 @@ func (r *run) checkZone(ctx context.Context) (left int, err error) {
 		return 0, fmt.Errorf("--zone %s is not empty: it contains %s; use a zone that is empty or does not exist yet", r.o.Zone, some(zone.Foreign))
 	}
 	r.createZone = !zone.Exists
-	r.target = target{zone: r.o.Zone, reverseTaken: zone.Reverse}
+	r.target = target{zone: r.o.Zone, reverseTaken: zone.Reverse, password: "Aa1!" + rand.Text()}
 	return zone.Mine, nil
 }
 
@@ -222,27 +226,34 @@ func (r *run) try(ctx context.Context, p Probe) Finding {
 		}
 	}
 	finding.Milliseconds = time.Since(startedAt).Milliseconds()
-	finding.Observations = compare(finding.Observations, r.expected[p.ID], p.figures)
+	finding.Observations = p.compare(finding.Observations, r.expected[p.ID])
 	if err != nil {
 		finding.Observations = append(finding.Observations, Observation{Fact: "the probe itself", Status: Failed, Found: err.Error()})
 	}
 	return finding
 }
 
-// compare sets the expected value and the status of each observation.
-func compare(found []Observation, expected map[string]string, figures bool) []Observation {
+// notTried begins the result of a script that could not try something here.
+const notTried = "not tried:"
+
+// compare sets the expected value and the status of each observation, unless it has
+// one, and what to change if it differs.
+func (p Probe) compare(found []Observation, expected map[string]string) []Observation {
 	seen := map[string]bool{}
 	for i := range found {
 		o := &found[i]
 		seen[o.Fact] = true
 		o.Expected = expected[o.Fact]
 		switch {
-		case figures:
+		case o.Status != "":
+		case strings.HasPrefix(o.Found, notTried):
+			o.Status, o.Found = Skipped, strings.TrimSpace(strings.TrimPrefix(o.Found, notTried))
+		case p.figures:
 			o.Status = Measured
 		case o.Found == o.Expected:
 			o.Status = AsExpected
 		default:
-			o.Status = Differs
+			o.Status, o.IfDiffers = Differs, p.advice(o.Fact)
 		}
 	}
 	for _, fact := range slices.Sorted(maps.Keys(expected)) {
@@ -251,6 +262,14 @@ func compare(found []Observation, expected map[string]string, figures bool) []Ob
 		}
 	}
 	return found
+}
+
+// advice returns what to change if a fact differs.
+func (p Probe) advice(fact string) string {
+	if text := p.IfFactDiffers[fact]; text != "" {
+		return text
+	}
+	return p.IfDiffers
 }
 
 // The sweep is retried after a failure, because a session may have died.
@@ -311,29 +330,46 @@ func (r *run) sweepOnce(ctx context.Context, whole bool) []Remnant {
 
 // records runs a script and returns its records.
 func (r *run) records(ctx context.Context, request ps.Request) ([]json.RawMessage, error) {
-	var all []json.RawMessage
-	request.ID, request.Limit = "doctor", limit
-	request.Records = ps.Collect(&all)
-	result, err := r.o.Runner.Run(ctx, request)
+	all, server, err := records(ctx, r.o.Runner, request)
 	if err != nil {
 		return all, err
 	}
 	if request.Lane == ps.DNS {
-		r.report.DNSServer = result.Server
+		r.report.DNSServer = server
 	} else {
-		r.report.Controller = result.Server
+		r.report.Controller = server
 	}
 	return all, nil
+}
+
+func records(ctx context.Context, runner ps.Runner, request ps.Request) (all []json.RawMessage, server string, err error) {
+	request.ID, request.Limit = "doctor", limit
+	request.Records = ps.Collect(&all)
+	result, err := runner.Run(ctx, request)
+	if err != nil {
+		return all, "", err
+	}
+	return all, result.Server, nil
 }
 
 // one runs a script that returns one record.
 func (r *run) one(ctx context.Context, request ps.Request, into any) error {
 	found, err := r.records(ctx, request)
+	return only(found, err, request.Script, into)
+}
+
+// one is [run.one] in a session of its own.
+func one(ctx context.Context, runner ps.Runner, request ps.Request, into any) error {
+	found, _, err := records(ctx, runner, request)
+	return only(found, err, request.Script, into)
+}
+
+func only(found []json.RawMessage, err error, script string, into any) error {
 	if err != nil {
 		return err
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("%s returned %d records, not one", request.Script, len(found))
+		return fmt.Errorf("%s returned %d records, not one", script, len(found))
 	}
 	return json.Unmarshal(found[0], into)
 }

@@ -27,6 +27,9 @@ func (r *Report) Text(w io.Writer) error {
 			if o.Message != "" && o.Status != AsExpected {
 				fmt.Fprintf(&out, "             message  %s\n", strings.Join(strings.Fields(o.Message), " "))
 			}
+			if o.IfDiffers != "" {
+				fmt.Fprintf(&out, "             to do    %s\n", o.IfDiffers)
+			}
 		}
 	}
 	out.WriteByte('\n')

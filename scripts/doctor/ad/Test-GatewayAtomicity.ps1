@@ -1,0 +1,29 @@
+# Tries whether a change of several attributes is one modification: with one value that the directory refuses,
+# nothing may change.
+[CmdletBinding()]
+param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
+
+$old = @{ description = 'before'; title = 'before' }
+New-ADUser -Name ($Prefix + 'a1') -SamAccountName ($Prefix + 'a1') -OtherAttributes $old -Path $Base -Server $Server -Confirm:$false
+Test-GatewayFact -Fact 'values and a clearing together, one value too long' -Action {
+    $replace = @{ description = [string[]]@('after'); department = [string[]]@('after'); initials = [string[]]@('abcdefg') }
+    Set-GatewayUserText -Guid ($Prefix + 'a1') -Replace $replace -Clear @('title') -Server $Server
+}
+Test-GatewayFact -Fact 'what it left' -Action {
+    $user = Get-ADUser -Identity ($Prefix + 'a1') -Properties 'description', 'title', 'department', 'initials' -Server $Server
+    'description ' + [string]$user.description
+    'title ' + [string]$user.title
+    'department ' + [string]$user.department
+    'initials ' + [string]$user.initials
+}
+Test-GatewayFact -Fact 'values and a clearing together' -Action {
+    $replace = @{ description = [string[]]@('after'); department = [string[]]@('after'); initials = [string[]]@('abc') }
+    Set-GatewayUserText -Guid ($Prefix + 'a1') -Replace $replace -Clear @('title') -Server $Server
+}
+Test-GatewayFact -Fact 'what that left' -Action {
+    $user = Get-ADUser -Identity ($Prefix + 'a1') -Properties 'description', 'title', 'department', 'initials' -Server $Server
+    'description ' + [string]$user.description
+    'title ' + [string]$user.title
+    'department ' + [string]$user.department
+    'initials ' + [string]$user.initials
+}
