@@ -66,6 +66,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	case <-s.broken:
 	}
 	s.collect(r, a)
+	maskAnswer(a, secrets)
 	s.flush(req.ID)
 	return s.finish(a)
 }

@@ -77,6 +77,7 @@ type state struct {
 	checks  []gateway.Check
 	expires time.Time // end of the certificate; zero without TLS
 	audit   *audit.Log
+	lost    int64 // log entries that could not be written
 }
 
 type laneState struct {
@@ -92,6 +93,9 @@ type serverState struct {
 
 func (c *collector) state() *state {
 	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit}
+	if c.options.LostEntries != nil {
+		s.lost = c.options.LostEntries()
+	}
 	for lane, stats := range c.stack.Pool.Stats() {
 		s.lanes = append(s.lanes, laneState{string(lane), stats, c.stack.meters[lane].Stats()})
 	}
@@ -236,6 +240,9 @@ var metrics = []metric{
 		perLane(func(l *laneState) value { return value{times: &l.Runs} })},
 	{"adgateway_script_retries_total", "Reads that were run once more because their session died.", counter, lane,
 		perLane(func(l *laneState) value { return number(l.Retries) })},
+
+	{"adgateway_log_lost_entries_total", "Log entries that could not be written.", counter, nil,
+		func(s *state, put emit) { put(number(s.lost)) }},
 
 	{"adgateway_audit_ok", "1 when the audit log can be written, else 0: changes are refused. Without an audit log there is none.", gauge, nil,
 		perAudit(func(s audit.Stats) value { return boolean(s.OK) })},

@@ -49,6 +49,9 @@ type Options struct {
 
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
+	// LostEntries returns how many log entries could not be written. It may be nil.
+	LostEntries func() int64
+
 	Collectors []prometheus.Collector // additional metrics
 	// Checks returns additional readiness checks for /readyz. It may be nil.
 	Checks func() []gateway.Check

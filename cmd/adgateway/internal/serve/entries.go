@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"adgateway/gateway"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // lostNotice is how long /readyz mentions lost log entries.
@@ -38,10 +36,4 @@ func (e *entries) check() gateway.Check {
 		check.Degraded, check.Reason = true, fmt.Sprintf("%d entries of the log could not be written since the start: disk, rights on log.file", lost)
 	}
 	return check
-}
-
-func (e *entries) metric() prometheus.Collector {
-	return prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "adgateway_log_lost_entries_total", Help: "Log entries that could not be written.",
-	}, func() float64 { return float64(e.lost.Load()) })
 }

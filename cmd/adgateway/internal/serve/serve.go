@@ -27,7 +27,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/winsvc/host"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 )
 
@@ -138,7 +137,7 @@ func (s *Server) open(ctx context.Context) error {
 		Engine: s.backend.name, Version: gateway.Version{Version: s.options.Version},
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: s.backend.starter} },
 		Dial:    s.backend.dial,
-		Checks:  s.checks, Collectors: []prometheus.Collector{s.entries.metric()},
+		Checks:  s.checks, LostEntries: s.entries.lost.Load,
 		Store: host.Certificates(),
 	})
 	if err != nil {
