@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"adgateway/gateway/auth"
@@ -10,34 +11,81 @@ import (
 	"adgateway/ps"
 )
 
-// reserve reserves what a run can destroy from the caller's hourly limits, up to
-// bulkLimit objects for a bulk removal. The result is nil if nothing is counted.
-func reserve(p *auth.Principal, b *ops.Bound, bulkLimit int) (*auth.Spending, *failure) {
-	impact, many, counted := b.Impact()
-	if !counted {
-		return nil, nil
-	}
-	most := 1
-	if many {
-		most = bulkLimit
-	}
-	spending, refused := p.Spend(impact, most)
-	if refused != nil {
-		return nil, refusedBy(refused)
-	}
-	return spending, nil
+// spending is what a run has reserved from the caller's hourly limits.
+type spending struct {
+	reserved []*auth.Spending
+	many     bool // the run may affect as many objects as held
 }
 
-// destroyed returns how many objects a run destroyed, or may have destroyed if
-// that is not known.
-func destroyed(b *ops.Bound, result *ps.Result, err error) int {
+// unlimited is more than any run affects.
+const unlimited = math.MaxInt32
+
+// reserve reserves what a run can do from the caller's hourly limits: up to bulkLimit
+// objects for a bulk removal, and all that is left where the extent is not known
+// before the run.
+func reserve(p *auth.Principal, b *ops.Bound, bulkLimit int) (spending, *failure) {
+	var s spending
+	for _, impact := range b.Impacts() {
+		most := 1
+		switch {
+		case impact.Many:
+			most, s.many = bulkLimit, true
+		case b.Op.Extent != "":
+			most, s.many = unlimited, true
+		}
+		one, refused := p.Spend(impact.Kind, most)
+		if refused != nil {
+			s.settle(func(auth.Impact) int { return 0 })
+			return spending{}, refusedBy(refused)
+		}
+		s.reserved = append(s.reserved, one)
+	}
+	return s, nil
+}
+
+// held returns how many objects the run may affect.
+func (s spending) held() int {
+	held := unlimited
+	for _, one := range s.reserved {
+		held = min(held, one.Held())
+	}
+	return held
+}
+
+// settle counts what the run did.
+func (s spending) settle(affected func(auth.Impact) int) {
+	for _, one := range s.reserved {
+		one.Settle(affected(one.Impact()))
+	}
+}
+
+// exceeded returns the refusal of a run that would have spent more than was left, or
+// nil.
+func (s spending) exceeded() *auth.Refusal {
+	for _, one := range s.reserved {
+		if refused := one.Exceeded(); refused != nil && one.Held() == s.held() {
+			return refused
+		}
+	}
+	return nil
+}
+
+// affected returns how many objects a run affected, or may have affected if that is
+// not known.
+func affected(kind auth.Impact, op *ops.Operation, result *ps.Result, err error) int {
 	if err != nil {
 		return destroyedBy(ps.AsError(err))
 	}
-	if impact, _, _ := b.Impact(); impact == auth.PasswordReset {
+	switch kind {
+	case auth.PasswordReset:
 		return 1
+	case auth.Change:
+		if result.Effect == ps.EffectNone {
+			return 0
+		}
+		return 1 + result.Counts[op.Extent]
 	}
-	n := 0
+	n := result.Counts[op.Extent]
 	for _, change := range result.Changes {
 		if len(change.After) == 0 {
 			n++
@@ -59,9 +107,9 @@ func (s *Server) explain(r *request, f *failure) *failure {
 	switch {
 	case f.code == schema.Limit:
 		s.explainLimit(r, f)
-	case f.code == schema.TooMany && r.spending != nil && r.spending.Held() < r.policy.BulkLimit:
+	case f.code == schema.TooMany && (r.op.Extent != "" || r.spending.many && r.spending.held() < r.policy.BulkLimit):
 		// The script's limit was what the caller has left in this hour.
-		if refused := r.spending.Exceeded(); refused != nil {
+		if refused := r.spending.exceeded(); refused != nil {
 			f.code, f.retryAfter = schema.RateLimited, refused.RetryAfter
 			f.message += " " + refused.Message
 		}

@@ -213,21 +213,61 @@ func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
 	q.answered("PUT", "/api/ADUser/a?FirstName=b", header)
 }
 
+func TestChangesAreLimitedPerHour(t *testing.T) {
+	rights := auth.Rights{Scopes: []string{"user:write", "user:password", "ou:write"}, Quota: &auth.Quota{ChangesPerHour: number(10)}}
+	below, effect := 0, ps.EffectChanged
+	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		shape := schema.User
+		if strings.Contains(req.Script, "OU") {
+			shape = schema.OU
+		}
+		if below > 9 {
+			return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It would affect 12 objects.", Arg: "OUPath", Outcome: ps.OutcomeNone}
+		}
+		return &ps.Result{Effect: effect, Counts: map[string]int{"objects": below}}, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+	}}
+	q, header := withQuota(t, runner, rights)
+	const move = "/api/OU/Move?OUPath=OU=a,DC=corp,DC=example&OUDestinationPath=DC=corp,DC=example"
+	q.answered("PUT", "/api/ADUser/a/Disable", header)
+	effect = ps.EffectNone
+	q.answered("PUT", "/api/ADUser/a/Disable", header) // nothing was changed, and nothing counts
+	effect = ps.EffectChanged
+	q.answered("PUT", "/api/ADUser/a?FirstName=b", header) // not counted
+	q.answered("PUT", "/api/ADUser/a?OUPath=OU=b,DC=corp,DC=example", header)
+	below = 5
+	q.answered("PUT", move, header)
+	below = 12
+	text, _ := q.refused("PUT", move, header)
+	assert.Equal(t, "It would affect 12 objects. The token 'portal' may disable, rename, move or take out of groups 10 objects an hour and has 2 left. It may disable, rename, move or take out of groups more from 2026-11-22T11:00:01Z.", text)
+	below = 0
+	q.answered("PUT", "/api/ADUser/a/Rename/b", header)
+	q.answered("PUT", "/api/ADUser/a/Enable", header)
+	q.answered("PUT", "/api/ADUser/a/Disable", header)
+	text, _ = q.refused("PUT", "/api/ADUser/a?OUPath=OU=b,DC=corp,DC=example", header)
+	assert.Contains(t, text, "has 0 left")
+	q.answered("PUT", "/api/ADUser/a?FirstName=b", header)
+	q.step(time.Hour)
+	q.answered("PUT", "/api/ADUser/a/Disable", header)
+}
+
 func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 	counted := map[string]string{}
 	for _, op := range ops.Table() {
-		impact, many, ok := (&ops.Bound{Op: op}).Impact()
-		if !ok {
-			assert.False(t, op.Effect == ops.Delete && op.Scope != auth.MemberWrite, op.ID)
+		impacts := (&ops.Bound{Op: op}).Impacts()
+		if len(impacts) == 0 {
+			assert.NotContains(t, []ops.Effect{ops.Delete, ops.Rename, ops.Move}, op.Effect, op.ID)
 			continue
 		}
-		counted[op.ID] = map[auth.Impact]string{auth.Deletion: "deletion", auth.PasswordReset: "reset"}[impact]
-		assert.Equal(t, op.ID == "computer.deleteMany", many, op.ID)
+		require.Len(t, impacts, 1, op.ID)
+		counted[op.ID] = map[auth.Impact]string{auth.Deletion: "deletion", auth.PasswordReset: "reset", auth.Change: "change"}[impacts[0].Kind]
+		assert.Equal(t, op.ID == "computer.deleteMany", impacts[0].Many, op.ID)
 	}
 	assert.Equal(t, map[string]string{
 		"user.delete": "deletion", "user.deleteByGuid": "deletion", "group.delete": "deletion", "ou.delete": "deletion",
 		"computer.delete": "deletion", "computer.deleteMany": "deletion", "cname.delete": "deletion", "reverseZone.delete": "deletion",
 		"user.resetPassword": "reset",
+		"user.disable":       "change", "user.rename": "change", "group.rename": "change", "computer.rename": "change",
+		"ou.rename": "change", "ou.move": "change", "membership.remove": "change", "membership.removeGroup": "change",
 	}, counted)
 }
 

@@ -55,9 +55,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 		return failed
 	}
 	if r.intent, failed = s.recordIntent(r); failed != nil {
-		if r.spending != nil {
-			r.spending.Settle(0)
-		}
+		r.spending.settle(func(auth.Impact) int { return 0 })
 		return failed
 	}
 	e := newEnvelope(r, s.spooler, s.streamAbove)
@@ -117,9 +115,7 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		if r.spending != nil {
-			r.spending.Settle(destroyed(r.bound, result, err))
-		}
+		r.spending.settle(func(kind auth.Impact) int { return affected(kind, r.op, result, err) })
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	result, err = s.Runner.Run(r.c.Request.Context(), req)
@@ -157,8 +153,8 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 // that declare them.
 func contextArgs(r *request) ps.Args {
 	p, bulkLimit := r.principal, r.policy.BulkLimit
-	if _, many, _ := r.bound.Impact(); many {
-		bulkLimit = min(bulkLimit, r.spending.Held())
+	if r.spending.many {
+		bulkLimit = min(bulkLimit, r.spending.held())
 	}
 	return ps.Args{
 		"AllowedOU":    limit(p.Limits.OUs),
@@ -166,6 +162,7 @@ func contextArgs(r *request) ps.Args {
 		"AllowedGroup": limit(p.Limits.Groups),
 		"Privileged":   ps.Bool(p.Has(auth.Privileged)),
 		"BulkLimit":    ps.Int(int64(bulkLimit)),
+		"ImpactLimit":  ps.Int(int64(r.spending.held())),
 	}
 }
 

@@ -29,7 +29,7 @@ type request struct {
 	body      int64           // bytes of the memory for bodies that it holds
 	given     ops.Given       // nil: not read
 	bound     *ops.Bound      // nil: not accepted
-	spending  *auth.Spending  // nil: the operation destroys nothing that is counted
+	spending  spending        // empty: the operation does nothing that is counted
 	intent    *audit.Entry    // nil: not recorded
 
 	result *ps.Result // of the run; nil: none, or it failed

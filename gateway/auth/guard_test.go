@@ -253,7 +253,7 @@ func TestConcurrentAttempts(t *testing.T) {
 	got := count(20, wrong)
 	assert.LessOrEqual(t, got[401], standardFailures)
 	assert.Equal(t, 20, got[401]+got[429])
-	s.clock.step(longestLock)
+	s.clock.step(forgetFailures)
 	assert.Equal(t, map[int]int{0: 40}, count(40, func(int) string { return password }))
 	got = count(40, wrong)
 	assert.LessOrEqual(t, got[401], standardFailures+spareBurst, "where the password was right lately")

@@ -21,6 +21,7 @@ type Quota struct {
 	Concurrency           *int `json:"concurrency,omitempty"` // concurrent requests
 	DeletionsPerHour      *int `json:"deletionsPerHour,omitempty"`
 	PasswordResetsPerHour *int `json:"passwordResetsPerHour,omitempty"`
+	ChangesPerHour        *int `json:"changesPerHour,omitempty"` // objects disabled, renamed or moved, and memberships ended
 }
 
 // Rate is a number of requests per second, minute or hour, such as "10/s", "600/m"
@@ -57,6 +58,7 @@ func (q *Quota) check() error {
 		number *int
 	}{
 		{"requests at once", q.Concurrency}, {"deletions per hour", q.DeletionsPerHour}, {"password resets per hour", q.PasswordResetsPerHour},
+		{"changes per hour", q.ChangesPerHour},
 	} {
 		if n.number != nil && (*n.number < 0 || *n.number > maxPerHour) {
 			faults = append(faults, fmt.Errorf("%d is not a number of %s: write 0 to %d", *n.number, n.what, maxPerHour))
@@ -78,6 +80,7 @@ func (q *Quota) over(defaults Quota) Quota {
 	}
 	for own, standard := range map[**int]*int{
 		&full.Concurrency: defaults.Concurrency, &full.DeletionsPerHour: defaults.DeletionsPerHour, &full.PasswordResetsPerHour: defaults.PasswordResetsPerHour,
+		&full.ChangesPerHour: defaults.ChangesPerHour,
 	} {
 		if *own == nil {
 			*own = standard
@@ -93,6 +96,7 @@ type Impact uint8
 const (
 	Deletion Impact = iota
 	PasswordReset
+	Change // disabling, renaming, moving, ending a membership
 	impacts
 )
 
@@ -100,6 +104,7 @@ const (
 var verbs = [impacts]struct{ may, what string }{
 	Deletion:      {"remove", "objects"},
 	PasswordReset: {"reset", "passwords"},
+	Change:        {"disable, rename, move or take out of groups", "objects"},
 }
 
 // meter counts what an account does. It survives changes of the account, so that
@@ -133,6 +138,7 @@ func (m *meter) set(q Quota) {
 	defer m.mu.Unlock()
 	m.spent[Deletion].limit = q.DeletionsPerHour
 	m.spent[PasswordReset].limit = q.PasswordResetsPerHour
+	m.spent[Change].limit = q.ChangesPerHour
 }
 
 func numberOr(n *int, standard int) int {
@@ -228,6 +234,9 @@ type Spending struct {
 
 // Held returns how many the run may spend at most.
 func (s *Spending) Held() int { return s.held }
+
+// Impact returns what it is.
+func (s *Spending) Impact() Impact { return s.kind }
 
 // Settle counts what the run actually did and releases the rest. Only the first
 // call has an effect.

@@ -43,7 +43,7 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows returns every setting, in the order of the file.
 func Rows() []Row {
-	return slices.Concat(httpRows(), tlsRows(), serverRows(), sandboxRows())
+	return slices.Concat(httpRows(), tlsRows(), authRows(), serverRows(), sandboxRows())
 }
 
 func httpRows() []Row {
@@ -116,7 +116,7 @@ func tlsRows() []Row {
 	}
 }
 
-func serverRows() []Row {
+func authRows() []Row {
 	return []Row{
 		{"auth.allowQueryToken", "false", "Accept Auth-Token in the query string, as older clients send it.",
 			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
@@ -132,7 +132,13 @@ func serverRows() []Row {
 			numberOrNone(func(s *Settings) **int { return &s.Auth.DeletionsPerHour }, 0, 1000000)},
 		{"auth.passwordResetsPerHour", "none", "Passwords that each token or user without a limit of its own may reset per hour.",
 			numberOrNone(func(s *Settings) **int { return &s.Auth.PasswordResetsPerHour }, 0, 1000000)},
+		{"auth.changesPerHour", "none", "Objects that each token or user without a limit of its own may disable, rename, move or take out of groups per hour; moving or renaming an OU counts what lies below it.",
+			numberOrNone(func(s *Settings) **int { return &s.Auth.ChangesPerHour }, 0, 1000000)},
+	}
+}
 
+func serverRows() []Row {
+	return []Row{
 		{"powershell.path", "\"\"", "PowerShell to run; if empty, Windows PowerShell on Windows and pwsh elsewhere.",
 			text(func(s *Settings) *string { return &s.PowerShell.Path })},
 		{"powershell.arguments", "[]", "Arguments to pass to PowerShell before the gateway's own.",

@@ -78,6 +78,7 @@ type Auth struct {
 	Concurrency           *int
 	DeletionsPerHour      *int
 	PasswordResetsPerHour *int
+	ChangesPerHour        *int
 }
 
 // PowerShell configures the PowerShell that runs the scripts.

@@ -154,18 +154,39 @@ func (op *Operation) nullHint(raw any, p *Param) string {
 	}
 }
 
-// Impact returns what a run can destroy that counts against the caller's hourly
-// limits, and whether it can be more than one object; counted is false if it can
-// destroy nothing. It follows from the scopes required.
-func (b *Bound) Impact() (impact auth.Impact, many, counted bool) {
+// Impact is what a run can do to the directory that counts against the caller's
+// hourly limits.
+type Impact struct {
+	Kind auth.Impact
+	Many bool // more than one object, up to the limit of a bulk removal
+}
+
+// Impacts returns everything that a run counts as. Deletions and password resets
+// follow from the scopes required.
+func (b *Bound) Impacts() []Impact {
+	var deletion, reset, change bool
+	deletesMany := false
 	for _, scope := range append([]auth.Scope{b.Op.Scope}, b.Scopes...) {
 		if deletes, more := scope.Deletes(); deletes {
-			impact, many, counted = auth.Deletion, many || more, true
+			deletion, deletesMany = true, deletesMany || more
 		}
 		// A new account's first password replaces none.
-		if scope == auth.UserPassword && b.Op.Effect != Create {
-			impact, counted = auth.PasswordReset, true
-		}
+		reset = reset || scope == auth.UserPassword && b.Op.Effect != Create
 	}
-	return impact, many, counted
+	change = b.Op.Disrupts
+	for i := range b.Op.Params {
+		p := &b.Op.Params[i]
+		change = change || p.Moves && b.Op.Effect == Update && b.Has(p.Name)
+	}
+	var impacts []Impact
+	if deletion {
+		impacts = append(impacts, Impact{auth.Deletion, deletesMany})
+	}
+	if reset {
+		impacts = append(impacts, Impact{auth.PasswordReset, false})
+	}
+	if change {
+		impacts = append(impacts, Impact{auth.Change, false})
+	}
+	return impacts
 }

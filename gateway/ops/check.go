@@ -20,6 +20,7 @@ var contextArgs = map[string]string{
 	"AllowedGroup": "string[]",
 	"Privileged":   "bool",
 	"BulkLimit":    "int",
+	"ImpactLimit":  "int",
 	"Server":       "string",
 	"ComputerName": "string",
 

@@ -81,7 +81,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.rename", Row: 60, Summary: "Renames the directory object of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Rename/{NewADComputerName}",
-		Scope: auth.ComputerWrite, Effect: Rename,
+		Scope: auth.ComputerWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingComputer(computerName),
 			{Name: "NewADComputerName", Path: "NewADComputerName", Arg: "NewName", Kind: schema.ComputerName, Required: true, Doc: "The new NetBIOS name."},

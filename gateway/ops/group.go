@@ -108,7 +108,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.rename", Row: 53, Summary: "Gives a group another name.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
-		Scope: auth.GroupWrite, Effect: Rename,
+		Scope: auth.GroupWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingGroup,
 			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "The new sAMAccountName and CN."},

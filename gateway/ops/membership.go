@@ -66,7 +66,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.remove", Row: 16, Summary: "Removes a user from a group.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: auth.MemberWrite, Effect: Delete,
+		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     userMember,
@@ -96,7 +96,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.removeGroup", Row: 18, Summary: "Removes a group from another group.",
 		Method: http.MethodDelete, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
-		Scope: auth.MemberWrite, Effect: Delete,
+		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     groupMember,

@@ -36,6 +36,14 @@ type Operation struct {
 	Settle Settle        // how a write that was cut off is settled; zero for reads
 	Fails  []schema.Code // domain failures, besides what is wrong with the request itself
 
+	// Disrupts reports that the operation counts against the caller's hourly limit of
+	// changes: it disables, renames, moves, or ends a membership.
+	Disrupts bool
+	// Extent names the count of the script that says how many objects the run affects
+	// besides the one that is addressed, such as the records of a zone. The script gets
+	// what the caller has left as ImpactLimit, and refuses more with too_many.
+	Extent string
+
 	Timeout time.Duration // zero: the server's default for reads, lists or writes
 
 	// Subject names the target of the operation in sentences; {Name} is replaced
@@ -88,6 +96,7 @@ type Param struct {
 	Default  string     // value if absent; empty: the argument is omitted
 	Implied  string     // what an absent value amounts to where it is not an argument; for the API document
 	Narrows  bool       // without it more objects would be removed, so that an empty text is refused
+	Moves    bool       // given in an update, it moves the object, which counts as a change
 	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
 	Scope    auth.Scope // also required if the parameter is given and not false
 	Doc      string

@@ -96,7 +96,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.move", Row: 42, Summary: "Moves an OU with all that is below it.",
 		Method: http.MethodPut, Path: "/api/OU/Move",
-		Scope: auth.OUWrite, Effect: Move,
+		Scope: auth.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
 		Params:    []Param{ouPath, ouDestination("The OU or domain that it is moved into.")},
 		Script:    "Move-GatewayOU",
 		Lane:      ps.Directory,
@@ -110,7 +110,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.rename", Row: 43, Summary: "Renames an OU.",
 		Method: http.MethodPut, Path: "/api/OU/Rename",
-		Scope: auth.OUWrite, Effect: Rename,
+		Scope: auth.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
 		Params: []Param{
 			ouPath,
 			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "The new name, as it is shown: without escapes."},

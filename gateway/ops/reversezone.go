@@ -46,7 +46,7 @@ var reverseZoneRows = []*Operation{
 	{
 		ID: "reverseZone.delete", Row: 11, Summary: "Removes a reverse lookup zone with its records.",
 		Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/{NetworkID}",
-		Scope: auth.DNSDelete, Effect: Delete,
+		Scope: auth.DNSDelete, Effect: Delete, Extent: "records",
 		Params:  []Param{networkOrZone},
 		Script:  "Remove-GatewayReverseZone",
 		Lane:    ps.DNS,

@@ -109,7 +109,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.disable", Row: 27, Summary: "Disables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Disable",
-		Scope: auth.UserWrite, Effect: Update,
+		Scope: auth.UserWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Disabled")},
@@ -139,7 +139,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.rename", Row: 29, Summary: "Gives a user another username.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Rename/{NewUserName}",
-		Scope: auth.UserWrite, Effect: Rename,
+		Scope: auth.UserWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingUser,
 			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; it also becomes the prefix of the UPN."},
@@ -273,7 +273,7 @@ var userInputs = []Param{
 	{Name: "Office", Kind: schema.Text("physicalDeliveryOfficeName")},
 	{Name: "Company", Kind: schema.Text("company")},
 	{Name: "JobTitle", Kind: schema.Text("title")},
-	{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that holds the user."},
+	{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "The OU or container that holds the user."},
 	{Name: "ChangePasswordNextLogon", Kind: schema.Bool, Doc: "The password must be changed at the next logon. For a password that never expires this is not done, which warnings says."},
 	{Name: "PasswordNeverExpired", Kind: schema.Bool, Doc: "The password never expires."},
 	{Name: "Manager", Kind: schema.Reference, Doc: "The manager."},

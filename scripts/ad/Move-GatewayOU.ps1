@@ -5,6 +5,7 @@ param(
     [Parameter(Mandatory)] [string] $OUDestinationPath,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [int] $ImpactLimit,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -21,6 +22,14 @@ if (Test-GatewayWithin -Dn $target -Base @($dn)) {
     Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$dn' cannot be moved into itself."
 }
 Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -Server $Server -Arg 'OUDestinationPath'
+
+# Guard: its extent.
+Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
+$below = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $dn -Server $Server).Length - 1
+if ($below -ge $ImpactLimit) {
+    Stop-Gateway -Code 'too_many' -Arg 'OUPath' -Message "Moving the OU '$dn' would affect it and $below objects below it."
+}
+$script:GatewayCounts['objects'] = [int]$below
 
 # Announce. The protection must be restored.
 New-GatewayIntent -Guid $guid -Dn $dn

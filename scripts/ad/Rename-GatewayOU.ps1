@@ -5,6 +5,7 @@ param(
     [Parameter(Mandatory)] [string] $OUNewName,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [Parameter(Mandatory)] [int] $ImpactLimit,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -14,6 +15,14 @@ $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $oldName = [string]$ou.Name
 Assert-GatewayNameFree -Name $OUNewName -NameType 'OU' -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'OUNewName'
+
+# Guard: its extent.
+Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
+$below = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $dn -Server $Server).Length - 1
+if ($below -ge $ImpactLimit) {
+    Stop-Gateway -Code 'too_many' -Arg 'OUPath' -Message "Renaming the OU '$dn' would affect it and $below objects below it."
+}
+$script:GatewayCounts['objects'] = [int]$below
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn

@@ -3,6 +3,7 @@
 param(
     [Parameter(Mandatory)] [string] $ZoneName,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [Parameter(Mandatory)] [int] $ImpactLimit,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
@@ -21,6 +22,9 @@ try {
 } catch {
     $code = Get-GatewayErrorCode -Record $_
     Add-GatewayWarning -Code 'not_counted' -Target $ZoneName -Message "The records of the zone could not be counted (error $code)."
+}
+if ($count -ge $ImpactLimit) {
+    Stop-Gateway -Code 'too_many' -Arg 'ZoneName' -Message "Removing the zone '$ZoneName' would remove it with $count records."
 }
 $report = ConvertTo-GatewayZone -Zone @($zone)
 $dn = [string]$zone.DistinguishedName

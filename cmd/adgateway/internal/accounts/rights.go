@@ -16,9 +16,9 @@ import (
 
 // Rights are the flags that say what an account may do.
 type Rights struct {
-	scopes, networks, ous, zones, groups []string
-	expires, dialect, rate               string
-	concurrency, deletions, resets       int
+	scopes, networks, ous, zones, groups    []string
+	expires, dialect, rate                  string
+	concurrency, deletions, resets, changes int
 
 	given func(flag string) bool
 }
@@ -36,6 +36,7 @@ func (r *Rights) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.IntVar(&r.concurrency, "concurrency", 0, "requests it may run at once")
 	flags.IntVar(&r.deletions, "max-deletions", 0, "objects it may delete per hour")
 	flags.IntVar(&r.resets, "max-password-resets", 0, "passwords it may reset per hour")
+	flags.IntVar(&r.changes, "max-changes", 0, "objects it may disable, rename, move or take out of groups per hour")
 	r.given = flags.Changed
 }
 
@@ -53,6 +54,7 @@ func (r *Rights) Parse(now time.Time) (auth.Rights, error) {
 	parsed.Quota = quotaOrNil(auth.Quota{
 		Rate: auth.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
 		DeletionsPerHour: optional("max-deletions", r.deletions), PasswordResetsPerHour: optional("max-password-resets", r.resets),
+		ChangesPerHour: optional("max-changes", r.changes),
 	})
 	var err error
 	parsed.Expires, err = input.ParseExpiry(r.expires, now)
@@ -79,6 +81,7 @@ func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) erro
 		"concurrency":         func() { quota.Concurrency = valueOf(parsed.Quota).Concurrency },
 		"max-deletions":       func() { quota.DeletionsPerHour = valueOf(parsed.Quota).DeletionsPerHour },
 		"max-password-resets": func() { quota.PasswordResetsPerHour = valueOf(parsed.Quota).PasswordResetsPerHour },
+		"max-changes":         func() { quota.ChangesPerHour = valueOf(parsed.Quota).ChangesPerHour },
 	}
 	var faults []error
 	for _, name := range clear {

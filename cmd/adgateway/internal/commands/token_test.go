@@ -122,6 +122,34 @@ func TestTokenLifecycle(t *testing.T) {
 	}
 }
 
+// What a change affects counts, however many calls it takes: the objects below an
+// OU that is moved or renamed, and the records of a zone that is removed.
+func TestTheBlastRadiusOfAToken(t *testing.T) {
+	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
+	token := "Bearer " + command(t, "token", "create", "portal", store, "--scope", "*", "--max-changes", "8", "--max-deletions", "20")
+	assert.Contains(t, command(t, "token", "show", "portal", store), "8 changes/h")
+	s := startSandbox(t, "--set", "auth.store="+strings.TrimPrefix(store, "--store="))
+	const move, staff = "/api/OU/Move?OUDestinationPath=OU=Empty,OU=Corp,DC=corp,DC=example&OUPath=", "OU=Staff,OU=Corp,DC=corp,DC=example"
+	for _, c := range []struct {
+		method, path string
+		status       int
+		says         string
+	}{
+		{http.MethodPut, move + staff, http.StatusTooManyRequests, `Moving the OU '` + staff + `' would affect it and \d+ objects below it\. The token 'portal' may disable, rename, move or take out of groups 8 objects an hour and has 8 left`},
+		{http.MethodPut, "/api/OU/Rename?OUNewName=Owned&OUPath=" + staff, http.StatusTooManyRequests, "Renaming the OU"},
+		{http.MethodDelete, "/api/DnsReverseLookupZone/10.0.0.0/8", http.StatusTooManyRequests, `would remove it with 40 records\. The token 'portal' may remove 20 objects an hour`},
+		{http.MethodPut, "/api/ADUser/aschmidt/Disable", http.StatusOK, ""},
+		{http.MethodPut, "/api/OU/Rename?OUNewName=Renamed&OUPath=OU=Empty,OU=Corp,DC=corp,DC=example", http.StatusOK, ""},
+		{http.MethodDelete, "/api/ADUser/aschmidt/Group/VPN%20Users", http.StatusOK, ""},
+		{http.MethodPut, "/api/OU/Move?OUDestinationPath=OU=Corp,DC=corp,DC=example&OUPath=" + sales, http.StatusTooManyRequests, "below it"},
+	} {
+		status, body := s.ask(c.method, strings.ReplaceAll(c.path, " ", "%20"), token)
+		assert.Equal(t, c.status, status, "%s: %s", c.path, body)
+		assert.Regexp(t, c.says, body)
+	}
+	assert.Zero(t, s.stop())
+}
+
 // While the credential file is broken, a running gateway rejects everyone in it
 // and says why. The sandbox's own tokens are not in that file.
 func TestBrokenCredentialFileRejectsEveryone(t *testing.T) {

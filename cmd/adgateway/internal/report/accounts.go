@@ -108,7 +108,7 @@ func (a *Account) limits() [][2]string {
 			number     *int
 		}{
 			{"concurrency", "at once", q.Concurrency}, {"deletions", "deletions/h", q.DeletionsPerHour},
-			{"password resets", "password resets/h", q.PasswordResetsPerHour},
+			{"password resets", "password resets/h", q.PasswordResetsPerHour}, {"changes", "changes/h", q.ChangesPerHour},
 		} {
 			if n.number != nil {
 				add(n.name, fmt.Sprintf("%d %s", *n.number, n.unit))

@@ -38,6 +38,7 @@ func openStore(file auth.File, c config.Auth, log *logrus.Logger) (*auth.Store, 
 		Defaults: auth.Quota{
 			Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
 			DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
+			ChangesPerHour: c.ChangesPerHour,
 		},
 		Log: func(problem bool, message string, fields map[string]any) {
 			level := logrus.InfoLevel
