@@ -147,22 +147,22 @@ func TestImpossibleUpdatesAreRejected(t *testing.T) {
 			field  string
 			token  string
 		}{
-			"an empty password":          {"plain", map[string]any{"City": "x", "Password": ""}, 400, "invalid_request", "Password", ""},
-			"two home folders":           {"plain", map[string]any{"HomeFolderPath": `\\a\b`, "HomeFolderDirectory": `\\a\c`}, 400, "invalid_request", "HomeFolderPath", ""},
-			"no such user":               {"nobody", map[string]any{"City": "x"}, 404, "not_found", "Username", ""},
-			"a common name":              {"Anna Schmidt", map[string]any{"City": "x"}, 404, "not_found", "Username", ""},
-			"a group":                    {"Domain Users", map[string]any{"City": "x"}, 404, "not_found", "Username", ""},
-			"no such manager":            {"plain", map[string]any{"City": "x", "Manager": "nobody"}, 422, "unprocessable", "Manager", ""},
-			"a group as manager":         {"plain", map[string]any{"Manager": "Domain Users"}, 422, "unprocessable", "Manager", ""},
-			"no such place":              {"plain", map[string]any{"City": "x", "OUPath": "OU=No,DC=corp,DC=example"}, 422, "unprocessable", "OUPath", ""},
-			"a user as place":            {"plain", map[string]any{"OUPath": systemtest.SampleUserDN}, 422, "unprocessable", "OUPath", ""},
-			"a name taken there":         {"plain", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 409, "conflict", "OUPath", ""},
-			"a protected user moves":     {"kept", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 409, "protected", "OUPath", ""},
-			"a weak password, at last":   {"never", map[string]any{"Description": "x", "PasswordNeverExpired": false, "OUPath": systemtest.AthensOU, "Password": "weak"}, 422, "policy", "Password", ""},
-			"out of the token's OU":      {"jkrueger", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 403, "limit", "OUPath", systemtest.LimitedToken},
-			"not in the token's OU":      {"plain", map[string]any{"City": "x"}, 403, "limit", "Username", systemtest.LimitedToken},
-			"a manager outside of it":    {"aschmidt", map[string]any{"Manager": "plain"}, 403, "limit", "Manager", systemtest.LimitedToken},
-			"an account of the system":   {"krbtgt", map[string]any{"City": "x"}, 403, "forbidden", "Username", systemtest.PlainToken},
+			"an empty password":        {"plain", map[string]any{"City": "x", "Password": ""}, 400, "invalid_request", "Password", ""},
+			"two home folders":         {"plain", map[string]any{"HomeFolderPath": `\\a\b`, "HomeFolderDirectory": `\\a\c`}, 400, "invalid_request", "HomeFolderPath", ""},
+			"no such user":             {"nobody", map[string]any{"City": "x"}, 404, "not_found", "Username", ""},
+			"a common name":            {"Anna Schmidt", map[string]any{"City": "x"}, 404, "not_found", "Username", ""},
+			"a group":                  {"Domain Users", map[string]any{"City": "x"}, 404, "not_found", "Username", ""},
+			"no such manager":          {"plain", map[string]any{"City": "x", "Manager": "nobody"}, 422, "unprocessable", "Manager", ""},
+			"a group as manager":       {"plain", map[string]any{"Manager": "Domain Users"}, 422, "unprocessable", "Manager", ""},
+			"no such place":            {"plain", map[string]any{"City": "x", "OUPath": "OU=No,DC=corp,DC=example"}, 422, "unprocessable", "OUPath", ""},
+			"a user as place":          {"plain", map[string]any{"OUPath": systemtest.SampleUserDN}, 422, "unprocessable", "OUPath", ""},
+			"a name taken there":       {"plain", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 409, "conflict", "OUPath", ""},
+			"a protected user moves":   {"kept", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 409, "protected", "OUPath", ""},
+			"a weak password, at last": {"never", map[string]any{"Description": "x", "PasswordNeverExpired": false, "OUPath": systemtest.AthensOU, "Password": "weak"}, 422, "policy", "Password", ""},
+			"out of the token's OU":    {"jkrueger", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 403, "limit", "OUPath", systemtest.LimitedToken},
+			"not in the token's OU":    {"plain", map[string]any{"City": "x"}, 403, "limit", "Username", systemtest.LimitedToken},
+			"a manager outside of it":  {"aschmidt", map[string]any{"Manager": "plain"}, 403, "limit", "Manager", systemtest.LimitedToken},
+			"an account of the system": {"krbtgt", map[string]any{"City": "x"}, 403, "forbidden", "Username", systemtest.PlainToken},
 		} {
 			t.Run(culture+"/"+name, func(t *testing.T) {
 				a := s.In(t).Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + url.PathEscape(c.user), Params: c.params, Token: c.token}, c.status, c.code)
