@@ -124,8 +124,9 @@ function Get-GatewayErrorInfo {
         $cursor = $cursor.InnerException
     }
     $code = Get-GatewayWin32Code -Code $code
-    # The exception of a method is the inner one of its call.
-    while ($exception -is [System.Management.Automation.MethodInvocationException] -and $null -ne $exception.InnerException) {
+    # The exception of a method is the inner one of its call. One of a directory entry, which connects when
+    # any member of it is looked for, is the inner one of the look-up (facts F21).
+    while ($exception -is [System.Management.Automation.ExtendedTypeSystemException] -and $null -ne $exception.InnerException) {
         $exception = $exception.InnerException
     }
     if ($null -ne $exception.InnerException) { $inner = [string]$exception.InnerException.GetType().FullName.Split([char]96)[0] }

@@ -63,6 +63,7 @@ type entry struct {
 	path     string
 	ctx      func() context.Context     // the context of the current run
 	cache    map[string]*attributeCache // by folded name
+	bound    bool                       // the object was found
 	disposed bool
 }
 
@@ -71,6 +72,25 @@ var _ dotnet.ContextUser = (*entry)(nil)
 // UseContext implements [dotnet.ContextUser]: reads and writes end with the run
 // that makes them.
 func (e *entry) UseContext(current func() context.Context) { e.ctx = current }
+
+var _ dotnet.Preparer = (*entry)(nil)
+
+// Prepare implements [dotnet.Preparer]: PowerShell's adapter asks the object for an
+// attribute of the member's name first, which connects to the server (facts F21).
+func (e *entry) Prepare() error {
+	if e.bound {
+		return nil
+	}
+	dc, ref, err := e.bind()
+	if err != nil {
+		return err
+	}
+	if _, err := dc.Get(e.ctx(), ref, "objectClass"); err != nil {
+		return e.thrown(err)
+	}
+	e.bound = true
+	return nil
+}
 
 // attributeCache is a PropertyValueCollection.
 type attributeCache struct {

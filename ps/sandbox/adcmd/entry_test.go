@@ -77,6 +77,24 @@ func TestDirectoryEntryErrors(t *testing.T) {
 	}
 }
 
+// PowerShell's adapter connects when any member is looked for, even one that every
+// object has: the error is that of the look-up, with ADSI's within.
+func TestAnyMemberOfADirectoryEntryBinds(t *testing.T) {
+	for _, member := range []string{"RefreshCache([string[]]@('sn'))", "GetType()", "ToString()", "Path", "Dispose()", "Properties"} {
+		l := newLab(t, "en-US")
+		_, rec := l.try("$ErrorActionPreference = 'Stop'; $e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc9.corp.example/CN=alice,DC=corp,DC=example'; $e." + member)
+		require.NotNil(t, rec, member)
+		assert.Equal(t, "CatchFromBaseGetMember", rec.ErrorID, member)
+		assert.Equal(t, "ExtendedTypeSystemException", rec.Exception.Type.ShortName())
+		require.NotNil(t, rec.Exception.Inner)
+		assert.Equal(t, "COMException", rec.Exception.Inner.Type.ShortName())
+	}
+	l := newLab(t, "en-US")
+	values, rec := l.try(openAlice + `$e.Path; $e.Dispose()`)
+	require.Nil(t, rec)
+	assert.Len(t, values, 1)
+}
+
 // A directory entry ends with the run that uses it.
 func TestDirectoryEntryIsCancelled(t *testing.T) {
 	l := newLab(t, "")

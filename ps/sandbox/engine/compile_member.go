@@ -65,6 +65,9 @@ func (f *frame) getMember(v any, name *dotnet.Name) (any, error) {
 		}
 		return nil, nil
 	}
+	if err := dotnet.Prepare(v, name); err != nil {
+		return nil, err
+	}
 	value, found, err := name.Get(v)
 	if err != nil || found {
 		return value, err
@@ -163,6 +166,9 @@ func (s *argumentStack) pop(n int) {
 func (f *frame) callMethod(v any, name *dotnet.Name, args []any) (any, error) {
 	if isNull(v) {
 		return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
+	}
+	if err := dotnet.Prepare(v, name); err != nil {
+		return nil, err
 	}
 	if result, found, err := name.CallOwn(v, args); found {
 		return result, err

@@ -246,6 +246,36 @@ type ContextUser interface {
 	UseContext(current func() context.Context)
 }
 
+// Preparer is implemented by the Data of instances that PowerShell's adapter prepares
+// before it looks for any member, even of Object.
+type Preparer interface {
+	// Prepare returns why the instance cannot be used.
+	Prepare() error
+}
+
+// Prepare is called before a member of v is looked for. It fails as PowerShell's
+// look-up does, whatever the member.
+func Prepare(v any, name *Name) error {
+	o, ok := v.(*Instance)
+	if !ok {
+		return nil
+	}
+	p, ok := o.Data.(Preparer)
+	if !ok {
+		return nil
+	}
+	err := p.Prepare()
+	var cause *Exception
+	if !errors.As(err, &cause) {
+		return err
+	}
+	thrown := ExceptionNamed("System.Management.Automation.ExtendedTypeSystemException",
+		"The following exception occurred while retrieving member \"%s\": \"%s\"", name.String(), cause.Message)
+	thrown.Inner = cause
+	thrown.Record = NewError(thrown, "CatchFromBaseGetMember", NotSpecified, nil)
+	return thrown.Record
+}
+
 // NewFor is New on behalf of a run: an instance whose Data is a [ContextUser]
 // gets its context from current.
 func NewFor(current func() context.Context, t *Type, args []any) (any, error) {
