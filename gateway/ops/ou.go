@@ -19,7 +19,7 @@ var ouRows = []*Operation{
 		ID: "ou.list", Row: 36, Summary: "Lists all OUs.",
 		Method: http.MethodGet, Path: "/api/OU/All",
 		Scope: auth.OURead, Effect: Read,
-		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "List containers, too, hidden and system ones included."}},
+		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "List all else that is there to hold objects, too: containers of every class, hidden and system ones included."}},
 		Script:  "Get-GatewayOUList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, List},

@@ -1,4 +1,5 @@
-# Lists the OUs of the domain; with ListContainers also its containers, including hidden and system ones.
+# Lists the OUs of the domain; with ListContainers also all else that is there to hold objects, hidden
+# and system objects included.
 [CmdletBinding()]
 param(
     [bool] $ListContainers = $false,
@@ -8,9 +9,9 @@ param(
 
 Set-GatewayStep -Label 'list OUs'
 $filter = '(objectClass=organizationalUnit)'
-if ($ListContainers) { $filter = '(|(objectClass=organizationalUnit)(objectClass=container)(objectClass=builtinDomain))' }
+if ($ListContainers) { $filter = '(!(objectClass=domainDNS))' }
 $base = (Get-GatewayDomain -Server $Server).dn
-$found = @(Get-GatewayObject -Class 'any' -Filter $filter -Property $GatewayContainerProperties -Base $base -Server $Server)
+$found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $GatewayContainerProperties -Base $base -Server $Server)
 $containers = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
 
 ConvertTo-GatewayContainer -Container $containers

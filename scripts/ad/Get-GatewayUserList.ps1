@@ -10,8 +10,7 @@ param(
 
 $base = (Get-GatewayDomain -Server $Server).dn
 if ($OUPath) {
-    Set-GatewayStep -Label 'find search base' -Arg 'OUPath'
-    $base = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'not_found').DistinguishedName
+    $base = Find-GatewaySearchBase -Dn $OUPath -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }

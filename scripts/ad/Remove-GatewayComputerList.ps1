@@ -14,8 +14,7 @@ param(
 $root = [string](Get-GatewayDomain -Server $Server).dn
 $base = $root
 if ($OUPath) {
-    Set-GatewayStep -Label 'find search base' -Arg 'OUPath'
-    $base = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'not_found').DistinguishedName
+    $base = Find-GatewaySearchBase -Dn $OUPath -Server $Server -Arg 'OUPath'
     Assert-GatewayAllowed -Dn $base -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 if (([string]$WildCard).Replace('*', '') -eq '' -and $base.Equals($root, [System.StringComparison]::OrdinalIgnoreCase)) {

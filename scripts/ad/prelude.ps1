@@ -105,6 +105,15 @@ function Assert-GatewayPrivilege {
 
 #region Lookups
 
+# The classes whose purpose is to hold other objects (facts C30). The classes derived from them, such as
+# those of group policies, match too.
+$GatewayContainerFilter = '(|(objectClass=organizationalUnit)(objectClass=container)(objectClass=domainDNS)(objectClass=builtinDomain)' +
+    '(objectClass=lostAndFound)(objectClass=msDS-QuotaContainer)(objectClass=msTPM-InformationObjectsContainer)' +
+    '(objectClass=msDS-PasswordSettingsContainer)(objectClass=organization)(objectClass=locality)(objectClass=country)' +
+    '(objectClass=dnsZone)(objectClass=dfsConfiguration)(objectClass=nTFRSSettings)(objectClass=fileLinkTracking)' +
+    '(objectClass=linkTrackObjectMoveTable)(objectClass=linkTrackVolumeTable)(objectClass=msDFSR-GlobalSettings)' +
+    '(objectClass=msDFSR-ReplicationGroup)(objectClass=msDFSR-Content)(objectClass=msDFSR-Topology))'
+
 # Objects of one class that match an LDAP filter, which the caller has built from escaped values.
 function Get-GatewayObject {
     [CmdletBinding()]
@@ -123,8 +132,7 @@ function Get-GatewayObject {
         'group' { Get-ADGroup -LDAPFilter ('(&(objectCategory=group)' + $Filter + ')') @search }
         'computer' { Get-ADComputer -LDAPFilter ('(&(objectCategory=computer)(objectClass=computer)' + $Filter + ')') @search }
         'container' {
-            $classes = '(|(objectClass=organizationalUnit)(objectClass=container)(objectClass=domainDNS)(objectClass=builtinDomain))'
-            Get-ADObject -LDAPFilter ('(&' + $classes + $Filter + ')') @search
+            Get-ADObject -LDAPFilter ('(&' + $GatewayContainerFilter + $Filter + ')') @search
         }
         'any' { Get-ADObject -LDAPFilter $Filter @search }
     }
@@ -202,6 +210,26 @@ function Find-GatewayContainer {
     if ($found.Length -eq 1) { return $found[0] }
     if ($Quiet) { return $null }
     Stop-Gateway -Code $Code -Arg $Arg -Message "There is no OU or container '$Dn'."
+}
+
+# The distinguished name of the place where a request searches: a container, or any other object that
+# holds objects. Ends the request with not_found if there is none.
+function Find-GatewaySearchBase {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    Set-GatewayStep -Label 'find search base' -Arg $Arg
+    $container = Find-GatewayContainer -Dn $Dn -Server $Server -Arg $Arg -Code 'not_found' -Quiet
+    if ($null -ne $container) { return [string]$container.DistinguishedName }
+    $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $Dn) + ')'
+    foreach ($object in @(Get-GatewayObject -Class 'any' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)) {
+        $name = [string]$object.DistinguishedName
+        if (Test-GatewayChild -Dn $name -Server $Server) { return $name }
+    }
+    Stop-Gateway -Code 'not_found' -Arg $Arg -Message "There is no OU or container '$Dn', and no other object of that name that holds objects."
 }
 
 # Returns whether an object has children.
