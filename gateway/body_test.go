@@ -142,7 +142,7 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
 	for name, shown := range map[string]string{
 		"Tr0ub4dor&3": "Tr…", "Sommer2026": "So…", "Password1": "Pa…", "Kennwortzumanmelden": "Ke…", "City2026!": "Ci…",
-		"Passwort": "Passwort", "Drive": "Drive", "postalCode": "postalCode", "ZoneNmae": "ZoneNmae",
+		"Passwort": "Passwort", "Drive": "Drive", "modified": "modified", "ZoneNmae": "ZoneNmae",
 	} {
 		for _, where := range []string{"member", "form"} {
 			contentType, body := js, fmt.Sprintf(`{%q:"x"}`, name)

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"mime"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -31,7 +28,9 @@ type collector struct {
 	op             *ops.Operation
 	names          []string // of the parameters of every operation
 	secretsInQuery bool
-	count          int // parameters in query and body so far
+	credential     string // of the request
+	tokens         int    // in the body so far
+	count          int    // parameters in query and body so far
 	given          ops.Given
 	problems       []schema.Problem
 }
@@ -39,7 +38,7 @@ type collector struct {
 // collect reads all parameters of a request. The failure is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
-	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery, given: ops.Given{}}
+	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery, given: ops.Given{}, credential: credentialOf(r.c.Request)}
 	values := routeOf(r.c.Request).values
 	for _, p := range r.op.Params {
 		if p.Path != "" {
@@ -105,15 +104,19 @@ func (c *collector) pairs(raw []byte, query bool) *failure {
 			c.wrong("", "A parameter's name holds a percent sign that does not start an escape.")
 			continue
 		}
-		if query && ops.Fold(name) == ops.Fold(auth.QueryParameter) {
-			continue
-		}
-		p := c.param(name)
-		if p == nil {
+		if query && isToken(name) {
 			continue
 		}
 		value, err := url.QueryUnescape(string(rawValue))
+		if isToken(name) {
+			if failed := c.token(value); failed != nil {
+				return failed
+			}
+			continue
+		}
+		p := c.param(name)
 		switch {
+		case p == nil:
 		case err != nil:
 			c.wrong(p.Name, "holds a percent sign that does not start an escape")
 		case query && p.Kind.Secret() && !c.secretsInQuery:
@@ -134,6 +137,13 @@ func (c *collector) param(name string) *ops.Param {
 		if p := c.op.Param(name); p != nil {
 			return p
 		}
+		if field := c.field(name); field != nil && c.op.Effect.Writes() {
+			if p := c.op.Param(field.Input); p != nil {
+				return p
+			}
+			c.wrong(field.Name, readOnly(field))
+			return nil
+		}
 	}
 	if name == "" {
 		c.wrong("", "A parameter has no name.")
@@ -143,12 +153,29 @@ func (c *collector) param(name string) *ops.Param {
 		c.wrong("", "") // is counted, and not shown
 		return nil
 	}
-	message := "is not a parameter of this operation, which has none"
-	if near := c.nearest(name); near != "" {
-		message = "is not a parameter of this operation; did you mean " + near + "?"
-	}
-	c.wrong(c.shown(name), message)
+	c.wrong(c.shown(name), "is not a parameter of this operation"+c.suggest(name))
 	return nil
+}
+
+// field returns the field of the record with a name; nil if it has none.
+func (c *collector) field(name string) *schema.Field {
+	shape := c.op.Reply.Shape
+	if shape == nil {
+		return nil
+	}
+	at := slices.IndexFunc(shape.Fields, func(f schema.Field) bool { return strings.EqualFold(f.Name, name) })
+	if at < 0 {
+		return nil
+	}
+	return &shape.Fields[at]
+}
+
+func readOnly(field *schema.Field) string {
+	text := "is a field of the record that this operation does not set"
+	if field.SetBy != "" {
+		text += "; " + field.SetBy + " does"
+	}
+	return text
 }
 
 // shown returns an unknown name as it is repeated in an answer: whole if it is close
@@ -198,22 +225,28 @@ func printable(text string, limit int) string {
 	return shown.String()
 }
 
-// nearest suggests a parameter for an unknown name: the input of the record's field
-// with that name, otherwise the parameter with the most similar name; empty if the
-// operation has no parameters.
-func (c *collector) nearest(name string) string {
-	if shape := c.op.Reply.Shape; shape != nil {
-		for _, field := range shape.Fields {
-			if strings.EqualFold(field.Name, name) && c.op.Param(field.Input) != nil {
-				return field.Input
-			}
-		}
+// suggest says which parameter was probably meant by an unknown name, or which there
+// are.
+func (c *collector) suggest(name string) string {
+	if field := c.field(name); field != nil && c.op.Param(field.Input) != nil {
+		return "; did you mean " + field.Input + "?"
 	}
 	known := make([]string, len(c.op.Params))
 	for i, p := range c.op.Params {
 		known[i] = p.Name
 	}
-	return nearest.Of(name, known, math.MaxInt)
+	if near := nearest.Of(name, known, nearest.Limit(name)); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	const listed = 10
+	switch n := len(known); {
+	case n == 0:
+		return ", which has none"
+	case n > listed:
+		return fmt.Sprintf(", which has %s and %d more; see /docs", strings.Join(known[:listed], ", "), n-listed)
+	default:
+		return ", which has " + strings.Join(known, ", ")
+	}
 }
 
 func (c *collector) add(p *ops.Param, value any) {
@@ -242,16 +275,10 @@ func (c *collector) body(header http.Header, content []byte) *failure {
 	if len(content) == 0 {
 		return nil
 	}
-	encoding := header.Get("Content-Encoding")
-	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
-	inUTF8 := slices.Contains([]string{"", "utf-8", "utf8"}, strings.ToLower(parameters["charset"]))
-	if err != nil || !inUTF8 || len(header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
-		mediaType = ""
-	}
-	switch mediaType {
-	case "application/json":
+	switch mediaTypeOf(header) {
+	case mediaJSON:
 		return c.json(content)
-	case "application/x-www-form-urlencoded":
+	case mediaForm:
 		return c.pairs(content, false)
 	default:
 		return fail(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
@@ -292,11 +319,18 @@ func (c *collector) json(content []byte) *failure {
 		if err != nil || !isText || decoder.Decode(&member) != nil {
 			return notJSON
 		}
+		if isToken(name) {
+			value, _ := scalar(member, false)
+			if failed := c.token(value); failed != nil {
+				return failed
+			}
+			continue
+		}
 		p := c.param(name)
 		if p == nil {
 			continue
 		}
-		value, err := scalar(member)
+		value, err := scalar(member, schema.ChoosesFields(p.Kind))
 		if err != nil {
 			c.wrong(p.Name, err.Error())
 			continue
@@ -306,10 +340,17 @@ func (c *collector) json(content []byte) *failure {
 	return nil
 }
 
-// scalar converts the value of a member to the types that kinds decode.
-func scalar(member json.RawMessage) (any, error) {
+// scalar converts the value of a member to the types that kinds decode. With list, an
+// array of texts is one of them.
+func scalar(member json.RawMessage, list bool) (any, error) {
 	switch member[0] {
-	case '{', '[':
+	case '[':
+		var texts []string
+		if !list || len(member) > bodyPiece || json.Unmarshal(member, &texts) != nil {
+			return schema.Composite{}, nil
+		}
+		return schema.ListOf(texts), nil
+	case '{':
 		return schema.Composite{}, nil
 	case 'n':
 		return nil, nil

@@ -302,7 +302,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			assert.Equal(t, "is given twice with different values", got.Error.Details[0].Message)
 			assert.Equal(t, before+1, runner.count())
 
-			for _, wrong := range []any{[]string{value}, map[string]any{"a": 1}, 7, nil} {
+			for _, wrong := range []any{[]string{value, "?"}, map[string]any{"a": 1}, 7, nil} {
 				if p.Path != "" {
 					break
 				}

@@ -141,10 +141,14 @@ func (s *Server) noRoute(r *request) {
 		r.fail(fail(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:
 		r.c.Header("Allow", strings.Join(found.allowed, ", "))
-		noMethod(r)
+		failed := methodNotAllowed(r)
+		if near := s.routes.nearest(r.c.Request.Method, found.path); near != "" {
+			failed.message += " Did you mean " + near + "?"
+		}
+		r.fail(failed)
 	default:
 		failed := fail(schema.NotFound, "There is no such route.")
-		switch near := s.routes.nearest(found.path); {
+		switch near := s.routes.nearest(r.c.Request.Method, found.path); {
 		case near != "":
 			failed.message += " Did you mean " + near + "?"
 		case !s.HideDocs:
@@ -155,7 +159,9 @@ func (s *Server) noRoute(r *request) {
 }
 
 // noMethod answers a path that has other methods. The header Allow is already set.
-func noMethod(r *request) {
-	r.fail(fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
-		printable(r.c.Request.Method, 32), r.c.Writer.Header().Get("Allow")))
+func noMethod(r *request) { r.fail(methodNotAllowed(r)) }
+
+func methodNotAllowed(r *request) *failure {
+	return fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
+		printable(r.c.Request.Method, 32), r.c.Writer.Header().Get("Allow"))
 }

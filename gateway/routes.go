@@ -192,37 +192,45 @@ func (p *pattern) values(segments []string, rank string) map[string]string {
 	return values
 }
 
-// nearest suggests the route that is most similar to a path; empty if none is similar.
-func (rt *routes) nearest(escaped string) string {
-	const maxLength = 200
+// nearest suggests the route of a method that was probably meant by a path; empty if
+// none is near.
+func (rt *routes) nearest(method, escaped string) string {
+	const maxLength, tooFar = 200, 4
 	if len(escaped) > maxLength {
 		return ""
 	}
 	parts := strings.Split(strings.Trim(ops.Fold(escaped), "/"), "/")
-	best, bestDistance := "", len(escaped)/2+1
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
-		for _, p := range rt.patterns[method] {
-			if d := p.distance(parts); d < bestDistance {
-				best, bestDistance = method+" "+p.op.Path, d
-			}
+	best, bestDistance := "", tooFar
+	for _, p := range rt.patterns[method] {
+		if d := p.distance(parts); d < bestDistance {
+			best, bestDistance = method+" "+p.op.Path, d
 		}
 	}
 	return best
 }
 
-// distance returns how much a path differs from the pattern, ignoring placeholders.
+const far = 1000
+
+// distance returns how much a path differs from the pattern, ignoring placeholders. The
+// last segment may be missing.
 func (p *pattern) distance(parts []string) int {
-	total := 0
-	for i, seg := range p.segments {
-		switch {
-		case i >= len(parts):
-			total += max(1, len(seg.literal))
-		case seg.literal != "":
-			total += levenshtein.ComputeDistance(parts[i], seg.literal)
-		}
+	total, last := 0, len(p.segments)-1
+	switch {
+	case len(parts) == last && last >= 2 && p.segments[last].literal == "":
+		total = 1
+	case len(parts) == last && last >= 2:
+		total = 3 // another name that is right must be nearer
+	case len(parts) != len(p.segments):
+		return far
 	}
-	for _, part := range parts[min(len(parts), len(p.segments)):] {
-		total += len(part)
+	for i, part := range parts {
+		if literal := p.segments[i].literal; literal != "" {
+			d := levenshtein.ComputeDistance(part, literal)
+			if d > len(literal)/2 {
+				return far
+			}
+			total += d
+		}
 	}
 	return total
 }

@@ -13,6 +13,10 @@ const longest = 64
 // shortest is the minimum length of a name that is part of another one.
 const shortest = 4
 
+// Limit returns the limit for [Of] with which only names are suggested that are near
+// enough to be meant.
+func Limit(name string) int { return max(4, len(name)/3+1) }
+
 // Of returns the known name that is nearest to the given one by edit distance,
 // regardless of case; the first of several. If one name contains the other, the rest
 // counts a quarter. It returns "" if all names differ by limit letters or more.

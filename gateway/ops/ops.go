@@ -168,11 +168,13 @@ var Resources = map[string]string{
 	"computer":    "Computer accounts",
 }
 
-// Param returns the parameter with the name, in any case, or nil.
+// Param returns the parameter with the name, in any case, or nil. One in the path may
+// be called by its placeholder, too.
 func (op *Operation) Param(name string) *Param {
 	for i := range op.Params {
-		if equalFold(op.Params[i].Name, name) {
-			return &op.Params[i]
+		p := &op.Params[i]
+		if equalFold(p.Name, name) || p.Path != "" && equalFold(p.Path, name) {
+			return p
 		}
 	}
 	return nil

@@ -313,7 +313,7 @@ func TestCreatingAUser(t *testing.T) {
 		"home folder, two ways":   {Given{"HomeFolderPath": "x", "HomeFolderDirectory": `\\a\b`}, "", "HomeFolderPath is another name of HomeFolderDirectory and must not differ from it"},
 		"home folder, empty path": {Given{"HomeFolderPath": "", "HomeFolderDirectory": `\\a\b`}, `HomeFolderDirectory:"\\\\a\\b"`, ""},
 		"drive alone":             {Given{"HomeFolderDrive": "H:"}, `HomeFolderDrive:"H:"`, ""},
-		"several problems":        {Given{"Initials": "1234567", "Country": "X", "Manager": true}, "", "Initials must be at most 6 characters long; Manager must be text, not a boolean; Country must be a country: its ISO 3166-1 alpha-2 code such as GR, or its English short name such as Greece"},
+		"several problems":        {Given{"Initials": "1234567", "Country": "X", "Manager": true}, "", "Initials must be at most 6 characters long; Manager must be text, not a boolean; Country must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.given["Username"] = "jdoe"

@@ -1,19 +1,21 @@
 package schema
 
 import (
-	"slices"
+	_ "embed" // the names of countries
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/biter777/countries"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+	"golang.org/x/text/unicode/norm"
 
 	"adgateway/ps"
 )
 
-// Country is an ISO 3166-1 country: its alpha-2 code or its English short name, in
-// any case. It becomes three arguments, Code2, Name and Number, for the attributes
+// Country is an ISO 3166-1 country: its alpha-2 or alpha-3 code or its English short,
+// official or common name, in any case. It becomes three arguments, Code2, Name and Number, for the attributes
 // c, co and countryCode.
 var Country Kind = countryKind{}
 
@@ -29,50 +31,29 @@ type country struct {
 // ISO 3166-1: two withdrawn ones and one for private use.
 var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
 
-// shortNames are the names of ISO 3166-1 where the library has another one. The
-// first is used in answers. Names of the library and of Unicode are accepted, too.
-var shortNames = map[string][]string{
-	"AX": {"Åland Islands"},
-	"BL": {"Saint Barthélemy"},
-	"BO": {"Bolivia", "Bolivia (Plurinational State of)"},
-	"BQ": {"Bonaire, Sint Eustatius and Saba"},
-	"CD": {"Democratic Republic of the Congo", "Congo (the Democratic Republic of the)"},
-	"CI": {"Côte d'Ivoire"},
-	"CV": {"Cabo Verde"},
-	"CW": {"Curaçao"},
-	"FK": {"Falkland Islands (Malvinas)", "Falkland Islands (the) [Malvinas]"},
-	"GB": {"United Kingdom", "United Kingdom of Great Britain and Northern Ireland"},
-	"HK": {"Hong Kong"},
-	"KP": {"Democratic People's Republic of Korea", "Korea (the Democratic People's Republic of)"},
-	"KR": {"Republic of Korea", "Korea (the Republic of)"},
-	"LY": {"Libya"},
-	"MD": {"Moldova", "Moldova (the Republic of)"},
-	"MF": {"Saint Martin (French part)"},
-	"MK": {"North Macedonia"},
-	"MO": {"Macao"},
-	"NL": {"Netherlands", "Netherlands (Kingdom of the)"},
-	"PS": {"Palestine, State of", "Palestine"},
-	"RE": {"Réunion"},
-	"SH": {"Saint Helena, Ascension and Tristan da Cunha"},
-	"SJ": {"Svalbard and Jan Mayen"},
-	"SX": {"Sint Maarten (Dutch part)"},
-	"SZ": {"Eswatini"},
-	"TL": {"Timor-Leste"},
-	"TR": {"Türkiye"},
-	"TZ": {"Tanzania", "Tanzania, the United Republic of"},
-	"US": {"United States", "United States of America"},
-	"VA": {"Holy See"},
-	"VE": {"Venezuela", "Venezuela (Bolivarian Republic of)"},
-	"VG": {"Virgin Islands (British)"},
-	"VI": {"Virgin Islands (U.S.)"},
-	"VN": {"Vietnam", "Viet Nam"},
-	"WF": {"Wallis and Futuna"},
+//go:embed countries.txt
+var countryFile string
+
+// otherNames returns names of countries besides those of the libraries, by alpha-2
+// code. Where a list starts with =, its first name is the one in answers.
+func otherNames() map[string][]string {
+	names := map[string][]string{}
+	for line := range strings.Lines(countryFile) {
+		code, list, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if code == "#" {
+			continue
+		}
+		for name := range strings.SplitSeq(list, " | ") {
+			names[code] = append(names[code], name)
+		}
+	}
+	return names
 }
 
 // countryTable returns the ISO 3166-1 table by folded code and folded name.
 var countryTable = sync.OnceValue(func() map[string]country {
 	table := map[string]country{}
-	unicodeNames := display.English.Regions()
+	others, unicodeNames := otherNames(), display.English.Regions()
 	for _, code := range countries.All() {
 		alpha2 := code.Alpha2()
 		region, err := language.ParseRegion(alpha2)
@@ -80,19 +61,37 @@ var countryTable = sync.OnceValue(func() map[string]country {
 			continue
 		}
 		found := country{code: alpha2, name: code.String(), number: int64(code)}
-		names := append(slices.Clone(shortNames[alpha2]), found.name, unicodeNames.Name(region))
-		found.name = names[0]
-		for _, name := range append(names, alpha2) {
+		for i, name := range others[alpha2] {
+			name, shown := strings.CutPrefix(name, "=")
+			if shown {
+				found.name = name
+			}
+			others[alpha2][i] = name
+		}
+		for _, name := range append(others[alpha2], found.name, code.String(), unicodeNames.Name(region), alpha2, code.Alpha3()) {
 			table[foldCountry(name)] = found
 		}
 	}
 	return table
 })
 
-// foldCountry ignores case, the form of the apostrophe, and the article that
-// ISO 3166 appends to some names.
+// foldCountry ignores case, accents, dots, the form of the apostrophe, articles, and the
+// short forms of "and" and "Saint".
 func foldCountry(name string) string {
-	return strings.TrimSuffix(strings.ReplaceAll(strings.ToLower(name), "’", "'"), " (the)")
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Mn, r) || r == '.':
+			return -1
+		case r == '’':
+			return '\''
+		}
+		return r
+	}, norm.NFD.String(strings.ToLower(name)))
+	name = strings.TrimPrefix(strings.TrimSuffix(name, " (the)"), "the ")
+	if rest, short := strings.CutPrefix(name, "st "); short {
+		name = "saint " + rest
+	}
+	return strings.ReplaceAll(name, " & ", " and ")
 }
 
 func (countryKind) Decode(raw any) (*Decoded, *Problem) {
@@ -102,7 +101,7 @@ func (countryKind) Decode(raw any) (*Decoded, *Problem) {
 	}
 	found, known := countryTable()[foldCountry(s)]
 	if !known {
-		return nil, invalid("must be a country: its ISO 3166-1 alpha-2 code such as GR, or its English short name such as Greece")
+		return nil, invalid("must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece")
 	}
 	return &Decoded{Values: []ps.Value{ps.Text(found.code), ps.Text(found.name), ps.Int(found.number)}, Text: found.code}, nil
 }
@@ -114,12 +113,12 @@ func (countryKind) Parts() []Part {
 func (countryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(""), ps.Int(0)} }
 
 func (countryKind) Doc() Doc {
-	return Doc{Type: "string", Text: "ISO 3166-1 alpha-2 code or English short name.", Example: "GR"}
+	return Doc{Type: "string", Text: "A country: ISO 3166-1 alpha-2 or alpha-3 code, or its English short, official or common name.", Example: "GR"}
 }
 
 // countryName returns the English name of a code, or the code if it is unknown.
 func countryName(code string) string {
-	if found, known := countryTable()[foldCountry(code)]; known {
+	if found, known := countryTable()[strings.ToLower(code)]; known {
 		return found.name
 	}
 	return code

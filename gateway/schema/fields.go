@@ -35,6 +35,9 @@ type fieldListKind struct {
 }
 
 func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
+	if list, isList := raw.(List); isList {
+		raw = string(list)
+	}
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
@@ -86,6 +89,6 @@ func shortened(name string) string {
 }
 
 func (k fieldListKind) Doc() Doc {
-	return Doc{Type: "string", Text: "Names of fields of the answer, separated by commas, in any case. Empty, * or All: all of them.",
+	return Doc{Type: "string", Text: "Names of fields of the answer, separated by commas, in any case; in JSON also an array. Empty, * or All: all of them.",
 		Example: strings.Join(k.names[:min(2, len(k.names))], ",")}
 }

@@ -45,7 +45,8 @@ func (identityKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, distinguished name or sAMAccountName.", Example: "aschmidt"}
 }
 
-// DN is a well-formed distinguished name (RFC 4514, facts C20), passed on unchanged.
+// DN is a well-formed distinguished name (RFC 4514, facts C20), passed on unchanged
+// but for LDAP:// before it, as in the paths of ADSI.
 var DN Kind = dnKind{base{"string"}}
 
 type dnKind struct{ base }
@@ -65,14 +66,29 @@ func (dnKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	if !dnPattern.MatchString(s) || !validPairs(s) {
+	s, hasServer := cutADsPath(s)
+	switch {
+	case hasServer:
+		return nil, invalid("must not name a server: write LDAP://OU=Sales,DC=corp,DC=example, or the name alone")
+	case !dnPattern.MatchString(s) || !validPairs(s):
 		return nil, invalid("must be a distinguished name such as OU=Sales,DC=corp,DC=example")
 	}
 	return textValue(s), nil
 }
 
 func (dnKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
+	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name; LDAP:// before it is ignored.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
+}
+
+// cutADsPath removes LDAP:// before a DN and reports whether a server follows it.
+func cutADsPath(path string) (dn string, hasServer bool) {
+	const scheme = "LDAP://"
+	if len(path) < len(scheme) || !strings.EqualFold(path[:len(scheme)], scheme) {
+		return path, false
+	}
+	dn = path[len(scheme):]
+	server, _, slash := strings.Cut(dn, "/")
+	return dn, slash && !strings.Contains(server, "=")
 }
 
 // validPairs reports whether no value of a DN is blank and the unescaped DN is valid

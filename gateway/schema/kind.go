@@ -25,7 +25,7 @@ import (
 // concurrent use.
 type Kind interface {
 	// Decode checks a value of a request: a string or, in a JSON body, a bool, a
-	// json.Number, nil (null) or a [Composite]. Exactly one of the results is nil.
+	// json.Number, nil (null), a [List] or a [Composite]. Exactly one of the results is nil.
 	// The problem has no field yet.
 	Decode(raw any) (*Decoded, *Problem)
 
@@ -60,6 +60,14 @@ type Decoded struct {
 
 // Composite stands for a JSON object or array where a single value belongs.
 type Composite struct{}
+
+// List stands for a JSON array of texts. Only lists take it.
+type List string
+
+const listSeparator = ","
+
+// ListOf returns the list of some texts.
+func ListOf(texts []string) List { return List(strings.Join(texts, listSeparator)) }
 
 // Doc describes a kind.
 type Doc struct {

@@ -36,6 +36,7 @@ type Field struct {
 	Type  FieldType
 	Null  bool   // may be null; an empty text then becomes null
 	Input string // name of the input if it differs; an alias in field lists
+	SetBy string // the operations that set a field that is no input, for people
 	Doc   string
 	Enum  []string // possible values; nil: any
 
