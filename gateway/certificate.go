@@ -1,17 +1,17 @@
 package gateway
 
 import (
+	"crypto/x509"
 	"net/http"
 	"net/netip"
 
 	"adgateway/gateway/auth"
 )
 
-// Certificates maps client certificates to callers. The subject is that of a
-// verified certificate, in the form of [crypto/x509/pkix.Name.String]. Errors are
-// [*auth.Refusal]. Implementations must be safe for concurrent use.
+// Certificates maps client certificates, given as their verified chains, to callers.
+// Errors are [*auth.Refusal]. Implementations must be safe for concurrent use.
 type Certificates interface {
-	BySubject(subject string, client netip.Addr) (*auth.Principal, error)
+	ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*auth.Principal, error)
 }
 
 // caller authenticates a request. A credential in the request takes precedence over
@@ -20,7 +20,7 @@ type Certificates interface {
 func (s *Server) caller(r *http.Request) (*auth.Principal, error) {
 	client := auth.Client(r)
 	if s.Certificates != nil && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && !auth.Carries(r) {
-		return s.Certificates.BySubject(r.TLS.PeerCertificates[0].Subject.String(), client)
+		return s.Certificates.ByCertificate(r.TLS.VerifiedChains, client)
 	}
 	return s.Auth.Authenticate(r, client)
 }

@@ -459,8 +459,8 @@ func TestCrossOriginAnswers(t *testing.T) {
 // fakeCertificates maps subjects to principals.
 type fakeCertificates map[string]*auth.Principal
 
-func (f fakeCertificates) BySubject(subject string, _ netip.Addr) (*auth.Principal, error) {
-	if p := f[subject]; p != nil {
+func (f fakeCertificates) ByCertificate(chains [][]*x509.Certificate, _ netip.Addr) (*auth.Principal, error) {
+	if p := f[chains[0][0].Subject.String()]; p != nil {
 		return p, nil
 	}
 	return nil, &auth.Refusal{Status: 401, Message: "unknown"}

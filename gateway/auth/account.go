@@ -24,7 +24,8 @@ type Account struct {
 	Created time.Time `json:"created"`
 
 	Secrets  []Secret `json:"secrets,omitempty"`            // of a token; the current one is last
-	Subject  string   `json:"certificateSubject,omitempty"` // of the client certificate that stands for a token
+	Subject  string   `json:"certificateSubject,omitempty"` // of the client certificate that stands for a token; see certificateKey
+	Issuer   string   `json:"certificateIssuer,omitempty"`  // that the certificate must have: a subject or sha256:; empty: any
 	Password string   `json:"password,omitempty"`           // of a user; argon2id in PHC format
 
 	Rights
@@ -106,7 +107,8 @@ type compiled struct {
 	*Account
 	principal *Principal
 	key       string // the name in the form of nameKey
-	subject   string // the certificate's subject in the form of subjectKey
+	subject   string // certificateKey of the certificate
+	issuer    string // certificateKey of its issuer; empty: any
 	secrets   []compiledSecret
 	hash      *passwordHash
 	networks  []netip.Prefix
@@ -188,7 +190,18 @@ func (c *compiled) compileProof() error {
 	}
 	if c.Subject != "" {
 		var err error
-		c.subject, err = subjectKey(c.Subject)
+		c.subject, err = certificateKey(c.Subject)
+		faults = append(faults, err)
+	}
+	if c.Issuer != "" {
+		var err error
+		c.issuer, err = certificateKey(c.Issuer)
+		if err == nil && !strings.HasPrefix(c.issuer, formDN) && !strings.HasPrefix(c.issuer, formDER) && !strings.HasPrefix(c.issuer, formSHA256) {
+			err = fmt.Errorf("%q is not an issuer: write its subject, or sha256: and its digest", c.Issuer)
+		}
+		if err == nil && c.Subject == "" {
+			err = errors.New("an issuer is given, but no certificate")
+		}
 		faults = append(faults, err)
 	}
 	if c.Password != "" {
@@ -213,38 +226,6 @@ func nameKey(name string) (string, error) {
 		return "", fmt.Errorf("the name is longer than %d characters", nameLimit)
 	}
 	return key, nil
-}
-
-// subjectKey checks a certificate's subject and returns the form in which subjects
-// are compared.
-func subjectKey(subject string) (string, error) {
-	if problem := problemOf(schema.DN, subject); problem != nil {
-		return "", fmt.Errorf("%q is not the subject of a certificate: write it as CN=portal,OU=Automation,O=Example", subject)
-	}
-	return foldSubject(subject), nil
-}
-
-// foldSubject converts a subject to lower case and removes the blanks around the
-// commas between its names.
-func foldSubject(subject string) string {
-	var folded strings.Builder
-	escaped, blanks := false, 0
-	for _, r := range strings.ToLower(subject) {
-		switch {
-		case r == ' ' && !escaped:
-			blanks++
-			continue
-		case r == ',' && !escaped:
-			blanks = 0
-		case strings.HasSuffix(folded.String(), ",") && blanks > 0 && !strings.HasSuffix(folded.String(), `\,`):
-			blanks = 0
-		}
-		folded.WriteString(strings.Repeat(" ", blanks))
-		blanks = 0
-		folded.WriteRune(r)
-		escaped = r == '\\' && !escaped
-	}
-	return folded.String()
 }
 
 // parseNetwork parses an address or a network.

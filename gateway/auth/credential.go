@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -45,8 +46,11 @@ func unauthenticated(reason string) *Refusal {
 
 const wrongPassword = "the user is unknown or the password is wrong"
 
-func noSubject(subject string) string {
-	return fmt.Sprintf("no token stands for the certificate of %q", subject)
+// unknownCertificate says how an administrator can name a certificate that stands for
+// no token.
+func unknownCertificate(certificate *x509.Certificate) string {
+	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): a token must name it exactly",
+		certificate.Subject, certificate.Issuer, digestHex(certificate), certificate.RawSubject)
 }
 
 // QueryParameter is the name, in any case, of the query parameter that may carry a

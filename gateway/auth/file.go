@@ -213,7 +213,7 @@ func (d *Document) compile() ([]*compiled, []fault) {
 			unique = append(unique, "account of this id\x00"+a.ID)
 		}
 		if c.subject != "" {
-			unique = append(unique, "account of this certificate\x00"+c.subject)
+			unique = append(unique, "account of this certificate\x00"+c.subject+"\x00"+c.issuer)
 		}
 		for _, secret := range c.secrets {
 			unique = append(unique, "account of this token\x00"+string(secret.digest[:]))

@@ -343,7 +343,7 @@ func TestChainAsksInOrder(t *testing.T) {
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
 	own := NewStatic(Header{})
 	require.NoError(t, own.AddToken("own", &Principal{Name: "own"}))
-	require.NoError(t, own.AddSubject("CN=own", &Principal{Name: "certificate"}))
+	require.NoError(t, own.AddCertificate("CN=own", &Principal{Name: "certificate"}))
 	chain := Chain{own, s.Store}
 	for credential, want := range map[string]string{"Bearer own": "own", "Bearer " + token: "portal", "Bearer x": "401", "Basic " + base64.StdEncoding.EncodeToString([]byte("a:b")): "401"} {
 		r := httptest.NewRequest("GET", "/", nil)
@@ -358,11 +358,11 @@ func TestChainAsksInOrder(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, p.Name)
 	}
-	p, err := chain.BySubject("CN=own", here)
+	p, err := chain.ByCertificate(chainOf(t, subject(t, "CN=own"), "CA", nil), here)
 	require.NoError(t, err)
 	assert.Equal(t, "certificate", p.Name)
-	_, err = chain.BySubject("CN=other", here)
+	_, err = chain.ByCertificate(chainOf(t, subject(t, "CN=other"), "CA", nil), here)
 	assert.Error(t, err)
-	_, err = Chain{}.BySubject("CN=other", here)
+	_, err = Chain{}.ByCertificate(chainOf(t, subject(t, "CN=other"), "CA", nil), here)
 	assert.Error(t, err)
 }

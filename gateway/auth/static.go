@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -19,7 +20,7 @@ type Static struct {
 	tokens map[[32]byte]*Principal
 	users  map[string]staticUser // by name in lower case
 
-	subjects map[string]*Principal // of client certificates, in the form of foldSubject
+	certificates map[string]*Principal // by certificateKey
 }
 
 type staticUser struct {
@@ -29,7 +30,7 @@ type staticUser struct {
 
 // NewStatic returns an empty set.
 func NewStatic(header Header) *Static {
-	s := &Static{Header: header, tokens: map[[32]byte]*Principal{}, users: map[string]staticUser{}, subjects: map[string]*Principal{}}
+	s := &Static{Header: header, tokens: map[[32]byte]*Principal{}, users: map[string]staticUser{}, certificates: map[string]*Principal{}}
 	_, _ = rand.Read(s.key[:]) // never fails
 	return s
 }
@@ -85,27 +86,34 @@ func (s *Static) Authenticate(r *http.Request, _ netip.Addr) (*Principal, error)
 	return user.principal, nil
 }
 
-// AddSubject adds the subject of a client certificate, such as
-// "CN=portal,O=Example". Duplicates are an error.
-func (s *Static) AddSubject(subject string, p *Principal) error {
-	key := foldSubject(subject)
-	if !strings.Contains(key, "=") {
-		return fmt.Errorf("the certificate subject %q of %s is not valid: write it as CN=portal,O=Example", subject, p.Name)
+// AddCertificate adds a client certificate, named like that of an [Account].
+// Duplicates are an error.
+func (s *Static) AddCertificate(name string, p *Principal) error {
+	key, err := certificateKey(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
 	}
-	if _, taken := s.subjects[key]; taken {
-		return fmt.Errorf("the certificate subject %q is given twice", subject)
+	if _, taken := s.certificates[key]; taken {
+		return fmt.Errorf("the certificate %q is given twice", name)
 	}
-	s.subjects[key] = p
+	s.certificates[key] = p
 	return nil
 }
 
-// BySubject returns the principal of a verified client certificate. The error is a
-// [*Refusal].
-func (s *Static) BySubject(subject string, _ netip.Addr) (*Principal, error) {
-	if p, ok := s.subjects[foldSubject(subject)]; ok {
-		return p, nil
+// ByCertificate implements [Source].
+func (s *Static) ByCertificate(chains [][]*x509.Certificate, _ netip.Addr) (*Principal, error) {
+	var found *Principal
+	for _, key := range certificateKeys(chains[0][0]) {
+		if p := s.certificates[key]; p != nil && found != nil && p != found {
+			return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'", chains[0][0].Subject, found.Name, p.Name))
+		} else if p != nil {
+			found = p
+		}
 	}
-	return nil, unauthenticated(noSubject(subject))
+	if found == nil {
+		return nil, unauthenticated(unknownCertificate(chains[0][0]))
+	}
+	return found, nil
 }
 
 func (s *Static) digest(secret string) (sum [32]byte) {

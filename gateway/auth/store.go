@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -60,9 +61,9 @@ type storeState struct {
 // accounts are the accounts of one version of the file.
 type accounts struct {
 	tokens   map[[tokenKey]byte]*tokenAccount
-	users    map[string]*compiled // by nameKey
-	subjects map[string]*compiled // by subjectKey
-	limited  []*compiled          // those that expire
+	users    map[string]*compiled   // by nameKey
+	subjects map[string][]*compiled // by certificateKey
+	limited  []*compiled            // those that expire
 	count    int
 }
 
@@ -230,7 +231,7 @@ func (s *Store) read() error {
 
 func indexed(all []*compiled) *accounts {
 	ix := &accounts{
-		tokens: make(map[[tokenKey]byte]*tokenAccount, len(all)), users: map[string]*compiled{}, subjects: map[string]*compiled{},
+		tokens: make(map[[tokenKey]byte]*tokenAccount, len(all)), users: map[string]*compiled{}, subjects: map[string][]*compiled{},
 		count: len(all),
 	}
 	for _, c := range all {
@@ -238,7 +239,7 @@ func indexed(all []*compiled) *accounts {
 			ix.tokens[[tokenKey]byte(secret.digest[:tokenKey])] = &tokenAccount{c, secret}
 		}
 		if c.subject != "" {
-			ix.subjects[c.subject] = c
+			ix.subjects[c.subject] = append(ix.subjects[c.subject], c)
 		}
 		if c.hash != nil {
 			ix.users[c.key] = c
@@ -302,18 +303,29 @@ func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 	return c.principal, nil
 }
 
-// BySubject returns the principal of the account with this certificate subject, in
-// the format of [crypto/x509/pkix.Name.String]. The certificate must have been
-// verified. The error is a [*Refusal].
-func (s *Store) BySubject(subject string, client netip.Addr) (*Principal, error) {
+// ByCertificate returns the principal of the account that a client certificate stands
+// for, given its verified chains. A certificate that stands for several is refused.
+// The error is a [*Refusal].
+func (s *Store) ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*Principal, error) {
 	if shut, err := s.State(); shut {
 		return nil, unreadable(err)
 	}
-	c := s.accounts.Load().subjects[foldSubject(subject)]
-	if c == nil {
-		return nil, unauthenticated(noSubject(subject))
+	var found *compiled
+	for _, key := range certificateKeys(chains[0][0]) {
+		for _, c := range s.accounts.Load().subjects[key] {
+			switch {
+			case c.issuer != "" && !issuedBy(c.issuer, chains):
+			case found != nil && found != c:
+				return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'", chains[0][0].Subject, found.Name, c.Name))
+			default:
+				found = c
+			}
+		}
 	}
-	return s.admit(c, client)
+	if found == nil {
+		return nil, unauthenticated(unknownCertificate(chains[0][0]))
+	}
+	return s.admit(found, client)
 }
 
 // user authenticates a name and a password.
@@ -399,9 +411,9 @@ func unreadable(why error) *Refusal {
 // Source is an [Authenticator] that also knows client certificates.
 type Source interface {
 	Authenticator
-	// BySubject returns the principal of a verified client certificate. The error is
-	// a [*Refusal].
-	BySubject(subject string, client netip.Addr) (*Principal, error)
+	// ByCertificate returns the principal of a client certificate with these verified
+	// chains. The error is a [*Refusal].
+	ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*Principal, error)
 }
 
 // Chain asks its sources in order. The first one that accepts or rejects the caller
@@ -413,9 +425,9 @@ func (c Chain) Authenticate(r *http.Request, client netip.Addr) (*Principal, err
 	return c.ask(func(s Source) (*Principal, error) { return s.Authenticate(r, client) })
 }
 
-// BySubject implements [Source].
-func (c Chain) BySubject(subject string, client netip.Addr) (*Principal, error) {
-	return c.ask(func(s Source) (*Principal, error) { return s.BySubject(subject, client) })
+// ByCertificate implements [Source].
+func (c Chain) ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*Principal, error) {
+	return c.ask(func(s Source) (*Principal, error) { return s.ByCertificate(chains, client) })
 }
 
 func (c Chain) ask(source func(Source) (*Principal, error)) (*Principal, error) {

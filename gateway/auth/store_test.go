@@ -204,23 +204,6 @@ func TestStoreAuthenticatesTokens(t *testing.T) {
 	assert.Nil(t, refused, "the clock was set back")
 }
 
-func TestCertificateInsteadOfAToken(t *testing.T) {
-	s := store(t, func(d *Document, now time.Time) {
-		a := NewAccount("pipeline", now, Rights{Scopes: []string{"ou:read"}, Networks: []string{"192.0.2.0/24"}})
-		a.Subject = "CN=pipeline, OU=Automation,O=Example"
-		d.Tokens = append(d.Tokens, a)
-	})
-	p, err := s.BySubject("CN=Pipeline,OU=Automation,O=Example", here)
-	require.NoError(t, err)
-	assert.Equal(t, "certificate 'pipeline'", p.String())
-	for _, subject := range []string{"", "CN=pipeline", "CN=pipeline,OU=Automation,O=Example,C=DE", `CN=pipeline\, OU\=Automation,O=Example`} {
-		_, err = s.BySubject(subject, here)
-		assert.Error(t, err, subject)
-	}
-	_, err = s.BySubject("CN=pipeline,OU=Automation,O=Example", netip.MustParseAddr("10.0.0.1"))
-	assert.ErrorAs(t, err, new(*Refusal), "its networks apply as well")
-}
-
 // follow runs the store until the test ends.
 func (s *stored) follow() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -314,10 +297,11 @@ func TestBrokenFileShutsTheStore(t *testing.T) {
 					logged = append(logged, fmt.Sprint(message, ": ", fields["cause"]))
 				}
 			}
+			portal := chainOf(t, subject(t, "CN=portal"), "CA", nil)
 			statuses := func() string {
 				_, byToken := s.bearer(token)
 				_, byPassword := s.basic("anna", password, here)
-				_, byCertificate := s.BySubject("CN=portal", here)
+				_, byCertificate := s.ByCertificate(portal, here)
 				_, wrong := s.bearer(NewToken())
 				_, none := s.ask("", here)
 				text := ""

@@ -111,6 +111,8 @@ func tlsRows() []Row {
 			choice(func(s *Settings) *string { return &s.TLS.MinVersion }, "1.2", "1.3")},
 		{"tls.clientCAFile", "\"\"", "Certificates in PEM format of the authorities whose client certificates are accepted; if empty, clients are not asked for one.",
 			text(func(s *Settings) *string { return &s.TLS.ClientCAFile })},
+		{"tls.clientCRLFiles", "[]", "Certificate revocation lists in PEM or DER format; if there are any, a client certificate is refused when it was revoked, and when its authority has no current list. Changed files are loaded within seconds.",
+			texts(func(s *Settings) *[]string { return &s.TLS.ClientCRLFiles })},
 		{"tls.clientCertificates", "optional", "Whether client certificates are optional or required, if tls.clientCAFile is set.",
 			choice(func(s *Settings) *string { return &s.TLS.ClientCertificates }, "optional", "required")},
 	}

@@ -64,6 +64,7 @@ type TLS struct {
 	StoreSubject       string
 	MinVersion         string // 1.2 or 1.3
 	ClientCAFile       string
+	ClientCRLFiles     []string
 	ClientCertificates string // optional or required
 }
 

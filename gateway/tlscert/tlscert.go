@@ -17,6 +17,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -36,6 +38,8 @@ type Settings struct {
 
 	ClientCAFile              string // PEM; if empty, clients are not asked for a certificate
 	RequireClientCertificates bool   // otherwise they are optional
+
+	ClientCRLFiles []string // revocation lists in PEM or DER; if there are any, every authority needs a current one
 
 	MinVersion uint16 // zero means TLS 1.2
 }
@@ -82,12 +86,13 @@ type Keeper struct {
 
 	refreshing sync.Mutex // one at a time
 
-	mu     sync.Mutex
-	config *tls.Config // of the current certificate
-	leaf   *x509.Certificate
-	seen   [sha256.Size]byte // fingerprint of the source when it was last read
-	broken error             // why that was rejected; nil if it was accepted
-	warned time.Time         // when the expiry was last logged
+	mu      sync.Mutex
+	config  *tls.Config // of the current certificate
+	leaf    *x509.Certificate
+	seen    [sha256.Size]byte // fingerprint of the source when it was last read
+	broken  error             // why that was rejected; nil if it was accepted
+	warned  time.Time         // when the expiry was last logged
+	revoked *revocationLists  // nil: none are set
 }
 
 // New loads the certificate. The error says what is wrong with it and how to fix
@@ -161,13 +166,18 @@ func (k *Keeper) Refresh() {
 	k.warnOfExpiry()
 }
 
-// read reads everything that the configuration is built from. The client CAs, if
-// set, are the last part. The error joins that of every file.
+// read reads everything that the configuration is built from. The revocation lists are
+// the last parts, and the client CAs, if set, the one before. The error joins that of
+// every file.
 func (k *Keeper) read() ([][]byte, error) {
 	parts, err := k.source.read(k.options.Now())
 	if file := k.options.Settings.ClientCAFile; file != "" {
 		authorities, authoritiesErr := readFile("tls.clientCAFile", file)
 		parts, err = append(parts, authorities), errors.Join(err, authoritiesErr)
+	}
+	for _, file := range k.options.Settings.ClientCRLFiles {
+		list, listErr := readFile("tls.clientCRLFiles", file)
+		parts, err = append(parts, list), errors.Join(err, listErr)
 	}
 	return parts, err
 }
@@ -187,7 +197,22 @@ func fingerprint(parts [][]byte, err error) [sha256.Size]byte {
 
 func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 	s := k.options.Settings
-	config := &tls.Config{MinVersion: max(s.MinVersion, tls.VersionTLS12), NextProtos: []string{"h2", "http/1.1"}}
+	config := &tls.Config{MinVersion: max(s.MinVersion, tls.VersionTLS12), CipherSuites: suites(), NextProtos: []string{"h2", "http/1.1"}}
+	lists := parts[len(parts)-len(s.ClientCRLFiles):]
+	parts = parts[:len(parts)-len(lists)]
+	if len(lists) > 0 {
+		if s.ClientCAFile == "" {
+			return nil, errors.New("tls.clientCRLFiles is set, but clients are not asked for a certificate: set tls.clientCAFile too")
+		}
+		revoked, err := parseRevocationLists(s.ClientCRLFiles, lists, k.options.Now)
+		if err != nil {
+			return nil, err
+		}
+		config.VerifyPeerCertificate = revoked.verify
+		k.mu.Lock()
+		k.revoked = revoked
+		k.mu.Unlock()
+	}
 	if s.ClientCAFile != "" {
 		last := len(parts) - 1
 		pool, err := authorities(s.ClientCAFile, parts[last])
@@ -211,6 +236,18 @@ func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 	}
 	config.Certificates = []tls.Certificate{*certificate}
 	return config, nil
+}
+
+// suites returns the suites of TLS 1.2 that authenticate what they encrypt: none with
+// CBC. Those of TLS 1.3 all do.
+func suites() []uint16 {
+	var authenticated []uint16
+	for _, suite := range tls.CipherSuites() {
+		if !strings.Contains(suite.Name, "_CBC_") && slices.Contains(suite.SupportedVersions, tls.VersionTLS12) && strings.Contains(suite.Name, "ECDHE") {
+			authenticated = append(authenticated, suite.ID)
+		}
+	}
+	return authenticated
 }
 
 // take makes a configuration the current one, or logs why the previous one is kept.
@@ -242,7 +279,8 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 func (k *Keeper) warnOfExpiry() {
 	k.mu.Lock()
 	now := k.options.Now()
-	due := k.leaf != nil && !now.Before(k.leaf.NotAfter.Add(-warnBefore)) && now.Sub(k.warned) >= warnAgain
+	late := k.revoked != nil && k.revoked.warning() != ""
+	due := k.leaf != nil && (late || !now.Before(k.leaf.NotAfter.Add(-warnBefore))) && now.Sub(k.warned) >= warnAgain
 	if due {
 		k.warned = now
 	}
@@ -266,6 +304,11 @@ func (k *Keeper) State() (ok bool, reason string) {
 		reason = "the certificate expired at " + end.UTC().Format(time.RFC3339) + "; clients refuse it: put a new one in its place"
 	case !now.Before(end.Add(-warnBefore)):
 		reason = fmt.Sprintf("the certificate expires in %d days, at %s", int(end.Sub(now).Hours()/24), end.UTC().Format(time.RFC3339))
+	}
+	if k.revoked != nil {
+		if late := k.revoked.warning(); late != "" {
+			reason = strings.TrimPrefix(reason+"; "+late, "; ")
+		}
 	}
 	if k.broken != nil {
 		earlier := "the changed certificate is not taken: " + k.broken.Error()

@@ -21,7 +21,8 @@ func tlsSettings(t config.TLS) tlscert.Settings {
 		PFXFile: t.PFXFile, PFXPasswordFile: t.PFXPasswordFile,
 		StoreThumbprint: t.StoreThumbprint, StoreSubject: t.StoreSubject,
 		ClientCAFile: t.ClientCAFile, RequireClientCertificates: t.ClientCertificates == "required",
-		MinVersion: tls.VersionTLS12,
+		ClientCRLFiles: t.ClientCRLFiles,
+		MinVersion:     tls.VersionTLS12,
 	}
 	if t.MinVersion == "1.3" {
 		s.MinVersion = tls.VersionTLS13
@@ -33,7 +34,7 @@ func tlsSettings(t config.TLS) tlscert.Settings {
 // whether any of them is set, even one that is useless on its own.
 func certificateSettings(t config.TLS) (s tlscert.Settings, given bool) {
 	s = tlsSettings(t)
-	return s, s.Given() || t.KeyFile != "" || t.ClientCAFile != ""
+	return s, s.Given() || t.KeyFile != "" || t.ClientCAFile != "" || len(t.ClientCRLFiles) > 0
 }
 
 // certificate keeps the server's certificate up to date while the stack runs.

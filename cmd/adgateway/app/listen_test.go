@@ -95,7 +95,7 @@ func TestTLSWithClientCertificate(t *testing.T) {
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	static := auth.NewStatic(auth.Header{})
-	require.NoError(t, static.AddSubject("CN=portal, O=Example", &auth.Principal{Name: "portal", Scopes: []auth.Scope{auth.OpsRead}}))
+	require.NoError(t, static.AddCertificate("CN=portal, O=Example", &auth.Principal{Name: "portal", Scopes: []auth.Scope{auth.OpsRead}}))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s, err := app.New(ctx, app.Options{

@@ -9,13 +9,16 @@ import (
 	"adgateway/gateway/auth"
 )
 
+// Certificate names a client certificate, and the issuer that it must have.
+type Certificate struct{ Subject, Issuer string }
+
 // CreateToken adds an account of this name and returns its token, which is stored
-// nowhere. With the subject of a client certificate there is no token: whoever
-// presents that certificate has the rights. The error joins every mistake in the
+// nowhere. With a client certificate there is no token: whoever presents that
+// certificate has the rights. The error joins every mistake in the
 // arguments and invalid, which is what was wrong with the rights.
-func (s Store) CreateToken(ctx context.Context, name, subject string, rights auth.Rights, invalid error, now time.Time) (a *auth.Account, token string, err error) {
+func (s Store) CreateToken(ctx context.Context, name string, of Certificate, rights auth.Rights, invalid error, now time.Time) (a *auth.Account, token string, err error) {
 	a = auth.NewAccount(name, now, rights)
-	if a.Subject = subject; subject == "" {
+	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (Certificate{}) {
 		token = a.AddToken(now, now)
 	}
 	if err := errors.Join(a.Check(), invalid); err != nil {

@@ -24,7 +24,7 @@ func tokenCommand() *cobra.Command {
 
 func tokenCreateCommand(at *accounts.Location) *cobra.Command {
 	var flags accounts.Rights
-	var subject string
+	var certificate accounts.Certificate
 	c := &cobra.Command{
 		Use:   "create NAME --scope SCOPE,...",
 		Short: "Create a token and print it once",
@@ -41,7 +41,7 @@ func tokenCreateCommand(at *accounts.Location) *cobra.Command {
 				return fmt.Errorf("no token was created:\n%w", err)
 			}
 			rights, invalid := flags.Parse(now)
-			a, token, err := store.CreateToken(c.Context(), args[0], subject, rights, invalid, now)
+			a, token, err := store.CreateToken(c.Context(), args[0], certificate, rights, invalid, now)
 			if err != nil {
 				return fmt.Errorf("no token was created:\n%w", err)
 			}
@@ -49,7 +49,8 @@ func tokenCreateCommand(at *accounts.Location) *cobra.Command {
 		},
 	}
 	flags.AddTo(c.Flags(), "90d")
-	c.Flags().StringVar(&subject, "certificate-subject", "", "`SUBJECT` of the client certificate to accept instead of a token, such as CN=portal,O=Example")
+	c.Flags().StringVar(&certificate.Subject, "certificate-subject", "", "`SUBJECT` of the client certificate to accept instead of a token: CN=portal,O=Example, dns:NAME, uri:URI, email:ADDRESS or sha256:DIGEST")
+	c.Flags().StringVar(&certificate.Issuer, "certificate-issuer", "", "`ISSUER` that this certificate must have: its subject, or sha256:DIGEST of an authority (default: any)")
 	return c
 }
 

@@ -16,6 +16,7 @@ type Account struct {
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
 	Subject string     `json:"certificateSubject,omitempty"`
+	Issuer  string     `json:"certificateIssuer,omitempty"`
 	Created time.Time  `json:"created"`
 	LastUse *time.Time `json:"lastUse"`
 	Tokens  []Token    `json:"tokens,omitempty"` // several during the grace period of a rotation
@@ -30,7 +31,7 @@ type Token struct {
 
 // NewAccount returns the account to show. lastUse is by account ID.
 func NewAccount(a *auth.Account, lastUse map[string]time.Time) Account {
-	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Created: a.Created, Rights: a.Rights}
+	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Issuer: a.Issuer, Created: a.Created, Rights: a.Rights}
 	if at, ok := lastUse[a.ID]; ok {
 		shown.LastUse = &at
 	}
@@ -68,7 +69,7 @@ func Accounts(w io.Writer, all []Account, now time.Time) error {
 func (a Account) Text(w io.Writer, now time.Time) error {
 	table := newTable(w)
 	lines := [][2]string{
-		{"name", a.Name}, {"kind", a.Kind}, {"id", a.ID}, {"certificate", a.Subject}, {"scopes", strings.Join(a.Scopes, " ")},
+		{"name", a.Name}, {"kind", a.Kind}, {"id", a.ID}, {"certificate", a.Subject}, {"issuer", a.Issuer}, {"scopes", strings.Join(a.Scopes, " ")},
 		{"expires", expiry(a.Expires, now)}, {"dialect", string(a.Dialect)},
 	}
 	lines = append(append(lines, a.limits()...), [2]string{"created", a.Created.Format(time.RFC3339)})

@@ -96,7 +96,7 @@ func addToken(static *auth.Static, token config.Token, p *auth.Principal) error 
 		return fmt.Errorf("%s needs a value, or the subject of a client certificate", p.Name)
 	}
 	if token.Subject != "" {
-		if err := static.AddSubject(token.Subject, p); err != nil || token.Value == "" {
+		if err := static.AddCertificate(token.Subject, p); err != nil || token.Value == "" {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -133,6 +134,14 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 	} {
 		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff && !filepath.IsAbs(*setting) {
 			*setting = filepath.Join(dir, *setting)
+		}
+	}
+	if from["tls.clientCRLFiles"] == config.FromFile {
+		s.TLS.ClientCRLFiles = slices.Clone(s.TLS.ClientCRLFiles)
+		for i, file := range s.TLS.ClientCRLFiles {
+			if !filepath.IsAbs(file) {
+				s.TLS.ClientCRLFiles[i] = filepath.Join(dir, file)
+			}
 		}
 	}
 	if err := f.DefaultFiles(s); err != nil || f.Amend == nil {

@@ -1,0 +1,104 @@
+package tlscert
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// revocationLists are the lists of client certificates that their authorities have
+// revoked. They are checked when a client connects, and fail closed: a client whose
+// authority has no current list here is refused.
+type revocationLists struct {
+	lists []*x509.RevocationList
+	now   func() time.Time
+}
+
+// parseRevocationLists parses files in PEM or DER; a PEM file may hold several lists.
+func parseRevocationLists(files []string, contents [][]byte, now func() time.Time) (*revocationLists, error) {
+	all := &revocationLists{now: now}
+	for i, content := range contents {
+		blocks := [][]byte{content}
+		if block, rest := pem.Decode(content); block != nil {
+			blocks = nil
+			for ; block != nil; block, rest = pem.Decode(rest) {
+				if block.Type == "X509 CRL" {
+					blocks = append(blocks, block.Bytes)
+				}
+			}
+		}
+		if len(blocks) == 0 {
+			return nil, fmt.Errorf("tls.clientCRLFiles %s: contains no certificate revocation list", files[i])
+		}
+		for _, der := range blocks {
+			list, err := x509.ParseRevocationList(der)
+			if err != nil {
+				return nil, fmt.Errorf("tls.clientCRLFiles %s: not a certificate revocation list in PEM or DER: %w", files[i], err)
+			}
+			all.lists = append(all.lists, list)
+		}
+	}
+	return all, nil
+}
+
+// verify is the VerifyPeerCertificate of a listener: one of the verified chains must
+// be free of revoked certificates.
+func (r *revocationLists) verify(_ [][]byte, chains [][]*x509.Certificate) error {
+	var faults []error
+	for _, chain := range chains {
+		err := r.check(chain)
+		if err == nil {
+			return nil
+		}
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...) // nil if the client has no certificate
+}
+
+// check checks every certificate of a chain but the root.
+func (r *revocationLists) check(chain []*x509.Certificate) error {
+	for i := range len(chain) - 1 {
+		certificate, issuer := chain[i], chain[i+1]
+		current := false
+		for _, list := range r.lists {
+			if !bytes.Equal(list.RawIssuer, certificate.RawIssuer) || list.CheckSignatureFrom(issuer) != nil {
+				continue
+			}
+			current = current || !r.ended(list)
+			for _, entry := range list.RevokedCertificateEntries {
+				if entry.SerialNumber.Cmp(certificate.SerialNumber) == 0 {
+					return fmt.Errorf("the client's certificate %s (serial number %x) was revoked at %s",
+						certificate.Subject, certificate.SerialNumber, entry.RevocationTime.UTC().Format(time.RFC3339))
+				}
+			}
+		}
+		if !current {
+			return fmt.Errorf("tls.clientCRLFiles has no current revocation list of %s: its client certificates are refused", certificate.Issuer)
+		}
+	}
+	return nil
+}
+
+// ended reports whether a list is out of date.
+func (r *revocationLists) ended(list *x509.RevocationList) bool {
+	return !list.NextUpdate.IsZero() && r.now().After(list.NextUpdate)
+}
+
+// warning names the lists that are out of date, or will be within a day; empty if
+// there are none.
+func (r *revocationLists) warning() string {
+	var late []string
+	for _, list := range r.lists {
+		if !list.NextUpdate.IsZero() && r.now().Add(24*time.Hour).After(list.NextUpdate) {
+			late = append(late, fmt.Sprintf("%s (until %s)", list.Issuer, list.NextUpdate.UTC().Format(time.RFC3339)))
+		}
+	}
+	if len(late) == 0 {
+		return ""
+	}
+	return "the revocation list of " + strings.Join(late, ", ") + " ends soon or has ended; without a current one its client certificates are refused: put a new one in its place"
+}
