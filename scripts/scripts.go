@@ -39,6 +39,10 @@ const commonPrelude = "prelude.ps1"
 // prelude followed by those of the lane.
 func Prelude(lane ps.Lane) ps.Source { return joined(preludes(lane)) }
 
+// Rehearsal is the function of a prelude that sessions run before they are ready. It
+// needs no directory.
+const Rehearsal = "Test-GatewayRehearsal"
+
 // joined concatenates preludes.
 func joined(files []string) ps.Source {
 	var text strings.Builder

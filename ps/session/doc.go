@@ -56,6 +56,11 @@ type Config struct {
 	MaxOutput    int64         // bytes of a frame, of the noise and of the whole answer to a request; zero: [DefaultMaxOutput]
 	MaxList      int64         // bytes of the whole answer to a list, which is passed on frame by frame; zero: [DefaultMaxList]
 
+	// Rehearsal is a function without parameters that the session runs before it is
+	// ready, up to 40 times within 3 s: a new PowerShell is several times slower until
+	// it has compiled what it runs. Empty: none. A failure is only logged.
+	Rehearsal string
+
 	// Meter collects statistics; sessions may share one. Nil: none are kept.
 	Meter *Meter
 

@@ -227,6 +227,27 @@ func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 	return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Type: e.Type, ID: e.ID, Category: e.Category, Message: "PowerShell did not answer the first request", Cause: err}
 }
 
+const (
+	rehearsals    = 40
+	rehearsalTime = 3 * time.Second
+)
+
+// rehearse runs the rehearsal until PowerShell has compiled what it runs, but never
+// for longer than a part of the time that the start may take.
+func (s *Session) rehearse(ctx context.Context, deadline time.Time) {
+	if s.cfg.Rehearsal == "" {
+		return
+	}
+	until := time.Now().Add(min(rehearsalTime, time.Until(deadline)/2))
+	for n := 0; n < rehearsals && time.Now().Before(until); n++ {
+		_, err := s.Run(ctx, ps.Request{ID: bootID, Script: s.cfg.Rehearsal, Limit: max(time.Until(deadline), time.Millisecond)})
+		if err != nil {
+			s.cfg.Log("the rehearsal of a session failed", map[string]any{"error": err.Error()})
+			return
+		}
+	}
+}
+
 // Probe checks that the session responds: it sends a request that echoes its
 // argument. If ctx ends first, or the answer is wrong, the session ends and Probe
 // returns an error.

@@ -96,7 +96,11 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	go s.readOut()
 	go s.readErr()
 	go s.supervise()
+	deadline := time.Now().Add(cfg.StartTimeout)
 	err = s.handshake(ctx, boot)
+	if err == nil {
+		s.rehearse(ctx, deadline)
+	}
 	if err == nil && !s.begin() {
 		<-s.gone
 		err = s.startError("ready")

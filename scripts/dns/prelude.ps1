@@ -177,3 +177,14 @@ function ConvertTo-GatewayZone {
         }
     }
 }
+
+# What the gateway runs some forty times before a session is ready: the projections, on made-up objects,
+# so that PowerShell has compiled them before the first caller comes. It reads and changes nothing.
+function Test-GatewayRehearsal {
+    [CmdletBinding()]
+    param()
+    $record = @{ HostName = 'madeup'; RecordData = @{ HostNameAlias = 'nowhere.corp.example.' }; Timestamp = '2024-01-02' }
+    $zone = @{ DistinguishedName = ''; ZoneName = '10.in-addr.arpa'; ZoneType = 'Primary'; IsDsIntegrated = $true }
+    ConvertTo-GatewayCName -Record @($record, $record) -ZoneName 'corp.example'
+    ConvertTo-GatewayZone -Zone @($zone, $zone)
+}

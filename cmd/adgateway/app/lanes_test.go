@@ -1,15 +1,21 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/ps/pool"
+	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
+	"adgateway/scripts"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestPoolSettingsReachTheLanes(t *testing.T) {
@@ -27,4 +33,33 @@ func TestPoolSettingsReachTheLanes(t *testing.T) {
 	}
 	assert.Equal(t, time.Second, got.MaxWait)
 	assert.Equal(t, 7, got.Queue)
+}
+
+// The rehearsal runs every projection on made-up objects, without a directory.
+func TestTheRehearsalRunsEveryProjection(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	for lane, want := range map[ps.Lane][]string{
+		ps.Directory: {"passwordLastSet", "2024-12-30", "username", "scope", "operatingSystem", "container"},
+		ps.DNS:       {"nowhere.corp.example", "zoneName"},
+	} {
+		s, err := session.Start(ctx, session.Config{
+			Starter: world.Starter(), Rehearsal: scripts.Rehearsal,
+			Boot: session.Boot{Prelude: scripts.Prelude(lane), Scripts: scripts.Sources(lane), Module: scripts.Modules[lane]},
+			Log:  func(message string, fields map[string]any) { t.Error(message, fields) },
+		})
+		require.NoError(t, err)
+		var records strings.Builder
+		_, err = s.Run(ctx, ps.Request{Script: scripts.Rehearsal, Records: func(batch json.RawMessage) error {
+			records.Write(batch)
+			return nil
+		}})
+		require.NoError(t, err)
+		for _, text := range want {
+			assert.Contains(t, records.String(), text)
+		}
+		require.NoError(t, s.Close(ctx))
+	}
 }

@@ -25,6 +25,7 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
+	"adgateway/scripts"
 	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
@@ -50,12 +51,22 @@ type Options struct {
 type backend struct {
 	name    string // for the header X-Engine
 	starter session.Starter
+	real    bool            // starter starts a real PowerShell
 	folder  *session.Folder // of the sessions' processes; nil: none
 	dial    servers.Dial    // nil dials the network
 	auth    auth.Authenticator
 	checks  func() []gateway.Check // additional readiness checks; may be nil
 	follow  func(context.Context)  // runs until its context is done; may be nil
 	end     func() error           // called after the last session has ended; may be nil
+}
+
+// session returns what the sessions run on. Only a real PowerShell needs a rehearsal.
+func (b backend) session() session.Config {
+	c := session.Config{Starter: b.starter}
+	if b.real {
+		c.Rehearsal = scripts.Rehearsal
+	}
+	return c
 }
 
 // Server is a gateway that listens. [Server.Serve] must be called to close it.
@@ -81,7 +92,7 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{options: o, live: live}
 	cfg := live.Now()
 	_, err = PowerShell(cfg.PowerShell, "")
-	s.backend = backend{name: "powershell", dial: o.Dial}
+	s.backend = backend{name: "powershell", real: true, dial: o.Dial}
 	faults := []error{err, s.openLog(), app.Check(ctx, cfg, host.Certificates())}
 	if err := errors.Join(append(faults, s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())))...); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
@@ -135,7 +146,7 @@ func (s *Server) open(ctx context.Context) error {
 	s.stack, err = app.New(ctx, app.Options{
 		Settings: cfg, Auth: s.backend.auth, Log: s.log,
 		Engine: s.backend.name, Version: gateway.Version{Version: s.options.Version},
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: s.backend.starter} },
+		Session: func(ps.Lane) session.Config { return s.backend.session() },
 		Dial:    s.backend.dial,
 		Checks:  s.checks, LostEntries: s.entries.lost.Load,
 		Store: host.Certificates(),

@@ -193,6 +193,7 @@ func TestServeAcceptsTokensAndStopsItsProcesses(t *testing.T) {
 	status, body := s.get("/api/ADUser/aschmidt/Details", token)
 	assert.Equal(t, http.StatusOK, status, body)
 	assert.Contains(t, body, `"username":"aschmidt"`)
+	assert.NotContains(t, s.output.String(), "rehearsal")
 
 	// When the server stops, running requests are answered and waiting ones rejected.
 	answers := make(chan int, 3)

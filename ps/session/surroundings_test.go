@@ -6,9 +6,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"adgateway/ps"
 	"adgateway/ps/session"
+	"adgateway/ps/session/sessiontest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,5 +91,39 @@ func TestTheIDsOfRequestsAreRandom(t *testing.T) {
 		assert.Regexp(t, `^\["[A-Z2-7]{26}"\]$`, id)
 		assert.False(t, seen[id])
 		seen[id] = true
+	}
+}
+
+// A session runs its rehearsal before it is ready, for a bounded time; a failure of
+// it does not keep the session from starting.
+func TestASessionRehearses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		run  func(*sessiontest.Call, int)
+		runs int
+	}{
+		{"quickly", func(c *sessiontest.Call, _ int) { c.Frame("records", `[{"a":"b"}]`); c.End() }, 40},
+		{"slowly", func(c *sessiontest.Call, _ int) { time.Sleep(time.Second); c.End() }, 3},
+		{"with an error", func(c *sessiontest.Call, n int) {
+			if n == 2 {
+				c.Frame("error", `{"message":"no","outcome":"none"}`)
+				return
+			}
+			c.End()
+		}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runs := 0
+				cfg := config(&sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){
+					"Test-Rehearsal": func(call *sessiontest.Call) { runs++; c.run(call, runs) },
+				}})
+				cfg.Rehearsal = "Test-Rehearsal"
+				s, err := session.Start(t.Context(), cfg)
+				require.NoError(t, err)
+				assert.Equal(t, c.runs, runs)
+				require.NoError(t, s.Close(t.Context()))
+			})
+		})
 	}
 }

@@ -1,0 +1,37 @@
+# What the gateway runs some forty times before a session is ready: the projections, on made-up objects,
+# so that PowerShell has compiled them before the first caller comes. It reads and changes nothing.
+function Test-GatewayRehearsal {
+    [CmdletBinding()]
+    param()
+    $item = @{
+        DistinguishedName = 'CN=Made Up,OU=Nowhere,DC=corp,DC=example'
+        ObjectGUID        = '00000000-0000-0000-0000-000000000000'
+        SID               = 'S-1-0-0'
+        SamAccountName    = 'madeup'
+        Name              = 'Made Up'
+        givenName         = 'Made'
+        sn                = 'Up'
+        description       = 'An object that does not exist'
+        postOfficeBox     = @('1')
+        userAccountControl = 512
+        pwdLastSet        = 133800000000000000
+        accountExpires    = 133800000000000000
+        lastLogonTimestamp = 133800000000000000
+        whenCreated       = '2024-01-02'
+        whenChanged       = '2024-01-02'
+        GroupScope        = 'Global'
+        GroupCategory     = 'Security'
+        ObjectClass       = 'user'
+        Enabled           = $true
+    }
+    $fields = @(
+        'guid', 'username', 'samUsername', 'name', 'userPrincipalName', 'sid', 'distinguishedName', 'ouPath', 'enabled'
+    ) + @($GatewayUserProperties.Keys)
+    $properties = Get-GatewayUserProperty -Field $fields
+    if ($properties.Length -eq 0) { return }
+    ConvertTo-GatewayUser -User @($item, $item) -Field $fields
+    ConvertTo-GatewayUser -User @($item, $item) -Field @('username', 'displayName')
+    ConvertTo-GatewayGroup -Group @($item)
+    ConvertTo-GatewayComputer -Computer @($item)
+    ConvertTo-GatewayContainer -Container @($item)
+}
