@@ -96,6 +96,9 @@ func (f *formatter) write(v any) error {
 		f.flush()
 		if array, ok := v.(*dotnet.Array); ok {
 			for _, item := range array.Items {
+				if _, nested := item.(*dotnet.Array); nested { // PowerShell lists the properties of the array
+					return dotnet.Refuse("the output of an array in an array in an array")
+				}
 				if err := f.write(item); err != nil {
 					return err
 				}

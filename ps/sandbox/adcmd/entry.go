@@ -33,7 +33,6 @@ func entryTypes(h *host) []*dotnet.Type {
 			return &dotnet.Instance{Type: s.entry, Data: &entry{entries: s, path: dotnet.ToText(args[0]), ctx: context.Background}}, nil
 		})},
 		Members: []dotnet.Member{
-			dotnet.Property("Path", func(self any) (any, error) { return opened(self).path, nil }),
 			dotnet.Property("Properties", func(self any) (any, error) {
 				return &dotnet.Instance{Type: s.properties, Data: opened(self)}, nil
 			}),
@@ -42,7 +41,6 @@ func entryTypes(h *host) []*dotnet.Type {
 			}),
 			dotnet.Method("CommitChanges", "", func(self any, _ []any) (any, error) { return dotnet.Void, opened(self).commit() }),
 			memberInvokeGet,
-			dotnet.Method("Close", "", func(self any, _ []any) (any, error) { return dotnet.Void, nil }),
 			dotnet.Method("Dispose", "", func(self any, _ []any) (any, error) { opened(self).disposed = true; return dotnet.Void, nil }),
 		},
 	})

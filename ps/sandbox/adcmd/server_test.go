@@ -75,7 +75,7 @@ func TestLastLogonIsPerController(t *testing.T) {
 	l := newLab(t, "")
 	require.NoError(t, l.domain.DCs()[1].SetLastLogon(context.Background(), alice, noon.Add(-time.Hour)))
 	assert.Equal(t, "0\n2026-03-01 11:00", l.run(`(Get-ADUser alice -Server dc1 -Properties lastLogon).lastLogon
-		[datetime]::FromFileTimeUtc((Get-ADUser alice -Server dc2 -Properties lastLogon).lastLogon).ToString('yyyy-MM-dd HH:mm')`))
+		[datetime]::FromFileTimeUtc((Get-ADUser alice -Server dc2 -Properties lastLogon).lastLogon).ToString('yyyy-MM-dd HH:mm', [cultureinfo]::InvariantCulture)`))
 }
 
 func TestConnectionsOfAnAccountAreLimited(t *testing.T) {

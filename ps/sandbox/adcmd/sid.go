@@ -38,21 +38,8 @@ func sidClass() dotnet.Class {
 				}
 				return sidValue(s), nil
 			}),
-			dotnet.Constructor("byte[],int", func(_ any, args []any) (any, error) {
-				b, at := args[0].(*dotnet.Bytes), int(args[1].(int32))
-				if b == nil || at < 0 || at > len(b.B) {
-					return nil, dotnet.ExceptionNamed("System.ArgumentOutOfRangeException", "Index was out of range.")
-				}
-				s, ok := directory.SIDFromBytes(b.B[at:])
-				if !ok {
-					return nil, dotnet.ExceptionNamed("System.ArgumentException", "Destination array is not long enough.")
-				}
-				return sidValue(s), nil
-			}),
 		},
 		Members: []dotnet.Member{
-			dotnet.Property("BinaryLength", func(self any) (any, error) { return int32(len(sidOf(self).Bytes())), nil }),
-			dotnet.Property("AccountDomainSid", func(self any) (any, error) { return sidValue(sidOf(self).Domain()), nil }),
 			dotnet.Property("Value", func(self any) (any, error) { return sidOf(self).String(), nil }),
 			dotnet.Method("ToString", "", func(self any, _ []any) (any, error) { return sidOf(self).String(), nil }),
 			dotnet.Method("Equals", "object", func(self any, args []any) (any, error) {

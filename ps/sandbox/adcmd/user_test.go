@@ -93,7 +93,7 @@ func TestNewUser(t *testing.T) {
 		"attributes by their names":    {`New-ADUser carol -GivenName C -Surname D -City K -Country DE -OfficePhone 1 -Manager alice; $u = Get-ADUser carol -Properties *; $u.givenName + $u.sn + $u.l + $u.c + $u.telephoneNumber; $u.manager`, "CDKDE1\n" + alice, []string{"+" + carol}},
 		"other attributes":             {`New-ADUser carol -OtherAttributes @{ info = 'i'; otherMobile = '1', '2'; countryCode = 276 }; $u = Get-ADUser carol -Properties info, otherMobile, countryCode; $u.info; $u.otherMobile.Count; $u.countryCode`, "i\n2\n276", []string{"+" + carol}},
 		"SAM among other attributes":   {`New-ADUser carol -OtherAttributes @{ sAMAccountName = 'ca' }; (Get-ADUser ca).Name`, "carol", []string{"+" + carol}},
-		"expires (E9)":                 {`New-ADUser carol -AccountExpirationDate ([datetime]'2027-01-02'); (Get-ADUser carol -Properties AccountExpirationDate).AccountExpirationDate.ToString('yyyy-MM-dd')`, "2027-01-02", []string{"+" + carol}},
+		"expires (E9)":                 {`New-ADUser carol -AccountExpirationDate ([datetime]'2027-01-02'); (Get-ADUser carol -Properties AccountExpirationDate).AccountExpirationDate.ToString('yyyy-MM-dd', [cultureinfo]::InvariantCulture)`, "2027-01-02", []string{"+" + carol}},
 		"primary group (H18)":          {`New-ADUser carol; $u = Get-ADUser carol -Properties primaryGroupID, MemberOf; $u.primaryGroupID; $u.MemberOf.Count`, "513\n0", []string{"+" + carol}},
 		"cannot change password (H15)": {`New-ADUser carol -CannotChangePassword $true; (Get-ADUser carol -Properties CannotChangePassword).CannotChangePassword`, "True", []string{"+" + carol}},
 	})
@@ -165,7 +165,7 @@ func TestAccounts(t *testing.T) {
 		"disable again (H14)":   {`Disable-ADAccount alice`, "", nil},
 		"a computer":            {`Disable-ADAccount 'PC1$'; (Get-ADComputer PC1).Enabled`, "False", []string{"CN=PC1,CN=Computers,DC=corp,DC=example: userAccountControl"}},
 		"unlock unlocked (H13)": {`Unlock-ADAccount alice`, "", nil},
-		"reset":                 {`Set-ADAccountPassword bob -Reset -NewPassword $p; (Get-ADUser bob -Properties PasswordLastSet).PasswordLastSet.ToString('yyyy-MM'); (Get-ADUser bob).Enabled`, "2026-03\nFalse", []string{"CN=bob," + sales + ": pwdLastSet"}},
+		"reset":                 {`Set-ADAccountPassword bob -Reset -NewPassword $p; (Get-ADUser bob -Properties PasswordLastSet).PasswordLastSet.ToString('yyyy-MM', [cultureinfo]::InvariantCulture); (Get-ADUser bob).Enabled`, "2026-03\nFalse", []string{"CN=bob," + sales + ": pwdLastSet"}},
 		"reset, then must change (H10)": {
 			`Set-ADAccountPassword bob -Reset -NewPassword $p; Set-ADUser bob -ChangePasswordAtLogon $true; (Get-ADUser bob -Properties pwdLastSet).pwdLastSet`, "0", nil,
 		},

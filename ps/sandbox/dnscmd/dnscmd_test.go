@@ -160,7 +160,7 @@ func TestRecordObjects(t *testing.T) {
 	}
 	assert.Equal(t, "Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerResourceRecord", dotnet.TypeOf(r.all[0]).Name)
 	stamped := l.run(`$r = Get-DnsServerResourceRecord corp.example br-print -Node
-		$r.TimeStamp.ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ'); [int]$r.TimeToLive.TotalSeconds; $r.TimeStamp -is [datetime]`)
+		$r.TimeStamp.ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture); [int]$r.TimeToLive.TotalSeconds; $r.TimeStamp -is [datetime]`)
 	assert.Equal(t, []string{"2026-10-02T11:00:00Z", "3600", "True"}, stamped.out)
 
 	cases := map[string]string{ // -Name and expression -> text
@@ -255,8 +255,8 @@ func TestAServerThatIsOff(t *testing.T) {
 
 func TestAddAndRemoveRecords(t *testing.T) {
 	l := newLab(t, "")
-	r := l.run(`$r = Add-DnsServerResourceRecordCName -ZoneName corp.example -Name new -HostNameAlias 'web1.corp.example' -TimeToLive 00:05:00 -AgeRecord -AllowUpdateAny:$false -Confirm:$false -PassThru
-		$r.HostName; $r.RecordData.HostNameAlias; $r.TimeToLive.TotalSeconds; $r.TimeStamp.ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ')`)
+	r := l.run(`$r = Add-DnsServerResourceRecordCName -ZoneName corp.example -Name new -HostNameAlias 'web1.corp.example' -TimeToLive ([timespan]::new(3000000000)) -AgeRecord -AllowUpdateAny:$false -Confirm:$false -PassThru
+		$r.HostName; $r.RecordData.HostNameAlias; $r.TimeToLive.TotalSeconds; $r.TimeStamp.ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture)`)
 	require.Empty(t, r.errs)
 	assert.Equal(t, []string{"new", "web1.corp.example.", "300", "2026-10-05T14:00:00Z"}, r.out)
 	assert.Empty(t, l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name quiet -HostNameAlias web1.corp.example.`).out, "no output without -PassThru")

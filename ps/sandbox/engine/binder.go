@@ -102,10 +102,13 @@ func (inv *invocation) bindingError(exception, id string, category dotnet.Catego
 	if at == nil {
 		at = inv.at
 	}
-	rec := dotnet.NewError(e, id+","+inv.sig.class, category, target)
+	if inv.sig.class != "" { // a script block has none
+		id += "," + inv.sig.class
+	}
+	rec := dotnet.NewError(e, id, category, target)
 	rec.Position = at.position()
 	rec.Activity = inv.sig.name
-	inv.f.locate(rec, at)
+	locate(rec, at)
 	return &psError{rec: rec}
 }
 

@@ -139,8 +139,13 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 		if s, ok := v.(string); ok {
 			return s, nil
 		}
-		if inv.sig.advanced && isCollection(v) {
-			return nil, inv.transformError(p, at, nil, "Cannot convert value to type System.String.")
+		switch v.(type) {
+		case *dotnet.Array, *dotnet.Bytes:
+			if inv.sig.advanced {
+				return nil, inv.transformError(p, at, nil, "Cannot convert value to type System.String.")
+			}
+		case *dotnet.List:
+			return nil, fail(dotnet.Refuse("a list for the parameter -%s", p.name), at)
 		}
 	case dotnet.TSecureString:
 		if _, clear := v.(string); clear {
@@ -182,7 +187,10 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 	switch x := v.(type) {
 	case bool:
 		return x, true, nil
-	case int32, int64, float64, uint8, int16, uint16, uint32, uint64, int8, float32:
+	case int32, int64:
+		if t == dotnet.TSwitch {
+			return nil, true, fail(dotnet.Refuse("a number for the switch -%s", p.name), at)
+		}
 		return dotnet.Truthy(x), true, nil
 	case nil:
 		if t == dotnet.TSwitch {
@@ -194,20 +202,12 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 	if dotnet.TypeOf(v) == dotnet.TSwitch {
 		return dotnet.Truthy(v), true, nil
 	}
-	typ := "System.Object"
-	if vt := dotnet.TypeOf(v); vt != nil {
-		typ = vt.Name
+	typ := dotnet.TypeOf(v)
+	if typ != dotnet.TString {
+		return nil, true, fail(dotnet.Refuse("[%s] for the parameter -%s", typ.Display(), p.name), at)
 	}
-	text := "Cannot convert value \"" + typ + "\" to type \"" + t.Name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+	text := "Cannot convert value \"" + typ.Name + "\" to type \"" + t.Name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
 	return nil, true, inv.transformError(p, at, nil, text)
-}
-
-func isCollection(v any) bool {
-	switch v.(type) {
-	case *dotnet.Array, *dotnet.List, *dotnet.Bytes:
-		return true
-	}
-	return false
 }
 
 // transformError returns the error for a value that does not convert: a
@@ -265,6 +265,10 @@ func (inv *invocation) checkNull(p *param, v any, at *place) error {
 		return inv.bindingError("ParameterBindingValidationException", id, dotnet.InvalidData, at, nil,
 			"Cannot bind argument to parameter '"+p.name+"' because it is "+what+".", nil)
 	}
+	t, err := inv.resolve(p)
+	if err != nil {
+		return err
+	}
 	switch x := v.(type) {
 	case nil:
 		if !p.allowNull {
@@ -272,7 +276,7 @@ func (inv *invocation) checkNull(p *param, v any, at *place) error {
 		}
 		return nil
 	case string:
-		if x == "" && !p.allowEmpty {
+		if x == "" && t == dotnet.TString && !p.allowEmpty {
 			return refuse("ParameterArgumentValidationErrorEmptyStringNotAllowed", "an empty string")
 		}
 		return nil
@@ -280,7 +284,7 @@ func (inv *invocation) checkNull(p *param, v any, at *place) error {
 		return nil
 	}
 	items, ok := dotnet.Enumerate(v)
-	if !ok || !inv.isListParam(p) {
+	if !ok || t == nil || t.Kind != dotnet.KindArray {
 		return nil
 	}
 	if len(items) == 0 && !p.allowNone {
@@ -293,15 +297,9 @@ func (inv *invocation) checkNull(p *param, v any, at *place) error {
 		if isNull(item) && !p.allowNull {
 			return refuse("ParameterArgumentValidationErrorNullNotAllowed", "null")
 		}
-		if item == "" && !p.allowEmpty {
+		if item == "" && t.Elem == dotnet.TString && !p.allowEmpty {
 			return refuse("ParameterArgumentValidationErrorEmptyStringNotAllowed", "an empty string")
 		}
 	}
 	return nil
-}
-
-// isListParam reports whether the parameter is declared as a collection.
-func (inv *invocation) isListParam(p *param) bool {
-	t, err := inv.resolve(p)
-	return err == nil && t != nil && (t.Kind == dotnet.KindArray || t == dotnet.TArray || t == dotnet.TArrayList || strings.Contains(t.Name, "List`1"))
 }

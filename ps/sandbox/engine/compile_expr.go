@@ -270,7 +270,7 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 		if err != nil {
 			return err
 		}
-		return e.name.SetKey(table, plain(v))
+		return e.name.SetKey(table, v)
 	}
 	key, err := e.key(f)
 	if err != nil {
@@ -288,7 +288,7 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 			return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
 		}
 	}
-	table.Set(key, plain(v))
+	table.Set(key, v)
 	return nil
 }
 

@@ -283,7 +283,7 @@ func (c *compiler) throw(s *syntax.Flow) stmtFn {
 
 // thrown returns the error of a throw statement.
 func (f *frame) thrown(rec *dotnet.ErrorRecord, at *place) error {
-	f.locate(rec, at)
+	locate(rec, at)
 	return &psError{rec: rec, thrown: true}
 }
 

@@ -161,8 +161,7 @@ func (s *argumentStack) pop(n int) {
 	s.items = s.items[:from]
 }
 
-// callMethod is $v.name(args): a method, or of a collection the methods of its
-// items.
+// callMethod is $v.name(args).
 func (f *frame) callMethod(v any, name *dotnet.Name, args []any) (any, error) {
 	if isNull(v) {
 		return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
@@ -173,24 +172,7 @@ func (f *frame) callMethod(v any, name *dotnet.Name, args []any) (any, error) {
 	if result, found, err := name.CallOwn(v, args); found {
 		return result, err
 	}
-	if name.Is("foreach") || name.Is("where") {
-		return nil, dotnet.Refuse("the method %s of collections", name.String())
-	}
-	items, ok := dotnet.Enumerate(v)
-	if !ok || !slices.ContainsFunc(items, func(item any) bool { return !isNull(item) && name.HasMethod(item) }) {
-		return name.Call(v, slices.Clone(args))
-	}
-	out := collector{f: f}
-	for _, item := range items {
-		result, err := f.callMethod(item, name, args)
-		if err != nil {
-			return nil, err
-		}
-		if result != dotnet.AutomationNull {
-			out.items = append(out.items, result)
-		}
-	}
-	return out.value(), nil
+	return name.Call(v, slices.Clone(args))
 }
 
 func (f *frame) callStatic(v any, name *dotnet.Name, args []any) (any, error) {

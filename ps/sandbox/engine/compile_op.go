@@ -49,7 +49,7 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 				return v, nil
 			}
 		}
-		v, err := apply(plain(l), plain(r))
+		v, err := apply(l, r)
 		if err != nil {
 			return nil, limitOf(err, at)
 		}
@@ -134,7 +134,7 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 
 // add is l + r.
 func (f *frame) add(l, r any, at *place) (any, error) {
-	v, err := dotnet.Add(plain(l), plain(r))
+	v, err := dotnet.Add(l, r)
 	if err != nil {
 		return nil, limitOf(err, at)
 	}
@@ -185,7 +185,7 @@ func (c *compiler) match(e *syntax.Binary) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		v, _, err := dotnet.Match(plain(l), plain(r), e.Exact, negate)
+		v, err := dotnet.Match(l, r, e.Exact, negate)
 		return v, limitOf(err, at)
 	}
 }
@@ -197,7 +197,7 @@ func (c *compiler) replace(e *syntax.Binary) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		v, err := dotnet.Replace(plain(l), plain(r), e.Exact)
+		v, err := dotnet.Replace(l, r, e.Exact)
 		if err != nil {
 			return nil, limitOf(err, at)
 		}

@@ -144,10 +144,7 @@ func (c *compiler) assignMember(t *syntax.Member) func(f *frame, v any) error {
 		if err != nil {
 			return err
 		}
-		if isNull(object) {
-			return runtimeError("PropertyNotFound", dotnet.InvalidOperation, nil, "The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name)
-		}
-		return name.Set(object, plain(value))
+		return name.Set(object, value)
 	}
 }
 
@@ -169,9 +166,9 @@ func (c *compiler) assignIndex(t *syntax.Index) func(f *frame, v any) error {
 			return err
 		}
 		if name != nil {
-			return name.SetKey(object, plain(value))
+			return name.SetKey(object, value)
 		}
-		return dotnet.SetIndex(object, plain(i), plain(value))
+		return dotnet.SetIndex(object, plain(i), value)
 	}
 }
 
@@ -214,7 +211,7 @@ func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 			next, done = intOperators[op](a, b)
 		}
 		if !done {
-			if next, err = apply(plain(old), plain(v)); err != nil {
+			if next, err = apply(old, v); err != nil {
 				return nil, fail(err, at)
 			}
 			if err := f.chargeValue(next); err != nil {

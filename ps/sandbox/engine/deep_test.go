@@ -12,16 +12,16 @@ import (
 
 // deepValues make values that hold themselves, or that are nested very deep.
 var deepValues = map[string]string{
-	"list in itself":         "$x = [System.Collections.ArrayList]::new(); [void]$x.Add($x)",
-	"generic list in itself": "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x); $x.Add($x)",
-	"table in itself":        "$x = @{}; $x.self = $x",
-	"ordered in itself":      "$x = [ordered]@{ a = 1 }; $x.self = $x",
-	"array in itself":        "$x = @(1, 2); $x[0] = $x; $x[1] = $x",
-	"two in each other":      "$x = @{}; $y = [System.Collections.ArrayList]::new(); [void]$y.Add($x); $x.y = $y",
-	"deep arrays":            "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = , $x }",
-	"deep arrays of two":     "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = $x, 1 }",
-	"deep lists":             "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $l = [System.Collections.ArrayList]::new(); [void]$l.Add($x); $x = $l }",
-	"deep tables":            "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = @{ x = $x } }",
+	"list in itself":        "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x)",
+	"list in itself, twice": "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x); $x.Add($x)",
+	"table in itself":       "$x = @{}; $x.self = $x",
+	"ordered in itself":     "$x = [ordered]@{ a = 1 }; $x.self = $x",
+	"array in itself":       "$x = @(1, 2); $x[0] = $x; $x[1] = $x",
+	"two in each other":     "$x = @{}; $y = [System.Collections.Generic.List[object]]::new(); $y.Add($x); $x.y = $y",
+	"deep arrays":           "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = , $x }",
+	"deep arrays of two":    "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = $x, 1 }",
+	"deep lists":            "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $l = [System.Collections.Generic.List[object]]::new(); $l.Add($x); $x = $l }",
+	"deep tables":           "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = @{ x = $x } }",
 }
 
 // deepUses are everything that may go through a value.

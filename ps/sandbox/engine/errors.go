@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -78,7 +77,7 @@ func (f *frame) statementError(err error, at *place) error {
 	if pe == nil {
 		return fail(err, at)
 	}
-	f.locate(pe.rec, at)
+	locate(pe.rec, at)
 	f.s.ok = false
 	f.s.addError(pe.rec)
 	if f.s.inTry > 0 || pe.stop {
@@ -98,31 +97,11 @@ func (f *frame) statementError(err error, at *place) error {
 	return nil
 }
 
-// locate sets the position and call stack of a record that has none.
-func (f *frame) locate(rec *dotnet.ErrorRecord, at *place) {
+// locate sets the position of a record that has none.
+func locate(rec *dotnet.ErrorRecord, at *place) {
 	if rec.Position == nil {
 		rec.Position = at.position()
 	}
-	if rec.Stack == "" {
-		rec.Stack = f.stack(rec.Position.Line)
-	}
-}
-
-// stack returns ScriptStackTrace, the innermost call first.
-func (f *frame) stack(line int) string {
-	var text strings.Builder
-	for up := f; up != nil; up = up.caller {
-		if text.Len() > 0 {
-			text.WriteByte('\n')
-		}
-		name := up.name
-		if name == "" {
-			name = "<ScriptBlock>"
-		}
-		fmt.Fprintf(&text, "at %s, <No file>: line %d", name, line)
-		line = up.at.line()
-	}
-	return text.String()
 }
 
 // addError prepends a record to $Error, unless it is the first already.

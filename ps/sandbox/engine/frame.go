@@ -40,18 +40,15 @@ type frame struct {
 	s       *Session
 	scope   *scope
 	streams *Streams
-	caller  *frame
-	at      *place // of the call
-	name    string // of the function, empty for a script block
 	depth   int
 }
 
 // child returns the frame of a block called from f.
-func (f *frame) child(sc *scope, name string, at *place) (frame, error) {
+func (f *frame) child(sc *scope, at *place) (frame, error) {
 	if f.depth >= f.s.limits.CallDepth {
 		return frame{}, &LimitError{Limit: "CallDepth", Line: at.line()}
 	}
-	return frame{s: f.s, scope: sc, streams: f.streams, caller: f, at: at, name: name, depth: f.depth + 1}, nil
+	return frame{s: f.s, scope: sc, streams: f.streams, depth: f.depth + 1}, nil
 }
 
 func (p *place) line() int {
@@ -284,7 +281,7 @@ func emit(out sink, v any) error {
 			return err
 		}
 		if changed() {
-			return dotnet.BadEnumeration(v)
+			return dotnet.CollectionModified()
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 		sc = &st.own
 		sc.parent, sc.vars, sc.call = f.scope, vars, st
 	}
-	frame, err := f.child(sc, inv.sig.name, inv.at)
+	frame, err := f.child(sc, inv.at)
 	if err != nil {
 		return nil, err
 	}

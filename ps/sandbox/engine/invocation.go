@@ -30,7 +30,7 @@ func (inv *invocation) complete(rec *dotnet.ErrorRecord) {
 	if rec.Invocation == nil {
 		rec.Invocation = &invocationObject{at: inv.at}
 	}
-	inv.f.locate(rec, inv.at)
+	locate(rec, inv.at)
 }
 
 // preference returns a common parameter such as -WarningAction, else the value

@@ -193,7 +193,7 @@ type commandCode struct {
 
 func (c *compiler) command(cmd *syntax.Command) *commandCode {
 	code := &commandCode{dot: cmd.Operator == syntax.CallDot, at: c.place(cmd)}
-	if s, ok := cmd.Name.(*syntax.String); ok {
+	if s, ok := cmd.Name.(*syntax.String); ok && s.Value != "" {
 		code.name, code.key = s.Value, lower(s.Value)
 		if full, ok := c.aliases[code.key]; ok {
 			code.key = lower(full)
@@ -206,19 +206,33 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 		case *syntax.CommandParam:
 			x := argCode{name: a.Name, hasName: true, at: c.place(a), meant: new(atomic.Pointer[meaning])}
 			if a.Value != nil {
+				c.numberArgument(a.Value)
 				x.value, x.valueAt = c.expr(a.Value), c.place(a.Value)
 			}
 			code.args = append(code.args, x)
 		case *syntax.Variable:
 			code.args = append(code.args, argCode{value: c.expr(a), splat: a.Splat, at: c.place(a)})
 		case syntax.Expr:
-			if word, ok := a.(*syntax.String); ok && word.Quote == syntax.BareWord && otherNumber.MatchString(word.Value) {
-				c.refuse(a, "the number "+word.Value)
-			}
+			c.numberArgument(a)
 			code.args = append(code.args, argCode{value: c.expr(a), at: c.place(a)})
 		}
 	}
 	return code
+}
+
+// numberArgument refuses a number whose text is not kept as it is written: a
+// parameter of type string receives 007, not 7.
+func (c *compiler) numberArgument(e syntax.Expr) {
+	switch e := e.(type) {
+	case *syntax.String:
+		if e.Quote == syntax.BareWord && otherNumber.MatchString(e.Value) {
+			c.refuse(e, "the number "+e.Value)
+		}
+	case *syntax.Number:
+		if e.Text != dotnet.ToText(e.Value) {
+			c.refuse(e, "the number "+e.Text+" as an argument: write it in parentheses")
+		}
+	}
 }
 
 // otherNumber matches words that are numbers in PowerShell but not in this engine.

@@ -51,7 +51,7 @@ func parseRecord(err error) error {
 	outer := dotnet.NewException(exceptionType("System.Management.Automation.MethodInvocationException"),
 		`Exception calling "Create" with "1" argument(s): "`+first.Error()+`"`)
 	outer.Inner = inner
-	return dotnet.NewError(outer, first.ID, dotnet.NotSpecified, nil)
+	return dotnet.NewError(outer, "ParseException", dotnet.NotSpecified, nil)
 }
 
 // codeCache keeps compiled texts. There is one for the process, not one for each

@@ -1,7 +1,6 @@
 package dotnet
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -57,54 +56,34 @@ func Equal(l, r any, caseSensitive bool) (bool, error) {
 		return equalText(x, ToText(r), caseSensitive), nil
 	case bool:
 		return x == Truthy(r), nil
-	case Char:
-		switch y := r.(type) {
-		case string:
-			return equalText(CharString(x), y, caseSensitive), nil
-		case Char:
-			return x == y || !caseSensitive && upper(rune(x)) == upper(rune(y)), nil
-		}
 	case Enum:
 		if y, ok := r.(string); ok {
 			n, found := x.Type.valueOf(y)
-			if !found && strings.ContainsAny(y, "0123456789,") {
+			if !found {
 				return false, refuseOperands("-eq", l, r)
 			}
-			return found && n == x.Value, nil
+			return n == x.Value, nil
 		}
-	case DateTime:
-		if y, ok := r.(DateTime); ok {
-			return x.Ticks == y.Ticks, nil
+	case Char:
+		if y, ok := r.(string); ok {
+			return equalText(CharString(x), y, caseSensitive), nil
 		}
 	}
 	if isNumber(l) {
 		return equalNumber(l, r)
 	}
-	switch {
-	case TypeOf(l) == TypeOf(r) && (l == r || TypeOf(l).IsValue()):
+	if TypeOf(l) == TypeOf(r) && TypeOf(l).IsValue() && TypeOf(l) != TDateTime || l == r {
 		return l == r, nil
-	case l == r:
-		return true, nil
-	default:
-		return false, refuseOperands("-eq", l, r)
 	}
+	return false, refuseOperands("-eq", l, r)
 }
 
-// equalNumber compares a number with another one, or with a text of digits.
+// equalNumber compares a whole number with another one.
 func equalNumber(l, r any) (bool, error) {
 	a, ok1 := asInt64(l)
 	b, ok2 := asInt64(r)
-	if s, ok := r.(string); ok {
-		n, err := strconv.ParseInt(s, 10, 64)
-		b, ok2 = n, err == nil && strconv.FormatInt(n, 10) == s
-	}
 	if ok1 && ok2 {
 		return a == b, nil
-	}
-	x, ok1 := l.(float64)
-	y, ok2 := r.(float64)
-	if ok1 && ok2 {
-		return x == y, nil
 	}
 	return false, refuseOperands("-eq", l, r)
 }
@@ -121,7 +100,7 @@ func order(a, b int64) int {
 }
 
 // Compare is -lt and its kind between scalars: negative, zero, positive. Only
-// whole numbers and dates are compared.
+// whole numbers are compared.
 func Compare(l, r any) (int, error) {
 	l, r = base(l), base(r)
 	if isNumber(l) && isNumber(r) {
@@ -130,11 +109,6 @@ func Compare(l, r any) (int, error) {
 		if ok1 && ok2 {
 			return order(a, b), nil
 		}
-	}
-	x, ok1 := l.(DateTime)
-	y, ok2 := r.(DateTime)
-	if ok1 && ok2 {
-		return order(x.Ticks, y.Ticks), nil
 	}
 	return 0, refuseOperands("-lt or -gt", l, r)
 }
@@ -200,9 +174,4 @@ func contains(cs, negate bool) BinaryFunc {
 		}
 		return negate, nil
 	}
-}
-
-func within(cs, negate bool) BinaryFunc {
-	test := contains(cs, negate)
-	return func(l, r any) (any, error) { return test(r, l) }
 }

@@ -12,21 +12,19 @@ type LineReader interface{ ReadLine() (string, error) }
 // evaluator resolves [Console] to it before Lookup. A write that fails ends the
 // script with the writer's own error.
 func NewConsole(in LineReader, out, errOut io.Writer) *Type {
-	stdout, stderr := textWriter(out), textWriter(errOut)
+	stderr := &Instance{Type: tTextWriter, Data: errOut}
 	reader := &Instance{Type: tTextReader, Data: in}
 	stream := func(w io.Writer) Func {
 		return func(any, []any) (any, error) { return &Instance{Type: tStream, Data: w}, nil }
 	}
 	rows := []Member{
 		Property("In", func(any) (any, error) { return reader, nil }),
-		Property("Out", func(any) (any, error) { return stdout, nil }),
+		// go-powershell ends each answer with a line on standard error.
 		Property("Error", func(any) (any, error) { return stderr, nil }),
 		Method("OpenStandardOutput", "", stream(out)),
 	}
 	return Define(Class{Name: "System.Console", Static: rows})
 }
-
-func textWriter(w io.Writer) *Instance { return &Instance{Type: tTextWriter, Data: w} }
 
 func readLine(in LineReader) (any, error) {
 	if in == nil {
@@ -62,7 +60,6 @@ func declareStreams() {
 		}),
 	}})
 	tTextWriter = Register(Class{Name: "System.IO.TextWriter", Members: []Member{
-		Method("Flush", "", nothing),
 		Method("WriteLine", "string", func(self any, a []any) (any, error) { return writeTo(self, ToUTF8(a[0].(string)+NewLine)) }),
 	}})
 	tStream = Register(Class{Name: "System.IO.Stream", Members: []Member{

@@ -1,6 +1,7 @@
 package dotnet
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,8 +54,7 @@ func declareConverters() {
 		TString: func(v any, _ *Type) (any, error) { return ToText(v), nil },
 		TBool:   func(v any, _ *Type) (any, error) { return Truthy(v), nil },
 		TArray:  func(v any, _ *Type) (any, error) { return convertArray(v, TObjectArray) },
-		TChar:   convertChar, TSwitch: convertSwitch, TDateTime: convertDateTime, TTimeSpan: convertTimeSpan,
-		TGuid: convertGuid, TVersion: convertVersion, TIPAddress: convertIPAddress,
+		TChar:   convertChar, TDateTime: convertDateTime, TGuid: convertGuid, TVersion: convertVersion, TIPAddress: convertIPAddress,
 	}
 }
 
@@ -69,19 +69,11 @@ func convertNull(t *Type) (any, error) {
 		return "", nil
 	case t == TBool:
 		return false, nil
-	case t == TSwitch:
-		return NewSwitch(false), nil
-	case t == TDouble:
-		return float64(0), nil
 	case isIntegerType(t) || t == TChar:
 		n, _ := fitInt64(0, t)
 		return n, nil
-	case t.Kind == KindStruct:
-		return nil, castError("nullToObjectInvalidCast", nil, `Cannot convert null to type "%s".`, t.Text())
-	case t.Kind == KindEnum:
-		return nil, castError("nullToEnumInvalidCast", nil,
-			`Cannot convert null to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
-			t.Text(), enumNames(t, ","))
+	case t.Kind == KindStruct, t.Kind == KindEnum:
+		return nil, Refuse("the conversion of $null to [%s]", t.Display())
 	default:
 		return nil, nil
 	}
@@ -95,9 +87,6 @@ func convertNumber(v any, t *Type) (any, error) {
 	if s, ok := v.(string); ok {
 		return convertDigits(s, t)
 	}
-	if _, ok := v.(Char); ok && t == TDouble {
-		return nil, refuseCast(v, t)
-	}
 	_, whole := asInt64(v)
 	if !whole && !isNumber(v) {
 		return nil, refuseCast(v, t)
@@ -105,7 +94,7 @@ func convertNumber(v any, t *Type) (any, error) {
 	if r, ok := numberTo(v, t); ok {
 		return r, nil
 	}
-	return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(t))
+	return nil, refuseCast(v, t)
 }
 
 // convertDigits reads a decimal whole number; text that PowerShell may take for
@@ -118,35 +107,14 @@ func convertDigits(s string, t *Type) (any, error) {
 		return convertNull(t)
 	case digits != "" && len(text)-len(digits) < 2 && strings.Trim(digits, "0123456789") == "":
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			break
-		}
-		if v, ok := numberTo(n, t); ok {
+		if v, ok := numberTo(n, t); ok && err == nil {
 			return v, nil
 		}
-		return nil, castErrorCause("InvalidCastFromStringToInteger", s, t, overflow(t))
 	case !strings.ContainsAny(text, "0123456789") && isIntegerType(t) && text != "":
 		return nil, castErrorCause("InvalidCastFromStringToInteger", s, t,
 			ExceptionNamed("System.FormatException", "The input string '%s' was not in a correct format.", s))
 	}
 	return nil, Refuse("the conversion of the text '%s' to [%s]", s, t.Display())
-}
-
-func overflow(t *Type) *Exception {
-	name := t.ShortName()
-	switch t {
-	case TByte:
-		name = "an unsigned byte"
-	case TSByte:
-		name = "a signed byte"
-	case TChar:
-		name = "a character"
-	case TUInt16, TUInt32, TUInt64:
-		name = "a " + name
-	default:
-		name = "an " + name
-	}
-	return ExceptionNamed("System.OverflowException", "Value was either too large or too small for %s.", name)
 }
 
 func convertChar(v any, t *Type) (any, error) {
@@ -164,62 +132,33 @@ func convertChar(v any, t *Type) (any, error) {
 	if c, ok := fitInt64(i, TChar); ok {
 		return c, nil
 	}
-	return nil, castErrorCause("InvalidCastIConvertible", v, t, overflow(TChar))
-}
-
-func convertSwitch(v any, t *Type) (any, error) {
-	if b, ok := v.(bool); ok {
-		return NewSwitch(b), nil
-	}
 	return nil, refuseCast(v, t)
 }
 
 // ---- enumerations ----
 
+// convertEnum converts a value's name, or its number when it has a name.
 func convertEnum(v any, t *Type) (any, error) {
 	if s, ok := v.(string); ok {
-		if n, ok := t.valueOf(strings.TrimSpace(s)); ok {
+		if n, ok := t.valueOf(s); ok {
 			return Enum{t, n}, nil
 		}
-		if strings.Trim(s, "0123456789+-, ") == "" || strings.Contains(s, ",") || t.hasPrefix(s) {
-			return nil, Refuse("the conversion of the text '%s' to [%s]", s, t.Display())
+		isPrefix := func(known EnumValue) bool { return len(known.Name) >= len(s) && EqualFold(known.Name[:len(s)], s) }
+		if strings.Trim(s, "0123456789+-, ") != s || slices.ContainsFunc(t.Values, isPrefix) {
+			return nil, refuseCast(v, t)
+		}
+		names := make([]string, len(t.Values))
+		for i, known := range t.Values {
+			names[i] = known.Name
 		}
 		return nil, castErrorCause("SubstringDisambiguationEnumParseThrewAnException", v, t,
-			ExceptionNamed(automation+"RuntimeException",
-				"Unable to match the identifier name %s to a valid enumerator name. Specify one of the following enumerator names and try again:\n%s",
-				strings.TrimSpace(s), enumNames(t, ", ")))
+			ExceptionNamed(automation+"RuntimeException", "Unable to match the identifier name %s to a valid enumerator name. "+
+				"Specify one of the following enumerator names and try again:\n%s", s, strings.Join(names, ", ")))
 	}
-	n, ok := asInt64(v)
-	if !ok || !isNumber(v) || t.Flags {
-		return nil, refuseCast(v, t)
+	if n, ok := v.(int32); ok && slices.ContainsFunc(t.Values, func(known EnumValue) bool { return known.Value == int64(n) }) {
+		return Enum{t, int64(n)}, nil
 	}
-	for _, known := range t.Values {
-		if known.Value == n {
-			return Enum{t, n}, nil
-		}
-	}
-	return nil, castError("UndefinedIntegerToEnum", nil,
-		`Cannot convert value "%s" to type "%s" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are "%s".`,
-		Text(v), t.Text(), enumNames(t, ","))
-}
-
-// hasPrefix reports whether a name of the enumeration starts with s, which
-// PowerShell takes for the name if it is the only one.
-func (t *Type) hasPrefix(s string) bool {
-	for _, v := range t.Values {
-		if len(v.Name) >= len(s) && EqualFold(v.Name[:len(s)], s) {
-			return true
-		}
-	}
-	return false
-}
-
-func enumNames(t *Type, separator string) string {
-	names := make([]string, len(t.Values))
-	for i, v := range t.Values {
-		names[i] = v.Name
-	}
-	return strings.Join(names, separator)
+	return nil, refuseCast(v, t)
 }
 
 // enumText is ToString of an enumeration value.
@@ -228,16 +167,6 @@ func enumText(e Enum) string {
 		if v.Value == e.Value {
 			return v.Name
 		}
-	}
-	rest, names := e.Value, ""
-	for i := len(e.Type.Values) - 1; i >= 0 && e.Type.Flags; i-- {
-		if v := e.Type.Values[i]; v.Value != 0 && rest&v.Value == v.Value {
-			rest &^= v.Value
-			names = v.Name + strings.TrimSuffix(", "+names, ", ")
-		}
-	}
-	if rest == 0 && names != "" {
-		return names
 	}
 	return strconv.FormatInt(e.Value, 10)
 }

@@ -110,24 +110,17 @@ func DateTimeFromFileTime(n int64) (DateTime, bool) {
 
 // ---- reading ----
 
-// convertDateTime reads ISO 8601, as [datetime]$v does; other forms are refused.
+// convertDateTime reads ISO 8601, as [datetime]$v does; other texts are refused.
 func convertDateTime(v any, t *Type) (any, error) {
-	s, ok := v.(string)
+	s, _ := v.(string)
+	d, zoned, ok := parseISO(s, false)
 	if !ok {
 		return nil, refuseCast(v, t)
 	}
-	d, zoned, ok := parseISO(strings.TrimSpace(s), false)
-	switch {
-	case zoned:
+	if zoned {
 		return d.ToLocal(), nil
-	case ok:
-		return d, nil
-	case strings.ContainsAny(s, "0123456789"): // perhaps another form of a date
-		return nil, refuseCast(v, t)
-	default:
-		return nil, castErrorCause("InvalidCastParseTargetInvocationWithFormatProvider", v, t,
-			ExceptionNamed("System.FormatException", "String '%s' was not recognized as a valid DateTime.", s))
 	}
+	return d, nil
 }
 
 // parseISO reads yyyy-MM-dd[(T| )HH:mm[:ss[.fffffff]]][Z|+hh:mm]. strict asks for
@@ -285,21 +278,4 @@ func (t TimeSpan) Text() string {
 		out += fmt.Sprintf(".%07d", f)
 	}
 	return out
-}
-
-// convertTimeSpan reads [d.]hh:mm:ss[.fffffff], as [timespan]$v does.
-func convertTimeSpan(v any, t *Type) (any, error) {
-	s, ok := v.(string)
-	days, clock, both := strings.Cut(s, ".")
-	if !both || !strings.Contains(clock, ":") {
-		days, clock = "0", s
-	}
-	d, err := strconv.ParseUint(days, 10, 20)
-	var f [4]int
-	if !ok || err != nil || len(clock) < 8 || clock[2] != ':' || clock[5] != ':' ||
-		!digitsAt(clock, 0, 2, &f[0]) || !digitsAt(clock, 3, 2, &f[1]) || !digitsAt(clock, 6, 2, &f[2]) ||
-		readFraction(clock[8:], &f[3]) != "" || f[0] > 23 || f[1] > 59 || f[2] > 59 {
-		return nil, refuseCast(v, t)
-	}
-	return TimeSpan(int64(d)*ticksPerDay + int64(f[0]*3600+f[1]*60+f[2])*ticksPerSecond + int64(f[3])), nil
 }

@@ -81,7 +81,6 @@ type ErrorRecord struct {
 	Position  *Position
 	// Invocation is the engine's InvocationInfo object, or nil: then one is created from Position.
 	Invocation any
-	Stack      string // ScriptStackTrace
 }
 
 // Error is the message of the exception.

@@ -91,7 +91,7 @@ func (h *Hashtable) typed() bool { return h.Type != nil && len(h.Type.Args) == 2
 
 // SetIndex is $v[i] = value.
 func SetIndex(v, index, value any) error {
-	v, index, value = base(v), base(index), base(value)
+	v, index = base(v), base(index)
 	switch x := v.(type) {
 	case *Hashtable:
 		return x.setIndex(index, value)

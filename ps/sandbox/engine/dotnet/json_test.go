@@ -16,7 +16,7 @@ func TestToJSON(t *testing.T) {
 		want string
 	}{
 		{ordered("a", int32(1)), `{"a":1}`}, {arr(int32(1), int32(2)), `[1,2]`}, {arr(), `[]`}, {nil, `null`}, {`a"b`, `"a\"b"`},
-		{ordered("s", `é<&>'"`, "n", nil, "b", true, "i", int32(5), "l", int64(5000000000), "arr", arr(int32(1)), "o", NewPSObject("x", int32(1))),
+		{ordered("s", `é<&>'"`, "n", nil, "b", true, "i", int32(5), "l", int64(5000000000), "arr", arr(int32(1)), "o", ordered("x", int32(1))),
 			`{"s":"é<&>'\"","n":null,"b":true,"i":5,"l":5000000000,"arr":[1],"o":{"x":1}}`},
 		{"a\tb\nc\x01\x7f\u2028", `"a\tb\nc\u0001` + "\x7f" + `\u2028"`}, {&List{Type: TListObject, Items: []any{int32(1), "x"}}, `[1,"x"]`},
 	} {
@@ -25,7 +25,7 @@ func TestToJSON(t *testing.T) {
 		assert.Equal(t, c.want, got)
 	}
 	deep := ordered("a", ordered("b", ordered("c", int32(1))))
-	for _, v := range []any{deep, 1.5, Guid{}, date(t, "2024-01-02"), NewSecureString("x"), Char('x'), &Bytes{}, Enum{Lookup("DayOfWeek"), 1}} {
+	for _, v := range []any{deep, 1.5, Guid{}, date(t, "2024-01-02"), NewSecureString("x"), Char('x'), &Bytes{}, Enum{Lookup("DateTimeKind"), 1}, NewPSObject("x", int32(1))} {
 		got, err := ToJSON(v, JSONOptions{Depth: 1, Compress: true})
 		assert.Equal(t, "refused", result(got, err), show(v))
 	}

@@ -74,10 +74,6 @@ func (w *jsonWriter) structured(v any, depth int) {
 		if !w.tooDeep(v, depth) {
 			w.table(x, depth)
 		}
-	case *PSObject:
-		if !w.tooDeep(v, depth) {
-			w.props(&x.Props, depth)
-		}
 	case *Array:
 		if !w.tooDeep(v, depth) {
 			w.items(x.Items, depth)
@@ -157,16 +153,6 @@ func (w *jsonWriter) table(h *Hashtable, depth int) {
 		w.value(e.value, depth+1)
 	}
 	w.close(h.Len(), depth, '}')
-}
-
-func (w *jsonWriter) props(p *Props, depth int) {
-	w.out = append(w.out, '{')
-	for i := range p.t.entries {
-		e := &p.t.entries[i]
-		w.name(e.key, i, depth)
-		w.value(e.value, depth+1)
-	}
-	w.close(p.Len(), depth, '}')
 }
 
 func (w *jsonWriter) items(items []any, depth int) {

@@ -126,12 +126,15 @@ func (w *Wildcard) begins(text string) bool {
 	return text == w.plain
 }
 
-func likeOperator(cs, negate bool) BinaryFunc {
+func likeOperator(cs bool) BinaryFunc {
 	return func(l, r any) (any, error) {
 		w := CompileWildcard(ToText(r), cs)
 		if err := w.Err(); err != nil {
 			return nil, err
 		}
-		return filter(l, func(item any) (bool, error) { return w.Match(ToText(item)) != negate, nil })
+		if l == AutomationNull {
+			return NewArray(), nil
+		}
+		return filter(l, func(item any) (bool, error) { return w.Match(ToText(item)), nil })
 	}
 }

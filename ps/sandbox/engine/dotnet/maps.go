@@ -1,9 +1,5 @@
 package dotnet
 
-import (
-	"math"
-)
-
 // Props is an ordered, case-insensitive map of property names. The zero value
 // is empty. It is not safe for concurrent writing.
 type Props struct{ t table[string] }
@@ -31,15 +27,6 @@ func (p *Props) Set(name string, value any) {
 		return
 	}
 	p.t.add(name, hash, value)
-}
-
-// Delete removes a property and reports whether it existed.
-func (p *Props) Delete(name string) bool {
-	i := p.find(name, foldHash(name))
-	if i >= 0 {
-		p.t.remove(i)
-	}
-	return i >= 0
 }
 
 // Len counts the properties.
@@ -79,27 +66,6 @@ func (c Comparer) hash(key any) uint32 {
 		return foldHash(k)
 	case int32:
 		return mix(uint64(uint32(k)))
-	case int64:
-		return mix(uint64(k))
-	case bool:
-		if k {
-			return 1
-		}
-		return 0
-	case float64:
-		return mix(math.Float64bits(k))
-	case Guid:
-		return exactHash(string(k[:]))
-	case Enum:
-		return mix(uint64(k.Value))
-	case DateTime:
-		return mix(uint64(k.Ticks))
-	case TimeSpan:
-		return mix(uint64(k))
-	case uint8:
-		return mix(uint64(k))
-	case Char:
-		return mix(uint64(k))
 	default:
 		return 7 // rare kinds of keys share a chain
 	}
@@ -115,10 +81,6 @@ func (c Comparer) equal(a, b any) bool {
 	}
 	if isText {
 		return false
-	}
-	if x, ok := a.(DateTime); ok {
-		y, ok := b.(DateTime)
-		return ok && x.Ticks == y.Ticks
 	}
 	return a == b // all other values are comparable: numbers, structs, pointers
 }
@@ -174,27 +136,6 @@ func (h *Hashtable) setHashed(key any, hash uint32, value any) {
 		return
 	}
 	h.t.add(key, hash, value)
-}
-
-// Add adds a key and reports whether it was new; an existing key stays as it is.
-func (h *Hashtable) Add(key, value any) bool {
-	hash := h.Comparer.hash(key)
-	if h.findHashed(key, hash) >= 0 {
-		return false
-	}
-	h.version++
-	h.t.add(key, hash, value)
-	return true
-}
-
-// Delete removes a key and reports whether it existed.
-func (h *Hashtable) Delete(key any) bool {
-	i := h.find(key)
-	if i >= 0 {
-		h.version++
-		h.t.remove(i)
-	}
-	return i >= 0
 }
 
 // Len counts the keys.

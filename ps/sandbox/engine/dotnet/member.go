@@ -20,32 +20,14 @@ func GetMember(v any, name string) (value any, found bool, err error) {
 // Enum is member enumeration: the values of the name over the items that have
 // it, collections among the values unrolled. found is false if no item has it.
 func (n *Name) Enum(items []any) (values []any, found bool, err error) {
-	return n.enum(items, 0)
-}
-
-// maxNesting bounds how deep collections inside collections are followed: one
-// that holds itself has no end.
-const maxNesting = 100
-
-func (n *Name) enum(items []any, depth int) (values []any, found bool, err error) {
-	if depth > maxNesting {
-		return nil, false, &LimitError{"nesting of collections", maxNesting}
+	if n.IsCount() { // which each item has, too
+		return nil, false, Refuse("the member %s of the items of a collection", n.text)
 	}
 	for _, item := range items {
-		var value any
-		var ok bool
 		if isCollection(item) {
-			inner, _ := Enumerate(item)
-			nested, has, err := n.enum(inner, depth+1)
-			if err != nil {
-				return nil, false, err
-			}
-			if has {
-				values, found = append(values, nested...), true
-			}
-			continue
+			return nil, false, Refuse("the member %s of a collection of collections", n.text)
 		}
-		value, ok, err = itemMember(item, n)
+		value, ok, err := n.Get(item)
 		if err != nil {
 			return nil, false, err
 		}
@@ -62,68 +44,22 @@ func (n *Name) enum(items []any, depth int) (values []any, found bool, err error
 	return values, found, nil
 }
 
-// itemMember is GetMember without the Count and Length that every scalar has.
-func itemMember(item any, name *Name) (any, bool, error) {
-	value, ok, err := name.Get(item)
-	if ok && name.IsCount() {
-		t := TypeOf(item)
-		if t == nil {
-			return nil, false, nil
-		}
-		_, isTable := item.(*Hashtable)
-		if s := t.find(name); s == nil && !isTable && !hasNote(item, name) {
-			return nil, false, nil
-		}
-	}
-	return value, ok, err
-}
-
-func hasNote(v any, name *Name) bool {
-	switch x := v.(type) {
-	case *PSObject:
-		return x.Props.find(name.text, name.hash) >= 0
-	case *Instance:
-		return x.Props.find(name.text, name.hash) >= 0
-	case Object:
-		_, ok := x.Member(name.text)
-		return ok
-	default:
-		return false
-	}
-}
-
 // SetMember writes a property: of a dictionary the key.
 func SetMember(v any, name string, value any) error {
 	n := MakeName(name)
 	return n.Set(v, value)
 }
 
-func missingProperty(v any, name string) error {
-	if t := TypeOf(v); t != nil {
-		return Refuse("setting the member %s of [%s]", name, t.Display())
-	}
-	return Refuse("setting a member of null")
-}
-
-func setException(name string, inner *Exception, wrap bool) *Exception {
-	message := inner.Message
-	if wrap {
-		message = `Exception setting "` + name + `": "` + message + `"`
-	}
-	e := NewException(Lookup("System.Management.Automation.SetValueInvocationException"), message)
-	e.Inner = inner
-	return e
-}
-
+// setFailure returns the error of an assignment to a property whose setter has
+// failed with err.
 func setFailure(err error, name string) error {
-	switch e := err.(type) {
-	case *Exception:
-		return NewError(setException(name, e, true), "ExceptionWhenSetting", NotSpecified, nil)
-	case *ErrorRecord:
-		return NewError(setException(name, e.Exception, true), "ExceptionWhenSetting", NotSpecified, nil)
-	default:
+	cause, ok := err.(*Exception)
+	if !ok {
 		return err
 	}
+	e := NewException(Lookup("System.Management.Automation.SetValueInvocationException"), `Exception setting "`+name+`": "`+cause.Message+`"`)
+	e.Inner = cause
+	return NewError(e, "ExceptionWhenSetting", NotSpecified, nil)
 }
 
 // HasMethod reports whether the value has a method of that name.
@@ -137,9 +73,9 @@ func (n *Name) method(v any) *slot {
 	return nil
 }
 
-// CallMethod is $v.name(args). A collection without such a method is called
-// item by item. Exceptions of the method come wrapped, as PowerShell has them.
-// The method may keep the arguments, not the slice.
+// CallMethod is $v.name(args); v must not be nil. Exceptions of the method come
+// wrapped, as PowerShell has them. The method may keep the arguments, not the
+// slice.
 func CallMethod(v any, name string, args []any) (any, error) {
 	n := MakeName(name)
 	return n.Call(v, args)
@@ -158,9 +94,6 @@ func (n *Name) CallOwn(v any, args []any) (result any, found bool, err error) {
 
 // Call calls a method of v; see CallMethod.
 func (n *Name) Call(v any, args []any) (any, error) {
-	if base(v) == nil {
-		return nil, RuntimeError("InvokeMethodOnNull", InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
-	}
 	if r, found, err := n.CallOwn(v, args); found {
 		return r, err
 	}
@@ -170,61 +103,12 @@ func (n *Name) Call(v any, args []any) (any, error) {
 			return r, methodFailure(err, n.text, len(args))
 		}
 	}
-	if isCollection(v) {
-		return n.callEach(v, args, 0)
-	}
 	return nil, refuseMember(TypeOf(v), n.text)
 }
 
 // refuseMember is the error for a member that the sandbox does not have.
 func refuseMember(t *Type, name string) error {
 	return Refuse("the member %s of [%s]", name, t.Display())
-}
-
-// callEach calls the method of every item; without items there is no method.
-func (n *Name) callEach(v any, args []any, depth int) (any, error) {
-	if depth > maxNesting {
-		return nil, &LimitError{"nesting of collections", maxNesting}
-	}
-	items, _ := Enumerate(v)
-	out := []any{}
-	for _, item := range items {
-		if item == nil {
-			continue
-		}
-		if !isCollection(item) && !n.callable(item) {
-			return nil, refuseMember(TypeOf(item), n.text)
-		}
-		var r any
-		var err error
-		if isCollection(item) && n.method(item) == nil {
-			r, err = n.callEach(item, args, depth+1)
-		} else {
-			r, err = n.Call(item, args)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if r != Void {
-			out = append(out, r)
-		}
-	}
-	if len(items) == 0 {
-		return nil, refuseMember(TypeOf(v), n.text)
-	}
-	switch len(out) {
-	case 0:
-		return Void, nil
-	case 1:
-		return out[0], nil
-	default:
-		return &Array{Items: out}, nil
-	}
-}
-
-func (n *Name) callable(v any) bool {
-	_, ok := v.(Object)
-	return ok || n.method(v) != nil
 }
 
 // CallStatic calls [T]::name(args).

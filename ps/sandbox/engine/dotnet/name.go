@@ -146,7 +146,7 @@ func (n *Name) GetKey(v any) (value any, found bool, err error) {
 // SetKey writes $v['name']; see SetIndex.
 func (n *Name) SetKey(v, value any) error {
 	if h, ok := v.(*Hashtable); ok && !h.typed() && h.Len() < MaxArrayLength {
-		h.setHashed(n.value(), n.hashFor(h), base(value))
+		h.setHashed(n.value(), n.hashFor(h), value)
 		return nil
 	}
 	return SetIndex(v, n.value(), value)
@@ -154,49 +154,23 @@ func (n *Name) SetKey(v, value any) error {
 
 // Set writes a property of v; see SetMember.
 func (n *Name) Set(v, value any) error {
-	value = base(value)
 	switch x := v.(type) {
-	case nil, Nothing:
-		return missingProperty(v, n.text)
 	case *Hashtable:
-		if x.findName(n) < 0 && x.Type != nil {
-			if s := x.Type.find(n); s != nil && s.property != nil && s.property.Set != nil {
-				return s.property.Set(x, value)
-			}
-		}
 		return n.SetKey(x, value)
-	case *PSObject, *Instance, *Exception:
-		if props := notes(x); props.replace(n, value) {
+	case *Instance:
+		if i := x.Props.find(n.text, n.hash); i >= 0 && !strings.HasPrefix(x.Type.Name, automation) {
+			x.Props.SetAt(i, base(value))
 			return nil
 		}
 	case Setter:
-		return setFailure(x.SetMember(n.text, value), n.text)
+		return setFailure(x.SetMember(n.text, base(value)), n.text)
 	}
-	s := TypeOf(v).find(n)
-	if s == nil || s.property == nil {
-		return missingProperty(v, n.text)
-	}
-	if s.property.Set == nil {
-		return NewError(setException(n.text, RuntimeError("PropertyAssignmentException", NotSpecified, nil, "'%s' is a ReadOnly property.", s.name).Exception, false),
-			"PropertyAssignmentException", InvalidOperation, nil)
-	}
-	if t := s.property.Type; t != nil {
-		converted, err := Convert(value, t)
-		if err != nil {
-			return setFailure(err, n.text)
+	if t := TypeOf(v); t != nil {
+		if s := t.find(n); s != nil && s.property != nil && s.property.Set != nil {
+			return setFailure(s.property.Set(v, base(value)), n.text)
 		}
-		value = converted
 	}
-	return setFailure(s.property.Set(v, value), n.text)
-}
-
-// replace sets an existing property and reports whether there is one.
-func (p *Props) replace(n *Name, value any) bool {
-	i := p.find(n.text, n.hash)
-	if i >= 0 {
-		p.t.entries[i].value = value
-	}
-	return i >= 0
+	return Refuse("an assignment to the member %s of [%s]", n.text, display(v))
 }
 
 // GetStatic is [T]::name: a static property or field, or a value of an enumeration.

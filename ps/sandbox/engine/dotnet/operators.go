@@ -21,14 +21,13 @@ var binaryOperators = func() map[string]BinaryFunc {
 		"-bor":  bitwise("-bor", func(x, y int64) int64 { return x | y }),
 		"-shr":  shiftRight,
 	}
-	for prefix, cs := range map[string]bool{"-": false, "-i": false, "-c": true} {
+	for prefix, cs := range map[string]bool{"-": false, "-c": true} {
 		for name, f := range map[string]BinaryFunc{
 			"eq": equality(cs, false), "ne": equality(cs, true),
 			"lt": ordering(func(c int) bool { return c < 0 }), "le": ordering(func(c int) bool { return c <= 0 }),
 			"gt": ordering(func(c int) bool { return c > 0 }), "ge": ordering(func(c int) bool { return c >= 0 }),
-			"like": likeOperator(cs, false), "notlike": likeOperator(cs, true),
+			"like":     likeOperator(cs),
 			"contains": contains(cs, false), "notcontains": contains(cs, true),
-			"in": within(cs, false), "notin": within(cs, true),
 		} {
 			all[prefix+name] = f
 		}
@@ -51,15 +50,15 @@ func display(v any) string {
 
 // Add is the operator +: the left operand decides.
 func Add(l, r any) (any, error) {
-	l, r = base(l), base(r)
 	if text, ok := l.(string); ok {
 		return AddTexts(text, ToText(r))
 	}
+	if isCollection(l) {
+		return addItems(l, r) // no output adds no item
+	}
+	l, r = base(l), base(r)
 	if l == nil {
 		return r, nil
-	}
-	if isCollection(l) {
-		return addItems(l, r)
 	}
 	return arithmetic("+", l, r)
 }

@@ -291,37 +291,28 @@ func (re *regex) find(s string, n int) ([][]int, error) {
 
 // ---- operators ----
 
-// Match is -match (negate: -notmatch). With a scalar left side matches is $Matches
-// if it matched, else nil (leave $Matches as it is); with a collection it is nil.
-func Match(l, r any, caseSensitive, negate bool) (result any, matches *Hashtable, err error) {
+// Match is -match (negate: -notmatch): of a text, of the items of a collection
+// those that match, of no output nothing.
+func Match(l, r any, caseSensitive, negate bool) (any, error) {
 	re, err := compileRegex(ToText(r), caseSensitive)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if isCollection(l) {
-		result, err = filter(l, func(item any) (bool, error) {
-			found, err := re.find(toUnits(ToText(item)), 1)
-			return (len(found) > 0) != negate, err
-		})
-		return result, nil, err
+	if l == AutomationNull {
+		return NewArray(), nil
 	}
-	s := toUnits(ToText(l))
-	found, err := re.find(s, 1)
-	if err != nil || len(found) == 0 {
-		return negate, nil, err
-	}
-	matches = NewHashtable()
-	for i, m := 0, found[0]; i < len(m); i += 2 {
-		if m[i] >= 0 {
-			matches.Set(int32(i/2), fromUnits(s[m[i]:m[i+1]]))
-		}
-	}
-	return !negate, matches, nil
+	return filter(l, func(item any) (bool, error) {
+		found, err := re.find(toUnits(ToText(item)), 1)
+		return (len(found) > 0) != negate, err
+	})
 }
 
 // Replace is -replace of a text or the items of a collection: r is a pattern, or
 // a pattern and a replacement with $0, $1, ...
 func Replace(l, r any, caseSensitive bool) (any, error) {
+	if isCollection(l) || l == AutomationNull {
+		return nil, Refuse("-replace of anything but one value")
+	}
 	operands, ok := Enumerate(r)
 	if !ok {
 		operands = []any{r, ""}

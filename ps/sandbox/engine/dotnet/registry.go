@@ -31,7 +31,7 @@ type generic struct {
 // Define returns a type that Lookup does not find, for example a host's own [Console].
 func Define(c Class) *Type {
 	t := &Type{
-		Name: c.Name, Base: c.Base, Kind: c.Kind, Under: c.Under, Flags: c.Flags,
+		Name: c.Name, Base: c.Base, Kind: c.Kind, Under: c.Under,
 		Values: c.Values, implements: c.Implements, class: &c,
 	}
 	if len(c.Aliases) > 0 {

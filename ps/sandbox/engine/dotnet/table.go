@@ -92,15 +92,6 @@ func (t *table[K]) reindex() {
 	}
 }
 
-// remove takes out the entry at i; what follows moves up.
-func (t *table[K]) remove(i int) {
-	last := len(t.entries) - 1
-	copy(t.entries[i:], t.entries[i+1:])
-	t.entries[last] = entry[K]{}
-	t.entries = t.entries[:last]
-	t.reindex()
-}
-
 func (t *table[K]) clear() { *t = table[K]{} }
 
 func (t *table[K]) clone() table[K] {

@@ -1,6 +1,7 @@
 package dotnet
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -374,42 +375,16 @@ func foldByte(c byte) byte {
 	return c
 }
 
-// CompareOrdinal compares by UTF-16 units, ignoring case or not.
-func CompareOrdinal(a, b string, ignoreCase bool) int {
-	if !ignoreCase {
-		at, last := 0, min(len(a), len(b))
-		for at < last && a[at] == b[at] {
-			at++
-		}
-		if at == last {
-			return len(a) - len(b)
-		}
-		if a[at] < 0xEE && b[at] < 0xEE { // below U+E000 bytes are in the order of units
-			return int(a[at]) - int(b[at])
-		}
-		a, b = a[at:], b[at:]
+// CompareOrdinal compares by UTF-16 units.
+func CompareOrdinal(a, b string) int {
+	at, last := 0, min(len(a), len(b))
+	for at < last && a[at] == b[at] {
+		at++
 	}
-	for len(a) > 0 && len(b) > 0 {
-		x, nx := decode(a)
-		y, ny := decode(b)
-		if ignoreCase {
-			x, y = upper(x), upper(y)
-		}
-		if x != y {
-			return unitOrder(x) - unitOrder(y)
-		}
-		a, b = a[nx:], b[ny:]
+	if at < last && a[at] < 0xEE && b[at] < 0xEE { // below U+E000 bytes are in the order of units
+		return int(a[at]) - int(b[at])
 	}
-	return len(a) - len(b)
-}
-
-// unitOrder puts code points above the basic plane where their surrogates are.
-func unitOrder(r rune) int {
-	if r < 0x10000 {
-		return int(r) << 16
-	}
-	high, low := utf16.EncodeRune(r)
-	return int(high)<<16 | int(low)
+	return slices.Compare(Units(a), Units(b))
 }
 
 const (

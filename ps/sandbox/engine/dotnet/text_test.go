@@ -95,7 +95,7 @@ func FuzzConvertText(f *testing.F) {
 	for _, seed := range []string{"12", "0x10", "1kb", "1,000.5", "2024-01-02T03:04:05Z", "1.02:03:04", "{A1B2C3D4-0000-1111-2222-333344445555}", "Monday", "1.2.3", "", "-", "1e400"} {
 		f.Add(seed)
 	}
-	targets := []string{"int", "long", "byte", "double", "bool", "char", "datetime", "timespan", "guid", "version", "DayOfWeek",
+	targets := []string{"int", "long", "byte", "double", "bool", "char", "datetime", "timespan", "guid", "version", "DateTimeKind",
 		"string[]", "int[]", "hashtable", "switch", "ipaddress", "System.Exception", "Nullable[int]"}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = FromUTF8([]byte(text))
@@ -132,7 +132,7 @@ func TestCompareOrdinalIsByUnits(t *testing.T) {
 			if want == 0 {
 				want = order(int64(len(x)), int64(len(y)))
 			}
-			assert.Equal(t, want, order(int64(CompareOrdinal(a, b, false)), 0), "%q %q", a, b)
+			assert.Equal(t, want, order(int64(CompareOrdinal(a, b)), 0), "%q %q", a, b)
 		}
 	}
 }

@@ -154,7 +154,10 @@ func (o *PSObject) text() string {
 	return b.String()
 }
 
-// text is Exception.ToString(), with at most maxNesting inner exceptions.
+// maxInner bounds the inner exceptions of a text.
+const maxInner = 100
+
+// text is Exception.ToString().
 func (e *Exception) text() string {
 	var b strings.Builder
 	ends := 0
@@ -163,7 +166,7 @@ func (e *Exception) text() string {
 		if e.Message != "" {
 			b.WriteString(": " + e.Message)
 		}
-		if e = e.Inner; e == nil || ends == maxNesting {
+		if e = e.Inner; e == nil || ends == maxInner {
 			break
 		}
 		b.WriteString("\n ---> ")

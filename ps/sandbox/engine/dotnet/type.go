@@ -96,7 +96,6 @@ type Class struct {
 	Implements []string // full names of interfaces besides those of the base
 	Kind       Kind
 	Under      *Type // underlying type of an enumeration, nil: Int32
-	Flags      bool  // enumeration of bits
 	Values     []EnumValue
 	New        []Member // constructors: Sig and Call
 	Static     []Member
@@ -118,10 +117,9 @@ type Type struct {
 	Name   string // full name: "System.Int32"
 	Base   *Type  // nil for System.Object and interfaces
 	Kind   Kind
-	Elem   *Type   // element type of an array, value type of a Nullable
-	Args   []*Type // arguments of a closed generic type
-	Under  *Type   // underlying type of an enumeration
-	Flags  bool
+	Elem   *Type       // element type of an array, value type of a Nullable
+	Args   []*Type     // arguments of a closed generic type
+	Under  *Type       // underlying type of an enumeration
 	Values []EnumValue // of an enumeration
 
 	accelerator string

@@ -71,17 +71,13 @@ func declareRecords() {
 			Property("TargetObject", func(self any) (any, error) { return record(self).Target, nil }),
 			Property("CategoryInfo", func(self any) (any, error) { return record(self).categoryInfo(category), nil }),
 			Property("FullyQualifiedErrorId", func(self any) (any, error) { return record(self).ErrorID, nil }),
-			{Name: "ErrorDetails", Get: func(self any) (any, error) {
+			Property("ErrorDetails", func(self any) (any, error) {
 				if record(self).Details == "" {
 					return nil, nil
 				}
 				return newDetails(record(self).Details), nil
-			}, Set: func(self, v any) error {
-				record(self).Details = ToText(v)
-				return nil
-			}},
+			}),
 			Property("InvocationInfo", func(self any) (any, error) { return record(self).invocationInfo(invocation), nil }),
-			Property("ScriptStackTrace", func(self any) (any, error) { return record(self).Stack, nil }),
 		},
 	})
 }

@@ -19,7 +19,6 @@ func declareCollections() {
 	})
 	TArrayList = Register(Class{
 		Name: "System.Collections.ArrayList", Implements: listInterfaces,
-		New: []Member{Constructor("", func(any, []any) (any, error) { return &List{Type: TArrayList}, nil })},
 		Members: append(listMembers(TObject),
 			listMethod("Add", "object", func(l *List, a []any) (any, error) { return int32(len(l.Items)), l.push(a[0]) })),
 	})
@@ -149,28 +148,10 @@ func dictionaryMembers(key string) []Member {
 	return []Member{
 		countMember,
 		Property("Keys", func(self any) (any, error) { return self.(*Hashtable).keyView(), nil }),
-		tableMethod("Add", key+",object", func(h *Hashtable, a []any) (any, error) { return h.addChecked(a[0], a[1]) }),
 		// Without these rows they would be keys that are not there.
 		unsupportedProperty("Values"), unsupportedProperty("SyncRoot"), unsupportedProperty("IsReadOnly"),
 		unsupportedProperty("IsFixedSize"), unsupportedProperty("IsSynchronized"), unsupportedProperty("Comparer"),
 	}
-}
-
-func (h *Hashtable) addChecked(key, value any) (any, error) {
-	if key == nil {
-		return nil, nullKey()
-	}
-	if h.Len() >= MaxArrayLength {
-		return nil, &LimitError{"dictionary size", MaxArrayLength}
-	}
-	if !h.Add(key, value) {
-		known, _ := h.At(h.find(key))
-		if h.typed() {
-			return nil, ExceptionNamed("System.ArgumentException", "An item with the same key has already been added. Key: %s", Text(key))
-		}
-		return nil, ExceptionNamed("System.ArgumentException", "Item has already been added. Key in dictionary: '%s'  Key being added: '%s'", Text(known), Text(key))
-	}
-	return Void, nil
 }
 
 func hasKey(h *Hashtable, a []any) (any, error) {
@@ -212,5 +193,5 @@ func declareComparers() {
 var ordinalComparer *Instance
 
 func comparerOf(v any) (func(a, b string) int, bool) {
-	return func(a, b string) int { return CompareOrdinal(a, b, false) }, v == ordinalComparer
+	return func(a, b string) int { return CompareOrdinal(a, b) }, v == ordinalComparer
 }

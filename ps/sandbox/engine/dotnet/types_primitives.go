@@ -21,13 +21,10 @@ func declareEnums() {
 		return Register(Class{Name: name, Kind: KindEnum, Values: values})
 	}
 	TDateTimeKind = enum("System.DateTimeKind", Names(0, "Unspecified", "Utc", "Local"))
-	enum("System.DayOfWeek", Names(0, "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"))
 	enum("System.StringComparison", Names(0, "CurrentCulture", "CurrentCultureIgnoreCase",
 		"InvariantCulture", "InvariantCultureIgnoreCase", "Ordinal", "OrdinalIgnoreCase"))
 	TErrorCategory = enum(automation+"ErrorCategory", Names(0, categoryNames[:]...))
 	enum(automation+"ActionPreference", Names(0, "SilentlyContinue", "Stop", "Continue", "Inquire", "Ignore", "Suspend", "Break"))
 	enum(automation+"ConfirmImpact", Names(0, "None", "Low", "Medium", "High"))
 	enum(automation+"PSLanguageMode", Names(0, "FullLanguage", "RestrictedLanguage", "NoLanguage", "ConstrainedLanguage"))
-	Register(Class{Name: automation + "CommandTypes", Kind: KindEnum, Flags: true, Values: []EnumValue{{"Alias", 1}, {"Function", 2},
-		{"Filter", 4}, {"Cmdlet", 8}, {"ExternalScript", 16}, {"Application", 32}, {"Script", 64}, {"Configuration", 256}, {"All", 383}}})
 }

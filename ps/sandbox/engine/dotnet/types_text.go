@@ -37,10 +37,8 @@ var stringMembers = []Member{
 	}),
 	textMethod("ToUpperInvariant", "", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
 	textMethod("ToLowerInvariant", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
-	textMethod("Trim", "", func(s string, _ []any) (any, error) { return strings.TrimFunc(s, isSpace), nil }),
 	textMethod("TrimEnd", "params char[]", func(s string, a []any) (any, error) { return trimEnd(s, charsText(a[0])), nil }),
-	textMethod("PadLeft", "int,char", func(s string, a []any) (any, error) { return padText(s, a[0].(int32), a[1].(Char), true) }),
-	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padText(s, a[0].(int32), ' ', false) }),
+	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
 	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
 	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
 	textMethod("Split", "params char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
@@ -151,18 +149,12 @@ func trimEnd(s, chars string) string {
 	return strings.TrimRight(s, chars)
 }
 
-func padText(s string, width int32, c Char, left bool) (any, error) {
-	if width < 0 {
-		return nil, argumentRange("totalWidth", "Non-negative number required.")
+// padRight fills a text with blanks.
+func padRight(s string, width int32) (any, error) {
+	if width < 0 || int(width) > MaxStringLength/3 {
+		return nil, Refuse("[string].PadRight(%d)", width)
 	}
-	if int(width) > MaxStringLength/3 {
-		return nil, &LimitError{"string length", MaxStringLength}
-	}
-	fill := strings.Repeat(CharString(c), max(int(width)-Length(s), 0))
-	if left {
-		return Concat(fill, s), nil
-	}
-	return Concat(s, fill), nil
+	return s + strings.Repeat(" ", max(int(width)-Length(s), 0)), nil
 }
 
 func replaceAll(s, from, with string) (any, error) {

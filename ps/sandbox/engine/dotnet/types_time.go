@@ -29,7 +29,6 @@ func declareTime() {
 			dateProperty("Kind", func(d DateTime) any { return Enum{TDateTimeKind, int64(d.Kind)} }),
 			dateProperty("Ticks", func(d DateTime) any { return d.Ticks }),
 			dateMethod("ToUniversalTime", "", func(d DateTime, _ []any) (any, error) { return d.ToUTC(), nil }),
-			dateMethod("ToString", "string", func(d DateTime, a []any) (any, error) { return d.Format(a[0].(string)) }),
 			dateMethod("ToString", "string,System.IFormatProvider", func(d DateTime, a []any) (any, error) { return d.Format(a[0].(string)) }),
 		},
 	})

@@ -23,15 +23,6 @@ func (h *Hashtable) watch() func() bool {
 	return func() bool { return h.version != version }
 }
 
-// CollectionModified is the error of enumerating a collection that was changed.
-func CollectionModified() *ErrorRecord {
-	return outcome(ExceptionNamed("System.InvalidOperationException", "Collection was modified; enumeration operation may not execute."))
-}
-
-// BadEnumeration is CollectionModified as a pipeline reports it.
-func BadEnumeration(collection any) *ErrorRecord {
-	inner := CollectionModified().Exception
-	rec := RuntimeError("BadEnumeration", InvalidOperation, collection, "An error occurred while enumerating through a collection: %s.", inner.Message)
-	rec.Exception.Inner = inner
-	return rec
-}
+// CollectionModified refuses to continue with a collection that has changed: what
+// PowerShell reports depends on the kind of loop.
+func CollectionModified() error { return Refuse("a change of a collection while it is enumerated") }
