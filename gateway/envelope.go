@@ -82,10 +82,14 @@ func (e *envelope) check() error {
 
 // take renders one batch of records. The runner calls it from its own goroutine.
 func (e *envelope) take(batch json.RawMessage) error {
-	if e.err == nil {
-		e.err = e.r.bound.Fields.Render(batch, schema.Style{Classic: e.classic, Warn: e.warn}, e.add)
+	if e.err != nil {
+		return e.err
 	}
-	return e.err
+	err := e.r.bound.Fields.Render(batch, schema.Style{Classic: e.classic, Warn: e.warn}, e.add)
+	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails, and says so
+		e.err = err
+	}
+	return err
 }
 
 // replace drops the records taken so far and takes others. It must not be called
