@@ -66,7 +66,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 
 			// Renames: another name, another case, the same name, a name in use.
 			renamed := s.Put(systemtest.GroupPath(dn, "/Rename/Lab%20%23%C3%9F"), nil)
-			want["name"], want["samName"], want["distinguishedName"], want["modified"] = "Lab #ß", "Lab #ß", "CN=Lab #ß,"+systemtest.GroupsOU, renamed["modified"]
+			want["name"], want["samName"], want["distinguishedName"], want["modified"] = "Lab #ß", "Lab #ß", `CN=Lab \#ß,`+systemtest.GroupsOU, renamed["modified"]
 			assert.Equal(t, want, renamed)
 			assert.Equal(t, renamed, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(guid, "")}, http.StatusOK))
 			assert.Equal(t, false, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath("R&D (Δ)", "/Exists")}, http.StatusOK)["exists"])

@@ -168,11 +168,6 @@ func TestOddNamesOfOUs(t *testing.T) {
 		assert.Equal(t, moved["path"], again["path"], name)
 		s.OK(systemtest.RemoveOU(again["path"].(string), "Force", "true"), http.StatusOK)
 	}
-	// An OU and another object may have the same name, because their RDNs differ in type.
-	s.Expect(http.StatusCreated, http.MethodPost, "/api/Computers/TWIN/Register", map[string]any{"OUPath": systemtest.EmptyOU})
-	s.OK(systemtest.CreateOU("TWIN", systemtest.EmptyOU), http.StatusCreated)
-	s.Expect(http.StatusOK, http.MethodDelete, "/api/Computers/TWIN/Remove", nil)
-	s.Expect(http.StatusCreated, http.MethodPost, "/api/Computers/TWIN/Register", map[string]any{"OUPath": systemtest.EmptyOU})
 }
 
 func TestLimitsOfTokensOnOUs(t *testing.T) {

@@ -87,8 +87,9 @@ func TestGroups(t *testing.T) {
 func TestComputers(t *testing.T) {
 	pc2 := "CN=PC2,CN=Computers,DC=corp,DC=example"
 	runWritings(t, map[string]writing{
-		"new (E47)":      {`New-ADComputer PC2 -Description d; $c = Get-ADComputer PC2 -Properties userAccountControl, primaryGroupID; $c.SamAccountName; $c.userAccountControl; $c.primaryGroupID`, "PC2$\n4096\n515", []string{"+" + pc2}},
-		"the $ is there": {`New-ADComputer PC2 -SAMAccountName 'PC2$' -Enabled $false; $c = Get-ADComputer PC2; $c.SamAccountName; $c.Enabled`, "PC2$\nFalse", []string{"+" + pc2}},
+		"a weak password (E47)": {`New-ADComputer PC2 -AccountPassword $weak; (Get-ADComputer PC2).Enabled`, "True", []string{"+" + pc2}},
+		"new (E47)":             {`New-ADComputer PC2 -Description d; $c = Get-ADComputer PC2 -Properties userAccountControl, primaryGroupID; $c.SamAccountName; $c.userAccountControl; $c.primaryGroupID`, "PC2$\n4096\n515", []string{"+" + pc2}},
+		"the $ is there":        {`New-ADComputer PC2 -SAMAccountName 'PC2$' -Enabled $false; $c = Get-ADComputer PC2; $c.SamAccountName; $c.Enabled`, "PC2$\nFalse", []string{"+" + pc2}},
 		"rename (E48)": {
 			`Rename-ADObject (Get-ADComputer PC1).ObjectGUID -NewName PC2
 			Set-ADComputer PC1 -SAMAccountName 'PC2$' -DNSHostName pc2.corp.example -ServicePrincipalNames @{ Replace = 'HOST/PC2', 'HOST/pc2.corp.example' }
@@ -99,7 +100,6 @@ func TestComputers(t *testing.T) {
 	})
 	runRefusals(t, map[string]refusal{
 		"taken": {`New-ADComputer PC1 -Path '` + staff + `'`, "New-ADComputer", taken, nil},
-		"a weak password leaves it disabled (E47)": {`New-ADComputer PC2 -AccountPassword $weak`, "New-ADComputer", complexity, []string{"+" + pc2}},
 		"with children (E50)": {
 			`New-ADObject scp -Type serviceConnectionPoint -Path 'CN=PC1,CN=Computers,DC=corp,DC=example'; Remove-ADComputer PC1 -Confirm:$false`,
 			"Remove-ADComputer", notLeaf, []string{"+CN=scp,CN=PC1,CN=Computers,DC=corp,DC=example"},

@@ -22,10 +22,11 @@ const (
 	uacServer          = 0x2000
 	uacNeverExpires    = 0x10000
 	uacSmartcard       = 0x40000
+	uacDelegation      = 0x80000
 	uacPasswordExpired = 0x800000
 	uacPartialSecrets  = 0x4000000
 
-	uacTypes    = uacTempDuplicate | uacNormal | uacInterdomain | uacWorkstation | uacServer
+	uacTypes    = uacNormal | uacInterdomain | uacWorkstation | uacServer
 	uacComputed = uacLockout | uacCannotChange | uacPasswordExpired
 )
 
@@ -132,13 +133,14 @@ func (r *replica) passwordExpired(n *node, now time.Time) bool {
 	return age != 0 && !now.Before(set.Add(age))
 }
 
-// acceptable checks the length and complexity of a new password.
-func (r *replica) acceptable(n *node, password string, p policy) *Error {
+// acceptable checks the length and complexity of a new password. uac is the
+// userAccountControl of the account.
+func (r *replica) acceptable(n *node, uac int64, password string, p policy) *Error {
 	bad := func(why string) *Error {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "unicodePwd", "%s", why)
 	}
-	if password == "" && n.int(r.sch.uac, 0)&uacNotRequired != 0 {
-		return nil
+	if uac&uacNormal == 0 || uac&uacNotRequired != 0 || n.sid == r.dom.sid.WithRID(502) {
+		return nil // the policy does not apply (facts H27)
 	}
 	if utf16Len(password) < p.minLength() {
 		return bad("shorter than the policy requires")
@@ -164,8 +166,12 @@ func (r *replica) acceptable(n *node, password string, p policy) *Error {
 	return nil
 }
 
+// symbols are the characters that the complexity rule counts as such. Blanks,
+// currency signs other than $, and emoji are not among them (facts H26).
+const symbols = "~!@#$%^&*_-+=`|\\(){}[]:;\"'<>,.?/"
+
 // classesOf counts the character classes: upper case, lower case, digits, other
-// letters, symbols.
+// letters, symbols. Other characters are of no class.
 func classesOf(s string) int {
 	var seen [5]bool
 	for _, c := range s {
@@ -178,7 +184,7 @@ func classesOf(s string) int {
 			seen[2] = true
 		case unicode.IsLetter(c):
 			seen[3] = true
-		default:
+		case strings.ContainsRune(symbols, c):
 			seen[4] = true
 		}
 	}
@@ -191,14 +197,14 @@ func classesOf(s string) int {
 	return n
 }
 
-// setPassword resets a password. History and age are not checked (facts E13,
+// setPassword resets a password of an account with the userAccountControl. History and age are not checked (facts E13,
 // H10).
-func (t *tx) setPassword(n *node, password string) *Error {
+func (t *tx) setPassword(n *node, uac int64, password string) *Error {
 	if !n.isAccount() {
 		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "unicodePwd", "the object has no password")
 	}
 	p := t.rep.policyFor(n)
-	if err := t.rep.acceptable(n, password, p); err != nil {
+	if err := t.rep.acceptable(n, uac, password, p); err != nil {
 		return err
 	}
 	t.storePassword(n, password, p)
@@ -231,7 +237,7 @@ func (t *tx) changePassword(n *node, old, password string) *Error {
 		return failAttr(CodeAccessDenied, KindDenied, n.dn(), "unicodePwd", "the user may not change the password")
 	}
 	p := t.rep.policyFor(n)
-	if err := t.rep.acceptable(n, password, p); err != nil {
+	if err := t.rep.acceptable(n, n.int(t.rep.sch.uac, 0), password, p); err != nil {
 		return err
 	}
 	bad := func(why string) *Error {
@@ -294,8 +300,8 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 		}
 		want |= types
 	}
-	if types&(types-1) != 0 {
-		return unwilling("more than one account type")
+	if why := wrongUAC(want); why != "" {
+		return unwilling(why)
 	}
 	if types&(uacWorkstation|uacServer) != 0 && !n.is("computer") {
 		return unwilling("a computer's account type on a user")
@@ -306,7 +312,8 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	if want&uacDisabled == 0 && old&uacDisabled != 0 && n.first(k.critical) == "TRUE" && n.sid.RID() == 502 {
 		return failAttr(CodeSpecialAccount, KindProtected, n.dn(), "userAccountControl", "krbtgt stays disabled")
 	}
-	if want&(uacDisabled|uacNotRequired) == 0 && (n.secret == nil || n.secret.blank) {
+	// Accounts of computers have no such rule (facts H27).
+	if want&uacNormal != 0 && want&(uacDisabled|uacNotRequired) == 0 && (n.secret == nil || n.secret.blank) {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
 	}
 	if want&uacSmartcard != 0 && old >= 0 && old&uacSmartcard == 0 {
@@ -317,6 +324,25 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	}
 	t.set(n, k.uac, itoa(int64(int32(uint32(want)))))
 	return nil
+}
+
+// wrongUAC returns why the directory refuses a userAccountControl for any account,
+// "" if it does not (facts H28).
+func wrongUAC(uac int64) string {
+	types := uac & uacTypes
+	switch {
+	case uac&uacTempDuplicate != 0:
+		return "an account for users of another domain"
+	case uac&uacInterdomain != 0:
+		return "only the trust protocol creates a trust account"
+	case types&(types-1) != 0:
+		return "more than one account type"
+	case uac&uacPartialSecrets != 0 && uac&uacWorkstation == 0:
+		return "a read-only domain controller without a workstation account"
+	case uac&uacPartialSecrets != 0 && uac&uacDelegation != 0:
+		return "a read-only domain controller that is trusted for delegation"
+	}
+	return ""
 }
 
 // unlock ends a lockout. It does not write lockoutTime if the account is not

@@ -29,7 +29,8 @@ func TestAccountState(t *testing.T) {
 	ref := o.GUID.Ref()
 	unchanged(t, dc, func() {
 		requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, ref, 512)) // facts H4, H5
-		for _, weak := range []string{"", "Sh0rt!", "alllowercase", "lower123456", "Xneu-12345!", "NEWTON-1a!", "isaac-Abc12"} {
+		for _, weak := range []string{"", "Sh0rt!", "alllowercase", "lower123456", "Xneu-12345!", "NEWTON-1a!", "isaac-Abc12",
+			"aaaaaa1 b", "aaaaaaa1€", "aaaaaaa1😀", "aaaaaaa1\u00a0"} { // facts H26: the last four have no symbol
 			requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, ref, weak))
 		}
 		requireCode(t, CodeUnwilling, KindUnwilling, dc.ResetPassword(bg, empty, good))
@@ -60,6 +61,32 @@ func TestAccountState(t *testing.T) {
 	require.NoError(t, dc.ResetPassword(bg, ref, good))
 	require.NoError(t, setUAC(dc, ref, 0x40200))
 	requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "neu", good))
+}
+
+// Facts H26: each symbol of the list is one kind of character.
+func TestSymbols(t *testing.T) {
+	for _, c := range "~!@#$%^&*_-+=`|\\(){}[]:;\"'<>,.?/" {
+		assert.Equal(t, 3, classesOf("a1"+string(c)), string(c))
+	}
+	for _, c := range " €£¥\u00a0\t😀½١" {
+		assert.Equal(t, 2, classesOf("a1"+string(c)), string(c))
+	}
+}
+
+// Facts H27: the password policy is for normal accounts that need a password.
+func TestPolicyOfOtherAccounts(t *testing.T) {
+	dc, _ := lab(t)
+	pc, err := dc.Add(bg, "CN=BARE,CN=Computers,"+root, Attr("objectClass", "computer"), Attr("sAMAccountName", "BARE$"), Attr("userAccountControl", 4096))
+	require.NoError(t, err, "a computer is enabled without a password")
+	for _, uac := range []int64{4098, 4096, 69632, 4104, 135168} {
+		require.NoError(t, setUAC(dc, pc.DN, uac), uac)
+	}
+	require.NoError(t, dc.ResetPassword(bg, pc.DN, "abc"))
+	open, err := dc.Add(bg, "CN=open,"+users, user("open", Attr("userAccountControl", 544), Attr("unicodePwd", QuotePassword("abc")))...)
+	require.NoError(t, err)
+	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, "CN=Photo Paula,"+odd, "abc"))
+	require.NoError(t, dc.ResetPassword(bg, open.DN, "x"))
+	require.NoError(t, dc.ResetPassword(bg, "CN=krbtgt,"+users, "abc"), "replaced by a random one")
 }
 
 // Facts H6, H9, H11

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -180,7 +181,7 @@ func (t *tx) checkName(n *node, rdn RDN) *Error {
 // fill sets the attributes of a new object: those of the caller and the defaults.
 func (t *tx) fill(n *node, attrs []Values) *Error {
 	k := t.rep.sch
-	m := modifier{tx: t, n: n, adding: true}
+	m := modifier{tx: t, n: n, adding: true, newUAC: wantedUAC(n, attrs)}
 	if n.isPrincipal() && !given(attrs, "sAMAccountName") {
 		m.sam = "$" + strings.ToUpper(n.guid.String()[:6]) + "-" + strings.ToUpper(n.guid.String()[24:36])
 		t.set(n, k.sam, m.sam)
@@ -238,15 +239,10 @@ func (t *tx) accountDefaults(n *node, attrs []Values) *Error {
 	}
 	k := t.rep.sch
 	if !given(attrs, "userAccountControl") {
-		uac := int64(uacNormal | uacNotRequired | uacDisabled)
-		switch {
-		case n.is("msDS-GroupManagedServiceAccount"), n.is("msDS-ManagedServiceAccount"):
-			uac = uacWorkstation
+		if n.is("msDS-GroupManagedServiceAccount") || n.is("msDS-ManagedServiceAccount") {
 			t.setSecret(n, &secret{})
-		case n.is("computer"):
-			uac = uacWorkstation | uacDisabled
 		}
-		if err := t.setUAC(n, uac); err != nil {
+		if err := t.setUAC(n, defaultUAC(n)); err != nil {
 			return err
 		}
 	}
@@ -254,6 +250,34 @@ func (t *tx) accountDefaults(n *node, attrs []Values) *Error {
 		t.set(n, k.primaryGroup, itoa(defaultPrimaryGroup(n, n.int(k.uac, 0))))
 	}
 	return nil
+}
+
+// defaultUAC returns the userAccountControl of a new account.
+func defaultUAC(n *node) int64 {
+	switch {
+	case n.is("msDS-GroupManagedServiceAccount"), n.is("msDS-ManagedServiceAccount"):
+		return uacWorkstation
+	case n.is("computer"):
+		return uacWorkstation | uacDisabled
+	}
+	return uacNormal | uacNotRequired | uacDisabled
+}
+
+// wantedUAC returns the userAccountControl that a new account will have.
+func wantedUAC(n *node, attrs []Values) int64 {
+	for _, a := range attrs {
+		if strings.EqualFold(a.Name, "userAccountControl") && len(a.Values) == 1 {
+			uac, err := strconv.ParseInt(fmt.Sprint(a.Values[0]), 10, 64)
+			switch {
+			case err != nil:
+				return 0 // refused when it is set
+			case uac&uacTypes == 0:
+				return uac | defaultUAC(n)&uacTypes
+			}
+			return uac
+		}
+	}
+	return defaultUAC(n)
 }
 
 // defaultPrimaryGroup returns the RID for an account type (facts E18, H18).

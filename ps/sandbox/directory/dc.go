@@ -244,7 +244,7 @@ func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 		if !n.writable() {
 			return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to write properties")
 		}
-		return t.setPassword(n, password)
+		return t.setPassword(n, n.int(t.rep.sch.uac, 0), password)
 	})
 }
 

@@ -15,20 +15,10 @@ type RDN struct{ Type, Value string }
 // String returns the escaped RDN, e.g. CN=a\,b.
 func (r RDN) String() string { return r.Type + "=" + EscapeRDN(r.Value) }
 
-// key returns a key that is unique among siblings.
-func (r RDN) key() string {
-	var buf [shortName]byte
-	return string(r.appendKey(buf[:0]))
-}
-
 // shortName is the size of buffers for keys, enough for nearly all names.
 const shortName = 64
 
-func (r RDN) appendKey(b []byte) []byte {
-	return appendFold(append(appendFold(b, r.Type), '='), r.Value)
-}
-
-// equal reports whether two RDNs have the same key.
+// equal reports whether two RDNs have the same type and value.
 func (r RDN) equal(other RDN) bool {
 	return strings.EqualFold(r.Type, other.Type) && sameName(r.Value, other.Value)
 }
@@ -246,7 +236,8 @@ func (p *dnParser) hexValue() (string, bool) {
 	return string(b[2:]), true
 }
 
-// EscapeRDN escapes an RDN value for use in a DN (facts C20).
+// EscapeRDN escapes an RDN value for use in a DN as the directory writes it (facts
+// C20, C31).
 func EscapeRDN(value string) string {
 	if !needsEscape(value) {
 		return value
@@ -256,7 +247,7 @@ func EscapeRDN(value string) string {
 	for i := 0; i < len(value); i++ {
 		c := value[i]
 		switch {
-		case c == ' ' && (i == 0 || i == len(value)-1), c == '#' && i == 0:
+		case c == ' ' && (i == 0 || i == len(value)-1):
 			b.WriteByte('\\')
 			b.WriteByte(c)
 		case c == 0 || c == '\r' || c == '\n' || c == '=':
@@ -264,7 +255,7 @@ func EscapeRDN(value string) string {
 			b.WriteByte('\\')
 			b.WriteByte(digits[c>>4])
 			b.WriteByte(digits[c&15])
-		case strings.IndexByte(`"+,;<>\`, c) >= 0:
+		case strings.IndexByte(`"#+,;<>\`, c) >= 0:
 			b.WriteByte('\\')
 			b.WriteByte(c)
 		default:
@@ -278,7 +269,7 @@ func needsEscape(v string) bool {
 	if v == "" {
 		return false
 	}
-	return v[0] == ' ' || v[0] == '#' || v[len(v)-1] == ' ' || strings.ContainsAny(v, "\"+,;<>\\=\r\n\x00")
+	return v[0] == ' ' || v[len(v)-1] == ' ' || strings.ContainsAny(v, "\"#+,;<>\\=\r\n\x00")
 }
 
 // String returns the DN as the directory writes it, e.g.

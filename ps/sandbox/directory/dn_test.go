@@ -24,7 +24,7 @@ func TestParseDN(t *testing.T) {
 		{`CN=a   ,DC=c`, `CN=a,DC=c`},
 		{`CN=a \  ,DC=c`, `CN=a \ ,DC=c`},
 		{`CN=\#a`, `CN=\#a`},
-		{`CN=a#b`, `CN=a#b`},
+		{`CN=a#b`, `CN=a\#b`},
 		{`CN=#0c0161`, `CN=a`},
 		{`CN=J\C3\BCrgen`, `CN=Jürgen`},
 		{`CN=a\/b`, `CN=a/b`}, // facts C25: ADsPath spelling
@@ -79,10 +79,10 @@ func TestDNCompare(t *testing.T) {
 	assert.Len(t, root.RDNs(), 2)
 }
 
-// Facts C20
+// Facts C20, C31
 func TestEscapeRDN(t *testing.T) {
 	for in, out := range map[string]string{
-		"plain": "plain", " lead": `\ lead`, "trail ": `trail\ `, " ": `\ `, "#a": `\#a`, "a#": "a#",
+		"plain": "plain", " lead": `\ lead`, "trail ": `trail\ `, " ": `\ `, "#a": `\#a`, "C# Devs": `C\# Devs`,
 		`"+,;<>\`: `\"\+\,\;\<\>\\`, "a=b": `a\3Db`, "a\nb\rc\x00d": `a\0Ab\0Dc\00d`, "a/b": "a/b", "": "",
 	} {
 		assert.Equal(t, out, EscapeRDN(in))
@@ -193,6 +193,19 @@ func TestFoldIgnoresDiacritics(t *testing.T) {
 	}
 	for _, other := range [][2]string{{"Müller", "Mueller"}, {"a", "b"}, {"\u0308", ""}, {"дом", "dom"}, {"日", "本"}} {
 		assert.NotEqual(t, fold(other[0]), fold(other[1]), other)
+		assert.False(t, sameName(other[0], other[1]), other)
+	}
+}
+
+// Facts H25: half and full width, and Hiragana and Katakana, are one name.
+func TestFoldIgnoresWidthAndKana(t *testing.T) {
+	for _, same := range [][2]string{
+		{"ｗａｂｃ１", "WABC1"}, {"Ｖertrieb", "vertrieb"}, {"やまだ", "ヤマダ"}, {"ﾔﾏﾀﾞ", "やまだ"}, {"ｱ", "あ"}, {"a\u3000b", "a b"}, {"Ｍüller", "muller"}, {"ヾ", "ゞ"},
+	} {
+		assert.Equal(t, fold(same[0]), fold(same[1]), same)
+		assert.True(t, sameName(same[0], same[1]), same)
+	}
+	for _, other := range [][2]string{{"やまだ", "やまた゜"}, {"ー", "-"}, {"日本", "にほん"}} {
 		assert.False(t, sameName(other[0], other[1]), other)
 	}
 }

@@ -6,13 +6,15 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
 )
 
 // fold returns the key under which the directory compares names. Case and
 // diacritics are ignored, and ß equals ss (KB 938447: Müller is Muller, Meißner is
-// Meissner; facts H21). Unlike the real collation it does not ignore soft hyphens
-// and other invisible characters. Strings that are equal under strings.EqualFold
-// have equal keys.
+// Meissner; facts H21); so are the width of characters and the kind of kana (facts
+// H25). Unlike the real collation it does not ignore soft hyphens and other
+// invisible characters. Strings that are equal under strings.EqualFold have equal
+// keys.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -59,12 +61,12 @@ const subscript = '\u0345'
 // of marks only is kept.
 func appendLetters(b []byte, s string) []byte {
 	start := len(b)
-	for _, r := range norm.NFD.String(s) {
+	for _, r := range norm.NFD.String(width.Fold.String(s)) {
 		switch other, ok := equalLetters[r]; {
 		case ok:
 			b = append(b, other...)
 		case r == subscript || !unicode.Is(unicode.Mn, r):
-			b = utf8.AppendRune(b, foldRune(r))
+			b = utf8.AppendRune(b, foldRune(hiragana(r)))
 		}
 	}
 	if len(b) == start {
@@ -76,6 +78,14 @@ func appendLetters(b []byte, s string) []byte {
 // sameName reports whether two names have the same key.
 func sameName(a, b string) bool {
 	return strings.EqualFold(a, b) || (!isASCII(a) || !isASCII(b)) && fold(a) == fold(b)
+}
+
+// hiragana returns the Hiragana of a Katakana, and other runes unchanged.
+func hiragana(r rune) rune {
+	if 'ァ' <= r && r <= 'ヶ' || r == 'ヽ' || r == 'ヾ' {
+		r -= 'ァ' - 'ぁ'
+	}
+	return r
 }
 
 func isASCII(s string) bool {

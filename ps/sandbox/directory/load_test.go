@@ -267,8 +267,8 @@ func TestOpen(t *testing.T) {
 		"2 assistant refers to CN=Boss,OU=Elsewhere,DC=lab,DC=test, which does not exist",
 	}, warned)
 	// the policy of the file
-	require.NoError(t, dc.ResetPassword(bg, b.DN, "abc"))
-	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, b.DN, "ab"))
+	require.NoError(t, dc.ResetPassword(bg, o.DN, "abc"))
+	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, o.DN, "ab"))
 }
 
 // TestOpenFaults: all invalid records are reported with file and first line.
@@ -279,7 +279,7 @@ func TestOpenFaults(t *testing.T) {
 		{"outside", "dn: CN=x,DC=other\nobjectClass: user\n", "1", "outside the domain DC=lab,DC=test"},
 		{"no parent", "dn: CN=x,OU=none,DC=lab,DC=test\nobjectClass: user\n", "1", "parent is missing"},
 		{"no class", "dn: CN=x,DC=lab,DC=test\ncn: x\n", "1", "objectClass is missing"},
-		{"abstract class", "dn: CN=x,DC=lab,DC=test\nobjectClass: person\n", "1", "not a structural class"},
+		{"abstract class", "dn: CN=x,DC=lab,DC=test\nobjectClass: leaf\n", "1", "not a structural class"},
 		{"twice", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\n\ndn: cn=X, dc=lab,dc=test\nobjectClass: user\n", "4", "same DN as on line 1"},
 		{"bad GUID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectGUID: 17\n", "1", "objectGUID is malformed"},
 		{"bad SID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectSid: 17\n", "1", "objectSid is malformed"},

@@ -53,6 +53,7 @@ type modifier struct {
 	adding     bool // the object is being created
 	permissive bool
 	sam        string // generated account name, which is not checked
+	newUAC     int64  // userAccountControl of the object that is being created
 	oldPwd     string // from a delete of unicodePwd
 	hasOldPwd  bool
 }
@@ -330,10 +331,7 @@ func (m *modifier) finish() *Error {
 // 1316, 1318.
 func (m *modifier) checkSAM(name string) *Error {
 	limit := 256
-	switch {
-	case m.n.is("computer"):
-		limit = 16
-	case m.n.isAccount():
+	if m.n.isAccount() {
 		limit = 20
 	}
 	bad := func(why string) *Error {

@@ -91,7 +91,7 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	case moving && !n.class.mayLieUnder(parent.class):
 		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot be below a %s", n.class.Name, parent.class.Name)
 	}
-	if other := parent.child(name); other != nil && other != n {
+	if other := parent.named(name.Value); other != nil && other != n {
 		return fail(CodeNameExists, KindExists, n.dn(), "the name is in use in the container")
 	}
 	t.place(n, parent, name)

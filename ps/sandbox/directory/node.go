@@ -16,7 +16,7 @@ type node struct {
 	rdnType string // CN, OU, DC
 	rdn     string // the name, unescaped
 	esc     string // CN=name, escaped
-	key     string // RDN.key, unique among siblings
+	key     string // rdn, folded: unique among siblings whatever the type (facts C32)
 
 	kids  nodeSet
 	names map[string]*node // kids by key; may be nil
@@ -167,7 +167,7 @@ func (n *node) setName(r RDN) {
 	if tail := n.esc[len(r.Type)+1:]; tail == r.Value {
 		n.rdn = tail // share the memory
 	}
-	n.key = r.key()
+	n.key = fold(r.Value)
 }
 
 // dn returns the distinguished name.
@@ -200,10 +200,18 @@ func (n *node) under(a *node) bool {
 	return false
 }
 
-// child returns a child by name, or nil.
+// child returns a child by type and name, or nil.
 func (n *node) child(name RDN) *node {
+	if kid := n.named(name.Value); kid != nil && strings.EqualFold(kid.rdnType, name.Type) {
+		return kid
+	}
+	return nil
+}
+
+// named returns the child that has the name, whatever its type, or nil.
+func (n *node) named(value string) *node {
 	var buf [shortName]byte
-	return n.names[string(name.appendKey(buf[:0]))]
+	return n.names[string(appendFold(buf[:0], value))]
 }
 
 func (n *node) attach(kid *node) {

@@ -285,7 +285,7 @@ func (c *change) parent(g GUID) *node {
 // a later write gave it to another object. If an earlier write did, that object is
 // renamed.
 func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
-	other := parent.child(name)
+	other := parent.named(name.Value)
 	if other == nil || other == n {
 		return name
 	}

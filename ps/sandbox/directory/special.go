@@ -24,6 +24,7 @@ func init() {
 		"accountexpires":       changeExpiry,
 		"unicodepwd":           changePassword,
 		keyDescriptor:          changeDescriptor,
+		"description":          onlyDescription,
 	}
 }
 
@@ -89,6 +90,39 @@ func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	}
 	m.set(m.n, def, raw)
 	return true, nil
+}
+
+// accountControl returns the userAccountControl of the account. While the object is
+// being created that is the one it will have, as the password is set first.
+func (m *modifier) accountControl() int64 {
+	if m.adding {
+		return m.newUAC
+	}
+	return m.n.int(m.rep.sch.uac, 0)
+}
+
+// onlyDescription continues with default processing unless a user, group or computer
+// would have several descriptions: 8321 (facts H29).
+func onlyDescription(m *modifier, def *Attribute, c Change) (bool, *Error) {
+	if !m.n.isPrincipal() || c.Op != OpAdd && c.Op != OpReplace {
+		return false, nil
+	}
+	vals, err := m.encode(def, c.Values)
+	if err != nil {
+		return true, err
+	}
+	n := len(vals)
+	if c.Op == OpAdd {
+		for _, s := range m.n.get(def) {
+			if indexOf(def, vals, s.val) < 0 {
+				n++
+			}
+		}
+	}
+	if n > 1 {
+		return true, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "an account or group has one description")
+	}
+	return false, nil
 }
 
 // changeUnique continues with default processing if no other object has the values.
@@ -204,7 +238,7 @@ func changePassword(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	}
 	switch {
 	case c.Op == OpReplace || c.Op == OpAdd && m.adding:
-		return true, m.setPassword(m.n, password)
+		return true, m.setPassword(m.n, m.accountControl(), password)
 	case c.Op == OpDelete:
 		m.oldPwd, m.hasOldPwd = password, true
 		return true, nil

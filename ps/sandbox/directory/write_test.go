@@ -39,7 +39,7 @@ func TestAddRefuses(t *testing.T) {
 		{"another domain (D.2)", "CN=a,DC=other,DC=example", user("a"), CodeReferral, KindReferral},
 		{"no class", "CN=a," + empty, []Values{Attr("sAMAccountName", "a")}, CodeClassRequired, KindConstraint},
 		{"unknown class", "CN=a," + empty, []Values{Attr("objectClass", "wizard")}, CodeInvalidParameter, KindSyntax},
-		{"abstract class", "CN=a," + empty, []Values{Attr("objectClass", "person")}, CodeClassViolation, KindConstraint},
+		{"abstract class", "CN=a," + empty, []Values{Attr("objectClass", "leaf")}, CodeClassViolation, KindConstraint},
 		{"system class", "DC=a," + root, []Values{Attr("objectClass", "domainDNS")}, CodeUnwilling, KindUnwilling},
 		{"wrong naming attribute", "OU=a," + empty, user("a"), CodeNaming, KindConstraint},
 		{"an OU under a container", "OU=a," + users, []Values{Attr("objectClass", "organizationalUnit")}, CodeIllegalSuperior, KindConstraint},
@@ -53,7 +53,7 @@ func TestAddRefuses(t *testing.T) {
 		{"UPN taken (D.2)", "CN=a," + empty, user("a", Attr("userPrincipalName", "Paula@corp.example")), CodeUPNExists, KindExists},
 		{"SPN taken (D.2)", "CN=a," + empty, user("a", Attr("servicePrincipalName", "host/fs1")), CodeSPNExists, KindExists},
 		{"SAM too long (C24)", "CN=a," + empty, user(strings.Repeat("a", 21)), CodeBadAccountName, KindConstraint},
-		{"computer SAM too long", "CN=a," + empty, []Values{Attr("objectClass", "computer"), Attr("sAMAccountName", strings.Repeat("A", 16)+"$")}, CodeBadAccountName, KindConstraint},
+		{"computer SAM too long", "CN=a," + empty, []Values{Attr("objectClass", "computer"), Attr("sAMAccountName", strings.Repeat("A", 20)+"$")}, CodeBadAccountName, KindConstraint},
 		{"SAM with a star (C24)", "CN=a," + empty, user("a*b"), CodeBadAccountName, KindConstraint},
 		{"SAM with a slash", "CN=a," + empty, user("a/b"), CodeBadAccountName, KindConstraint},
 		{"SAM with a comma", "CN=a," + empty, user("a,b"), CodeBadAccountName, KindConstraint},
@@ -80,8 +80,17 @@ func TestAddRefuses(t *testing.T) {
 		{"absent manager (E8)", "CN=a," + empty, user("a", Attr("manager", "CN=x,"+corp)), CodeNotFound, KindNotFound},
 		{"manager is no DN", "CN=a," + empty, user("a", Attr("manager", "boss")), CodeInvalidDN, KindSyntax},
 		{"enabled without a password (H4)", "CN=a," + empty, user("a", Attr("userAccountControl", 512)), CodePasswordRestriction, KindPolicy},
-		{"weak password (H2)", "CN=a," + empty, user("a", Attr("unicodePwd", QuotePassword("short"))), CodePasswordRestriction, KindPolicy},
+		{"weak password (H2)", "CN=a," + empty, user("a", Attr("userAccountControl", 514), Attr("unicodePwd", QuotePassword("short"))), CodePasswordRestriction, KindPolicy},
 		{"a password without quotes", "CN=a," + empty, user("a", Attr("unicodePwd", []byte("x"))), CodeUnwilling, KindUnwilling},
+		{"name of a container (C32)", "OU=Users," + root, []Values{Attr("objectClass", "organizationalUnit")}, CodeNameExists, KindExists},
+		{"name of an OU (C32)", "CN=empty," + corp, user("a"), CodeNameExists, KindExists},
+		{"name in another width (H25)", "CN=Ｐhoto Paula," + odd, user("a"), CodeNameExists, KindExists},
+		{"SAM in another width (H25)", "CN=a," + empty, user("ｐａｕｌａ"), CodeAccountExists, KindExists},
+		{"two descriptions (H29)", "CN=a," + empty, user("a", Attr("description", "a", "b")), CodeSingleValue, KindConstraint},
+		{"an account of another domain (H28)", "CN=a," + empty, user("a", Attr("userAccountControl", 0x102)), CodeUnwilling, KindUnwilling},
+		{"a trust (H28)", "CN=a," + empty, user("a", Attr("userAccountControl", 0x802)), CodeUnwilling, KindUnwilling},
+		{"a user as read-only controller (H28)", "CN=a," + empty, user("a", Attr("userAccountControl", 0x4000202)), CodeUnwilling, KindUnwilling},
+		{"a service below a user", "CN=a,CN=Photo Paula," + odd, []Values{Attr("objectClass", "serviceConnectionPoint")}, CodeIllegalSuperior, KindConstraint},
 		{"two account types", "CN=a," + empty, user("a", Attr("userAccountControl", 0x1200|2)), CodeUnwilling, KindUnwilling},
 		{"a user as a computer", "CN=a," + empty, user("a", Attr("userAccountControl", 0x1002)), CodeUnwilling, KindUnwilling},
 		{"odd primary group", "CN=a," + empty, user("a", Attr("primaryGroupID", 512)), CodeConstraint, KindConstraint},
@@ -146,6 +155,12 @@ func TestAdd(t *testing.T) {
 	assert.True(t, strings.HasPrefix(g.String("sAMAccountName"), "$"), "a generated name")
 	assert.Equal(t, "268435456", g.String("sAMAccountType"))
 	assert.Equal(t, o.SID.RID()+2, g.SID.RID(), "RIDs are consecutive")
+	long, err := dc.Add(bg, "CN=LONG,CN=Computers,"+root, Attr("objectClass", "computer"), Attr("sAMAccountName", "ABCDEFGHIJKLMNOPQRS$"))
+	require.NoError(t, err, "facts C24: the directory itself allows 20 units")
+	require.NoError(t, setUAC(dc, long.DN, 4096), "facts H27: a computer needs no password")
+	p, err := dc.Add(bg, "CN=person,"+users, Attr("objectClass", "person"), Attr("description", "a", "b"))
+	require.NoError(t, err, "a class of X.500 is structural")
+	assert.Len(t, p.Strings("description"), 2, "facts H29: only accounts and groups have one")
 	q, err := dc.Add(bg, "CN=queue,"+c.DN, Attr("objectClass", "printQueue"), Attr("printerName", "q"), Attr("serverName", "x"),
 		Attr("shortServerName", "x"), Attr("uNCName", `\\x\q`), Attr("versionNumber", 4))
 	require.NoError(t, err)
@@ -212,6 +227,7 @@ func TestModifyRefuses(t *testing.T) {
 		{"primary group without membership", paula, Change{OpReplace, "primaryGroupID", []any{512}}, CodeMemberNotInGroup, KindConstraint},
 		{"primary group that is none", paula, Change{OpReplace, "primaryGroupID", []any{99999}}, CodeConstraint, KindConstraint},
 		{"primary group domain local", paula, Change{OpReplace, "primaryGroupID", []any{553}}, CodeConstraint, KindConstraint},
+		{"a second description (H29)", paula, Change{OpAdd, "description", []any{"another"}}, CodeSingleValue, KindConstraint},
 		{"groupType of a user", paula, Change{OpReplace, "groupType", []any{2}}, CodeNotDefinedForClass, KindConstraint},
 		{"builtin group's type", "CN=Administrators,CN=Builtin," + root, Change{OpReplace, "groupType", []any{-2147483640}}, CodeUnwilling, KindUnwilling},
 		{"system group's type", "CN=Domain Admins," + users, Change{OpReplace, "groupType", []any{-2147483640}}, CodeUnwilling, KindUnwilling},
@@ -281,7 +297,7 @@ func TestRename(t *testing.T) {
 	require.NoError(t, dc.Rename(bg, o.GUID.Ref(), "Weird, #1 \\ Name "))
 	now, err := dc.ByGUID(bg, o.GUID)
 	require.NoError(t, err)
-	assert.Equal(t, `CN=Weird\, #1 \\ Name\ ,`+odd, now.DN)
+	assert.Equal(t, `CN=Weird\, \#1 \\ Name\ ,`+odd, now.DN)
 	assert.Equal(t, "Photo Paula", now.String("displayName"), "facts E12: only the name changes")
 	assert.Equal(t, "paula", now.String("sAMAccountName"))
 	_, err = dc.Get(bg, o.DN)
@@ -289,6 +305,7 @@ func TestRename(t *testing.T) {
 	unchanged(t, dc, func() {
 		require.NoError(t, dc.Rename(bg, o.GUID.Ref(), "Weird, #1 \\ Name "), "facts E12: the same name again")
 		requireCode(t, CodeNameExists, KindExists, dc.Rename(bg, o.GUID.Ref(), "rds RITA"))
+		requireCode(t, CodeNameExists, KindExists, dc.Rename(bg, o.GUID.Ref(), "vertrieb/NORD")) // facts C32: the name of an OU
 		requireCode(t, CodeRange, KindConstraint, dc.Rename(bg, o.GUID.Ref(), strings.Repeat("x", 65)))
 		requireCode(t, CodeNaming, KindConstraint, dc.Rename(bg, o.GUID.Ref(), ""))
 		requireCode(t, CodeInvalidDN, KindSyntax, dc.Rename(bg, o.GUID.Ref(), "a\nb"))
@@ -426,7 +443,7 @@ func TestDeleteTree(t *testing.T) {
 	require.NoError(t, dc.Move(bg, "CN=DC2,OU=Domain Controllers,"+root, empty))
 	unchanged(t, dc, func() { requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, empty)) })
 	// a primary group is only deleted together with its members (facts E28)
-	nest := "OU=Trailing blank\\ ," + odd
+	nest := "OU=Trailing space\\ ," + odd
 	g, err := dc.Add(bg, "CN=pg,"+nest, Attr("objectClass", "group"), Attr("sAMAccountName", "pg"), Attr("member", "CN=Photo Paula,"+odd))
 	require.NoError(t, err)
 	require.NoError(t, dc.Modify(bg, "CN=Photo Paula,"+odd, []Change{{OpReplace, "primaryGroupID", []any{int64(g.SID.RID())}}}, ModifyOptions{}))
