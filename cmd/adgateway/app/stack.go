@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	}
 	s.Servers, err = servers.New(servers.Config{
 		Runner:      s.Pool,
-		SessionWait: o.Settings.Pool.StartTimeout,
+		SessionWait: o.Settings.Pool.StartTimeout + startMargin,
 		MaxWait:     o.Settings.Pool.MaxWait,
 		Starting:    func() error { return s.Pool.Starting(ps.Directory) },
 		Started:     s.started,
@@ -123,6 +123,10 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.watched.Go(func() { s.watch(watching, log) })
 	return s, nil
 }
+
+// startMargin is how much longer a discovery waits than a start may take, so that it
+// learns why the start has failed.
+const startMargin = 5 * time.Second
 
 // lookup returns a function that finds a script by its name.
 func lookup(described []ps.Script) func(name string) (ps.Script, bool) {
