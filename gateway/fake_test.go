@@ -193,6 +193,10 @@ func serve(s *Server, r *http.Request, headers ...string) *httptest.ResponseReco
 			r.RemoteAddr = value
 			continue
 		}
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
 		r.Header.Set(name, value)
 		if value == "" {
 			r.Header.Del(name)

@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,7 +116,7 @@ func (r *request) operation() string {
 func (s *Server) metrics() func(*request) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(r *request) {
-		if !s.OpenMetrics || auth.Carries(r.c.Request) || !local(r.c.Request) {
+		if !s.OpenMetrics || auth.Carries(r.c.Request) || !local(r.c.Request, r.policy.Origins) {
 			var failed *failure
 			if r.principal, failed = s.authenticate(r.c.Request); failed == nil {
 				failed = authorise(r.principal, auth.OpsRead)
@@ -128,12 +131,27 @@ func (s *Server) metrics() func(*request) {
 	}
 }
 
-// local reports whether a request comes from this machine and not through a proxy.
-func local(r *http.Request) bool {
+// local reports whether a request comes from this machine, not through a proxy, and
+// was meant for this machine: a page whose name was made to resolve to it has another
+// Host (DNS rebinding). Hosts of listed origins are allowed, too.
+func local(r *http.Request, origins []string) bool {
+	if !localHost(r.Host) && !slices.ContainsFunc(origins, func(origin string) bool { return sameHost(origin, r.Host) }) {
+		return false
+	}
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via"} {
 		if len(r.Header.Values(name)) > 0 {
 			return false
 		}
 	}
 	return auth.Peer(r).IsLoopback()
+}
+
+// localHost reports whether a Host header names this machine.
+func localHost(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && address.Unmap().IsLoopback() || strings.EqualFold(name, "localhost")
 }

@@ -76,12 +76,22 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 		"this machine, other scopes": {true, []string{"127.0.0.1:5"}, []string{"Auth-Token: Bearer " + readToken}, 403},
 		"a proxy on this machine":    {true, []string{"127.0.0.1:5"}, []string{"X-Forwarded-For: 192.0.2.1"}, 401},
 		"a proxy of another kind":    {true, []string{"127.0.0.1:5"}, []string{"Forwarded: for=127.0.0.1"}, 401},
+		"this machine, by address":   {true, []string{"127.0.0.1:5", "[::1]:5"}, []string{"Host: 127.0.0.1:8080"}, 200},
+		"this machine, by IPv6":      {true, []string{"[::1]:5"}, []string{"Host: [::1]"}, 200},
+		"a listed host":              {true, []string{"127.0.0.1:5"}, []string{"Host: portal.corp.example"}, 200},
+		"a name made to resolve":     {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example"}, 401},
+		"its own page":               {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example", "Origin: http://evil.example"}, 401},
+		"its own page, credential":   {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example", "Auth-Token: Bearer " + opsToken}, 200},
 		"another web site":           {true, []string{"127.0.0.1:5"}, []string{"Origin: https://evil.example"}, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestServer(t, answering(okResult), func(o *Options) { o.OpenMetrics = c.open; o.Policy.TrustedProxies = []string{"127.0.0.1"} })
+			s := newTestServer(t, answering(okResult), func(o *Options) {
+				o.OpenMetrics = c.open
+				o.Policy.TrustedProxies = []string{"127.0.0.1"}
+				o.Policy.Origins = []string{"https://portal.corp.example"}
+			})
 			for _, peer := range c.peer {
-				w := call(s, "GET", "/metrics", "", append([]string{"Auth-Token: ", "From-Peer: " + peer}, c.headers...)...)
+				w := call(s, "GET", "/metrics", "", append([]string{"Auth-Token: ", "Host: localhost:8080", "From-Peer: " + peer}, c.headers...)...)
 				assert.Equal(t, c.status, w.Code, "%s: %s", peer, w.Body)
 				if c.status == http.StatusOK {
 					assert.Contains(t, w.Body.String(), "adgateway_http_requests_in_flight 1\n")

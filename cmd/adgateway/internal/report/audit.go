@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
+	"unicode/utf16"
 
 	"adgateway/gateway/audit"
 )
@@ -48,7 +50,7 @@ func count[N int | uint64](n N, noun string) string {
 }
 
 func describe(line *audit.Line) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation, parameters(line)))
+	return printable(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation, parameters(line))))
 }
 
 func caller(line *audit.Line) string {
@@ -67,10 +69,11 @@ func parameters(line *audit.Line) string {
 	return strings.Join(all, " ")
 }
 
-// Lines writes the lines of a record as they are in the audit log.
+// Lines writes the lines of a record as they are in the audit log, with control
+// characters escaped.
 func Lines(w io.Writer, r *audit.Record) error {
 	for _, line := range r.Lines() {
-		if _, err := fmt.Fprintf(w, "%s\n", line.Raw()); err != nil {
+		if _, err := fmt.Fprintln(w, escaped(line.Raw())); err != nil {
 			return err
 		}
 	}
@@ -115,13 +118,34 @@ func targets(line *audit.Line, fallback string) string {
 	return text
 }
 
-// printable replaces control and direction characters, so that text from callers
-// cannot control the terminal.
+// printable replaces what controls a terminal, so that text from callers cannot.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if controls(r) {
 			return '\ufffd'
 		}
 		return r
 	}, text)
 }
+
+// escaped returns a line of JSON in which what controls a terminal is escaped. It
+// means the same: such characters stand in texts only.
+func escaped(line []byte) string {
+	var b strings.Builder
+	for _, r := range string(line) {
+		switch {
+		case !controls(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// controls reports whether a character is not shown but controls what is: control
+// characters of both ranges, invisible ones, and those that change the direction.
+func controls(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
