@@ -3,6 +3,8 @@ package ps
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,6 +89,26 @@ func (e *Error) Error() string {
 	}
 	return text
 }
+
+// Blocked reports whether endpoint protection or a policy kept PowerShell from
+// running the gateway's text, or from starting at all. PowerShell has one id for a
+// finding of the antivirus software that AMSI asks, and one for a policy, in every
+// language of Windows (facts-5.1 I42).
+func (e *Error) Blocked() bool {
+	id, _, _ := strings.Cut(e.ID, ",")
+	return id == BlockedByProtection || id == BlockedByPolicy || e.Step == "start" && slices.Contains(refusedStarts, e.Code)
+}
+
+// refusedStarts are the Win32 codes of a program that is not started: a virus was
+// found in it (225, 226), or a policy forbids it (1260 of AppLocker, 4551 of App
+// Control).
+var refusedStarts = []string{"225", "226", "1260", "4551"}
+
+// The ids of [Error.Blocked].
+const (
+	BlockedByProtection = "ScriptContainedMaliciousContent"
+	BlockedByPolicy     = "ScriptHasAdminBlockedContent"
+)
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }

@@ -192,6 +192,7 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 	switch {
 	case a.failure != nil:
 		a.failure.Kind = ps.KindUnavailable
+		nameBlock(a.failure, "")
 		return a.failure
 	case a.ready == nil:
 		<-s.gone
@@ -293,6 +294,7 @@ func (s *Session) startError(step string) error {
 		e = ps.Error{Kind: ps.KindUnavailable, Message: notReady, Cause: &died}
 	}
 	e.Step = step
+	nameBlock(&e, s.lastWords)
 	return &e
 }
 

@@ -76,7 +76,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	l := newLink(cfg.Starter)
 	shell, err := powershell.New(l)
 	if err != nil {
-		return nil, &ps.Error{Kind: ps.KindUnavailable, Step: "start", Message: "PowerShell cannot be started", Cause: err}
+		return nil, refused(err)
 	}
 	s := &Session{
 		cfg: cfg, link: l, shell: shell,

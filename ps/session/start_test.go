@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +35,7 @@ func TestAFailedStartReturnsTheReasonAndLeavesNothing(t *testing.T) {
 		message string
 	}{
 		{name: "no such program", process: &sessiontest.Process{StartErr: errors.New("file not found")}, kind: ps.KindUnavailable, message: "file not found"},
+		{name: "program is taken for a virus", process: &sessiontest.Process{StartErr: fmt.Errorf("fork/exec: %w", syscall.Errno(225))}, kind: ps.KindUnavailable, message: "blocked the gateway's PowerShell (error 225)"},
 		{name: "dies at once", process: &sessiontest.Process{Boot: func(*sessiontest.Call) bool { panic(sessiontest.ErrExit) }}, kind: ps.KindUnavailable, message: "PowerShell ended"},
 		{name: "dies with words", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {
 			_, _ = io.WriteString(c.Stderr, "The term 'x' is not recognized\n")
@@ -42,6 +45,15 @@ func TestAFailedStartReturnsTheReasonAndLeavesNothing(t *testing.T) {
 			_, _ = io.WriteString(c.Stderr, strings.Repeat("ä word. ", 1000))
 			panic(sessiontest.ErrExit)
 		}}, kind: ps.KindUnavailable, message: "..."},
+		{name: "blocked by antivirus software", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {
+			_, _ = io.WriteString(c.Stderr, "In Zeile:1 Zeichen:1\r\n+ . ([scriptblock]::Create(...\r\nDieses Skript enth\xe4lt sch\xe4dliche Inhalte.\r\n"+
+				"    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\r\n    + FullyQualifiedErrorId : ScriptContainedMaliciousContent\r\n")
+			panic(sessiontest.ErrExit)
+		}}, kind: ps.KindUnavailable, message: "endpoint protection or a policy blocked the gateway's PowerShell (ScriptContainedMaliciousContent)"},
+		{name: "blocked by a policy", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {
+			c.Frame("error", `{"step":"import module","type":"System.Management.Automation.ParseException","id":"ScriptHasAdminBlockedContent,Microsoft.PowerShell.Commands.ImportModuleCommand","category":"ParserError","message":"Richtlinie"}`)
+			return false
+		}}, kind: ps.KindUnavailable, message: "blocked the gateway's PowerShell (ScriptHasAdminBlockedContent,"},
 		{name: "says nothing", process: &sessiontest.Process{Boot: hang}, timeout: 50 * time.Millisecond, kind: ps.KindUnavailable, message: "overlapped pipes"},
 		{name: "boot line ends without ready", process: &sessiontest.Process{Boot: func(*sessiontest.Call) bool { return false }}, kind: ps.KindUnavailable, message: "the request loop ended by itself"},
 		{name: "module is missing", process: &sessiontest.Process{Boot: func(c *sessiontest.Call) bool {

@@ -16,6 +16,15 @@ func ReadService(string) (Service, error) { return Service{}, errors.ErrUnsuppor
 // ExecutionPolicy is not supported here.
 func ExecutionPolicy(string) (string, error) { return "", errors.ErrUnsupported }
 
+// HasConsole reports whether this process has a console.
+func HasConsole() bool {
+	terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+	if err != nil {
+		return false
+	}
+	return terminal.Close() == nil
+}
+
 func elevated() bool { return os.Geteuid() == 0 }
 
 // Names returns the names of this computer.

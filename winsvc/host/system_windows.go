@@ -53,6 +53,14 @@ func joinedDomain() (string, error) {
 	return windows.UTF16PtrToString(name), nil
 }
 
+var getConsoleWindow = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetConsoleWindow")
+
+// HasConsole reports whether this process has a console.
+func HasConsole() bool {
+	window, _, _ := getConsoleWindow.Call()
+	return window != 0
+}
+
 func elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
 
 var startTypes = map[uint32]string{mgr.StartAutomatic: "automatic", mgr.StartManual: "manual", mgr.StartDisabled: "disabled"}

@@ -1,11 +1,15 @@
 package commands
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/doctor/live"
@@ -50,6 +54,36 @@ func TestDoctorContinuesWithFaultySettings(t *testing.T) {
 	code, _, stderr := runCommand(t, "doctor", "--live", "--sandbox", "--config", file, "--ou", "OU=S,DC=corp,DC=example", "--zone", "s.example")
 	assert.Equal(t, 2, code, "--live does not run with settings that nobody intended")
 	assert.Contains(t, stderr, "http.listn")
+}
+
+// A running gateway answers the doctor; one that has stopped has left what it saw.
+func TestDoctorAsksARunningGateway(t *testing.T) {
+	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
+	asked := func() doctor.Result {
+		_, stdout, _ := runCommand(t, "doctor", "--sandbox", "--json", "--config", file)
+		var report doctor.Report
+		require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+		at := slices.IndexFunc(report.Results, func(r doctor.Result) bool { return r.Check == "as-service" })
+		require.GreaterOrEqual(t, at, 0)
+		return report.Results[at]
+	}
+	result := asked()
+	assert.Equal(t, doctor.Skipped, result.Status)
+	assert.Contains(t, result.Found, "no gateway with these settings is running or has run; the checks below start sessions as ")
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	var stderr strings.Builder
+	go func() { ended <- Run(ctx, []string{"sandbox", "--config", file}, io.Discard, &stderr) }()
+	require.Eventually(t, func() bool { result = asked(); return result.Status != doctor.Skipped }, patience, time.Millisecond)
+	assert.Equal(t, doctor.OK, result.Status, "%+v", result)
+	assert.Regexp(t, `^as the service sees it, account .+; in PowerShell SANDBOX\\sandbox; .*directory: ActiveDirectory .*directory server dc1.corp.example; dns server`, result.Found)
+	stop()
+	assert.Zero(t, <-ended, "%s", &stderr)
+	result = asked()
+	assert.Equal(t, doctor.Warning, result.Status)
+	assert.Equal(t, "not-running", result.Problems[0].Fault)
+	assert.Contains(t, result.Found, "as the service sees it, account ", "what it saw last")
 }
 
 func TestDoctorLive(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 // Checks returns all checks in the order in which they run.
 func Checks() []Check {
 	all := append([]Check{settingsCheck}, systemChecks()...)
+	all = append(all, selfCheck)
 	all = append(all, powerShellChecks()...)
 	all = append(all, serverChecks()...)
 	all = append(all, rightsChecks()...)

@@ -98,6 +98,7 @@ func powerShellChecks() []Check {
 			Name: "data-channel", About: "sessions start, and receive data intact",
 			How: "starts a session for each lane and tests its data line as the gateway does", Needs: []string{"powershell", "language-mode"}, Limit: sessionWait,
 			Faults: []Fault{
+				{"blocked", Failure, "A session for {lane} is blocked: {error}", allowProtection},
 				{"no-session", Failure, "A session for {lane} does not start: {error}", "Fix what it names. If it names the data line, set powershell.path to PowerShell 7 (pwsh.exe)."},
 				{"slow", Warning, "A session for {lane} took {took} to start; pool.startTimeout is {limit}.",
 					"Increase pool.startTimeout, and exclude PowerShell's module folders from antivirus scans."},
@@ -170,13 +171,20 @@ func probeSessions(ctx context.Context, x *exam) verdict {
 			if errors.Is(err, context.DeadlineExceeded) {
 				return failed(err)
 			}
-			v.hit("no-session", "lane", string(lane), "error", oneLine(err))
+			fault := "no-session"
+			if ps.AsError(err).Blocked() {
+				fault = "blocked"
+			}
+			v.hit(fault, "lane", string(lane), "error", oneLine(err))
 			continue
 		}
 		found = append(found, fmt.Sprintf("%s: %s %s, PowerShell %s %s, %.1f s", lane, s.Module, s.ModuleVersion, s.PowerShell, s.Edition, s.Took.Seconds()))
 		if s.Took > allowed/2 {
 			v.hit("slow", "lane", string(lane), "took", fmt.Sprintf("%.1f s", s.Took.Seconds()), "limit", allowed.String())
 		}
+	}
+	if len(found) > 0 {
+		found = append(found, "as "+x.accountName()+", without a console window")
 	}
 	v.found = strings.Join(found, "; ")
 	return v

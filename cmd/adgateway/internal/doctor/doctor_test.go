@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/winsvc/host"
@@ -39,6 +40,8 @@ type computer struct {
 	survey      doctor.Survey
 	session     map[ps.Lane]error
 	took        time.Duration
+	self        selfview.View
+	selfErr     error
 	answers     map[string]string // records by script
 	warnings    map[string][]ps.Warning
 	refusals    map[string]error // by script
@@ -53,13 +56,22 @@ type computer struct {
 
 func healthy() *computer {
 	c := &computer{
-		settings:    config.Default(),
-		system:      host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true, Domain: "CORP"},
-		account:     host.Account{Name: `CORP\svc-adgateway$`},
-		service:     host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`, Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3, OnErrors: true},
-		survey:      doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage", Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
-		session:     map[ps.Lane]error{},
-		took:        2 * time.Second,
+		settings: config.Default(),
+		system:   host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true, Domain: "CORP"},
+		account:  host.Account{Name: `CORP\svc-adgateway$`},
+		service:  host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`, Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3, OnErrors: true},
+		survey:   doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage", Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
+		session:  map[ps.Lane]error{},
+		took:     2 * time.Second,
+		self: selfview.View{
+			Taken: now, Version: "1.0", PID: 7, Account: `CORP\svc-adgateway$`, Self: `CORP\svc-adgateway$`, ReadMilliseconds: 41, SkewMilliseconds: 120,
+			Sessions: []selfview.Session{
+				{Lane: ps.Directory, PowerShell: "5.1", Edition: "Desktop", Module: "ActiveDirectory", ModuleVersion: "1.0.1.0", LanguageMode: "FullLanguage", Milliseconds: 2100},
+				{Lane: ps.DNS, PowerShell: "5.1", Edition: "Desktop", Module: "DnsServer", ModuleVersion: "2.0.0.0", LanguageMode: "FullLanguage", Milliseconds: 1900},
+			},
+			Folders: []selfview.Folder{{Use: "temporary files", Path: `C:\Temp`}, {Use: "profile of the account", Path: `C:\Users\svc`}},
+			Servers: []selfview.Server{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}},
+		},
 		certificate: doctor.Certificate{Subject: "CN=gw.corp.example", Names: []string{"gw.corp.example"}, Ends: now.AddDate(1, 0, 0)},
 		credentials: []doctor.Credential{{Name: "ci", Expires: now.AddDate(0, 3, 0)}, {Name: "ops"}},
 		readers:     map[string]string{}, writers: map[string]error{}, locked: map[string]error{}, refusals: map[string]error{},
@@ -82,6 +94,7 @@ func healthy() *computer {
 		Account:        func() (host.Account, error) { return c.account, nil },
 		Service:        func() (host.Service, error) { return c.service, nil },
 		Policy:         func(string) (string, error) { return c.policy, nil },
+		Self:           func(context.Context, *config.Settings) (selfview.View, error) { return c.self, c.selfErr },
 		FindPowerShell: func(string) (string, error) { return "powershell.exe", nil },
 		Survey:         func(context.Context) (doctor.Survey, error) { return c.survey, nil },
 		Open: func(_ context.Context, lane ps.Lane) (doctor.Session, error) {
@@ -149,6 +162,26 @@ var broken = []struct {
 		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
 	}, "account/system", `--account DOMAIN\name$`, 1},
 	{"local user", func(c *computer) { c.account.Name, c.service.Account = `.\svc`, `.\svc` }, "account/local", `--account DOMAIN\name$`, 1},
+	{"stopped since", func(c *computer) { c.selfErr = selfview.ErrNotRunning }, "as-service/not-running", "adgateway service start", 1},
+	{"silent", func(c *computer) { c.selfErr = selfview.ErrNoAnswer }, "as-service/silent", "log", 1},
+	{"silent from the start", func(c *computer) { c.self, c.selfErr = selfview.View{}, selfview.ErrNoAnswer }, "as-service/silent", "log", 1},
+	{"may not ask", func(c *computer) { c.selfErr = fs.ErrPermission }, "as-service/not-asked", "administrator", 1},
+	{"view broken", func(c *computer) { c.selfErr = errors.New("unexpected end of JSON input") }, "as-service/unknown", "again", 2},
+	{"never ran", func(c *computer) { c.self, c.selfErr = selfview.View{}, selfview.ErrNotRunning }, "", "", 0},
+	{"no session as the service", func(c *computer) {
+		c.self.Sessions[1] = selfview.Session{Lane: ps.DNS, Error: "not loaded"}
+		c.self.Servers = nil
+	}, "as-service/no-session", "account of the service", 2},
+	{"blocked as the service", func(c *computer) {
+		c.self.Sessions[0] = selfview.Session{Lane: ps.Directory, Error: "ScriptContainedMaliciousContent", Blocked: true}
+	}, "as-service/blocked", "Endpoint protection", 2},
+	{"no profile", func(c *computer) {
+		c.self.Folders[1] = selfview.Folder{Use: "profile of the account", Error: "not defined"}
+	}, "as-service/folder", "profile", 1},
+	{"no server as the service", func(c *computer) { c.self.Servers[0].Error = "rejected the client credentials" }, "as-service/no-server", "lacks a right", 2},
+	{"blocked", func(c *computer) {
+		c.session[ps.Directory] = &ps.Error{Kind: ps.KindUnavailable, ID: "ScriptContainedMaliciousContent", Message: "blocked"}
+	}, "data-channel/blocked", "Get-MpThreatDetection", 2},
 	{"not installed", func(c *computer) { c.service = host.Service{} }, "service/missing", "adgateway service install", 1},
 	{"stopped", func(c *computer) { c.service.Running = false }, "service/stopped", "adgateway service start", 1},
 	{"disabled", func(c *computer) { c.service.Running, c.service.Start = false, "disabled" }, "service/disabled", "adgateway service install", 2},

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/winsvc/host"
@@ -23,6 +24,10 @@ type Probes struct {
 	// Policy returns the execution policy that a group policy sets for the PowerShell
 	// of an edition, "Desktop" or "Core", or "".
 	Policy func(edition string) (string, error)
+
+	// Self asks the running gateway how it sees its sessions, see [selfview.Files.Ask].
+	// Its error is errors.ErrUnsupported if such a gateway leaves no files.
+	Self func(ctx context.Context, s *config.Settings) (selfview.View, error)
 
 	FindPowerShell func(path string) (string, error)
 	Survey         func(ctx context.Context) (Survey, error)                // without a session

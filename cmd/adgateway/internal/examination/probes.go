@@ -3,12 +3,14 @@ package examination
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
@@ -27,6 +29,14 @@ func (e *Examination) probes() doctor.Probes {
 		Account:  host.ReadAccount,
 		Service:  func() (host.Service, error) { return host.ReadService(winsvc.Name) },
 		Policy:   host.ExecutionPolicy,
+
+		Self: func(ctx context.Context, cfg *config.Settings) (selfview.View, error) {
+			files, ok := serve.SelfFiles(cfg, e.settings.File, e.options.Sandbox)
+			if !ok {
+				return selfview.View{}, errors.ErrUnsupported
+			}
+			return files.Ask(ctx)
+		},
 
 		FindPowerShell: e.find,
 		Survey:         e.survey,

@@ -49,7 +49,7 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
-	s.backend.name, s.backend.dial, s.backend.real = engine.Name, world.Dial, engine.Path != ""
+	s.backend.name, s.backend.dial, s.backend.real, s.backend.sandbox = engine.Name, world.Dial, engine.Path != "", true
 	s.openFolder()
 	if s.backend.starter, s.backend.end, err = engine.Starter(world, s.backend.folder.Name()); err != nil {
 		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())

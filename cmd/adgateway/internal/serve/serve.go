@@ -53,6 +53,7 @@ type backend struct {
 	starter session.Starter
 	real    bool            // starter starts a real PowerShell
 	folder  *session.Folder // of the sessions' processes; nil: none
+	sandbox bool            // a simulated domain
 	dial    servers.Dial    // nil dials the network
 	auth    auth.Authenticator
 	checks  func() []gateway.Check // additional readiness checks; may be nil
@@ -184,6 +185,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { s.live.Watch(watching, reloadEvery, s.reloaded) })
 	watchers.Go(func() { s.reloadOnSignal(watching) })
+	watchers.Go(func() { s.serveSelf(watching) })
 	if s.backend.follow != nil {
 		watchers.Go(func() { s.backend.follow(watching) })
 	}

@@ -28,6 +28,10 @@ import (
 const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "blocked" {
+		fmt.Fprint(os.Stderr, "Inhalt blockiert.\r\n    + FullyQualifiedErrorId : ScriptContainedMaliciousContent\r\n")
+		os.Exit(1)
+	}
 	if len(os.Args) > 2 && os.Args[1] == "standin" {
 		os.Exit(standIn(os.Args[2], os.Args[3:]))
 	}
@@ -71,6 +75,12 @@ type served struct {
 
 func startServe(t *testing.T) *served {
 	t.Helper()
+	return startServeIn(t, "standin")
+}
+
+// startServeIn is startServe with another argument of the stand-ins, see TestMain.
+func startServeIn(t *testing.T, standIn string) *served {
+	t.Helper()
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every process takes a second to end
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)
@@ -86,7 +96,7 @@ func startServe(t *testing.T) *served {
 	require.NoError(t, err)
 	s.change("")
 	f := &settings.Flags{File: s.settings, Beside: true, Set: []string{
-		"http.listen=127.0.0.1:0", "powershell.path=" + strconv.Quote(self), "powershell.arguments=" + fmt.Sprintf("[standin, %q]", s.dir),
+		"http.listen=127.0.0.1:0", "powershell.path=" + strconv.Quote(self), "powershell.arguments=" + fmt.Sprintf("[%s, %q]", standIn, s.dir),
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.Server, err = Prepare(ctx, Options{Flags: f, Version: "test", Stderr: s.output, Dial: world.Dial})

@@ -1,0 +1,126 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/selfview"
+)
+
+// selfWait is the time limit for a running gateway to start sessions of its own and
+// to use them.
+const selfWait = 3 * time.Minute
+
+// allowProtection is the advice for blocks by endpoint protection.
+const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, as 'Endpoint protection' in the README says; " +
+	"'Get-MpThreatDetection' and the event log 'Microsoft-Windows-Windows Defender/Operational' show what was blocked and by which rule."
+
+var selfCheck = Check{
+	Name: "as-service", About: "the running service starts sessions and reaches its servers, as its own account and without a console",
+	How:   "asks the running gateway by a file next to its credentials (or settings), and reads the answer from another",
+	Limit: selfWait,
+	Faults: []Fault{
+		{"not-running", Warning, "No gateway with these settings is running; this is what the last one saw at {time}.",
+			"Start it with 'adgateway service start', then run 'adgateway doctor' again. With another settings file, add --config."},
+		{"silent", Warning, "The running gateway did not say in time how it sees its sessions; this is what it saw at {time}.",
+			"Look into its log, and run 'adgateway doctor' again."},
+		{"not-asked", Warning, "The running gateway could not be asked: {error}", "Run 'adgateway doctor' as an administrator, or as the service's account."},
+		{"blocked", Failure, "As {account}, a session for {lane} is blocked: {error}", allowProtection},
+		{"no-session", Failure, "As {account}, a session for {lane} does not start: {error}",
+			"Fix what it names, for the account of the service: the checks of PowerShell below may be right for another account."},
+		{"folder", Warning, "{account} cannot write {path} ({use}): {error}", "Grant the account the right, or give it a profile: log on with it once, or restart the service."},
+		{"no-server", Failure, "As {account}, no server for {lane} can be used: {error}",
+			"Compare with the checks of servers and rights below: where they are right, the account of the service lacks a right or cannot log on."},
+	},
+	probe: probeSelf,
+}
+
+func probeSelf(ctx context.Context, x *exam) verdict {
+	asking, cancel := beforeLimit(ctx)
+	defer cancel()
+	view, err := x.Self(asking, x.settings)
+	seen := !view.Taken.IsZero()
+	at := view.Taken.Format("2006-01-02 15:04:05 -07:00")
+	var v verdict
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return skipped("a gateway with these settings has no folder of its own to leave how it sees its sessions")
+	case errors.Is(err, selfview.ErrNotRunning) && !seen:
+		return skipped("no gateway with these settings is running or has run; the checks below start sessions as %s, without a console window", x.accountName())
+	case errors.Is(err, selfview.ErrNotRunning):
+		v.hit("not-running", "time", at)
+	case errors.Is(err, selfview.ErrNoAnswer):
+		v.hit("silent", "time", orNever(seen, at))
+	case errors.Is(err, fs.ErrPermission):
+		v.hit("not-asked", "error", oneLine(err))
+	case err != nil:
+		return failed(err)
+	}
+	if seen {
+		x.describeSelf(view, at, &v)
+	}
+	return v
+}
+
+// beforeLimit ends a little before the time limit of the check, so that what is known
+// can still be reported.
+func beforeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/20))
+}
+
+func orNever(seen bool, at string) string {
+	if !seen {
+		return "no time before"
+	}
+	return at
+}
+
+// describeSelf reports a view.
+func (x *exam) describeSelf(view selfview.View, at string, v *verdict) {
+	found := []string{fmt.Sprintf("as the service sees it, account %s, %s", view.Account, at)}
+	if view.Self != "" && !strings.EqualFold(view.Self, view.Account) {
+		found = append(found, "in PowerShell "+view.Self)
+	}
+	found = append(found, map[bool]string{true: "at a console", false: "without a console"}[view.Console])
+	if account := x.accountName(); !strings.EqualFold(account, view.Account) {
+		found = append(found, "this doctor runs as "+account)
+	}
+	for _, s := range view.Sessions {
+		switch {
+		case s.Blocked:
+			v.hit("blocked", "account", view.Account, "lane", string(s.Lane), "error", s.Error)
+		case s.Error != "":
+			v.hit("no-session", "account", view.Account, "lane", string(s.Lane), "error", s.Error)
+		default:
+			found = append(found, fmt.Sprintf("%s: %s %s, PowerShell %s %s, %s, %.1f s",
+				s.Lane, s.Module, s.ModuleVersion, s.PowerShell, s.Edition, s.LanguageMode, float64(s.Milliseconds)/1000))
+		}
+	}
+	for _, f := range view.Folders {
+		if f.Error != "" {
+			v.hit("folder", "account", view.Account, "path", orUnknown(f.Path), "use", f.Use, "error", f.Error)
+		}
+	}
+	for _, s := range view.Servers {
+		if s.Error != "" {
+			v.hit("no-server", "account", view.Account, "lane", string(s.Lane), "error", s.Error)
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s server %s", s.Lane, s.Name))
+	}
+	if view.ReadMilliseconds > 0 {
+		found = append(found, fmt.Sprintf("one read %d ms", view.ReadMilliseconds))
+	}
+	if skew := time.Duration(view.SkewMilliseconds) * time.Millisecond; skew.Abs() > offClock {
+		found = append(found, fmt.Sprintf("clock off by %s", skew.Round(time.Second)))
+	}
+	v.found = strings.Join(found, "; ")
+}

@@ -1,0 +1,228 @@
+// Package selfview passes on how a running gateway sees its own sessions: as which
+// account, with which modules, servers and folders. Only the gateway itself can tell,
+// because a doctor runs as whoever starts it, and at a console.
+//
+// The gateway writes a [View] to a file in its folder of state after its start and
+// whenever somebody asks ([Files.Serve]); asking is creating a second file there
+// ([Files.Ask]). Whoever may write in that folder may ask, and nobody else may read
+// the answer.
+package selfview
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"adgateway/ps"
+)
+
+// View is how a gateway sees its sessions.
+type View struct {
+	Taken     time.Time `json:"taken"`
+	Version   string    `json:"version"`
+	PID       int       `json:"pid"`
+	Account   string    `json:"account"` // of the process
+	AccountID string    `json:"accountId"`
+	Console   bool      `json:"console"`  // whether the process has a console
+	Sessions  []Session `json:"sessions"` // one of each lane, started for this view
+	Folders   []Folder  `json:"folders"`
+	Servers   []Server  `json:"servers"`
+	// Self is the account that PowerShell says it runs as.
+	Self             string `json:"self"`
+	ReadMilliseconds int64  `json:"readMilliseconds"` // of a read of the domain
+	SkewMilliseconds int64  `json:"skewMilliseconds"` // this clock minus that of the domain controller
+}
+
+// Session is a session that was started, or an error.
+type Session struct {
+	Lane          ps.Lane `json:"lane"`
+	PowerShell    string  `json:"powerShell"`
+	Edition       string  `json:"edition"`
+	Module        string  `json:"module"`
+	ModuleVersion string  `json:"moduleVersion"`
+	LanguageMode  string  `json:"languageMode"`
+	Milliseconds  int64   `json:"milliseconds"`
+	Error         string  `json:"error,omitempty"`
+	Blocked       bool    `json:"blocked,omitempty"` // by endpoint protection
+}
+
+// Folder is a folder that sessions need, and why it cannot be written.
+type Folder struct {
+	Use   string `json:"use"`
+	Path  string `json:"path"`
+	Error string `json:"error,omitempty"`
+}
+
+// Server is a server that was found for a lane, and read from, or an error.
+type Server struct {
+	Lane  ps.Lane `json:"lane"`
+	Name  string  `json:"name"`
+	Error string  `json:"error,omitempty"`
+}
+
+// Files are the two files of a gateway.
+type Files struct {
+	Folder string
+	Name   string // of the view without its extension
+	// Restrict limits a file to the accounts of the gateway. It may be nil.
+	Restrict func(path string) error
+}
+
+func (f Files) view() string { return filepath.Join(f.Folder, f.Name+".json") }
+
+// Request is the path of the file with which somebody asks.
+func (f Files) Request() string { return filepath.Join(f.Folder, f.Name+".request") }
+
+// watchEvery is how often a gateway looks for a request.
+const watchEvery = 500 * time.Millisecond
+
+// Serve takes and writes a view once ready is closed, and then for each request,
+// until ctx ends. failed receives why a view could not be written.
+func (f Files) Serve(ctx context.Context, ready <-chan struct{}, take func(context.Context) View, failed func(error)) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	views := make(chan View, 1)
+	wanted, taking := false, false
+	for {
+		select {
+		case <-ctx.Done():
+			if taking {
+				<-views
+			}
+			return
+		case <-ready:
+			ready, wanted = nil, true
+		case <-ticker.C:
+			// Removing the request at once tells whoever asks that a gateway is there.
+			if os.Remove(f.Request()) == nil {
+				wanted = true
+			}
+		case view := <-views:
+			taking = false
+			if ctx.Err() != nil {
+				return
+			}
+			if err := f.write(view); err != nil {
+				failed(err)
+			}
+		}
+		if wanted && !taking {
+			wanted, taking = false, true
+			go func() { views <- take(ctx) }()
+		}
+	}
+}
+
+// write replaces the view atomically.
+func (f Files) write(view View) (err error) {
+	text, err := json.MarshalIndent(view, "", "  ")
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(f.Folder, f.Name+".new-*") // accessible to the owner only
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
+		}
+	}()
+	if f.Restrict != nil {
+		if err := f.Restrict(file.Name()); err != nil {
+			return err
+		}
+	}
+	if _, err := file.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), f.view())
+}
+
+// Read returns the last view; [fs.ErrNotExist] if there is none.
+func (f Files) Read() (View, error) {
+	var view View
+	text, err := os.ReadFile(f.view())
+	if err != nil {
+		return view, err
+	}
+	if err := json.Unmarshal(text, &view); err != nil {
+		return View{}, fmt.Errorf("%s: %w", f.view(), err)
+	}
+	return view, nil
+}
+
+// Errors of [Files.Ask], which then returns the last view, if there is one.
+var (
+	ErrNotRunning = errors.New("no gateway with these settings is running")
+	ErrNoAnswer   = errors.New("the gateway did not answer in time")
+)
+
+// Times of [Files.Ask].
+const (
+	heardWait = 3 * time.Second // until a gateway has noticed a request
+	askEvery  = 50 * time.Millisecond
+)
+
+// Ask asks the running gateway for a view, and waits for it until ctx ends.
+func (f Files) Ask(ctx context.Context) (View, error) {
+	last, err := f.Read()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return View{}, err
+	}
+	if _, err := os.Stat(f.Folder); errors.Is(err, fs.ErrNotExist) {
+		return View{}, ErrNotRunning
+	}
+	if err := os.WriteFile(f.Request(), nil, 0o600); err != nil {
+		return last, err
+	}
+	if !until(ctx, heardWait, func() bool { _, err := os.Stat(f.Request()); return errors.Is(err, fs.ErrNotExist) }) {
+		err := os.Remove(f.Request())
+		if err == nil {
+			return last, ErrNotRunning
+		}
+		if !errors.Is(err, fs.ErrNotExist) { // it was noticed in this moment
+			return last, err
+		}
+	}
+	answered := until(ctx, 0, func() bool {
+		view, err := f.Read()
+		if err != nil || view.Taken.Equal(last.Taken) {
+			return false // the file may be being replaced
+		}
+		last = view
+		return true
+	})
+	if !answered {
+		return last, ErrNoAnswer
+	}
+	return last, nil
+}
+
+// until calls done until it returns true, ctx ends, or the time is over; 0 means that
+// only ctx limits it.
+func until(ctx context.Context, limit time.Duration, done func() bool) bool {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
+}

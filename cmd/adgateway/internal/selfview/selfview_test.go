@@ -1,0 +1,96 @@
+package selfview_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/selfview"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// serve serves views with rising process IDs until the test ends.
+func serve(t *testing.T, files selfview.Files, take func(context.Context, int) selfview.View) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		taken := 0
+		files.Serve(ctx, nil, func(ctx context.Context) selfview.View { taken++; return take(ctx, taken) }, func(err error) { assert.NoError(t, err) })
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+func TestAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := selfview.Files{Folder: t.TempDir(), Name: "self"}
+		view, err := files.Ask(t.Context())
+		assert.ErrorIs(t, err, selfview.ErrNotRunning, "nobody has ever answered")
+		assert.Zero(t, view)
+		assert.NoFileExists(t, files.Request())
+
+		slow := false
+		serve(t, files, func(ctx context.Context, n int) selfview.View {
+			if slow {
+				<-ctx.Done()
+			}
+			return selfview.View{Taken: time.Now(), PID: n}
+		})
+		for n := range 3 {
+			view, err = files.Ask(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, n+1, view.PID)
+		}
+		slow = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		view, err = files.Ask(ctx)
+		assert.ErrorIs(t, err, selfview.ErrNoAnswer)
+		assert.Equal(t, 3, view.PID, "the last one")
+	})
+}
+
+func TestFilesThatCannotBeUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := selfview.Files{Folder: filepath.Join(t.TempDir(), "absent"), Name: "self"}.Ask(t.Context())
+		assert.ErrorIs(t, err, selfview.ErrNotRunning)
+
+		files := selfview.Files{Folder: t.TempDir(), Name: "self"}
+		path := filepath.Join(files.Folder, "self.json")
+		require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
+		_, err = files.Ask(t.Context())
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), path)
+		require.NoError(t, os.Remove(path))
+
+		require.NoError(t, os.Mkdir(files.Request(), 0o700)) // whatever it is, it is removed as a request
+		serve(t, files, func(context.Context, int) selfview.View { return selfview.View{Taken: time.Now()} })
+		time.Sleep(time.Minute)
+		assert.NoDirExists(t, files.Request())
+		_, err = files.Read()
+		assert.NoError(t, err)
+
+		refusing := selfview.Files{Folder: t.TempDir(), Name: "self", Restrict: func(string) error { return fs.ErrPermission }}
+		ready := make(chan struct{})
+		close(ready)
+		failed := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go refusing.Serve(ctx, ready, func(context.Context) selfview.View { return selfview.View{} }, func(err error) { failed <- err })
+		assert.ErrorIs(t, <-failed, fs.ErrPermission)
+		cancel()
+		synctest.Wait()
+		entries, err := os.ReadDir(refusing.Folder)
+		require.NoError(t, err)
+		assert.Empty(t, entries, "nothing is left")
+		_, err = refusing.Read()
+		assert.True(t, errors.Is(err, fs.ErrNotExist))
+	})
+}
