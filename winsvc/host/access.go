@@ -84,6 +84,34 @@ const (
 	toWrite = fileWriteData | fileAppendData | accessDelete | writeDAC | writeOwner | genericWrite | genericAll
 )
 
+// sidTrustedInstaller owns what Windows itself has installed.
+const sidTrustedInstaller = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
+
+const (
+	sidCreatorOwner = "S-1-3-0" // of files to come: whoever creates them
+	deleteChild     = 0x40
+)
+
+// exposedFolder returns an error if untrusted accounts may replace files in a folder.
+func (a accounts) exposedFolder(path, owner string, grants []grant, name func(sid string) string) error {
+	trusts := func(sid string) bool { return sid == sidTrustedInstaller || a.trusts(sid) }
+	if !trusts(owner) {
+		return fmt.Errorf(`%s belongs to %s, who can replace what is in it: move the program to a folder below "Program Files", or give the folder to the administrators: 'icacls "%s" /setowner "*%s"'`,
+			path, name(owner), path, sidAdministrators)
+	}
+	var writing []string
+	for _, g := range grants {
+		if g.sid != sidOwnerRights && g.sid != sidCreatorOwner && !trusts(g.sid) && g.mask&(toWrite|deleteChild) != 0 {
+			writing = append(writing, name(g.sid))
+		}
+	}
+	if len(writing) > 0 {
+		return fmt.Errorf(`%s may replace what is in %s: move the program to a folder below "Program Files", or revoke that right: 'icacls "%s" /inheritance:d', then 'icacls "%s" /remove:g "%s"'`,
+			strings.Join(writing, ", "), path, path, path, strings.Join(writing, `" "`))
+	}
+	return nil
+}
+
 // exposed returns which untrusted accounts may read a file, or "". If they may write
 // it, or grant themselves the right to, as an owner always can, that is an error.
 // name returns the display name of an account.

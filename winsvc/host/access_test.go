@@ -90,3 +90,28 @@ func TestBuiltInAccountsAreWrittenInLowerCase(t *testing.T) {
 		assert.Equal(t, strings.ToLower(name), name)
 	}
 }
+
+func TestWhoMayReplaceWhatIsInAFolder(t *testing.T) {
+	a := accounts{service, false, service}
+	const modify, readAndRun = 0x1301bf, 0x1200a9
+	for name, c := range map[string]struct {
+		owner  string
+		grants []grant
+		want   string // in the error; empty: trusted
+	}{
+		"Program Files":           {sidTrustedInstaller, []grant{{sidTrustedInstaller, 0x1f01ff}, {sidSystem, modify}, {sidAdministrators, modify}, {"S-1-5-32-545", readAndRun}, {sidCreatorOwner, genericAll}}, ""},
+		"a folder of C:":          {sidAdministrators, []grant{{sidAdministrators, 0x1f01ff}, {"S-1-5-11", modify}}, "<S-1-5-11> may replace"},
+		"files may be added":      {sidAdministrators, []grant{{everyone, fileWriteData}}, "<S-1-1-0> may replace"},
+		"files may be removed":    {sidAdministrators, []grant{{everyone, deleteChild}}, "<S-1-1-0> may replace"},
+		"of somebody else":        {bert, nil, "belongs to <" + bert + ">"},
+		"readable by everybody":   {sidAdministrators, []grant{{everyone, readAndRun}}, ""},
+		"writable by the service": {sidAdministrators, []grant{{service, modify}}, ""},
+	} {
+		err := a.exposedFolder(`C:\gw`, c.owner, c.grants, func(sid string) string { return "<" + sid + ">" })
+		if c.want == "" {
+			assert.NoError(t, err, name)
+		} else {
+			assert.ErrorContains(t, err, c.want, name)
+		}
+	}
+}

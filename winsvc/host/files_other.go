@@ -15,6 +15,20 @@ func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
 // stranger returns "": only its owner can restrict a folder here.
 func (Files) stranger(string) (string, error) { return "", nil }
 
+// ExposedFolder returns an error if others than its owner may replace files in a
+// folder.
+func (Files) ExposedFolder(path string) error {
+	const toWrite = 0o022
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode(); mode.Perm()&toWrite != 0 && mode&os.ModeSticky == 0 {
+		return fmt.Errorf("others than its owner may replace what is in %s (mode %04o): run 'chmod go-w %s'", path, mode.Perm(), path)
+	}
+	return nil
+}
+
 // Exposed returns who besides its owner may read the file, or "". If others may write
 // it, that is an error.
 func (Files) Exposed(path string) (readers string, err error) {

@@ -56,34 +56,53 @@ func (f Files) allow(path, inherit string) error {
 // Exposed returns which other accounts may read the file, or "". If others may write
 // it, or grant themselves the right to, that is an error.
 func (f Files) Exposed(path string) (readers string, err error) {
-	descriptor, owner, err := security(path)
+	a, owner, grants, err := f.grants(path)
 	if err != nil {
 		return "", err
 	}
-	a, err := f.accounts()
+	return a.exposed(path, owner, grants, nameOf)
+}
+
+// ExposedFolder returns an error if others may replace files in a folder.
+func (f Files) ExposedFolder(path string) error {
+	a, owner, grants, err := f.grants(path)
 	if err != nil {
-		return "", err
+		return err
+	}
+	return a.exposedFolder(path, owner, grants, nameOf)
+}
+
+// grants returns the owner of a file or folder and what its access list allows on it.
+func (f Files) grants(path string) (a accounts, owner string, grants []grant, err error) {
+	descriptor, owner, err := security(path)
+	if err != nil {
+		return a, "", nil, err
+	}
+	if a, err = f.accounts(); err != nil {
+		return a, "", nil, err
 	}
 	list, _, err := descriptor.DACL()
 	if err != nil && !errors.Is(err, windows.ERROR_OBJECT_NOT_FOUND) {
-		return "", err
+		return a, "", nil, err
 	}
 	if list == nil {
-		return "", fmt.Errorf("everyone may change %s: it has no access list", path)
+		return a, "", nil, fmt.Errorf("everyone may change %s: it has no access list", path)
 	}
 	const allowedCallback = 9 // ACCESS_ALLOWED_CALLBACK_ACE_TYPE: with a condition behind the SID
-	var grants []grant
 	for i := range uint32(list.AceCount) {
 		var ace *windows.ACCESS_ALLOWED_ACE
 		if err := windows.GetAce(list, i, &ace); err != nil {
-			return "", err
+			return a, "", nil, err
+		}
+		if ace.Header.AceFlags&windows.INHERIT_ONLY_ACE != 0 {
+			continue // concerns what is below only
 		}
 		if kind := ace.Header.AceType; kind == windows.ACCESS_ALLOWED_ACE_TYPE || kind == allowedCallback {
 			sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart))
 			grants = append(grants, grant{sid.String(), uint32(ace.Mask)})
 		}
 	}
-	return a.exposed(path, owner, grants, nameOf)
+	return a, owner, grants, nil
 }
 
 // stranger returns the name of a folder's owner if that is an untrusted account, or

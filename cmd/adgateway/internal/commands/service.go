@@ -84,6 +84,9 @@ func serviceInstallCommand() *cobra.Command {
 			if file, err = filepath.Abs(file); err != nil {
 				return err
 			}
+			if err := serve.CheckProgram(); err != nil {
+				return err
+			}
 			r.Arguments = []string{"service", "run", "--config", file}
 			done, err := m.Install(r)
 			for _, line := range done {

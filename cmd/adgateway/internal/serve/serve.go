@@ -94,7 +94,7 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	cfg := live.Now()
 	_, err = PowerShell(cfg.PowerShell, "")
 	s.backend = backend{name: "powershell", real: true, dial: o.Dial}
-	faults := []error{err, s.openLog(), app.Check(ctx, cfg, host.Certificates())}
+	faults := []error{err, checkFolders(cfg.PowerShell), s.openLog(), app.Check(ctx, cfg, host.Certificates())}
 	if err := errors.Join(append(faults, s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())))...); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}

@@ -82,6 +82,9 @@ func (f *Flags) source() func() (config.Sources, error) {
 		if src.Name == "" {
 			return src, nil
 		}
+		if _, exposed := Files.Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
+			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who is let in: %w", src.Name, exposed)
+		}
 		text, err := os.ReadFile(src.Name)
 		switch {
 		case err == nil:

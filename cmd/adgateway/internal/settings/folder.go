@@ -22,6 +22,9 @@ import (
 	"adgateway/winsvc/host"
 )
 
+// Files protects the files of the installation.
+var Files = host.Files{Service: winsvc.Name}
+
 // FileName is the name of the settings file.
 const FileName = "adgateway.yaml"
 
@@ -59,7 +62,7 @@ func CredentialFile(c config.Auth, settingsFile string) auth.File {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(settingsFile), path)
 	}
-	return auth.File{Path: path, Guardian: host.Files{Service: winsvc.Name}}
+	return auth.File{Path: path, Guardian: Files}
 }
 
 // WriteTemplate writes a settings file in which every setting is a comment with
@@ -90,7 +93,7 @@ func WriteTemplate(file string, force bool) error {
 // the start: by default every user may read and add to folders in ProgramData.
 func createFolder(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && IsDataDir(dir) {
-		return host.Files{Service: winsvc.Name}.RestrictFolder(dir)
+		return Files.RestrictFolder(dir)
 	}
 	return os.MkdirAll(dir, 0o750)
 }
