@@ -31,7 +31,8 @@ if (-not $empty -and -not $Recursive) {
 $below = @()
 if (-not $empty) {
     Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
-    $total = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $dn -Server $Server).Length
+    $all = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $dn -Server $Server)
+    $total = $all.Length
     if ($total -gt $BulkLimit) {
         Stop-Gateway -Code 'too_many' -Arg 'OUPath' -Message "Removing the OU '$dn' would remove $total objects; one request removes at most $BulkLimit."
     }
@@ -40,7 +41,7 @@ if (-not $empty) {
         'ProtectedFromAccidentalDeletion', 'isCriticalSystemObject', 'adminCount', 'primaryGroupID', 'userAccountControl',
         'sAMAccountName', 'objectSid'
     )
-    $below = @(foreach ($object in @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Property $needed -Base $dn -Server $Server)) {
+    $below = @(foreach ($object in @(Get-GatewayObjectAgain -Object $all -Property $needed -Base $dn -Server $Server)) {
         if ([string]$object.ObjectGUID -ne $guid) { $object }
     })
 }

@@ -95,8 +95,8 @@ function Get-GatewayComputerChild {
     $going = [System.Collections.Generic.List[object]]::new()
     $blocking = [System.Collections.Generic.List[string]]::new()
     $guarded = [System.Collections.Generic.List[string]]::new()
-    $search = @{ Class = 'any'; Filter = '(objectClass=*)'; Base = $Dn; Server = $Server }
-    foreach ($child in @(Get-GatewayObject -Property 'ProtectedFromAccidentalDeletion' @search)) {
+    $found = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $Dn -Server $Server)
+    foreach ($child in @(Get-GatewayObjectAgain -Object $found -Property 'ProtectedFromAccidentalDeletion' -Base $Dn -Server $Server)) {
         if ([string]$child.ObjectGUID -eq $Guid) { continue }
         if (@('serviceConnectionPoint', 'printQueue') -notcontains [string]$child.ObjectClass) {
             $blocking.Add([string]$child.DistinguishedName)

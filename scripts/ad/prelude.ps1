@@ -138,6 +138,30 @@ function Get-GatewayObject {
     }
 }
 
+# Reads the objects of a search again, by GUID, in searches of less than a page. The module computes
+# ProtectedFromAccidentalDeletion from the parent, too, and reads that on a second connection while a search of
+# several pages runs (facts D19). Objects that are gone meanwhile are left out.
+function Get-GatewayObjectAgain {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
+        [Parameter(Mandatory)] [string[]] $Property,
+        [Parameter(Mandatory)] [string] $Base,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $search = @{ Class = 'any'; Property = $Property; Base = $Base; Server = $Server }
+    $terms = [System.Collections.Generic.List[string]]::new()
+    foreach ($item in $Object) {
+        $guid = [string]$item.ObjectGUID
+        $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')')
+        if ($terms.Count -ge 100) {
+            Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search
+            $terms.Clear()
+        }
+    }
+    if ($terms.Count -gt 0) { Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search }
+}
+
 # Finds one account by GUID, distinguished name or sAMAccountName, in this order, and for reads by
 # its common name last (facts C16-C22). Ends the request with not_found or ambiguous. The directory
 # ignores diacritics (KB 938447), so an account that is to be changed must be named exactly, except

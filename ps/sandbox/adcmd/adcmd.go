@@ -60,9 +60,8 @@ type Options struct {
 	// B26); nil means time.Local.
 	Location *time.Location
 	// Account owns the ADWS connections of all sessions. ADWS limits the
-	// connections per account and controller; a session holds one from its
-	// first command on that controller until the context of its run ends. An
-	// empty account is not limited.
+	// connections per account and controller (facts D19). An empty account is not
+	// limited.
 	Account string
 }
 
@@ -91,8 +90,7 @@ func Module(o Options) *engine.Module {
 // host is the state shared by all commands of one module.
 type host struct {
 	Options
-	classes     map[string]*class
-	connections connections
+	classes map[string]*class
 }
 
 // command is one cmdlet: a row of a table.
@@ -138,11 +136,10 @@ func (row command) command(h *host) *engine.Command {
 					return c.notSupported("the sandbox does not support -" + name + " of " + row.name)
 				}
 			}
-			release, err := c.connect()
-			if err != nil {
+			if err := c.connect(); err != nil {
 				return err
 			}
-			defer release()
+			defer c.free()
 			return row.run(c)
 		},
 	}
@@ -155,6 +152,7 @@ type call struct {
 	row    *command
 	dc     *directory.DC
 	class  *class
+	free   func() // returns the connection of the command; may be called again
 	writes bool
 	target any // what the command acts on, for error records
 }

@@ -284,9 +284,22 @@ func fold(s string) string { return strings.ToLower(s) }
 
 // reader builds .NET objects from the directory objects of one controller.
 type reader struct {
-	h  *host
-	c  *call
-	dc *directory.DC
+	h   *host
+	c   *call
+	dc  *directory.DC
+	err error // of a property whose read found no connection
+}
+
+// other runs a read of another object that a property needs, on a connection of its
+// own. It returns false if the object cannot be read.
+func (r *reader) other(read func() error) bool {
+	release, err := r.h.connection(r.dc)
+	if err != nil {
+		r.err = err
+		return false
+	}
+	defer release()
+	return read() == nil
 }
 
 // origin records which controller an object was read from (facts G7).

@@ -1,56 +1,21 @@
 package adcmd
 
-import (
-	"context"
-	"sync"
+import "adgateway/ps/sandbox/directory"
 
-	"adgateway/ps/sandbox/directory"
-)
-
-// connections are the connections that processes hold to domain controllers. A
-// process keeps one to each controller it has used until it ends, however its
-// commands nest, so the ADWS limit counts processes.
-type connections struct {
-	mu   sync.Mutex
-	held map[connection]bool
+// connection takes one of the account's connections to a controller. A command holds
+// one while the web service works for it: until it writes its first object, as the
+// answer is complete by then, or to the last page of an enumeration (see
+// [call.search]). Commands that run inside another's pipeline, and properties that are
+// read from another object, take further ones. release may be called again.
+func (h *host) connection(dc *directory.DC) (release func(), err error) {
+	if h.Account == "" {
+		return func() {}, nil
+	}
+	return dc.Connect(h.Account)
 }
 
-// connection identifies a connection.
-type connection struct {
-	process <-chan struct{} // closed when the process ends
-	dc      *directory.DC
-}
-
-// take ensures that the process behind ctx has a connection to dc. The caller
-// calls release after each command; it only has an effect when ctx cannot end,
-// so that the connection lasts for that command alone.
-func (cs *connections) take(ctx context.Context, dc *directory.DC, account string) (release func(), err error) {
-	keep := func() {}
-	if account == "" {
-		return keep, nil
-	}
-	key := connection{ctx.Done(), dc}
-	if key.process == nil {
-		return dc.Connect(account)
-	}
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.held[key] {
-		return keep, nil
-	}
-	free, err := dc.Connect(account)
-	if err != nil {
-		return nil, err
-	}
-	if cs.held == nil {
-		cs.held = map[connection]bool{}
-	}
-	cs.held[key] = true
-	context.AfterFunc(ctx, func() {
-		cs.mu.Lock()
-		defer cs.mu.Unlock()
-		delete(cs.held, key)
-		free()
-	})
-	return keep, nil
+// Write sends an object down the pipeline.
+func (c *call) Write(v any) error {
+	c.free()
+	return c.Call.Write(v)
 }

@@ -34,22 +34,42 @@ func (c *call) emit(cl *class, p plan, o *directory.Object) error {
 	if p.all {
 		p = cl.extend(p, o)
 	}
-	return c.Write(c.reader().object(cl, p, o))
+	c.free()
+	r := c.reader()
+	inst := r.object(cl, p, o)
+	if r.err != nil {
+		return c.fail(r.err)
+	}
+	return c.Write(inst)
 }
 
 func (c *call) reader() *reader { return &reader{h: c.h, c: c, dc: c.dc} }
 
-// search writes the results of a request as they are found.
+// search writes the results of a request as they are found. The web service keeps a
+// connection to the directory for the enumeration until it has sent the last page
+// (facts D19), so the commands further down the pipeline, and the reads of properties
+// that need another object, take further ones until then.
 func (c *call) search(req directory.SearchRequest, p plan) error {
 	r := c.reader()
 	// A pipeline error is returned unchanged, a directory error is translated.
 	var written error
-	err := c.dc.SearchEach(c.ctx(), req, func(o *directory.Object) error {
-		if p.all {
-			p = c.class.extend(p, o)
+	err := c.dc.SearchPages(c.ctx(), req, func(page []*directory.Object, more bool) error {
+		if !more {
+			c.free()
 		}
-		written = c.Write(r.object(c.class, p, o))
-		return written
+		for _, o := range page {
+			if p.all {
+				p = c.class.extend(p, o)
+			}
+			inst := r.object(c.class, p, o)
+			if r.err != nil {
+				return r.err
+			}
+			if written = c.Call.Write(inst); written != nil {
+				return written
+			}
+		}
+		return nil
 	})
 	switch {
 	case written != nil:

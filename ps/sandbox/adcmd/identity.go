@@ -10,25 +10,25 @@ import (
 // connect selects the controller of the call and takes a connection to it. The
 // controller is that of -Server, else the one that the object in -Identity was
 // read from, else the domain's default (facts G1, G5, G7).
-func (c *call) connect() (release func(), err error) {
+func (c *call) connect() (err error) {
 	if dc := c.origin(); dc != nil && !c.Has("Server") {
 		c.dc = dc
 		if !dc.Alive() {
-			return nil, c.throw(c.serverDown(dc.HostName()))
+			return c.throw(c.serverDown(dc.HostName()))
 		}
 	} else if c.dc, err = c.h.Domain.DC(c.String("Server")); err != nil {
-		return nil, c.fail(err)
+		return c.fail(err)
 	}
 	if c.writes && isCatalog(c.String("Server")) {
-		return nil, c.fail(&directory.Error{Code: directory.CodeUnwilling, Kind: directory.KindUnwilling, Op: "connect"})
+		return c.fail(&directory.Error{Code: directory.CodeUnwilling, Kind: directory.KindUnwilling, Op: "connect"})
 	}
 	if err := c.authenticate(); err != nil {
-		return nil, err
+		return err
 	}
-	if release, err = c.h.connections.take(c.ctx(), c.dc, c.h.Account); err != nil {
-		return nil, c.fail(err)
+	if c.free, err = c.h.connection(c.dc); err != nil {
+		return c.fail(err)
 	}
-	return release, nil
+	return nil
 }
 
 // isCatalog reports whether -Server has a global catalog port. The global catalog

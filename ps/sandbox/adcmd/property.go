@@ -84,8 +84,11 @@ func computedBit(bit int64) func(*reader, *directory.Object) any {
 
 // protected is $null if the access list cannot be read (facts E37).
 func protected(r *reader, o *directory.Object) any {
-	on, err := r.dc.Protected(r.c.ctx(), o.GUID.Ref())
-	if err != nil {
+	on := false
+	if !r.other(func() (err error) {
+		on, err = r.dc.Protected(r.c.ctx(), o.GUID.Ref())
+		return err
+	}) {
 		return nil
 	}
 	return on
@@ -150,8 +153,11 @@ func primaryGroup(r *reader, o *directory.Object) any {
 	if !ok || o.SID.IsZero() {
 		return nil
 	}
-	group, err := r.dc.BySID(r.c.ctx(), o.SID.Domain().WithRID(uint32(rid)), "cn")
-	if err != nil {
+	var group *directory.Object
+	if !r.other(func() (err error) {
+		group, err = r.dc.BySID(r.c.ctx(), o.SID.Domain().WithRID(uint32(rid)), "cn")
+		return err
+	}) {
 		return nil
 	}
 	return group.DN

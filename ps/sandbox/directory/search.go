@@ -28,6 +28,19 @@ func (c *DC) Search(ctx context.Context, req SearchRequest) ([]*Object, error) {
 // the start, but objects that are deleted meanwhile are skipped. It returns the
 // context's error if the context ends.
 func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) error) error {
+	return c.SearchPages(ctx, req, func(page []*Object, _ bool) error {
+		for _, o := range page {
+			if err := f(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SearchPages is SearchEach by pages of at most 256 results, as clients of the web
+// service read them. more reports whether other results follow the page.
+func (c *DC) SearchPages(ctx context.Context, req SearchRequest, f func(page []*Object, more bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -47,10 +60,8 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 		return err
 	}
 	for {
-		for _, o := range chunk {
-			if err := f(o); err != nil {
-				return err
-			}
+		if err := f(chunk, len(hits) > 0); err != nil {
+			return err
 		}
 		if len(hits) == 0 {
 			return nil

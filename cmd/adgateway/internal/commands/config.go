@@ -40,7 +40,7 @@ func configCheckCommand() *cobra.Command {
 		Short: "Report every mistake in the settings",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			src, _, from, err := f.Read()
+			src, cfg, from, err := f.Read()
 			if err != nil {
 				return err
 			}
@@ -55,6 +55,11 @@ func configCheckCommand() *cobra.Command {
 				file += " (does not exist; 'adgateway config init' creates it)"
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: no mistakes; %d of %d settings are set, the others have their defaults\n", file, set, len(from))
+			for _, sentence := range cfg.Advice() {
+				if err == nil {
+					_, err = fmt.Fprintf(c.OutOrStdout(), "warning: %s\n", sentence)
+				}
+			}
 			return err
 		},
 	}

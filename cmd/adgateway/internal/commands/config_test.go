@@ -39,6 +39,25 @@ func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
 	assert.Positive(t, info.Size())
 }
 
+func TestConfigCheckWarnsOfMoreSessionsThanConnections(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "adgateway.yaml")
+	for _, tt := range []struct {
+		sessions string
+		warns    bool
+	}{{"4", false}, {"5", false}, {"6", true}} {
+		require.NoError(t, os.WriteFile(file, []byte("pool:\n  directorySessions: "+tt.sessions+"\n"), 0o600))
+		code, stdout, stderr := runCommand(t, "config", "check", "--config", file)
+		require.Zero(t, code, stderr)
+		assert.Contains(t, stdout, "no mistakes")
+		if tt.warns {
+			assert.Contains(t, stdout, "warning: pool.directorySessions is "+tt.sessions)
+			assert.Contains(t, stdout, "MaxConnectionsPerUser")
+		} else {
+			assert.NotContains(t, stdout, "warning")
+		}
+	}
+}
+
 func TestConfigShowPrintsValuesAndSources(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("log:\n  format: json\nsandbox:\n  tokens:\n  - value: s3cret\n"), 0o600))
