@@ -79,7 +79,11 @@ function Get-GatewayErrorCode {
     while ($null -ne $cursor) {
         $names = $cursor.PSObject.Properties.Name
         if ($names -contains 'ErrorCode') { return [string]$cursor.ErrorCode }
-        if ($names -contains 'MessageId') { return ([string]$cursor.MessageId) -replace '^WIN32 ', '' }
+        if ($names -contains 'MessageId') {
+            $native = [string]$cursor.MessageId
+            if ($native.StartsWith('WIN32 ', [System.StringComparison]::Ordinal)) { $native = $native.Substring(6) }
+            return $native
+        }
         $cursor = $cursor.InnerException
     }
     return ''

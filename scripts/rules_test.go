@@ -36,6 +36,7 @@ var rules = []rule{
 	{"language", "facts-5.1 I70-I77: what Windows PowerShell 5.1 has", inLanguage, true},
 	{"values", "facts-5.1 K6, I58: a wrapped value is serialised as an object", valuesBare, true},
 	{"texts", "PowerShell compares texts by the rules of the invariant culture (about_Comparison_Operators)", textsExact, true},
+	{"culture", "-like, -match and -replace ignore case, and methods search texts, as the culture of the account does", cultureFree, true},
 	{"secrets", "facts-5.1 K3, I44: plain arguments are logged", secretsKept, true},
 	{"steps", "facts G9: each change is told, so that a cut-off request can be settled", stepsTold, false},
 	{"undo", "design: a failed step undoes the earlier ones, after their script has ended", undoSound, false},

@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -90,3 +91,68 @@ func (k *known) variable(v *syntax.Variable) bool {
 }
 
 func isGUID(name string) bool { return strings.HasSuffix(strings.ToLower(name), "guid") }
+
+// cultureFree: no answer depends on the culture of the account that runs a session.
+//   - In Turkish and Azeri i and I are different letters when case is ignored, so a
+//     pattern of -like, -match or -replace has neither, nor a range around them,
+//     or it is one of -clike, -cmatch or -creplace.
+//   - IndexOf and LastIndexOf search for a [char], StartsWith and EndsWith are
+//     given a StringComparison, and it is an ordinal one.
+//   - ToString of a value with a format is given the invariant culture.
+func cultureFree(_ *library, t *text) []error {
+	var faults []error
+	syntax.Walk(t.script, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Binary:
+			if slices.Contains(patternOperators, n.Op) && !n.Exact && !caseless(n.Right) {
+				faults = append(faults, placed(t, n, "a pattern with i or I, or one that is no literal, depends on the culture: use -c%s", n.Op.String()[1:]))
+			}
+		case *syntax.Invoke:
+			if what := byCulture(n); what != "" {
+				faults = append(faults, placed(t, n, "%s", what))
+			}
+		case *syntax.Member:
+			if name, _ := literal(n.Name); n.Static && slices.ContainsFunc(cultureNames, func(s string) bool { return strings.EqualFold(s, name) }) {
+				faults = append(faults, placed(t, n, "%s depends on the culture: use Ordinal or InvariantCulture", name))
+			}
+		}
+		return true
+	})
+	return faults
+}
+
+var (
+	patternOperators = []syntax.BinaryOp{syntax.Like, syntax.Match, syntax.NotMatch, syntax.Replace}
+	cultureNames     = []string{"CurrentCulture", "CurrentCultureIgnoreCase"}
+	// aroundI finds i, I and ranges of letters that contain one of them.
+	aroundI = regexp.MustCompile(`[iI\x{130}\x{131}]|[A-H]-[J-Z]|[a-h]-[j-z]|[A-Z]-[a-z]`)
+)
+
+// caseless reports whether a pattern has no letter whose case depends on the culture.
+func caseless(pattern syntax.Expr) bool {
+	if list, ok := pattern.(*syntax.ArrayLiteral); ok && len(list.Items) > 0 {
+		pattern = list.Items[0] // of -replace; the second one is the replacement
+	}
+	written, ok := literal(pattern)
+	return ok && !aroundI.MatchString(written)
+}
+
+// byCulture says why a call depends on the culture, or nothing.
+func byCulture(n *syntax.Invoke) string {
+	name, _ := literal(n.Name)
+	switch strings.ToLower(name) {
+	case "indexof", "lastindexof":
+		if cast, ok := n.Args[0].(*syntax.Cast); !n.Static && (!ok || bareType(cast.Type.Name) != "char") {
+			return name + " of a text depends on the culture: search for a [char]"
+		}
+	case "startswith", "endswith":
+		if len(n.Args) < 2 {
+			return name + " depends on the culture: give it a StringComparison"
+		}
+	case "tostring":
+		if typ, static := n.Target.(*syntax.TypeExpr); len(n.Args) == 1 && !(static && bareType(typ.Type.Name) == "bitconverter") && !isVariable(n.Args[0], "GatewayInvariant") {
+			return name + " with a format depends on the culture: give it the invariant one"
+		}
+	}
+	return ""
+}

@@ -29,7 +29,7 @@ Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-Gat
 # Keys are in upper case: hashtable keys compare by the current culture, and in a Turkish one
 # FILE1 does not equal file1.
 $suffix = [string](Get-GatewayDomain -Server $Server).dns
-if ($oldDns.Contains('.')) { $suffix = $oldDns.Substring($oldDns.IndexOf('.') + 1) }
+if ($oldDns.Contains('.')) { $suffix = $oldDns.Substring($oldDns.IndexOf([char]'.') + 1) }
 $newDns = ''
 if ($oldDns -ne '') { $newDns = $NewName.ToLowerInvariant() + '.' + $suffix }
 $newNames = @{}

@@ -9,7 +9,8 @@ function Get-GatewayErrorText {
     $id = [string]$info.id
     if ($id -eq '') { $id = 'no id' }
     $code = [string]$info.code
-    if ($code -eq '') { $code = ([string]$info.native) -replace '^WIN32 ', '' }
+    if ($code -eq '') { $code = [string]$info.native }
+    if ($code.StartsWith('WIN32 ', [System.StringComparison]::Ordinal)) { $code = $code.Substring(6) }
     if ($code -eq '') { $code = 'none' }
     $text = 'error ' + $id + ' | ' + [string]$info.category + ' | code ' + $code + ' | ' + [string]$info.type
     if ([string]$info.fault -ne '') { $text = $text + ' | fault ' + [string]$info.fault }

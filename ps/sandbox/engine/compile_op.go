@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"slices"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -57,15 +59,36 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 	}
 }
 
+// checkPattern refuses a pattern that matches otherwise in the culture of the
+// session: ignoring case, i and I are different letters in Turkish and Azeri.
+func (f *frame) checkPattern(pattern any) error {
+	culture := lower(f.s.engine.culture())
+	if !strings.HasPrefix(culture, "tr") && !strings.HasPrefix(culture, "az") {
+		return nil
+	}
+	text := dotnet.ToText(pattern)
+	if operands, ok := dotnet.Enumerate(pattern); ok && len(operands) > 0 {
+		text = dotnet.ToText(operands[0]) // of -replace
+	}
+	if strings.ContainsAny(text, "iI\u0130\u0131") || strings.Contains(lower(text), "-z") {
+		return dotnet.Refuse("the pattern '%s', which ignores case, in the culture %s", text, culture)
+	}
+	return nil
+}
+
 // operands compiles both sides of an operator, the left one first.
 func (c *compiler) operands(e *syntax.Binary) func(f *frame) (l, r any, err error) {
 	left, right := c.expr(e.Left), c.expr(e.Right)
+	pattern := !e.Exact && (e.Op == syntax.Like || e.Op == syntax.Match || e.Op == syntax.NotMatch || e.Op == syntax.Replace)
 	return func(f *frame) (any, any, error) {
 		l, err := left(f)
 		if err != nil {
 			return nil, nil, err
 		}
 		r, err := right(f)
+		if err == nil && pattern {
+			err = f.checkPattern(r)
+		}
 		return l, r, err
 	}
 }

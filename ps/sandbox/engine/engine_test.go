@@ -228,3 +228,18 @@ func TestSetFunction(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, int32(6), v)
 }
+
+// TestPatternsInTurkish: ignoring case, i and I are different letters there, so a
+// pattern with one of them is refused.
+func TestPatternsInTurkish(t *testing.T) {
+	for line, want := range map[string]string{
+		"'file1' -clike 'fi*'; 'abc' -like 'A*'; 'S-1-5' -match '^S-[0-9]'; 'a-b' -replace '^.*-', ''": "True|True|True|b",
+		"'FILE1' -like 'fi*'":      "REFUSED: the pattern 'fi*', which ignores case, in the culture tr-tr.",
+		"'x' -match '^[a-z]$'":     "REFUSED: the pattern '^[a-z]$', which ignores case, in the culture tr-tr.",
+		"'x' -notmatch 'I'":        "REFUSED: the pattern 'I', which ignores case, in the culture tr-tr.",
+		"'x' -replace 'WIN32', ''": "REFUSED: the pattern 'WIN32', which ignores case, in the culture tr-tr.",
+	} {
+		s := NewEngine(Options{Culture: "tr-TR"}).NewSession(Console{})
+		assert.Equal(t, want, strings.Join(lines(t, s, line), "|"), line)
+	}
+}

@@ -1,0 +1,46 @@
+package contract
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"adgateway/gateway/ops"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains
+// that differ in nothing but the culture of the sessions: the records are equal
+// byte for byte. In Turkish i and I are different letters where case is ignored;
+// the engine refuses what would match otherwise there.
+func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
+	now := time.Date(2026, 10, 5, 14, 30, 0, 0, time.UTC)
+	answers := func(t *testing.T, culture string) map[string]string {
+		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture, Clock: func() time.Time { return now }})
+		all := map[string]string{}
+		for _, op := range ops.Table() {
+			if first, needed := systemtest.Setup[op.ID]; needed {
+				require.Less(t, s.Do(first).Status, 300, op.ID)
+			}
+			a := s.Do(systemtest.CallFor(op, systemtest.Samples[op.ID].Params))
+			require.Less(t, a.Status, 300, "%s: %s", op.ID, a.Body)
+			var envelope struct{ Result json.RawMessage }
+			require.NoError(t, json.Unmarshal(a.Body, &envelope), op.ID)
+			all[op.ID] = string(envelope.Result)
+			s.Undo(op)
+		}
+		return all
+	}
+	want := answers(t, "en-US")
+	for _, culture := range []string{"tr-TR", "th-TH", "ar-SA", "de-DE", "ja-JP"} {
+		t.Run(culture, func(t *testing.T) {
+			for id, have := range answers(t, culture) {
+				assert.Equal(t, want[id], have, id)
+			}
+		})
+	}
+}
