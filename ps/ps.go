@@ -46,6 +46,12 @@ type Request struct {
 	// once; one that wraps [ErrInvalidRecords] also means that the session cannot be
 	// trusted any more. Nil discards the records. See [Collect].
 	Records func(batch json.RawMessage) error
+
+	// Announced is called before the first change of a write, with what it is about to
+	// change, and the script waits for it. An error keeps the script from changing
+	// anything: Run then fails with [KindUnavailable] and that error as its cause. It
+	// is called again if the request is run again on another server. Nil allows all.
+	Announced func(Intent) error
 }
 
 // ErrInvalidRecords is wrapped by the error of a Records callback that was called

@@ -349,8 +349,9 @@ function Add-GatewayIntent {
     $intent['changes'] = @($intent['changes']) + @($change)
 }
 
-# Announces the intent. The request may change something only after this call:
-# a request that is cut off without an announcement has changed nothing.
+# Announces the intent and waits for the gateway's '+', which it sends once the announcement is
+# recorded. The request may change something only after this call: a request that is cut off without an
+# announcement has changed nothing.
 function Write-GatewayIntent {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [ValidateSet('created', 'changed', 'removed')] [string] $Effect)
@@ -361,6 +362,8 @@ function Write-GatewayIntent {
         counts   = $script:GatewayCounts
     }
     Write-GatewayFrame -Id $script:GatewayId -Kind 'intent' -Payload (ConvertTo-Json -InputObject $intent -Compress -Depth 6)
+    $answer = [Console]::In.ReadLine()
+    if ($answer -ne '+') { Stop-Gateway -Code 'unavailable' -Message 'The gateway did not allow the change.' }
 }
 
 # Reports that a change has taken effect, and how to undo it if a later step fails.

@@ -15,13 +15,18 @@ type answer struct {
 	write   bool
 	sent    bool // the data line may have reached the process, at least in part
 	records func(json.RawMessage) error
+	// announced receives the intent before the first change and answers the process;
+	// it reports whether the process may have got leave to go on. An error means that
+	// it was refused. Nil for a boot.
+	announced func(*ps.Intent) (bool, error)
 
-	intent  *ps.Intent
+	intent  *ps.Intent // nil unless the process was allowed to go on
 	steps   []ps.Step
 	ready   *Ready
 	result  *ps.Result
 	failure *ps.Error
 	refused error // error returned by records
+	denied  error // why the announced change was not allowed
 	garbled bool  // a frame was invalid
 }
 
@@ -42,7 +47,13 @@ func (a *answer) take(f frame) error {
 		if err := decode(f, intent); err != nil {
 			return err
 		}
-		a.intent = intent
+		if a.announced == nil {
+			return errors.New("intent frame out of place")
+		}
+		var allowed bool
+		if allowed, a.denied = a.announced(intent); allowed {
+			a.intent = intent
+		}
 	case frameStep:
 		var step ps.Step
 		if err := decode(f, &step); err != nil {

@@ -59,7 +59,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		stop := context.AfterFunc(ctx, func() { s.failRun(r, CauseCancelled, cancelled(ctx)) })
 		defer stop()
 	}
-	a := &answer{write: req.Write, records: req.Records}
+	a := &answer{write: req.Write, records: req.Records, announced: func(intent *ps.Intent) (bool, error) { return s.announce(req, intent) }}
 	select {
 	case s.lines <- line:
 		a.sent = true
@@ -123,6 +123,35 @@ func (s *Session) collect(r *run, a *answer) {
 	}
 }
 
+// Answers to an announcement.
+const (
+	goAhead = "+"
+	desist  = "-"
+)
+
+// announce passes an announcement to the request's hook and sends the script the
+// answer that it waits for. allowed reports whether it may have got leave to change
+// something: not if the session was broken before.
+func (s *Session) announce(req ps.Request, intent *ps.Intent) (allowed bool, err error) {
+	select {
+	case <-s.broken:
+		return false, nil
+	default:
+	}
+	reply := goAhead
+	if req.Announced != nil {
+		if err = req.Announced(*intent); err != nil {
+			reply = desist
+		}
+	}
+	select {
+	case s.lines <- reply:
+		return reply == goAhead, err
+	case <-s.broken:
+		return false, err
+	}
+}
+
 // finish makes the session idle again and returns the result of Run.
 func (s *Session) finish(a *answer) (*ps.Result, error) {
 	if !a.done() {
@@ -135,6 +164,9 @@ func (s *Session) finish(a *answer) (*ps.Result, error) {
 	}
 	s.mu.Unlock()
 	switch {
+	case a.denied != nil && a.failure != nil:
+		a.failure.Kind, a.failure.Cause = ps.KindUnavailable, a.denied
+		return nil, a.failure
 	case a.failure != nil:
 		return nil, a.failure
 	case a.refused != nil && a.write:

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,13 @@ Complete-GatewayStep -Label 'create thing' -Guid 'g-1' -Dn 'CN=x'
 Complete-GatewayChange -Effect 'created'
 Add-GatewayChange -Guid 'g-1' -Dn 'CN=x' -Before $null -After ([ordered]@{ name = 'x' })
 [ordered]@{ guid = 'g-1' }`},
+	{Name: "New-TestAnnounced", Text: `[CmdletBinding()]
+param()
+New-GatewayIntent -Creates -Account 'x' -Name 'x' -Parent 'DC=y'
+Write-GatewayIntent -Effect 'created'
+Complete-GatewayStep -Label 'create thing' -Guid 'g-5' -Dn 'CN=x,DC=y'
+Complete-GatewayChange -Effect 'created'
+[ordered]@{ guid = 'g-5' }`},
 	{Name: "New-TestHalf", Text: `[CmdletBinding()]
 param()
 Set-GatewayStep -Label 'create thing'
@@ -180,4 +188,46 @@ func BenchmarkSandbox(b *testing.B) {
 	s := newSandbox(b)
 	defer s.Kill()
 	benchRequest(b, s, ps.Request{Script: "Get-TestEcho", Args: ps.Args{"Text": ps.Text("x")}})
+}
+
+// A script changes something only once its announcement has been accepted.
+func TestAnAnnouncedChangeWaitsForLeave(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newSandbox(t)
+	defer s.Kill()
+	run := func(limit time.Duration, announced func(ps.Intent) error) (*ps.Result, *ps.Error) {
+		result, err := s.Run(t.Context(), ps.Request{ID: "r", Script: "New-TestAnnounced", Write: true, Limit: limit, Announced: announced})
+		if err != nil {
+			return nil, ps.AsError(err)
+		}
+		return result, nil
+	}
+	result, failed := run(patience, nil)
+	require.Nil(t, failed)
+	assert.Len(t, result.Steps, 1)
+
+	var heard []ps.Intent
+	result, failed = run(patience, func(i ps.Intent) error { heard = append(heard, i); return nil })
+	require.Nil(t, failed)
+	assert.Len(t, result.Steps, 1)
+	require.Len(t, heard, 1)
+	assert.Equal(t, "x", heard[0].Objects[0].Account)
+
+	full := errors.New("the disk is full")
+	_, failed = run(patience, func(ps.Intent) error { return full })
+	require.NotNil(t, failed)
+	assert.Equal(t, ps.KindUnavailable, failed.Kind)
+	assert.ErrorIs(t, failed, full)
+	assert.Equal(t, ps.OutcomeNone, failed.Outcome)
+	assert.Empty(t, failed.Steps, "nothing was done")
+	assert.Nil(t, failed.Intent, "what was not allowed needs no settling")
+
+	result, failed = run(patience, nil)
+	require.Nil(t, failed, "the session goes on")
+	assert.Equal(t, ps.EffectCreated, result.Effect)
+
+	_, failed = run(300*time.Millisecond, func(ps.Intent) error { <-s.Dead(); return nil })
+	require.NotNil(t, failed)
+	assert.Equal(t, ps.KindTimeout, failed.Kind)
+	assert.Equal(t, ps.OutcomeNone, failed.Outcome, "a session that was ended before it got leave has changed nothing")
 }

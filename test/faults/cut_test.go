@@ -87,8 +87,11 @@ func (w *lineWatcher) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// take handles a line of input: a request.
+// take handles a line of input: a request, or the answer to an announcement.
 func (p *cutProcess) take(line []byte) {
+	if !bytes.HasPrefix(line, []byte("#")) {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut, p.noting = nil, false

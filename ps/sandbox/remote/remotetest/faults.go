@@ -175,11 +175,11 @@ func (f *faults) filter(line []byte) []byte {
 		}
 		return line
 	}
-	f.active.Store(nil)
 	id, text, ok := dataLine(line)
-	if !ok {
+	if !ok { // '#', or the answer to an announcement
 		return line
 	}
+	f.active.Store(nil)
 	if f.dataLines++; f.dataLines == 1 && f.has(swallowLine) {
 		return nil
 	}
