@@ -91,6 +91,7 @@ grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (need
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults
+	KILLS=100 $(GO) test -count=1 -timeout 30m -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
 clean:

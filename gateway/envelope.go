@@ -133,6 +133,9 @@ func (e *envelope) add(record []byte) error {
 // flush streams the records held, after the start of the envelope on the first call.
 func (e *envelope) flush() error {
 	if e.stream == nil {
+		if err := e.r.gateway.recordIntent(e.r); err != nil {
+			return err
+		}
 		e.r.c.Header("Content-Type", contentType)
 		e.r.c.Header("Trailer", serverHeader) // not known before the script ends
 		e.r.c.Status(http.StatusOK)

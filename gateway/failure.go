@@ -29,6 +29,7 @@ type failure struct {
 	server        string          // domain controller or DNS server that was asked
 	result        json.RawMessage // records of the part that was done; nil: none
 	warnings      []ps.Warning
+	unrecorded    bool  // because the audit cannot record it
 	cause         error // for the log only
 }
 

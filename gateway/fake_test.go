@@ -54,9 +54,26 @@ func (f *fakeRunner) count() int {
 	return len(f.requests)
 }
 
-// answering returns a runner that emits the batches and returns result.
+// announce announces a change of one object, as scripts do.
+func announce(req ps.Request) error {
+	if req.Announced == nil {
+		return nil
+	}
+	if err := req.Announced(ps.Intent{Objects: []ps.Intended{{GUID: "g"}}}); err != nil {
+		return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Cause: err}
+	}
+	return nil
+}
+
+// answering returns a runner that announces a change if the result has one, emits the
+// batches and returns result.
 func answering(result ps.Result, batches ...string) *fakeRunner {
 	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if result.Effect != ps.EffectNone {
+			if err := announce(req); err != nil {
+				return nil, err
+			}
+		}
 		for _, batch := range batches {
 			if err := req.Records(json.RawMessage(batch)); err != nil {
 				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
@@ -67,9 +84,15 @@ func answering(result ps.Result, batches ...string) *fakeRunner {
 	}}
 }
 
-// failing returns a runner that fails with e.
+// failing returns a runner that fails with e, after an announcement if something may
+// have been changed.
 func failing(e ps.Error) *fakeRunner {
-	return &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
+	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if e.Outcome != "" && e.Outcome != ps.OutcomeNone {
+			if err := announce(req); err != nil {
+				return nil, err
+			}
+		}
 		copied := e
 		return nil, &copied
 	}}

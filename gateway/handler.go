@@ -52,11 +52,10 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
 		return failed
 	}
-	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
+	if failed = s.recordable(r); failed != nil {
 		return failed
 	}
-	if r.intent, failed = s.recordIntent(r); failed != nil {
-		r.spending.settle(func(auth.Impact) int { return 0 })
+	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
 		return failed
 	}
 	e := newEnvelope(r, s.spooler, s.streamAbove)
@@ -119,6 +118,7 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 		r.spending.settle(func(kind auth.Impact) int { return affected(kind, r.op, result, err) })
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
+	r.started = true
 	result, err = s.Runner.Run(r.c.Request.Context(), req)
 	if cut := settle.Open(req, err); cut != nil {
 		return s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut})
@@ -131,7 +131,7 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 	req := ps.Request{
 		ID: r.id, Script: r.op.Script, Lane: r.op.Lane, Args: r.bound.Args,
 		Write: r.op.Effect.Writes(), List: r.op.Reply.Mark == ops.List, Limit: r.op.Timeout,
-		Records: e.take,
+		Records: e.take, Announced: s.announced(r),
 	}
 	for name, value := range contextArgs(r) {
 		if _, declared := s.scripts[req.Script].Param(name); declared {
@@ -200,7 +200,10 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 	if err == nil {
 		err = e.check()
 	}
-	if err != nil {
+	switch {
+	case err != nil && r.unrecorded != nil && e.stream == nil:
+		return r.unrecorded
+	case err != nil:
 		return s.explainRun(r, e, err)
 	}
 	r.server = r.result.Server

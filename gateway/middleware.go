@@ -28,7 +28,7 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 		if !requestID.MatchString(id) {
 			id = uuid.Must(uuid.NewV7()).String()
 		}
-		r := &request{c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		r := &request{gateway: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
 		c.Set(requestKey, r)
 		c.Header("X-Request-Id", id)
 		c.Header("X-Engine", s.Engine)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -18,38 +19,100 @@ func (s *Server) audited(op *ops.Operation) bool {
 	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
 }
 
-// recordIntent records that an operation is about to run. Without a record it
-// must not run. The entry is nil if the operation is not audited.
-func (s *Server) recordIntent(r *request) (*audit.Entry, *failure) {
+// recordable returns the failure of a request that could not be recorded, so that it
+// is not run. It is nil if the operation is not audited.
+func (s *Server) recordable(r *request) *failure {
 	if !s.audited(r.op) {
-		return nil, nil
+		return nil
 	}
-	entry, err := s.Audit.Intent(r.auditCall(func(p *ops.Param) (string, bool) {
-		return r.bound.Text(p.Name), r.bound.Has(p.Name)
-	}))
-	if err != nil {
-		failed := fail(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
-		failed.retryAfter, failed.cause = auditRetry, err
-		return nil, failed
+	if err := s.Audit.Check(); err != nil {
+		return unrecorded(err)
 	}
-	return entry, nil
+	return nil
 }
 
-// recordOutcome records what became of an operation, or that it was refused.
+// unrecorded returns the failure of a request that cannot be recorded.
+func unrecorded(err error) *failure {
+	failed := fail(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
+	if errors.Is(err, audit.ErrSpent) {
+		failed.message = "The audit log has used the space that it may use, and nothing is changed without it. An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET /readyz tells when changes are accepted again."
+	}
+	failed.retryAfter, failed.cause, failed.unrecorded = auditRetry, err, true
+	return failed
+}
+
+// announced returns what records that a change is about to be made, which is not made
+// without the record. So calls that are refused or find nothing to do have no intent.
+func (s *Server) announced(r *request) func(ps.Intent) error {
+	if !r.op.Effect.Writes() || !s.audited(r.op) {
+		return nil
+	}
+	return func(i ps.Intent) error {
+		if len(i.Objects) == 0 { // a bulk operation that found none
+			return nil
+		}
+		return s.recordIntent(r)
+	}
+}
+
+// recordIntent records that a change is about to be made, or that an answer that is
+// streamed is about to begin. It does so once, also if the request runs again on
+// another server.
+func (s *Server) recordIntent(r *request) error {
+	if r.intent != nil || !s.audited(r.op) {
+		return nil
+	}
+	intent, err := s.Audit.Intent(r.auditCall(r.accepted))
+	if err != nil {
+		r.unrecorded = unrecorded(err)
+		return err
+	}
+	r.intent = intent
+	return nil
+}
+
+// recordOutcome records what became of an operation, or that it was refused, before
+// the first byte of its answer is sent. Only a streamed answer, which is never that of
+// a change, is recorded when it is complete.
 func (s *Server) recordOutcome(r *request) {
-	if !s.audited(r.op) {
+	if r.recorded || !s.audited(r.op) {
 		return
 	}
+	r.recorded = true
 	var err error
+	result := r.auditResult()
 	switch {
 	case r.intent != nil:
-		err = r.intent.Outcome(r.auditResult())
-	case r.failure != nil && r.failure.code.Status() < http.StatusInternalServerError:
-		err = s.Audit.Refuse(r.auditCall(r.unchecked), r.auditResult())
+		err = r.intent.Outcome(result)
+	case r.failure != nil && r.failure.unrecorded:
+	case r.started && !r.waited():
+		err = s.Audit.Done(r.auditCall(r.accepted), result, !r.op.Effect.Writes())
+	case r.started, r.failure != nil && r.failure.code.Status() < http.StatusInternalServerError:
+		err = s.Audit.Refuse(r.auditCall(r.unchecked), result)
 	}
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", r.id).Error("audit line not written")
 	}
+}
+
+// waited reports whether the operation got no session, so that nothing ran.
+func (r *request) waited() bool {
+	if r.runErr == nil {
+		return false
+	}
+	switch e := ps.AsError(r.runErr); e.Kind {
+	case ps.KindOverloaded, ps.KindUnavailable:
+		return cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
+	case ps.KindCancelled:
+		return r.op.Effect.Writes() // a read may have started
+	default:
+		return false
+	}
+}
+
+// accepted returns the value of a parameter that was accepted.
+func (r *request) accepted(p *ops.Param) (string, bool) {
+	return r.bound.Text(p.Name), r.bound.Has(p.Name)
 }
 
 // unchecked returns the value of a parameter as the request has it, valid or
@@ -86,8 +149,8 @@ func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 
 const masked = "***"
 
-// shortened limits what a refused request can write to the audit. No accepted
-// name is longer, but a distinguished name can be.
+// shortened limits what a request can write to the audit. No accepted name is longer,
+// but a distinguished name can be. Package audit limits refused requests further.
 func shortened(text string) string {
 	const limit = 4096
 	if len(text) <= limit {
@@ -102,7 +165,7 @@ func shortened(text string) string {
 
 // auditResult returns what became of a call as the audit shows it.
 func (r *request) auditResult() audit.Result {
-	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.c.Writer.Status(), Server: r.server}
+	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.c.Writer.Status(), Server: r.server, Duration: time.Since(r.startedAt)}
 	if result := r.result; result != nil {
 		record.Changes, record.Steps = result.Changes, result.Steps
 		for _, failed := range result.Failures {

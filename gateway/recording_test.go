@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,32 +71,101 @@ func TestChangesAreRecorded(t *testing.T) {
 
 func TestOutcomesOfTheAudit(t *testing.T) {
 	user := "[" + sample(schema.User) + "]"
-	panicking := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("broken") }}
+	panicking := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if err := announce(req); err != nil {
+			return nil, err
+		}
+		panic("broken")
+	}}
+	unannounced := answering(ps.Result{Effect: ps.EffectChanged}, user)
+	announced := unannounced.run
+	unannounced.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		req.Announced = nil
+		return announced(ctx, req)
+	}
 	for name, c := range map[string]struct {
 		runner  ps.Runner
 		outcome string
 		code    string
 		status  int
+		lines   int
 	}{
-		"nothing to do": {answering(ps.Result{Effect: ps.EffectNone}, user), "none", "", 200},
-		"not found":     {failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No."}), "none", "not_found", 404},
-		"half-way":      {failing(ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}), "partial", "directory_denied", 403},
-		"cut off":       {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "s"}}}), "unknown", "timeout", 504},
-		"no records":    {answering(ps.Result{Effect: ps.EffectChanged}), "done", "internal", 500},
-		"overloaded":    {failing(ps.Error{Kind: ps.KindOverloaded}), "none", "overloaded", 503},
-		"panic":         {panicking, "unknown", "internal", 500},
+		"nothing to do":  {answering(ps.Result{Effect: ps.EffectNone}, user), "none", "", 200, 1},
+		"not found":      {failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No."}), "none", "not_found", 404, 1},
+		"half-way":       {failing(ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}), "partial", "directory_denied", 403, 2},
+		"cut off":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "s"}}}), "unknown", "timeout", 504, 2},
+		"no records":     {answering(ps.Result{Effect: ps.EffectChanged}), "done", "internal", 500, 2},
+		"overloaded":     {failing(ps.Error{Kind: ps.KindOverloaded}), "refused", "overloaded", 503, 1},
+		"no session":     {failing(ps.Error{Kind: ps.KindUnavailable}), "refused", "unavailable", 503, 1},
+		"left the queue": {failing(ps.Error{Kind: ps.KindCancelled}), "refused", "timeout", 504, 1},
+		"panic":          {panicking, "unknown", "internal", 500, 2},
+		"not announced":  {unannounced, "done", "", 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, lines := audited(t, c.runner, false)
 			require.Equal(t, c.status, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code)
 			all := lines()
-			require.Len(t, all, 2)
-			assert.Equal(t, c.outcome, all[1].Outcome)
-			assert.Equal(t, c.code, all[1].Code)
-			assert.Equal(t, c.status, all[1].Status)
+			require.Len(t, all, c.lines, "only what announces a change has an intent")
+			last := all[c.lines-1]
+			assert.Equal(t, c.outcome, last.Outcome)
+			assert.Equal(t, c.code, last.Code)
+			assert.Equal(t, c.status, last.Status)
+			assert.Equal(t, c.lines == 2, last.Intent > 0)
+			assert.Equal(t, "jdoe", all[0].Parameters["Username"])
 		})
 	}
 }
+
+// TestTheOutcomeIsRecordedBeforeTheAnswer reads the audit when the first byte of an
+// answer is written, for small and large answers to changes and to refused ones.
+func TestTheOutcomeIsRecordedBeforeTheAnswer(t *testing.T) {
+	records := "[" + sample(schema.Computer) + strings.Repeat(","+sample(schema.Computer), 499) + "]"
+	for name, c := range map[string]struct {
+		runner       ps.Runner
+		method, path string
+		status       int
+	}{
+		"small":         {answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), http.MethodPut, "/api/ADUser/jdoe/Disable", 200},
+		"large":         {answering(ps.Result{Effect: ps.EffectRemoved}, records, records), http.MethodDelete, "/api/Computers/Remove?WildCard=pc*&OUPath=OU=x,DC=corp,DC=example", 200},
+		"failed":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), http.MethodPut, "/api/ADUser/jdoe/Disable", 504},
+		"nothing to do": {answering(ps.Result{Effect: ps.EffectNone}, "["+sample(schema.User)+"]"), http.MethodPut, "/api/ADUser/jdoe/Disable", 200},
+		"refused":       {answering(okResult), http.MethodPut, "/api/ADUser/jdoe/Disable?Nonsense=1", 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, lines := audited(t, c.runner, false)
+			w := &watchedWriter{ResponseRecorder: httptest.NewRecorder()}
+			w.first = func() {
+				all := lines()
+				require.NotEmpty(t, all)
+				w.seen = all[len(all)-1]
+			}
+			request := httptest.NewRequest(c.method, c.path, nil)
+			request.Header.Set("Auth-Token", "Bearer "+allToken)
+			s.Handler().ServeHTTP(w, request)
+			require.Equal(t, c.status, w.Code, w.Body)
+			require.NotNil(t, w.seen)
+			assert.Equal(t, c.status, w.seen.Status)
+			assert.NotEqual(t, audit.EventIntent, w.seen.Event)
+		})
+	}
+}
+
+// watchedWriter calls first before the first byte.
+type watchedWriter struct {
+	*httptest.ResponseRecorder
+	first func()
+	seen  *audit.Line
+}
+
+func (w *watchedWriter) begin() {
+	if w.first != nil {
+		w.first()
+		w.first = nil
+	}
+}
+
+func (w *watchedWriter) WriteHeader(status int)      { w.begin(); w.ResponseRecorder.WriteHeader(status) }
+func (w *watchedWriter) Write(b []byte) (int, error) { w.begin(); return w.ResponseRecorder.Write(b) }
 
 // TestRefusedCallsAreRecorded covers every changing row and several reasons.
 func TestRefusedCallsAreRecorded(t *testing.T) {
@@ -139,7 +209,7 @@ func TestARefusedSecretIsMasked(t *testing.T) {
 	all := lines()
 	require.Len(t, all, 2)
 	assert.Equal(t, "***", all[0].Parameters["newPassword"])
-	assert.Len(t, all[1].Parameters["Username"], 4096+len("…"), "values of refused requests are shortened")
+	assert.Len(t, all[1].Parameters["Username"], 256+len("…"), "values of refused requests are shortened")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), auditSecret)
@@ -149,8 +219,16 @@ func TestReadsAreRecordedIfConfigured(t *testing.T) {
 	s, _, lines := audited(t, answering(okResult, "["+sample(schema.User)+"]"), true)
 	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 	all := lines()
-	require.Len(t, all, 2)
-	assert.Equal(t, "none", all[1].Outcome)
+	require.Len(t, all, 1)
+	assert.Equal(t, "none", all[0].Outcome)
+	assert.Equal(t, "jdoe", all[0].Parameters["Username"])
+
+	s.streamAbove = 1
+	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/ListUsers/All", "").Code)
+	all = lines()
+	require.Len(t, all, 3)
+	assert.Equal(t, audit.EventIntent, all[1].Event, "an answer that is streamed is recorded before it begins, and when it is complete")
+	assert.Equal(t, "none", all[2].Outcome)
 }
 
 // TestNothingIsChangedWithoutARecord checks that, while the audit cannot be written,

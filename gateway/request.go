@@ -18,6 +18,7 @@ import (
 // stages of the handler add to it in the order of the fields, and audit, log and
 // metrics read it once the answer is complete. One goroutine uses it at a time.
 type request struct {
+	gateway     *Server
 	c           *gin.Context
 	id          string
 	startedAt   time.Time
@@ -30,7 +31,11 @@ type request struct {
 	given     ops.Given       // nil: not read
 	bound     *ops.Bound      // nil: not accepted
 	spending  spending        // empty: the operation does nothing that is counted
-	intent    *audit.Entry    // nil: not recorded
+
+	started    bool         // the run was started, or waited for a session
+	intent     *audit.Entry // nil: nothing was announced, or it is not recorded
+	unrecorded *failure     // nil unless the intent could not be recorded
+	recorded   bool         // the audit has the outcome
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
@@ -72,6 +77,7 @@ func (r *request) send(status int, body []byte) {
 	r.c.Header("Content-Length", strconv.Itoa(len(body)))
 	r.c.Header("Content-Type", contentType)
 	r.c.Status(status)
+	r.gateway.recordOutcome(r)
 	r.c.Writer.WriteHeaderNow()
 	_ = r.write(body) // fails only if the client has left
 }

@@ -34,7 +34,7 @@ func (e *events) Info(v ...any) error    { return e.add("info", v...) }
 func started(t *testing.T, serve func(context.Context) error) (*handler, *events, chan int) {
 	t.Helper()
 	exits, recorded := make(chan int, 1), &events{}
-	h := newHandler(t.Context(), func(context.Context) (func(context.Context) error, string, error) {
+	h := newHandler(t.Context(), func(context.Context, Event) (func(context.Context) error, string, error) {
 		return serve, "It listens.", nil
 	}, func(code int) { exits <- code })
 	h.events = recorded
@@ -53,6 +53,23 @@ func TestStartReturnsAndStopWaits(t *testing.T) {
 	assert.True(t, finished, "stop waits until all is over")
 	assert.Equal(t, []string{"info: It listens.", "info: The service has stopped."}, recorded.lines)
 	assert.Empty(t, exits)
+}
+
+// What is prepared writes to the event log until it has been stopped.
+func TestEventsOfWhatIsServed(t *testing.T) {
+	recorded := &events{}
+	h := newHandler(t.Context(), func(_ context.Context, event Event) (func(context.Context) error, string, error) {
+		event("It has 42 lines.", false)
+		return func(ctx context.Context) error {
+			<-ctx.Done()
+			event("It was altered.", true)
+			return nil
+		}, "It listens.", nil
+	}, nil)
+	h.events = recorded
+	require.NoError(t, h.Start(nil))
+	require.NoError(t, h.Stop(nil))
+	assert.Equal(t, []string{"info: It has 42 lines.", "info: It listens.", "error: It was altered.", "info: The service has stopped."}, recorded.lines)
 }
 
 func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
@@ -92,7 +109,7 @@ func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
 
 func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
 	broken := errors.New("settings: broken")
-	h := newHandler(t.Context(), func(context.Context) (func(context.Context) error, string, error) { return nil, "", broken }, nil)
+	h := newHandler(t.Context(), func(context.Context, Event) (func(context.Context) error, string, error) { return nil, "", broken }, nil)
 	recorded := &events{}
 	h.events = recorded
 	assert.Equal(t, broken, h.Start(nil))
@@ -102,7 +119,7 @@ func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
 func TestTheContextOfTheCommandEndsItToo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	exits := make(chan int, 1)
-	h := newHandler(ctx, func(context.Context) (func(context.Context) error, string, error) {
+	h := newHandler(ctx, func(context.Context, Event) (func(context.Context) error, string, error) {
 		return func(ctx context.Context) error { <-ctx.Done(); return nil }, "", nil
 	}, func(code int) { exits <- code })
 	h.events = &events{}

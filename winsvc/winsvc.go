@@ -44,8 +44,12 @@ const (
 // Prepare does what must have happened before the service counts as started. If it
 // fails, the service does not start. The returned serve runs until its context is
 // done, and stops everything it started before it returns; started describes in one
-// line what is running.
-type Prepare func(ctx context.Context) (serve func(context.Context) error, started string, err error)
+// line what is running. event may be called as long as serve has not returned.
+type Prepare func(ctx context.Context, event Event) (serve func(context.Context) error, started string, err error)
+
+// Event writes an entry to the system's event log, as an error if failed. It is safe
+// for concurrent use.
+type Event func(text string, failed bool)
 
 // Run runs as the service until the service manager or ctx stops it. After an error
 // of serve it calls exit with a non-zero code, so that the service manager restarts
@@ -83,7 +87,7 @@ func newHandler(ctx context.Context, prepare Prepare, exit func(int)) *handler {
 
 // Start implements [service.Interface]. It is called once and must return soon.
 func (h *handler) Start(service.Service) error {
-	serve, started, err := h.prepare(h.ctx)
+	serve, started, err := h.prepare(h.ctx, h.event)
 	if err != nil {
 		_ = h.events.Error("The service cannot start: ", err) // there is nowhere else to report it
 		return err
@@ -99,6 +103,15 @@ func (h *handler) Start(service.Service) error {
 		}
 	}()
 	return nil
+}
+
+// event implements [Event].
+func (h *handler) event(text string, failed bool) {
+	write := h.events.Info
+	if failed {
+		write = h.events.Error
+	}
+	_ = write(text) // the service's log has it as well
 }
 
 // Stop implements [service.Interface]. It is called once, after Start. It returns no

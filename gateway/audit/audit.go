@@ -55,12 +55,25 @@ type Options struct {
 	Key     []byte        // of the HMAC; empty for plain hashes
 	MaxSize int64         // size in bytes at which the file is rotated; zero means never
 	MaxAge  time.Duration // age at which the file is rotated; zero means never
-	Keep    int           // number of rotated files to keep; zero keeps all
-	Reads   bool          // record calls that change nothing as well
+	Reads   bool          // record calls that only read as well
 
-	// Notice reports what the operator must know: the head when a file is started
-	// or the log closed, failures, recoveries. It is called from any goroutine. Nil
-	// discards notices.
+	// KeepFor is how long lines are kept at least: a rotated file whose last line is
+	// older is removed. Zero keeps all.
+	KeepFor time.Duration
+	// MaxTotal is the space for all files in bytes. When it is spent and nothing is
+	// old enough to be removed, intents fail. Zero means no limit.
+	MaxTotal int64
+
+	// Anchor is a file, best on another disk, in which the end of the log is recorded
+	// as well, so that a removal of all other files is found. Empty: none.
+	Anchor string
+	// Checkpoint is how often a growing log writes its anchor and reports its head.
+	// Zero: only when a file is started or the log opened or closed.
+	Checkpoint time.Duration
+
+	// Notice reports what the operator must know: the head (fields "sequence" and
+	// "hash") at checkpoints; failures and alterations (field "error"); recoveries. It
+	// is called from any goroutine, and must not call the log. Nil discards notices.
 	Notice func(message string, fields map[string]any)
 
 	now  func() time.Time // tests only
@@ -98,12 +111,14 @@ type Result struct {
 
 // Stats are statistics of a log since it was opened.
 type Stats struct {
-	OK         bool   // the last attempt to write succeeded
+	OK         bool   // the last attempt to write succeeded, and there is space
+	Used       int64  // bytes of all files
+	MaxTotal   int64  // as in Options
 	Sequence   uint64 // number of the last line
 	Lines      uint64 // written
 	Failures   uint64 // failed attempts to write
 	Owed       int    // lines about calls that ran, still to be written
-	Suppressed uint64 // refusals that were only counted
+	Suppressed uint64 // calls without effect that were only counted
 }
 
 // Log is an open log. It is safe for concurrent use. A nil *Log records
@@ -119,10 +134,12 @@ type Log struct {
 	trouble error  // why the last attempt failed; nil if it succeeded
 	since   time.Time
 	stats   Stats
+	used    int64 // bytes of all files
 	flood   flood
 
-	writing sync.Mutex // held while writing; guards out
+	writing sync.Mutex // held while writing; guards the following fields
 	out     *chain
+	points  checkpoints
 }
 
 // Open opens or creates a log. It fails if another process has the log open or the
@@ -145,15 +162,17 @@ func Open(o Options) (*Log, error) {
 		return nil, fmt.Errorf("audit.file: %s is in use by another process", o.File)
 	}
 	l := &Log{o: o, lock: lock, out: &chain{o: &o}}
-	l.flood.write, l.flood.now = l.append, o.now
+	l.flood.write, l.flood.now, l.flood.spent = l.append, o.now, l.spent
 	if err := l.out.recover(); err != nil {
 		_ = l.out.close() // err is more important
 		_ = l.lock.Unlock()
 		return nil, filefault.Explain("audit.file", err)
 	}
+	l.measure()
+	l.points.at = o.now()
 	host, _ := os.Hostname() // optional
 	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm()}) == nil {
-		l.notice("audit log opened", l.head())
+		l.report("audit log opened")
 	}
 	return l, nil
 }
@@ -165,10 +184,10 @@ func (l *Log) Close() error {
 	}
 	l.flood.stop()
 	err := l.append(&Line{Event: EventClose})
-	l.notice("audit log closed", l.head())
+	l.report("audit log closed")
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	l.out.closed = true
+	l.out.closed, l.points.over = true, true
 	if closing := l.out.close(); err == nil {
 		err = closing
 	}
@@ -189,11 +208,14 @@ type Entry struct {
 	start time.Time
 }
 
-// Intent records that a call is about to run, and returns when the line is on the
-// disk. After an error the call must not run.
+// Intent records that a call is about to change something, and returns when the line
+// is on the disk. After an error the call must not change anything.
 func (l *Log) Intent(c Call) (*Entry, error) {
 	if l == nil {
 		return nil, nil
+	}
+	if err := l.room(); err != nil {
+		return nil, err
 	}
 	line := c.line(EventIntent)
 	if err := l.append(line); err != nil {
@@ -218,21 +240,42 @@ func (e *Entry) Outcome(r Result) error {
 	return e.log.append(line)
 }
 
-// Refuse records a call that was rejected before anything ran, or only counts it if
-// its address has too many of them.
-func (l *Log) Refuse(c Call, r Result) error {
+// Done records the result of a call that has no intent, because it announced no
+// change. One without effect is only counted if its caller has too many of them,
+// unless it only reads.
+func (l *Log) Done(c Call, r Result, reads bool) error {
 	if l == nil {
 		return nil
 	}
-	if !l.flood.admit(c.From, r.Code) {
-		l.mu.Lock()
-		l.stats.Suppressed++
-		l.mu.Unlock()
+	line := c.line(EventOutcome)
+	line.add(r)
+	if r.Outcome != string(ps.OutcomeNone) || reads {
+		return l.append(line)
+	}
+	return l.limited(line)
+}
+
+// Refuse records a call that was rejected before anything ran, or only counts it if
+// its caller has too many of them.
+func (l *Log) Refuse(c Call, r Result) error {
+	if l == nil {
 		return nil
 	}
 	line := c.line(EventRefused)
 	r.Outcome = outcomeRefused
 	line.add(r)
+	return l.limited(line)
+}
+
+// limited writes a line about a call without effect, or counts it.
+func (l *Log) limited(line *Line) error {
+	if !l.flood.admit(line) {
+		l.mu.Lock()
+		l.stats.Suppressed++
+		l.mu.Unlock()
+		return nil
+	}
+	line.Parameters = brief(line.Parameters)
 	return l.append(line)
 }
 
@@ -245,10 +288,25 @@ func (l *Log) Check() error {
 	l.mu.Lock()
 	trouble := l.trouble
 	l.mu.Unlock()
-	if trouble == nil {
-		return nil
+	if trouble != nil {
+		if err := l.append(); err != nil {
+			return err
+		}
 	}
-	return l.append()
+	return l.room()
+}
+
+// Warning returns what will keep changes from being recorded before long, or "".
+func (l *Log) Warning() string {
+	if l == nil || l.o.MaxTotal <= 0 {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used < l.o.MaxTotal/5*4 {
+		return ""
+	}
+	return fmt.Sprintf("the audit log uses %d of %d MiB (audit.maxTotal); when they are spent, changes are refused until files are older than audit.keepFor", l.used>>20, l.o.MaxTotal>>20)
 }
 
 // Stats returns the log's statistics, which are zero for a nil Log.
@@ -259,7 +317,9 @@ func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.OK, s.Owed = l.trouble == nil, len(l.owed)
+	s.Used, s.MaxTotal = l.used, l.o.MaxTotal
+	s.OK = l.trouble == nil && (s.MaxTotal <= 0 || s.Used < s.MaxTotal-l.o.reserve())
+	s.Owed = len(l.owed)
 	return s
 }
 
@@ -269,11 +329,13 @@ func (l *Log) notice(message string, fields map[string]any) {
 	}
 }
 
-// head returns the end of the chain, as [Verify] takes it.
-func (l *Log) head() map[string]any {
+// report is a checkpoint that is due in any case.
+func (l *Log) report(message string) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	return map[string]any{"sequence": l.out.seq, "hash": l.out.last, "file": l.o.File}
+	if !l.points.over {
+		l.checkpoint(message)
+	}
 }
 
 const (

@@ -205,7 +205,7 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	clock := newClock()
 	file := newFile(t)
 	var heads []any
-	o := Options{File: file, MaxSize: 2000, MaxAge: time.Hour, Keep: 3, now: clock.now, Notice: func(message string, fields map[string]any) {
+	o := Options{File: file, MaxSize: 2000, MaxAge: time.Hour, KeepFor: 4 * time.Hour, now: clock.now, Notice: func(message string, fields map[string]any) {
 		if message == "audit file started" {
 			heads = append(heads, fields["sequence"])
 		}
@@ -213,13 +213,15 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	l := open(t, o)
 	for i := range 20 {
 		record(t, l, fmt.Sprint("user", i))
+		clock.add(30 * time.Minute)
 	}
 	rotated, err := rotatedFiles(file)
 	require.NoError(t, err)
-	assert.Len(t, rotated, 3, "older files are removed")
-	assert.Greater(t, len(heads), 3)
+	assert.Len(t, rotated, 4, "older files are removed")
+	assert.Greater(t, len(heads), 4)
 	report := whole(t, file)
 	assert.Greater(t, report.First, uint64(1))
+	assert.Contains(t, fmt.Sprint(report.Notes), "the log removed them at their age")
 
 	clock.add(2 * time.Hour)
 	record(t, l, "late")
@@ -515,46 +517,6 @@ func TestLinesMissingAtOpen(t *testing.T) {
 			assert.Contains(t, events(t, file), EventAltered)
 		})
 	}
-}
-
-func TestFloodsOfRefusalsAreCounted(t *testing.T) {
-	clock := newClock()
-	file := newFile(t)
-	l := open(t, Options{File: file, now: clock.now})
-	for i := range 500 {
-		call := callFor("x")
-		call.From = fmt.Sprintf("2001:db8::%x", i+1)
-		require.NoError(t, l.Refuse(call, Result{Code: []string{"unauthenticated", "forbidden"}[i%2]}))
-	}
-	other := callFor("y")
-	require.NoError(t, l.Refuse(other, Result{Code: "forbidden"}))
-	assert.Equal(t, uint64(500-floodAddress), l.Stats().Suppressed)
-	clock.add(floodWindow)
-	require.NoError(t, l.Refuse(other, Result{Code: "forbidden"}))
-	for i := range 100_000 {
-		call := callFor("z")
-		call.From = fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)
-		require.NoError(t, l.Refuse(call, Result{Code: "unauthenticated"}))
-	}
-	require.NoError(t, l.Close())
-	report := whole(t, file)
-	assert.Less(t, report.Lines, uint64(floodAddress+floodAll+floodAddresses+10))
-
-	var counted []*Line
-	total := uint64(0)
-	require.NoError(t, Read(file, nil, Filter{Outcome: OutcomeRefused}, func(r *Record) error {
-		if line := r.Call(); line.Event == EventCounted {
-			counted = append(counted, line)
-			total += line.Count
-		} else {
-			total++
-		}
-		return nil
-	}))
-	assert.Equal(t, uint64(500+2+100_000), total, "no refusal is lost")
-	assert.Equal(t, "2001:db8::/64", counted[0].From)
-	assert.Equal(t, map[string]uint64{"unauthenticated": 240, "forbidden": 240}, counted[0].Codes)
-	assert.Equal(t, elsewhere, counted[len(counted)-1].From)
 }
 
 func TestReadFilters(t *testing.T) {

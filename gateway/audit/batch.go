@@ -1,6 +1,10 @@
 package audit
 
-import "errors"
+import (
+	"errors"
+
+	"adgateway/ps"
+)
 
 // batch is a number of lines that are written and synced together.
 type batch struct {
@@ -9,9 +13,9 @@ type batch struct {
 	err   error // valid after done is closed
 }
 
-// maxOwedRefusals limits the refusals that are kept while nothing can be written.
-// Outcomes are limited by the number of running calls.
-const maxOwedRefusals = 1000
+// maxOwed limits the lines about calls without effect that are kept while nothing can
+// be written. Other outcomes are limited by the number of running calls.
+const maxOwed = 1000
 
 // append writes lines and returns when they are on the disk. The first caller starts
 // a batch and writes it as soon as the previous writer is done; callers that arrive
@@ -42,9 +46,13 @@ func (l *Log) append(lines ...*Line) error {
 	l.mu.Unlock()
 	started, err := l.out.write(pending)
 	b.err = err
+	l.measure()
 	l.settle(b, len(pending), err)
-	if started {
-		l.notice("audit file started", map[string]any{"sequence": l.out.seq, "hash": l.out.last, "file": l.o.File})
+	switch {
+	case started:
+		l.checkpoint("audit file started")
+	case err == nil:
+		l.checkpoint("")
 	}
 	return err
 }
@@ -92,13 +100,14 @@ func (l *Log) settle(b *batch, written int, err error) {
 // calls do not run.
 func (l *Log) owe(lines []*Line) {
 	for _, line := range lines {
-		switch line.Event {
-		case EventOutcome, EventOpen:
+		effect := line.Intent > 0 || line.Outcome != string(ps.OutcomeNone)
+		switch {
+		case line.Event == EventOpen, line.Event == EventOutcome && effect:
 			l.owed = append(l.owed, line)
-		case EventIntent:
+		case line.Event == EventIntent:
 			l.lost++
-		case EventRefused, EventCounted:
-			if len(l.owed) < maxOwedRefusals {
+		case line.Event == EventRefused, line.Event == EventCounted, line.Event == EventOutcome:
+			if len(l.owed) < maxOwed {
 				l.owed = append(l.owed, line)
 			} else {
 				l.lost++

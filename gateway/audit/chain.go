@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,9 +69,12 @@ type chain struct {
 	unended   bool      // the file's last line has no line feed
 	dirty     bool      // a failed write may have left bytes beyond size
 	closed    bool
+	lastAt    time.Time         // time of the last line; zero if there is none
+	rotated   int64             // bytes of the rotated files
+	extent    map[string]extent // of the rotated files, by path
 
 	notes   []*Line  // about irregularities; written before anything else
-	expired []string // rotated files to remove after the notes are written
+	expired []string // rotated files to remove, once that is written
 	text    bytes.Buffer
 }
 
@@ -86,7 +88,7 @@ func (c *chain) write(lines []*Line) (started bool, err error) {
 	if started, err = c.ready(); err != nil {
 		return false, err
 	}
-	text, seq, last := c.encodeAll(slices.Concat(c.notes, lines))
+	text, seq, last := c.encodeAll(slices.Concat(c.notes, c.expirations(), lines))
 	c.dirty = true
 	if _, err = c.f.Write(text); err == nil {
 		err = c.f.Sync()
@@ -101,6 +103,7 @@ func (c *chain) write(lines []*Line) (started bool, err error) {
 	if c.startedAt.IsZero() {
 		c.startedAt = c.o.now()
 	}
+	c.lastAt = c.o.now()
 	c.size += int64(len(text))
 	c.seq, c.last, c.notes, c.unended, c.dirty = seq, last, nil, false, false
 	for _, path := range c.expired {
@@ -146,6 +149,9 @@ func (c *chain) ready() (started bool, err error) {
 }
 
 func (c *chain) note(event Event, reason string) {
+	if event == EventAltered && c.o.Notice != nil {
+		c.o.Notice("the audit log was altered", map[string]any{"error": reason, "file": c.o.File})
+	}
 	c.notes = append(c.notes, &Line{Event: event, Reason: reason, File: filepath.Base(c.o.File)})
 }
 
@@ -281,32 +287,28 @@ func (c *chain) recover() error {
 	if err != nil {
 		return err
 	}
+	keyed := false
 	if raw != nil {
-		c.take(raw)
+		keyed = c.take(raw)
 	}
-	head, err := readHead(c.o.File)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && c.seq == 0:
-	case err != nil:
-		c.note(EventAltered, "the head record is missing or damaged")
-	case head.Seq > c.seq:
-		c.note(EventAltered, fmt.Sprintf("the head record says %d lines, the file ends at line %d", head.Seq, c.seq))
-		c.seq, c.last = head.Seq, head.Hash
-	}
-	return nil
+	c.checkEnd(keyed)
+	return c.expire()
 }
 
-// take continues the chain after a line.
-func (c *chain) take(raw []byte) {
+// take continues the chain after a line, and reports whether that has a hash with the
+// key.
+func (c *chain) take(raw []byte) (keyed bool) {
 	line, hashed, sum, err := parse(raw)
 	if err != nil {
 		c.note(EventAltered, "the last line is not a line of an audit log")
-		return
+		return false
 	}
-	c.seq, c.last = line.Seq, sum
-	if sum != digest(c.o.Key, hashed) && sum != digest(nil, hashed) {
+	c.seq, c.last, c.lastAt = line.Seq, sum, timeOf(raw)
+	keyed = len(c.o.Key) > 0 && sum == digest(c.o.Key, hashed)
+	if !keyed && sum != digest(nil, hashed) {
 		c.note(EventAltered, "the last line does not have the hash of its content, or it was written with another key")
 	}
+	return keyed
 }
 
 // lastRotated returns the last line of the newest rotated file, or nil.
@@ -331,7 +333,8 @@ func (c *chain) due() bool {
 	if c.size == 0 || c.startedAt.IsZero() {
 		return false
 	}
-	return c.o.MaxSize > 0 && c.size >= c.o.MaxSize || c.o.MaxAge > 0 && c.o.now().Sub(c.startedAt) >= c.o.MaxAge
+	age := c.o.now().Sub(c.startedAt).Abs() // the clock may have been ahead when the file was started
+	return c.o.MaxSize > 0 && c.size >= c.o.MaxSize || c.o.MaxAge > 0 && age >= c.o.MaxAge
 }
 
 // rotate renames the file and starts a new one. If it cannot be renamed because
@@ -347,22 +350,6 @@ func (c *chain) rotate() (started bool, err error) {
 		}
 	}
 	return started, c.reopen()
-}
-
-// expire marks the oldest rotated files for removal if there are too many.
-func (c *chain) expire() error {
-	if c.o.Keep <= 0 {
-		return nil
-	}
-	rotated, err := rotatedFiles(c.o.File)
-	if err != nil {
-		return err
-	}
-	for _, path := range rotated[:max(0, len(rotated)-c.o.Keep)] {
-		c.expired = append(c.expired, path)
-		c.notes = append(c.notes, &Line{Event: EventExpired, File: filepath.Base(path), Through: rotatedThrough(path)})
-	}
-	return nil
 }
 
 // rotatedName returns a name like "audit-20060102T150405Z-000000000420.jsonl": the
@@ -396,37 +383,6 @@ func rotatedFiles(path string) ([]string, error) {
 		return int(int64(rotatedThrough(a)) - int64(rotatedThrough(b)))
 	})
 	return found, nil
-}
-
-// Head is the end of a chain: the number and hash of its last line.
-type Head struct {
-	Seq  uint64 `json:"seq"`
-	Hash string `json:"hash"`
-}
-
-func headName(path string) string { return path + ".head" }
-
-// writeHead overwrites the head record. The record always has the same length, so
-// that it needs no space on a full disk, and is too short for a torn write.
-func (c *chain) writeHead(seq uint64, hash string) error {
-	f, err := os.OpenFile(headName(c.o.File), os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, `{"seq":%-20d,"hash":"%s"}`+"\n", seq, hash)
-	return errors.Join(err, f.Close())
-}
-
-func readHead(path string) (Head, error) {
-	text, err := os.ReadFile(headName(path))
-	if err != nil {
-		return Head{}, err
-	}
-	var head Head
-	if err := json.Unmarshal(text, &head); err != nil || len(head.Hash) != hashLength {
-		return Head{}, fmt.Errorf("%s is damaged", headName(path))
-	}
-	return head, nil
 }
 
 // syncFolder makes the name of a new file survive a power failure, where the system

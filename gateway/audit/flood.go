@@ -1,79 +1,133 @@
 package audit
 
 import (
-	"maps"
+	"cmp"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 )
 
-// Limits of the refusals that are written in full within a window. Beyond them
-// refusals are counted, and one line per address sums them up, so that nobody can
-// fill the disk with wrong passwords.
+// Limits of the calls without effect that are written in full within a window. Beyond
+// them they are counted, and one line per caller sums them up, so that nobody can fill
+// the disk with wrong passwords or with changes of what does not exist. Known callers
+// have limits of their own, so that strangers cannot hide them.
 const (
-	floodWindow    = time.Minute
-	floodAddress   = 20
-	floodAll       = 600
-	floodAddresses = 1000 // that are counted separately
+	floodWindow  = time.Minute
+	floodCaller  = 20   // of one caller with one error code; of one address with any
+	floodAll     = 600  // of all strangers
+	floodKnown   = 6000 // of all known callers
+	floodCallers = 1000 // of each of these two that are counted separately
 )
 
-// elsewhere stands for all addresses beyond floodAddresses.
+// elsewhere stands for all callers beyond floodCallers.
 const elsewhere = "others"
 
-// flood limits the lines for rejected calls.
+// flood limits the lines for calls without effect.
 type flood struct {
 	write func(...*Line) error
 	now   func() time.Time
+	spent func() bool // the space of the log is spent: nothing is written in full
 
 	mu        sync.Mutex
 	startedAt time.Time
-	all       int
-	by        map[string]*refusals
+	known     floodClass
+	strangers floodClass
 	timer     *time.Timer // writes the counts at the end of the window; nil if nothing was counted
 	stopped   bool
 }
 
-type refusals struct {
-	written int
-	since   time.Time // time of the first counted refusal
+// floodClass are the known callers or the strangers.
+type floodClass struct {
+	all int // lines written in full
+	by  map[floodKey]*tally
+}
+
+// floodKey is what is counted as one.
+type floodKey struct {
+	who     Who    // zero for strangers
+	from    string // empty for known callers
+	outcome string
+}
+
+type tally struct {
+	written map[string]int // lines in full, for known callers by code
+	since   time.Time      // time of the first counted call
 	counted uint64
 	codes   map[string]uint64
 }
 
-// admit reports whether a refusal is to be written; otherwise it counts it.
-func (f *flood) admit(from, code string) bool {
-	now := f.now()
+// unchanged stands for the code of a call that succeeded without effect.
+const unchanged = "unchanged"
+
+// admit reports whether a line is to be written; otherwise it counts it.
+func (f *flood) admit(line *Line) bool {
+	full := f.spent()
+	now, code := f.now(), cmp.Or(line.Code, unchanged)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.by == nil || now.Sub(f.startedAt) >= floodWindow {
+	if elapsed := now.Sub(f.startedAt); elapsed >= floodWindow || elapsed < 0 {
 		defer f.writeCounts(f.end())
-		f.startedAt, f.all, f.by = now, 0, map[string]*refusals{}
+		f.startedAt, f.known, f.strangers = now, floodClass{}, floodClass{}
 	}
-	key := network(from)
-	r := f.by[key]
-	if r == nil && len(f.by) >= floodAddresses {
-		key = elsewhere
-		r = f.by[key]
+	class, most, kind := &f.strangers, floodAll, ""
+	key := floodKey{from: network(line.From), outcome: line.Outcome}
+	if line.Who != nil {
+		class, most, kind = &f.known, floodKnown, code
+		key = floodKey{who: *line.Who, outcome: line.Outcome}
 	}
-	if r == nil {
-		r = &refusals{codes: map[string]uint64{}}
-		f.by[key] = r
-	}
-	if r.written < floodAddress && f.all < floodAll {
-		r.written++
-		f.all++
+	t := class.tally(key, full)
+	if t.written[kind] < floodCaller && class.all < most && !full {
+		t.written[kind]++
+		class.all++
 		return true
 	}
-	if r.counted == 0 {
-		r.since = now
+	if t.counted == 0 {
+		t.since = now
 	}
-	r.counted++
-	r.codes[code]++
+	t.counted++
+	t.codes[code]++
 	if f.timer == nil && !f.stopped {
 		f.timer = time.AfterFunc(floodWindow-now.Sub(f.startedAt), f.elapsed)
 	}
 	return false
+}
+
+// tally returns the tally of a caller; others shared by all that have none yet.
+func (c *floodClass) tally(key floodKey, others bool) *tally {
+	if c.by == nil {
+		c.by = map[floodKey]*tally{}
+	}
+	if t := c.by[key]; t != nil {
+		return t
+	}
+	if others || len(c.by) >= floodCallers {
+		key = floodKey{from: elsewhere, outcome: key.outcome}
+		if t := c.by[key]; t != nil {
+			return t
+		}
+	}
+	t := &tally{written: map[string]int{}, codes: map[string]uint64{}}
+	c.by[key] = t
+	return t
+}
+
+// lines returns the counts as lines.
+func (c *floodClass) lines() []*Line {
+	var lines []*Line
+	for key, t := range c.by {
+		if t.counted == 0 {
+			continue
+		}
+		line := &Line{Event: EventCounted, From: key.from, Since: stamp(t.since), Count: t.counted, Codes: t.codes,
+			Outcome: key.outcome, Reason: "calls without effect that were counted, not written one by one"}
+		if key.who != (Who{}) {
+			line.Who = &key.who
+		}
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, func(a, b *Line) int { return cmp.Compare(a.caller(), b.caller()) })
+	return lines
 }
 
 // end returns the counts of the window as lines and resets them.
@@ -82,14 +136,8 @@ func (f *flood) end() []*Line {
 		f.timer.Stop()
 		f.timer = nil
 	}
-	var lines []*Line
-	for _, from := range slices.Sorted(maps.Keys(f.by)) {
-		if r := f.by[from]; r.counted > 0 {
-			lines = append(lines, &Line{Event: EventCounted, From: from, Since: stamp(r.since), Count: r.counted, Codes: r.codes,
-				Outcome: outcomeRefused, Reason: "refused calls that were counted, not written one by one"})
-		}
-	}
-	f.by = nil
+	lines := slices.Concat(f.known.lines(), f.strangers.lines())
+	f.known, f.strangers = floodClass{}, floodClass{}
 	return lines
 }
 
@@ -114,6 +162,14 @@ func (f *flood) stop() {
 	defer f.mu.Unlock()
 	f.stopped = true
 	f.writeCounts(f.end())
+}
+
+// caller returns who a line is about, as a text that sorts.
+func (l *Line) caller() string {
+	if l.Who != nil {
+		return l.Who.Kind + " " + l.Who.Name + " " + l.Outcome
+	}
+	return l.From + " " + l.Outcome
 }
 
 // network returns what counts as one address: for IPv6 the /64 network.

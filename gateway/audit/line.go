@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"adgateway/ps"
 )
@@ -16,9 +17,9 @@ type Event string
 // The events. The last six are about the log itself.
 const (
 	EventIntent  Event = "intent"  // a call is about to run
-	EventOutcome Event = "outcome" // the result of a call
+	EventOutcome Event = "outcome" // the result of a call; without an intent if it announced no change
 	EventRefused Event = "refused" // a call that was rejected before it ran
-	EventCounted Event = "counted" // a number of such calls from one address
+	EventCounted Event = "counted" // a number of calls without effect of one caller
 
 	EventOpen    Event = "open"    // the log was opened: earlier intents without outcome are interrupted
 	EventClose   Event = "close"   // the log was closed cleanly
@@ -58,8 +59,8 @@ type Line struct {
 	Chain   string            `json:"chain,omitempty"`   // hash algorithm from here on
 	Reason  string            `json:"reason,omitempty"`  // for people
 	Since   string            `json:"since,omitempty"`   // start of what is summed up; for an owed line, its own time
-	Count   uint64            `json:"count,omitempty"`   // lines, refusals or bytes, depending on the event
-	Codes   map[string]uint64 `json:"codes,omitempty"`   // counted refusals by code
+	Count   uint64            `json:"count,omitempty"`   // lines, calls or bytes, depending on the event
+	Codes   map[string]uint64 `json:"codes,omitempty"`   // counted calls by code
 	SHA256  string            `json:"sha256,omitempty"`  // of a torn line
 	Through uint64            `json:"through,omitempty"` // last line of the file that expires
 	File    string            `json:"file,omitempty"`
@@ -87,6 +88,38 @@ func (l *Line) add(r Result) {
 	l.Outcome, l.Code, l.Status, l.Server = r.Outcome, r.Code, r.Status, r.Server
 	l.Duration = float64(r.Duration.Microseconds()) / 1000
 	l.Changes, l.Steps, l.Remains, l.Failed = r.Changes, r.Steps, r.Remains, r.Failed
+}
+
+// maxBrief limits a value in a line about a call without effect, in bytes as written.
+const maxBrief = 256
+
+// brief shortens parameters to what identifies a call.
+func brief(parameters map[string]string) map[string]string {
+	short := make(map[string]string, len(parameters))
+	for name, value := range parameters {
+		short[name] = cut(value, maxBrief)
+	}
+	return short
+}
+
+// cut returns the start of a text that takes at most limit bytes as JSON, with an
+// ellipsis if that is not all.
+func cut(text string, limit int) string {
+	size := 0
+	for at, r := range text {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			size += 2
+		case r < ' ' || r == 0x7f || r == utf8.RuneError || r == '\u2028' || r == '\u2029':
+			size += 6
+		default:
+			size += utf8.RuneLen(r)
+		}
+		if size > limit {
+			return text[:at] + "…"
+		}
+	}
+	return text
 }
 
 // Targets returns the objects that a line is about, without duplicates.

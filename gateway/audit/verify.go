@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -32,6 +33,8 @@ type Report struct {
 	First, Last uint64   // sequence numbers
 	Head        Head     // of the last intact line, to be recorded elsewhere
 	Keyed       bool     // the chain has a key
+	Anchored    bool     // the end was compared with the anchor
+	Noted       bool     // and with an end recorded elsewhere
 	Faults      []Fault
 	Notes       []Fault // irregularities that are not faults
 	Interrupted []*Line // intents of calls that were running when the gateway crashed
@@ -43,17 +46,24 @@ type Check struct {
 	File  string   // the log; its rotated files and its head are in the same folder
 	Files []string // only these instead, in any order; the head is used if File is among them
 	Key   []byte   // of a keyed chain
-	Least Head     // an end recorded elsewhere; optional, and so is its hash
+	// Anchor is the log's anchor; empty: it is not looked at.
+	Anchor string
+	Least  Head // an end recorded elsewhere; optional, and so is its hash
 }
 
 // Verify reads a log from its first line to its last and finds every line that was
 // altered, removed, inserted or moved. The log may be in use. The error is about
 // files that cannot be read; faults are in the report.
 func Verify(c Check) (*Report, error) {
-	// The head is read first, so that lines written in the meantime do no harm.
-	head, headErr := readHead(c.File)
-	v := &verifier{check: c, head: head, report: &Report{}, open: map[uint64]*Line{}, heads: map[uint64]string{head.Seq: "", c.Least.Seq: ""}}
+	// The ends are read first, so that lines written in the meantime do no harm.
+	head, headErr := readWhole(headName(c.File), c.Key)
+	anchor, anchorErr := readWhole(c.Anchor, c.Key)
+	v := &verifier{check: c, head: head.Head, report: &Report{}, open: map[uint64]*Line{},
+		heads: map[uint64]string{head.Seq: "", anchor.Seq: "", c.Least.Seq: ""}}
 	ordered, err := logFiles(c.File, c.Files)
+	if errors.Is(err, fs.ErrNotExist) && len(c.Files) == 0 && (headErr == nil || anchorErr == nil) {
+		ordered, err = nil, nil // all files were removed, but not what is known of their end
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,24 +75,69 @@ func Verify(c Check) (*Report, error) {
 	}
 	v.unexplained()
 	v.begin()
+	v.report.Noted = c.Least.Seq > 0
 	v.end(c.Least, "noted")
-	if len(c.Files) == 0 || slices.Contains(c.Files, c.File) {
-		v.end(head, "head record's")
-		if headErr != nil || head.Seq == 0 {
-			v.fault(headName(c.File), 0, "the head record is missing or damaged: lines may be missing at the end")
-		}
-		// The head may already include lines that were written in the meantime.
-		if now, err := readHead(c.File); err == nil && now.Seq < v.last {
-			v.note(c.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, or somebody added them", span(now.Seq+1, v.last))
-		}
+	if whole := len(c.Files) == 0 || slices.Contains(c.Files, c.File); whole {
+		v.checkHead(head, headErr)
+		v.checkAnchor(anchor, anchorErr, head)
 	}
 	if len(c.Key) > 0 && !v.report.Keyed && v.report.Lines > 0 {
-		v.fault(ordered[len(ordered)-1], 0, "no line was written with the key")
+		v.fault(v.newest(), 0, "no line was written with the key")
 	}
 	v.report.Running = slices.Collect(maps.Values(v.open))
 	slices.SortFunc(v.report.Running, bySeq)
 	slices.SortFunc(v.report.Interrupted, bySeq)
 	return v.report, nil
+}
+
+// readWhole reads a head record or an anchor, which may be written at the same time.
+func readWhole(path string, key []byte) (r headRecord, err error) {
+	for range 10 {
+		r, err = readRecord(path)
+		if err == nil && r.authentic(key) || errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return r, err
+}
+
+// checkHead compares the end with the head record.
+func (v *verifier) checkHead(head headRecord, err error) {
+	name := headName(v.check.File)
+	switch {
+	case err != nil || head.Seq == 0:
+		v.fault(name, 0, "the head record is missing or damaged: lines may be missing at the end")
+		return
+	case v.report.Keyed && !head.authentic(v.check.Key):
+		v.fault(name, 0, "the head record was not written with the key: lines may be missing at the end")
+	}
+	v.end(head.Head, "head record's")
+	// The head may already include lines that were written in the meantime.
+	if now, err := readRecord(name); err == nil && now.Seq < v.last {
+		v.note(v.check.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, or somebody added them", span(now.Seq+1, v.last))
+	}
+}
+
+// checkAnchor compares the end with the anchor.
+func (v *verifier) checkAnchor(anchor headRecord, err error, head headRecord) {
+	switch name := v.check.Anchor; {
+	case name == "", errors.Is(err, fs.ErrNotExist) && !head.Anchored:
+	case err != nil:
+		v.fault(name, 0, "the anchor is missing or damaged: lines may be missing at the end")
+	case !anchor.authentic(v.check.Key):
+		v.fault(name, 0, "the anchor was not written with the key: lines may be missing at the end")
+	default:
+		v.report.Anchored = true
+		v.end(anchor.Head, "anchor's")
+	}
+}
+
+// newest returns the file with the end of the chain.
+func (v *verifier) newest() string {
+	if files := v.report.Files; len(files) > 0 {
+		return files[len(files)-1]
+	}
+	return v.check.File
 }
 
 // ErrKeyNeeded is returned by [Verify] if the chain has a key and the check has none.
@@ -287,7 +342,9 @@ func (v *verifier) event(path string, number int, line *Line) {
 func (v *verifier) begin() {
 	first := v.report.First
 	switch {
-	case first <= 1 || v.expired >= first-1:
+	case first <= 1:
+	case v.expired >= first-1:
+		v.note(v.report.Files[0], 0, "%s gone: the log removed them at their age (audit.keepFor)", span(1, first-1))
 	case len(v.check.Files) > 0:
 		v.note(v.report.Files[0], 0, "the files start at line %d", first)
 	default:
@@ -297,8 +354,7 @@ func (v *verifier) begin() {
 
 // end compares the last line with a head.
 func (v *verifier) end(head Head, whose string) {
-	file := v.report.Files[len(v.report.Files)-1]
-	found := v.heads[head.Seq]
+	file, found := v.newest(), v.heads[head.Seq]
 	switch {
 	case head.Seq > v.last:
 		v.fault(file, 0, "%s missing at the end: line %d is the %s last", span(v.last+1, head.Seq), head.Seq, whose)

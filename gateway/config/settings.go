@@ -119,11 +119,27 @@ type Audit struct {
 	KeyFile string
 	MaxSize int // MiB
 	MaxAge  time.Duration
-	Keep    int
 	Reads   bool
+
+	KeepFor    time.Duration
+	MaxTotal   int    // MiB
+	AnchorFile string // empty means next to the key file, [AuditOff] none
+	Checkpoint time.Duration
 }
 
-// AuditOff is the value of audit.file that switches the audit log off.
+// Anchor returns the file in which the end of the log is recorded as well, or "".
+func (a Audit) Anchor() string {
+	switch {
+	case a.AnchorFile == AuditOff:
+		return ""
+	case a.AnchorFile == "" && a.KeyFile != "":
+		return a.KeyFile + ".anchor"
+	}
+	return a.AnchorFile
+}
+
+// AuditOff is the value of audit.file that switches the audit log off, and of
+// audit.anchorFile for none.
 const AuditOff = "off"
 
 // Metrics configures who may read the metrics.

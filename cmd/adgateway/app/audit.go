@@ -8,13 +8,13 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-
-	"github.com/sirupsen/logrus"
 )
 
 // openAudit opens the audit log of the settings, or returns nil if it is switched
-// off.
-func openAudit(c config.Audit, log *logrus.Logger) (*audit.Log, error) {
+// off. Its head and what is wrong with it also go to the system's event log, which
+// somebody who can change the gateway's files cannot change.
+func openAudit(o Options) (*audit.Log, error) {
+	c := o.Settings.Audit
 	if !audited(c) {
 		return nil, nil
 	}
@@ -23,16 +23,28 @@ func openAudit(c config.Audit, log *logrus.Logger) (*audit.Log, error) {
 		return nil, err
 	}
 	return audit.Open(audit.Options{
-		File: c.File, Key: key, MaxSize: int64(c.MaxSize) << 20, MaxAge: c.MaxAge, Keep: c.Keep, Reads: c.Reads,
-		Notice: func(message string, fields map[string]any) {
-			entry := log.WithFields(fields)
-			if _, failed := fields["error"]; failed {
-				entry.Error(message)
-			} else {
-				entry.Info(message)
-			}
-		},
+		File: c.File, Key: key, MaxSize: int64(c.MaxSize) << 20, MaxAge: c.MaxAge, Reads: c.Reads,
+		KeepFor: c.KeepFor, MaxTotal: int64(c.MaxTotal) << 20, Anchor: c.Anchor(), Checkpoint: c.Checkpoint,
+		Notice: func(message string, fields map[string]any) { auditNotice(o, message, fields) },
 	})
+}
+
+// auditNotice passes on what the audit log reports.
+func auditNotice(o Options, message string, fields map[string]any) {
+	entry := o.Log.WithFields(fields)
+	fault, failed := fields["error"]
+	if failed {
+		entry.Error(message)
+	} else {
+		entry.Info(message)
+	}
+	switch {
+	case o.Event == nil:
+	case failed:
+		o.Event(fmt.Sprintf("%s: %v", message, fault), true)
+	case fields["hash"] != nil:
+		o.Event(fmt.Sprintf("%s: its end is %v:%v (%v)", message, fields["sequence"], fields["hash"], fields["file"]), false)
+	}
 }
 
 // audited reports whether the settings name an audit log.

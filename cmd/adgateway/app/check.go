@@ -25,6 +25,9 @@ func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) 
 	if audited(settings.Audit) {
 		_, err := AuditKey(settings.Audit.KeyFile)
 		faults = append(faults, filefault.Usable("audit.file", settings.Audit.File), err)
+		if anchor := settings.Audit.AnchorFile; anchor != "" && anchor != config.AuditOff {
+			faults = append(faults, filefault.Usable("audit.anchorFile", anchor))
+		}
 	}
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)
 }

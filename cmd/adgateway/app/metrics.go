@@ -254,7 +254,11 @@ var metrics = []metric{
 		perAudit(func(s audit.Stats) value { return number(s.Failures) })},
 	{"adgateway_audit_owed_lines", "Lines about what was done that are still to be written.", gauge, nil,
 		perAudit(func(s audit.Stats) value { return number(s.Owed) })},
-	{"adgateway_audit_counted_refusals_total", "Refused calls that were counted in the audit log, not written one by one.", counter, nil,
+	{"adgateway_audit_bytes", "Size of all audit files.", gauge, nil,
+		perAudit(func(s audit.Stats) value { return number(s.Used) })},
+	{"adgateway_audit_bytes_max", "Space for all audit files (audit.maxTotal); 0: no limit.", gauge, nil,
+		perAudit(func(s audit.Stats) value { return number(s.MaxTotal) })},
+	{"adgateway_audit_counted_calls_total", "Calls without effect that were counted in the audit log, not written one by one.", counter, nil,
 		perAudit(func(s audit.Stats) value { return number(s.Suppressed) })},
 
 	{"adgateway_server_pinned", "Always 1; the labels tell which server is asked. Without one there is none.", gauge, []string{"kind", "server"},

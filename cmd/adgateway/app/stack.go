@@ -47,6 +47,9 @@ type Options struct {
 	Session func(ps.Lane) session.Config
 	Dial    servers.Dial // probes servers; nil dials the network
 
+	// Event writes an entry to the system's event log; nil: there is none.
+	Event func(text string, failed bool)
+
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
 	// LostEntries returns how many log entries could not be written. It may be nil.
@@ -107,7 +110,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	})
 	var registry *prometheus.Registry
 	if err == nil {
-		s.Audit, err = openAudit(o.Settings.Audit, o.Log)
+		s.Audit, err = openAudit(o)
 	}
 	if err == nil {
 		registry, err = newRegistry(s, o)

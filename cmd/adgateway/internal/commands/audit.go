@@ -25,21 +25,27 @@ func (f *auditFlags) add(c *cobra.Command) {
 	f.Fallback, f.Beside = settings.DefaultFile(), true
 	f.AddTo(c.Flags(),
 		settings.Spelling{Flag: "file", Key: "audit.file", Placeholder: "FILE", Doc: "the audit log"},
-		settings.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE", Doc: "the key of its hash chain"})
+		settings.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE", Doc: "the key of its hash chain"},
+		settings.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE", Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
 }
 
-// open returns the path of the audit log and its key.
-func (f *auditFlags) open(files []string) (file string, key []byte, err error) {
+// check returns what to verify or to read: the path of the audit log, its key and its
+// anchor. The anchor of the settings is not that of another log.
+func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error) {
 	live, err := f.Load()
 	if err != nil {
-		return "", nil, err
+		return audit.Check{}, err
 	}
-	c := live.Now().Audit
-	if c.File == config.AuditOff && len(files) == 0 {
-		return "", nil, errors.New("the settings switch the audit log off; name one with --file, or pass its files as arguments")
+	s := live.Now().Audit
+	if s.File == config.AuditOff && len(files) == 0 {
+		return audit.Check{}, errors.New("the settings switch the audit log off; name one with --file, or pass its files as arguments")
 	}
-	key, err = app.AuditKey(c.KeyFile)
-	return c.File, key, err
+	check := audit.Check{File: s.File, Files: files, Anchor: s.Anchor()}
+	if (c.Flags().Changed("file") || len(files) > 0) && !c.Flags().Changed("anchor-file") {
+		check.Anchor = ""
+	}
+	check.Key, err = app.AuditKey(s.KeyFile)
+	return check, err
 }
 
 // explainAudit explains why an audit log cannot be read.
@@ -62,18 +68,19 @@ func auditVerifyCommand() *cobra.Command {
 		Short: "Find lines that were altered, removed, inserted or moved",
 		Long: "Reads the audit log from its first line to its last, rotated files included, and\n" +
 			"reports every line that was altered, removed, inserted, moved, or cut off at the end.\n" +
-			"Exit code 0: every line is as it was written. 1: it is not, or cannot be read.",
+			"The last lines say what cannot be found without a key (audit.keyFile), an anchor\n" +
+			"(audit.anchorFile), or an end that was recorded elsewhere (--last).\n" +
+			"Exit code 0: nothing was found. 1: something was, or the log cannot be read.",
 		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
 		RunE: func(c *cobra.Command, files []string) error {
-			file, key, err := f.open(files)
+			check, err := f.check(c, files)
 			if err != nil {
 				return err
 			}
-			least, err := parseHead(last)
-			if err != nil {
+			if check.Least, err = parseHead(last); err != nil {
 				return err
 			}
-			result, err := audit.Verify(audit.Check{File: file, Files: files, Key: key, Least: least})
+			result, err := audit.Verify(check)
 			if err != nil {
 				return explainAudit(files, err)
 			}
@@ -111,7 +118,7 @@ func auditShowCommand() *cobra.Command {
 		Short:   "Show what was done, by whom, and to what",
 		Example: "  adgateway audit show --since 7d --who portal --operation 'user.*' --outcome refused",
 		RunE: func(c *cobra.Command, files []string) error {
-			file, _, err := f.open(files)
+			check, err := f.check(c, files)
 			if err != nil {
 				return err
 			}
@@ -122,7 +129,7 @@ func auditShowCommand() *cobra.Command {
 			if err = errors.Join(err, filter.Check()); err != nil {
 				return err
 			}
-			read := func(each func(*audit.Record) error) error { return audit.Read(file, files, filter, each) }
+			read := func(each func(*audit.Record) error) error { return audit.Read(check.File, files, filter, each) }
 			if asJSON {
 				err = read(func(r *audit.Record) error { return report.Lines(c.OutOrStdout(), r) })
 			} else {

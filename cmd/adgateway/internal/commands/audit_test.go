@@ -33,8 +33,19 @@ func TestAuditCommands(t *testing.T) {
 
 	code, stdout, stderr := runCommand(t, "audit", "verify", "--config", settings)
 	require.Zero(t, code, stdout+stderr)
-	assert.Contains(t, stdout, "OK: every line is as it was written")
-	assert.Contains(t, stdout, "chained with a key")
+	assert.Contains(t, stdout, "OK: every line is as it was written, as far as that was checked")
+	assert.Contains(t, stdout, "chained with a key, compared with the anchor")
+	assert.Contains(t, stdout, "not checked: lines after the last entry of the anchor")
+	_, end, _ := strings.Cut(stdout, "end: ")
+	end, _, _ = strings.Cut(end, "\n")
+	assert.Contains(t, s.log.String(), `msg="audit log closed" file=`+file)
+	assert.Contains(t, s.log.String(), "hash="+end[strings.Index(end, ":")+1:], "the log has the end")
+	code, stdout, _ = runCommand(t, "audit", "verify", "--config", settings, "--last", end)
+	require.Zero(t, code, stdout)
+	assert.NotContains(t, stdout, "not checked:")
+	code, stdout, _ = runCommand(t, "audit", "verify", "--file", file, "--key-file", key)
+	require.Zero(t, code, stdout)
+	assert.Contains(t, stdout, "not checked: neither an anchor (audit.anchorFile) nor an end from elsewhere (--last)")
 	code, stdout, _ = runCommand(t, "audit", "show", "--config", settings, "--operation", "user.*", "--since", "7d")
 	require.Zero(t, code)
 	assert.Regexp(t, `token 1 +127\.0\.0\.1 +user\.update +done +200 +CN=Anna Schmidt,`, stdout)
@@ -50,6 +61,14 @@ func TestAuditCommands(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stdout, "FAULT "+file+":")
 	assert.Contains(t, stdout, "was altered")
+
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, os.Remove(file+".head"))
+	code, stdout, _ = runCommand(t, "audit", "verify", "--config", settings)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stdout, "are missing at the end", "the anchor finds that all was removed")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
 
 	for name, c := range map[string]struct {
 		args []string

@@ -211,8 +211,8 @@ func serviceRunCommand() *cobra.Command {
 		Short: "Run as the service; called by the service manager",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			prepare := func(ctx context.Context) (func(context.Context) error, string, error) {
-				s, err := serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			prepare := func(ctx context.Context, event winsvc.Event) (func(context.Context) error, string, error) {
+				s, err := serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: event})
 				if err != nil {
 					return nil, "", err
 				}

@@ -55,7 +55,7 @@ func gatewayChecks() []Check {
 			How: "reads the free space of their disks",
 			Faults: []Fault{
 				{"full", Failure, "Only {free} are free at {path}: changes are rejected when the audit log cannot be written.", "Free some space, or set audit.file and log.file to another disk."},
-				{"low", Warning, "Only {free} are free at {path}.", "Free some space, lower audit.keep, or set audit.file and log.file to another disk."},
+				{"low", Warning, "Only {free} are free at {path}.", "Free some space, lower audit.maxTotal or audit.keepFor, or set audit.file and log.file to another disk."},
 			},
 			probe: probeDisk,
 		},
@@ -157,6 +157,9 @@ func (x *exam) keptFiles() []keptFile {
 	}
 	if s.Audit.File != config.AuditOff {
 		all = append(all, keptFile{path: s.Audit.File, use: "audit.file", written: true})
+		if anchor := s.Audit.Anchor(); anchor != "" {
+			all = append(all, keptFile{path: anchor, use: "audit.anchorFile", written: true})
+		}
 	}
 	return slices.DeleteFunc(all, func(f keptFile) bool { return f.path == "" })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -32,13 +33,33 @@ func Verification(w io.Writer, r *audit.Report) {
 	if r.Keyed {
 		keyed = "with a key"
 	}
+	if r.Anchored {
+		keyed += ", compared with the anchor"
+	}
 	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", count(r.Lines, "line"), count(len(r.Files), "file"), r.First, r.Last, keyed)
 	fmt.Fprintf(w, "end: %d:%s\n", r.Head.Seq, r.Head.Hash)
+	for _, limit := range limits(r) {
+		fmt.Fprintln(w, "not checked:", limit)
+	}
 	if len(r.Faults) == 0 {
-		fmt.Fprintln(w, "OK: every line is as it was written")
+		fmt.Fprintln(w, "OK: every line is as it was written, as far as that was checked")
 	} else {
 		fmt.Fprintf(w, "NOT OK: %s\n", count(len(r.Faults), "fault"))
 	}
+}
+
+// limits says what a verification cannot find.
+func limits(r *audit.Report) []string {
+	var all []string
+	if !r.Keyed {
+		all = append(all, "without a key (audit.keyFile), whoever can write the files can write a whole chain anew, or cut its end off and make the head record fit")
+	}
+	if !r.Anchored && !r.Noted {
+		all = append(all, "neither an anchor (audit.anchorFile) nor an end from elsewhere (--last) was compared: files that were all removed, or replaced with an older copy, look whole")
+	} else if !r.Noted {
+		all = append(all, "lines after the last entry of the anchor, and an older copy of log and anchor together: compare an end from the event log or the service's log (--last)")
+	}
+	return all
 }
 
 // count writes a number with its noun: "1 line", "2 lines".
@@ -105,7 +126,7 @@ func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
 // fallback if there is none.
 func targets(line *audit.Line, fallback string) string {
 	if line.Event == audit.EventCounted {
-		return fmt.Sprintf("%d calls since %s", line.Count, line.Since)
+		return fmt.Sprintf("%s since %s: %s", count(line.Count, "call"), line.Since, codes(line.Codes))
 	}
 	all := line.Targets()
 	if len(all) == 0 {
@@ -116,6 +137,15 @@ func targets(line *audit.Line, fallback string) string {
 		text += fmt.Sprintf(" and %d more", len(all)-1)
 	}
 	return text
+}
+
+// codes lists counts by code.
+func codes(counts map[string]uint64) string {
+	var all []string
+	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, fmt.Sprintf("%s %d", code, counts[code]))
+	}
+	return strings.Join(all, ", ")
 }
 
 // printable replaces what controls a terminal, so that text from callers cannot.

@@ -43,8 +43,9 @@ const reloadEvery = 500 * time.Millisecond
 type Options struct {
 	Flags   *settings.Flags
 	Version string
-	Stderr  io.Writer    // the log, unless log.file is set
-	Dial    servers.Dial // probes servers; nil dials the network; unused by the sandbox
+	Stderr  io.Writer                      // the log, unless log.file is set
+	Dial    servers.Dial                   // probes servers; nil dials the network; unused by the sandbox
+	Event   func(text string, failed bool) // writes to the system's event log; nil: there is none
 }
 
 // backend is what a gateway runs its scripts on and authenticates with.
@@ -149,6 +150,7 @@ func (s *Server) open(ctx context.Context) error {
 		Engine: s.backend.name, Version: gateway.Version{Version: s.options.Version},
 		Session: func(ps.Lane) session.Config { return s.backend.session() },
 		Dial:    s.backend.dial,
+		Event:   s.options.Event,
 		Checks:  s.checks, LostEntries: s.entries.lost.Load,
 		Store: host.Certificates(),
 	})

@@ -130,7 +130,7 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 		return err
 	}
 	for key, setting := range map[string]*string{
-		"auth.store": &s.Auth.Store, "log.file": &s.Log.File, "audit.file": &s.Audit.File, "audit.keyFile": &s.Audit.KeyFile,
+		"auth.store": &s.Auth.Store, "log.file": &s.Log.File, "audit.file": &s.Audit.File, "audit.keyFile": &s.Audit.KeyFile, "audit.anchorFile": &s.Audit.AnchorFile,
 		"tls.certificateFile": &s.TLS.CertificateFile, "tls.keyFile": &s.TLS.KeyFile, "tls.clientCAFile": &s.TLS.ClientCAFile,
 		"http.spoolFolder": &s.HTTP.SpoolFolder,
 		"tls.pfxFile":      &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,

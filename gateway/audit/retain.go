@@ -1,0 +1,177 @@
+package audit
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// accounted is the time that two consecutive lines, or the ends of a file, may be
+// apart. What is longer was a jump of the clock or a long stop, and counts nothing: so
+// nothing is taken for old because the clock is wrong.
+const accounted = 7 * 24 * time.Hour
+
+// extent is a rotated file, which does not change any more.
+type extent struct {
+	first, last time.Time // of its lines; zero if unknown
+	size        int64
+}
+
+// ErrSpent is the error for changes when the log has used its space.
+var ErrSpent = errors.New("it has used the space that it may use (audit.maxTotal), and nothing of it is old enough to be removed (audit.keepFor)")
+
+// elapsed returns the time from one line to a later one, as far as it can be
+// accounted for.
+func (c *chain) elapsed(from, to time.Time) time.Duration {
+	limit := max(accounted, c.o.MaxAge+24*time.Hour)
+	if d := to.Sub(from); !from.IsZero() && !to.IsZero() && d.Abs() <= limit {
+		return d
+	}
+	return 0
+}
+
+// extents returns the rotated files, oldest first, with their extents.
+func (c *chain) extents() ([]string, []extent, error) {
+	paths, err := rotatedFiles(c.o.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := map[string]extent{}
+	all := make([]extent, len(paths))
+	for i, path := range paths {
+		e, ok := c.extent[path]
+		if !ok {
+			e = c.read(path)
+		}
+		known[path], all[i] = e, e
+	}
+	c.extent = known
+	return paths, all, nil
+}
+
+// read returns the extent of a file by its own lines, not by what the file system
+// says of it. Times that cannot be read are zero.
+func (c *chain) read(path string) extent {
+	f, err := os.Open(path)
+	if err != nil {
+		return extent{}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return extent{}
+	}
+	e := extent{size: info.Size()}
+	first, last, rest, err := c.ends(f, info.Size())
+	if err != nil {
+		return e
+	}
+	if c.whole(rest) {
+		last = rest
+	}
+	e.first, e.last = timeOf(first), timeOf(last)
+	return e
+}
+
+// timeOf returns the time of a line, or zero.
+func timeOf(raw []byte) time.Time {
+	line, _, _, err := parse(raw)
+	if err != nil {
+		return time.Time{}
+	}
+	at, err := time.Parse(timeFormat, line.Time)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// expire marks the oldest rotated files for removal whose last line is older than
+// Options.KeepFor, and counts the bytes of the others. The age is the sum of the
+// times from that line to now.
+func (c *chain) expire() error {
+	paths, all, err := c.extents()
+	if err != nil {
+		return err
+	}
+	ages := make([]time.Duration, len(all))
+	age := c.elapsed(c.lastAt, c.o.now())
+	next := c.lastAt // time of the line that follows
+	if c.f != nil && !c.startedAt.IsZero() {
+		age += c.elapsed(c.startedAt, c.lastAt)
+		next = c.startedAt
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		age += c.elapsed(all[i].last, next)
+		ages[i] = age
+		age += c.elapsed(all[i].first, all[i].last)
+		next = all[i].first
+	}
+	c.rotated, c.expired = 0, nil
+	old := c.o.KeepFor > 0
+	for i, path := range paths {
+		if old = old && ages[i] >= c.o.KeepFor; old {
+			c.expired = append(c.expired, path)
+		} else {
+			c.rotated += all[i].size
+		}
+	}
+	return nil
+}
+
+// expirations returns the lines that announce the removal of files.
+func (c *chain) expirations() []*Line {
+	var lines []*Line
+	for _, path := range c.expired {
+		lines = append(lines, &Line{Event: EventExpired, File: filepath.Base(path), Through: rotatedThrough(path)})
+	}
+	return lines
+}
+
+// reserve is the part of the space that only outcomes may use: those of the calls that
+// run when it is spent.
+func (o *Options) reserve() int64 { return min(o.MaxTotal/10, 16<<20) }
+
+// room returns why no change can be recorded, or nil. When the space is spent it looks
+// for files that can be removed, or that somebody else has moved away.
+func (l *Log) room() error {
+	if l.o.MaxTotal <= 0 || !l.spent() {
+		return nil
+	}
+	l.writing.Lock()
+	err := l.out.expire()
+	l.measure()
+	old := len(l.out.expired) > 0
+	l.writing.Unlock()
+	if err == nil && old {
+		err = l.append()
+	}
+	if err == nil && l.spent() {
+		err = ErrSpent
+	}
+	return err
+}
+
+// measure takes over how much space the log uses, and reports when that becomes much.
+// The caller holds writing.
+func (l *Log) measure() {
+	used := l.out.rotated + max(l.out.size, 0)
+	l.mu.Lock()
+	l.used = used
+	l.mu.Unlock()
+	warning := l.Warning()
+	if warned := warning != ""; warned != l.points.warned {
+		l.points.warned = warned
+		if warned {
+			l.notice("the audit log is about to be full", map[string]any{"error": warning, "file": l.o.File})
+		}
+	}
+}
+
+// spent reports whether the log has used the space for changes.
+func (l *Log) spent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.o.MaxTotal > 0 && l.used >= l.o.MaxTotal-l.o.reserve()
+}
