@@ -147,7 +147,7 @@ func partValue(text string) (value, rest string, err error) {
 	var b strings.Builder
 	text = strings.TrimLeft(text, " ")
 	if strings.HasPrefix(text, "#") {
-		return "", "", errors.New("a value in hexadecimal must be written with der:")
+		return "", "", errors.New("a value in hexadecimal must be written as der:HEX")
 	}
 	kept := 0 // length up to the last character that is not a blank without an escape
 	for i := 0; i < len(text); i++ {
