@@ -38,7 +38,7 @@ type collector struct {
 // collect reads all parameters of a request. The failure is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
-	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery, given: ops.Given{}, credential: credentialOf(r.c.Request)}
+	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery || r.principal.SecretsInQuery, given: ops.Given{}, credential: credentialOf(r.c.Request)}
 	values := routeOf(r.c.Request).values
 	for _, p := range r.op.Params {
 		if p.Path != "" {
@@ -120,7 +120,7 @@ func (c *collector) pairs(raw []byte, query bool) *failure {
 		case err != nil:
 			c.wrong(p.Name, "holds a percent sign that does not start an escape")
 		case query && p.Kind.Secret() && !c.secretsInQuery:
-			c.wrong(p.Name, "is a secret and not accepted in the query; send it in the body")
+			c.wrong(p.Name, "is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query")
 		default:
 			c.add(p, value)
 		}

@@ -222,6 +222,7 @@ func (e *envelope) sentence(result *ps.Result) string {
 	case text != "" && e.r.op.Unchanged != "" && result.Effect == ps.EffectNone:
 		text = e.r.op.Unchanged
 	case text != "":
+		text += e.r.bound.Without()
 	case e.r.op.Reply.Mark == ops.List:
 		text = "{records} found"
 	case e.r.op.Reply.Mark == ops.Exists && string(schema.Member(e.result.Bytes(), "exists")) == "true":

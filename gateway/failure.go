@@ -31,6 +31,7 @@ type failure struct {
 	warnings      []ps.Warning
 	unrecorded    bool  // because the audit cannot record it
 	cause         error // for the log only
+	asSuccess     bool  // is answered as a success, which only clients of the classic dialect need
 }
 
 // errorBody is the member "error" of an envelope.
@@ -68,19 +69,31 @@ func (f *failure) forOperation(op *ops.Operation) *failure {
 	return f
 }
 
+// status returns the HTTP status of the answer.
+func (f *failure) status() int {
+	if f.asSuccess {
+		return http.StatusOK
+	}
+	return f.code.Status()
+}
+
 // envelope returns the body of the answer.
 func (f *failure) envelope(requestID string) any {
 	body := struct {
 		Output   string          `json:"output"`
 		Result   json.RawMessage `json:"result"`
 		Warnings []ps.Warning    `json:"warnings,omitempty"`
-		Error    errorBody       `json:"error"`
-	}{f.message, f.result, f.warnings, errorBody{f.code, f.message, f.outcome, f.directoryCode, f.details, requestID}}
+		Error    *errorBody      `json:"error,omitempty"`
+	}{f.message, f.result, f.warnings, &errorBody{f.code, f.message, f.outcome, f.directoryCode, f.details, requestID}}
 	if body.Result == nil {
 		body.Result = json.RawMessage("[]")
 	}
 	if body.Error.Details == nil {
 		body.Error.Details = []detail{}
+	}
+	if f.asSuccess {
+		body.Error = nil
+		return body
 	}
 	if f.unshown > 0 {
 		body.Error.Details = append(slices.Clip(body.Error.Details), detail{"", fmt.Sprintf("%d more problems are not shown.", f.unshown)})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"adgateway/gateway/schema"
@@ -12,7 +13,8 @@ import (
 
 // partial returns the answer to a run that failed for some objects: the records of
 // the others, and a detail for each that failed. If all failed, it is a failure like
-// any other, with the code of the first object.
+// any other, with the code of the first object. The classic dialect knows no status but
+// 200 with records: there the objects that failed are warnings.
 func (e *envelope) partial(result *ps.Result) *failure {
 	f := &failure{server: result.Server, warnings: result.Warnings}
 	for i := range result.Failures {
@@ -29,7 +31,16 @@ func (e *envelope) partial(result *ps.Result) *failure {
 	}
 	f.code, f.outcome, f.directoryCode = schema.Partial, ps.OutcomePartial, ""
 	f.result = append(append(json.RawMessage{'['}, e.result.Bytes()...), ']')
-	f.message = fmt.Sprintf("%s %s failed; see details.", ended(e.sentence(result)), objects(len(result.Failures)))
+	where := "details"
+	if e.classic {
+		f.asSuccess, where = true, "warnings"
+		for i, d := range f.details {
+			failed := &result.Failures[i]
+			code := string(failureOf(e.r.op, e.r.bound, &failed.Error).code)
+			f.warnings = append(slices.Clip(f.warnings), ps.Warning{Code: code, Target: cmp.Or(failed.DN, failed.GUID), Message: d.Message})
+		}
+	}
+	f.message = fmt.Sprintf("%s %s failed; see %s.", ended(e.sentence(result)), objects(len(result.Failures)), where)
 	return f
 }
 

@@ -61,7 +61,7 @@ func (r *request) fail(f *failure) {
 	if f.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
-	r.send(f.code.Status(), f.encode(r.id))
+	r.send(f.status(), f.encode(r.id))
 	r.c.Abort()
 }
 

@@ -38,6 +38,7 @@ type Rights struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 	Networks []string   `json:"networks,omitempty"` // from which it may be used
 	Dialect  Dialect    `json:"dialect,omitempty"`
+	InQuery  bool       `json:"secretsInQuery,omitempty"` // passwords may stand in the query
 	Limits   *Limits    `json:"limits,omitempty"`
 	Quota    *Quota     `json:"quota,omitempty"`
 }
@@ -121,7 +122,7 @@ type compiledSecret struct {
 
 func (a *Account) compile() (*compiled, []error) {
 	c := &compiled{Account: a}
-	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect}
+	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect, SecretsInQuery: a.InQuery}
 	c.principal = p
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -138,6 +138,8 @@ type Principal struct {
 	Limits  Limits
 	Dialect Dialect
 
+	SecretsInQuery bool // passwords may stand in the query
+
 	meter *meter // nil if nothing is counted
 }
 

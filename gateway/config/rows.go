@@ -233,7 +233,7 @@ func sandboxRows() []Row {
 			boolean(func(s *Settings) *bool { return &s.Sandbox.Processes })},
 		{"sandbox.engine", "sandbox", "What runs the scripts of the sandbox: sandbox (its own engine), pwsh, powershell, or the path of a PowerShell.",
 			text(func(s *Settings) *string { return &s.Sandbox.Engine })},
-		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, or subject of a client certificate, scopes, dialect, limits {ous, zones, groups}.",
+		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, or subject of a client certificate, scopes, dialect, secretsInQuery, limits {ous, zones, groups}.",
 			tokens(func(s *Settings) *[]Token { return &s.Sandbox.Tokens })},
 		{"sandbox.users", "[]", "Users of the sandbox who send name and password: name, password, scopes.",
 			users(func(s *Settings) *[]User { return &s.Sandbox.Users })},

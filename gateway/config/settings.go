@@ -183,6 +183,7 @@ type Token struct {
 	Subject string   // of a client certificate that is accepted instead
 	Scopes  []string // empty means all
 	Dialect string   // empty means http.dialect
+	InQuery bool     // passwords may stand in the query
 	Limits  TokenLimits
 }
 

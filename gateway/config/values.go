@@ -397,6 +397,22 @@ func intoText(field *string, words ...string) part {
 	return part{set: set, get: get}
 }
 
+func intoBoolean(field *bool) part {
+	set := func(node *yaml.Node) error {
+		if node.Decode(field) != nil {
+			return errors.New("takes true or false")
+		}
+		return nil
+	}
+	get := func(bool) any {
+		if !*field {
+			return nil
+		}
+		return true
+	}
+	return part{set: set, get: get}
+}
+
 // intoSecret is a string that is never shown.
 func intoSecret(field *string) part {
 	hidden := intoText(field)
@@ -437,13 +453,15 @@ func tokens(field func(*Settings) *[]Token) value {
 			"subject": intoText(&t.Subject),
 			"scopes":  intoList(&t.Scopes),
 			"dialect": intoText(&t.Dialect, "standard", "classic"),
+
+			"secretsInQuery": intoBoolean(&t.InQuery),
 			"limits": intoParts(map[string]part{
 				"ous":    intoList(&t.Limits.OUs),
 				"zones":  intoList(&t.Limits.Zones),
 				"groups": intoList(&t.Limits.Groups),
 			}, "ous, zones and groups, each a list"),
 		}
-	}, nil, "a list of tokens with value (or the subject of a client certificate), scopes, dialect and limits"}
+	}, nil, "a list of tokens with value (or the subject of a client certificate), scopes, dialect, secretsInQuery and limits"}
 }
 
 func users(field func(*Settings) *[]User) value {

@@ -102,6 +102,9 @@ type Param struct {
 	Doc      string
 	Example  string // valid in the sandbox's domain; empty: the kind's
 
+	// Without is a sentence that follows that of a success if the parameter is absent.
+	Without string
+
 	// Generated is for a secret that the gateway generates if it is absent: the
 	// member of the record that shows it, once.
 	Generated string

@@ -46,6 +46,18 @@ func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps
 	})
 }
 
+// Without returns the sentences about what was not given, each after a blank.
+func (b *Bound) Without() string {
+	var sentences strings.Builder
+	for i := range b.Op.Params {
+		p := &b.Op.Params[i]
+		if _, given := b.Args[p.arg()]; p.Without != "" && !given {
+			sentences.WriteString(" " + p.Without)
+		}
+	}
+	return sentences.String()
+}
+
 // allCounts lists the script's counts: "2 computers, 1 group".
 func allCounts(counts map[string]int) string {
 	var parts []string

@@ -262,7 +262,7 @@ var userFields = Param{
 
 // userInputs are the inputs for creating and updating a user.
 var userInputs = []Param{
-	{Name: "Password", Kind: schema.Password, Scope: auth.UserPassword, Doc: "The password. Without one the account is created disabled."},
+	{Name: "Password", Kind: schema.Password, Scope: auth.UserPassword, Doc: "The password. An account that is created without one is disabled."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
 	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
@@ -305,6 +305,9 @@ var newUserInputs = func() []Param {
 		inputs[i].Implied = map[string]string{
 			"ChangePasswordNextLogon": "true", "PasswordNeverExpired": "false", "RdsConnectDrive": "false", "RdsAllowLogon": "true",
 		}[inputs[i].Name]
+		if inputs[i].Kind.Secret() {
+			inputs[i].Without = "It is disabled because it has no password: ResetPassword sets one, Enable enables it."
+		}
 	}
 	return inputs
 }()

@@ -315,7 +315,9 @@ function Find-GatewayManager {
     Set-GatewayStep -Label 'find manager' -Arg 'Manager'
     $found = Find-GatewayAccount -Class 'user' -Identity $Manager -Server $Server -Arg 'Manager' -Write -Quiet
     if ($null -eq $found) {
-        Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message "The manager '$Manager' was not found."
+        $message = "The manager '$Manager' was not found. " +
+            'It is looked for by GUID, distinguished name and account name, not by UPN, DOMAIN\name, SID or common name.'
+        Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message $message
     }
     $dn = [string]$found.DistinguishedName
     Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'Manager'

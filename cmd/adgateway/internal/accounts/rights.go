@@ -19,6 +19,7 @@ type Rights struct {
 	scopes, networks, ous, zones, groups    []string
 	expires, dialect, rate                  string
 	concurrency, deletions, resets, changes int
+	secretsInQuery                          bool
 
 	given func(flag string) bool
 }
@@ -32,6 +33,7 @@ func (r *Rights) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.StringSliceVar(&r.zones, "zone", nil, "DNS `ZONE` it is limited to (repeatable)")
 	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` it is limited to: name, DN or GUID (repeatable)")
 	flags.StringVar(&r.dialect, "dialect", "", "shape of its responses: standard or classic (default: the server's)")
+	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false, "accept passwords in the query, for older clients")
 	flags.StringVar(&r.rate, "rate", "", "requests it may send, such as 10/s, 600/m or 5000/h")
 	flags.IntVar(&r.concurrency, "concurrency", 0, "requests it may run at once")
 	flags.IntVar(&r.deletions, "max-deletions", 0, "objects it may delete per hour")
@@ -49,7 +51,7 @@ func (r *Rights) Parse(now time.Time) (auth.Rights, error) {
 		}
 		return &n
 	}
-	parsed := auth.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: auth.Dialect(r.dialect)}
+	parsed := auth.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: auth.Dialect(r.dialect), InQuery: r.secretsInQuery}
 	parsed.Limits = limitsOrNil(auth.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups})
 	parsed.Quota = quotaOrNil(auth.Quota{
 		Rate: auth.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
@@ -74,6 +76,7 @@ func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) erro
 		"expires":             func() { rights.Expires = parsed.Expires },
 		"network":             func() { rights.Networks = parsed.Networks },
 		"dialect":             func() { rights.Dialect = parsed.Dialect },
+		"secrets-in-query":    func() { rights.InQuery = parsed.InQuery },
 		"ou":                  func() { limits.OUs = valueOf(parsed.Limits).OUs },
 		"zone":                func() { limits.Zones = valueOf(parsed.Limits).Zones },
 		"group":               func() { limits.Groups = valueOf(parsed.Limits).Groups },

@@ -50,6 +50,13 @@ func NewAccounts(all []*auth.Account, lastUse map[string]time.Time) []Account {
 	return shown
 }
 
+func accepted(yes bool) string {
+	if yes {
+		return "accepted"
+	}
+	return ""
+}
+
 // Accounts writes a table of accounts.
 func Accounts(w io.Writer, all []Account, now time.Time) error {
 	table := newTable(w)
@@ -70,7 +77,7 @@ func (a Account) Text(w io.Writer, now time.Time) error {
 	table := newTable(w)
 	lines := [][2]string{
 		{"name", a.Name}, {"kind", a.Kind}, {"id", a.ID}, {"certificate", a.Subject}, {"issuer", a.Issuer}, {"scopes", strings.Join(a.Scopes, " ")},
-		{"expires", expiry(a.Expires, now)}, {"dialect", string(a.Dialect)},
+		{"expires", expiry(a.Expires, now)}, {"dialect", string(a.Dialect)}, {"passwords in the query", accepted(a.InQuery)},
 	}
 	lines = append(append(lines, a.limits()...), [2]string{"created", a.Created.Format(time.RFC3339)})
 	for i, token := range a.Tokens {

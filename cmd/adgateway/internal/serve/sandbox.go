@@ -73,7 +73,7 @@ func staticCredentials(cfg *config.Settings) (static *auth.Static, generated str
 	for i, token := range tokens {
 		p, err := newPrincipal(auth.KindToken, fmt.Sprintf("token %d", i+1), token.Scopes)
 		if err == nil {
-			p.Dialect = auth.Dialect(token.Dialect)
+			p.Dialect, p.SecretsInQuery = auth.Dialect(token.Dialect), token.InQuery
 			p.Limits = auth.Limits{OUs: token.Limits.OUs, Zones: token.Limits.Zones, Groups: token.Limits.Groups}
 			err = addToken(static, token, p)
 		}
