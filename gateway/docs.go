@@ -11,12 +11,19 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/openapi"
+	"adgateway/gateway/schema"
 )
 
 const (
 	docsPath     = "/docs"
-	documentPath = "/openapi.json"
+	documentPath = "/openapi.json" // OpenAPI 3.1
+
+	document30Path = "/openapi-3.0.json"
+	swaggerPath    = "/swagger/v1/swagger.json" // where the older family has its document
+
+	sandboxEngine = "sandbox"
 )
 
 // addDocs adds the description of the API and the page that shows it. Both are public,
@@ -25,13 +32,48 @@ func (s *Server) addDocs(engine *gin.Engine) {
 	if s.HideDocs {
 		return
 	}
-	// Generated on first use, so that it does not delay the start.
-	document := sync.OnceValues(func() (*versioned, error) {
-		text, err := openapi.Document(s.Operations, cmp.Or(s.Version.Version, "development"))
+	for _, v30 := range []bool{false, true} {
+		standard, classic := s.document(v30, false), s.document(v30, true)
+		path := documentPath
+		if v30 {
+			path = document30Path
+			engine.GET(swaggerPath, endpoint(serveDocument(classic)))
+		}
+		engine.GET(path, endpoint(func(r *request) {
+			switch dialect := auth.Dialect(cmp.Or(r.c.Query("dialect"), string(r.policy.Dialect), string(auth.Standard))); dialect {
+			case auth.Classic:
+				serveDocument(classic)(r)
+			case auth.Standard:
+				serveDocument(standard)(r)
+			default:
+				r.fail(refusal([]schema.Problem{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))
+			}
+		}))
+	}
+	page := http.StripPrefix(docsPath, openapi.Page())
+	engine.GET(docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
+	for _, name := range openapi.PageFiles() {
+		engine.GET(docsPath+"/"+name, endpoint(func(r *request) {
+			r.limitSend()
+			page.ServeHTTP(r.c.Writer, r.c.Request)
+		}))
+	}
+}
+
+// document returns a function that generates a description of the API on its first
+// call, so that it does not delay the start.
+func (s *Server) document(v30, classic bool) func() (*versioned, error) {
+	return sync.OnceValues(func() (*versioned, error) {
+		text, err := openapi.Document(s.Operations, openapi.Options{
+			Version: cmp.Or(s.Version.Version, "development"), V30: v30, Classic: classic, Sandbox: s.Engine == sandboxEngine,
+		})
 		sum := sha256.Sum256(text)
 		return &versioned{text, `"` + hex.EncodeToString(sum[:16]) + `"`}, err
 	})
-	engine.GET(documentPath, endpoint(func(r *request) {
+}
+
+func serveDocument(document func() (*versioned, error)) func(*request) {
+	return func(r *request) {
 		d, err := document()
 		if err != nil {
 			r.fail(internalError(err))
@@ -42,14 +84,6 @@ func (s *Server) addDocs(engine *gin.Engine) {
 		r.c.Header("Cache-Control", "no-cache")
 		r.c.Header("ETag", d.tag)
 		http.ServeContent(r.c.Writer, r.c.Request, "", time.Time{}, bytes.NewReader(d.text))
-	}))
-	page := http.StripPrefix(docsPath, openapi.Page())
-	engine.GET(docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
-	for _, name := range openapi.PageFiles() {
-		engine.GET(docsPath+"/"+name, endpoint(func(r *request) {
-			r.limitSend()
-			page.ServeHTTP(r.c.Writer, r.c.Request)
-		}))
 	}
 }
 

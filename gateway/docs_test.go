@@ -65,3 +65,34 @@ func TestTheDocumentCanBeHidden(t *testing.T) {
 	}
 	assert.Equal(t, "There is no such route.", read(t, call(s, http.MethodGet, "/", "")).Output, "no hint at what is hidden")
 }
+
+// TestEveryDocumentIsServed: OpenAPI 3.1 and 3.0, each in both dialects.
+func TestEveryDocumentIsServed(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	seen := map[string]string{}
+	for path, c := range map[string]struct{ version, about string }{
+		"/openapi.json":                     {"3.1.0", "This is the standard dialect"},
+		"/openapi.json?dialect=standard":    {"3.1.0", "This is the standard dialect"},
+		"/openapi.json?dialect=classic":     {"3.1.0", "This is the classic dialect"},
+		"/openapi-3.0.json":                 {"3.0.3", "This is the standard dialect"},
+		"/openapi-3.0.json?dialect=classic": {"3.0.3", "This is the classic dialect"},
+		"/swagger/v1/swagger.json":          {"3.0.3", "This is the classic dialect"},
+	} {
+		w := call(s, http.MethodGet, path, "", noCredential)
+		require.Equal(t, http.StatusOK, w.Code, path)
+		doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+		require.NoError(t, err)
+		assert.Equal(t, c.version, doc.OpenAPI, path)
+		assert.Contains(t, doc.Info.Description, c.about, path)
+		assert.Contains(t, doc.Info.Description, "This is a sandbox", path)
+		assert.NotNil(t, doc.Paths.Find("/readyz"))
+		tag := w.Header().Get("ETag")
+		if other, known := seen[tag]; known {
+			assert.Equal(t, other, c.version+c.about, path)
+		}
+		seen[tag] = c.version + c.about
+	}
+	assert.Len(t, seen, 4)
+	got := read(t, call(s, http.MethodGet, "/openapi.json?dialect=modern", "", noCredential))
+	onlyField(t, got, "dialect")
+}

@@ -1,8 +1,8 @@
-// Package openapi describes the API for programs and people: an OpenAPI 3.1
-// document generated from the operation table, and a page that shows it.
+// Package openapi describes the API for programs and people: OpenAPI
+// documents generated from the operation table, and a page that shows it.
 //
 // [Document] derives everything from the rows and from the kinds and shapes that
-// they name. It describes the standard dialect. The gateway accepts a parameter
+// they name: in 3.1 or 3.0, of the standard or the classic dialect. The gateway accepts a parameter
 // outside the path in the query, a form or a JSON body of any request; the document
 // lists it where a client would usually put it: in the query of GET and DELETE, in
 // the body of POST and PUT. [Page] serves an embedded Swagger UI, so it works
@@ -26,10 +26,17 @@ import (
 // ContentType is the content type of the document.
 const ContentType = "application/json; charset=utf-8"
 
-// Document describes the operations of a table for a version of the program. The
-// same input yields the same bytes.
-func Document(table []*ops.Operation, version string) ([]byte, error) {
-	b := &builder{schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{}, partial: map[*schema.Shape]bool{}}
+// Options say which document is wanted.
+type Options struct {
+	Version string // of the program
+	V30     bool   // OpenAPI 3.0 instead of 3.1, for older generators
+	Classic bool   // the answers of the classic dialect
+	Sandbox bool   // the server simulates its domain
+}
+
+// Document describes the operations of a table. The same input yields the same bytes.
+func Document(table []*ops.Operation, o Options) ([]byte, error) {
+	b := &builder{Options: o, schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{}, partial: map[*schema.Shape]bool{}}
 	for _, op := range table {
 		for i := range op.Params {
 			if schema.ChoosesFields(op.Params[i].Kind) {
@@ -39,25 +46,31 @@ func Document(table []*ops.Operation, version string) ([]byte, error) {
 	}
 	document := &openapi3.T{
 		OpenAPI: "3.1.0",
-		Info:    &openapi3.Info{Title: "adgateway", Version: version, Description: introduction, License: &openapi3.License{Name: "MIT", Identifier: "MIT"}},
+		Info:    b.info(),
 		Servers: openapi3.Servers{{URL: "/", Description: "This gateway"}},
 		Paths:   openapi3.NewPaths(),
 		Security: openapi3.SecurityRequirements{
 			{tokenHeader: {}}, {bearer: {}}, {basic: {}},
 		},
 	}
+	if b.V30 {
+		document.OpenAPI = "3.0.3"
+	}
 	b.schemas["Error"] = b.failure(nil)
+	b.paths = pathNames(table)
 	for _, op := range table {
-		path := document.Paths.Value(op.Path)
+		name := b.paths[op.Path]
+		path := document.Paths.Value(name)
 		if path == nil {
 			path = &openapi3.PathItem{}
-			document.Paths.Set(op.Path, path)
+			document.Paths.Set(name, path)
 		}
 		path.SetOperation(op.Method, b.operation(op))
 		if tag := resource(op); document.Tags.Get(tag) == nil {
 			document.Tags = append(document.Tags, &openapi3.Tag{Name: tag, Description: ops.Resources[tag]})
 		}
 	}
+	b.operational(document)
 	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: securitySchemes(), Headers: headers()}
 	text, err := json.Marshal(document)
 	if err != nil {
@@ -76,7 +89,47 @@ const introduction = `Active Directory users, groups, memberships, OUs and compu
 
 **Rights**: every operation asks for one scope, given as x-scope. To change what guards the domain (adminCount=1, built-in groups, domain controllers) the scope ` + "`privileged`" + ` is needed besides.
 
-This is the standard dialect. A credential of the classic dialect gets ` + "`result`" + ` as one object, a boolean or a date-time where there is one record, and every success as 200.`
+`
+
+const (
+	standardDialect = "This is the standard dialect. A credential of the classic dialect gets `result` as one object, a boolean or a date-time where there is one record, and every success as 200: `?dialect=classic` describes that."
+	classicDialect  = "This is the classic dialect: `result` is one object, a boolean or a date-time where there is one record, and every success is 200. It needs a credential of that dialect; `?dialect=standard` describes the other one."
+	simulated       = "**This is a sandbox**: a simulated domain. Nothing real is read or changed.\n\n"
+)
+
+func (b *builder) info() *openapi3.Info {
+	info := &openapi3.Info{Title: "adgateway", Version: b.Version, License: &openapi3.License{Name: "MIT", Identifier: "MIT"}}
+	info.Description = introduction + standardDialect
+	if b.Classic {
+		info.Description = introduction + classicDialect
+	}
+	if b.Sandbox {
+		info.Title, info.Description = "adgateway (sandbox)", simulated+info.Description
+	}
+	if b.V30 {
+		info.License.Identifier = "" // of 3.1
+	}
+	return info
+}
+
+// pathNames returns the paths of the document by those of the table: placeholders have
+// the names of the parameters, unless several rows share the path and differ.
+func pathNames(table []*ops.Operation) map[string]string {
+	names := map[string]string{}
+	for _, op := range table {
+		name := op.Path
+		for _, p := range op.Params {
+			if p.Path != "" {
+				name = strings.Replace(name, "{"+p.Path+"}", "{"+p.Name+"}", 1)
+			}
+		}
+		if other, taken := names[op.Path]; taken && other != name {
+			name = op.Path
+		}
+		names[op.Path] = name
+	}
+	return names
+}
 
 // resource returns the part of an operation's id before the dot.
 func resource(op *ops.Operation) string {
@@ -86,9 +139,11 @@ func resource(op *ops.Operation) string {
 
 // builder collects the schemas that operations share.
 type builder struct {
+	Options
 	schemas openapi3.Schemas
 	answers openapi3.ResponseBodies // of errors, by code
 	partial map[*schema.Shape]bool  // shapes of which clients may select fields
+	paths   map[string]string       // of the document, by those of the table
 }
 
 func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
@@ -103,13 +158,14 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 	body, example := openapi3.NewObjectSchema().WithoutAdditionalProperties(), map[string]any{}
 	for i := range op.Params {
 		p := &op.Params[i]
-		value := input(op, p)
+		value := b.input(op, p)
 		switch {
 		case p.Path != "":
-			o.AddParameter(parameter(openapi3.NewPathParameter(p.Path), op, p, value))
+			o.AddParameter(b.parameter(openapi3.NewPathParameter(b.placeholder(op, p)), op, p, value))
 		case inBody(op):
 			body.WithProperty(p.Name, value)
 			value.Description = about(op, p)
+			value.Example, value.Examples = nil, nil // they would be filled in
 			if p.Required {
 				body.Required = append(body.Required, p.Name)
 			}
@@ -117,25 +173,49 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 				example[p.Name] = typed(p.Kind.Doc(), p.Sample())
 			}
 		default:
-			o.AddParameter(parameter(openapi3.NewQueryParameter(p.Name), op, p, value))
+			o.AddParameter(b.parameter(openapi3.NewQueryParameter(p.Name), op, p, value))
 		}
 	}
 	if len(body.Properties) > 0 {
 		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
-			media.Example = example
+			// A page fills examples in, and what it fills in is soon sent.
+			media.Extensions = map[string]any{xExample: example}
+			if len(body.Required) == 0 {
+				media.Example = map[string]any{}
+			}
 		}
 		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(len(body.Required) > 0)}
 	}
 	return o
 }
 
+// xExample is an example of a change, which pages do not fill in.
+const xExample = "x-example"
+
+// placeholder returns the name of a parameter in the path of the document.
+func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
+	if strings.Contains(b.paths[op.Path], "{"+p.Name+"}") {
+		return p.Name
+	}
+	return p.Path
+}
+
 // parameter completes a parameter. Its example is moved from the schema to where
-// pages look for it to fill in forms.
-func parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
+// pages look for it to fill in forms; what changes something is not filled in.
+func (b *builder) parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
 	o.Description, o.Required = about(op, p), p.Required
+	example := value.Example
 	if len(value.Examples) > 0 {
-		o.Example, value.Examples = value.Examples[0], nil
+		example = value.Examples[0]
+	}
+	value.Example, value.Examples = nil, nil
+	switch {
+	case example == nil:
+	case op.Effect.Writes():
+		o.Extensions = map[string]any{xExample: example}
+	default:
+		o.Example = example
 	}
 	return o.WithSchema(value)
 }
@@ -183,7 +263,7 @@ func about(op *ops.Operation, p *ops.Param) string {
 }
 
 // input returns the schema of a parameter.
-func input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
+func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	doc := p.Kind.Doc()
 	s := &openapi3.Schema{Type: &openapi3.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern, WriteOnly: p.Kind.Secret()}
 	if doc.MaxLength > 0 {
@@ -202,7 +282,11 @@ func input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	if value := cmp.Or(p.Default, p.Implied); value != "" {
 		s.Default = typed(doc, value)
 	}
-	if example := p.Sample(); example != "" {
+	switch example := p.Sample(); {
+	case example == "":
+	case b.V30:
+		s.Example = typed(doc, example)
+	default:
 		s.Examples = []any{typed(doc, example)}
 	}
 	if p.Scope != "" {
@@ -222,7 +306,7 @@ func typed(doc schema.Doc, text string) any {
 // responses returns the possible answers of a row by status.
 func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	all := openapi3.NewResponsesWithCapacity(16)
-	for status, text := range successes(op) {
+	for status, text := range b.successes(op) {
 		all.Set(status, answer(text, b.envelope(op)))
 	}
 	byStatus, names := map[int][]string{}, map[int][]string{}
@@ -231,6 +315,9 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		byStatus[code.Status()] = append(byStatus[code.Status()], fmt.Sprintf("`%s`: %s", code, code.Doc()))
 	}
 	for status, lines := range byStatus {
+		if status == schema.Partial.Status() && b.Classic {
+			continue // a success with warnings
+		}
 		if status == schema.Partial.Status() {
 			all.Set(fmt.Sprint(status), answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op)))
 			continue
@@ -252,8 +339,10 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 }
 
 // successes returns the descriptions of success by status.
-func successes(op *ops.Operation) map[string]string {
+func (b *builder) successes(op *ops.Operation) map[string]string {
 	switch {
+	case b.Classic:
+		return map[string]string{"200": "Done."}
 	case !op.Effect.Creates():
 		return map[string]string{"200": "Done."}
 	case op.Unchanged != "":

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func document(t testing.TB) []byte {
 	t.Helper()
-	text, err := openapi.Document(ops.Table(), "1.2.3")
+	text, err := openapi.Document(ops.Table(), openapi.Options{Version: "1.2.3"})
 	require.NoError(t, err)
 	return text
 }
@@ -70,15 +70,69 @@ func TestDocumentIsValid(t *testing.T) {
 	require.Error(t, compiled.Validate(instance), "the schema must find faults")
 }
 
+// TestEveryVariantIsValid checks what older generators and clients of the classic
+// dialect read.
+func TestEveryVariantIsValid(t *testing.T) {
+	for _, o := range []openapi.Options{{V30: true}, {Classic: true}, {V30: true, Classic: true}, {V30: true, Sandbox: true}} {
+		o.Version = "1.2.3"
+		text, err := openapi.Document(ops.Table(), o)
+		require.NoError(t, err)
+		doc, err := openapi3.NewLoader().LoadFromData(text)
+		require.NoError(t, err)
+		if o.V30 {
+			require.NoError(t, doc.Validate(t.Context()), "%+v", o)
+			assert.Equal(t, "3.0.3", doc.OpenAPI)
+			for _, new := range []string{`"null"`, `"examples"`, `"identifier"`} {
+				assert.NotContains(t, string(text), new, "%+v: of 3.1", o)
+			}
+		} else {
+			require.NoError(t, doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()), "%+v", o)
+		}
+		assert.Equal(t, o.Sandbox, strings.HasPrefix(doc.Info.Description, "**This is a sandbox**"))
+		for _, op := range ops.Table() {
+			o30 := doc.Paths.Find(op.Path).GetOperation(op.Method)
+			created := o30.Responses.Status(201) != nil || o30.Responses.Status(207) != nil
+			if o.Classic {
+				assert.False(t, created, "%s: every success of the classic dialect is 200", op.ID)
+			}
+		}
+	}
+}
+
+// TestNoChangeIsFilledIn: what a page fills in is soon sent.
+func TestNoChangeIsFilledIn(t *testing.T) {
+	doc := load(t)
+	for _, op := range ops.Table() {
+		o := doc.Paths.Find(op.Path).GetOperation(op.Method)
+		for _, p := range o.Parameters {
+			if op.Effect.Writes() {
+				assert.Nil(t, p.Value.Example, "%s %s", op.ID, p.Value.Name)
+			} else if p.Value.Required {
+				assert.NotNil(t, p.Value.Example, "%s %s", op.ID, p.Value.Name)
+			}
+		}
+		if o.RequestBody != nil {
+			for _, media := range o.RequestBody.Value.Content {
+				assert.Empty(t, media.Example, op.ID)
+				assert.NotNil(t, media.Extensions["x-example"], op.ID)
+				for name, value := range media.Schema.Value.Properties {
+					assert.Nil(t, value.Value.Example, "%s %s", op.ID, name)
+					assert.Empty(t, value.Value.Examples, "%s %s", op.ID, name)
+				}
+			}
+		}
+	}
+}
+
 func TestEveryRowIsDescribed(t *testing.T) {
 	doc := load(t)
 	described := 0
 	for _, path := range doc.Paths.Map() {
 		described += len(path.Operations())
 	}
-	assert.Equal(t, len(ops.Table()), described)
+	assert.Equal(t, len(ops.Table())+4, described, "with the operational endpoints")
 	for _, op := range ops.Table() {
-		path := doc.Paths.Value(op.Path)
+		path := doc.Paths.Find(op.Path)
 		require.NotNil(t, path, op.ID)
 		o := path.GetOperation(op.Method)
 		require.NotNil(t, o, op.ID)
@@ -102,8 +156,8 @@ func TestEveryRowIsDescribed(t *testing.T) {
 		assert.Len(t, names, len(op.Params), op.ID)
 		for _, p := range op.Params {
 			name := p.Name
-			if p.Path != "" {
-				name = p.Path
+			if _, known := names[name]; !known {
+				name = p.Path // rows that share the path name it otherwise
 			}
 			assert.NotEmpty(t, names[name], "%s: %s is not described", op.ID, name)
 			if p.Kind.Secret() {

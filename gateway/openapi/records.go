@@ -36,8 +36,9 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 		s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 		for i := range shape.Fields {
 			f := &shape.Fields[i]
-			s.WithProperty(f.Name, output(f))
-			if !b.partial[shape] {
+			s.WithProperty(f.Name, b.output(f))
+			always := f.Type == schema.GUIDField || f.Type == schema.BoolField
+			if !b.partial[shape] || b.Classic && always {
 				s.Required = append(s.Required, f.Name)
 			}
 		}
@@ -52,7 +53,7 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 }
 
 // output returns the schema of a field.
-func output(f *schema.Field) *openapi3.Schema {
+func (b *builder) output(f *schema.Field) *openapi3.Schema {
 	s := &openapi3.Schema{Type: &openapi3.Types{"string"}, Description: f.Doc}
 	switch f.Type {
 	case schema.BoolField:
@@ -64,6 +65,9 @@ func output(f *schema.Field) *openapi3.Schema {
 	case schema.CountryField:
 		s.Pattern = "^[A-Z]{2}$"
 		s.Description = "ISO 3166-1 alpha-2 code"
+		if b.Classic {
+			s.Pattern, s.Description = "", "English name of the country"
+		}
 	case schema.TextListField:
 		s.Type = &openapi3.Types{"array"}
 		s.Items = openapi3.NewStringSchema().NewRef()
@@ -72,9 +76,18 @@ func output(f *schema.Field) *openapi3.Schema {
 		s.Enum = append(s.Enum, value)
 	}
 	if f.Null {
-		*s.Type = append(*s.Type, "null")
+		b.nullable(s)
 	}
 	return s
+}
+
+// nullable lets a schema hold null, too.
+func (b *builder) nullable(s *openapi3.Schema) {
+	if b.V30 {
+		s.Nullable = true
+		return
+	}
+	*s.Type = append(*s.Type, "null")
 }
 
 // envelope returns the schema of a success.
@@ -84,7 +97,27 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	if op.Reply.Mark == ops.List {
 		return b.define(name+"List", func() *openapi3.Schema { return b.envelopeOf(record, 0, -1) })
 	}
-	return b.define(name+"Answer", func() *openapi3.Schema { return b.envelopeOf(record, 1, 1) })
+	return b.define(name+"Answer", func() *openapi3.Schema {
+		s := b.envelopeOf(record, 1, 1)
+		if b.Classic {
+			s.Properties["result"] = b.single(op, record)
+		}
+		return s
+	})
+}
+
+// single returns the schema of the result of the classic dialect where there is one.
+func (b *builder) single(op *ops.Operation, record *openapi3.SchemaRef) *openapi3.SchemaRef {
+	switch op.Reply.Mark {
+	case ops.Exists:
+		return openapi3.NewBoolSchema().NewRef()
+	case ops.Moment:
+		s := openapi3.NewDateTimeSchema()
+		b.nullable(s)
+		return s.NewRef()
+	default:
+		return record
+	}
 }
 
 // envelopeOf returns an envelope of min to max records; max < 0 means unbounded.
