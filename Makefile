@@ -20,8 +20,8 @@ LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1
 
 .PHONY: run build test deep lint vet-windows deadcode tidy race fuzz cover bench grammar conformance soak release release-check clean
 
-run: build ## starts the sandbox with its built-in domain and prints what to try
-	./$(BIN) sandbox
+run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
+	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway

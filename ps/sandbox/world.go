@@ -255,28 +255,35 @@ type Example struct {
 	Zone string // a zone with records
 }
 
-// Example returns a user and a zone of the world, preferably a user whose name needs
-// no quoting. User is empty if there are only built-in accounts.
+// Example returns a user and a zone of the world: an ordinary person, of whom much is
+// known and whose name needs no quoting, if there is one. User is empty if there are
+// only built-in accounts.
 func (w *World) Example(ctx context.Context) Example {
 	example := Example{Zone: w.Directory.DNSName()}
+	personal := []string{"givenName", "sn", "title", "department", "mail", "manager", "telephoneNumber"}
 	for _, dc := range w.Directory.DCs() {
 		users, err := dc.Search(ctx, directory.SearchRequest{
 			Filter:     "(&(objectCategory=person)(objectClass=user)(!(isCriticalSystemObject=TRUE)))",
-			Attributes: []string{"sAMAccountName"},
+			Attributes: append([]string{"sAMAccountName"}, personal...),
 			Scope:      directory.ScopeSubtree,
 			Limit:      examplesTried,
 		})
 		if err != nil {
 			continue
 		}
+		best := -1
 		for _, user := range users {
-			name := user.String("sAMAccountName")
-			plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == ""
-			if example.User == "" || plain {
-				example.User = name
+			name, known := user.String("sAMAccountName"), 0
+			for _, attribute := range personal {
+				if user.String(attribute) != "" {
+					known++
+				}
 			}
-			if plain {
-				return example
+			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == "" {
+				known += len(personal) + 1
+			}
+			if known > best {
+				example.User, best = name, known
 			}
 		}
 		if example.User != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"adgateway/cmd/adgateway/internal/report"
+	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 
@@ -34,15 +35,18 @@ func configInitCommand() *cobra.Command {
 }
 
 func configCheckCommand() *cobra.Command {
-	f := settings.Flags{Fallback: settings.DefaultFile()}
+	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Report every mistake in the settings",
+		Short: "Report every mistake in the settings and in what they name, with its line",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
 			if err != nil {
 				return err
+			}
+			if err := serve.Check(c.Context(), cfg, f.Path()); err != nil {
+				return fmt.Errorf("settings:\n%w", src.Place(err, from))
 			}
 			set := 0
 			for _, origin := range from {

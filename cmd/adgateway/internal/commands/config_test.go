@@ -21,9 +21,9 @@ func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
 	code, stdout, stderr := runCommand(t, "config", "init", "--config", file)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stdout, file)
-	code, stdout, stderr = runCommand(t, "config", "check", "--config", file)
+	code, stdout, stderr = runCommand(t, "config", "check", "--config", file, "--set", "powershell.path="+program(t))
 	require.Zero(t, code, stderr)
-	assert.Contains(t, stdout, "no mistakes; 0 of ")
+	assert.Contains(t, stdout, "no mistakes; 1 of ")
 
 	require.NoError(t, os.WriteFile(file, []byte("log:\n  level: debug\n"), 0o600))
 	code, _, stderr = runCommand(t, "config", "init", "--config", file)
@@ -46,7 +46,7 @@ func TestConfigCheckWarnsOfMoreSessionsThanConnections(t *testing.T) {
 		warns    bool
 	}{{"4", false}, {"5", false}, {"6", true}} {
 		require.NoError(t, os.WriteFile(file, []byte("pool:\n  directorySessions: "+tt.sessions+"\n"), 0o600))
-		code, stdout, stderr := runCommand(t, "config", "check", "--config", file)
+		code, stdout, stderr := runCommand(t, "config", "check", "--config", file, "--set", "powershell.path="+program(t))
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "no mistakes")
 		if tt.warns {
@@ -99,5 +99,42 @@ func TestMisspeltWordsGetSuggestions(t *testing.T) {
 		code, _, stderr := runCommand(t, c.args...)
 		assert.Equal(t, c.code, code, c.args)
 		assert.Contains(t, stderr, c.says)
+	}
+}
+
+// program returns an executable that stands for PowerShell.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return path
+}
+
+// TestConfigCheckFindsWhatServeRefuses: the settings are not the whole: what they name
+// must be there, and they must fit together.
+func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "adgateway.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
+	for name, c := range map[string]struct{ text, want string }{
+		"listens without TLS":   {"http:\n  listen: 0.0.0.0:8443\n", ":2: http.listen: other machines"},
+		"no private key":        {"tls:\n  certificateFile: gw.pem\n", ":2: tls.certificateFile is set without"},
+		"two certificates":      {"tls:\n  certificateFile: gw.pem\n  keyFile: gw.key\n  pfxFile: gw.pfx\n", "keep one of them"},
+		"no such certificate":   {"tls:\n  certificateFile: gw.pem\n  keyFile: gw.key\n", "gw.pem"},
+		"no such PowerShell":    {"powershell:\n  path: /nope/pwsh\n", ":2: powershell.path: /nope/pwsh cannot be run"},
+		"pause and limit":       {"http:\n  settlePause: 9s\n", ":2: http.settlePause: 9s is not shorter"},
+		"audit in no folder":    {"audit:\n  file: file/audit.jsonl\n", ":2: audit.file"},
+		"log in no folder":      {"log:\n  level: info\n  file: file/gw.log\n", ":3: log.file"},
+		"several, each of them": {"http:\n  listen: 0.0.0.0:8443\nlog:\n  file: file/gw.log\n", ":4: log.file"},
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o600))
+		args := []string{"config", "check", "--config", file}
+		if name != "no such PowerShell" {
+			args = append(args, "--set", "powershell.path="+program(t))
+		}
+		code, stdout, stderr := runCommand(t, args...)
+		assert.Equal(t, 1, code, name)
+		assert.Empty(t, stdout, name)
+		assert.Contains(t, stderr, c.want, name)
 	}
 }

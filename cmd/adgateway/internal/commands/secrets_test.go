@@ -83,7 +83,7 @@ func TestCommandsPrintNoSecrets(t *testing.T) {
 	s.byName["sandbox"] = sandbox.log.String() + strings.Join(sandbox.try, "\n")
 
 	for _, args := range []string{
-		"config check", "config show", "config show --json", "token list", "token list --json", "token show portal", "token show portal --json",
+		"config check --set powershell.path=" + program(t), "config show", "config show --json", "token list", "token list --json", "token show portal", "token show portal --json",
 		"user list --json", "user show berta --json", "audit verify", "audit show", "audit show --json",
 	} {
 		s.run(0, append(strings.Fields(args), config)...)

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -94,18 +95,15 @@ func (f *sandboxFlags) addTo(cfg *config.Settings) error {
 	return nil
 }
 
-// printCalls prints where the sandbox listens and three calls to try.
+// printCalls prints where the sandbox listens, its page, and three calls to try.
 func printCalls(c *cobra.Command, s *serve.Sandbox) {
 	w := c.OutOrStdout()
 	if s.PowerShell != "" {
 		fmt.Fprintf(w, "scripts run in %s\n", s.PowerShell)
 	}
 	url, example := s.URL(), s.World.Example(c.Context())
-	fmt.Fprintf(w, "listening on %s\n", url)
-	token := "<your token>"
-	if s.Token != "" {
-		token = s.Token
-	}
+	fmt.Fprintf(w, "listening on %s\nin a browser: %s/docs\n\n", url, url)
+	token := cmp.Or(s.Token, "<your token>")
 	for _, path := range []string{"/api/ADUser/" + example.User + "/Details", "/api/OU/All", "/api/DnsCNameRecord/" + example.Zone} {
 		printCall(w, url+path, token)
 	}

@@ -59,6 +59,7 @@ func TestFilesAreCheckedBeforeListening(t *testing.T) {
 				"--set", "audit.file="+path(name+".jsonl"), "--set", "audit.keyFile="+path("audit.key"))...)
 			assert.Equal(t, 1, code)
 			assert.Contains(t, stderr, address+" is in use by process ")
+			assert.Regexp(t, `, such as 127\.0\.0\.1:\d+`, stderr, "a free one")
 			assert.Equal(t, 1, strings.Count(stderr, "adgateway: "), stderr)
 		})
 	}

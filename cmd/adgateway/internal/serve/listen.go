@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"syscall"
 
 	"adgateway/winsvc/host"
@@ -28,16 +29,34 @@ func PortForbidden(err error) bool {
 	return errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden)
 }
 
+// freeAddress offers a free address next to one that is taken; empty if it finds none.
+func freeAddress(ctx context.Context, taken string) string {
+	host, port, err := net.SplitHostPort(taken)
+	number, numberErr := strconv.Atoi(port)
+	if err != nil || numberErr != nil {
+		return ""
+	}
+	const tried = 20
+	for next := number + 1; next <= min(number+tried, 65535); next++ {
+		address := net.JoinHostPort(host, strconv.Itoa(next))
+		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
+			_ = listener.Close() // nothing was accepted
+			return ", such as " + address
+		}
+	}
+	return ""
+}
+
 // explainListen says who uses the port and what to do about it.
 func explainListen(ctx context.Context, address string, err error) error {
-	const elsewhere = "listen on another address (setting http.listen, flag --listen)"
+	const elsewhere = "listen on another address (setting http.listen, flag --listen, make run LISTEN=)"
 	switch {
 	case PortTaken(err):
 		holder := "another process"
 		if name := host.PortHolder(ctx, address); name != "" {
 			holder = name
 		}
-		return fmt.Errorf("%s is in use by %s: stop it, or %s: %w", address, holder, elsewhere, err)
+		return fmt.Errorf("%s is in use by %s: stop it, or %s%s: %w", address, holder, elsewhere, freeAddress(ctx, address), err)
 	case PortForbidden(err):
 		return fmt.Errorf("%s may not be used: the port is reserved or needs more rights "+
 			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ports); %s: %w", address, elsewhere, err)
