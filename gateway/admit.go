@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"adgateway/gateway/auth"
@@ -100,6 +101,41 @@ func destroyedBy(e *ps.Error) int {
 		return 0
 	}
 	return max(1, len(e.Steps))
+}
+
+// outsideOUs is the sentence about what lies outside the caller's OUs.
+const outsideOUs = "The object lies outside the OUs that the caller is limited to."
+
+// checkLimits refuses distinguished names that lie outside the caller's OUs by their
+// own text, whether or not they exist. It is done before anything is looked up, so
+// that nothing can be learned about what lies outside.
+func (s *Server) checkLimits(r *request) *failure {
+	limits := r.principal.Limits
+	if _, declared := s.scripts[r.op.Script].Param("AllowedOU"); !declared || len(limits.OUs) == 0 {
+		return nil
+	}
+	var bases []schema.Path
+	for _, ou := range limits.OUs {
+		if base, ok := schema.ParsePath(ou); ok {
+			bases = append(bases, base)
+		}
+	}
+	var f *failure
+	for i := range r.op.Params {
+		p := &r.op.Params[i]
+		path, ok := schema.NamesPath(p.Kind, r.bound.Text(p.Name))
+		if !ok || p.Group && len(limits.Groups) > 0 || slices.ContainsFunc(bases, path.Within) {
+			continue
+		}
+		if f == nil {
+			f = fail(schema.Limit, outsideOUs)
+		}
+		f.details = append(f.details, detail{p.Name, outsideOUs})
+	}
+	if f != nil {
+		return s.explain(r, f)
+	}
+	return nil
 }
 
 // explain completes a failure with what follows from the caller's limits.

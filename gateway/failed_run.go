@@ -25,7 +25,7 @@ const askWhy = "with the scope " + string(auth.OpsRead) + " also why."
 // failureOf returns the answer to a failed run.
 func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 	e := ps.AsError(err)
-	f := &failure{outcome: e.Outcome, server: e.Server, retryAfter: e.RetryAfter, cause: err}
+	f := &failure{outcome: e.Outcome, server: e.Server, retryAfter: e.RetryAfter, outside: e.Outside, cause: err}
 	switch e.Kind {
 	case ps.KindScript:
 		f.scriptError(op, b, e)

@@ -30,8 +30,18 @@ type failure struct {
 	result        json.RawMessage // records of the part that was done; nil: none
 	warnings      []ps.Warning
 	unrecorded    bool  // because the audit cannot record it
+	outside       bool  // the object exists outside the caller's limits; for log and audit only
 	cause         error // for the log only
 	asSuccess     bool  // is answered as a success, which only clients of the classic dialect need
+}
+
+// recorded returns the code for log and audit. The answer does not tell what lies
+// outside the limits of the caller from what does not exist; these do.
+func (f *failure) recorded() schema.Code {
+	if f.outside {
+		return schema.Limit
+	}
+	return f.code
 }
 
 // errorBody is the member "error" of an envelope.

@@ -52,6 +52,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
 		return failed
 	}
+	if failed = s.checkLimits(r); failed != nil {
+		return failed
+	}
 	if failed = s.recordable(r); failed != nil {
 		return failed
 	}
@@ -162,6 +165,7 @@ func contextArgs(r *request) ps.Args {
 		"AllowedZone":  limit(p.Limits.Zones),
 		"AllowedGroup": limit(p.Limits.Groups),
 		"Privileged":   ps.Bool(p.Has(auth.Privileged)),
+		"GuardedGroup": limit(r.policy.GuardedGroups),
 		"BulkLimit":    ps.Int(int64(bulkLimit)),
 		"ImpactLimit":  ps.Int(int64(r.spending.held())),
 	}

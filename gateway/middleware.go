@@ -64,6 +64,8 @@ func (s *Server) logAccess(r *request) {
 	}
 	entry := s.Log.WithFields(fields)
 	switch f := r.failure; {
+	case f == nil && r.result != nil && r.result.Outside:
+		entry.WithField("code", schema.Limit).Info("request")
 	case f == nil:
 		entry.Info("request")
 	case r.c.Request.Context().Err() != nil:
@@ -77,7 +79,7 @@ func (s *Server) logAccess(r *request) {
 
 // log returns the log fields of a failure, its cause included.
 func (f *failure) log() logrus.Fields {
-	fields := logrus.Fields{"code": f.code}
+	fields := logrus.Fields{"code": f.recorded()}
 	for name, value := range map[string]string{"outcome": string(f.outcome), "directory_code": f.directoryCode} {
 		if value != "" {
 			fields[name] = value

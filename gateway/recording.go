@@ -174,13 +174,16 @@ func (r *request) auditResult() audit.Result {
 		if result.Effect == ps.EffectNone {
 			record.Outcome = string(ps.OutcomeNone)
 		}
+		if result.Outside {
+			record.Code = string(schema.Limit)
+		}
 	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)
 		record.Steps, record.Remains = err.Steps, err.Remains
 	}
 	if f := r.failure; f != nil {
-		record.Code, record.Server = string(f.code), cmp.Or(f.server, record.Server)
+		record.Code, record.Server = string(f.recorded()), cmp.Or(f.server, record.Server)
 		record.Outcome = cmp.Or(string(f.outcome), string(ps.OutcomeNone))
 	}
 	return record

@@ -90,7 +90,10 @@ type Policy struct {
 	SettleLimit time.Duration // for settling a change that was cut off; zero: 5 s
 	SettlePause time.Duration // between the two readings that must agree; zero: 1 s
 	BulkLimit   int           // objects that one bulk removal may remove; zero: 50
-	Grace       time.Duration // for running requests when the server stops; zero: 15 s
+
+	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
+
+	Grace time.Duration // for running requests when the server stops; zero: 15 s
 }
 
 // Version is the build shown by /version.

@@ -65,6 +65,10 @@ type Error struct {
 	Gateway string `json:"gateway"`
 	Arg     string `json:"arg"`
 
+	// Outside reports that the object exists outside the caller's limits, which the
+	// caller must not learn.
+	Outside bool `json:"outside"`
+
 	Outcome Outcome  `json:"outcome"`
 	Remains []Object `json:"remains"`
 	Notes   []string `json:"-"` // further findings about what was left behind, for people

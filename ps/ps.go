@@ -103,6 +103,10 @@ type Result struct {
 	Changes  []Change       `json:"changes"`
 	Counts   map[string]int `json:"counts"`
 
+	// Outside reports that the object exists outside the caller's limits and was
+	// passed over, which the caller must not learn.
+	Outside bool `json:"outside"`
+
 	// Failures are the objects of a bulk operation that failed while the script
 	// went on with the others. Effect says whether any succeeded.
 	Failures []Failure `json:"failures"`

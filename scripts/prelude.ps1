@@ -28,6 +28,8 @@ $script:GatewayHeld = ''
 $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayEffect = 'none'
+$script:GatewayOutside = $false
+$script:GatewayAllowed = @{}
 $script:GatewayCounts = @{}
 $script:GatewayIntents = [System.Collections.Generic.List[object]]::new()
 $script:GatewayUndo = [System.Collections.Generic.List[object]]::new()
@@ -188,6 +190,8 @@ function Invoke-GatewayRequest {
     $script:GatewayStep = 'decode'
     $script:GatewayArg = ''
     $script:GatewayEffect = 'none'
+    $script:GatewayOutside = $false
+    $script:GatewayAllowed = @{}
     $script:GatewayCounts = @{}
     $script:GatewayIntents.Clear()
     $script:GatewayUndo.Clear()
@@ -229,12 +233,14 @@ function Invoke-GatewayRequest {
             changes  = $script:GatewayChanges.ToArray()
             counts   = $script:GatewayCounts
             failures = $script:GatewayFailures.ToArray()
+            outside  = [bool]$script:GatewayOutside
         }
         Write-GatewayFrame -Id $id -Kind 'end' -Payload (ConvertTo-Json -InputObject $end -Compress -Depth 6)
     } catch {
         $info = Get-GatewayErrorInfo -Record $_
         $info['outcome'] = 'none'
         $info['remains'] = @()
+        $info['outside'] = [bool]$script:GatewayOutside
         if ($script:GatewayEffect -ne 'none') {
             $info['outcome'] = 'done'
         } else {

@@ -24,7 +24,7 @@ import (
 	"adgateway/ps"
 )
 
-//go:embed prelude.ps1 ad/*.ps1 dns/*.ps1 doctor
+//go:embed prelude.ps1 prelude.guards.ps1 ad/*.ps1 dns/*.ps1 doctor
 var files embed.FS
 
 // folders are the folders of the lanes.
@@ -33,7 +33,11 @@ var folders = map[ps.Lane]string{ps.Directory: "ad", ps.DNS: "dns"}
 // Modules names the PowerShell module that the sessions of each lane import.
 var Modules = map[ps.Lane]string{ps.Directory: "ActiveDirectory", ps.DNS: "DnsServer"}
 
-const commonPrelude = "prelude.ps1"
+// The preludes of every lane: what sessions share, and the list of what is guarded.
+const (
+	commonPrelude = "prelude.ps1"
+	guardsPrelude = "prelude.guards.ps1"
+)
 
 // Prelude returns what a session of the lane loads before its scripts: the common
 // prelude followed by those of the lane.
@@ -55,7 +59,7 @@ func joined(files []string) ps.Source {
 
 // preludes returns the prelude files of a lane in load order.
 func preludes(lane ps.Lane) []string {
-	names := []string{commonPrelude}
+	names := []string{commonPrelude, guardsPrelude}
 	for _, file := range listed(lane) {
 		if isPrelude(file) {
 			names = append(names, file)

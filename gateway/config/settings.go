@@ -110,7 +110,8 @@ type Servers struct {
 
 // Limits limit what one request may do.
 type Limits struct {
-	BulkDelete int
+	BulkDelete    int
+	GuardedGroups []string
 }
 
 // Audit configures the audit log.

@@ -18,6 +18,7 @@ var contextArgs = map[string]string{
 	"AllowedOU":    "string[]",
 	"AllowedZone":  "string[]",
 	"AllowedGroup": "string[]",
+	"GuardedGroup": "string[]",
 	"Privileged":   "bool",
 	"BulkLimit":    "int",
 	"ImpactLimit":  "int",
@@ -26,6 +27,7 @@ var contextArgs = map[string]string{
 
 	"DomainController": "string[]", // all reachable ones
 	"Unreached":        "string[]", // the others
+	"KnownController":  "string[]", // both
 }
 
 // ownScripts serve no operation; the runner uses them itself.

@@ -146,7 +146,7 @@ var (
 )
 
 var existingGroup = Param{
-	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Example: "VPN Users",
+	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Group: true, Example: "VPN Users",
 	Doc: "The group.",
 }
 

@@ -99,6 +99,7 @@ type Param struct {
 	Moves    bool       // given in an update, it moves the object, which counts as a change
 	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
 	Scope    auth.Scope // also required if the parameter is given and not false
+	Group    bool       // names a group, to which limits to named groups apply
 	Doc      string
 	Example  string // valid in the sandbox's domain; empty: the kind's
 

@@ -82,7 +82,7 @@ var userRows = []*Operation{
 		Params: slices.Concat(
 			[]Param{{Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.UserName, Required: true, Doc: "The new user's sAMAccountName; it also becomes the CN."}},
 			newUserInputs, []Param{userFields}),
-		Rules:   []Rule{homeFolder},
+		Rules:   []Rule{homeFolder, unmistakable(usernameName, "UserNamePlain")},
 		Script:  "New-GatewayUser",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, Single},
@@ -145,6 +145,7 @@ var userRows = []*Operation{
 			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; it also becomes the prefix of the UPN."},
 			userFields,
 		},
+		Rules:     []Rule{unmistakable("NewUsername", "NewUserNamePlain")},
 		Script:    "Rename-GatewayUser",
 		Lane:      ps.Directory,
 		Reply:     Reply{schema.User, Single},
@@ -316,6 +317,20 @@ const (
 	homeDirectory = "HomeFolderDirectory"
 	homePath      = "HomeFolderPath"
 )
+
+// unmistakable passes a user's name as it looks to the script, if it differs, which
+// compares it with the names of guarded accounts.
+func unmistakable(name, arg string) Rule {
+	return Rule{
+		Doc: "A name must not look like that of a guarded account: differ from it by blanks, width or invisible characters only",
+		Apply: func(b *Bound) []schema.Problem {
+			if plain := schema.Plain(b.Text(name)); plain != "" {
+				b.Args[arg] = ps.Text(plain)
+			}
+			return nil
+		},
+	}
+}
 
 // homeFolder is about two names of one attribute. Clients that send every input leave
 // one of them empty.

@@ -3,6 +3,9 @@ package schema
 import (
 	"regexp"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"adgateway/ps"
 )
@@ -121,6 +124,21 @@ var UserName Kind = patternKind{
 	pattern: regexp.MustCompile(`^[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>. ](?:[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>.])?$`),
 	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
 	example: "jdoe",
+}
+
+// Plain returns a name without blanks and invisible characters and in the usual
+// width; empty if that is the name itself.
+func Plain(name string) string {
+	looks := strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) || unicode.In(c, unicode.Cf, unicode.Zs, unicode.Variation_Selector) {
+			return -1
+		}
+		return c
+	}, norm.NFKC.String(name))
+	if looks == name {
+		return ""
+	}
+	return looks
 }
 
 // Drive is a drive letter with its colon.

@@ -28,6 +28,9 @@ type Options struct {
 	Empty bool     // omit the built-in domain and zones
 	Seed  int64    // seed of everything that is generated
 
+	// Account is who the gateway's sessions run as; zero: an account outside the domain.
+	Account engine.Account
+
 	Culture        string        // culture of messages: "en-US" (default) or "de-DE"
 	ReplicationLag time.Duration // delay until the second domain controller sees a change
 	Clock          func() time.Time
@@ -75,6 +78,7 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	}
 	options := engineOptions(o.Culture, w.modules)
 	options.Now = o.Clock
+	options.Account = o.Account
 	w.engine = engine.NewEngine(options)
 	return w, nil
 }

@@ -309,9 +309,7 @@ func listed(hosts []string) string {
 // reach returns the servers that answer now and those that do not: first the
 // candidates in order, then the others.
 func (g *group) reach(ctx context.Context) (up, down []string) {
-	g.mu.Lock()
-	candidates := slices.Concat(g.candidates, g.others)
-	g.mu.Unlock()
+	candidates := g.known()
 	for i, ok := range g.probeAll(ctx, candidates) {
 		if ok {
 			up = append(up, candidates[i])
@@ -320,6 +318,13 @@ func (g *group) reach(ctx context.Context) (up, down []string) {
 		}
 	}
 	return up, down
+}
+
+// known returns all servers that are known.
+func (g *group) known() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Concat(g.candidates, g.others)
 }
 
 // probeAll probes hosts in parallel.

@@ -20,6 +20,7 @@ const (
 	argComputerName = "ComputerName"     // the DNS server
 	argControllers  = "DomainController" // every reachable domain controller
 	argUnreached    = "Unreached"        // the unreachable ones
+	argKnown        = "KnownController"  // every known domain controller, reachable or not
 )
 
 // Servers is a [ps.Runner] that runs requests on the pinned servers. It is safe
@@ -200,6 +201,10 @@ func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) 
 		if wants(argUnreached) {
 			u.lists[argUnreached] = ps.List(down)
 		}
+	}
+	if wants(argKnown) {
+		_, _ = s.pinned(ctx, s.directory, false) // waits for the first discovery; without one none is known
+		u.lists[argKnown] = ps.List(s.directory.known())
 	}
 	return u, nil
 }

@@ -7,6 +7,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -21,7 +22,7 @@ $groupDn = [string]$group.DistinguishedName
 
 # Guard. The directory itself allows cycles (facts E29), which would give every group in one the members of
 # all the others. It checks the nesting rules of scopes, and reports a violation by its error number.
-Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
 $absent = -not $kind.member
@@ -59,6 +60,6 @@ if ($absent) {
 }
 
 # Report.
-$read = Find-GatewayAccount -Class 'group' -Identity $groupGuid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+$read = Find-GatewayAccount -Class 'group' -Identity $groupGuid -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
 $kind = Get-GatewayMembershipKind -Member $member -Group $read -Server $Server
-ConvertTo-GatewayMembership -Group $read -Member $member -Kind $kind
+ConvertTo-GatewayMembership -Group $read -Member $member -Kind $kind -AllowedOU $AllowedOU -Server $Server

@@ -9,7 +9,7 @@ param(
 
 $base = (Get-GatewayDomain -Server $Server).dn
 if ($OUPath) {
-    $base = Find-GatewaySearchBase -Dn $OUPath -Server $Server -Arg 'OUPath'
+    $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }

@@ -9,4 +9,4 @@ param(
 
 $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
 $group = Find-GatewayGroup -Identity $GroupName -Property $GatewayGroupProperties -Arg 'GroupName' @limits
-ConvertTo-GatewayGroup -Group @($group)
+ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server $Server

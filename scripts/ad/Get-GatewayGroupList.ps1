@@ -11,7 +11,7 @@ param(
 
 $base = (Get-GatewayDomain -Server $Server).dn
 if ($OUPath) {
-    $base = Find-GatewaySearchBase -Dn $OUPath -Server $Server -Arg 'OUPath'
+    $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
@@ -26,4 +26,4 @@ $found = @(Get-GatewayObject -Class 'group' -Filter $filter -Property $GatewayGr
 $allowed = @(Get-GatewayAllowedGroup -Group $found -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
 $groups = Get-GatewaySorted -Items $allowed -Server $Server
 
-ConvertTo-GatewayGroup -Group $groups
+ConvertTo-GatewayGroup -Group $groups -AllowedOU $AllowedOU -Server $Server

@@ -18,4 +18,4 @@ $kind = Get-GatewayMembershipKind -Member $member -Group $group -Recursive $Recu
 if (-not $kind.member) {
     Stop-Gateway -Code 'not_found' -Arg 'GroupName' -Message "The user '$MemberName' is not a member of the group '$GroupName'."
 }
-ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kind
+ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kind -AllowedOU $AllowedOU -Server $Server

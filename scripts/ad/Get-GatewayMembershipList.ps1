@@ -40,5 +40,5 @@ if ($Recursive) {
 }
 $allowed = @(Get-GatewayAllowedGroup -Group $found.ToArray() @limits)
 foreach ($group in (Get-GatewaySorted -Items $allowed -Server $Server)) {
-    ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kinds[[string]$group.ObjectGUID]
+    ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kinds[[string]$group.ObjectGUID] -AllowedOU $AllowedOU -Server $Server
 }

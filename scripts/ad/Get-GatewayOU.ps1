@@ -11,10 +11,9 @@ $argument = 'OUPath'
 if ($OUGuid) { $argument = 'OUGuid' }
 Set-GatewayStep -Label 'find OU' -Arg $argument
 if ($OUGuid) {
-    $container = Find-GatewayContainerByGuid -Guid $OUGuid -Server $Server -Arg 'OUGuid'
+    $container = Find-GatewayContainerByGuid -Guid $OUGuid -AllowedOU $AllowedOU -Server $Server -Arg 'OUGuid'
 } else {
-    $container = Find-GatewayContainer -Dn $OUPath -Property $GatewayContainerProperties -Server $Server -Arg 'OUPath' -Code 'not_found'
+    $container = Find-GatewayContainer -Dn $OUPath -Property $GatewayContainerProperties -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'not_found'
 }
-Assert-GatewayAllowed -Dn ([string]$container.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg $argument
 
 ConvertTo-GatewayContainer -Container @($container)

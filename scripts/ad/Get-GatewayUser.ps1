@@ -10,7 +10,6 @@ param(
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $properties = Get-GatewayUserProperty -Field $Field
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -Server $Server -Arg 'UserName' -Write:$OnlyGuid
-Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write:$OnlyGuid
 
-ConvertTo-GatewayUser -User @($user) -Field $Field
+ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server

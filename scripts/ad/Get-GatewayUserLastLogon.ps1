@@ -10,8 +10,7 @@ param(
 )
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Server $Server -Arg 'UserName'
-Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid $user.ObjectGUID) + ')'
 $base = (Get-GatewayDomain -Server $Server).dn
 

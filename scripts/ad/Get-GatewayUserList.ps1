@@ -10,7 +10,7 @@ param(
 
 $base = (Get-GatewayDomain -Server $Server).dn
 if ($OUPath) {
-    $base = Find-GatewaySearchBase -Dn $OUPath -Server $Server -Arg 'OUPath'
+    $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
@@ -23,9 +23,11 @@ $batch = [System.Collections.Generic.List[object]]::new()
 Get-GatewayObject -Class 'user' -Filter '' -Property $properties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
     if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
     if ($batch.Count -ge $GatewayBatchSize) {
-        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field)
+        $records = @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field -AllowedOU $AllowedOU -Server $Server)
+        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record $records
         $batch.Clear()
     }
 }
-Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field)
+$records = @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field -AllowedOU $AllowedOU -Server $Server)
+Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record $records
 Write-GatewayListing -Listing $listing

@@ -6,22 +6,23 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
     [Parameter(Mandatory)] [int] $ImpactLimit,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve.
-$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Relocate -Server $Server -Arg 'OUPath'
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -GuardedGroup $GuardedGroup -Relocate -Server $Server -Arg 'OUPath'
 $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $oldParent = Get-GatewayParentDn -Dn $dn
 $wasProtected = [bool]$ou.ProtectedFromAccidentalDeletion
-$target = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Server $Server)
+$target = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server)
 
 # Guard.
 if (Test-GatewayWithin -Dn $target -Base @($dn)) {
     Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$dn' cannot be moved into itself."
 }
-Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -Server $Server -Arg 'OUDestinationPath'
+Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
 
 # Guard: its extent.
 Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
@@ -50,6 +51,6 @@ if ($changed) {
 }
 
 # Report.
-$record = Get-GatewayOURecord -Guid $guid -Server $Server
+$record = Get-GatewayOURecord -Guid $guid -AllowedOU $AllowedOU -Server $Server
 if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$record['path']) -Before @{ path = $dn } -After @{ path = [string]$record['path'] } }
 $record

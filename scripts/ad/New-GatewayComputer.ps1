@@ -5,6 +5,7 @@ param(
     [AllowNull()] [string] $Description,
     [AllowNull()] [string] $OUPath,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -12,13 +13,14 @@ param(
 $parent = (Get-GatewayDomain -Server $Server).computers
 if ($OUPath) {
     Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
 }
 
 # Guard.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'OUPath'
 $account = $Name + '$'
-Assert-GatewayNameFree -Account $account -Name $Name -Parent $parent -Server $Server -Arg 'Name'
+Assert-GatewayNameFree -Account $account -Name $Name -Parent $parent -AllowedOU $AllowedOU -Server $Server -Arg 'Name'
 
 # Announce.
 New-GatewayIntent -Creates -Account $account -Name $Name -Parent $parent
@@ -35,7 +37,7 @@ Complete-GatewayStep -Label 'create computer' -Guid $guid -Dn ([string]$computer
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$created = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Server $Server -Arg 'Name' -Write
+$created = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -AllowedOU $AllowedOU -Server $Server -Arg 'Name' -Write
 $record = ConvertTo-GatewayComputer -Computer @($created)
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
 $record

@@ -9,14 +9,16 @@ param(
     [AllowNull()] [string] $GroupEmail,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve.
+Assert-GatewayGroupName -Name $GroupName -AllowedGroup $AllowedGroup -Arg 'GroupName'
 $parent = (Get-GatewayDomain -Server $Server).users
 if ($OUPath) {
     Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $container = Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable'
+    $container = Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable'
     $parent = [string]$container.DistinguishedName
     if ([string]$container.ObjectClass -eq 'builtinDomain') {
         Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message "'$parent' holds built-in groups only."
@@ -25,8 +27,8 @@ if ($OUPath) {
 
 # Guard.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
-Assert-GatewayGroupName -Name $GroupName -AllowedGroup $AllowedGroup -Arg 'GroupName'
-Assert-GatewayNameFree -Account $GroupName -Name $GroupName -Parent $parent -Server $Server -Arg 'GroupName'
+Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'OUPath'
+Assert-GatewayNameFree -Account $GroupName -Name $GroupName -Parent $parent -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server -Arg 'GroupName'
 
 # Announce.
 New-GatewayIntent -Creates -Account $GroupName -Name $GroupName -Parent $parent
@@ -48,7 +50,8 @@ Complete-GatewayStep -Label 'create group' -Guid $guid -Dn ([string]$group.Disti
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$created = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
-$record = ConvertTo-GatewayGroup -Group @($created)
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$created = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
+$record = ConvertTo-GatewayGroup -Group @($created) -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
 $record

@@ -6,12 +6,13 @@ param(
     [AllowNull()] [string] $OUDescription,
     [bool] $IsProtected = $true,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve and guard.
-$parent = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Server $Server)
-Assert-GatewayNameFree -Name $OUName -NameType 'OU' -Parent $parent -Server $Server -Arg 'OUName'
+$parent = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server)
+Assert-GatewayNameFree -Name $OUName -NameType 'OU' -Parent $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUName'
 
 # Announce.
 New-GatewayIntent -Creates -Name $OUName -Parent $parent
@@ -43,6 +44,6 @@ if ($IsProtected) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'p
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$record = Get-GatewayOURecord -Guid $guid -Server $Server
+$record = Get-GatewayOURecord -Guid $guid -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn $dn -Before $null -After $record
 $record

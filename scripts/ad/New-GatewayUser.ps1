@@ -2,6 +2,7 @@
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
+    [AllowNull()] [string] $UserNamePlain,
     [AllowNull()] [securestring] $Password,
     [AllowNull()] [string] $FirstName,
     [AllowNull()] [string] $Initials,
@@ -40,6 +41,8 @@ param(
     [bool] $RdsAllowLogon,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -49,14 +52,17 @@ $principal = $UserName + '@' + $domain.dns
 $parent = $domain.users
 if ($OUPath) {
     Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
 }
-Assert-GatewayNameFree -Account $UserName -Principal $principal -Name $UserName -Parent $parent -Server $Server -Arg 'UserName'
+
+# Guard. What the caller may not see is left out before names are compared.
+Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'OUPath'
 $managerDn = ''
 if ($Manager) { $managerDn = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
-
-# Guard.
-Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+Assert-GatewayNameFree -Account $UserName -Principal $principal -Name $UserName -Parent $parent -Arg 'UserName' @limits
+Assert-GatewayUserName -Name $UserName -Plain $UserNamePlain -GuardedGroup $GuardedGroup -Arg 'UserName' @limits
 
 $texts = @{ manager = $managerDn }
 foreach ($name in @($GatewayUserTexts.Keys)) {
@@ -136,7 +142,7 @@ Complete-GatewayChange -Effect 'created'
 
 # Report.
 $properties = Get-GatewayUserProperty -Field $Field
-$created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -Server $Server -Arg 'UserName' -Write
-$record = ConvertTo-GatewayUser -User @($created) -Field $Field
+$created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
+$record = ConvertTo-GatewayUser -User @($created) -Field $Field -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
 $record

@@ -4,6 +4,7 @@ param(
     [Parameter(Mandatory)] [string] $Identity,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -16,7 +17,7 @@ $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -
 # Guard.
 $bar = Get-GatewayComputerBar -Computer $computer -Children $children
 if ($bar.code -ne '') { Stop-Gateway -Code $bar.code -Arg 'Identity' -Message $bar.message }
-Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
+Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'Identity'
 
 # Announce.
 New-GatewayRemovalIntent -Computer $computer -Record $record -Going $children.going

@@ -7,6 +7,7 @@ param(
     [Parameter(Mandatory)] [int] $BulkLimit,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -14,8 +15,7 @@ param(
 $root = [string](Get-GatewayDomain -Server $Server).dn
 $base = $root
 if ($OUPath) {
-    $base = Find-GatewaySearchBase -Dn $OUPath -Server $Server -Arg 'OUPath'
-    Assert-GatewayAllowed -Dn $base -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 if (([string]$WildCard).Replace('*', '') -eq '' -and $base.Equals($root, [System.StringComparison]::OrdinalIgnoreCase)) {
     Stop-Gateway -Code 'invalid_request' -Arg 'OUPath' -Message 'Without a pattern that says more than *, an OUPath below the domain root is needed.'
@@ -49,12 +49,15 @@ $properties = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
 $removable = [System.Collections.Generic.List[object]]::new()
 foreach ($match in $matching) {
     $guid = [string]$match.ObjectGUID
-    $computer = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $properties -Server $Server -Arg 'WildCard' -Quiet -Write
+    $computer = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'WildCard' -Quiet -Write
     if ($null -eq $computer) { continue }
     $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid $guid -Server $Server
     $bar = Get-GatewayComputerBar -Computer $computer -Children $children
-    if ($bar.code -eq '' -and -not $Privileged -and [string]$computer.adminCount -eq '1') {
-        $bar = @{ code = 'forbidden'; message = "Removing '$([string]$computer.DistinguishedName)' needs the scope 'privileged'." }
+    if ($bar.code -eq '' -and -not $Privileged) {
+        $why = Get-GatewayGuardReason -Object $computer -GuardedGroup $GuardedGroup -Server $Server
+        if ($why -ne '') {
+            $bar = @{ code = 'forbidden'; message = "Removing '$([string]$computer.DistinguishedName)' needs the scope 'privileged': $why." }
+        }
     }
     if ($bar.code -ne '') {
         Add-GatewayWarning -Code $bar.code -Target ([string]$computer.DistinguishedName) -Message $bar.message

@@ -6,6 +6,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -17,14 +18,14 @@ $guid = [string]$group.ObjectGUID
 $dn = [string]$group.DistinguishedName
 if ($OUPath) {
     Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $parent = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'not_found').DistinguishedName
+    $parent = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'not_found').DistinguishedName
     if (-not [string]::Equals((Get-GatewayParentDn -Dn $dn), $parent, [System.StringComparison]::OrdinalIgnoreCase)) {
         Stop-Gateway -Code 'not_found' -Arg 'OUPath' -Message "The group '$GroupName' does not lie directly in '$parent'."
     }
 }
 
 # Guard.
-Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
 Set-GatewayStep -Label 'check group' -Arg 'GroupName'
 if (Test-GatewayBuiltInGroup -Group $group) {
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and cannot be removed."
@@ -37,7 +38,7 @@ $primary = '(primaryGroupID=' + [long]([string]$group.SID -replace '^.*-', '') +
 if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $Server).Length -gt 0) {
     Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "The group '$dn' is the primary group of accounts. Give those another one first."
 }
-$record = ConvertTo-GatewayGroup -Group @($group)
+$record = ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server $Server
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record

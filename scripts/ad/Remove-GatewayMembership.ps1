@@ -7,6 +7,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -20,7 +21,7 @@ $groupGuid = [string]$group.ObjectGUID
 $groupDn = [string]$group.DistinguishedName
 
 # Guard.
-Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
 if ($kind.primary) {
@@ -52,6 +53,6 @@ if ($present) {
 }
 
 # Report.
-$read = Find-GatewayAccount -Class 'group' -Identity $groupGuid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+$read = Find-GatewayAccount -Class 'group' -Identity $groupGuid -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
 $kind = Get-GatewayMembershipKind -Member $member -Group $read -Server $Server
-ConvertTo-GatewayMembership -Group $read -Member $member -Kind $kind
+ConvertTo-GatewayMembership -Group $read -Member $member -Kind $kind -AllowedOU $AllowedOU -Server $Server

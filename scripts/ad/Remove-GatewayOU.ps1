@@ -8,11 +8,12 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve.
-$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Relocate -Server $Server -Arg 'OUPath'
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -GuardedGroup $GuardedGroup -Relocate -Server $Server -Arg 'OUPath'
 $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $record = ConvertTo-GatewayContainer -Container @($ou)
@@ -56,11 +57,7 @@ foreach ($object in $below) {
         Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "'$name' is protected from accidental deletion. Force=true lifts all protections below the OU."
     }
     $class = [string]$object.ObjectClass
-    if ($class -eq 'group') {
-        Assert-GatewayGroupBelow -Group $object -Tree $dn -Privileged $Privileged -Server $Server -Arg 'OUPath' @limits
-    } else {
-        Assert-GatewayPrivilege -Object $object -Privileged $Privileged -Server $Server -Arg 'OUPath'
-    }
+    if ($class -eq 'group') { Assert-GatewayGroupBelow -Group $object -Tree $dn -Server $Server -Arg 'OUPath' @limits }
     $counts[$class] = [int]$counts[$class] + 1
 }
 

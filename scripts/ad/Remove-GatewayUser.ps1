@@ -5,20 +5,20 @@ param(
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$guards = @('adminCount', 'isCriticalSystemObject', 'ProtectedFromAccidentalDeletion')
+$guards = $GatewayGuardProperties + @('ProtectedFromAccidentalDeletion')
 $properties = (Get-GatewayUserProperty -Field $Field) + $guards
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -Server $Server -Arg 'UserName' -Write
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
 
 # Guard.
-Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
-Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 if ([string]$user.isCriticalSystemObject -eq 'True') {
     Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is a critical system object and cannot be removed."
 }
@@ -28,7 +28,7 @@ if ([bool]$user.ProtectedFromAccidentalDeletion) {
 if (Test-GatewayChild -Dn $dn -Server $Server) {
     Stop-Gateway -Code 'not_empty' -Arg 'UserName' -Message "The user '$dn' has objects below it. Remove those first."
 }
-$record = ConvertTo-GatewayUser -User @($user) -Field $Field
+$record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record

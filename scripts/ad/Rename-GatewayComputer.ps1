@@ -6,6 +6,7 @@ param(
     [Parameter(Mandatory)] [string] $NewName,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -22,8 +23,9 @@ $oldSpns = [string[]]@(foreach ($spn in $computer.servicePrincipalName) { [strin
 if (Test-GatewayController -Computer $computer) {
     Stop-Gateway -Code 'protected' -Arg 'Identity' -Message "'$oldName' is a domain controller; it is renamed with its own tools."
 }
-Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
-Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewName'
+Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'Identity'
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewName' @limits
 
 # A service principal name belongs to the machine if its host part is the old name, short or full.
 # Keys are in upper case: hashtable keys compare by the current culture, and in a Turkish one
@@ -80,7 +82,7 @@ if ($changed) {
 }
 
 # Report.
-$renamed = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Server $Server -Arg 'Identity' -Write
+$renamed = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Arg 'Identity' -Write @limits
 $record = ConvertTo-GatewayComputer -Computer @($renamed)
 if ($changed) {
     $before = @{ computerName = $oldName; samName = $oldSam; dnsName = $oldDns }

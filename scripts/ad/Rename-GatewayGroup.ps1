@@ -6,6 +6,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -18,12 +19,12 @@ $oldAccount = [string]$group.SamAccountName
 $oldName = [string]$group.Name
 
 # Guard.
-Assert-GatewayGroupPrivilege -Group $group -Privileged $Privileged -Server $Server -Arg 'GroupName'
+Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
 if ([string]$group.SID -match '^S-1-5-32-') { # systemFlags forbids it
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and keeps its name."
 }
 Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
-Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewGroupName'
+Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewGroupName' @limits
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
@@ -52,10 +53,10 @@ if (-not $oldName.Equals($NewGroupName)) {
 if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$renamed = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Server $Server -Arg 'GroupName' -Write
+$renamed = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
 if ($changed) {
     $before = [ordered]@{ name = $oldName; samName = $oldAccount; distinguishedName = $dn }
     $after = [ordered]@{ name = [string]$renamed.Name; samName = [string]$renamed.SamAccountName; distinguishedName = [string]$renamed.DistinguishedName }
     Add-GatewayChange -Guid $guid -Dn ([string]$renamed.DistinguishedName) -Before $before -After $after
 }
-ConvertTo-GatewayGroup -Group @($renamed)
+ConvertTo-GatewayGroup -Group @($renamed) -AllowedOU $AllowedOU -Server $Server

@@ -6,15 +6,17 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
     [Parameter(Mandatory)] [int] $ImpactLimit,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve and guard.
-$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Relocate -Server $Server -Arg 'OUPath'
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -GuardedGroup $GuardedGroup -Relocate -Server $Server -Arg 'OUPath'
 $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $oldName = [string]$ou.Name
-Assert-GatewayNameFree -Name $OUNewName -NameType 'OU' -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'OUNewName'
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+Assert-GatewayNameFree -Name $OUNewName -NameType 'OU' -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'OUNewName' @limits
 
 # Guard: its extent.
 Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
@@ -40,7 +42,7 @@ if ($changed) {
 }
 
 # Report.
-$record = Get-GatewayOURecord -Guid $guid -Server $Server
+$record = Get-GatewayOURecord -Guid $guid -AllowedOU $AllowedOU -Server $Server
 if ($changed) {
     $now = @{ name = [string]$record['name']; path = [string]$record['path'] }
     Add-GatewayChange -Guid $guid -Dn ([string]$record['path']) -Before @{ name = $oldName; path = $dn } -After $now

@@ -4,16 +4,18 @@
 param(
     [Parameter(Mandatory)] [string] $UserName,
     [Parameter(Mandatory)] [string] $NewUserName,
+    [AllowNull()] [string] $NewUserNamePlain,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$needed = @('displayName', 'adminCount', 'isCriticalSystemObject')
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -Server $Server -Arg 'UserName' -Write
+$needed = $GatewayGuardProperties + @('displayName')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
 $oldSam = [string]$user.SamAccountName
@@ -27,11 +29,14 @@ $renameCn = $oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCas
 $renameDisplay = $oldDisplay.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldDisplay.Equals($NewUserName)
 
 # Guard.
-Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
-Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 $cn = ''
 if ($renameCn) { $cn = $NewUserName }
-Assert-GatewayNameFree -Account $NewUserName -Principal $newUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Server $Server -Arg 'NewUserName'
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+Assert-GatewayNameFree -Account $NewUserName -Principal $newUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewUserName' @limits
+if (-not $oldSam.Equals($NewUserName, [System.StringComparison]::OrdinalIgnoreCase)) {
+    Assert-GatewayUserName -Name $NewUserName -Plain $NewUserNamePlain -GuardedGroup $GuardedGroup -Arg 'NewUserName' @limits
+}
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
@@ -67,6 +72,6 @@ if ($renameCn) {
 if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Arg 'UserName' -Write @limits
 if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $old -After $new }
-ConvertTo-GatewayUser -User @($read) -Field $Field
+ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server

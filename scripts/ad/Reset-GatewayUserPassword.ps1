@@ -7,17 +7,17 @@ param(
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve and guard.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$guards = @('userAccountControl', 'pwdLastSet', 'adminCount', 'isCriticalSystemObject')
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -Server $Server -Arg 'UserName' -Write
+$guards = $GatewayGuardProperties + @('userAccountControl', 'pwdLastSet')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
-Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
-Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 $neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
 $forceChange = $ChangePassword -and -not $neverExpires
 if ($ChangePassword -and $neverExpires) { Add-GatewayNeverExpires -Dn $dn }
@@ -42,5 +42,6 @@ Complete-GatewayChange -Effect 'changed'
 
 # Report.
 Add-GatewayChange -Guid $guid -Dn $dn -Before @{ password = '***' } -After @{ password = '***'; changePasswordNextLogon = $forceChange }
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
-ConvertTo-GatewayUser -User @($read) -Field $Field
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Arg 'UserName' -Write @limits
+ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server

@@ -5,6 +5,7 @@ param(
     [AllowNull()] [string] $Description,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -15,7 +16,7 @@ $dn = [string]$computer.DistinguishedName
 $oldText = [string]@($computer.description)[0]
 
 # Guard.
-Assert-GatewayComputerPrivilege -Computer $computer -Privileged $Privileged -Server $Server -Arg 'Identity'
+Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'Identity'
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
@@ -34,5 +35,5 @@ if ($changed) {
 }
 
 # Report.
-$read = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -Server $Server -Arg 'Identity' -Write
+$read = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -AllowedOU $AllowedOU -Server $Server -Arg 'Identity' -Write
 ConvertTo-GatewayComputer -Computer @($read)

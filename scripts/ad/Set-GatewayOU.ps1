@@ -6,14 +6,18 @@ param(
     [bool] $IsProtected,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve and guard.
-$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server -Arg 'OUPath'
+$ou = Find-GatewayOU -Dn $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'OUPath'
 $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $oldText = [string]@($ou.description)[0]
+if ($PSBoundParameters.ContainsKey('IsProtected') -and [bool]$ou.ProtectedFromAccidentalDeletion -ne $IsProtected) {
+    Assert-GatewayNoLimit -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'IsProtected'
+}
 $before = ConvertTo-GatewayContainer -Container @($ou)
 
 # Announce.
@@ -42,6 +46,6 @@ if ($PSBoundParameters.ContainsKey('IsProtected') -and [bool]$ou.ProtectedFromAc
 if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$record = Get-GatewayOURecord -Guid $guid -Server $Server
+$record = Get-GatewayOURecord -Guid $guid -AllowedOU $AllowedOU -Server $Server
 if ($changed) { Add-GatewayChange -Guid $guid -Dn $dn -Before $before -After $record }
 $record

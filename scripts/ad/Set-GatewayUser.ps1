@@ -43,20 +43,22 @@ param(
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
-# Resolve.
+# Resolve, and guard the user itself.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$needed = $GatewayUserWritten + @('userAccountControl', 'pwdLastSet', 'adminCount', 'isCriticalSystemObject', 'ProtectedFromAccidentalDeletion')
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -Server $Server -Arg 'UserName' -Write
+$needed = $GatewayUserWritten + $GatewayGuardProperties + @('userAccountControl', 'pwdLastSet', 'ProtectedFromAccidentalDeletion')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 $parent = Get-GatewayParentDn -Dn $dn
 $target = $parent
 if ($OUPath) {
     Set-GatewayStep -Label 'find target' -Arg 'OUPath'
-    $target = [string](Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
+    $target = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
 }
 $stored = Get-GatewayUserStored -User $user
 $wanted = @{}
@@ -71,16 +73,13 @@ if ($PSBoundParameters.ContainsKey('Manager')) {
 $moves = -not $target.Equals($parent, [System.StringComparison]::OrdinalIgnoreCase)
 
 # Guard.
-Set-GatewayStep -Label 'check user' -Arg 'UserName'
-Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
-Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
 if ($moves) {
-    Assert-GatewayAllowed -Dn $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    Assert-GatewayPlace -Dn $target -Privileged $Privileged -Server $Server -Arg 'OUPath'
     if ([bool]$user.ProtectedFromAccidentalDeletion) {
         $message = "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection first."
         Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message $message
     }
-    Assert-GatewayNameFree -Name ([string]$user.Name) -Parent $target -Except $guid -Server $Server -Arg 'OUPath'
+    Assert-GatewayNameFree -Name ([string]$user.Name) -Parent $target -Except $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
 $willNeverExpire = $neverExpires
@@ -187,6 +186,7 @@ if ($setsChange) {
 if ($steps -gt 0) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Server $Server -Arg 'UserName' -Write
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Arg 'UserName' -Write @limits
 if ($steps -gt 0) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $before -After $after }
-ConvertTo-GatewayUser -User @($read) -Field $Field
+ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server

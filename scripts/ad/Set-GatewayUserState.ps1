@@ -6,17 +6,17 @@ param(
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
 )
 
 # Resolve and guard.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$guards = @('LockedOut', 'adminCount', 'isCriticalSystemObject')
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -Server $Server -Arg 'UserName' -Write
+$guards = $GatewayGuardProperties + @('LockedOut')
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $guards -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
-Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
-Assert-GatewayPrivilege -Object $user -Privileged $Privileged -Server $Server -Arg 'UserName'
+Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
@@ -57,8 +57,8 @@ if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
 $properties = (Get-GatewayUserProperty -Field $Field) + @('LockedOut')
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -Server $Server -Arg 'UserName' -Write
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 if ($changed) {
     Add-GatewayChange -Guid $guid -Dn $dn -Before $before -After @{ enabled = [bool]$read.Enabled; lockedOut = [bool]$read.LockedOut }
 }
-ConvertTo-GatewayUser -User @($read) -Field $Field
+ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server

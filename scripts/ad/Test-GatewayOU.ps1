@@ -7,10 +7,9 @@ param(
 )
 
 Set-GatewayStep -Label 'find OU' -Arg 'OUPath'
-$container = Find-GatewayContainer -Dn $OUPath -Server $Server -Arg 'OUPath' -Code 'not_found' -Quiet
+$container = Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'not_found' -Quiet
 if ($null -eq $container) {
     [ordered]@{ exists = $false; guid = ''; distinguishedName = '' }
     return
 }
-Assert-GatewayAllowed -Dn ([string]$container.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 [ordered]@{ exists = $true; guid = [string]$container.ObjectGUID; distinguishedName = [string]$container.DistinguishedName }

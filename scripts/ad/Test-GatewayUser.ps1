@@ -7,10 +7,9 @@ param(
 )
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$user = Find-GatewayAccount -Class 'user' -Identity $UserName -Server $Server -Arg 'UserName' -Quiet
+$user = Find-GatewayAccount -Class 'user' -Identity $UserName -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Quiet
 if ($null -eq $user) {
     [ordered]@{ exists = $false; guid = ''; distinguishedName = '' }
     return
 }
-Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'UserName'
 [ordered]@{ exists = $true; guid = [string]$user.ObjectGUID; distinguishedName = [string]$user.DistinguishedName }

@@ -49,7 +49,7 @@ function Test-GatewayController {
     ([long]$Computer.userAccountControl -band 0x04002000) -ne 0
 }
 
-# Finds one computer, by name with or without its $.
+# Finds one computer within the caller's limits, by name with or without its $.
 function Find-GatewayComputer {
     [CmdletBinding()]
     param(
@@ -62,10 +62,8 @@ function Find-GatewayComputer {
         [switch] $Quiet
     )
     Set-GatewayStep -Label 'find computer' -Arg $Arg
-    $found = Find-GatewayAccount -Class 'computer' -Identity $Identity -Property $Property -Server $Server -Arg $Arg -Write:$Write -Quiet:$Quiet
-    if ($null -eq $found) { return $null }
-    Assert-GatewayAllowed -Dn ([string]$found.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg $Arg
-    $found
+    $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+    Find-GatewayAccount -Class 'computer' -Identity $Identity -Property $Property -Arg $Arg -Write:$Write -Quiet:$Quiet @limits
 }
 
 # The computers whose names match a pattern. The directory ignores diacritics (KB 938447), so it finds
@@ -189,20 +187,4 @@ function Remove-GatewayComputerObject {
         $lost = @{ name = [string]$child.Name; class = [string]$child.ObjectClass }
         Add-GatewayChange -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Before $lost -After $null
     }
-}
-
-# Refuses to change a domain controller or another privileged computer unless the caller is privileged.
-function Assert-GatewayComputerPrivilege {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [object] $Computer,
-        [Parameter(Mandatory)] [bool] $Privileged,
-        [Parameter(Mandatory)] [string] $Server,
-        [string] $Arg
-    )
-    if ((Test-GatewayController -Computer $Computer) -and -not $Privileged) {
-        $dn = [string]$Computer.DistinguishedName
-        Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$dn' needs the scope 'privileged': it is a domain controller."
-    }
-    Assert-GatewayPrivilege -Object $Computer -Privileged $Privileged -Server $Server -Arg $Arg
 }

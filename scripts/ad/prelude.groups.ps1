@@ -8,11 +8,18 @@ $GatewayInChain = '1.2.840.113556.1.4.1941'
 
 #region Groups
 
-# Writes the records of groups.
+# Writes the records of groups. Who manages a group is left out if it lies outside the caller's limits.
 function ConvertTo-GatewayGroup {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group)
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [string] $Server
+    )
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     foreach ($item in $Group) {
+        $manager = [string]$item.managedBy
+        if ($null -ne $bases -and $manager -ne '' -and -not (Test-GatewayWithin -Dn $manager -Base $bases)) { $manager = '' }
         $scope = [string]$item.GroupScope
         if ($scope -eq 'DomainLocal') { $scope = 'Domain_Local' }
         $created = $item.whenCreated # absent if the account may not read it
@@ -30,7 +37,7 @@ function ConvertTo-GatewayGroup {
             description       = [string]@($item.description)[0]
             email             = [string]$item.mail
             ouPath            = [string](([string]$item.DistinguishedName) -replace '^(?:[^,\\]|\\.)+,', '')
-            managedBy         = [string]$item.managedBy
+            managedBy         = [string]$manager
             created           = [string]$created
             modified          = [string]$modified
         }
@@ -88,7 +95,7 @@ function Assert-GatewayGroupName {
     Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Name' is not among the groups that the caller is limited to."
 }
 
-# Finds a group and refuses one outside the caller's limits.
+# Finds a group within the caller's limits.
 function Find-GatewayGroup {
     [CmdletBinding()]
     param(
@@ -102,13 +109,8 @@ function Find-GatewayGroup {
         [switch] $Quiet
     )
     Set-GatewayStep -Label 'find group' -Arg $Arg
-    $group = Find-GatewayAccount -Class 'group' -Identity $Identity -Property $Property -Server $Server -Arg $Arg -Write:$Write -Quiet:$Quiet
-    if ($null -eq $group) { return $null }
-    $allowed = @(Get-GatewayAllowedGroup -Group @($group) -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
-    if ($allowed.Length -eq 0) {
-        Stop-Gateway -Code 'limit' -Arg $Arg -Message "The group '$Identity' is outside what the caller is limited to."
-    }
-    $group
+    $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+    Find-GatewayAccount -Class 'group' -Identity $Identity -Property $Property -Arg $Arg -Write:$Write -Quiet:$Quiet @limits
 }
 
 # Returns whether a group is built in: in the Builtin domain, with a RID below 1000, or critical.
@@ -119,35 +121,11 @@ function Test-GatewayBuiltInGroup {
     return [bool]([string]$Group.SID -match '^S-1-5-32-|-[0-9]{1,3}$')
 }
 
-# Refuses to change a privileged group, or one nested in it, unless the caller is privileged: changing
-# the members of a nested group changes those of the groups above.
-function Assert-GatewayGroupPrivilege {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [object] $Group,
-        [Parameter(Mandatory)] [bool] $Privileged,
-        [Parameter(Mandatory)] [string] $Server,
-        [Parameter(Mandatory)] [string] $Arg
-    )
-    if ($Privileged) { return }
-    Set-GatewayStep -Label 'check privilege' -Arg $Arg
-    Assert-GatewayPrivilege -Object $Group -Privileged $false -Server $Server -Arg $Arg
-    $filter = '(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')'
-    $above = Get-GatewayObject -Class 'group' -Filter $filter -Property $GatewayGroupProperties -Base (Get-GatewayDomain -Server $Server).dn -Server $Server
-    foreach ($item in @($above)) {
-        if ($null -ne $item -and ([string]$item.adminCount -eq '1' -or (Test-GatewayBuiltInGroup -Group $item))) {
-            $account = [string]$Group.SamAccountName
-            $name = [string]$item.SamAccountName
-            Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$account' needs the scope 'privileged': it is nested in the protected group '$name'."
-        }
-    }
-}
-
 #endregion
 
 #region Membership
 
-# Finds the member of a request: a user or a group. Refuses one outside the caller's limits.
+# Finds the member of a request, a user or a group, within the caller's limits.
 function Find-GatewayMember {
     [CmdletBinding()]
     param(
@@ -162,9 +140,8 @@ function Find-GatewayMember {
     if ($Class -eq 'group') {
         return (Find-GatewayGroup -Identity $Identity -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server -Arg 'MemberName' -Write:$Write)
     }
-    $user = Find-GatewayAccount -Class 'user' -Identity $Identity -Property @('primaryGroupID') -Server $Server -Arg 'MemberName' -Write:$Write
-    Assert-GatewayAllowed -Dn ([string]$user.DistinguishedName) -AllowedOU $AllowedOU -Server $Server -Arg 'MemberName'
-    $user
+    $search = @{ Identity = $Identity; Property = @('primaryGroupID'); AllowedOU = $AllowedOU; Server = $Server; Arg = 'MemberName' }
+    Find-GatewayAccount -Class 'user' -Write:$Write @search
 }
 
 # The distinguished name of an account's primary group, '' if it has none.
@@ -224,9 +201,11 @@ function ConvertTo-GatewayMembership {
     param(
         [Parameter(Mandatory)] [object] $Group,
         [Parameter(Mandatory)] [object] $Member,
-        [Parameter(Mandatory)] [hashtable] $Kind
+        [Parameter(Mandatory)] [hashtable] $Kind,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [string] $Server
     )
-    $record = ConvertTo-GatewayGroup -Group @($Group)
+    $record = ConvertTo-GatewayGroup -Group @($Group) -AllowedOU $AllowedOU -Server $Server
     $record['memberName'] = [string]$Member.SamAccountName
     $record['memberType'] = [string]$Member.ObjectClass
     $record['memberDistinguishedName'] = [string]$Member.DistinguishedName

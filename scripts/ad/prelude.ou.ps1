@@ -1,18 +1,22 @@
 # Functions shared by the scripts for OUs.
 
-# Finds an OU, a container or the domain root by its GUID.
+# Finds an OU, a container or the domain root by its GUID within the caller's limits.
 function Find-GatewayContainerByGuid {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Guid,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg
     )
     $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Guid)) + ')'
     $base = (Get-GatewayDomain -Server $Server).dn
-    $found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $GatewayContainerProperties -Base $base -Server $Server)
+    $all = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $GatewayContainerProperties -Base $base -Server $Server)
+    $found = @(Select-GatewayAllowed -Found $all -AllowedOU $AllowedOU -Server $Server)
     if ($found.Length -eq 1) { return $found[0] }
-    Stop-Gateway -Code 'not_found' -Arg $Arg -Message "There is no OU or container with the GUID '$Guid'."
+    if ($all.Length -gt 0) { $script:GatewayOutside = $true }
+    $message = "There is no OU or container with the GUID '$Guid'" + (Get-GatewayScopeText -AllowedOU $AllowedOU) + '.'
+    Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
 # Finds the OU that a request changes. Containers and the domain root cannot be changed;
@@ -24,22 +28,24 @@ function Find-GatewayOU {
         [Parameter(Mandatory)] [string] $Dn,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
         [switch] $Relocate,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg
     )
     Set-GatewayStep -Label 'find OU' -Arg $Arg
     $properties = $GatewayContainerProperties + @('isCriticalSystemObject')
-    $ou = Find-GatewayContainer -Dn $Dn -Property $properties -Server $Server -Arg $Arg -Code 'not_found'
+    $ou = Find-GatewayContainer -Dn $Dn -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg $Arg -Code 'not_found'
     $found = [string]$ou.DistinguishedName
-    Assert-GatewayAllowed -Dn $found -AllowedOU $AllowedOU -Server $Server -Arg $Arg
+    if ($Relocate) { Assert-GatewayNoLimit -Dn $found -AllowedOU $AllowedOU -Server $Server -Arg $Arg }
     if ([string]$ou.ObjectClass -ne 'organizationalUnit') {
         Stop-Gateway -Code 'protected' -Arg $Arg -Message "'$found' is a container, not an OU; containers are not changed here."
     }
     if ($Relocate -and [string]$ou.isCriticalSystemObject -eq 'True') {
         Stop-Gateway -Code 'protected' -Arg $Arg -Message "'$found' is a critical system object; it cannot be moved, renamed or removed."
     }
-    Assert-GatewayPrivilege -Object $ou -Privileged $Privileged -Server $Server -Arg $Arg
+    Assert-GatewayPrivilege -Object $ou -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg $Arg
+    if ($Relocate) { Assert-GatewayTree -Dn $found -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg $Arg }
     $ou
 }
 
@@ -49,15 +55,16 @@ function Find-GatewayOUPlace {
     param(
         [Parameter(Mandatory)] [string] $Dn,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [bool] $Privileged,
         [Parameter(Mandatory)] [string] $Server
     )
     Set-GatewayStep -Label 'find destination' -Arg 'OUDestinationPath'
-    $place = Find-GatewayContainer -Dn $Dn -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable'
+    $place = Find-GatewayContainer -Dn $Dn -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath' -Code 'unprocessable'
     $found = [string]$place.DistinguishedName
-    Assert-GatewayAllowed -Dn $found -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
     if (@('organizationalUnit', 'domainDNS') -notcontains [string]$place.ObjectClass) {
         Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$found' is a container: an OU lies in an OU or in the domain itself."
     }
+    Assert-GatewayPlace -Dn $found -Privileged $Privileged -Server $Server -Arg 'OUDestinationPath'
     $found
 }
 
@@ -141,7 +148,7 @@ function Clear-GatewayHalfProtection {
 }
 
 # Refuses to remove a group as part of a tree if it could not be removed by itself: because of the
-# caller's limits, the groups it is nested in, or remaining accounts whose primary group it is.
+# caller's limits or remaining accounts whose primary group it is.
 function Assert-GatewayGroupBelow {
     [CmdletBinding()]
     param(
@@ -149,21 +156,20 @@ function Assert-GatewayGroupBelow {
         [Parameter(Mandatory)] [string] $Tree,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
-        [Parameter(Mandatory)] [bool] $Privileged,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg
     )
     $name = [string]$Group.DistinguishedName
     if (@(Get-GatewayAllowedGroup -Group @($Group) -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server).Length -eq 0) {
-        Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$name' lies below the OU and is not among the groups that the caller is limited to."
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message 'A group lies below the OU that is not among those that the caller is limited to.'
     }
-    Assert-GatewayGroupPrivilege -Group $Group -Privileged $Privileged -Server $Server -Arg $Arg
     Set-GatewayStep -Label 'check primary groups' -Arg $Arg
     $filter = '(primaryGroupID=' + (Get-GatewayLdapEscaped -Value (([string]$Group.objectSid) -replace '^.*-', '')) + ')'
     foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)) {
         if (-not (Test-GatewayWithin -Dn ([string]$holder.DistinguishedName) -Base @($Tree))) {
-            $account = [string]$holder.DistinguishedName
-            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "'$name' lies below the OU and is the primary group of '$account'. Give that another one first."
+            $account = "'" + [string]$holder.DistinguishedName + "'"
+            if (-not (Test-GatewayAllowed -Dn ([string]$holder.DistinguishedName) -AllowedOU $AllowedOU -Server $Server)) { $account = 'an account' }
+            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "'$name' lies below the OU and is the primary group of $account. Give that another one first."
         }
     }
 }
@@ -189,6 +195,10 @@ function Complete-GatewayLoss {
 # The current record of an OU.
 function Get-GatewayOURecord {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
-    ConvertTo-GatewayContainer -Container @(Find-GatewayContainerByGuid -Guid $Guid -Server $Server -Arg 'OUPath')
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    ConvertTo-GatewayContainer -Container @(Find-GatewayContainerByGuid -Guid $Guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath')
 }

@@ -16,6 +16,7 @@ function Get-GatewayDomain {
             sid       = [string]$domain.DomainSID
             users     = [string]$domain.UsersContainer
             computers = [string]$domain.ComputersContainer
+            controllers = [string]$domain.DomainControllersContainer
         }
     }
     $GatewayDomains[$Server]
@@ -36,8 +37,8 @@ function Test-GatewayWithin {
     return $false
 }
 
-# The caller's allowed OUs as the directory spells them; one that does not exist allows nothing.
-# $null means no limit.
+# The caller's allowed OUs as the directory spells them, read once per request; one that does not exist allows
+# nothing. $null means no limit.
 function Get-GatewayAllowedDn {
     [CmdletBinding()]
     param(
@@ -45,18 +46,31 @@ function Get-GatewayAllowedDn {
         [Parameter(Mandatory)] [string] $Server
     )
     if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return $null }
-    $found = [System.Collections.Generic.List[string]]::new()
-    foreach ($ou in $AllowedOU) {
-        $domain = Get-GatewayDomain -Server $Server
-        $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $ou) + ')'
-        foreach ($container in @(Get-ADObject -LDAPFilter $filter -SearchBase $domain.dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)) {
-            $found.Add([string]$container.DistinguishedName)
-        }
+    $key = $AllowedOU -join $GatewayLineFeed
+    if (-not $script:GatewayAllowed.ContainsKey($key)) {
+        $filter = @(foreach ($ou in $AllowedOU) { '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $ou) + ')' }) -join ''
+        $search = @{ SearchBase = (Get-GatewayDomain -Server $Server).dn; SearchScope = 'Subtree'; ResultSetSize = $null; Server = $Server }
+        $found = [System.Collections.Generic.List[string]]::new()
+        foreach ($container in @(Get-ADObject -LDAPFilter ('(|' + $filter + ')') @search)) { $found.Add([string]$container.DistinguishedName) }
+        $script:GatewayAllowed[$key] = $found.ToArray()
     }
-    , $found.ToArray()
+    , $script:GatewayAllowed[$key]
 }
 
-# Refuses an object outside the caller's allowed OUs.
+# Returns whether an object lies in the caller's allowed OUs.
+function Test-GatewayAllowed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    $null -eq $bases -or (Test-GatewayWithin -Dn $Dn -Base $bases)
+}
+
+# Refuses a parent outside the caller's allowed OUs. The gateway refuses one that is outside by its own
+# text before the script runs, so this is about the containers that are used when none is given.
 function Assert-GatewayAllowed {
     [CmdletBinding()]
     param(
@@ -65,40 +79,63 @@ function Assert-GatewayAllowed {
         [Parameter(Mandatory)] [string] $Server,
         [string] $Arg
     )
-    if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return }
-    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
-    if (-not (Test-GatewayWithin -Dn $Dn -Base $bases)) {
+    if (-not (Test-GatewayAllowed -Dn $Dn -AllowedOU $AllowedOU -Server $Server)) {
         Stop-Gateway -Code 'limit' -Arg $Arg -Message 'The object lies outside the OUs that the caller is limited to.'
     }
 }
 
-# Refuses to change a privileged object unless the caller is privileged: accounts protected by
-# AdminSDHolder, built-in ones (RID below 1000), critical objects, the gateway's own account.
-function Assert-GatewayPrivilege {
+# Refuses to rename, move or remove the OU of a limit itself, or to change its protection: what it is called and
+# where it lies is for those who gave the limit.
+function Assert-GatewayNoLimit {
     [CmdletBinding()]
     param(
-        [Parameter(Mandatory)] [object] $Object,
-        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [string] $Server,
-        [string] $Arg
+        [Parameter(Mandatory)] [string] $Arg
     )
-    if ($Privileged) { return }
-    $reason = ''
-    if ([string]$Object.adminCount -eq '1') { $reason = 'it is protected by AdminSDHolder (adminCount=1)' }
-    if ([string]$Object.isCriticalSystemObject -eq 'True') { $reason = 'it is a critical system object' }
-    $sid = [string]$Object.SID
-    if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without their class
-    if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { $reason = 'it is a built-in account or group' }
-    $account = [string]$Object.SamAccountName
-    if ([string]::Equals($account, [Environment]::UserName, [System.StringComparison]::OrdinalIgnoreCase)) {
-        $own = [string](Get-GatewayDomain -Server $Server).netBios
-        if ([string]::Equals($own, [Environment]::UserDomainName, [System.StringComparison]::OrdinalIgnoreCase)) {
-            $reason = 'it is the account the gateway runs as'
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    if ($null -eq $bases) { return }
+    foreach ($base in $bases) {
+        if ($Dn.Equals($base, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $message = 'The OU is itself a limit of the caller: it may be read, described and filled, but not renamed, ' +
+                'moved, removed or changed in its protection.'
+            Stop-Gateway -Code 'limit' -Arg $Arg -Message $message
         }
     }
-    if ($reason -ne '') {
-        Stop-Gateway -Code 'forbidden' -Arg $Arg -Message "Changing '$([string]$Object.DistinguishedName)' needs the scope 'privileged': $reason."
+}
+
+# Those of the found objects that the caller may see: what lies outside the caller's limits is not there.
+function Select-GatewayAllowed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Found,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($null -ne $AllowedGroup -and $AllowedGroup.Length -gt 0) {
+        Get-GatewayAllowedGroup -Group $Found -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server
+        return
     }
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    foreach ($item in $Found) {
+        if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$item.DistinguishedName) -Base $bases)) { $item }
+    }
+}
+
+# Completes a sentence that says that something was not found: with limits it reads the same whether it does not
+# exist or lies outside.
+function Get-GatewayScopeText {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU
+    )
+    if (($null -ne $AllowedOU -and $AllowedOU.Length -gt 0) -or ($null -ne $AllowedGroup -and $AllowedGroup.Length -gt 0)) {
+        return ' within the limits of this credential'
+    }
+    ''
 }
 
 #endregion
@@ -165,19 +202,22 @@ function Get-GatewayObjectAgain {
 # Finds one account by GUID, distinguished name or sAMAccountName, in this order, and for reads by
 # its common name last (facts C16-C22). Ends the request with not_found or ambiguous. The directory
 # ignores diacritics (KB 938447), so an account that is to be changed must be named exactly, except
-# for case.
+# for case. What lies outside the caller's limits is passed over as if it did not exist.
 function Find-GatewayAccount {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer')] [string] $Class,
         [Parameter(Mandatory)] [string] $Identity,
         [string[]] $Property = @(),
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg,
         [switch] $Write,
         [switch] $Quiet
     )
-    $base = (Get-GatewayDomain -Server $Server).dn
+    $search = @{ Class = $Class; Property = $Property; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
     $escaped = Get-GatewayLdapEscaped -Value $Identity
     $filters = [System.Collections.Generic.List[string]]::new()
     if (($Identity -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
@@ -186,8 +226,11 @@ function Find-GatewayAccount {
     if ($Identity.Contains('=')) { $filters.Add('(distinguishedName=' + $escaped + ')') }
     $filters.Add('(sAMAccountName=' + $escaped + ')')
     if ($Class -eq 'computer') { $filters.Add('(sAMAccountName=' + $escaped + '$)') } # stored with its $ (facts E51)
+    $outside = $false
     foreach ($filter in $filters) {
-        $found = @(Get-GatewayObject -Class $Class -Filter $filter -Property $Property -Base $base -Server $Server)
+        $all = @(Get-GatewayObject -Filter $filter @search)
+        $found = @(Select-GatewayAllowed -Found $all @limits)
+        if ($found.Length -lt $all.Length) { $outside = $true }
         if ($found.Length -eq 1) {
             $account = [string]$found[0].SamAccountName
             if (-not $Write -or -not $filter.StartsWith('(sAMAccountName=', [System.StringComparison]::Ordinal)) { return $found[0] }
@@ -198,19 +241,22 @@ function Find-GatewayAccount {
             Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
         }
     }
-    $named = @(Get-GatewayObject -Class $Class -Filter ('(cn=' + $escaped + ')') -Property $Property -Base $base -Server $Server)
+    $all = @(Get-GatewayObject -Filter ('(cn=' + $escaped + ')') @search)
+    $named = @(Select-GatewayAllowed -Found $all @limits)
+    if ($named.Length -lt $all.Length) { $outside = $true }
     if ($named.Length -eq 1 -and -not $Write) { return $named[0] }
     if ($named.Length -gt 1 -and -not $Write) {
         $names = @(foreach ($object in $named) { [string]$object.SamAccountName }) -join ', '
         Stop-Gateway -Code 'ambiguous' -Arg $Arg -Message "Several objects have the name '$Identity'. Use one of the account names: $names."
     }
+    if ($outside -and $named.Length -eq 0) { $script:GatewayOutside = $true }
     if ($Quiet) { return $null }
     if ($named.Length -ge 1) {
         $names = @(foreach ($object in $named) { [string]$object.SamAccountName }) -join ', '
         $message = "No $Class has the account name '$Identity'. It is the common name of: $names. Use that account name to change it."
         Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
     }
-    $message = "The $Class '$Identity' was not found."
+    $message = "The $Class '$Identity' was not found" + (Get-GatewayScopeText -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU) + '.'
     if ($Identity -match '[@\\]|^S-1-[0-9]' -or ($Class -eq 'computer' -and $Identity.Contains('.'))) {
         $message += ' It is looked for by GUID, distinguished name and account name, not by UPN, DNS name, DOMAIN\name or SID.'
     }
@@ -218,22 +264,25 @@ function Find-GatewayAccount {
 }
 
 # Finds an OU, a container or the domain root by its distinguished name, or ends the request with Code
-# if there is none.
+# if there is none within the caller's limits.
 function Find-GatewayContainer {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Dn,
         [string[]] $Property = @(),
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg,
         [Parameter(Mandatory)] [string] $Code,
         [switch] $Quiet
     )
     $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $Dn) + ')'
-    $found = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $Property -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)
+    $all = @(Get-GatewayObject -Class 'container' -Filter $filter -Property $Property -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)
+    $found = @(Select-GatewayAllowed -Found $all -AllowedOU $AllowedOU -Server $Server)
     if ($found.Length -eq 1) { return $found[0] }
+    if ($all.Length -gt 0) { $script:GatewayOutside = $true }
     if ($Quiet) { return $null }
-    Stop-Gateway -Code $Code -Arg $Arg -Message "There is no OU or container '$Dn'."
+    Stop-Gateway -Code $Code -Arg $Arg -Message ("There is no OU or container '$Dn'" + (Get-GatewayScopeText -AllowedOU $AllowedOU) + '.')
 }
 
 # The distinguished name of the place where a request searches: a container, or any other object that
@@ -242,18 +291,22 @@ function Find-GatewaySearchBase {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg
     )
     Set-GatewayStep -Label 'find search base' -Arg $Arg
-    $container = Find-GatewayContainer -Dn $Dn -Server $Server -Arg $Arg -Code 'not_found' -Quiet
+    $container = Find-GatewayContainer -Dn $Dn -AllowedOU $AllowedOU -Server $Server -Arg $Arg -Code 'not_found' -Quiet
     if ($null -ne $container) { return [string]$container.DistinguishedName }
     $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $Dn) + ')'
-    foreach ($object in @(Get-GatewayObject -Class 'any' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)) {
+    $all = @(Get-GatewayObject -Class 'any' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)
+    foreach ($object in @(Select-GatewayAllowed -Found $all -AllowedOU $AllowedOU -Server $Server)) {
         $name = [string]$object.DistinguishedName
         if (Test-GatewayChild -Dn $name -Server $Server) { return $name }
     }
-    Stop-Gateway -Code 'not_found' -Arg $Arg -Message "There is no OU or container '$Dn', and no other object of that name that holds objects."
+    $message = "There is no OU or container '$Dn', and no other object of that name that holds objects" +
+        (Get-GatewayScopeText -AllowedOU $AllowedOU) + '.'
+    Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
 # Returns whether an object has children.
@@ -265,7 +318,8 @@ function Test-GatewayChild {
 
 # Refuses names that another object already has: the account name and the UPN in the domain,
 # the common name in the container (for an OU its name; names of different types do not conflict).
-# Except is the GUID of an object that may have them.
+# Except is the GUID of an object that may have them. By what a name is taken outside the caller's limits is
+# not said.
 function Assert-GatewayNameFree {
     [CmdletBinding()]
     param(
@@ -275,6 +329,8 @@ function Assert-GatewayNameFree {
         [string] $Parent,
         [ValidateSet('CN', 'OU')] [string] $NameType = 'CN',
         [string] $Except,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [Parameter(Mandatory)] [string] $Server,
         [Parameter(Mandatory)] [string] $Arg
     )
@@ -289,7 +345,12 @@ function Assert-GatewayNameFree {
         foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $check.base -Scope $check.scope -Server $Server)) {
             $dn = [string]$holder.DistinguishedName
             if ([string]$holder.ObjectGUID -ne $Except -and $dn.StartsWith($check.type, [System.StringComparison]::OrdinalIgnoreCase)) {
-                Stop-Gateway -Code 'conflict' -Arg $Arg -Message "The name '$($check.text)' is taken by '$dn'."
+                $groups = $null
+                if ([string]$holder.ObjectClass -eq 'group') { $groups = $AllowedGroup }
+                $seen = @(Select-GatewayAllowed -Found @($holder) -AllowedGroup $groups -AllowedOU $AllowedOU -Server $Server)
+                $by = ''
+                if ($seen.Length -gt 0) { $by = " by '$dn'" } else { $script:GatewayOutside = $true }
+                Stop-Gateway -Code 'conflict' -Arg $Arg -Message "The name '$($check.text)' is taken$by."
             }
         }
     }

@@ -54,13 +54,16 @@ function Get-GatewayUserProperty {
 }
 
 # Writes the records of users, with the requested fields only. It takes many at once because
-# a function call per user costs more than the conversion.
+# a function call per user costs more than the conversion. Managers outside the caller's limits are left out.
 function ConvertTo-GatewayUser {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $User,
-        [Parameter(Mandatory)] [string[]] $Field
+        [Parameter(Mandatory)] [string[]] $Field,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [string] $Server
     )
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     $want = @{}
     foreach ($name in $Field) { $want[$name] = $true }
     # The five Remote Desktop fields are sent as one member, which the gateway decodes: decoding it
@@ -69,6 +72,8 @@ function ConvertTo-GatewayUser {
     $wantAll = $Field.Length -eq 46 # every field of a user's record
     foreach ($item in $User) {
         $dn = [string]$item.DistinguishedName
+        $manager = [string]$item.manager
+        if ($null -ne $bases -and $manager -ne '' -and -not (Test-GatewayWithin -Dn $manager -Base $bases)) { $manager = '' }
         $flags = [int]$item.userAccountControl
         $neverExpires = ($flags -band 0x10000) -ne 0
         # As Get-GatewayFileTime, without its call.
@@ -111,7 +116,7 @@ function ConvertTo-GatewayUser {
                 company                 = [string]$item.company
                 ouPath                  = [string]($dn -replace '^(?:[^,\\]|\\.)+,', '')
                 jobTitle                = [string]$item.title
-                manager                 = [string]$item.manager
+                manager                 = [string]$manager
                 streetAddress           = [string]$item.streetAddress
                 streetPoBox             = [string]@($item.postOfficeBox)[0]
                 city                    = [string]$item.l
@@ -157,7 +162,7 @@ function ConvertTo-GatewayUser {
         if ($want['company']) { $record['company'] = [string]$item.company }
         if ($want['ouPath']) { $record['ouPath'] = [string]($dn -replace '^(?:[^,\\]|\\.)+,', '') }
         if ($want['jobTitle']) { $record['jobTitle'] = [string]$item.title }
-        if ($want['manager']) { $record['manager'] = [string]$item.manager }
+        if ($want['manager']) { $record['manager'] = [string]$manager }
         if ($want['streetAddress']) { $record['streetAddress'] = [string]$item.streetAddress }
         if ($want['streetPoBox']) { $record['streetPoBox'] = [string]@($item.postOfficeBox)[0] }
         if ($want['city']) { $record['city'] = [string]$item.l }
@@ -313,13 +318,11 @@ function Find-GatewayManager {
         [Parameter(Mandatory)] [string] $Server
     )
     Set-GatewayStep -Label 'find manager' -Arg 'Manager'
-    $found = Find-GatewayAccount -Class 'user' -Identity $Manager -Server $Server -Arg 'Manager' -Write -Quiet
+    $found = Find-GatewayAccount -Class 'user' -Identity $Manager -AllowedOU $AllowedOU -Server $Server -Arg 'Manager' -Write -Quiet
     if ($null -eq $found) {
-        $message = "The manager '$Manager' was not found. " +
-            'It is looked for by GUID, distinguished name and account name, not by UPN, DOMAIN\name, SID or common name.'
+        $message = "The manager '$Manager' was not found" + (Get-GatewayScopeText -AllowedOU $AllowedOU) +
+            '. It is looked for by GUID, distinguished name and account name, not by UPN, DOMAIN\name, SID or common name.'
         Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message $message
     }
-    $dn = [string]$found.DistinguishedName
-    Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'Manager'
-    $dn
+    [string]$found.DistinguishedName
 }

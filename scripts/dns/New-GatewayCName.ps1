@@ -5,6 +5,8 @@ param(
     [Parameter(Mandatory)] [string] $Name,
     [Parameter(Mandatory)] [string] $Target,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
@@ -26,6 +28,8 @@ if ($owner -eq '') {
 if ($owner -eq '@') {
     Stop-Gateway -Code 'unprocessable' -Arg 'Name' -Message 'A CNAME cannot stand at the root of a zone, beside its SOA and NS records.'
 }
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+Assert-GatewayName -Name ($owner + '.' + $zone) -Arg 'Name' @guards
 if ([string]::Equals($owner + '.' + $zone, $names.target, [System.StringComparison]::OrdinalIgnoreCase)) {
     Stop-Gateway -Code 'unprocessable' -Arg 'Target' -Message "The CNAME '$owner' would point to itself."
 }

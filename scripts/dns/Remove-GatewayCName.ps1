@@ -5,6 +5,8 @@ param(
     [Parameter(Mandatory)] [string] $Name,
     [Parameter(Mandatory)] [string] $Target,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
@@ -13,6 +15,8 @@ $names = Resolve-GatewayCName -ZoneName $ZoneName -Name $Name -Target $Target -C
 $record = Find-GatewayCName -Names $names -ComputerName $ComputerName
 
 # Guard.
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+Assert-GatewayName -Name ($names.owner + '.' + $names.name) -Arg 'Name' @guards
 if ([string]$names.zone.ZoneType -ne 'Primary') {
     Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$($names.name)' is not a primary zone of this server, so its records cannot be removed."
 }

@@ -47,6 +47,43 @@ function Assert-GatewayAllowedZone {
     }
 }
 
+# Returns why only privileged callers may change the records of a name; '' if others may. The name is given in
+# full, with any dot at its end. KnownController are the names of the domain controllers.
+function Get-GatewayNameReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+    )
+    $bare = $Name.TrimEnd([char]'.').ToLowerInvariant()
+    $labels = $bare.Split([char]'.')
+    foreach ($label in $labels) {
+        if ($label -eq '_msdcs') { return $GatewayGuards.msdcs.why }
+        if (@('_ldap', '_kerberos', '_kpasswd', '_gc', 'domaindnszones', 'forestdnszones') -contains $label) { return $GatewayGuards.locator.why }
+        if ($label -eq '*') { return $GatewayGuards.wildcard.why }
+    }
+    if ($labels[0] -eq 'wpad') { return $GatewayGuards.wpad.why }
+    if ($labels[0] -eq 'isatap') { return $GatewayGuards.isatap.why }
+    foreach ($controller in @($KnownController)) {
+        if ($controller -and $bare.Equals($controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) { return $GatewayGuards.host.why }
+    }
+    ''
+}
+
+# Refuses to change the records of a guarded name unless the caller is privileged.
+function Assert-GatewayName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    if ($Privileged) { return }
+    $why = Get-GatewayNameReason -Name $Name -KnownController $KnownController
+    if ($why -ne '') { Stop-GatewayGuarded -Target $Name -Why $why -Arg $Arg }
+}
+
 # The owner name relative to its zone, '@' for the apex, '' if the name is outside the zone.
 function Get-GatewayRelativeName {
     [CmdletBinding()]

@@ -168,9 +168,9 @@ func TestLimitsOfTokensOnComputers(t *testing.T) {
 	s.OK(systemtest.RegisterComputer("LIM-1", "OUPath", systemtest.LimitedOU).As(systemtest.LimitedToken), http.StatusCreated)
 	assert.Equal(t, []string{"LIM-1"}, s.ComputerNames(systemtest.Call{Method: http.MethodGet, Path: "/api/Computers/All", Token: systemtest.LimitedToken}))
 	for _, c := range []systemtest.Call{systemtest.ReadComputer("FS1"), describe("FS1", "x"), systemtest.RenameComputer("FS1", "LIM-2"), systemtest.RemoveComputer("FS1")} {
-		assert.Equal(t, "ADComputerName", systemtest.FirstField(s.Rejects(c.As(systemtest.LimitedToken), http.StatusForbidden, "limit")))
+		assert.Equal(t, "ADComputerName", systemtest.FirstField(s.Rejects(c.As(systemtest.LimitedToken), http.StatusNotFound, "not_found")))
 	}
-	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: systemtest.ComputerPath("FS1") + "/Exists", Token: systemtest.LimitedToken}, http.StatusForbidden, "limit")
+	assert.Equal(t, false, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.ComputerPath("FS1") + "/Exists", Token: systemtest.LimitedToken}, http.StatusOK)["exists"])
 	assert.Equal(t, "OUPath", systemtest.FirstField(s.Rejects(systemtest.RegisterComputer("LIM-2").As(systemtest.LimitedToken), http.StatusForbidden, "limit")))
 	assert.Equal(t, "OUPath", systemtest.FirstField(s.Rejects(systemtest.RemoveComputers("OUPath", systemtest.RetiredOU).As(systemtest.LimitedToken), http.StatusForbidden, "limit")))
 	s.OK(systemtest.RegisterComputer("LIM-3"), http.StatusCreated)

@@ -258,9 +258,15 @@ func TestLimitsOfGroups(t *testing.T) {
 	inside := s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("Berlin Team", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}, Token: systemtest.LimitedToken}, http.StatusCreated)
 	for _, c := range []systemtest.Call{
 		{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.SampleGroup, "")},
-		{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Exists")},
 		{Method: http.MethodPut, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Dial%20In")},
 		{Method: http.MethodDelete, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Remove")},
+	} {
+		c.Token = systemtest.LimitedToken
+		s.Rejects(c, http.StatusNotFound, "not_found")
+	}
+	exists := systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Exists"), Token: systemtest.LimitedToken}
+	assert.Equal(t, false, s.OK(exists, http.StatusOK)["exists"])
+	for _, c := range []systemtest.Call{
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Fresh", "/Security")},
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Fresh", "/Distribution"), Params: map[string]any{"OUPath": systemtest.GroupsOU}},
 	} {
@@ -289,11 +295,16 @@ func TestLimitsToNamedGroups(t *testing.T) {
 	for _, c := range []systemtest.Call{
 		{Method: http.MethodGet, Path: systemtest.GroupPath("Project Phoenix", "")},
 		{Method: http.MethodPut, Path: systemtest.GroupPath("Project Phoenix", "/Rename/Team")},
+		{Method: http.MethodDelete, Path: systemtest.GroupPath("Project Phoenix", "/Remove")},
+	} {
+		c.Token = systemtest.DeskToken
+		s.Rejects(c, http.StatusNotFound, "not_found")
+	}
+	for _, c := range []systemtest.Call{
 		{Method: http.MethodPut, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Other")},
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Other", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}},
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Team", "/Security"), Params: map[string]any{"OUPath": systemtest.GroupsOU}},
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Te\u00adam", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}},
-		{Method: http.MethodDelete, Path: systemtest.GroupPath("Project Phoenix", "/Remove")},
 	} {
 		c.Token = systemtest.DeskToken
 		s.Rejects(c, http.StatusForbidden, "limit")

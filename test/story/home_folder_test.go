@@ -119,7 +119,7 @@ func TestAChangeOfNothing(t *testing.T) {
 	assert.Nil(t, s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Computers/WEB1/Update", Params: map[string]any{"ComputerDescription": ""}}, http.StatusOK)["description"], "empty clears")
 	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody"}, http.StatusNotFound, "not_found")
 	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/krbtgt", Token: systemtest.PlainToken}, http.StatusForbidden, "forbidden")
-	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/dvlachos", Token: systemtest.LimitedToken}, http.StatusForbidden, "limit")
+	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/dvlachos", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
 // TestEmptyValues: what was not filled in is not given, wherever that is harmless.

@@ -313,11 +313,11 @@ func TestLimitsOfMembership(t *testing.T) {
 			if method == http.MethodGet {
 				path += "/Exists"
 			}
-			a := s.Rejects(systemtest.Call{Method: method, Path: path, Token: c.token}, http.StatusForbidden, "limit")
+			a := s.Rejects(systemtest.Call{Method: method, Path: path, Token: c.token}, http.StatusNotFound, "not_found")
 			assert.Equal(t, c.field, a.Envelope.Error.Details[0].Field, path)
 		}
 	}
-	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + nikos + "/Group/All", Token: systemtest.DeskToken}, http.StatusForbidden, "limit")
+	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + nikos + "/Group/All", Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.UserInGroupPath(systemtest.SampleUser, "Help Desk"), Token: systemtest.DeskToken}, http.StatusCreated)
 	listed := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Group/All?Recursive=true", Token: systemtest.DeskToken})
 	var names []any

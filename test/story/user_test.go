@@ -160,8 +160,8 @@ func TestImpossibleUpdatesAreRejected(t *testing.T) {
 			"a protected user moves":   {"kept", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 409, "protected", "OUPath", ""},
 			"a weak password, at last": {"never", map[string]any{"Description": "x", "PasswordNeverExpired": false, "OUPath": systemtest.AthensOU, "Password": "weak"}, 422, "policy", "Password", ""},
 			"out of the token's OU":    {"jkrueger", map[string]any{"City": "x", "OUPath": systemtest.AthensOU}, 403, "limit", "OUPath", systemtest.LimitedToken},
-			"not in the token's OU":    {"plain", map[string]any{"City": "x"}, 403, "limit", "Username", systemtest.LimitedToken},
-			"a manager outside of it":  {"aschmidt", map[string]any{"Manager": "plain"}, 403, "limit", "Manager", systemtest.LimitedToken},
+			"not in the token's OU":    {"plain", map[string]any{"City": "x"}, 404, "not_found", "Username", systemtest.LimitedToken},
+			"a manager outside of it":  {"aschmidt", map[string]any{"Manager": "plain"}, 422, "unprocessable", "Manager", systemtest.LimitedToken},
 			"an account of the system": {"krbtgt", map[string]any{"City": "x"}, 403, "forbidden", "Username", systemtest.PlainToken},
 		} {
 			t.Run(culture+"/"+name, func(t *testing.T) {
@@ -211,10 +211,10 @@ func TestImpossibleStatesAreRejected(t *testing.T) {
 			{"Administrator/Disable", nil, 403, "forbidden", systemtest.PlainToken},
 			{"Administrator/ResetPassword", nil, 403, "forbidden", systemtest.PlainToken},
 			{"Administrator/Rename/boss", nil, 403, "forbidden", systemtest.PlainToken},
-			{"dvlachos/Disable", nil, 403, "limit", systemtest.LimitedToken},
-			{"dvlachos/Unlock", nil, 403, "limit", systemtest.LimitedToken},
-			{"dvlachos/ResetPassword", nil, 403, "limit", systemtest.LimitedToken},
-			{"dvlachos/Rename/other", nil, 403, "limit", systemtest.LimitedToken},
+			{"dvlachos/Disable", nil, 404, "not_found", systemtest.LimitedToken},
+			{"dvlachos/Unlock", nil, 404, "not_found", systemtest.LimitedToken},
+			{"dvlachos/ResetPassword", nil, 404, "not_found", systemtest.LimitedToken},
+			{"dvlachos/Rename/other", nil, 404, "not_found", systemtest.LimitedToken},
 		} {
 			t.Run(culture+"/"+c.path, func(t *testing.T) {
 				a := s.In(t).Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + c.path, Params: c.params, Token: c.token}, c.status, c.code)
@@ -329,7 +329,7 @@ func TestLastLogon(t *testing.T) {
 	require.NoError(t, sandboxtest.SetAlive(s.World, dc2.HostName(), false))
 	ask(map[string]any{"lastLogon": "2026-05-04T03:02:01Z", "source": dc1.HostName(), "complete": false, "unreached": []any{dc2.HostName()}})
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/LastLogon"}, http.StatusNotFound, "not_found")
-	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusForbidden, "limit")
+	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
 // TestLastLogonAsksReadOnlyControllersToo: what they store is not replicated

@@ -26,8 +26,12 @@ type Options struct {
 	Culture string            // name of the current culture, "en-US" when empty; values are always formatted invariantly
 	Version string            // $PSVersionTable.PSVersion; "7.4.0" when empty
 	PID     int               // $PID
+	Account Account           // who the processes run as; zero: SANDBOX\sandbox on SANDBOX
 	Now     func() time.Time  // nil means time.Now
 }
+
+// Account is who a process runs as, as [Environment] shows it.
+type Account struct{ Domain, User, Machine string }
 
 // Console is the process's standard streams as scripts see them. A nil Stdin is
 // an empty input; a nil Stdout or Stderr discards what is written.

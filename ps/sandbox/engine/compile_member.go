@@ -54,6 +54,17 @@ func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
 	if t == dotnet.TCulture && name.Is("currentuiculture") {
 		return dotnet.NewCulture(f.s.engine.culture()), nil
 	}
+	if t.Name == "System.Environment" && f.s.engine.opts.Account != (Account{}) {
+		account := f.s.engine.opts.Account
+		switch {
+		case name.Is("username"):
+			return account.User, nil
+		case name.Is("userdomainname"):
+			return account.Domain, nil
+		case name.Is("machinename"):
+			return account.Machine, nil
+		}
+	}
 	return name.GetStatic(t)
 }
 

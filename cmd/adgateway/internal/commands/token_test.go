@@ -58,8 +58,10 @@ func TestTokenLifecycle(t *testing.T) {
 	require.Greater(t, len(list.Result), 2)
 
 	_, body = s.get("/api/ADUser/Administrator/Details", "Bearer "+token)
+	assert.Contains(t, body, "The user 'Administrator' was not found within the limits of this credential.")
+	_, body = s.get("/api/ADUser/ListUsers?OUPath=OU=x,DC=corp,DC=example", "Bearer "+token)
 	assert.Contains(t, body, `"code":"limit"`)
-	assert.Contains(t, body, "Username 'Administrator': The object lies outside the OUs that the caller is limited to. The token 'portal' is limited to the OU '"+sales+"'.")
+	assert.Contains(t, body, "OUPath 'OU=x,DC=corp,DC=example': The object lies outside the OUs that the caller is limited to. The token 'portal' is limited to the OU '"+sales+"'.")
 	assert.NotContains(t, body, "CN=", "objects outside the limits are not revealed")
 	status, body = s.get("/api/OU/All", "Bearer "+token)
 	assert.Equal(t, http.StatusForbidden, status)

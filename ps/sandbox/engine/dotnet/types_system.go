@@ -30,7 +30,7 @@ func declareSystem() {
 		Method("ToString", "byte[]", func(_ any, a []any) (any, error) { return hyphenHex(a[0].(*Bytes).B), nil }),
 	}})
 	Register(Class{Name: "System.Environment", Static: []Member{
-		Constant("UserName", "sandbox"), Constant("UserDomainName", "SANDBOX"),
+		Constant("MachineName", "SANDBOX"), Constant("UserName", "sandbox"), Constant("UserDomainName", "SANDBOX"),
 	}})
 	declareStopwatch()
 }

@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// Path is a distinguished name in a form that can be compared: its parts from the
+// object to the root, folded and without escapes.
+type Path []string
+
+// ParsePath returns the path of a distinguished name. It is false for a text that
+// is no well-formed one, or is in a form that [DN] does not accept.
+func ParsePath(text string) (Path, bool) {
+	if !dnPattern.MatchString(text) || !validPairs(text) {
+		return nil, false
+	}
+	var path Path
+	var part strings.Builder
+	end := 0      // of what is kept: trailing blanks are not
+	fresh := true // before a type or a value, where blanks do not count
+	flush := func() {
+		path = append(path, part.String()[:end])
+		part.Reset()
+		end, fresh = 0, true
+	}
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == ',':
+			flush()
+			continue
+		case c == ' ' && fresh:
+			continue
+		case c == '=' && !strings.Contains(part.String(), "="):
+			kind := strings.ToLower(part.String()[:end])
+			if name, known := attributeTypes[kind]; known {
+				kind = name
+			}
+			part.Reset()
+			part.WriteString(kind + "=")
+			end, fresh = part.Len(), true
+			continue
+		case c == '\\':
+			if octet, err := hex.DecodeString(text[i+1 : min(i+3, len(text))]); err == nil && len(octet) == 1 {
+				part.WriteByte(octet[0])
+				i += 2
+			} else {
+				i++
+				part.WriteByte(text[i])
+			}
+			end, fresh = part.Len(), false
+			continue
+		}
+		part.WriteByte(c)
+		fresh = false
+		if c != ' ' {
+			end = part.Len()
+		}
+	}
+	flush()
+	for i := range path {
+		path[i] = strings.ToLower(strings.ToUpper(path[i]))
+	}
+	return path, true
+}
+
+// attributeTypes are the types of names that can also be written as numbers or in full.
+var attributeTypes = map[string]string{
+	"2.5.4.3": "cn", "2.5.4.11": "ou", "2.5.4.10": "o", "0.9.2342.19200300.100.1.25": "dc",
+	"commonname": "cn", "organizationalunitname": "ou", "domaincomponent": "dc",
+	"oid.2.5.4.3": "cn", "oid.2.5.4.11": "ou",
+}
+
+// Within reports whether the path is that of base or of something below it.
+func (p Path) Within(base Path) bool {
+	above := len(p) - len(base)
+	if above < 0 {
+		return false
+	}
+	for i := range base {
+		if p[above+i] != base[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// NamesPath returns the path that a value of the kind gives by its text; false if it
+// gives none, as a GUID or an account name does.
+func NamesPath(kind Kind, text string) (Path, bool) {
+	switch kind.(type) {
+	case dnKind:
+		return ParsePath(text)
+	case identityKind:
+		path, ok := ParsePath(text)
+		return path, ok && len(path) > 1 // an account name may have an equals sign
+	}
+	return nil, false
+}
