@@ -72,7 +72,7 @@ func shape(e syntax.Node) string {
 			return "[bool]"
 		}
 	case *syntax.Paren:
-		if inner, ok := sole(e).(syntax.Expr); ok && inner != syntax.Expr(e) {
+		if inner := sole(e); inner != nil && inner != syntax.Expr(e) {
 			return shape(inner)
 		}
 	}
