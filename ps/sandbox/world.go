@@ -118,11 +118,16 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 	return layers, errors.Join(faults...)
 }
 
+// warningsShown is the number of warnings about files that are shown one by one.
+const warningsShown = 200
+
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag}
 	open := directory.BuiltIn
 	if o.Empty {
 		open = directory.Open
+	} else {
+		options.OtherDomain = "--empty (sandbox.empty) leaves out the built-in domain, so that the files define it"
 	}
 	o.Progress("loading the directory")
 	domain, err := open(options, layers...)
@@ -130,8 +135,17 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 		return err
 	}
 	w.Directory = domain
-	for _, warning := range domain.Warnings() {
+	warnings := domain.Warnings()
+	for i, warning := range warnings {
+		if i == warningsShown {
+			o.Progress(fmt.Sprintf("%d more warnings of the same kinds", len(warnings)-i))
+			break
+		}
 		o.Progress(warning.Error())
+	}
+	if n := domain.Loaded(); len(o.LDIF) > 0 {
+		o.Progress(fmt.Sprintf("the directory has %d entries; %d were skipped, %d were missing and added, %d values are kept as written",
+			n.Entries, n.Skipped, n.Added, n.Kept))
 	}
 	if o.Users > 0 {
 		o.Progress(fmt.Sprintf("generating %d users", o.Users))

@@ -94,7 +94,7 @@ func TestGeneratedUsers(t *testing.T) {
 func TestAllFaultsOfTheFilesAreTold(t *testing.T) {
 	_, err := NewWorld(context.Background(), Options{
 		LDIF: []string{
-			file(t, "a.ldif", "dn: OU=A,DC=corp,DC=example\nobjectClass: organizationalUnit\njpegPhoto:< file:///etc/passwd\n\nobjectClass: user\n"),
+			file(t, "a.ldif", "dn: OU=A,DC=corp,DC=example\nobjectClass: organizationalUnit\nno colon here\n\nobjectClass: user\n"),
 			"no-such-file.ldif",
 		},
 		Zones: []string{file(t, "b.zone", "$ORIGIN b.example.\n@ IN BOGUS x\n"), "no-such-file.zone"},

@@ -45,6 +45,9 @@ type Options struct {
 	// MaxConnections limits the ADWS connections of an account to one DC; 0 means
 	// 5.
 	MaxConnections int
+	// OtherDomain is advice for whoever loads a file of another domain than the first
+	// layers have; it is part of the error.
+	OtherDomain string
 	// Progress, if not nil, is called occasionally while Open reads entries, and
 	// at the end.
 	Progress func(done, total int)
@@ -78,6 +81,7 @@ type Domain struct {
 	last    time.Time    // time of the latest write
 
 	journal  journal
+	loaded   Loaded
 	warnings []ldif.Fault
 }
 

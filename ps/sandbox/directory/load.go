@@ -3,7 +3,6 @@ package directory
 import (
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -25,8 +24,11 @@ import (
 // containers are added. The DCs are the computers with the account type of a domain
 // controller, by default dc1 and dc2.
 //
-// The error is an ldif.Faults with all errors. References to missing objects are
-// not errors: they are kept as text and listed by Warnings.
+// Exports of real directories load: an entry that cannot be held is skipped, and
+// parents that the files lack are added. Values that do not match the syntax of an
+// attribute that the simulation does not use itself are kept as written, and so are
+// references to missing objects. Warnings lists all that, Loaded counts it. The error
+// is an ldif.Faults with all that would falsify answers.
 func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	schema, err := newSchema()
 	if err != nil {
@@ -39,13 +41,14 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	if d.journal.limit = opts.JournalLimit; d.journal.limit == 0 {
 		d.journal.limit = 100_000
 	}
-	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}}
+	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
 	for i, records := range layers {
 		l.read(i, records)
 	}
 	if err := l.build(); err != nil {
 		return nil, err
 	}
+	l.summarize()
 	d.warnings = l.warnings
 	if opts.ReplicationLag > 0 && len(d.dcs) > 1 {
 		d.split()
@@ -53,8 +56,20 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	return d, nil
 }
 
-// Warnings returns the oddities that Open accepted: references to missing objects,
-// skipped deleted objects, duplicate user principal names.
+// Loaded are the numbers of a load.
+type Loaded struct {
+	Entries int // in the domain, without those that files lacked
+	Skipped int // entries that cannot be held
+	Kept    int // values that are kept as written
+	Added   int // parents that the files lacked
+}
+
+// Loaded returns the numbers of the load.
+func (d *Domain) Loaded() Loaded { return d.loaded }
+
+// Warnings returns the oddities that Open accepted: skipped entries, values that are
+// kept as written, added parents, references to missing objects, skipped deleted
+// objects, duplicate user principal names.
 func (d *Domain) Warnings() []ldif.Fault { return append([]ldif.Fault(nil), d.warnings...) }
 
 // entry is an entry being loaded.
@@ -64,6 +79,7 @@ type entry struct {
 	layer  int
 	dn     DN
 	node   *node
+	bad    string // why the entry is skipped
 }
 
 func (e *entry) get(name string) []string {
@@ -94,6 +110,8 @@ type loader struct {
 	sids     map[SID]*entry
 	faults   ldif.Faults
 	warnings []ldif.Fault
+	kept     map[string]*keptValues // by attribute
+	outside  map[string]*outside    // by file
 
 	refs       []pendingRef
 	locals     []pendingLocal
@@ -117,23 +135,35 @@ func (l *loader) warn(e *entry, format string, args ...any) {
 	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
 }
 
+// skip leaves an entry out.
+func (l *loader) skip(e *entry, format string, args ...any) {
+	l.skipAt(e, e.rec.Line, format, args...)
+}
+
 func (l *loader) read(layer int, records []ldif.Record) {
 	for i := range records {
 		r := &records[i]
 		e := &entry{rec: r, layers: []*ldif.Record{r}, layer: layer}
+		for _, note := range r.Notes {
+			l.warn(e, "%s", note)
+		}
 		dn, err := ParseDN(r.DN)
 		if err != nil || dn.IsZero() {
-			l.fault(e, "the DN is malformed")
+			l.skip(e, "the DN is malformed")
 			continue
 		}
 		e.dn = dn
 		old, ok := l.byDN[dn.Key()]
 		switch {
+		case r.Adds && ok && old.layer == layer:
+			old.extend(r)
+		case r.Adds:
+			l.skip(e, "values are added to an entry that no line before has")
 		case !ok:
 			l.byDN[dn.Key()] = e
 			l.entries = append(l.entries, e)
 		case old.layer == layer:
-			l.fault(e, "the same DN as on line %d of %s", old.rec.Line, old.rec.File)
+			l.skip(e, "the same DN as on line %d of %s", old.rec.Line, old.rec.File)
 		default:
 			old.layers = append([]*ldif.Record{r}, old.layers...)
 			old.rec, old.layer = r, layer
@@ -152,6 +182,7 @@ func (l *loader) build() error {
 	r := newReplica(l.d)
 	l.d.all = []*replica{r}
 	l.t = &tx{rep: r, op: "load", now: l.now, quiet: true}
+	l.addParents()
 	sort.SliceStable(l.entries, func(i, j int) bool { return l.entries[i].dn.Len() < l.entries[j].dn.Len() })
 	l.unknownBinaries()
 	for i, e := range l.entries {
@@ -160,6 +191,10 @@ func (l *loader) build() error {
 			p(i+1, len(l.entries))
 		}
 	}
+	if root.bad != "" {
+		l.fault(root, "%s", root.bad)
+	}
+	l.foreign()
 	if len(l.faults) > 0 {
 		return l.failed()
 	}
@@ -193,7 +228,11 @@ func (l *loader) findRoot() *entry {
 		}
 	}
 	if root == nil {
-		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1, Message: "no domainDNS entry: the files do not contain a domain"})
+		root = l.domainOfNames()
+	}
+	if root == nil {
+		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1, Message: "no domainDNS entry, nor a name below DC=...: the files do not contain a domain; " +
+			`it begins with the lines "dn: DC=corp,DC=example", "objectClass: domainDNS", "dc: corp"`})
 		return nil
 	}
 	for _, r := range root.dn.rdns {
@@ -304,52 +343,90 @@ func (l *loader) plant(e *entry) {
 		l.warn(e, "a deleted object is skipped")
 		return
 	}
-	r := l.t.rep
 	n := &node{created: l.now.Unix(), changed: l.now.Unix()}
 	n.setName(e.dn.RDN())
 	if n.class = l.class(e); n.class == nil {
 		return
 	}
-	isRoot := e.dn.Equal(l.d.rootDN)
-	var parent *node
-	if !isRoot {
-		if !e.dn.Under(l.d.rootDN) {
-			l.fault(e, "the entry is outside the domain %s", l.d.rootText)
-			return
-		}
-		if parent, _ = r.find(e.dn.Parent()); parent == nil {
-			l.fault(e, "the parent is missing")
-			return
-		}
+	parent := l.parent(e)
+	if e.bad != "" {
+		return
 	}
+	marks := l.mark()
 	l.guid(e, n)
 	l.sid(e, n)
 	e.node = n
 	l.attributes(e)
+	l.name(e)
+	if e.bad != "" {
+		e.node = nil
+		l.forget(marks)
+		return
+	}
+	l.hold(e, parent)
+}
+
+// parent returns the parent of an entry, nil for the root and for an entry that is
+// skipped.
+func (l *loader) parent(e *entry) *node {
+	if e.dn.Equal(l.d.rootDN) {
+		return nil
+	}
+	if !e.dn.Under(l.d.rootDN) {
+		l.skip(e, "the entry is outside the domain %s", l.d.rootText)
+		return nil
+	}
+	parent, _ := l.t.rep.find(e.dn.Parent())
+	if parent == nil {
+		l.skip(e, "its parent was skipped")
+		return nil
+	}
+	if other := parent.named(e.dn.RDN().Value); other != nil {
+		l.skip(e, "another object in its place has the name: %s", other.dn())
+		return nil
+	}
+	return parent
+}
+
+// hold adds the node of an entry to the tree.
+func (l *loader) hold(e *entry, parent *node) {
+	r, n := l.t.rep, e.node
 	r.seq++
 	n.seq = r.seq
-	if isRoot {
+	if !n.guid.IsZero() {
+		l.guids[n.guid] = e
+	}
+	if !n.sid.IsZero() {
+		l.sids[n.sid] = e
+		if n.sid.Domain() == l.d.sid && n.sid.RID() >= l.d.nextRID && n.sid.RID() < l.d.maxRID {
+			l.d.nextRID = n.sid.RID() + 1
+		}
+	}
+	if sam := n.first(r.sch.sam); sam != "" && !n.deleted {
+		l.sams[fold(sam)] = e
+	}
+	if parent == nil {
 		n.rdn, n.esc, n.key = e.dn.RDN().Value, l.d.rootText, ""
 		n.rdnType = "DC"
 		r.root = n
-		l.d.rootGUID = n.guid
 		if n.guid.IsZero() {
 			n.guid = l.d.freshGUID()
-			l.d.rootGUID = n.guid
 		}
+		l.d.rootGUID = n.guid
 	} else {
 		parent.attach(n)
 		if n.class.is("domainDNS") || n.class.is("configuration") {
 			r.partitions = true
 		}
 	}
+	l.d.loaded.Entries++
 }
 
 // class returns the class of an entry. Unknown classes are added to the schema.
 func (l *loader) class(e *entry) *Class {
 	names := e.get("objectClass")
 	if len(names) == 0 {
-		l.fault(e, "objectClass is missing")
+		l.skip(e, "objectClass is missing")
 		return nil
 	}
 	top, _ := l.d.schema.Class("top")
@@ -365,7 +442,7 @@ func (l *loader) class(e *entry) *Class {
 		}
 	}
 	if best.Kind != Structural {
-		l.fault(e, "%s is not a structural class", best.Name)
+		l.skip(e, "objectClass %s is not a structural class", best.Name)
 		return nil
 	}
 	return best
@@ -378,15 +455,13 @@ func (l *loader) guid(e *entry, n *node) {
 	}
 	raw, ok := l.d.schema.must("objectguid").octetsFromText(vals[0])
 	if !ok || len(vals) > 1 {
-		l.fault(e, "objectGUID is malformed")
+		l.skip(e, "objectGUID %q is malformed", short(vals[0]))
 		return
 	}
 	n.guid = GUID([]byte(raw))
 	if other, ok := l.guids[n.guid]; ok {
-		l.fault(e, "the same objectGUID as %s", other.rec.DN)
-		return
+		l.skip(e, "the same objectGUID as %s", other.rec.DN)
 	}
-	l.guids[n.guid] = e
 }
 
 func (l *loader) sid(e *entry, n *node) {
@@ -396,17 +471,12 @@ func (l *loader) sid(e *entry, n *node) {
 	}
 	raw, ok := l.d.schema.must("objectsid").octetsFromText(l.ownSID(vals[0]))
 	if !ok || len(vals) > 1 {
-		l.fault(e, "objectSid is malformed")
+		l.skip(e, "objectSid %q is malformed", short(vals[0]))
 		return
 	}
 	n.sid = SID{raw}
 	if other, ok := l.sids[n.sid]; ok {
-		l.fault(e, "the same objectSid as %s", other.rec.DN)
-		return
-	}
-	l.sids[n.sid] = e
-	if n.sid.Domain() == l.d.sid && n.sid.RID() >= l.d.nextRID && n.sid.RID() < l.d.maxRID {
-		l.d.nextRID = n.sid.RID() + 1
+		l.skip(e, "the same objectSid as %s", other.rec.DN)
 	}
 }
 
@@ -442,7 +512,7 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 	def := l.d.schema.learnAttribute(a.Name, SyntaxUnicode)
 	switch {
 	case loadTimes[def.key] != nil:
-		l.time(e, def, a.Values)
+		l.time(e, def, a)
 		return
 	case def.NotReplicated && !def.SystemOnly:
 		l.local(e, def, a)
@@ -469,86 +539,21 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 		return
 	}
 	raw := make([]string, 0, len(a.Values))
-	for _, v := range a.Values {
+	for i, v := range a.Values {
 		x, ok := l.value(def, v)
 		if !ok {
-			l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
-			return
+			if l.t.rep.sch.uses(def) {
+				l.skipValue(e, a, i)
+				return
+			}
+			l.keep(e, def, a, i)
+			x = v
 		}
 		raw = append(raw, x)
 	}
 	if def.SingleValued && len(raw) > 1 {
-		l.fault(e, "%s is single-valued but has %d values", def.Name, len(raw))
+		l.skip(e, "%s is single-valued but has %d values", def.Name, len(raw))
 		return
 	}
 	e.node.put(def, raw)
-}
-
-// value converts a value as export tools write it.
-func (l *loader) value(def *Attribute, v string) (string, bool) {
-	if def.Syntax == SyntaxSID || def.Syntax == SyntaxGUID {
-		return def.octetsFromText(v)
-	}
-	raw, err := def.encode(v)
-	if err != nil && def.Syntax == SyntaxInteger {
-		// Some tools write flags as unsigned numbers.
-		if n, bad := strconv.ParseUint(v, 10, 32); bad == nil {
-			return itoa(int64(int32(n))), true
-		}
-	}
-	return raw, err == nil
-}
-
-// loadTimes sets the times and USNs of a node.
-var loadTimes = map[string]func(n *node, v int64){
-	"whencreated": func(n *node, v int64) { n.created = v },
-	"whenchanged": func(n *node, v int64) { n.changed = v },
-	"usncreated":  func(n *node, v int64) { n.usnCreated = v },
-	"usnchanged":  func(n *node, v int64) { n.usnChanged = v },
-}
-
-func (l *loader) time(e *entry, def *Attribute, vals []string) {
-	if def.Syntax == SyntaxLarge {
-		n, err := strconv.ParseInt(vals[0], 10, 64)
-		if err != nil {
-			l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
-			return
-		}
-		loadTimes[def.key](e.node, n)
-		l.t.rep.usn = max(l.t.rep.usn, n)
-		return
-	}
-	t, ok := parseTime(vals[0])
-	if !ok {
-		l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
-		return
-	}
-	loadTimes[def.key](e.node, t.Unix())
-}
-
-// local collects a value that is not replicated: that of the DC in the option, by
-// default the first one.
-func (l *loader) local(e *entry, def *Attribute, a *ldif.Attribute) {
-	v, err := strconv.ParseInt(a.Values[0], 10, 64)
-	if err != nil {
-		l.fault(e, "a value of %s does not match the attribute's syntax", def.Name)
-		return
-	}
-	l.locals = append(l.locals, pendingLocal{e.node, def.key, a.DC, v})
-}
-
-func (l *loader) category(e *entry, v string) {
-	key := l.t.rep.sch.category.matchKey
-	if name := l.d.categoryDN(e.node.class); key(v) != key(name) {
-		e.node.put(l.t.rep.sch.category, []string{v})
-	}
-}
-
-func (l *loader) password(e *entry, v string) {
-	p, ok := quotedPassword(v)
-	if !ok {
-		l.fault(e, "unicodePwd is not UTF-16LE text in double quotes")
-		return
-	}
-	l.passwords = append(l.passwords, pendingPassword{e.node, p})
 }

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -77,13 +78,6 @@ func (l *loader) accounts() {
 			continue
 		}
 		n := e.node
-		if n.isPrincipal() && n.first(k.sam) == "" {
-			name := n.rdn
-			if n.is("computer") && !strings.HasSuffix(name, "$") {
-				name += "$"
-			}
-			n.put(k.sam, []string{name})
-		}
 		if n.isGroup() && n.first(k.groupType) == "" {
 			n.put(k.groupType, []string{"-2147483646"})
 		}
@@ -138,19 +132,9 @@ func (l *loader) account(n *node) {
 	}
 }
 
-// unique reports duplicate account names as errors and duplicate UPNs as warnings.
+// unique reports duplicate UPNs.
 func (l *loader) unique(e *entry) {
-	r, k := l.t.rep, l.t.rep.sch
-	if sam := e.node.first(k.sam); sam != "" {
-		if l.sams == nil {
-			l.sams, l.upns = map[string]*entry{}, map[string]*entry{}
-		}
-		if other := l.sams[fold(sam)]; other != nil {
-			l.fault(e, "the same sAMAccountName as %s", other.rec.DN)
-		}
-		l.sams[fold(sam)] = e
-	}
-	if upn := e.node.first(r.sch.upn); upn != "" {
+	if upn := e.node.first(l.t.rep.sch.upn); upn != "" {
 		if other := l.upns[fold(upn)]; other != nil {
 			l.warn(e, "the same userPrincipalName as %s", other.rec.DN)
 		}
@@ -175,7 +159,7 @@ func (l *loader) resolveRefs() {
 		default:
 			d, bad := ParseDN(p.text)
 			if bad != nil {
-				l.fault(p.e, "a value of %s is not a DN", p.def.Name)
+				l.warn(p.e, "the value %q of %s is not a DN and is left out", short(p.text), p.def.Name)
 				continue
 			}
 			if !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
@@ -188,9 +172,12 @@ func (l *loader) resolveRefs() {
 		if e.node == nil {
 			continue
 		}
-		for _, s := range e.node.links {
-			if s.def.SingleValued && len(s.list) > 1 {
-				l.fault(e, "%s is single-valued but has %d values", s.def.Name, len(s.list))
+		for _, s := range slices.Clone(e.node.links) {
+			if n := len(s.list); s.def.SingleValued && n > 1 {
+				l.warn(e, "%s is single-valued but has %d values: the first is kept", s.def.Name, n)
+				for _, v := range slices.Clone(s.list[1:]) {
+					l.t.unlink(e.node, s.def, v)
+				}
 			}
 		}
 	}

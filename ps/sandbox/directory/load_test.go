@@ -271,54 +271,121 @@ func TestOpen(t *testing.T) {
 	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, o.DN, "ab"))
 }
 
-// TestOpenFaults: all invalid records are reported with file and first line.
-func TestOpenFaults(t *testing.T) {
-	tests := []struct{ name, text, line, message string }{
-		{"no domain", "dn: CN=x\nobjectClass: user\n", "1", "no domainDNS"},
-		{"malformed DN", "dn: x\nobjectClass: user\n", "1", "malformed"},
-		{"outside", "dn: CN=x,DC=other\nobjectClass: user\n", "1", "outside the domain DC=lab,DC=test"},
-		{"no parent", "dn: CN=x,OU=none,DC=lab,DC=test\nobjectClass: user\n", "1", "parent is missing"},
+// TestOpenSkips: an entry that cannot be held is skipped with its file, line, value
+// and reason; nothing of it remains.
+func TestOpenSkips(t *testing.T) {
+	const x = "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nunicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==\nmanager: DC=lab,DC=test\nlastLogon: 1\nadgatewayProtected: TRUE\n"
+	for _, tt := range []struct{ name, text, line, message string }{
+		{"malformed DN", "dn: x\nobjectClass: user\n", "1", "the DN is malformed"},
+		{"outside", x + "\ndn: CN=x,DC=other\nobjectClass: user\n", "8", "outside the domain DC=lab,DC=test"},
 		{"no class", "dn: CN=x,DC=lab,DC=test\ncn: x\n", "1", "objectClass is missing"},
-		{"abstract class", "dn: CN=x,DC=lab,DC=test\nobjectClass: leaf\n", "1", "not a structural class"},
-		{"twice", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\n\ndn: cn=X, dc=lab,dc=test\nobjectClass: user\n", "4", "same DN as on line 1"},
-		{"bad GUID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectGUID: 17\n", "1", "objectGUID is malformed"},
-		{"bad SID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectSid: 17\n", "1", "objectSid is malformed"},
+		{"abstract class", "dn: CN=x,DC=lab,DC=test\nobjectClass: leaf\n", "1", "objectClass leaf is not a structural class"},
+		{"below a skipped one", "dn: CN=x,DC=lab,DC=test\nobjectClass: leaf\n\ndn: CN=y,CN=x,DC=lab,DC=test\nobjectClass: user\n", "4", "its parent was skipped"},
+		{"twice", x + "\ndn: cn=X, dc=lab,dc=test\nobjectClass: user\n", "8", "same DN as on line 1"},
+		{"the name of a sibling", x + "\ndn: OU=X,DC=lab,DC=test\nobjectClass: organizationalUnit\n", "8", "another object in its place has the name: CN=x,DC=lab"},
+		{"bad GUID", x + "objectGUID: 17\n", "1", `objectGUID "17" is malformed`},
+		{"bad SID", x + "objectSid: 17\n", "1", `objectSid "17" is malformed`},
 		{"same GUID", "dn: CN=x,DC=lab,DC=test\nobjectClass: container\nobjectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: container\nobjectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af\n", "5", "same objectGUID"},
 		{"same SID", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nobjectSid: S-1-5-21-1-2-3-4\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: user\nobjectSid: S-1-5-21-1-2-3-4\n", "5", "same objectSid"},
-		{"same account", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nsAMAccountName: A\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: group\nsAMAccountName: a\n", "5", "same sAMAccountName as CN=x"},
-		{"no number", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nuserAccountControl: many\n", "1", "userAccountControl"},
-		{"no time", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nwhenCreated: yesterday\n", "1", "whenCreated"},
-		{"no USN", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nuSNChanged: x\n", "1", "uSNChanged"},
-		{"no logon", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nlastLogon: x\n", "1", "lastLogon"},
-		{"several", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\ntitle: a\ntitle: b\n", "1", "title is single-valued"},
-		{"no DN", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmanager: boss\n", "1", "manager is not a DN"},
-		{"two managers", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmanager: CN=a,DC=lab,DC=test\nmanager: CN=b,DC=lab,DC=test\n", "1", "manager is single-valued"},
+		{"same account", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nsAMAccountName: A\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: group\nsAMAccountName: a\n", "5", `the same sAMAccountName "a" as CN=x`},
+		{"no number", x + "userAccountControl: many\n", "7", `the value "many" of userAccountControl`},
+		{"no time", x + "whenCreated: yesterday\n", "7", `the value "yesterday" of whenCreated`},
+		{"no USN", x + "uSNChanged: x\n", "7", `the value "x" of uSNChanged`},
+		{"no logon", x + "badPwdCount: x\n", "7", `the value "x" of badPwdCount`},
+		{"several", x + "title: a\ntitle: b\n", "1", "title is single-valued but has 2 values"},
 		{"password", "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nunicodePwd: x\n", "1", "unicodePwd"},
-	}
-	base := "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"
-	for _, tt := range tests {
+		{"addition to nothing", "dn: CN=x,DC=lab,DC=test\nchangetype: modify\nadd: title\ntitle: x\n-\n", "1", "values are added to an entry"},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			layers := [][]ldif.Record{records(t, "own.ldif", tt.text)}
-			if tt.name != "no domain" {
-				layers = append([][]ldif.Record{records(t, "base.ldif", base)}, layers...)
-			}
-			d, err := Open(Options{}, layers...)
-			require.Error(t, err)
-			assert.Nil(t, d)
-			assert.Contains(t, err.Error(), tt.message)
-			if tt.name != "no domain" {
-				assert.Contains(t, err.Error(), "own.ldif:"+tt.line+": ")
-			}
+			d, err := Open(Options{}, records(t, "base.ldif", "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"), records(t, "own.ldif", tt.text))
+			require.NoError(t, err)
+			require.Equal(t, 1, d.Loaded().Skipped-strings.Count(tt.name, "below"), "%v", d.Warnings())
+			last := d.Warnings()[d.Loaded().Skipped-1]
+			assert.Contains(t, last.Error(), "own.ldif:"+tt.line+": skipped: ")
+			assert.Contains(t, last.Message, tt.message)
+			assert.Equal(t, 1+strings.Count(tt.text, "\ndn: ")+1-d.Loaded().Skipped, d.Loaded().Entries)
+			requireSound(t, d.dcs[0].rep)
 		})
 	}
-	// all at once
-	text := base + "\ndn: CN=a,DC=lab,DC=test\nobjectClass: user\npwdLastSet: x\n\ndn: CN=b,OU=n,DC=lab,DC=test\nobjectClass: user\n\ndn: CN=c,DC=lab,DC=test\nobjectClass: user\nobjectSid: 1\ntitle: a\ntitle: b\n"
-	_, err := Open(Options{}, records(t, "f", text))
-	var faults ldif.Faults
-	require.ErrorAs(t, err, &faults)
-	assert.Len(t, faults, 4)
-	_, err = Open(Options{}, records(t, "f", "dn: CN=x,DC=lab\nobjectClass: domainDNS\n"))
-	require.ErrorContains(t, err, "DC names only")
+}
+
+// TestOpenKeeps: what the simulation does not use itself is kept as written and
+// counted, and parents that the files lack are added.
+func TestOpenKeeps(t *testing.T) {
+	d, err := Open(Options{}, records(t, "part.ldif", `dn: CN=x,OU=b,CN=a,DC=lab,DC=test
+objectClass: user
+manager: boss
+secretary: CN=one,DC=lab,DC=test
+msDS-SupportedEncryptionTypes: some
+
+dn: CN=RID Manager$,CN=System,DC=lab,DC=test
+objectClass: rIDManager
+rIDAvailablePool: 2100-1073741823
+
+dn: CN=RID Set,CN=x,OU=b,CN=a,DC=lab,DC=test
+objectClass: rIDSet
+rIDAvailablePool: 1-2
+rIDNextRID: 1104
+rIDAllocationPool: 1
+rIDPreviousAllocationPool: 1
+rIDUsedPool: 1
+
+dn: CN=g,DC=lab,DC=test
+changetype: add
+objectClass: group
+managedBy: CN=x,OU=b,CN=a,DC=lab,DC=test
+managedBy: CN=RID Manager$,CN=System,DC=lab,DC=test
+
+dn: CN=g,DC=lab,DC=test
+changetype: modify
+add: member
+member: CN=x,OU=b,CN=a,DC=lab,DC=test
+-
+`))
+	require.NoError(t, err)
+	assert.Equal(t, Loaded{Entries: 4, Kept: 3, Added: 4}, d.Loaded())
+	assert.Equal(t, "lab.test", d.DNSName())
+	dc := d.dcs[0]
+	assert.Equal(t, "2100-1073741823", mustObject(t, dc, "CN=RID Manager$,CN=System,DC=lab,DC=test").String("rIDAvailablePool"))
+	assert.Equal(t, "organizationalUnit", mustObject(t, dc, "OU=b,CN=a,DC=lab,DC=test").Class)
+	g := mustObject(t, dc, "CN=g,DC=lab,DC=test")
+	assert.Equal(t, []string{"CN=x,OU=b,CN=a,DC=lab,DC=test"}, g.Strings("member"))
+	assert.Equal(t, []string{"CN=x,OU=b,CN=a,DC=lab,DC=test"}, g.Strings("managedBy"))
+	require.NoError(t, dc.Modify(bg, "CN=RID Set,CN=x,OU=b,CN=a,DC=lab,DC=test", []Change{{OpReplace, "description", []any{"x"}}}, ModifyOptions{}))
+	var text []string
+	for _, w := range d.Warnings() {
+		text = append(text, w.Error())
+	}
+	assert.Equal(t, []string{
+		`part.ldif:1: the value "boss" of manager is not a DN and is left out (CN=x,OU=b,CN=a,DC=lab,DC=test)`,
+		`part.ldif:1: secretary refers to CN=one,DC=lab,DC=test, which does not exist (CN=x,OU=b,CN=a,DC=lab,DC=test)`,
+		`part.ldif:19: managedBy is single-valued but has 2 values: the first is kept (CN=g,DC=lab,DC=test)`,
+		`part.ldif:1: 4 entries that lie above others are missing and were added`,
+		`part.ldif:5: 3 values do not match the syntax of their attribute and are kept as written: msDS-SupportedEncryptionTypes (1, first "some" on line 5), rIDAvailablePool (2, first "2100-1073741823" on line 9)`,
+	}, text)
+	requireSound(t, dc.rep)
+}
+
+// TestOpenStops: what would falsify all answers stops the load.
+func TestOpenStops(t *testing.T) {
+	base := "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"
+	for name, tt := range map[string]struct{ base, text, message string }{
+		"no domain":          {"", "dn: CN=x\nobjectClass: user\n", `own.ldif:1: no domainDNS entry`},
+		"another domain":     {base, "dn: DC=other,DC=test\nobjectClass: domainDNS\n\ndn: CN=x,DC=other,DC=test\nobjectClass: user\n", "own.ldif:1: no entry of the file is in the domain DC=lab,DC=test: it is an export of another domain; leave it out"},
+		"an odd domain":      {"", "dn: CN=x,DC=lab\nobjectClass: domainDNS\n", "DC names only"},
+		"a malformed SID":    {"", base + "objectSid: x\n", "objectSid"},
+		"a malformed policy": {"", base + "minPwdLength: x\n", `the value "x" of minPwdLength`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layers := [][]ldif.Record{records(t, "own.ldif", tt.text)}
+			if tt.base != "" {
+				layers = append([][]ldif.Record{records(t, "base.ldif", tt.base)}, layers...)
+			}
+			d, err := Open(Options{OtherDomain: "leave it out"}, layers...)
+			require.ErrorContains(t, err, tt.message)
+			assert.Nil(t, d)
+		})
+	}
 }
 
 // A layer over the built-in domain replaces attributes and adds entries.

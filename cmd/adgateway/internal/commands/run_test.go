@@ -37,7 +37,7 @@ func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) 
 
 func TestCommandsThatEnd(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.ldif")
-	require.NoError(t, os.WriteFile(broken, []byte("version: 1\n\ndn: CN=a,DC=corp,DC=example\nobjectClass: user\nobjectGUID: not-a-guid\n\ndn: CN=b,OU=missing,DC=corp,DC=example\nobjectClass: user\nsAMAccountName: b\n"), 0o600))
+	require.NoError(t, os.WriteFile(broken, []byte("version: 1\n\ndn: CN=a,DC=corp,DC=example\nobjectClass: user\nno colon here\n\ndn: CN=b,OU=missing,DC=corp,DC=example\nchangetype: delete\n"), 0o600))
 	zone := filepath.Join(t.TempDir(), "broken.zone")
 	require.NoError(t, os.WriteFile(zone, []byte("$ORIGIN own.example.\n@ 3600 IN SOA ns hostmaster 1 2 3 4 5\n@ IN NS ns\nwww IN CNAME a\nwww IN A 10.0.0.1\n"), 0o600))
 	settings := filepath.Join(t.TempDir(), "adgateway.yaml")

@@ -1,4 +1,5 @@
-// Package ldif reads LDIF files (RFC 2849) as written by ldifde and ldapsearch.
+// Package ldif reads LDIF files (RFC 2849) as written by ldifde, ldapsearch and
+// ldbsearch.
 //
 // The package splits a file into records, so that each record has its line number
 // and an error in one does not hide errors in others. Each record is then parsed by
@@ -6,11 +7,12 @@
 // errors.
 //
 // Supported are UTF-8 with or without a byte order mark, UTF-16 with one, LF and
-// CRLF, folded lines, comments, base64, "version:" and "changetype: add".
-// Attribute options (;binary, ;range=0-1499) are dropped. The blocks that ldapsearch
-// adds (search:, result:, ref:) and nTSecurityDescriptor are skipped. Values from
-// URLs (attr:< file://...), other change types and records without a DN are
-// errors.
+// CRLF, folded lines, comments, base64, "version:", "changetype: add", and
+// "changetype: modify" that adds values only, as ldifde writes references to later
+// entries. Attribute options (;binary, ;range=0-1499) are dropped, as are the GUID and
+// SID of an extended DN. The blocks that ldapsearch adds (search:, result:, ref:) and
+// nTSecurityDescriptor are skipped; values from URLs (attr:< file://...) are left out.
+// Other change types and records without a DN are errors.
 package ldif
 
 import (
@@ -18,12 +20,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/go-ldap/ldap/v3"
 	goldif "github.com/go-ldap/ldif"
 )
 
@@ -33,12 +38,15 @@ type Record struct {
 	Line       int // of the beginning, starting at 1
 	DN         string
 	Attributes []Attribute // sorted by name
+	Adds       bool        // adds values to the entry of the DN
+	Notes      []string    // what was left out
 }
 
 // Attribute is an attribute of a record.
 type Attribute struct {
 	Name   string   // without options
 	Values []string // octets, in the order of the file, without empty values
+	Lines  []int    // of the values
 	DC     string   // the DC of an option such as ";x-dc2", which has this value; or ""
 }
 
@@ -161,6 +169,7 @@ func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, error) {
 type block struct {
 	line  int
 	lines []string
+	nums  []int // of lines
 	err   error
 }
 
@@ -201,6 +210,7 @@ func split(text []byte) []block {
 		default:
 			comment = false
 			cur.lines = append(cur.lines, string(line))
+			cur.nums = append(cur.nums, n)
 		}
 	}
 	flush()
@@ -218,6 +228,9 @@ func (b *block) parse() (Record, error) {
 		return Record{}, nil
 	}
 	var text strings.Builder
+	rec := Record{DN: b.dn()}
+	incomplete := map[string]string{} // by attribute: the number of its last value
+	numbers := map[string][]int{}
 	faults := []string{}
 	for i, line := range b.lines {
 		name, value, ok := strings.Cut(line, ":")
@@ -229,7 +242,7 @@ func (b *block) parse() (Record, error) {
 			faults = append(faults, fmt.Sprintf("no colon in %q", cut(line)))
 			continue
 		case strings.HasPrefix(value, "<"):
-			faults = append(faults, fmt.Sprintf("the value of %s is a URL, which is not supported", name))
+			rec.Notes = append(rec.Notes, fmt.Sprintf("the value of %s is in another file, %s, and is left out", name, cut(strings.TrimSpace(value[1:]))))
 			continue
 		case strings.EqualFold(attrName(name), "nTSecurityDescriptor"):
 			continue
@@ -247,17 +260,38 @@ func (b *block) parse() (Record, error) {
 		if strings.EqualFold(name, "changetype") {
 			name = "changetype"
 		}
+		if last, ok := rangeEnd(name); ok {
+			incomplete[attrName(name)] = last
+		}
+		numbers[plainName(name)] = append(numbers[plainName(name)], b.nums[i])
 		text.WriteString(plainName(name) + ":" + value + "\n")
 	}
-	rec := Record{DN: b.dn()}
+	for _, name := range slices.Sorted(maps.Keys(incomplete)) {
+		if last := incomplete[name]; last != "*" {
+			rec.Notes = append(rec.Notes, fmt.Sprintf("the values of %s end with number %s: the rest was not exported", name, last))
+		}
+	}
 	if len(faults) > 0 {
 		return rec, errors.New(strings.Join(faults, "; "))
 	}
-	return b.convert(rec, text.String())
+	return b.convert(rec, text.String(), numbers)
 }
 
-// convert parses the text with the library.
-func (b *block) convert(rec Record, text string) (Record, error) {
+// rangeEnd returns the number of the last value in an option such as ";range=0-1499",
+// "*" for the last of all.
+func rangeEnd(name string) (last string, ok bool) {
+	_, options, _ := strings.Cut(strings.ToLower(name), ";")
+	for _, o := range strings.Split(options, ";") {
+		if bounds, found := strings.CutPrefix(o, "range="); found {
+			_, last, ok = strings.Cut(bounds, "-")
+		}
+	}
+	return last, ok
+}
+
+// convert parses the text with the library. numbers are the lines of the values, by
+// name.
+func (b *block) convert(rec Record, text string, numbers map[string][]int) (Record, error) {
 	if text == "" || strings.HasPrefix(text, "version:") && strings.Count(text, "\n") == 1 {
 		return Record{}, nil
 	}
@@ -285,19 +319,47 @@ func (b *block) convert(rec Record, text string) (Record, error) {
 		for _, a := range e.Add.Attributes {
 			attrs[a.Type] = a.Vals
 		}
+	case e.Modify != nil && onlyAdds(e.Modify):
+		rec.DN, rec.Adds = e.Modify.DN, true
+		for _, c := range e.Modify.Changes {
+			name := c.Modification.Type
+			attrs[name] = append(attrs[name], c.Modification.Vals...)
+		}
 	default:
-		return rec, errors.New("only entries and changetype add are supported")
+		return rec, errors.New("only entries and changetype add are supported, and changetype modify that adds values")
 	}
 	delete(attrs, "changetype") // an attribute if the record has no others
 	if rec.DN == "" {
 		return rec, errors.New("the DN is empty (the root DSE cannot be loaded)")
 	}
-	rec.Attributes = merge(attrs)
+	rec.DN = plainDN(rec.DN)
+	rec.Attributes = merge(attrs, numbers)
 	return rec, nil
 }
 
+func onlyAdds(m *ldap.ModifyRequest) bool {
+	for _, c := range m.Changes {
+		if c.Operation != ldap.AddAttribute {
+			return false
+		}
+	}
+	return true
+}
+
+// plainDN returns the DN in an extended one, "<GUID=...>;<SID=...>;CN=...".
+func plainDN(dn string) string {
+	for strings.HasPrefix(dn, "<") {
+		_, rest, ok := strings.Cut(dn, ">;")
+		if !ok {
+			break
+		}
+		dn = rest
+	}
+	return dn
+}
+
 // merge combines the values of names that only differ in case or options.
-func merge(attrs map[string][]string) []Attribute {
+func merge(attrs map[string][]string, numbers map[string][]int) []Attribute {
 	names := make([]string, 0, len(attrs))
 	for n := range attrs {
 		names = append(names, n)
@@ -315,6 +377,13 @@ func merge(attrs map[string][]string) []Attribute {
 			out = append(out, a)
 		}
 		out[i].Values = append(out[i].Values, attrs[n]...)
+		for k := range attrs[n] {
+			line := 0
+			if lines := numbers[n]; k < len(lines) {
+				line = lines[k]
+			}
+			out[i].Lines = append(out[i].Lines, line)
+		}
 	}
 	return out
 }

@@ -126,8 +126,8 @@ cn: good
 cn: without a dn
 
 dn: CN=url,DC=c
-jpegPhoto:< file:///etc/passwd
-userPassword:< http://x.example/
+no colon
+one more
 
 dn: CN=modify,DC=c
 changetype: modify
@@ -178,15 +178,62 @@ cn: good too
 		lines[f.Line] = f.Message
 	}
 	assert.Len(t, lines, 11)
-	for line, part := range map[int]string{4: "dn:", 6: "URL", 10: "changetype add", 16: "changetype add", 19: "changetype", 24: "base64", 27: "continuation", 29: "colon", 32: "dn", 34: "attribute name", 37: "empty"} {
+	for line, part := range map[int]string{4: "dn:", 6: "no colon", 10: "changetype add", 16: "changetype add", 19: "changetype", 24: "base64", 27: "continuation", 29: "colon", 32: "dn", 34: "attribute name", 37: "empty"} {
 		assert.Contains(t, lines[line], part, line)
 	}
-	assert.Contains(t, lines[6], "jpegPhoto")
-	assert.Contains(t, lines[6], "userPassword", "all faults of a record")
+	assert.Contains(t, lines[6], "one more", "all faults of a record")
 	assert.Contains(t, faults.Error(), "f.ldif:6: ")
 	assert.Contains(t, faults.Error(), "(CN=url,DC=c)")
 	assert.NoError(t, Faults(nil).Err())
 	assert.Error(t, faults.Err())
+}
+
+// TestExports reads what the tools of exports write beyond RFC 2849.
+func TestExports(t *testing.T) {
+	records, faults := parse(t, `dn: <GUID=4b98b030-c66a-4474-a63a-a26f4cebc7af>;<SID=S-1-5-21-1>;CN=extended,DC=c
+cn: extended
+jpegPhoto:< file:///tmp/photo
+member:
+member;range=0-1: CN=a
+member;range=0-1: CN=b
+proxyAddresses;range=0-1: x
+proxyAddresses;range=2-*: y
+
+dn: CN=extended,DC=c
+changetype: modify
+add: member
+member: CN=c
+member:: Q049ZA==
+-
+
+# search reference
+ref: ldap://example/CN=Configuration,DC=c
+
+# search result
+search: 2
+result: 0 Success
+control: 1.2.840.113556.1.4.319 false MAUCAQAEAA==
+pagedresults: cookie=
+
+# returned 2 records
+`)
+	require.Empty(t, faults)
+	require.Len(t, records, 2)
+	r := records[0]
+	assert.Equal(t, "CN=extended,DC=c", r.DN)
+	assert.Equal(t, []string{"CN=a", "CN=b"}, r.Get("member"))
+	assert.Equal(t, []string{"x", "y"}, r.Get("proxyAddresses"))
+	assert.Equal(t, []string{
+		"the value of jpegPhoto is in another file, file:///tmp/photo, and is left out",
+		"the values of member end with number 1: the rest was not exported",
+	}, r.Notes)
+	for _, a := range r.Attributes {
+		if a.Name == "member" {
+			assert.Equal(t, []int{5, 6}, a.Lines)
+		}
+	}
+	assert.True(t, records[1].Adds)
+	assert.Equal(t, []string{"CN=c", "CN=d"}, records[1].Get("member"))
 }
 
 // The last attribute of a record is not part of the next record.

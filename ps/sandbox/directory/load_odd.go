@@ -1,0 +1,225 @@
+package directory
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+
+	"adgateway/ps/sandbox/internal/ldif"
+)
+
+// keptValues are the values of an attribute that are kept as written.
+type keptValues struct {
+	count int
+	first ldif.Fault
+}
+
+// outside counts the entries of a file that are outside the domain.
+type outside struct {
+	count, all int
+	first      *entry
+}
+
+// skipAt leaves an entry out because of a line. The first reason counts.
+func (l *loader) skipAt(e *entry, line int, format string, args ...any) {
+	if e.bad != "" {
+		return
+	}
+	e.bad = fmt.Sprintf(format, args...)
+	l.d.loaded.Skipped++
+	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: line, DN: e.rec.DN, Message: "skipped: " + e.bad})
+}
+
+// skipValue leaves an entry out because of a value.
+func (l *loader) skipValue(e *entry, a *ldif.Attribute, i int) {
+	l.skipAt(e, lineOf(e, a, i), "the value %q of %s does not match the attribute's syntax", short(a.Values[i]), a.Name)
+}
+
+// keep counts a value that is kept as written.
+func (l *loader) keep(e *entry, def *Attribute, a *ldif.Attribute, i int) {
+	if l.kept == nil {
+		l.kept = map[string]*keptValues{}
+	}
+	k := l.kept[def.Name]
+	if k == nil {
+		k = &keptValues{first: ldif.Fault{File: e.rec.File, Line: lineOf(e, a, i), Message: fmt.Sprintf("%q", short(a.Values[i]))}}
+		l.kept[def.Name] = k
+	}
+	k.count++
+	l.d.loaded.Kept++
+}
+
+func lineOf(e *entry, a *ldif.Attribute, i int) int {
+	if i < len(a.Lines) && a.Lines[i] > 0 {
+		return a.Lines[i]
+	}
+	return e.rec.Line
+}
+
+func short(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
+}
+
+// uses reports whether the simulation itself uses an attribute, so that a malformed
+// value would falsify what it does.
+func (k *known) uses(def *Attribute) bool {
+	fields := reflect.ValueOf(k).Elem()
+	for i := range fields.NumField() {
+		if fields.Field(i).Pointer() == reflect.ValueOf(def).Pointer() {
+			return true
+		}
+	}
+	return false
+}
+
+// loadMarks are the lengths of what is collected for later phases.
+type loadMarks struct{ refs, locals, protect, passwords int }
+
+func (l *loader) mark() loadMarks {
+	return loadMarks{len(l.refs), len(l.locals), len(l.protect), len(l.passwords)}
+}
+
+// forget drops what was collected for an entry that is skipped.
+func (l *loader) forget(m loadMarks) {
+	l.refs, l.locals, l.protect, l.passwords = l.refs[:m.refs], l.locals[:m.locals], l.protect[:m.protect], l.passwords[:m.passwords]
+}
+
+// name completes the account name of a principal. It skips an entry whose name another
+// has.
+func (l *loader) name(e *entry) {
+	n, k := e.node, l.t.rep.sch
+	if !n.isPrincipal() || e.bad != "" {
+		return
+	}
+	if n.first(k.sam) == "" {
+		name := n.rdn
+		if n.is("computer") && !strings.HasSuffix(name, "$") {
+			name += "$"
+		}
+		n.put(k.sam, []string{name})
+	}
+	if other := l.sams[fold(n.first(k.sam))]; other != nil {
+		l.skip(e, "the same sAMAccountName %q as %s", n.first(k.sam), other.rec.DN)
+	}
+}
+
+// domainOfNames returns an entry for the domain that the names are below if the files
+// have none, as exports of a part of the tree, or nil.
+func (l *loader) domainOfNames() *entry {
+	for _, e := range l.entries {
+		dn := e.dn
+		for !dn.IsZero() && dn.RDN().Type != "DC" {
+			dn = dn.Parent()
+		}
+		if !dn.IsZero() {
+			return l.addEntry(dn, e)
+		}
+	}
+	return nil
+}
+
+// addParents adds entries for the parents that the files lack, as exports of a part of
+// the tree or with a filter do: the real directory has them.
+func (l *loader) addParents() {
+	for _, e := range slices.Clone(l.entries) {
+		for dn := e.dn.Parent(); dn.Under(l.d.rootDN) && l.byDN[dn.Key()] == nil; dn = dn.Parent() {
+			l.addEntry(dn, e)
+		}
+	}
+}
+
+// addEntry adds an entry that the files lack, as the parent of e.
+func (l *loader) addEntry(dn DN, e *entry) *entry {
+	class := "container"
+	switch dn.RDN().Type {
+	case "OU":
+		class = "organizationalUnit"
+	case "DC":
+		class = "domainDNS"
+	}
+	rec := &ldif.Record{File: e.rec.File, Line: e.rec.Line, DN: dn.String(), Attributes: []ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}}
+	added := &entry{rec: rec, layers: []*ldif.Record{rec}, layer: e.layer, dn: dn}
+	l.byDN[dn.Key()] = added
+	l.entries = append(l.entries, added)
+	l.d.loaded.Added++
+	return added
+}
+
+// foreign stops the load of a file that has no entry of the domain: it is an export of
+// another one.
+func (l *loader) foreign() {
+	files := map[string]*outside{}
+	var order []string
+	for _, e := range l.entries {
+		for _, rec := range e.layers {
+			f := files[rec.File]
+			if f == nil {
+				f = &outside{}
+				files[rec.File] = f
+				order = append(order, rec.File)
+			}
+			f.all++
+			if e.node == nil && !e.dn.Equal(l.d.rootDN) && !e.dn.Under(l.d.rootDN) {
+				f.count++
+				if f.first == nil {
+					f.first = e
+				}
+			}
+		}
+	}
+	for _, name := range order {
+		if f := files[name]; f.count == f.all {
+			message := "no entry of the file is in the domain " + l.d.rootText + ": it is an export of another domain"
+			if l.d.opts.OtherDomain != "" {
+				message += "; " + l.d.opts.OtherDomain
+			}
+			l.fault(f.first, "%s", message)
+		}
+	}
+}
+
+// summarize adds the warnings that count.
+func (l *loader) summarize() {
+	if n := l.d.loaded.Added; n > 0 {
+		l.d.loaded.Entries -= n
+		l.warnings = append(l.warnings, ldif.Fault{File: l.firstFile(), Line: 1, Message: fmt.Sprintf("%d entries that lie above others are missing and were added", n)})
+	}
+	if len(l.kept) == 0 {
+		return
+	}
+	names := make([]string, 0, len(l.kept))
+	for name := range l.kept {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	parts := make([]string, len(names))
+	for i, name := range names {
+		k := l.kept[name]
+		parts[i] = fmt.Sprintf("%s (%d, first %s on line %d)", name, k.count, k.first.Message, k.first.Line)
+	}
+	first := l.kept[names[0]].first
+	first.Message = fmt.Sprintf("%d values do not match the syntax of their attribute and are kept as written: %s", l.d.loaded.Kept, strings.Join(parts, ", "))
+	l.warnings = append(l.warnings, first)
+}
+
+// extend adds the values of a record to the latest one of the entry.
+func (e *entry) extend(r *ldif.Record) {
+	whole := *e.rec
+	whole.Attributes = slices.Clone(whole.Attributes)
+	for _, a := range r.Attributes {
+		i := slices.IndexFunc(whole.Attributes, func(b ldif.Attribute) bool { return strings.EqualFold(a.Name, b.Name) && a.DC == b.DC })
+		if i < 0 {
+			whole.Attributes = append(whole.Attributes, a)
+			continue
+		}
+		b := &whole.Attributes[i]
+		b.Values, b.Lines = slices.Concat(b.Values, a.Values), slices.Concat(b.Lines, a.Lines)
+	}
+	e.rec = &whole
+	e.layers[0] = e.rec
+}
