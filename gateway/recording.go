@@ -48,7 +48,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 		return nil
 	}
 	return func(i ps.Intent) error {
-		if len(i.Objects) == 0 { // a bulk operation that found none
+		if !i.Changes() {
 			return nil
 		}
 		return s.recordIntent(r)

@@ -148,6 +148,19 @@ type Intent struct {
 	Counts   map[string]int `json:"counts"`
 }
 
+// Changes reports whether anything would differ afterwards. Scripts also announce
+// what is as it should be already.
+func (i Intent) Changes() bool {
+	for _, object := range i.Objects {
+		for _, c := range object.Changes {
+			if c.Renewed || c.Before != c.After {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Intended is one object of an intent. An object to be created has no GUID yet.
 type Intended struct {
 	GUID    string           `json:"guid"`
