@@ -21,7 +21,7 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // receive creates the state of a request, with the client's id if that is well
 // formed, and records what became of it when the answer is complete, panic or
-// not: in the audit, in the log, in the metrics.
+// not: in the log, in the metrics, and in the audit unless it is there already.
 func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id := c.GetHeader("X-Request-Id")

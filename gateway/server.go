@@ -4,10 +4,11 @@
 // A request passes these stages. [routes] finds the operation by method and path,
 // before gin, which can neither match literals in any case nor take a network with a
 // slash as one value. The first middleware, receive, creates the state of the request
-// ([request]) and writes its audit, log and metrics when the answer is complete; two
-// others recover panics and set headers. The handler in handler.go serves every
-// operation: authenticate, authorise, collect the parameters, bind them, record the
-// intent, run the script, settle a change that was cut off, answer. Errors are a
+// ([request]) and writes log and metrics when the answer is complete; two others
+// recover panics and set headers. The handler in handler.go serves every operation:
+// authenticate, authorise, collect the parameters, bind them, run the script, record
+// what it announces to change before it does, settle a change that was cut off, record
+// the outcome, answer. Errors are a
 // [failure] with one of the API's codes; [failureOf] maps errors of scripts by number
 // and type, never by message.
 //
