@@ -368,12 +368,6 @@ func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 		if _, text := v.(string); text {
 			return nil, dotnet.Refuse("a text as [scriptblock]")
 		}
-	case dotnet.TType:
-		if text, ok := v.(string); ok {
-			if t := f.s.lookupType(text); t != nil {
-				return t, nil
-			}
-		}
 	}
 	return dotnet.Convert(v, t)
 }

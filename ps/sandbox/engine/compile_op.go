@@ -272,7 +272,7 @@ func (c *compiler) unary(e *syntax.Unary) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		return dotnet.Unary("-bnot", plain(v))
+		return dotnet.BitNot(v)
 	}
 }
 

@@ -87,8 +87,7 @@ func (c *compiler) assignVariable(v *syntax.Variable) func(f *frame, v any) erro
 // store assigns to an existing variable: constants reject it, typed ones convert.
 func (f *frame) store(x *variable, value any) error {
 	if x.constant {
-		return dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.SessionStateUnauthorizedAccessException"),
-			"Cannot overwrite variable "+x.name+" because it is read-only or constant."), "VariableNotWritable", dotnet.WriteError, x.name)
+		return dotnet.Refuse("an assignment to $%s", x.name)
 	}
 	if checked := x.checked; checked != nil {
 		if checked.typ != nil {
@@ -99,10 +98,7 @@ func (f *frame) store(x *variable, value any) error {
 			value = converted
 		}
 		if e := checked.set.check(value); e != nil {
-			outer := dotnet.NewException(exceptionType("System.Management.Automation.ValidationMetadataException"),
-				"The variable cannot be validated because the value is not a valid value for the "+x.name+" variable.")
-			outer.Inner = e
-			return dotnet.NewError(outer, "ValidateSetFailure", dotnet.MetadataError, nil)
+			return dotnet.Refuse("a value of $%s that its ValidateSet does not have", x.name)
 		}
 	}
 	x.value = value
@@ -112,26 +108,10 @@ func (f *frame) store(x *variable, value any) error {
 // convertVariable converts a value assigned to a typed variable.
 func (f *frame) convertVariable(v any, t *dotnet.Type) (any, error) {
 	converted, err := f.convert(plain(v), t)
-	if err == nil {
-		return converted, nil
+	if asPS(err) != nil {
+		return nil, dotnet.Refuse("a value that a variable of type [%s] does not take", t.Display())
 	}
-	pe := asPS(err)
-	if pe == nil {
-		return nil, err
-	}
-	outer := dotnet.NewException(exceptionType("System.Management.Automation.ArgumentTransformationMetadataException"), pe.rec.Exception.Message)
-	outer.Inner = innerCast(pe.rec.Exception)
-	return nil, dotnet.NewError(outer, "RuntimeException", dotnet.MetadataError, nil)
-}
-
-// innerCast returns the PSInvalidCastException inside a failed conversion.
-func innerCast(e *dotnet.Exception) *dotnet.Exception {
-	for x := e; x != nil; x = x.Inner {
-		if x.Type.Name == "System.Management.Automation.PSInvalidCastException" {
-			return x
-		}
-	}
-	return e
+	return converted, err
 }
 
 func (c *compiler) assignMember(t *syntax.Member) func(f *frame, v any) error {

@@ -82,24 +82,6 @@ func withParam(e *Exception, param string) *Exception {
 	return e
 }
 
-// makeDate builds a date from its fields, strictly.
-func makeDate(f [7]int, kind DateTimeKind) (DateTime, *Exception) {
-	year, month, day := f[0], f[1], f[2]
-	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
-		return DateTime{}, ExceptionNamed("System.ArgumentOutOfRangeException", "Year, Month, and Day parameters describe an un-representable DateTime.")
-	}
-	if f[3] < 0 || f[3] > 23 || f[4] < 0 || f[4] > 59 || f[5] < 0 || f[5] > 59 {
-		return DateTime{}, ExceptionNamed("System.ArgumentOutOfRangeException", "Hour, Minute, and Second parameters describe an un-representable DateTime.")
-	}
-	t := time.Date(year, time.Month(month), day, f[3], f[4], f[5], 0, time.UTC)
-	d := DateTimeOf(t, UTC)
-	return DateTime{d.Ticks + int64(f[6]), kind}, nil
-}
-
-func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
-}
-
 // DateTimeFromFileTime is FromFileTimeUtc; ok is false out of range.
 func DateTimeFromFileTime(n int64) (DateTime, bool) {
 	if n < 0 || n > maxDateTicks-fileTimeTicks {
@@ -113,7 +95,7 @@ func DateTimeFromFileTime(n int64) (DateTime, bool) {
 // convertDateTime reads ISO 8601, as [datetime]$v does; other texts are refused.
 func convertDateTime(v any, t *Type) (any, error) {
 	s, _ := v.(string)
-	d, zoned, ok := parseISO(s, false)
+	d, zoned, ok := parseISO(s)
 	if !ok {
 		return nil, refuseCast(v, t)
 	}
@@ -123,112 +105,24 @@ func convertDateTime(v any, t *Type) (any, error) {
 	return d, nil
 }
 
-// parseISO reads yyyy-MM-dd[(T| )HH:mm[:ss[.fffffff]]][Z|+hh:mm]. strict asks for
-// "T", seconds and nothing left out, as JSON dates have. With a zone the value is UTC.
-func parseISO(s string, strict bool) (d DateTime, zoned, ok bool) {
-	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+// parseISO reads yyyy-MM-dd[THH:mm[:ss]][Z]. With a zone the value is UTC.
+func parseISO(s string) (d DateTime, zoned, ok bool) {
+	text, zoned := strings.CutSuffix(s, "Z")
+	if len(text) == len("2006-01-02") {
+		text += "T00:00"
+	}
+	if len(text) == len("2006-01-02T15:04") {
+		text += ":00"
+	}
+	at, err := time.Parse("2006-01-02T15:04:05", text)
+	if err != nil || len(text) != len("2006-01-02T15:04:05") {
 		return d, false, false
 	}
-	var f [7]int
-	if !digitsAt(s, 0, 4, &f[0]) || !digitsAt(s, 5, 2, &f[1]) || !digitsAt(s, 8, 2, &f[2]) {
-		return d, false, false
-	}
-	rest := s[10:]
-	if rest == "" {
-		d, e := makeDate(f, Unspecified)
-		return d, false, e == nil && !strict
-	}
-	if rest[0] != 'T' && (strict || rest[0] != ' ' && rest[0] != 't') || len(rest) < 6 || rest[3] != ':' {
-		return d, false, false
-	}
-	if !digitsAt(rest, 1, 2, &f[3]) || !digitsAt(rest, 4, 2, &f[4]) {
-		return d, false, false
-	}
-	rest = rest[6:]
-	if len(rest) >= 3 && rest[0] == ':' && digitsAt(rest, 1, 2, &f[5]) {
-		rest = rest[3:]
-		rest = readFraction(rest, &f[6])
-	} else if strict {
-		return d, false, false
-	}
-	if strict && (rest == "GMT" || strings.HasPrefix(rest, " ")) {
-		return d, false, false
-	}
-	offset, zoned, ok := readZone(strings.TrimLeft(rest, " "))
-	if !ok {
-		return d, false, false
-	}
-	d, e := makeDate(f, Unspecified)
-	if e != nil {
-		return d, false, false
-	}
+	kind := Unspecified
 	if zoned {
-		d = clampDate(DateTime{d.Ticks - int64(offset)*60*ticksPerSecond, UTC})
+		kind = UTC
 	}
-	return d, zoned, true
-}
-
-func digitsAt(s string, at, n int, out *int) bool {
-	if at+n > len(s) {
-		return false
-	}
-	v := 0
-	for _, c := range []byte(s[at : at+n]) {
-		if c < '0' || c > '9' {
-			return false
-		}
-		v = v*10 + int(c-'0')
-	}
-	*out = v
-	return true
-}
-
-// readFraction reads ".ddd" as ticks; digits beyond seven round.
-func readFraction(s string, ticks *int) string {
-	if len(s) < 2 || s[0] != '.' || s[1] < '0' || s[1] > '9' {
-		return s
-	}
-	i, unit := 1, 1_000_000
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		if unit == 0 {
-			if i == 8 && s[i] >= '5' {
-				*ticks++
-			}
-			continue
-		}
-		*ticks += int(s[i]-'0') * unit
-		unit /= 10
-	}
-	return s[i:]
-}
-
-// readZone reads Z, +hh:mm, +hhmm, +hh or nothing; minutes east.
-func readZone(s string) (minutes int, zoned, ok bool) {
-	if s == "" {
-		return 0, false, true
-	}
-	if s == "Z" || s == "z" || s == "GMT" {
-		return 0, true, true
-	}
-	var h, m int
-	if s[0] != '+' && s[0] != '-' || !digitsAt(s, 1, 2, &h) {
-		return 0, false, false
-	}
-	switch len(s) {
-	case 3:
-	case 5:
-		ok = digitsAt(s, 3, 2, &m)
-	case 6:
-		ok = s[3] == ':' && digitsAt(s, 4, 2, &m)
-	}
-	if len(s) != 3 && !ok || h > 14 || m > 59 {
-		return 0, false, false
-	}
-	minutes = h*60 + m
-	if s[0] == '-' {
-		minutes = -minutes
-	}
-	return minutes, true, true
+	return DateTimeOf(at, kind), zoned, true
 }
 
 // ---- writing ----

@@ -71,8 +71,8 @@ func (r *jsonReader) value(depth int) any {
 		return r.array(depth)
 	case c == '"':
 		s := r.text()
-		if d, ok := jsonDate(s); ok {
-			return d
+		if looksLikeDate(s) {
+			return r.fail("date")
 		}
 		return s
 	case c == '-' || c >= '0' && c <= '9':
@@ -220,25 +220,8 @@ func (r *jsonReader) escape(out []byte) []byte {
 	return out
 }
 
-// jsonDate reads what Json.NET takes for a date: ISO 8601 with seconds, or /Date(ms)/.
-func jsonDate(s string) (DateTime, bool) {
-	if len(s) < 9 || len(s) > 40 {
-		return DateTime{}, false
-	}
-	if s[0] >= '0' && s[0] <= '9' {
-		if len(s) < 19 || s[10] != 'T' {
-			return DateTime{}, false
-		}
-		d, zoned, ok := parseISO(s, true)
-		if ok && zoned && s[len(s)-1]|0x20 != 'z' {
-			d = d.ToLocal()
-		}
-		return d, ok
-	}
-	if inner, ok := strings.CutPrefix(s, "/Date("); ok && strings.HasSuffix(inner, ")/") {
-		if ms, err := strconv.ParseInt(inner[:len(inner)-2], 10, 64); err == nil && ms > -62135596800000 && ms < 253402300800000 {
-			return DateTime{unixEpochTicks + ms*10_000, UTC}, true
-		}
-	}
-	return DateTime{}, false
+// looksLikeDate reports whether ConvertFrom-Json may take a text for a date, which
+// depends on the version: ISO 8601 with a time, or /Date(ms)/.
+func looksLikeDate(s string) bool {
+	return strings.HasPrefix(s, "/Date(") || len(s) >= 19 && s[4] == '-' && s[7] == '-' && s[10] == 'T'
 }

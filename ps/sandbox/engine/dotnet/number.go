@@ -3,7 +3,6 @@ package dotnet
 import (
 	"math"
 	"strconv"
-	"strings"
 )
 
 // asInt64 reads any whole number, character, enumeration value or bool.
@@ -91,8 +90,8 @@ func numberTo(v any, t *Type) (any, bool) {
 		return f, true
 	case isFloat && math.Abs(f) < 1<<53:
 		return fitInt64(int64(math.RoundToEven(f)), t)
-	case whole && t == TDouble:
-		return float64(i), true
+	case whole && t == TDouble: // see formatFloat
+		return float64(i), i > -1e15 && i < 1e15
 	case whole:
 		return fitInt64(i, t)
 	default:
@@ -100,21 +99,11 @@ func numberTo(v any, t *Type) (any, bool) {
 	}
 }
 
-// formatFloat is Double.ToString(): the shortest digits that read back the same.
+// formatFloat is Double.ToString() of a number below 1E+15. There are no others, as
+// doubles come from cmdlets and TotalSeconds only.
 func formatFloat(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	}
-	s := strconv.FormatFloat(f, 'e', -1, 64)
-	mantissa, exponent, _ := strings.Cut(s, "e")
-	e, _ := strconv.Atoi(exponent) // FormatFloat wrote it
-	if e >= 15 || e < -4 {
-		return mantissa + "E" + exponent
+	if f != 0 && math.Abs(f) < 1e-4 {
+		return strconv.FormatFloat(f, 'E', -1, 64)
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }

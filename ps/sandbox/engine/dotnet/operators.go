@@ -150,7 +150,7 @@ func arithmetic(op string, l, r any) (any, error) {
 	if n == int64(int32(n)) {
 		return int32(n), nil
 	}
-	return float64(n), nil
+	return nil, refuseOperands(op, l, r) // PowerShell's result is a double
 }
 
 func intOrLong(v any) (int64, bool) {
@@ -169,27 +169,15 @@ func divideByZero() error {
 	return r
 }
 
-// Unary computes "-", "+", "!", "-not", "-bnot" and ",".
-func Unary(op string, v any) (any, error) {
-	v = base(v)
-	switch op {
-	case "-":
-		return Subtract(int32(0), v)
-	case "+":
-		return Add(int32(0), v)
-	case "!", "-not":
-		return !Truthy(v), nil
-	case ",":
-		return NewArray(v), nil
-	case "-bnot":
-		switch n := v.(type) {
-		case int32:
-			return ^n, nil
-		case int64:
-			return ^n, nil
-		}
+// BitNot is the operator -bnot.
+func BitNot(v any) (any, error) {
+	switch n := v.(type) {
+	case int32:
+		return ^n, nil
+	case int64:
+		return ^n, nil
 	}
-	return nil, refuseOperands("unary "+op, nil, v)
+	return nil, refuseOperands("-bnot", nil, v)
 }
 
 // Increment is ++ (by 1) and -- (by -1): of numbers and null only.

