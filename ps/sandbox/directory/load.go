@@ -111,7 +111,6 @@ type loader struct {
 	faults   ldif.Faults
 	warnings []ldif.Fault
 	kept     map[string]*keptValues // by attribute
-	outside  map[string]*outside    // by file
 
 	refs       []pendingRef
 	locals     []pendingLocal

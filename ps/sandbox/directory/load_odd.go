@@ -16,12 +16,6 @@ type keptValues struct {
 	first ldif.Fault
 }
 
-// outside counts the entries of a file that are outside the domain.
-type outside struct {
-	count, all int
-	first      *entry
-}
-
 // skipAt leaves an entry out because of a line. The first reason counts.
 func (l *loader) skipAt(e *entry, line int, format string, args ...any) {
 	if e.bad != "" {
@@ -153,6 +147,10 @@ func (l *loader) addEntry(dn DN, e *entry) *entry {
 // foreign stops the load of a file that has no entry of the domain: it is an export of
 // another one.
 func (l *loader) foreign() {
+	type outside struct {
+		count, all int
+		first      *entry
+	}
 	files := map[string]*outside{}
 	var order []string
 	for _, e := range l.entries {
