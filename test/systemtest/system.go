@@ -38,6 +38,7 @@ const (
 	PlainToken   = "plain-token"   // every scope but privileged
 	ReadToken    = "read-token"    // the scope user:read only
 	LimitedToken = "limited-token" // every scope, in one OU and one zone only
+	CorpToken    = "corp-token"    // every scope, in CorpOU only
 	DeskToken    = "desk-token"    // every scope, in that OU and for some groups only
 	ClassicToken = "classic-token" // every scope, classic dialect
 	OlderToken   = "older-token"   // every scope, classic dialect, secrets in the query
@@ -152,6 +153,7 @@ func tokens(t testing.TB) *auth.Static {
 		PlainToken:   {Scopes: plain},
 		ReadToken:    {Scopes: []auth.Scope{auth.UserRead}},
 		LimitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Zones: []string{limitedZone}}},
+		CorpToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{CorpOU}}},
 		DeskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Groups: deskGroups}},
 		ClassicToken: {Scopes: all, Dialect: auth.Classic},
 		OlderToken:   {Scopes: all, Dialect: auth.Classic, SecretsInQuery: true},

@@ -1,0 +1,229 @@
+package hostile
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// place is what one form of a reference names, for a token limited to CorpOU.
+type place struct{ exists, missing string }
+
+const nowhere = "01234567-89ab-cdef-0123-456789abcdef"
+
+// outsiders returns references to objects outside CorpOU by form, each beside one to
+// nothing, for a parameter of an operation; nil if it names no object.
+func outsiders(s *systemtest.System, op *ops.Operation, p *ops.Param) map[string]place {
+	guid := func(dn string) string { return s.Stored(dn, "objectGUID").GUID.String() }
+	account := func(name, dn string) map[string]place {
+		_, parent, _ := strings.Cut(dn, ",")
+		return map[string]place{
+			"name": {name, "Nobody here"}, "guid": {guid(dn), nowhere}, "dn": {dn, "CN=Nobody here," + parent},
+		}
+	}
+	const root = "DC=corp,DC=example"
+	switch p.Kind {
+	case schema.DN:
+		return map[string]place{
+			"dn": {"OU=Domain Controllers," + root, "OU=Nowhere," + root}, "container": {"CN=Users," + root, "CN=Nowhere," + root},
+			"above": {root, "DC=nowhere,DC=example"}, "like the limit": {"ou = domain  controllers, dc=CORP,dc=Example", `OU=No\2ccorp,` + root},
+		}
+	case schema.GUID:
+		if p.Name == "OUGuid" {
+			return map[string]place{"guid": {guid("OU=Domain Controllers," + root), nowhere}}
+		}
+		return map[string]place{"guid": {guid("CN=krbtgt,CN=Users," + root), nowhere}}
+	case schema.Identity, schema.Reference:
+		switch {
+		case p.Group:
+			return account("DnsAdmins", "CN=DnsAdmins,CN=Users,"+root)
+		case strings.HasPrefix(p.Name, "ADComputer"):
+			return account("DC1", "CN=DC1,OU=Domain Controllers,"+root)
+		}
+		return account("krbtgt", "CN=krbtgt,CN=Users,"+root)
+	}
+	return nil
+}
+
+var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
+
+// anonymous is an answer without its request and the reference.
+func anonymous(a systemtest.Answer, reference string) string {
+	text := requestID.ReplaceAllString(string(a.Body), "")
+	text = strings.ReplaceAll(text, systemtest.CorpOU, "<limit>") // which references above it are part of
+	text = strings.ReplaceAll(text, strings.ReplaceAll(reference, `\`, `\\`), "<reference>")
+	return http.StatusText(a.Status) + " " + a.Header.Get("X-Directory-Server") + " " + text
+}
+
+// TestWhatLiesOutsideIsNotThere gives every parameter that names an object, of every
+// operation, objects outside the token's limits in every form, and names of nothing:
+// the answers are equal but for the reference, and log and audit tell them apart.
+func TestWhatLiesOutsideIsNotThere(t *testing.T) {
+	counts := map[string]int{}
+	for _, op := range ops.Table() {
+		for i := range op.Params {
+			p := &op.Params[i]
+			if p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Identity && p.Kind != schema.Reference {
+				continue
+			}
+			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
+				s := systemtest.New(t, sandbox.Options{Seed: 1})
+				params := map[string]any{}
+				for name, value := range systemtest.Samples[op.ID].Params {
+					params[name] = value
+				}
+				if op.Effect == ops.Create && op.Param("OUPath") != nil {
+					params["OUPath"] = systemtest.EmptyOU
+				}
+				for form, value := range outsiders(s, op, p) {
+					base := s.Snapshot()
+					ask := func(reference string) systemtest.Answer {
+						params[p.Name] = reference
+						s.Log.Reset()
+						return s.Do(systemtest.CallFor(op, params).As(systemtest.CorpToken))
+					}
+					missing := ask(value.missing)
+					exists := ask(value.exists)
+					logged := s.Log.Lines(`"code":"limit"`)
+					assert.Equal(t, anonymous(missing, value.missing), anonymous(exists, value.exists), form)
+					assert.Len(t, logged, 1, "%s: the log says limit: %s", form, s.Log)
+					switch {
+					case form != "name" && form != "guid":
+						require.Equal(t, http.StatusForbidden, exists.Status, "%s: %s", form, exists.Body)
+						assert.Equal(t, "limit", exists.Envelope.Error.Code, form)
+					case op.Reply.Mark == ops.Exists && exists.Status == http.StatusOK:
+						assert.Equal(t, false, exists.Envelope.Result[0]["exists"], form)
+					case p.Kind == schema.Reference:
+						assert.Equal(t, http.StatusUnprocessableEntity, exists.Status, "%s: %s", form, exists.Body)
+						assert.Contains(t, exists.Envelope.Output, "within the limits of this credential", form)
+					default:
+						assert.Equal(t, http.StatusNotFound, exists.Status, "%s: %s", form, exists.Body)
+						assert.Contains(t, exists.Envelope.Output, "within the limits of this credential", form)
+					}
+					assert.Empty(t, base.Compare(s.Snapshot()), form)
+					counts[form]++
+					counts["pairs"]++
+				}
+				// What lies inside, and the OU of the limit itself, are there.
+				for _, inside := range []any{systemtest.Samples[op.ID].Params[p.Name], systemtest.CorpOU} {
+					if inside == nil || inside == systemtest.CorpOU && p.Kind != schema.DN || inside == systemtest.UsersContainer {
+						continue
+					}
+					params[p.Name] = inside
+					a := s.Do(systemtest.CallFor(op, params).As(systemtest.CorpToken))
+					if limit := a.Envelope.Error != nil && a.Envelope.Error.Code == "limit"; limit {
+						keeps := op.ID == "ou.rename" || op.ID == "ou.move" || op.ID == "ou.delete"
+						assert.True(t, keeps && p.Name == "OUPath" && inside == systemtest.CorpOU, "%v: %s", inside, a.Body)
+						counts["limit itself refused"]++
+					}
+					counts["inside"]++
+				}
+			})
+		}
+	}
+	t.Logf("%v", counts)
+	assert.Greater(t, counts["pairs"], 100)
+	assert.Equal(t, 3, counts["limit itself refused"])
+}
+
+// TestNamesTakenOutsideTellNothing: that a name is taken cannot be hidden, by what can.
+func TestNamesTakenOutsideTellNothing(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	in := map[string]any{"OUPath": systemtest.EmptyOU}
+	for _, c := range []systemtest.Call{
+		{Method: http.MethodPost, Path: "/api/ADUser/krbtgt", Params: in},
+		{Method: http.MethodPost, Path: "/api/ADUser/DC1", Params: in},
+		{Method: http.MethodPost, Path: "/api/ADUser/krb tgt", Params: in},
+		{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Rename/krbtgt"},
+		{Method: http.MethodPost, Path: "/api/ADGroups/DnsAdmins/Security", Params: in},
+		{Method: http.MethodPut, Path: "/api/ADGroups/VPN%20Users/Rename/DnsAdmins"},
+		{Method: http.MethodPost, Path: "/api/Computers/DC1/Register", Params: in},
+		{Method: http.MethodPut, Path: "/api/Computers/WEB1/Rename/DC1"},
+	} {
+		c.Path = strings.ReplaceAll(c.Path, " ", "%20")
+		s.Log.Reset()
+		a := s.Rejects(c.As(systemtest.CorpToken), http.StatusConflict, "conflict")
+		assert.Regexp(t, `^The name '[^']*' is taken\.$`, a.Envelope.Output, c.Path)
+		assert.Len(t, s.Log.Lines(`"code":"limit"`), 1)
+	}
+	// A common name leads to no account outside, and conflicts are told after limits.
+	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/Anna%20Schmidt/Disable", Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
+	assert.Contains(t, a.Envelope.Output, "common name of: aschmidt", "what lies inside is named")
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example"}, Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
+}
+
+// TestTheOUOfALimitKeepsItsPlace: it may be read, described and filled.
+func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	limit := systemtest.LimitedOU
+	for _, c := range []systemtest.Call{
+		systemtest.RenameOU(limit, "Owned"), systemtest.MoveOU(limit, "OU=Sales,"+limit), systemtest.RemoveOU(limit, "Recursive", "true", "Force", "true"),
+	} {
+		a := s.Rejects(c.As(systemtest.LimitedToken), http.StatusForbidden, "limit")
+		assert.Contains(t, a.Envelope.Output, "is itself a limit")
+	}
+	protected := s.OK(systemtest.ReadOU(limit).As(systemtest.LimitedToken), http.StatusOK)["protected"].(bool)
+	s.Rejects(systemtest.UpdateOU(limit, "IsProtected", systemtest.Text(!protected)).As(systemtest.LimitedToken), http.StatusForbidden, "limit")
+	s.OK(systemtest.UpdateOU(limit, "IsProtected", systemtest.Text(protected), "OUDescription", "ours").As(systemtest.LimitedToken), http.StatusOK)
+	s.OK(systemtest.CreateOU("New", limit).As(systemtest.LimitedToken), http.StatusCreated)
+}
+
+// TestManagersOutsideAreNotShown: a record shows no name from outside.
+func TestManagersOutsideAreNotShown(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	s.SetAttribute(systemtest.SampleUserDN, "manager", "CN=Administrator,CN=Users,DC=corp,DC=example")
+	s.SetAttribute("CN=VPN Users,"+systemtest.SecurityOU, "managedBy", "CN=Administrator,CN=Users,DC=corp,DC=example")
+	for _, path := range []string{"/api/ADUser/aschmidt/Details", "/api/ADGroups/VPN%20Users", "/api/ADUser/ListUsers/All?ShowFields=manager", "/api/ADGroups/All"} {
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path, Token: systemtest.CorpToken})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		assert.NotContains(t, string(a.Body), "CN=Users,DC=corp", path)
+		assert.Contains(t, string(s.Get(path).Body), "CN=Administrator,CN=Users", path)
+	}
+}
+
+// TestARecordThatHasLeftIsNotShown: the limits hold for the record that is answered,
+// while another caller moves it in and out.
+func TestARecordThatHasLeftIsNotShown(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	moved, stop := make(chan int), make(chan struct{})
+	go func() {
+		moves := 0
+		for ; ; moves++ {
+			select {
+			case <-stop:
+				moved <- moves
+				return
+			default:
+			}
+			to := []string{systemtest.AthensOU, "OU=Sales," + systemtest.LimitedOU}[moves%2]
+			s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"OUPath": to, "ShowFields": "guid"}})
+		}
+	}()
+	shown, left := 0, 0
+	for range 400 {
+		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": strings.Repeat("x", 1+(shown+left)%9)}, Token: systemtest.LimitedToken})
+		assert.NotContains(t, string(a.Body), "OU=Athens")
+		switch a.Status {
+		case http.StatusOK:
+			shown++
+		case http.StatusBadGateway:
+			left++
+			assert.Equal(t, "done", a.Envelope.Error.Outcome)
+			assert.Contains(t, a.Envelope.Output, "within the limits of this credential")
+		default:
+			assert.Equal(t, http.StatusNotFound, a.Status, "%s", a.Body)
+		}
+	}
+	close(stop)
+	t.Logf("%d moves, %d records shown, %d had left", <-moved, shown, left)
+}
