@@ -140,6 +140,9 @@ func (r *run) guid() string {
 // directory stores times in whole seconds.
 func (r *run) maxAge() int { return int(time.Since(r.StartedAt)/time.Second) + 2 }
 
+// allowedOU is the argument with the OUs that the caller is limited to.
+const allowedOU = "AllowedOU"
+
 // script runs one of the scripts that settle, on the server that was asked for
 // the change.
 func (r *run) script(ctx context.Context, name string, write bool, records func(json.RawMessage) error) error {
@@ -162,6 +165,9 @@ func (r *run) script(ctx context.Context, name string, write bool, records func(
 		if _, declared := script.Param(server); declared && r.Cut.Server != "" {
 			args[server] = ps.Text(r.Cut.Server)
 		}
+	}
+	if _, declared := script.Param(allowedOU); declared { // the record shows no more than that of the request
+		args[allowedOU] = r.Request.Args[allowedOU]
 	}
 	deadline, _ := ctx.Deadline()
 	_, err := r.Runner.Run(ctx, ps.Request{

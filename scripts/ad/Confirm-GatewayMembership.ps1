@@ -4,6 +4,7 @@
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $MemberClass,
     [Parameter(Mandatory)] [string[]] $Guids,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -11,7 +12,7 @@ Set-GatewayStep -Label 'read membership'
 $group = Find-GatewayAccount -Class 'group' -Identity $Guids[0] -Property $GatewayGroupProperties -Server $Server -Arg 'Guids' -Write
 $member = Find-GatewayAccount -Class $MemberClass -Identity $Guids[1] -Property @('primaryGroupID') -Server $Server -Arg 'Guids' -Write
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
-$record = ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kind
+$record = ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kind -AllowedOU $AllowedOU -Server $Server
 [ordered]@{
     guid   = [string]$group.ObjectGUID
     dn     = [string]$group.DistinguishedName

@@ -9,6 +9,7 @@ param(
     [AllowNull()] [string] $Parent,
     [bool] $UserParameters = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -45,8 +46,8 @@ if ($UserParameters) {
     $state['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))
 }
 switch ($Class) {
-    'user' { $record = ConvertTo-GatewayUser -User @($found) -Field $Field }
-    'group' { $record = ConvertTo-GatewayGroup -Group @($found) }
+    'user' { $record = ConvertTo-GatewayUser -User @($found) -Field $Field -AllowedOU $AllowedOU -Server $Server }
+    'group' { $record = ConvertTo-GatewayGroup -Group @($found) -AllowedOU $AllowedOU -Server $Server }
     'computer' { $record = ConvertTo-GatewayComputer -Computer @($found) }
     'ou' { $record = ConvertTo-GatewayContainer -Container @($found) }
 }

@@ -43,7 +43,7 @@ function Get-GatewayAllowedDn {
     [CmdletBinding()]
     param(
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
-        [Parameter(Mandatory)] [string] $Server
+        [string] $Server
     )
     if ($null -eq $AllowedOU -or $AllowedOU.Length -eq 0) { return $null }
     $key = $AllowedOU -join $GatewayLineFeed
