@@ -196,5 +196,6 @@ func auditCheck(log *audit.Log) Check {
 	if err := log.Check(); err != nil {
 		return Check{Name: "audit", Reason: fmt.Sprintf("the audit log cannot be written: %v", err)}
 	}
-	return Check{Name: "audit", OK: true}
+	warning := log.Warning()
+	return Check{Name: "audit", OK: true, Degraded: warning != "", Reason: warning}
 }

@@ -127,7 +127,7 @@ func (noStarter) StartProcess(string, ...string) (session.Waiter, io.Writer, io.
 func TestChangesAreRefusedBeforeEvidenceIsRemoved(t *testing.T) {
 	s, file, _ := audited(t, "audit.maxTotal=1")
 	c := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser}
-	changes := 0
+	changes, warned := 0, false
 	var refused systemtest.Answer
 	for ; changes < 2000; changes++ {
 		c.Params = map[string]any{"Description": strings.Repeat("x", 1000) + []string{"a", "b"}[changes%2]}
@@ -135,7 +135,14 @@ func TestChangesAreRefusedBeforeEvidenceIsRemoved(t *testing.T) {
 			refused = a
 			break
 		}
+		if !warned && s.Stack.Audit.Warning() != "" {
+			warned = true
+			ready := s.Get("/readyz")
+			assert.Equal(t, http.StatusOK, ready.Status, "changes are still possible")
+			assert.Contains(t, string(ready.Body), `"degraded":true`)
+		}
 	}
+	assert.True(t, warned)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Status)
 	assert.Equal(t, "unavailable", refused.Envelope.Error.Code)
 	assert.Equal(t, "none", refused.Envelope.Error.Outcome)
