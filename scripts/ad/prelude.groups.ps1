@@ -16,8 +16,7 @@ function ConvertTo-GatewayGroup {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [string] $Server
     )
-    $bases = $null
-    if ($Server) { $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server }
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     foreach ($item in $Group) {
         $manager = [string]$item.managedBy
         if ($null -ne $bases -and $manager -ne '' -and -not (Test-GatewayWithin -Dn $manager -Base $bases)) { $manager = '' }

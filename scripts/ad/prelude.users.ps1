@@ -63,8 +63,7 @@ function ConvertTo-GatewayUser {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [string] $Server
     )
-    $bases = $null
-    if ($Server) { $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server }
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     $want = @{}
     foreach ($name in $Field) { $want[$name] = $true }
     # The five Remote Desktop fields are sent as one member, which the gateway decodes: decoding it

@@ -67,7 +67,7 @@ var Faults = map[string]func(*Call){
 	// Scripts that end the process.
 	"Stop-GatewayBefore": func(*Call) { panic(ErrExit) },
 	"Stop-GatewayAfterIntent": func(c *Call) {
-		c.Frame("intent", `{"effect":"created","objects":[{"account":"z","changes":[{"name":"exists","before":"False","after":"True"}]}]}`)
+		c.Announce(`{"effect":"created","objects":[{"account":"z","changes":[{"name":"exists","before":"False","after":"True"}]}]}`)
 		panic(ErrExit)
 	},
 	"Stop-GatewayAfterStep": func(c *Call) {

@@ -32,10 +32,20 @@ type Call struct {
 	Args    map[string]any // string, bool, float64, []any of strings, nil; a secret is its text
 	Stdout  io.Writer
 	Stderr  io.Writer
+
+	in *bufio.Reader
 }
 
 // Frame writes one frame of this call.
 func (c *Call) Frame(kind, payload string) { WriteFrame(c.Stdout, c.ID, kind, payload) }
+
+// Announce announces a change and waits for the answer, as scripts do before they
+// change something. It reports whether the change is allowed.
+func (c *Call) Announce(intent string) bool {
+	c.Frame("intent", intent)
+	line, err := c.in.ReadString('\n')
+	return err == nil && strings.TrimRight(line, "\r\n") == "+"
+}
 
 // End writes an end frame that says nothing was changed.
 func (c *Call) End() { c.Frame("end", `{"effect":"none","warnings":[]}`) }
@@ -196,18 +206,18 @@ func (p *Process) loop(ctx context.Context, in *bufio.Reader, stdout, stderr io.
 			}
 			return true
 		}
-		p.serve(ctx, line, stdout, stderr)
+		p.serve(ctx, line, in, stdout, stderr)
 	}
 }
 
 // serve runs one data line as the prelude does.
-func (p *Process) serve(ctx context.Context, line string, stdout, stderr io.Writer) {
+func (p *Process) serve(ctx context.Context, line string, in *bufio.Reader, stdout, stderr io.Writer) {
 	c, err := parse(line)
 	if err != nil {
 		WriteFrame(stdout, "?", "error", `{"step":"decode","type":"System.FormatException","id":"FormatException","category":"NotSpecified","message":"bad line"}`)
 		return
 	}
-	c.Context, c.Stdout, c.Stderr = ctx, stdout, stderr
+	c.Context, c.Stdout, c.Stderr, c.in = ctx, stdout, stderr, in
 	if c.Script == "Test-GatewayLine" && p.Scripts[c.Script] == nil {
 		text, _ := c.Args["Text"].(string)
 		secret, _ := c.Args["Secret"].(string)

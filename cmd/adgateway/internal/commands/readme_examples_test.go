@@ -254,8 +254,12 @@ func sendRequest(c *engine.Call) error {
 			ErrorID:   "WebCmdletWebResponseException", Category: dotnet.InvalidOperation, Details: body,
 		})
 	}
-	return c.Write(body)
+	return c.Write(dates.ReplaceAllString(body, "null"))
 }
+
+// dates are the dates in an answer. The engine refuses them in JSON, because Windows
+// PowerShell and PowerShell 7 read them differently; no example shows one.
+var dates = regexp.MustCompile(`"\d{4}-\d{2}-\d{2}T[0-9:.]+Z"`)
 
 func send(ctx context.Context, method, url string, header http.Header, body string) (status int, answer string, err error) {
 	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
