@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"adgateway/ps/sandbox/engine"
 )
@@ -12,17 +11,15 @@ import (
 // these arguments: it runs the lines of the console's input until that ends, a
 // line says exit or ctx is done, and returns the exit code. A host that waits
 // for a line notices that ctx is done only when the input ends. modules may be
-// none: then there is the language alone. now is the clock; nil: time.Now.
-func Serve(ctx context.Context, args []string, console engine.Console, culture string, now func() time.Time, modules ...*engine.Module) int {
+// none: then there is the language alone.
+func Serve(ctx context.Context, args []string, console engine.Console, culture string, modules ...*engine.Module) int {
 	if err := checkArguments(args); err != nil {
 		if console.Stderr != nil {
 			_, _ = fmt.Fprintln(console.Stderr, err) // nobody can be told when that fails
 		}
 		return badArguments
 	}
-	options := engineOptions(culture, modules)
-	options.Now = now
-	eng := engine.NewEngine(options)
+	eng := engine.NewEngine(engineOptions(culture, modules))
 	return newHost(eng.NewSession(console)).run(ctx)
 }
 

@@ -77,7 +77,6 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: o.Culture}),
 	}
 	options := engineOptions(o.Culture, w.modules)
-	options.Now = o.Clock
 	options.Account = o.Account
 	w.engine = engine.NewEngine(options)
 	return w, nil

@@ -27,7 +27,6 @@ type Options struct {
 	Version string            // $PSVersionTable.PSVersion; "7.4.0" when empty
 	PID     int               // $PID
 	Account Account           // who the processes run as; zero: SANDBOX\sandbox on SANDBOX
-	Now     func() time.Time  // nil means time.Now
 }
 
 // Account is who a process runs as, as [Environment] shows it.

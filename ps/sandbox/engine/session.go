@@ -25,9 +25,6 @@ type Engine struct {
 // NewEngine returns an engine. The modules must not be modified afterwards.
 func NewEngine(o Options) *Engine {
 	o.Limits = o.Limits.withDefaults()
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Version == "" {
 		o.Version = "7.4.0"
 	}
@@ -208,37 +205,7 @@ func (e *ParseError) Incomplete() bool { return e.Errors[0].Incomplete }
 // ends exits with 1 if it did not.
 func (s *Session) Succeeded() bool { return s.ok }
 
-// Errors returns the records of $Error, the newest first.
-func (s *Session) Errors() []*dotnet.ErrorRecord {
-	var out []*dotnet.ErrorRecord
-	for _, item := range s.errorList.Items {
-		if rec, ok := item.(*dotnet.ErrorRecord); ok {
-			out = append(out, rec)
-		}
-	}
-	return out
-}
-
-// SetFunction defines a global function from a script's text, as
-// Set-Item function:global:NAME does.
-func (s *Session) SetFunction(name, text string) error {
-	code, err := s.engine.compile("", text)
-	if err != nil {
-		return err
-	}
-	s.defineFunction(s.global, "global", &function{name: name, code: code.underName(name)})
-	return nil
-}
-
 // SetVariable sets a global variable.
 func (s *Session) SetVariable(name string, value any) {
 	s.global.set(intern(name), name, value)
-}
-
-// Variable returns a global variable.
-func (s *Session) Variable(name string) (any, bool) {
-	if v := s.global.own(intern(name)); v != nil {
-		return v.value, true
-	}
-	return nil, false
 }

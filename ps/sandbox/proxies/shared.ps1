@@ -94,7 +94,7 @@ function ConvertTo-SandboxJson {
             $pairs.Add($key)
             $pairs.Add($Value[$key])
         }
-        return '{"t":"table","n":"System.Collections.Hashtable","c":2,"v":[' + (ConvertTo-SandboxList -Items $pairs.ToArray()) + ']}'
+        return '{"t":"table","n":"System.Collections.Hashtable","v":[' + (ConvertTo-SandboxList -Items $pairs.ToArray()) + ']}'
     }
     if ($Value -is [System.Collections.IEnumerable]) {
         return '{"t":"array","n":"System.Object","v":[' + (ConvertTo-SandboxList -Items @(foreach ($item in $Value) { , $item })) + ']}'

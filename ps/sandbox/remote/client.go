@@ -21,7 +21,6 @@ type Client struct {
 	wire    *wire
 	modules []*engine.Module
 	culture string
-	ahead   time.Duration // lead of the server's clock over this one
 	decoder *decoder
 	encoder *encoder
 
@@ -89,9 +88,6 @@ func (c *Client) Modules() []*engine.Module { return c.modules }
 // Culture returns the culture of the server's messages.
 func (c *Client) Culture() string { return c.culture }
 
-// Now returns the time of the server's clock.
-func (c *Client) Now() time.Time { return time.Now().Add(c.ahead) }
-
 // Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
@@ -125,9 +121,6 @@ func (c *Client) read() {
 
 func (c *Client) declare(welcome *frame, declared []*engine.Module) {
 	c.culture = welcome.Culture
-	if !welcome.Now.IsZero() {
-		c.ahead = time.Until(welcome.Now)
-	}
 	c.decoder = &decoder{types: map[string]*dotnet.Type{}, data: c.hold, object: c.objectOf}
 	c.encoder = &encoder{id: func(v any) (uint64, bool) {
 		o, ok := v.(*object)

@@ -24,7 +24,6 @@ type rawNode struct {
 	T  string          `json:"t"`
 	N  string          `json:"n"`
 	V  json.RawMessage `json:"v"`
-	C  uint8           `json:"c"`
 	X  string          `json:"x"`
 	ID uint64          `json:"id"`
 }
@@ -250,7 +249,7 @@ func (d *decoder) composite(n *rawNode, depth int) (any, error) {
 	case "list":
 		return &dotnet.List{Type: t, Items: items}, nil
 	case "table":
-		h := &dotnet.Hashtable{Type: t, Comparer: dotnet.Comparer(n.C)}
+		h := &dotnet.Hashtable{Type: t}
 		for i := 0; i+1 < len(items); i += 2 {
 			if items[i] == nil {
 				return nil, fmt.Errorf("table: a key that is null")

@@ -50,7 +50,7 @@
 //	datetime  v: [ticks as text, kind] timespan  v: ticks as text   guid   v: "xxxxxxxx-xxxx-..."
 //	bytes     v: base64                enum      n: type, v: the number as text
 //	array     n: element type, v: [values]; list, set: n: type, v: [values]
-//	table     n: type, c: comparer, v: [key, value, key, value ...]
+//	table     n: type, v: [key, value, key, value ...]
 //	object    n: names of types joined by line feeds, v: [name, value, name, value ...]
 //	instance  n: type, x: its text, v: [name, value ...], id: what the server keeps for it
 //	parsed    n: type, v: the text to pass to the type's constructor

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/engine"
@@ -27,7 +26,7 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	defer cancel()
 	var modules []*engine.Module
 	var lost <-chan struct{}
-	culture, now := "", time.Now
+	culture := ""
 	if key != "" {
 		client, err := Dial(ctx, address, key, sandbox.Declarations())
 		if err != nil {
@@ -35,11 +34,11 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 			return exitLost
 		}
 		defer client.Close()
-		modules, culture, now, lost = client.Modules(), client.Culture(), client.Now, client.Done()
+		modules, culture, lost = client.Modules(), client.Culture(), client.Done()
 	}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}, culture, now, modules...)
+		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}, culture, modules...)
 	}()
 	select {
 	case code := <-ended:

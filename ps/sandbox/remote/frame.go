@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 )
 
 // MaxFrame is the maximum size of a frame in bytes.
@@ -18,7 +17,6 @@ type frame struct {
 	Key     string            `json:"key,omitempty"`
 	Marked  bool              `json:"marked,omitempty"`
 	Culture string            `json:"culture,omitempty"`
-	Now     time.Time         `json:"now,omitzero"`
 	Modules []moduleInfo      `json:"modules,omitempty"`
 	Cmdlet  string            `json:"cmdlet,omitempty"`
 	Set     string            `json:"set,omitempty"`

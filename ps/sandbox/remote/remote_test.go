@@ -141,7 +141,7 @@ func TestScriptsHaveTheSameOutputInAnotherProcess(t *testing.T) {
 		t.Run(script[:min(len(script), 60)], func(t *testing.T) {
 			var out, errs strings.Builder
 			modules, culture := world.Modules()
-			want := sandbox.Serve(t.Context(), sessionArgs, engine.Console{Stdin: strings.NewReader(script + "\n"), Stdout: &out, Stderr: &errs}, culture, nil, modules...)
+			want := sandbox.Serve(t.Context(), sessionArgs, engine.Console{Stdin: strings.NewReader(script + "\n"), Stdout: &out, Stderr: &errs}, culture, modules...)
 			stdout, stderr, code := run(t, s.Issue(), sessionArgs, script+"\n")
 			assert.Equal(t, out.String(), stdout)
 			assert.Equal(t, errs.String(), stderr)
@@ -152,7 +152,6 @@ func TestScriptsHaveTheSameOutputInAnotherProcess(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// A process uses the clock of the server.
 func TestAKeyIsGoodForOneConnection(t *testing.T) {
 	s, _ := newServer(t)
 	env := s.Issue()

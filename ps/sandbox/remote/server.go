@@ -33,15 +33,13 @@ type Options struct {
 	// Declared are the same modules as known to clients. Objects of types that only
 	// Modules have stay at the server; clients access them over the connection.
 	Declared []*engine.Module
-	Culture  string           // culture of the clients' engines
-	Now      func() time.Time // clients' clock; nil: that of their machine
+	Culture  string // culture of the clients' engines
 }
 
 // Server runs the calls of other processes. It is safe for concurrent use.
 type Server struct {
 	listener net.Listener
 	welcome  frame
-	now      func() time.Time
 	commands map[string]*engine.Command // by lower-case name
 	types    map[string]*dotnet.Type    // by lower-case name
 	remote   map[*dotnet.Type]bool      // types whose objects stay here
@@ -59,7 +57,7 @@ type Server struct {
 func NewServer(o Options) (*Server, error) {
 	s := &Server{
 		commands: map[string]*engine.Command{}, types: map[string]*dotnet.Type{}, remote: map[*dotnet.Type]bool{},
-		keys: map[string]time.Time{}, now: o.Now, welcome: frame{F: "welcome", Culture: o.Culture},
+		keys: map[string]time.Time{}, welcome: frame{F: "welcome", Culture: o.Culture},
 	}
 	known := map[string]bool{}
 	for _, m := range o.Declared {
@@ -183,9 +181,6 @@ func (s *Server) serve(conn net.Conn) {
 		return
 	}
 	welcome := s.welcome
-	if s.now != nil {
-		welcome.Now = s.now()
-	}
 	if err := w.send(&welcome); err != nil {
 		return
 	}

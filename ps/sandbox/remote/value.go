@@ -31,7 +31,6 @@ type node struct {
 	T  string `json:"t"`
 	N  string `json:"n,omitempty"`
 	V  any    `json:"v,omitempty"`
-	C  uint8  `json:"c,omitempty"`
 	X  string `json:"x,omitempty"`
 	ID uint64 `json:"id,omitempty"`
 }
@@ -95,7 +94,7 @@ func (e *encoder) node(v any, depth int) (any, error) {
 			pairs = append(pairs, key, value)
 		}
 		items, err := e.list(pairs, depth)
-		return node{T: "table", N: typeName(v.Type), C: uint8(v.Comparer), V: items}, err
+		return node{T: "table", N: typeName(v.Type), V: items}, err
 	case *dotnet.PSObject:
 		items, err := e.props(&v.Props, depth)
 		return node{T: "object", N: strings.Join(v.TypeNames, "\n"), V: items}, err

@@ -47,22 +47,9 @@ func (p *Props) Clone() Props { return Props{t: p.t.clone()} }
 // Grow reserves capacity for n properties.
 func (p *Props) Grow(n int) { p.t.grow(n) }
 
-// Comparer decides which dictionary keys are the same.
-type Comparer uint8
-
-// The comparers of dictionaries and sets.
-const (
-	CompareExact   Comparer = iota // strings by their UTF-16 units, all else by value
-	CompareIgnore                  // strings ignoring case
-	CompareCulture                 // as CompareIgnore; kept apart for its name only
-)
-
-func (c Comparer) hash(key any) uint32 {
+func hashKey(key any) uint32 {
 	switch k := key.(type) {
 	case string:
-		if c == CompareExact {
-			return exactHash(k)
-		}
 		return foldHash(k)
 	case int32:
 		return mix(uint64(uint32(k)))
@@ -71,16 +58,11 @@ func (c Comparer) hash(key any) uint32 {
 	}
 }
 
-func (c Comparer) equal(a, b any) bool {
-	x, isText := a.(string)
-	if y, ok := b.(string); isText && ok {
-		if c == CompareExact {
-			return x == y
-		}
-		return EqualFold(x, y)
-	}
-	if isText {
-		return false
+// equalKeys compares texts ignoring case, and all else by value.
+func equalKeys(a, b any) bool {
+	if x, ok := a.(string); ok {
+		y, ok := b.(string)
+		return ok && EqualFold(x, y)
 	}
 	return a == b // all other values are comparable: numbers, structs, pointers
 }
@@ -93,23 +75,22 @@ func mix(v uint64) uint32 {
 }
 
 // Hashtable is a Hashtable, OrderedDictionary or Dictionary<K,V>, depending on its
-// Type (nil: Hashtable). All keep the order in which keys were added.
+// Type (nil: Hashtable). Keys ignore case, and keep the order in which they were added.
 // It is not safe for concurrent writing.
 type Hashtable struct {
-	Type     *Type
-	Comparer Comparer
-	t        table[any]
-	version  int // counts changes
+	Type    *Type
+	t       table[any]
+	version int // counts changes
 }
 
 // NewHashtable returns what the literal @{} creates: keys ignore case.
 func NewHashtable() *Hashtable {
-	return &Hashtable{Type: THashtable, Comparer: CompareCulture}
+	return &Hashtable{Type: THashtable}
 }
 
 // NewOrdered returns what the literal [ordered]@{} creates: keys ignore case.
 func NewOrdered() *Hashtable {
-	return &Hashtable{Type: TOrderedDictionary, Comparer: CompareIgnore}
+	return &Hashtable{Type: TOrderedDictionary}
 }
 
 // Get reads a key.
@@ -120,14 +101,14 @@ func (h *Hashtable) Get(key any) (any, bool) {
 	return nil, false
 }
 
-func (h *Hashtable) find(key any) int { return h.findHashed(key, h.Comparer.hash(key)) }
+func (h *Hashtable) find(key any) int { return h.findHashed(key, hashKey(key)) }
 
 func (h *Hashtable) findHashed(key any, hash uint32) int {
-	return h.t.find(hash, func(known any) bool { return h.Comparer.equal(known, key) })
+	return h.t.find(hash, func(known any) bool { return equalKeys(known, key) })
 }
 
 // Set writes a key. A key must not be nil.
-func (h *Hashtable) Set(key, value any) { h.setHashed(key, h.Comparer.hash(key), value) }
+func (h *Hashtable) Set(key, value any) { h.setHashed(key, hashKey(key), value) }
 
 func (h *Hashtable) setHashed(key any, hash uint32, value any) {
 	h.version++
@@ -156,28 +137,8 @@ func (h *Hashtable) Keys() []any {
 	return keys
 }
 
-// Values are the values in order of the keys; the slice is the caller's.
-func (h *Hashtable) Values() []any {
-	values := make([]any, h.Len())
-	for i := range values {
-		values[i] = h.t.entries[i].value
-	}
-	return values
-}
-
-// Clear removes all keys.
-func (h *Hashtable) Clear() {
-	h.version++
-	h.t.clear()
-}
-
 // Grow reserves capacity for n keys.
 func (h *Hashtable) Grow(n int) { h.t.grow(n) }
 
 // Ordered reports whether the table is an OrderedDictionary, which has positions.
 func (h *Hashtable) Ordered() bool { return h.Type == TOrderedDictionary }
-
-// Clone copies the table, not its values.
-func (h *Hashtable) Clone() *Hashtable {
-	return &Hashtable{Type: h.Type, Comparer: h.Comparer, t: h.t.clone()}
-}

@@ -40,14 +40,6 @@ func (n *Name) value() any {
 	return n.key
 }
 
-// hashFor is the hash of the name as a key of the dictionary.
-func (n *Name) hashFor(h *Hashtable) uint32 {
-	if h.Comparer == CompareExact {
-		return exactHash(n.text)
-	}
-	return n.hash
-}
-
 // Get reads a property of v; see GetMember.
 func (n *Name) Get(v any) (value any, found bool, err error) {
 	switch x := v.(type) {
@@ -120,17 +112,10 @@ func (h *Hashtable) memberKey(n *Name) (any, bool) {
 	if i := h.findName(n); i >= 0 {
 		return h.t.entries[i].value, true
 	}
-	if h.Comparer == CompareExact {
-		for i := range h.Len() {
-			if key, value := h.At(i); key == n.text {
-				return value, true
-			}
-		}
-	}
 	return nil, false
 }
 
-func (h *Hashtable) findName(n *Name) int { return h.findHashed(n.text, n.hashFor(h)) }
+func (h *Hashtable) findName(n *Name) int { return h.findHashed(n.text, n.hash) }
 
 // GetKey reads $v['name']; see GetIndex.
 func (n *Name) GetKey(v any) (value any, found bool, err error) {
@@ -146,7 +131,7 @@ func (n *Name) GetKey(v any) (value any, found bool, err error) {
 // SetKey writes $v['name']; see SetIndex.
 func (n *Name) SetKey(v, value any) error {
 	if h, ok := v.(*Hashtable); ok && !h.typed() && h.Len() < MaxArrayLength {
-		h.setHashed(n.value(), n.hashFor(h), value)
+		h.setHashed(n.value(), n.hash, value)
 		return nil
 	}
 	return SetIndex(v, n.value(), value)

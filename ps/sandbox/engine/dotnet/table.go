@@ -92,8 +92,6 @@ func (t *table[K]) reindex() {
 	}
 }
 
-func (t *table[K]) clear() { *t = table[K]{} }
-
 func (t *table[K]) clone() table[K] {
 	return table[K]{entries: append([]entry[K](nil), t.entries...), index: t.index.clone()}
 }

@@ -374,11 +374,3 @@ func foldHash(s string) uint32 {
 	}
 	return h ^ h>>15
 }
-
-func exactHash(s string) uint32 {
-	h := uint32(fnvOffset)
-	for i := 0; i < len(s); i++ {
-		h = (h ^ uint32(s[i])) * fnvPrime
-	}
-	return h ^ h>>15
-}
