@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// pinned: every cmdlet of the directory is told its -Server, every one of DNS its
-// -ComputerName. Discovery looks for a server, so it cannot be told one.
+// pinned: every cmdlet of the directory is given -Server, every one of DNS
+// -ComputerName. Discovery looks for a server, so it is given none.
 func pinned(_ *library, t *text) []error {
 	parameter := map[string]string{cmdlets.ActiveDirectory: "Server", cmdlets.DnsServer: "ComputerName"}
 	var faults []error

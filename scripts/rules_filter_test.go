@@ -103,7 +103,7 @@ func (f *filters) clean(n syntax.Node) bool {
 	case *syntax.ForEach:
 		return f.clean(n.Body)
 	case *syntax.Assignment:
-		return true // puts out nothing
+		return true // has no output
 	case syntax.Expr:
 		return f.expr(n)
 	}

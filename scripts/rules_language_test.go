@@ -14,7 +14,7 @@ import (
 // inLanguage: only what Windows PowerShell 5.1 and .NET Framework 4.5.2, the
 // oldest it runs on, have. The parser refuses syntax they lack. Types, static members and
 // methods with their numbers of arguments are those of testdata/framework.txt;
-// overloads that only later versions have are told apart where a text shows it.
+// overloads of later versions are recognized where a text shows them.
 func inLanguage(_ *library, t *text) []error {
 	known := framework()
 	var faults []error
@@ -81,7 +81,7 @@ func invoked(n *syntax.Invoke) string {
 	return fmt.Sprintf(".%s/%d", strings.ToLower(method), len(n.Args))
 }
 
-// laterOverload tells of a call that chooses an overload .NET Framework lacks,
+// laterOverload reports a call that chooses an overload .NET Framework lacks,
 // or another one there than in later versions.
 func laterOverload(n *syntax.Invoke) string {
 	method, _ := literal(n.Name)
@@ -155,7 +155,7 @@ func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 var framework = sync.OnceValue(func() map[string]bool {
 	text, err := os.ReadFile(filepath.Join("testdata", "framework.txt"))
 	if err != nil {
-		return nil // then nothing is known, and every text is at fault
+		return nil // then nothing is known and every text has faults
 	}
 	out := map[string]bool{}
 	for line := range strings.Lines(string(text)) {

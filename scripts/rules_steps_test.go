@@ -7,13 +7,13 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// stepsTold: on every path through a script, each call that changes something is
+// stepsAnnounced: on every path through a script, each call that changes something is
 // preceded by Write-GatewayIntent, which announces it, and by its own
 // Set-GatewayStep whose label names a change, and is followed by
 // Complete-GatewayStep before the next change and before the end. Functions of the
 // preludes are inlined. A script that changes nothing reports no steps; one that
 // does reports its effect.
-func stepsTold(l *library, t *text) []error {
+func stepsAnnounced(l *library, t *text) []error {
 	if isPrelude(t.file) {
 		return nil // followed from the scripts that call them
 	}
@@ -43,9 +43,9 @@ func stepsTold(l *library, t *text) []error {
 
 // point is the state of a path: its label, and a change that is not reported yet.
 type point struct {
-	label     string
-	untold    string // the cmdlet that changed something
-	announced bool   // the intent has been written
+	label       string
+	unannounced string // the cmdlet that changed something
+	announced   bool   // the intent has been written
 }
 
 // paths are the possible states at a place; none if it is unreachable.
@@ -87,8 +87,8 @@ func (s *steps) fault(at syntax.Node, format string, args ...any) {
 // end is the end of the script.
 func (s *steps) end(at syntax.Node, p paths) {
 	for point := range p {
-		if point.untold != "" {
-			s.fault(at, "%s is not followed by Complete-GatewayStep", point.untold)
+		if point.unannounced != "" {
+			s.fault(at, "%s is not followed by Complete-GatewayStep", point.unannounced)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (s *steps) block(b *syntax.Block, p paths) paths {
 		p = s.statement(statement, p)
 		if n := len(s.caught); n > 0 {
 			for at := range p {
-				if at.untold == "" { // an error between a change and its step: the change failed
+				if at.unannounced == "" { // an error between a change and its step: the change failed
 					s.caught[n-1][at] = true
 				}
 			}
@@ -214,13 +214,13 @@ func (s *steps) command(n *syntax.Command, p paths) paths {
 	case "set-gatewaystep":
 		out := paths{}
 		for at := range p {
-			out[point{s.label(n), at.untold, at.announced}] = true
+			out[point{s.label(n), at.unannounced, at.announced}] = true
 		}
 		return out
 	case "write-gatewayintent":
 		out := paths{}
 		for at := range p {
-			out[point{at.label, at.untold, true}] = true
+			out[point{at.label, at.unannounced, true}] = true
 		}
 		return out
 	case "complete-gatewaystep":
@@ -253,8 +253,8 @@ func (s *steps) write(n syntax.Node, name string, p paths) paths {
 	out := paths{}
 	for at := range p {
 		switch {
-		case at.untold != "":
-			s.fault(n, "%s comes before %s is told by Complete-GatewayStep", name, at.untold)
+		case at.unannounced != "":
+			s.fault(n, "%s comes before %s is told by Complete-GatewayStep", name, at.unannounced)
 		case at.label == "":
 			s.fault(n, "%s comes without a Set-GatewayStep that names it", name)
 		case reading.MatchString(at.label):

@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule is one thing that all scripts and preludes keep. Its cases, good and bad
+// rule is a requirement on all scripts and preludes. Its cases, good and bad
 // snippets, are in testdata/rules/<name>.txt.
 type rule struct {
 	name  string
-	facts string // what the rule rests on
+	facts string // the reason for the rule
 	check func(l *library, t *text) []error
-	// probes tells that the doctor's scripts keep it, too: they change only what
+	// probes reports whether the doctor's scripts keep it, too: they change only what
 	// lies in a scratch OU or zone, which is swept as a whole afterwards.
 	probes bool
 }
@@ -38,7 +38,7 @@ var rules = []rule{
 	{"texts", "PowerShell compares texts by the rules of the invariant culture (about_Comparison_Operators)", textsExact, true},
 	{"culture", "-like, -match and -replace ignore case, and methods search texts, as the culture of the account does", cultureFree, true},
 	{"secrets", "facts-5.1 K3, I44: plain arguments are logged", secretsKept, true},
-	{"steps", "facts G9: each change is told, so that a cut-off request can be settled", stepsTold, false},
+	{"steps", "facts G9: each change is announced, so that a cut-off request can be settled", stepsAnnounced, false},
 	{"undo", "design: a failed step undoes the earlier ones, after their script has ended", undoSound, false},
 	{"layout", "facts-5.1 I75, I8: Windows PowerShell reads a file without BOM as ANSI", laidOut, true},
 }

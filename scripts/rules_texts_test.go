@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// textsExact: -eq, -contains and their kin compare texts as a language does, the
+// textsExact: -eq, -contains and the like compare texts by linguistic rules, the
 // -c forms too: "ss" equals "ß", and a soft hyphen equals nothing at all. So they
 // have on one side at least
 //   - a literal, or an array of literals;
@@ -25,7 +25,7 @@ func textsExact(_ *library, t *text) []error {
 		s.walk(func(n syntax.Node) {
 			b, ok := n.(*syntax.Binary)
 			if ok && slices.Contains(equalities, b.Op) && !k.value(b.Left) && !k.value(b.Right) {
-				faults = append(faults, placed(t, n, "two texts are compared as a language does: use [string]::Equals with a StringComparison"))
+				faults = append(faults, placed(t, n, "two texts are compared by linguistic rules: use [string]::Equals with a StringComparison"))
 			}
 		})
 	}

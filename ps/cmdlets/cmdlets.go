@@ -1,4 +1,4 @@
-// Package cmdlets knows the names that scripts may use: the cmdlets of the
+// Package cmdlets declares the names that scripts may use: the cmdlets of the
 // ActiveDirectory and DnsServer modules as Microsoft's public reference
 // describes them, the built-in commands and aliases of PowerShell, and the .NET
 // types with their members.

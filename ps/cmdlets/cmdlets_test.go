@@ -79,7 +79,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// Every Remove cmdlet asks (facts A36), and what asks can be told not to.
+// Every Remove cmdlet prompts (facts A36), and every prompt can be suppressed.
 func TestPrompts(t *testing.T) {
 	for _, module := range []string{ActiveDirectory, DnsServer} {
 		for _, c := range Module(module) {

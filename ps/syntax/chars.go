@@ -11,7 +11,7 @@ const eof rune = -1
 
 // decode reads one character at the start of s. Lone surrogates in their
 // three-byte form are one character each, like in a .NET string; a byte that
-// begins nothing valid stands for itself as U+FFFD.
+// begins no valid character is read as U+FFFD.
 func decode(s string) (rune, int) {
 	if s[0] < utf8.RuneSelf {
 		return rune(s[0]), 1
@@ -42,7 +42,7 @@ func wellFormed(text string) string {
 	return b.String()
 }
 
-// isSpace tells white space that ends no statement.
+// isSpace reports whether c is white space other than a line break.
 func isSpace(c rune) bool {
 	switch c {
 	case ' ', '\t', '\v', '\f', 0x85, 0xA0:
@@ -87,7 +87,7 @@ func isVarStart(c rune) bool {
 	return isLetterOrDigit(c)
 }
 
-// endsToken tells the characters that are part of no word, in whatever mode.
+// endsToken reports whether c ends a word in every mode.
 func endsToken(c rune) bool {
 	switch c {
 	case eof, 0, '\n', '\r', '&', '(', ')', ',', ';', '{', '|', '}':
@@ -96,7 +96,7 @@ func endsToken(c rune) bool {
 	return isSpace(c)
 }
 
-// endsNumber tells the characters that end a number within an expression.
+// endsNumber reports whether c ends a number in an expression.
 func endsNumber(c rune) bool {
 	switch c {
 	case '!', '#', '%', '*', '+', '-', '.', '/', '<', '=', '>', ']':

@@ -14,7 +14,7 @@ func (p *parser) check(script *Script) {
 type checker struct {
 	p       *parser
 	splats  map[*Variable]bool // splats that stand where one may
-	finally int                // finally blocks around; loops and functions inside start anew
+	finally int                // enclosing finally blocks; zero inside of a function or loop
 	loops   int                // loops within the innermost finally block
 }
 

@@ -133,7 +133,7 @@ func (p *parser) argument(t token, list bool) Expr {
 	}
 }
 
-// word makes a bare word of a token.
+// word returns the bare word of a token.
 func (p *parser) word(t token) Expr {
 	if text := p.text(t); text == "--%" {
 		p.outsideToken(t, "--%", "native programs are not called")

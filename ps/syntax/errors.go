@@ -9,7 +9,7 @@ type Error struct {
 	File    string // name given to [Parse]
 	Pos     Pos
 
-	// Incomplete says that more text could make it right: a host that reads
+	// Incomplete reports whether more text could make it valid: a host that reads
 	// line by line then waits for more.
 	Incomplete bool
 
@@ -24,7 +24,7 @@ const IDOutside = "OutsideSubset"
 // IDTooDeep is the [Error.ID] of a text nested deeper than [MaxDepth].
 const IDTooDeep = "ScriptNestedTooDeeply"
 
-// Error tells place and message.
+// Error returns the position and the message.
 func (e *Error) Error() string {
 	name := e.File
 	if name == "" {

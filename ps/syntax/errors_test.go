@@ -205,8 +205,8 @@ func TestDeepTextsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTimeIsBounded reads long texts that make a lexer with two modes read
-// much of the text again and again.
+// TestTimeIsBounded parses long texts on which a lexer with two modes could
+// rescan most of the text many times.
 func TestTimeIsBounded(t *testing.T) {
 	for _, piece := range []string{
 		"$x$x", "\"$x!", "\"$xé", "[int]=", "2>&1]", ":a 2>&1", "<#>$null", "f $x.a.", "f $x[1]", "[int]", "`$(", "f a,b ", "a|", "{[a({", "@{a=", "\"\"$(", "-x", "#\n",

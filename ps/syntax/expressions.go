@@ -431,7 +431,7 @@ func (p *parser) key() Expr {
 	return nil
 }
 
-// expandable makes the parts of a string, or a word, with something to expand.
+// expandable returns the parts of an expandable string or word.
 func (p *parser) expandable(t token) Expr {
 	e := &ExpandString{Span: p.spanOf(t), Quote: t.quote}
 	for _, part := range t.parts {

@@ -117,7 +117,7 @@ var samples = map[string][]string{
 	"STRING":    {`"text"`, `"a $x b"`, `"$($x.y)"`, "\"`t`$x`\"\"", `"say ""hi"""`, `"${x}c"`, `"n $(f "a" 'b') m"`},
 }
 
-// sentence makes a random derivation of the grammar.
+// sentence is a random derivation of the grammar.
 type sentence struct {
 	rules   map[string]*production
 	random  *rand.Rand
@@ -138,7 +138,7 @@ func (s *sentence) put(text string) {
 	s.size++
 }
 
-// enough tells that it is time for the shortest way out.
+// enough reports whether to take the shortest way to the end.
 func (s *sentence) enough() bool { return s.depth > 30 || s.size > 120 }
 
 func (s *sentence) derive(p *production) {

@@ -14,7 +14,7 @@ const (
 	modeType
 )
 
-// lexer cuts a text into tokens, one at a time, as the parser asks for them.
+// lexer splits a text into tokens, one at a time, on request of the parser.
 type lexer struct {
 	p      *parser
 	text   string

@@ -55,7 +55,7 @@ type parser struct {
 	noComma bool
 }
 
-// stop ends the reading after an error that leaves nothing sensible to go on with.
+// stop ends parsing after an error from which the parser cannot recover.
 type stop struct{}
 
 // run runs a part of the work; the first error that stops it ends it.
@@ -96,7 +96,7 @@ func (p *parser) lexError(at int, incomplete bool, id string, args ...string) {
 	panic(stop{})
 }
 
-// fail reports an error at an offset of the lexer's text and goes on.
+// fail reports an error at an offset and continues.
 func (p *parser) fail(at int, id string, args ...string) {
 	p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at)})
 }
@@ -107,7 +107,8 @@ func (p *parser) failStop(at int, id string, args ...string) {
 	panic(stop{})
 }
 
-// incomplete reports an error that more text may cure when nothing follows end, and stops.
+// incomplete reports an error and stops. If nothing follows end, more text may make
+// the script valid.
 func (p *parser) incomplete(at, end int, id string, args ...string) {
 	p.report(&Error{ID: id, Message: message(id, args), Pos: p.pos.at(at), Incomplete: p.nothingAfter(end)})
 	panic(stop{})
@@ -132,7 +133,7 @@ func (p *parser) outsideToken(t token, what, instead string) {
 	p.outsideStop(t.start, what, instead)
 }
 
-// nothingAfter tells whether only white space and comments follow.
+// nothingAfter reports whether only white space and comments follow.
 func (p *parser) nothingAfter(at int) bool {
 	l := lexer{p: p, text: p.l.text, at: at}
 	for {
@@ -151,20 +152,20 @@ func (p *parser) nothingAfter(at int) bool {
 	}
 }
 
-// span makes the span between two offsets of the lexer's text.
+// span returns the span between two offsets.
 func (p *parser) span(from, to int) Span { return Span{From: p.pos.at(from), To: p.pos.at(to)} }
 
 func (p *parser) spanOf(t token) Span { return p.span(t.start, t.end) }
 
-// between makes the span from the start of one node to the end of another.
+// between returns the span from the start of one node to the end of another.
 func between(from, to Node) Span { return Span{From: from.Extent().From, To: to.Extent().To} }
 
-// through makes the span from a node to the end of a token.
+// through returns the span from a node to the end of a token.
 func (p *parser) through(from Node, to token) Span {
 	return Span{From: from.Extent().From, To: p.pos.at(to.end)}
 }
 
-// from makes the span from a token to the end of a node.
+// from returns the span from a token to the end of a node.
 func (p *parser) from(t token, to Node) Span {
 	return Span{From: p.pos.at(t.start), To: to.Extent().To}
 }
@@ -206,7 +207,7 @@ func (p *parser) mark() int {
 	return p.l.at
 }
 
-// rewind makes the lexer read again from an offset.
+// rewind sets the lexer back to an offset.
 func (p *parser) rewind(at int) {
 	p.has = false
 	p.l.at = at
@@ -272,7 +273,7 @@ func (p *parser) ahead() rune {
 	return eof
 }
 
-// keyword tells whether the next token is that keyword.
+// keyword reports whether the next token is that keyword.
 func (p *parser) keyword(word string) bool {
 	t := p.peek()
 	return t.kind == tKeyword && t.value == word

@@ -75,7 +75,7 @@ func (p *positions) unitsBefore(offset int) int {
 	return total
 }
 
-// startsCharacter tells whether no valid character begun before at reaches over it.
+// startsCharacter reports whether no character that starts before at extends past it.
 func startsCharacter(text string, at int) bool {
 	for back := 1; back <= 3 && at-back >= 0; back++ {
 		if text[at-back] < utf8.RuneSelf {

@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// statements reads a row of statements, up to something that cannot begin one.
+// statements parses a list of statements, up to a token that cannot begin one.
 func (p *parser) statements() *Block {
 	block := &Block{}
 	p.skipTerminators()

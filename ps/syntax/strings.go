@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// singleQuoted reads a string without anything to expand; its quote has been taken.
+// singleQuoted reads a single-quoted string after its opening quote.
 func (l *lexer) singleQuoted() token {
 	var b strings.Builder
 	open := l.at

@@ -111,7 +111,7 @@ type TypeName struct {
 	Array bool      // array brackets follow
 }
 
-// Block is a row of statements.
+// Block is a list of statements.
 type Block struct {
 	Span
 	Statements []Statement
@@ -280,7 +280,7 @@ type Number struct {
 	Text  string // as written
 }
 
-// String is a string without anything to expand.
+// String is a string without variables or sub-expressions.
 type String struct {
 	Span
 	Value string // escapes resolved

@@ -81,7 +81,7 @@ func (st *inputStage) end() error {
 	return st.each(st.inv.get("InputObject"))
 }
 
-// once makes the stage of a built-in command that takes no pipeline input.
+// once returns the stage of a built-in command that takes no pipeline input.
 func once(run func(inv *invocation, out sink) error) func(inv *invocation, out sink) (stage, error) {
 	return func(inv *invocation, out sink) (stage, error) {
 		return &onceStage{inv: inv, out: out, run: run}, nil

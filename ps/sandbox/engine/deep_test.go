@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deepValues make values that hold themselves, or that are nested very deep.
+// deepValues create values that contain themselves or are nested deeply.
 var deepValues = map[string]string{
 	"list in itself":        "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x)",
 	"list in itself, twice": "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x); $x.Add($x)",
@@ -24,7 +24,7 @@ var deepValues = map[string]string{
 	"deep tables":           "$x = 1; for ($i = 0; $i -lt 100000; $i++) { $x = @{ x = $x } }",
 }
 
-// deepUses are everything that may go through a value.
+// deepUses are the operations that may traverse a value.
 var deepUses = []string{
 	`"$x"`, `[string]$x`, `$x.ToString()`, `[string[]]$x`, `[object[]]$x`, `[bool]$x`, `if ($x) { 1 }`, `-not $x`, `[int]$x`, `[int[]]$x`, `[hashtable]$x`,
 	`[System.Collections.ArrayList]$x`, `[System.Collections.Generic.List[string]]$x`, `[char]$x`, `[datetime]$x`, `[byte[]]$x`, `[double]$x`, `[decimal]$x`, `[guid]$x`, `[type]$x`, `[regex]$x`, `[scriptblock]$x`,

@@ -75,7 +75,7 @@ func TestErrorFlow(t *testing.T) {
 	})
 }
 
-// TestStreams is about redirection and the streams besides the output.
+// TestStreams covers redirection and the streams other than the output.
 func TestStreams(t *testing.T) {
 	runTable(t, map[string]scriptTest{})
 }

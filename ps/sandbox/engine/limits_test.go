@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// hostile are scripts that would go on for ever, or take all memory.
+// hostile are scripts that would never end or exhaust the memory.
 var hostile = map[string]struct{ script, limit string }{
 	"while true":                  {"while ($true) { }", "Steps"},
 	"for ever":                    {"for (;;) { $i++ }", "Steps"},

@@ -275,7 +275,7 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 	return f.findCommand(key, inv)
 }
 
-// stage binds the arguments and makes the stage of the call.
+// stage binds the arguments and returns the stage of the call.
 func (code *commandCode) stage(inv *invocation, out sink) (stage, error) {
 	if inv.hasPipe && (inv.command == nil || !inv.command.takesInput) {
 		return nil, dotnet.Refuse("pipeline input to %s", inv.sig.name)

@@ -29,7 +29,7 @@ type signature struct {
 	function   bool
 	should     bool // SupportsShouldProcess
 	high       bool // ConfirmImpact is High
-	force      bool // -Force goes on without the prompt
+	force      bool // -Force skips the prompt
 	partial    bool // has more parameters in PowerShell
 	own        int  // number of parameters that are not common
 }

@@ -49,7 +49,7 @@ func castError(id string, cause *Exception, format string, args ...any) *ErrorRe
 }
 
 // outcome turns an exception that an operator met into the record PowerShell
-// makes of it: its id is the exception's type name.
+// derives from it: its id is the exception's type name.
 func outcome(e *Exception) *ErrorRecord {
 	if e.Record != nil {
 		return e.Record
