@@ -110,7 +110,7 @@ var computerRows = []*Operation{
 		Fails:     []schema.Code{schema.NotFound},
 		Subject:   computerSubject,
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
 		ID: "computer.delete", Row: 62, Summary: "Removes a computer with its connection points and print queues.",

@@ -104,7 +104,7 @@ var userRows = []*Operation{
 		Fails:     updateFails,
 		Subject:   userSubject,
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
 		ID: "user.disable", Row: 27, Summary: "Disables a user.",
@@ -226,7 +226,7 @@ var userRows = []*Operation{
 		Fails:     updateFails,
 		Subject:   userGuidSubject,
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
 		ID: "user.deleteByGuid", Row: 35, Summary: "Removes the user with a GUID.",

@@ -22,7 +22,7 @@ $target = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $Allowe
 if (Test-GatewayWithin -Dn $target -Base @($dn)) {
     Stop-Gateway -Code 'unprocessable' -Arg 'OUDestinationPath' -Message "'$dn' cannot be moved into itself."
 }
-Assert-GatewayNameFree -Name ([string]$ou.Name) -NameType 'OU' -Parent $target -Except $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
+Assert-GatewayNameFree -Name ([string]$ou.Name) -Parent $target -Except $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUDestinationPath'
 
 # Guard: its extent.
 Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'

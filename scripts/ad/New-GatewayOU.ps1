@@ -12,7 +12,7 @@ param(
 
 # Resolve and guard.
 $parent = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server)
-Assert-GatewayNameFree -Name $OUName -NameType 'OU' -Parent $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUName'
+Assert-GatewayNameFree -Name $OUName -Parent $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUName'
 
 # Announce.
 New-GatewayIntent -Creates -Name $OUName -Parent $parent

@@ -16,7 +16,7 @@ $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $oldName = [string]$ou.Name
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-Assert-GatewayNameFree -Name $OUNewName -NameType 'OU' -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'OUNewName' @limits
+Assert-GatewayNameFree -Name $OUNewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'OUNewName' @limits
 
 # Guard: its extent.
 Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'

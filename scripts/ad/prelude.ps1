@@ -317,7 +317,7 @@ function Test-GatewayChild {
 }
 
 # Refuses names that another object already has: the account name and the UPN in the domain,
-# the common name in the container (for an OU its name; names of different types do not conflict).
+# the name in the container, whatever the class of its holder (facts C32).
 # Except is the GUID of an object that may have them. By what a name is taken outside the caller's limits is
 # not said.
 function Assert-GatewayNameFree {
@@ -327,7 +327,6 @@ function Assert-GatewayNameFree {
         [string] $Principal,
         [string] $Name,
         [string] $Parent,
-        [ValidateSet('CN', 'OU')] [string] $NameType = 'CN',
         [string] $Except,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
@@ -337,14 +336,14 @@ function Assert-GatewayNameFree {
     Set-GatewayStep -Label 'check names' -Arg $Arg
     $root = (Get-GatewayDomain -Server $Server).dn
     $checks = [System.Collections.Generic.List[object]]::new()
-    if ($Account) { $checks.Add(@{ text = $Account; filter = 'sAMAccountName'; type = ''; base = $root; scope = 'Subtree' }) }
-    if ($Principal) { $checks.Add(@{ text = $Principal; filter = 'userPrincipalName'; type = ''; base = $root; scope = 'Subtree' }) }
-    if ($Name) { $checks.Add(@{ text = $Name; filter = 'name'; type = ($NameType + '='); base = $Parent; scope = 'OneLevel' }) }
+    if ($Account) { $checks.Add(@{ text = $Account; filter = 'sAMAccountName'; base = $root; scope = 'Subtree' }) }
+    if ($Principal) { $checks.Add(@{ text = $Principal; filter = 'userPrincipalName'; base = $root; scope = 'Subtree' }) }
+    if ($Name) { $checks.Add(@{ text = $Name; filter = 'name'; base = $Parent; scope = 'OneLevel' }) }
     foreach ($check in $checks) {
         $filter = '(' + $check.filter + '=' + (Get-GatewayLdapEscaped -Value $check.text) + ')'
         foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $check.base -Scope $check.scope -Server $Server)) {
             $dn = [string]$holder.DistinguishedName
-            if ([string]$holder.ObjectGUID -ne $Except -and $dn.StartsWith($check.type, [System.StringComparison]::OrdinalIgnoreCase)) {
+            if ([string]$holder.ObjectGUID -ne $Except) {
                 $groups = $null
                 if ([string]$holder.ObjectClass -eq 'group') { $groups = $AllowedGroup }
                 $seen = @(Select-GatewayAllowed -Found @($holder) -AllowedGroup $groups -AllowedOU $AllowedOU -Server $Server)
