@@ -87,7 +87,7 @@ const introduction = `Active Directory users, groups, memberships, OUs and compu
 
 **Answers** are one envelope: ` + "`output`" + `, a sentence for people; ` + "`result`" + `, always an array of records; ` + "`warnings`" + `, where something was left out; ` + "`error`" + `, where something failed, with a code for programs. Absent values are null, dates are RFC 3339 in UTC.
 
-**Rights**: every operation asks for one scope, given as x-scope. To change what guards the domain (adminCount=1, built-in groups, domain controllers) the scope ` + "`privileged`" + ` is needed besides.
+**Rights**: every operation asks for one scope, given as x-scope. To change what leads to the domain (protected accounts, built-in groups, DnsAdmins and the gateway's own groups, their members and whatever is nested in them, domain controllers and their names in DNS, the OUs that hold any of these) the scope ` + "`privileged`" + ` is needed besides.
 
 `
 

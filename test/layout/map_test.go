@@ -52,3 +52,24 @@ func TestReadmeMapsThePackages(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeNamesTestsThatExist: every test that the chapter on security names is
+// one of the project's.
+func TestReadmeNamesTestsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## Security\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var tests strings.Builder
+	for _, s := range sources(t) {
+		if s.test() {
+			tests.Write(s.text)
+		}
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(section, -1)
+	require.NotEmpty(t, named)
+	for _, name := range named {
+		assert.Contains(t, tests.String(), "\nfunc "+name[1]+"(t *testing.T)", "the README names it")
+	}
+}
