@@ -330,7 +330,7 @@ func (c *collector) json(content []byte) *failure {
 		if p == nil {
 			continue
 		}
-		value, err := scalar(member, schema.ChoosesFields(p.Kind))
+		value, err := scalar(member, schema.TakesList(p.Kind))
 		if err != nil {
 			c.wrong(p.Name, err.Error())
 			continue

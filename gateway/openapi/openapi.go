@@ -272,6 +272,9 @@ func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	for _, word := range doc.Enum {
 		s.Enum = append(s.Enum, word)
 	}
+	if doc.Type == "integer" {
+		s.WithMin(float64(doc.Min)).WithMax(float64(doc.Max))
+	}
 	switch {
 	case doc.Type != "string":
 	case p.Required || op.EmptyMeans(p) == ops.Refused:
@@ -297,10 +300,14 @@ func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 
 // typed returns a value of a row with its JSON type.
 func typed(doc schema.Doc, text string) any {
-	if doc.Type == "boolean" {
+	switch doc.Type {
+	case "boolean":
 		return text == "true"
+	case "integer":
+		return json.Number(text)
+	default:
+		return text
 	}
-	return text
 }
 
 // responses returns the possible answers of a row by status.

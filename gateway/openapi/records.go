@@ -1,6 +1,9 @@
 package openapi
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -71,14 +74,46 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 	case schema.TextListField:
 		s.Type = &openapi3.Types{"array"}
 		s.Items = openapi3.NewStringSchema().NewRef()
+	case schema.NumberField:
+		s.Type = &openapi3.Types{"integer"}
+	case schema.ObjectField:
+		s = described(b.object(f.Of), f.Doc)
+	case schema.ObjectListField:
+		s.Type = &openapi3.Types{"array"}
+		s.Items = b.object(f.Of).NewRef()
 	}
-	for _, value := range f.Enum {
+	for _, value := range b.words(f) {
 		s.Enum = append(s.Enum, value)
 	}
 	if f.Null {
 		b.nullable(s)
 	}
 	return s
+}
+
+// object returns the schema of an object in a record.
+func (b *builder) object(fields []schema.Field) *openapi3.Schema {
+	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+	for i := range fields {
+		s.WithProperty(fields[i].Name, b.output(&fields[i]))
+		s.Required = append(s.Required, fields[i].Name)
+	}
+	return s
+}
+
+// words returns the possible values of a field in the dialect; nil: any.
+func (b *builder) words(f *schema.Field) []string {
+	if !b.Classic || f.Words == nil {
+		return f.Enum
+	}
+	var words []string
+	if f.Words.From == f.Name {
+		for _, value := range f.Enum {
+			words = append(words, cmp.Or(f.Words.Word[value], value))
+		}
+		return words
+	}
+	return slices.Sorted(maps.Values(f.Words.Word))
 }
 
 // nullable lets a schema hold null, too.

@@ -71,10 +71,11 @@ func ListOf(texts []string) List { return List(strings.Join(texts, listSeparator
 
 // Doc describes a kind.
 type Doc struct {
-	Type      string   // JSON type: "string", "boolean"
+	Type      string   // JSON type: "string", "boolean", "integer"
 	Format    string   // OpenAPI format: "uuid", "password"
 	Pattern   string   // regular expression; empty: none describes it fully
 	MaxLength int      // in UTF-16 code units; zero: unlimited
+	Min, Max  int64    // of an "integer"
 	Enum      []string // the allowed words
 	Text      string   // one sentence
 	Example   string

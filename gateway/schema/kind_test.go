@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -48,7 +49,17 @@ func TestKinds(t *testing.T) {
 		v6Bits     = "unprocessable: must have a prefix from /16 to /128 that is a multiple of 4: a reverse zone for IPv6 ends at a whole nibble"
 		control    = "invalid_request: must not contain control characters"
 		nul        = "invalid_request: must not contain a NUL character"
+		notScope   = "invalid_request: must be Domain, Forest or File"
+		notNumber  = "invalid_request: must be a whole number from 0 to 15"
+		notAddress = "invalid_request: must be addresses such as 10.0.0.53 or 2001:db8::53"
+		notHost    = "unprocessable: must be addresses of other hosts: not an unspecified, loopback, multicast or broadcast address"
 	)
+	addresses, shown := "", ""
+	for i := range 20 {
+		addresses += fmt.Sprintf("10.0.1.%d,", 10+i)
+		shown += fmt.Sprintf(" %q", fmt.Sprintf("10.0.1.%d", 10+i))
+	}
+	shown = shown[1:]
 	label64 := strings.Repeat("a", 64)
 	for _, c := range []struct {
 		kind Kind
@@ -121,6 +132,16 @@ func TestKinds(t *testing.T) {
 		{NetworkOrZone, "10.0.0.0/8", `"10.in-addr.arpa"`}, {NetworkOrZone, "10.In-Addr.Arpa.", `"10.In-Addr.Arpa"`}, {NetworkOrZone, "0.8.e.f.ip6.arpa", `"0.8.e.f.ip6.arpa"`}, {NetworkOrZone, "trustanchors", `"trustanchors"`},
 		{NetworkOrZone, "64/26.3.0.10.in-addr.arpa.", `"64/26.3.0.10.in-addr.arpa"`}, {Zone, "64/26.3.0.10.in-addr.arpa", `"64/26.3.0.10.in-addr.arpa"`}, {NewTarget, "65.64/26.3.0.10.in-addr.arpa", `"65.64/26.3.0.10.in-addr.arpa"`},
 		{NetworkOrZone, "corp.example", notReverse}, {NetworkOrZone, "xin-addr.arpa", notReverse}, {NetworkOrZone, "10.0.0.0", notReverse},
+
+		{OneOf("", "Domain", "Forest", "File"), "forest", `"Forest"`}, {OneOf("", "Domain", "Forest", "File"), "", notScope}, {OneOf("", "Domain", "Forest", "File"), "Custom", notScope}, {OneOf("", "Domain", "Forest", "File"), true, "invalid_request: must be text, not a boolean"},
+		{Number("", 0, 15), "0", "0"}, {Number("", 0, 15), "15", "15"}, {Number("", 0, 15), json.Number("7"), "7"}, {Number("", -1, 15), "-1", "-1"},
+		{Number("", 0, 15), "16", notNumber}, {Number("", 0, 15), "-1", notNumber}, {Number("", 0, 15), "+1", notNumber}, {Number("", 0, 15), "01", notNumber}, {Number("", 0, 15), "1.0", notNumber}, {Number("", 0, 15), json.Number("1e1"), notNumber}, {Number("", 0, 15), " 1", notNumber}, {Number("", 0, 15), "99999999999999999999", notNumber}, {Number("", 0, 15), true, notNumber}, {Number("", 0, 15), nil, notNumber},
+		{Addresses, "10.9.0.53", `["10.9.0.53"]`}, {Addresses, "10.9.0.53, 2001:DB8:0::53", `["10.9.0.53" "2001:db8::53"]`}, {Addresses, List("10.9.0.53,10.9.0.54"), `["10.9.0.53" "10.9.0.54"]`},
+		{Addresses, strings.TrimSuffix(addresses, ","), "[" + shown + "]"}, {Addresses, addresses + "10.0.1.9", "invalid_request: must be at most 20 addresses"},
+		{Addresses, "", notAddress}, {Addresses, "10.9.0.53,", notAddress}, {Addresses, "10.9.0", notAddress}, {Addresses, "010.9.0.53", notAddress}, {Addresses, "ns1.corp.example", notAddress}, {Addresses, "10.9.0.53:53", notAddress}, {Addresses, "10.9.0.53,a", notAddress},
+		{Addresses, "10.9.0.53,10.9.0.53", "invalid_request: must not have an address twice"}, {Addresses, "2001:db8::1,2001:db8:0::1", "invalid_request: must not have an address twice"},
+		{Addresses, "fe80::1%eth0", "invalid_request: must not have an address with a zone index"}, {Addresses, "::ffff:10.0.0.1", "invalid_request: must not have an IPv4 address written as IPv6"},
+		{Addresses, "0.0.0.0", notHost}, {Addresses, "127.0.0.1", notHost}, {Addresses, "::1", notHost}, {Addresses, "224.0.0.1", notHost}, {Addresses, "255.255.255.255", notHost}, {Addresses, "ff02::1", notHost}, {Addresses, "::", notHost},
 
 		{FieldList(Existence), "guid, EXISTS ,guid", `["exists" "guid"]`}, {FieldList(Existence), "*", `["exists" "guid" "distinguishedName"]`}, {FieldList(Existence), "all", `["exists" "guid" "distinguishedName"]`},
 		{FieldList(Existence), "", `["exists" "guid" "distinguishedName"]`}, {FieldList(User), "ZipCode,street,pobox", `["streetAddress" "streetPoBox" "postalCode"]`},

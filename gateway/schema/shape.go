@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,10 +25,13 @@ const (
 	TimeField    // RFC 3339 in UTC with Z
 	CountryField // alpha-2 code; in the classic dialect the English name
 	TextListField
+	NumberField     // a whole number
+	ObjectField     // an object with the fields of Of
+	ObjectListField // a list of such objects
 )
 
 func (t FieldType) String() string {
-	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text"}[t]
+	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text", "a whole number", "an object", "a list of objects"}[t]
 }
 
 // Field is one member of a record.
@@ -40,11 +44,22 @@ type Field struct {
 	Doc   string
 	Enum  []string // possible values; nil: any
 
+	Of []Field // of the objects in an ObjectField or ObjectListField, in declared order
+
 	Packed *Packed // member that holds several fields, this one among them; nil: its own member
 
 	// Classic is when the classic dialect shows the field; it is null otherwise. Nil:
 	// always.
 	Classic *Condition
+	// Words are what the classic dialect shows in the field. Nil: its own value.
+	Words *Words
+}
+
+// Words are the words of the classic dialect for the values of the field From. A value
+// that Word lacks is shown as it is.
+type Words struct {
+	From string
+	Word map[string]string
 }
 
 // Condition is about another field of a record: whether it has a value.
@@ -223,13 +238,30 @@ func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classi
 		record.WriteByte('"')
 		record.WriteString(field.Name)
 		record.WriteString(`":`)
-		if classic && field.Type == CountryField && value[0] == '"' {
-			value, _ = json.Marshal(countryName(unquote(value)))
+		if classic {
+			value = s.translate(field, value, values)
 		}
 		record.Write(value)
 	}
 	record.WriteByte('}')
 	return nil
+}
+
+// translate returns the value that the classic dialect shows in a field.
+func (s *Selection) translate(field *Field, value json.RawMessage, values []json.RawMessage) json.RawMessage {
+	if field.Type == CountryField && value[0] == '"' {
+		value, _ = json.Marshal(countryName(unquote(value)))
+	}
+	if field.Words == nil {
+		return value
+	}
+	if at, known := s.index[field.Words.From]; known && values[at][0] == '"' {
+		value = values[at]
+	}
+	if word, has := field.Words.Word[unquote(value)]; has {
+		value, _ = json.Marshal(word)
+	}
+	return value
 }
 
 // shows reports whether the condition of a field is met.
@@ -255,6 +287,14 @@ func (f *Field) fits(value json.RawMessage) bool {
 	case f.Type == TextListField:
 		var list []*string
 		return json.Unmarshal(value, &list) == nil && !slices.Contains(list, nil)
+	case f.Type == NumberField:
+		_, err := strconv.ParseInt(string(value), 10, 64)
+		return err == nil
+	case f.Type == ObjectField:
+		return fitsAll(f.Of, value)
+	case f.Type == ObjectListField:
+		var list []json.RawMessage
+		return json.Unmarshal(value, &list) == nil && !slices.ContainsFunc(list, func(item json.RawMessage) bool { return !fitsAll(f.Of, item) })
 	case value[0] != '"':
 		return false
 	case f.Type == GUIDField:
@@ -266,6 +306,23 @@ func (f *Field) fits(value json.RawMessage) bool {
 	default:
 		return true
 	}
+}
+
+// fitsAll reports whether a value is an object with exactly the fields, in order.
+func fitsAll(fields []Field, value json.RawMessage) bool {
+	w := scanner{data: value}
+	if w.peek() != '{' {
+		return false
+	}
+	at := 0
+	for more := w.enter('}'); more; more = w.next('}') {
+		name := w.key()
+		if at >= len(fields) || string(name) != fields[at].Name || !fields[at].fits(w.value()) {
+			return false
+		}
+		at++
+	}
+	return at == len(fields)
 }
 
 // scanner walks over JSON that is known to be valid.

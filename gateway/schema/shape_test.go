@@ -113,6 +113,41 @@ func TestRenderRejectsRecordsOfAnotherShape(t *testing.T) {
 	}
 }
 
+var nestedShape = &Shape{Name: "Nested", Fields: []Field{
+	{Name: "kind", Words: &Words{From: "way", Word: map[string]string{"In": "Inwards", "Out": "Outwards"}}},
+	{Name: "form", Words: &Words{From: "form", Word: map[string]string{"Stub": "Stub Form"}}},
+	{Name: "way"},
+	{Name: "count", Type: NumberField},
+	{Name: "one", Type: ObjectField, Of: []Field{{Name: "n", Type: NumberField}}},
+	{Name: "many", Type: ObjectListField, Of: []Field{{Name: "name"}, {Name: "n", Type: NumberField}}},
+}}
+
+func TestRenderNestedObjectsAndClassicWords(t *testing.T) {
+	const record = `{"kind":"DS","form":"Stub","way":"In","count":7,"one":{"n":1},"many":[{"name":"a","n":2}]}`
+	for _, c := range []struct {
+		change, to string // in the record
+		classic    bool
+		want       string // or the error
+	}{
+		{want: record},
+		{classic: true, want: strings.NewReplacer(`"DS"`, `"Inwards"`, `"Stub"`, `"Stub Form"`).Replace(record)},
+		{change: `"Stub"`, to: `"Whole"`, classic: true, want: strings.NewReplacer(`"DS"`, `"Inwards"`, `"Stub"`, `"Whole"`).Replace(record)},
+		{change: `[{"name":"a","n":2}]`, to: `[]`, want: strings.Replace(record, `[{"name":"a","n":2}]`, `[]`, 1)},
+		{change: `7`, to: `7.5`, want: "record of the wrong shape: count is not a whole number in Nested"},
+		{change: `{"n":1}`, to: `{}`, want: "record of the wrong shape: one is not an object in Nested"},
+		{change: `{"n":1}`, to: `{"n":1,"m":2}`, want: "record of the wrong shape: one is not an object in Nested"},
+		{change: `{"n":1}`, to: `{"n":"1"}`, want: "record of the wrong shape: one is not an object in Nested"},
+		{change: `[{"name":"a","n":2}]`, to: `{"name":"a","n":2}`, want: "record of the wrong shape: many is not a list of objects in Nested"},
+		{change: `"name":"a"`, to: `"name":null`, want: "record of the wrong shape: many is not a list of objects in Nested"},
+	} {
+		got, err := render(nestedShape.All(), "["+strings.Replace(record, c.change, c.to, 1)+"]", c.classic)
+		if err != nil {
+			got = err.Error()
+		}
+		assert.Equal(t, c.want, got)
+	}
+}
+
 func TestRenderReturnsTheErrorOfEach(t *testing.T) {
 	stop := errors.New("stop")
 	calls := 0

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"adgateway/ps"
+)
+
+// OneOf returns the kind of one of some words, in any case. The script receives the
+// word as it is spelled here. about is a sentence for people.
+func OneOf(about string, words ...string) Kind {
+	return oneOfKind{base: base{"string"}, about: about, words: words}
+}
+
+type oneOfKind struct {
+	base
+	about string
+	words []string
+}
+
+func (k oneOfKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	for _, word := range k.words {
+		if strings.EqualFold(s, word) {
+			return textValue(word), nil
+		}
+	}
+	last := len(k.words) - 1
+	return nil, invalid("must be %s or %s", strings.Join(k.words[:last], ", "), k.words[last])
+}
+
+func (k oneOfKind) Doc() Doc {
+	return Doc{Type: "string", Enum: k.words, Text: k.about, Example: k.words[0]}
+}
+
+// Number returns the kind of a whole number from min to max, as digits or as a JSON
+// number. The script receives an int, so that max must fit into 32 bits. about is a
+// sentence for people.
+func Number(about string, min, max int64) Kind {
+	return numberKind{base: base{"int"}, about: about, min: min, max: max}
+}
+
+type numberKind struct {
+	base
+	about    string
+	min, max int64
+}
+
+func (k numberKind) Decode(raw any) (*Decoded, *Problem) {
+	digits, isText := raw.(string)
+	if number, isNumber := raw.(json.Number); isNumber {
+		digits, isText = number.String(), true
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !isText || err != nil || strconv.FormatInt(n, 10) != digits || n < k.min || n > k.max {
+		return nil, invalid("must be a whole number from %d to %d", k.min, k.max)
+	}
+	return &Decoded{Values: []ps.Value{ps.Int(n)}, Text: digits}, nil
+}
+
+func (k numberKind) Doc() Doc {
+	return Doc{Type: "integer", Min: k.min, Max: k.max, Text: k.about, Example: strconv.FormatInt(k.min, 10)}
+}
