@@ -53,23 +53,28 @@ func TestReadmeMapsThePackages(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesTestsThatExist: every test that the chapter on security names is
-// one of the project's.
-func TestReadmeNamesTestsThatExist(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n## Security\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
+// TestTestsThatAreNamedExist: every test that the chapter on security or the
+// Makefile names is one of the project's.
+func TestTestsThatAreNamedExist(t *testing.T) {
 	var tests strings.Builder
 	for _, s := range sources(t) {
 		if s.test() {
 			tests.Write(s.text)
 		}
 	}
-	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(section, -1)
-	require.NotEmpty(t, named)
-	for _, name := range named {
-		assert.Contains(t, tests.String(), "\nfunc "+name[1]+"(t *testing.T)", "the README names it")
+	for _, place := range []struct{ file, from, to string }{
+		{"README.md", "\n## Security\n", "\n## "},
+		{"Makefile", "\nSEQUENTIAL :=", "\n"},
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", place.file))
+		require.NoError(t, err)
+		_, section, found := strings.Cut(string(text), place.from)
+		require.True(t, found, place.file)
+		section, _, _ = strings.Cut(section, place.to)
+		names := regexp.MustCompile(`\bTest[A-Za-z]+`).FindAllString(section, -1)
+		require.NotEmpty(t, names, place.file)
+		for _, name := range names {
+			assert.Contains(t, tests.String(), "\nfunc "+name+"(t *testing.T)", "%s names it", place.file)
+		}
 	}
 }
