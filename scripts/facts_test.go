@@ -19,7 +19,7 @@ import (
 // question (#4); numbers of the part about Windows PowerShell 5.1 are stored
 // with their prefix.
 const (
-	factNumber  = `(?:[A-HX][0-9]+[a-z]?|[A-H]\.[0-9])`
+	factNumber  = `(?:N?[A-HX][0-9]+[a-z]?|[A-H]\.[0-9])`
 	factNumbers = factNumber + `(?:(?:, ?|/| and |-)` + factNumber + `)*`
 	oldNumber   = `[IK][0-9]+`
 	oldNumbers  = oldNumber + `(?:(?:, ?|/| and |-)` + oldNumber + `)*`
@@ -78,7 +78,7 @@ func readFacts(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("FACTS.md")
 	require.NoError(t, err)
-	row := regexp.MustCompile(`^\| (#[0-9]+|[A-IKX][0-9]+[a-z]?) \| (.*)$`)
+	row := regexp.MustCompile(`^\| (#[0-9]+|N?[A-IKX][0-9]+[a-z]?) \| (.*)$`)
 	heading := regexp.MustCompile(`^### ([A-H]\.[0-9]) (.*)$`)
 	facts := map[string]string{}
 	for line := range strings.Lines(string(page)) {
@@ -120,8 +120,8 @@ func citedIn(path, text string) []string {
 }
 
 func expand(list string) []string {
-	single := regexp.MustCompile(`#[0-9]+|[A-Z]\.?[0-9]+[a-z]?`)
-	between := regexp.MustCompile(`([A-Z])([0-9]+)-[A-Z]([0-9]+)`)
+	single := regexp.MustCompile(`#[0-9]+|N?[A-Z]\.?[0-9]+[a-z]?`)
+	between := regexp.MustCompile(`(N?[A-Z])([0-9]+)-N?[A-Z]([0-9]+)`)
 	numbers := single.FindAllString(list, -1)
 	for _, m := range between.FindAllStringSubmatch(list, -1) {
 		first, _ := strconv.Atoi(m[2])

@@ -10,7 +10,9 @@
 // ps/cmdlets. A parameter that the row does not list is rejected by name, never
 // ignored.
 //
-//   - zone.go: zones
+//   - zone.go: zones and conditional forwarders
+//   - delegation.go: delegations
+//   - aging.go: aging, scavenging and statistics
 //   - record.go: reading, adding and removing records
 //   - data.go: the record types, with their data as properties
 //   - server.go: the settings of the server
@@ -75,7 +77,17 @@ const commonParams = "ComputerName ThrottleLimit Confirm WhatIf"
 var commands = []command{
 	{"Get-DnsServerZone", "PS_DnsServerZone", "Name", getZone},
 	{"Add-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name NetworkId ReplicationScope ZoneFile DynamicUpdate PassThru", addPrimaryZone},
+	{"Set-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name DynamicUpdate ReplicationScope ZoneFile PassThru", setPrimaryZone},
 	{"Remove-DnsServerZone", "PS_DnsServerZone", "Name Force PassThru", removeZone},
+	{"Add-DnsServerConditionalForwarderZone", "DnsServerConditionalForwarderZone", "Name MasterServers ForwarderTimeout UseRecursion ReplicationScope PassThru", addForwarder},
+	{"Set-DnsServerConditionalForwarderZone", "DnsServerConditionalForwarderZone", "Name MasterServers ForwarderTimeout UseRecursion ReplicationScope PassThru", setForwarder},
+	{"Get-DnsServerZoneDelegation", "DnsServerZoneDelegation", "Name ChildZoneName", getDelegation},
+	{"Add-DnsServerZoneDelegation", "DnsServerZoneDelegation", "Name ChildZoneName NameServer IPAddress PassThru", addDelegation},
+	{"Remove-DnsServerZoneDelegation", "DnsServerZoneDelegation", "Name ChildZoneName NameServer Force PassThru", removeDelegation},
+	{"Get-DnsServerZoneAging", "DnsServerZoneAging", "Name", getAging},
+	{"Set-DnsServerZoneAging", "DnsServerZoneAging", "Name Aging RefreshInterval NoRefreshInterval ScavengeServers PassThru", setAging},
+	{"Get-DnsServerStatistics", "DnsServerStatistics", "ZoneName", getStatistics},
+	{"Get-DnsServerScavenging", "DnsServerScavenging", "", getScavenging},
 	{"Get-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name Node RRType", getRecord},
 	{"Add-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name A IPv4Address Force PassThru TimeToLive AgeRecord AllowUpdateAny", addA},
 	{"Add-DnsServerResourceRecordCName", "DnsServerResourceRecordCName", "ZoneName Name HostNameAlias PassThru TimeToLive AgeRecord AllowUpdateAny", addCName},

@@ -98,7 +98,7 @@ func prop(t testing.TB, v any, path string) any {
 // TestTableFitsTheContract: every row is a cmdlet and has only its parameters.
 func TestTableFitsTheContract(t *testing.T) {
 	m := dnscmd.Module(dnscmd.Options{Store: zones.New(zones.Config{})})
-	require.Len(t, m.Commands, 8)
+	require.Len(t, m.Commands, 18)
 	for _, c := range m.Commands {
 		decl, ok := cmdlets.Lookup(c.Decl.Name)
 		require.True(t, ok)

@@ -33,7 +33,11 @@ func init() {
 	tCim = define(dotnet.Class{
 		Name: infrastructure + "CimInstance", Aliases: []string{"ciminstance"},
 	})
-	for _, name := range []string{"DnsServerZone", "DnsServerPrimaryZone", "DnsServerResourceRecord", "DnsServerSetting"} {
+	for _, name := range []string{
+		"DnsServerZone", "DnsServerPrimaryZone", "DnsServerConditionalForwarderZone", "DnsServerZoneDelegation", "DnsServerZoneAging", "DnsServerScavenging",
+		"DnsServerZoneStatistics", "DnsServerZoneQueryStatistics", "DnsServerZoneTransferStatistics", "DnsServerZoneUpdateStatistics",
+		"DnsServerResourceRecord", "DnsServerSetting",
+	} {
 		cimClass(name)
 	}
 	for i := range dataRows {

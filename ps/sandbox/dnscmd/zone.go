@@ -9,7 +9,7 @@ import (
 
 // zoneObject returns a zone as a CIM instance (facts E64).
 func zoneObject(class string, z zones.Zone) *dotnet.Instance {
-	return newCim(class,
+	o := newCim(class,
 		"NotifyServers", nil,
 		"SecondaryServers", nil,
 		"AllowedDcForNsRecordsAutoCreation", nil,
@@ -33,8 +33,13 @@ func zoneObject(class string, z zones.Zone) *dotnet.Instance {
 		"ReplicationScope", string(z.Scope),
 		"SecureSecondaries", z.SecureSecondaries,
 		"ZoneFile", text(z.File),
-		"PSComputerName", nil,
 	)
+	if z.Type == zones.Forwarder {
+		o.Props.Set("ForwarderTimeout", z.ForwarderTimeout)
+		o.Props.Set("UseRecursion", z.UseRecursion)
+	}
+	o.Props.Set("PSComputerName", nil)
+	return o
 }
 
 // text returns s, or nil if it is empty.
@@ -105,6 +110,75 @@ func addPrimaryZone(c *call) error {
 		return c.fail(err)
 	}
 	return c.pass(zoneObject("DnsServerPrimaryZone", z))
+}
+
+// setPrimaryZone is the body of Set-DnsServerPrimaryZone, whose parameter sets exclude
+// each other (facts NC1).
+func setPrimaryZone(c *call) error {
+	return c.setZone("DnsServerPrimaryZone", func(name string) (zones.Zone, error) {
+		return c.server.SetZone(name, zones.ZoneChange{
+			Update: zones.Update(c.String("DynamicUpdate")), Scope: zones.Scope(c.String("ReplicationScope")), File: c.String("ZoneFile"),
+		})
+	})
+}
+
+// setZone changes the zone of -Name.
+func (c *call) setZone(class string, change func(name string) (zones.Zone, error)) error {
+	name := c.String("Name")
+	if ok, err := c.ShouldProcess(name); !ok || err != nil {
+		return err
+	}
+	z, err := change(name)
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.pass(zoneObject(class, z))
+}
+
+const forwarderClass = "DnsServerConditionalForwarderZone"
+
+// addForwarder is the body of Add-DnsServerConditionalForwarderZone (facts NC2).
+func addForwarder(c *call) error {
+	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
+		f := zones.NewForwarder{
+			Name: name, Scope: zones.Scope(c.String("ReplicationScope")), Masters: addressesOf(c.value("MasterServers")),
+			Timeout: 5, UseRecursion: c.Bool("UseRecursion"),
+		}
+		if c.Has("ForwarderTimeout") {
+			f.Timeout = uint32(number(c.value("ForwarderTimeout")))
+		}
+		return c.server.CreateForwarder(f)
+	})
+}
+
+// setForwarder is the body of Set-DnsServerConditionalForwarderZone. UseRecursion is a
+// switch above and a Boolean here (facts NC2).
+func setForwarder(c *call) error {
+	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
+		change := zones.ForwarderChange{Scope: zones.Scope(c.String("ReplicationScope")), Masters: addressesOf(c.value("MasterServers"))}
+		if c.Has("ForwarderTimeout") {
+			timeout := uint32(number(c.value("ForwarderTimeout")))
+			change.Timeout = &timeout
+		}
+		if c.Has("UseRecursion") {
+			recursion := c.Bool("UseRecursion")
+			change.UseRecursion = &recursion
+		}
+		return c.server.SetForwarder(name, change)
+	})
+}
+
+// addressesOf returns the addresses of an IPAddress[]; one that is none is invalid.
+func addressesOf(v any) []netip.Addr {
+	list, ok := v.(*dotnet.Array)
+	if !ok {
+		return nil
+	}
+	var addresses []netip.Addr
+	for _, item := range list.Items {
+		addresses = append(addresses, addressOf(item))
+	}
+	return addresses
 }
 
 func removeZone(c *call) error {

@@ -2,8 +2,11 @@ package zones
 
 import (
 	"encoding/binary"
+	"net/netip"
+	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/go-ldap/ldap/v3"
 	"github.com/miekg/dns"
@@ -24,9 +27,13 @@ type Entry struct {
 
 // Numbers of the zone properties that are read (MS-DNSP 2.3.2.1.1).
 const (
-	propertyType   = 0x01
-	propertyUpdate = 0x02
-	propertyAging  = 0x40
+	propertyType      = 0x01
+	propertyUpdate    = 0x02
+	propertyNoRefresh = 0x10 // hours
+	propertyRefresh   = 0x20 // hours
+	propertyAging     = 0x40
+	propertyMasters4  = 0x81 // IPv4 only
+	propertyMasters   = 0x91
 )
 
 // LoadDirectory reads zones from directory entries in any order, all of them or
@@ -120,7 +127,7 @@ func (l *directoryLoader) zone(e Entry) {
 		l.fault(e, "the zone %s is defined twice", name)
 		return
 	}
-	props := Zone{Name: name, Type: Primary, DynamicUpdate: UpdateSecure, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"}
+	props := Zone{Name: name, Type: Primary, DynamicUpdate: UpdateSecure, SecureSecondaries: "NoTransfer", Notify: "NotifyServers", Refresh: defaultInterval, NoRefresh: defaultInterval}
 	scope, partition := scopeOf(dn)
 	props.Scope = scope
 	l.st.place(&props, "", partition, "")
@@ -132,6 +139,9 @@ func (l *directoryLoader) zone(e Entry) {
 		if !applyProperty(&props, value) {
 			l.fault(e, "a value of dNSProperty is malformed")
 		}
+	}
+	if props.Type != Primary {
+		props.DynamicUpdate, props.Refresh, props.NoRefresh, props.Notify = UpdateNone, 0, 0, "NoNotify"
 	}
 	l.zones[key] = newZone(props)
 	l.from[l.zones[key]] = e
@@ -185,8 +195,72 @@ func applyProperty(z *Zone, value []byte) bool {
 		z.DynamicUpdate = [...]Update{UpdateNone, UpdateAll, UpdateSecure, UpdateNone}[data[0]&3]
 	case propertyAging:
 		z.Aging = data[0] != 0
+	case propertyNoRefresh:
+		return hours(data, &z.NoRefresh)
+	case propertyRefresh:
+		return hours(data, &z.Refresh)
+	case propertyMasters4:
+		return masters4(data, z)
+	case propertyMasters:
+		return masters(data, z)
 	}
 	return true
+}
+
+// hours reads an interval; 0 stands for the default.
+func hours(data []byte, interval *time.Duration) bool {
+	if len(data) < 4 {
+		return false
+	}
+	n := binary.LittleEndian.Uint32(data)
+	if n > uint32(maxInterval/time.Hour) {
+		return false
+	}
+	if *interval = time.Duration(n) * time.Hour; n == 0 {
+		*interval = defaultInterval
+	}
+	return true
+}
+
+// masters4 reads an IP4_ARRAY: a count, then the addresses.
+func masters4(data []byte, z *Zone) bool {
+	if len(data) < 4 || len(data)-4 != 4*int(binary.LittleEndian.Uint32(data)) {
+		return false
+	}
+	for data = data[4:]; len(data) > 0; data = data[4:] {
+		z.Masters = addMaster(z.Masters, data[:4])
+	}
+	return true
+}
+
+// masters reads a DNS_ADDR_ARRAY: 32 octets with the count in the second word, then
+// entries of 64 octets that begin with a socket address.
+func masters(data []byte, z *Zone) bool {
+	const header, entry, family4, family6 = 32, 64, 2, 23
+	if len(data) < header || len(data)-header < entry*int(binary.LittleEndian.Uint32(data[4:])) {
+		return false
+	}
+	count := int(binary.LittleEndian.Uint32(data[4:]))
+	for data = data[header:]; count > 0; count-- {
+		switch binary.LittleEndian.Uint16(data) {
+		case family4:
+			z.Masters = addMaster(z.Masters, data[4:8])
+		case family6:
+			z.Masters = addMaster(z.Masters, data[8:24])
+		default:
+			return false
+		}
+		data = data[entry:]
+	}
+	return true
+}
+
+// addMaster adds an address unless the list has it; both properties may be there.
+func addMaster(list []netip.Addr, octets []byte) []netip.Addr {
+	if a, ok := netip.AddrFromSlice(octets); ok && !slices.Contains(list, a) {
+		list = append(list, a)
+	}
+	return list
 }
 
 func (l *directoryLoader) node(e Entry) {

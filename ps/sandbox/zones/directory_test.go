@@ -177,3 +177,37 @@ func FuzzDecodeRecord(f *testing.F) {
 		require.Equal(t, value[24:], back[24:])
 	})
 }
+
+// TestPropertiesOfTheDirectory has values written by hand as described in MS-DNSP
+// 2.3.2.1.1: type, intervals, and masters in both forms.
+func TestPropertiesOfTheDirectory(t *testing.T) {
+	property := func(id, data string) []byte {
+		size := len(data) / 2
+		value, err := hex.DecodeString(hex.EncodeToString([]byte{byte(size), 0, 0, 0}) + "01000000" + "00000000" + "01000000" + id + "000000" + data + "00")
+		require.NoError(t, err)
+		return value
+	}
+	header := "02000000" + "02000000" + strings.Repeat("00", 24)
+	v4 := "0200" + "0035" + "0a090001" + strings.Repeat("00", 56)
+	v6 := "1700" + "0035" + "00000000" + "20010db8000000000000000000000009" + strings.Repeat("00", 40)
+	const parent = "CN=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example"
+	st := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers})
+	soa, err := zones.EncodeRecord(rr(t, "SOA a. b. 1 2 3 4 5"), time.Time{}, 1)
+	require.NoError(t, err)
+	require.NoError(t, st.LoadDirectory([]zones.Entry{
+		{DN: "DC=ally.example," + parent, Properties: [][]byte{property("01", "04000000"), property("81", "01000000"+"0a090001"), property("91", header+v4+v6)}},
+		{DN: "DC=aged.example," + parent, Properties: [][]byte{property("01", "01000000"), property("40", "01000000"), property("10", "18000000"), property("20", "00000000")}},
+		{DN: "DC=@,DC=aged.example," + parent, Node: true, Records: [][]byte{soa}},
+	}))
+	ally, err := open(t, st, "").Zone("ally.example")
+	require.NoError(t, err)
+	assert.Equal(t, []any{zones.Forwarder, addresses("10.9.0.1", "2001:db8::9"), uint32(5), zones.UpdateNone}, []any{ally.Type, ally.Masters, ally.ForwarderTimeout, ally.DynamicUpdate})
+	aged, err := open(t, st, "").Zone("aged.example")
+	require.NoError(t, err)
+	assert.Equal(t, []any{true, 24 * time.Hour, 168 * time.Hour}, []any{aged.Aging, aged.NoRefresh, aged.Refresh})
+	for _, bad := range [][]byte{property("81", "020000000a090001"), property("91", "00000000"), property("91", header+v4), property("10", "39220000"), property("20", "00")} {
+		err := st.LoadDirectory([]zones.Entry{{DN: "DC=x.example," + parent, Properties: [][]byte{property("01", "04000000"), bad}}})
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), "a value of dNSProperty is malformed")
+	}
+}

@@ -11,8 +11,10 @@ const (
 	CodeServerFailure        = 9002
 	CodeRefused              = 9005
 	CodeInvalidType          = 9551
+	CodeInvalidIPAddress     = 9552
 	CodeInvalidNameChar      = 9560
 	CodeUnderDelegation      = 9563
+	CodeValueTooLarge        = 9567
 	CodeNotOnRODC            = 9569
 	CodeZoneDoesNotExist     = 9601
 	CodeInvalidZoneOperation = 9603
@@ -20,6 +22,8 @@ const (
 	CodeAutozoneExists       = 9610
 	CodeInvalidZoneType      = 9611
 	CodeSoaDelete            = 9618
+	CodeForwarderExists      = 9619
+	CodeNeedsMasters         = 9620
 	CodeZoneShutdown         = 9621
 	CodeNeedsDatafile        = 9651
 	CodeInvalidDatafile      = 9652
@@ -49,6 +53,13 @@ const (
 	OpListRecords
 	OpCreateRecord
 	OpRemoveRecord
+	OpSetZone
+	OpGetAging
+	OpSetAging
+	OpGetDelegation
+	OpCreateDelegation
+	OpRemoveDelegation
+	OpGetStatistics
 )
 
 // Error is the error of every failed operation. Callers distinguish errors by

@@ -19,7 +19,8 @@ import (
 //	; adgateway: type=Primary scope=Domain dynamic=Secure
 //
 // with the keys zone, type, scope, partition, file, dynamic, server, masters
-// (comma-separated addresses), paused, shutdown, signed and aging. Without scope
+// (comma-separated addresses), timeout and recursion of a forwarder, paused, shutdown,
+// signed, aging, refresh and norefresh (hours). Without scope
 // the zone is file-backed. The time stamp of a dynamic record is in a comment at
 // the end of its line: "; stamp=2026-10-05T14:00:00Z".
 //
@@ -143,7 +144,8 @@ func (r *reader) readDirectives(text string, line int) {
 
 var directiveKeys = map[string]bool{
 	"zone": true, "type": true, "scope": true, "partition": true, "file": true, "dynamic": true, "server": true,
-	"masters": true, "paused": true, "shutdown": true, "signed": true, "aging": true,
+	"masters": true, "timeout": true, "recursion": true, "paused": true, "shutdown": true, "signed": true,
+	"aging": true, "refresh": true, "norefresh": true,
 }
 
 // takeAge records the [AGE:n] mark of a line, hours since 1601, and returns the

@@ -4,7 +4,9 @@ import (
 	"net/netip"
 	"path"
 	"sort"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 )
@@ -102,6 +104,7 @@ func (r *reader) applyDirectives(st *Store, z *zone) string {
 	z.Shutdown = r.flag("shutdown")
 	z.Signed = r.flag("signed")
 	z.Aging = r.flag("aging")
+	r.applyLimits(z)
 	for _, text := range strings.FieldsFunc(r.directives["masters"].value, func(c rune) bool { return c == ',' }) {
 		addr, err := netip.ParseAddr(text)
 		if err != nil {
@@ -119,6 +122,44 @@ func (r *reader) applyDirectives(st *Store, z *zone) string {
 		}
 	}
 	return server.Name
+}
+
+// applyLimits sets the directives that only some types of zones have, and the defaults
+// of the others.
+func (r *reader) applyLimits(z *zone) {
+	z.UseRecursion = r.flag("recursion")
+	z.ForwarderTimeout, z.Refresh, z.NoRefresh = 0, 0, 0
+	if z.Type == Forwarder {
+		z.ForwarderTimeout = uint32(r.number("timeout", defaultTimeout, maxForwarderTimeout))
+	}
+	if z.Type == Primary {
+		z.Refresh = time.Duration(r.number("refresh", int(defaultInterval/time.Hour), int(maxInterval/time.Hour))) * time.Hour
+		z.NoRefresh = time.Duration(r.number("norefresh", int(defaultInterval/time.Hour), int(maxInterval/time.Hour))) * time.Hour
+	}
+	for _, key := range []string{"timeout", "recursion"} {
+		if d, has := r.directives[key]; has && z.Type != Forwarder {
+			r.fault(d.line, "only a forwarder has %s", key)
+		}
+	}
+	for _, key := range []string{"refresh", "norefresh"} {
+		if d, has := r.directives[key]; has && z.Type != Primary {
+			r.fault(d.line, "only a primary zone has %s", key)
+		}
+	}
+}
+
+// number returns the value of a directive from 0 to max.
+func (r *reader) number(key string, byDefault, max int) int {
+	d, has := r.directives[key]
+	if !has {
+		return byDefault
+	}
+	n, err := strconv.Atoi(d.value)
+	if err != nil || n < 0 || n > max {
+		r.fault(d.line, "%s must be a whole number from 0 to %d, not %q", key, max, d.value)
+		return byDefault
+	}
+	return n
 }
 
 // word returns the value of a directive with fixed values; the first is the

@@ -25,10 +25,7 @@ func (s *Server) CreateZone(n NewZone) (Zone, error) {
 		return fail(code)
 	}
 	if old := s.lookup(name); old != nil {
-		if old.AutoCreated {
-			return fail(CodeAutozoneExists)
-		}
-		return fail(CodeZoneAlreadyExists)
+		return fail(taken(old))
 	}
 	z := newZone(s.properties(name, n))
 	s.addApexRecords(z)
@@ -37,13 +34,22 @@ func (s *Server) CreateZone(n NewZone) (Zone, error) {
 	return s.view(z), nil
 }
 
+// taken returns the code of a name that a zone has.
+func taken(old *zone) int {
+	switch {
+	case old.AutoCreated:
+		return CodeAutozoneExists
+	case old.Type == Forwarder:
+		return CodeForwarderExists
+	default:
+		return CodeZoneAlreadyExists
+	}
+}
+
 // acceptZone checks and completes the properties. It returns a code, or 0.
 func (s *Server) acceptZone(name string, n *NewZone) int {
-	if code := checkName(name); code != 0 {
+	if code := checkZoneName(name); code != 0 {
 		return code
-	}
-	if strings.Contains(name, "*") {
-		return CodeInvalidNameChar
 	}
 	if n.Scope == ScopeNone {
 		if n.Update == "" {
@@ -52,7 +58,7 @@ func (s *Server) acceptZone(name string, n *NewZone) int {
 		switch {
 		case n.File == "":
 			return CodeNeedsDatafile
-		case strings.ContainsAny(n.File, `/\:*?"<>|`) || len(n.File) > maxName:
+		case !isDatafile(n.File):
 			return CodeInvalidDatafile
 		case n.Update == UpdateSecure:
 			return CodeInvalidZoneOperation
@@ -62,15 +68,36 @@ func (s *Server) acceptZone(name string, n *NewZone) int {
 	if n.Update == "" {
 		n.Update = UpdateSecure
 	}
+	return s.acceptScope(n.Scope)
+}
+
+// acceptScope returns the code of a scope that the server cannot store zones in, or 0.
+func (s *Server) acceptScope(scope Scope) int {
 	switch {
 	case !s.server.DomainController:
 		return CodeDsUnavailable
 	case s.server.ReadOnly:
 		return CodeNotOnRODC
-	case n.Scope == ScopeCustom:
+	case scope == ScopeCustom:
 		return CodeInvalidParameter
 	}
 	return 0
+}
+
+// checkZoneName is checkName for a zone, whose name has no wildcard.
+func checkZoneName(name string) int {
+	if code := checkName(name); code != 0 {
+		return code
+	}
+	if strings.Contains(name, "*") {
+		return CodeInvalidNameChar
+	}
+	return 0
+}
+
+// isDatafile reports whether a zone can be in a file of that name.
+func isDatafile(name string) bool {
+	return !strings.ContainsAny(name, `/\:*?"<>|`) && len(name) <= maxName
 }
 
 // partition returns the DNS name of the directory partition of a scope and the

@@ -42,7 +42,7 @@ func TestCreateZone(t *testing.T) {
 
 		{"exists", "dc1", zones.NewZone{Name: "Corp.Example", Scope: zones.ScopeDomain}, zones.CodeZoneAlreadyExists},
 		{"exists, dot", "dc1", zones.NewZone{Name: "shop.example.", File: "x.dns"}, zones.CodeZoneAlreadyExists},
-		{"exists as forwarder", "dc1", zones.NewZone{Name: "partner.example", File: "x.dns"}, zones.CodeZoneAlreadyExists},
+		{"exists as forwarder", "dc1", zones.NewZone{Name: "partner.example", File: "x.dns"}, zones.CodeForwarderExists},
 		{"exists in the directory of others only", "alone", zones.NewZone{Name: "corp.example", File: "x.dns"}, 0},
 		{"automatic", "dc1", zones.NewZone{Name: "127.in-addr.arpa", Scope: zones.ScopeDomain}, zones.CodeAutozoneExists},
 		{"no directory", "alone", zones.NewZone{Name: "n.example", Scope: zones.ScopeDomain}, zones.CodeDsUnavailable},

@@ -26,10 +26,12 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 		return nil, err
 	}
 	nodes := z.order
-	if q.Name != "" {
+	if q.Name == "" {
+		nodes = s.visible(z, nodes)
+	} else {
 		rel, code := z.owner(q.Name)
 		if code == 0 {
-			nodes = z.below(fold(rel))
+			nodes = s.visible(z, z.below(fold(rel)))
 		}
 		if code != 0 || len(nodes) == 0 { // a name that cannot be stored does not exist
 			return nil, s.fail(op, CodeNameDoesNotExist, z.Name, q.Name)
@@ -110,7 +112,10 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	if n.Age {
 		r.Stamp = st.hour()
 	}
-	if code = z.conflict(rel, r.RR); code != 0 {
+	if code = z.conflict(rel, r.RR); code == 0 && s.hides(z, fold(rel), r) {
+		code = CodeUnderDelegation
+	}
+	if code != 0 {
 		return Record{}, s.fail(OpCreateRecord, code, z.Name, n.Name)
 	}
 	r = z.put(r)

@@ -1,10 +1,10 @@
 package zones
 
 import (
-	"net/netip"
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 )
@@ -26,11 +26,23 @@ type node struct {
 	records []Record
 }
 
+// The defaults of new zones.
+const (
+	defaultInterval = 7 * 24 * time.Hour // of aging (facts NC7)
+	defaultTimeout  = 5                  // of a forwarder, in seconds
+)
+
 func newZone(props Zone) *zone {
 	z := &zone{Zone: props, nodes: map[string]*node{}}
 	z.Name = strings.TrimSuffix(z.Name, ".")
 	z.origin = fold(z.Name) + "."
 	z.Reverse = isReverse(z.Name)
+	switch {
+	case z.Type == Primary && z.Refresh == 0 && z.NoRefresh == 0:
+		z.Refresh, z.NoRefresh = defaultInterval, defaultInterval
+	case z.Type == Forwarder:
+		z.ForwarderTimeout = defaultTimeout
+	}
 	return z
 }
 
@@ -44,7 +56,8 @@ func (z *zone) key() zoneKey { return zoneKey{server: fold(z.Server), name: fold
 // copy returns the zone's public properties.
 func (z *zone) copy() Zone {
 	v := z.Zone
-	v.Masters = append([]netip.Addr(nil), z.Masters...)
+	v.Masters = slices.Clone(z.Masters)
+	v.ScavengeServers = slices.Clone(z.ScavengeServers)
 	v.Records = z.count
 	if soa := z.soa(); soa != nil {
 		v.Serial = soa.Serial

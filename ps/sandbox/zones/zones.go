@@ -78,9 +78,15 @@ type Zone struct {
 	SecureSecondaries string // NoTransfer, TransferAnyServer, TransferToZoneNameServer, TransferToSecureServers
 	Notify            string // NoNotify, Notify, NotifyServers
 	Masters           []netip.Addr
-	Server            string // the server that has the file; empty if directory-integrated
-	Serial            uint32 // of the SOA; 0 without one
-	Records           int    // number of records, including SOA and NS
+	ForwarderTimeout  uint32        // of a forwarder, in seconds
+	UseRecursion      bool          // of a forwarder: the server itself asks if the masters do not answer
+	Refresh           time.Duration // refresh interval of a primary zone
+	NoRefresh         time.Duration // no-refresh interval of a primary zone
+	ScavengeServers   []netip.Addr  // that may scavenge the zone; none: any
+	AvailableAt       time.Time     // when the zone may be scavenged; zero: not since aging was enabled
+	Server            string        // the server that has the file; empty if directory-integrated
+	Serial            uint32        // of the SOA; 0 without one
+	Records           int           // number of records, including SOA and NS
 }
 
 // Record is a resource record. RR is shared with the store and must not be
@@ -112,6 +118,47 @@ type NewZone struct {
 	Scope  Scope // ScopeCustom is not supported; empty means ScopeNone
 	File   string
 	Update Update // default: UpdateSecure in the directory, UpdateNone in a file
+}
+
+// ZoneChange describes a change of the settings of a primary zone. What is nil or
+// empty stays.
+type ZoneChange struct {
+	Update Update
+	Scope  Scope  // not ScopeNone nor ScopeCustom
+	File   string // of a file-backed zone
+}
+
+// NewForwarder describes a conditional forwarder to be created.
+type NewForwarder struct {
+	Name         string
+	Scope        Scope // ScopeCustom is not supported; empty means ScopeNone, this server only
+	Masters      []netip.Addr
+	Timeout      uint32
+	UseRecursion bool
+}
+
+// ForwarderChange describes a change of a conditional forwarder. What is nil or empty
+// stays.
+type ForwarderChange struct {
+	Scope        Scope // not ScopeNone nor ScopeCustom
+	Masters      []netip.Addr
+	Timeout      *uint32
+	UseRecursion *bool
+}
+
+// AgingChange describes a change of the aging of a primary zone. What is nil stays.
+type AgingChange struct {
+	Enabled            *bool
+	Refresh, NoRefresh *time.Duration // 0 to 8760 hours
+	ScavengeServers    []netip.Addr
+}
+
+// Delegation is one name server of a delegated name.
+type Delegation struct {
+	Zone       string
+	Child      string   // relative to the zone
+	NameServer Record   // NS
+	Addresses  []Record // A and AAAA of the name server, as far as the zone has them
 }
 
 // NewRecord describes a record to be added.

@@ -1,0 +1,253 @@
+package zones
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// deeper returns the zones of the server that lie below z, relative to it and folded.
+// Store.mu is held.
+func (s *Server) deeper(z *zone) []string {
+	var cuts []string
+	own, suffix := fold(s.server.Name), "."+fold(z.Name)
+	for key := range s.store.zones {
+		here := key.server == own || key.server == "" && s.server.DomainController
+		if rel, below := strings.CutSuffix(key.name, suffix); here && below {
+			cuts = append(cuts, rel)
+		}
+	}
+	return cuts
+}
+
+// cutAbove returns the cut at or above a folded relative name, or "".
+func cutAbove(cuts []string, key string) string {
+	for _, cut := range cuts {
+		if key == cut || strings.HasSuffix(key, "."+cut) {
+			return cut
+		}
+	}
+	return ""
+}
+
+// visible returns the nodes without what deeper zones of the server hide: at and below
+// their names z shows only a delegation (facts NC5). Store.mu is held.
+func (s *Server) visible(z *zone, nodes []*node) []*node {
+	cuts := s.deeper(z)
+	if len(cuts) == 0 {
+		return nodes
+	}
+	var shown []*node
+	for _, n := range nodes {
+		cut := cutAbove(cuts, n.key)
+		if cut == "" {
+			shown = append(shown, n)
+			continue
+		}
+		copied := *n
+		copied.records = slices.DeleteFunc(slices.Clone(n.records), func(r Record) bool { return !z.ofDelegation(cut, n.key, r) })
+		if len(copied.records) > 0 {
+			shown = append(shown, &copied)
+		}
+	}
+	return shown
+}
+
+// hides reports whether a deeper zone of the server hides the record of a name. Store.mu
+// is held.
+func (s *Server) hides(z *zone, key string, r Record) bool {
+	cut := cutAbove(s.deeper(z), key)
+	return cut != "" && !z.ofDelegation(cut, key, r)
+}
+
+// ofDelegation reports whether a record at or below a name belongs to its delegation:
+// one of its name servers, or the address of one.
+func (z *zone) ofDelegation(cut, key string, r Record) bool {
+	switch r.Type() {
+	case dns.TypeNS, dns.TypeDS:
+		return key == cut
+	case dns.TypeA, dns.TypeAAAA:
+		at := z.nodes[cut]
+		return at != nil && slices.ContainsFunc(at.records, func(r Record) bool {
+			ns, is := r.RR.(*dns.NS)
+			return is && fold(ns.Ns) == fold(z.absolute(key))
+		})
+	default:
+		return false
+	}
+}
+
+// Delegations returns the delegations of a zone in the order of the tree, one per name
+// server; with child only those of that name, which may be relative or absolute. A child
+// that is not delegated is CodeNameDoesNotExist.
+func (s *Server) Delegations(zoneName, child string) ([]Delegation, error) {
+	st := s.store
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	z, err := s.openRecords(OpGetDelegation, zoneName, child)
+	if err != nil {
+		return nil, err
+	}
+	if child == "" {
+		var all []Delegation
+		for _, n := range z.order {
+			all = append(all, z.delegationsOf(n)...)
+		}
+		return all, nil
+	}
+	found := z.delegationsOf(z.node(child))
+	if len(found) == 0 {
+		return nil, s.fail(OpGetDelegation, CodeNameDoesNotExist, z.Name, child)
+	}
+	return found, nil
+}
+
+// delegationsOf returns the name servers that a node is delegated to; none for the apex.
+func (z *zone) delegationsOf(n *node) []Delegation {
+	if n == nil || n.key == "@" {
+		return nil
+	}
+	var found []Delegation
+	for _, r := range n.records {
+		if ns, is := r.RR.(*dns.NS); is {
+			found = append(found, Delegation{Zone: z.Name, Child: n.name, NameServer: r, Addresses: z.addressesOf(ns.Ns)})
+		}
+	}
+	return found
+}
+
+// addressesOf returns the A and AAAA records that the zone has for a host.
+func (z *zone) addressesOf(host string) []Record {
+	if !strings.HasSuffix(fold(host), "."+fold(z.Name)) {
+		return nil
+	}
+	n := z.node(host)
+	if n == nil {
+		return nil
+	}
+	var found []Record
+	for _, r := range n.records {
+		if r.Type() == dns.TypeA || r.Type() == dns.TypeAAAA {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// AddDelegation adds a name server to the delegation of a name, with its addresses if its
+// name lies in the zone. A list without addresses is CodeInvalidIPAddress, a name server
+// that the delegation has CodeRecordAlreadyExists. Other records at and below the name
+// stay and are no longer authoritative (facts NB2).
+func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []netip.Addr) (Delegation, error) {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	z, err := s.openWrite(OpCreateDelegation, zoneName, child)
+	if err != nil {
+		return Delegation{}, err
+	}
+	rel, code := z.owner(child)
+	host := strings.TrimSuffix(nameServer, ".")
+	if code == 0 && rel == "@" {
+		code = CodeInvalidName
+	}
+	if code == 0 {
+		code = checkName(host)
+	}
+	if code == 0 && !usable(addresses) {
+		code = CodeInvalidIPAddress
+	}
+	ns := Record{Name: rel, RR: &dns.NS{Hdr: dns.RR_Header{Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: z.defaultTTL()}, Ns: host + "."}}
+	if code == 0 {
+		code = z.conflict(rel, ns.RR)
+	}
+	if code != 0 {
+		return Delegation{}, s.fail(OpCreateDelegation, code, z.Name, child)
+	}
+	st.calls++
+	ns = z.put(ns)
+	st.noteMore(s, "add record", z, nil, &ns)
+	for _, rr := range glue(z, host, addresses) {
+		owner, _ := z.owner(host + ".")
+		if n := z.nodes[fold(owner)]; n != nil && slices.ContainsFunc(n.records, func(r Record) bool { return same(r.RR, rr) }) {
+			continue
+		}
+		added := z.put(Record{Name: owner, RR: rr})
+		st.noteMore(s, "add record", z, nil, &added)
+	}
+	z.bump()
+	return Delegation{Zone: z.Name, Child: rel, NameServer: ns, Addresses: z.addressesOf(host)}, nil
+}
+
+func usable(addresses []netip.Addr) bool {
+	return len(addresses) > 0 && acceptForwarder(addresses, 0) == 0
+}
+
+// glue returns the address records of a name server whose name lies in the zone.
+func glue(z *zone, host string, addresses []netip.Addr) []dns.RR {
+	if !strings.HasSuffix(fold(host), "."+fold(z.Name)) {
+		return nil
+	}
+	var records []dns.RR
+	for _, address := range addresses {
+		header := dns.RR_Header{Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: z.defaultTTL()}
+		if address.Is4() {
+			records = append(records, &dns.A{Hdr: header, A: net.IP(address.AsSlice())})
+			continue
+		}
+		header.Rrtype = dns.TypeAAAA
+		records = append(records, &dns.AAAA{Hdr: header, AAAA: net.IP(address.AsSlice())})
+	}
+	return records
+}
+
+// RemoveDelegation removes a name server from the delegation of a name, or with an empty
+// one the whole delegation, and returns what was removed. Addresses at and below the name
+// go with the name server; those elsewhere in the zone stay. Without such a delegation it
+// is CodeNameDoesNotExist, without such a name server CodeRecordDoesNotExist.
+func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegation, error) {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	z, err := s.openWrite(OpRemoveDelegation, zoneName, child)
+	if err != nil {
+		return nil, err
+	}
+	n := z.node(child)
+	all := z.delegationsOf(n)
+	if len(all) == 0 {
+		return nil, s.fail(OpRemoveDelegation, CodeNameDoesNotExist, z.Name, child)
+	}
+	gone := slices.DeleteFunc(slices.Clone(all), func(d Delegation) bool {
+		return nameServer != "" && fold(d.NameServer.RR.(*dns.NS).Ns) != fold(nameServer)
+	})
+	if len(gone) == 0 {
+		return nil, s.fail(OpRemoveDelegation, CodeRecordDoesNotExist, z.Name, child)
+	}
+	st.calls++
+	for _, d := range gone {
+		s.take(z, d.NameServer)
+		for _, address := range d.Addresses {
+			if key := fold(address.Name); key == n.key || strings.HasSuffix(key, "."+n.key) {
+				s.take(z, address)
+			}
+		}
+	}
+	z.bump()
+	return gone, nil
+}
+
+// take removes a record of a zone, as part of the current call. Store.mu is held.
+func (s *Server) take(z *zone, r Record) {
+	n := z.nodes[fold(r.Name)]
+	if n == nil {
+		return
+	}
+	if i := slices.IndexFunc(n.records, func(old Record) bool { return old.RR == r.RR }); i >= 0 {
+		z.drop(n, i)
+		s.store.noteMore(s, "remove record", z, &r, nil)
+	}
+}
