@@ -111,6 +111,9 @@ const outsideOUs = "The object lies outside the OUs that the caller is limited t
 // that nothing can be learned about what lies outside.
 func (s *Server) checkLimits(r *request) *failure {
 	limits := r.principal.Limits
+	if failed := checkNames(r); failed != nil {
+		return failed
+	}
 	if _, declared := s.scripts[r.op.Script].Param("AllowedOU"); !declared || len(limits.OUs) == 0 {
 		return nil
 	}
@@ -134,6 +137,21 @@ func (s *Server) checkLimits(r *request) *failure {
 	}
 	if f != nil {
 		return s.explain(r, f)
+	}
+	return nil
+}
+
+// checkNames refuses a change of records whose names lie outside the caller's.
+func checkNames(r *request) *failure {
+	allowed := r.principal.Limits.Names
+	if len(allowed) == 0 {
+		return nil
+	}
+	for _, name := range r.bound.NamesChanged() {
+		if !ops.NameWithin(name, allowed) {
+			return fail(schema.Limit, "The name '%s' is outside the names whose records the caller may change. The %s is limited to %s.",
+				printable(name, schema.DomainLimit), r.principal, listed("name", "names", allowed))
+		}
 	}
 	return nil
 }

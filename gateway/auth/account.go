@@ -263,7 +263,7 @@ func (l *Limits) check() []error {
 		what  string
 		kind  schema.Kind
 		items []string
-	}{{"OU", schema.DN, l.OUs}, {"zone", schema.Zone, l.Zones}, {"group", schema.Identity, l.Groups}} {
+	}{{"OU", schema.DN, l.OUs}, {"zone", schema.Zone, l.Zones}, {"group", schema.Identity, l.Groups}, {"name", schema.Zone, l.Names}} {
 		for _, item := range c.items {
 			problem := cmp.Or(emptyProblem(item), problemOf(c.kind, item))
 			if problem == nil && c.what == "group" && strings.Contains(item, "=") {

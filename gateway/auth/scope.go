@@ -24,6 +24,7 @@ const (
 	DNSRead            Scope = "dns:read"
 	DNSWrite           Scope = "dns:write"
 	DNSDelete          Scope = "dns:delete"
+	DNSAcme            Scope = "dns:acme"
 	UserRead           Scope = "user:read"
 	UserWrite          Scope = "user:write"
 	UserPassword       Scope = "user:password"
@@ -53,7 +54,7 @@ const (
 // Scopes returns every scope in the order of the documentation, [All] last.
 func Scopes() []Scope {
 	return []Scope{
-		DNSRead, DNSWrite, DNSDelete,
+		DNSRead, DNSWrite, DNSDelete, DNSAcme,
 		UserRead, UserWrite, UserPassword, UserDelete,
 		GroupRead, GroupWrite, GroupDelete,
 		MemberRead, MemberWrite,
@@ -117,6 +118,7 @@ type Limits struct {
 	OUs    []string `json:"ous,omitempty"`    // distinguished names, each including everything below
 	Zones  []string `json:"zones,omitempty"`  // DNS zone names
 	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
+	Names  []string `json:"names,omitempty"`  // DNS names whose records, and those below, may be changed
 }
 
 // Dialect is the shape of the responses that a client expects.

@@ -43,7 +43,7 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows returns every setting, in the order of the file.
 func Rows() []Row {
-	return slices.Concat(httpRows(), tlsRows(), authRows(), serverRows(), sandboxRows())
+	return slices.Concat(httpRows(), tlsRows(), authRows(), serverRows(), protocolRows(), recordRows(), sandboxRows())
 }
 
 func httpRows() []Row {
@@ -89,7 +89,7 @@ func httpRows() []Row {
 		{"http.spoolFolder", "\"\"", "Folder of these files; if empty, the temporary folder of the gateway's account.",
 			text(func(s *Settings) *string { return &s.HTTP.SpoolFolder })},
 		{"http.shutdownTimeout", "15s", "How long running requests may continue when the server stops; those that wait for a session get 503 at once.",
-			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 15*time.Second)}},
+			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 0, 15*time.Second)}},
 	}
 }
 
@@ -176,7 +176,25 @@ func serverRows() []Row {
 			live{number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)}},
 		{"limits.guardedGroups", "[]", "Groups of the gateway's own rights and hosts, by account name or DN, which need the scope privileged with all their members; if empty, those that its account and its computer are in.",
 			live{texts(func(s *Settings) *[]string { return &s.Limits.GuardedGroups })}},
+	}
+}
 
+func protocolRows() []Row {
+	return []Row{
+		{"acme.ttl", "60", "Time to live in seconds of the records that answer challenges of certificate authorities.",
+			live{number(func(s *Settings) *int { return &s.ACME.TTL }, 1, 86400)}},
+		{"acme.zones", "[]", "Zones that only hold such records: a challenge may have any name in them, elsewhere only one that begins with _acme-challenge.",
+			live{zones(func(s *Settings) *[]string { return &s.ACME.Zones })}},
+		{"acme.accounts", "[]", "Accounts of clients that speak acme-dns: subdomain, credential (the name of a token or user), name (of the record, in full). 'adgateway acme account add' adds one.",
+			live{acmeAccounts(func(s *Settings) *[]ACMEAccount { return &s.ACME.Accounts })}},
+		{"externaldns.budget", "10s", "Time for the changes of one request of ExternalDNS; what is left then is answered with 500 and waits for its next loop.",
+			live{shortDuration(func(s *Settings) *time.Duration { return &s.External.Budget }, time.Second, time.Minute)}},
+	}
+}
+
+// recordRows are the settings of what the gateway records and shows of itself.
+func recordRows() []Row {
+	return []Row{
 		{"audit.file", "\"\"", "File in which every change is recorded; if empty, audit.jsonl next to the settings file, and none for the sandbox; off switches the audit log off.",
 			text(func(s *Settings) *string { return &s.Audit.File })},
 		{"audit.keyFile", "\"\"", "File with a key of at least 32 bytes for the hash chain of the audit log, which prevents rewriting it as a whole; if empty, plain hashes.",
@@ -235,9 +253,9 @@ func sandboxRows() []Row {
 			boolean(func(s *Settings) *bool { return &s.Sandbox.Processes })},
 		{"sandbox.engine", "sandbox", "What runs the scripts of the sandbox: sandbox (its own engine), pwsh, powershell, or the path of a PowerShell.",
 			text(func(s *Settings) *string { return &s.Sandbox.Engine })},
-		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, or subject of a client certificate, scopes, dialect, secretsInQuery, limits {ous, zones, groups}.",
+		{"sandbox.tokens", "[]", "Bearer tokens of the sandbox: value, or subject of a client certificate, scopes, dialect, secretsInQuery, limits {ous, zones, groups, names}.",
 			tokens(func(s *Settings) *[]Token { return &s.Sandbox.Tokens })},
-		{"sandbox.users", "[]", "Users of the sandbox who send name and password: name, password, scopes.",
+		{"sandbox.users", "[]", "Users of the sandbox who send name and password: name, password, scopes, limits {ous, zones, groups, names}.",
 			users(func(s *Settings) *[]User { return &s.Sandbox.Users })},
 	}
 }

@@ -20,6 +20,8 @@ type Settings struct {
 	Pool       Pool
 	Servers    Servers
 	Limits     Limits
+	ACME       ACME
+	External   ExternalDNS
 	Audit      Audit
 	Docs       Docs
 	Metrics    Metrics
@@ -114,6 +116,26 @@ type Limits struct {
 	GuardedGroups []string
 }
 
+// ACME configures the challenges of certificate authorities in DNS.
+type ACME struct {
+	TTL      int      // of the records, in seconds
+	Zones    []string // in which a challenge may have any name
+	Accounts []ACMEAccount
+}
+
+// ACMEAccount lets a credential write the challenges of one name, as clients of
+// acme-dns do.
+type ACMEAccount struct {
+	Subdomain  string // what the client sends
+	Credential string // name of the token or user
+	Name       string // of the record, in full
+}
+
+// ExternalDNS configures the webhook provider of ExternalDNS.
+type ExternalDNS struct {
+	Budget time.Duration // for the changes of one request
+}
+
 // Audit configures the audit log.
 type Audit struct {
 	File    string // empty means the command's default, [AuditOff] none
@@ -193,6 +215,7 @@ type TokenLimits struct {
 	OUs    []string
 	Zones  []string
 	Groups []string
+	Names  []string
 }
 
 // User is a user of the sandbox who sends name and password (Basic).
@@ -200,6 +223,7 @@ type User struct {
 	Name     string
 	Password string
 	Scopes   []string // empty means all
+	Limits   TokenLimits
 }
 
 // Default returns the default settings.

@@ -192,16 +192,19 @@ func duration(field func(*Settings) *time.Duration) value {
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 
-// shortDuration is a duration of at most longest.
-func shortDuration(field func(*Settings) *time.Duration, longest time.Duration) value {
+// shortDuration is a duration of at least shortest and at most longest.
+func shortDuration(field func(*Settings) *time.Duration, shortest, longest time.Duration) value {
 	v := duration(field).(scalar[time.Duration])
 	parse := v.parse
 	v.parse = func(t string) (time.Duration, error) {
 		d, err := parse(t)
-		if err == nil && d > longest {
+		if err == nil && (d < shortest || d > longest) {
 			err = errNotAllowed
 		}
 		return d, err
+	}
+	if shortest > 0 {
+		v.words += ", at least " + shortText(shortest)
 	}
 	v.words += ", at most " + shortText(longest)
 	return v
@@ -397,6 +400,32 @@ func intoText(field *string, words ...string) part {
 	return part{set: set, get: get}
 }
 
+// intoName is a DNS name in full; a dot at its end is dropped.
+func intoName(field *string) part {
+	name := intoText(field)
+	set := name.set
+	name.set = func(node *yaml.Node) error {
+		if err := set(node); err != nil {
+			return err
+		}
+		if *field = strings.TrimSuffix(*field, "."); !isName(*field) || !strings.Contains(*field, ".") {
+			return errors.New("takes a DNS name in full")
+		}
+		return nil
+	}
+	return name
+}
+
+// namePattern matches a DNS name of letters, digits, hyphens and underscores.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*$`)
+
+func isName(text string) bool { return len(text) <= 253 && namePattern.MatchString(text) }
+
+// zones are names of DNS zones.
+func zones(field func(*Settings) *[]string) value {
+	return list{field, func(item string) bool { return isName(strings.TrimSuffix(item, ".")) }, "a list of DNS zones, such as corp.example"}
+}
+
 func intoBoolean(field *bool) part {
 	set := func(node *yaml.Node) error {
 		if node.Decode(field) != nil {
@@ -455,11 +484,7 @@ func tokens(field func(*Settings) *[]Token) value {
 			"dialect": intoText(&t.Dialect, "standard", "classic"),
 
 			"secretsInQuery": intoBoolean(&t.InQuery),
-			"limits": intoParts(map[string]part{
-				"ous":    intoList(&t.Limits.OUs),
-				"zones":  intoList(&t.Limits.Zones),
-				"groups": intoList(&t.Limits.Groups),
-			}, "ous, zones and groups, each a list"),
+			"limits":         intoLimits(&t.Limits),
 		}
 	}, nil, "a list of tokens with value (or the subject of a client certificate), scopes, dialect, secretsInQuery and limits"}
 }
@@ -470,6 +495,26 @@ func users(field func(*Settings) *[]User) value {
 			"name":     intoText(&u.Name),
 			"password": intoSecret(&u.Password),
 			"scopes":   intoList(&u.Scopes),
+			"limits":   intoLimits(&u.Limits),
 		}
-	}, []string{"name", "password"}, "a list of users with name, password and scopes"}
+	}, []string{"name", "password"}, "a list of users with name, password, scopes and limits"}
+}
+
+func intoLimits(limits *TokenLimits) part {
+	return intoParts(map[string]part{
+		"ous":    intoList(&limits.OUs),
+		"zones":  intoList(&limits.Zones),
+		"groups": intoList(&limits.Groups),
+		"names":  intoList(&limits.Names),
+	}, "ous, zones, groups and names, each a list")
+}
+
+func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
+	return records[ACMEAccount]{field, func(a *ACMEAccount) map[string]part {
+		return map[string]part{
+			"subdomain":  intoText(&a.Subdomain),
+			"credential": intoText(&a.Credential),
+			"name":       intoName(&a.Name),
+		}
+	}, []string{"subdomain", "credential", "name"}, "a list of accounts with subdomain, credential and name"}
 }

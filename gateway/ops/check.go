@@ -99,6 +99,7 @@ func (c *checker) operation(op *Operation) {
 	c.path(op, fault)
 	c.params(op, fault)
 	c.sentences(op, fault)
+	c.names(op, fault)
 	c.script(op, fault)
 	c.settle(op, fault)
 }

@@ -101,7 +101,7 @@ var cnameRows = []*Operation{
 // trailing dot, because the scripts complete both names from the zone.
 func cnameParams(owner, target schema.Kind) []Param {
 	return []Param{
-		{Name: "DNS_HostName", Arg: "Name", Kind: owner, Required: true, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."},
+		{Name: ownerParam, Arg: "Name", Kind: owner, Required: true, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."},
 		{Name: "DNS_HostName_Alias", Arg: "Target", Kind: target, Required: true, Doc: "The target. Without any dot it is a name in the zone."},
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
 	}
@@ -114,10 +114,10 @@ func namesFit(code schema.Code) Rule {
 	return Rule{
 		Doc: "names completed by the zone are at most 253 characters long",
 		Apply: func(b *Bound) []schema.Problem {
-			owner, target, zone := b.Text("DNS_HostName"), b.Text("DNS_HostName_Alias"), b.Text(zoneParam)
+			owner, target, zone := b.Text(ownerParam), b.Text("DNS_HostName_Alias"), b.Text(zoneParam)
 			var problems []schema.Problem
 			if !insideZone(owner, zone) && len(owner)+1+len(zone) > schema.DomainLimit {
-				problems = append(problems, schema.Problem{Field: "DNS_HostName", Code: code, Message: tooLong})
+				problems = append(problems, schema.Problem{Field: ownerParam, Code: code, Message: tooLong})
 			}
 			if !strings.Contains(target, ".") && len(target)+1+len(zone) > schema.DomainLimit {
 				problems = append(problems, schema.Problem{Field: "DNS_HostName_Alias", Code: code, Message: tooLong})

@@ -44,12 +44,15 @@ const (
 	OlderToken   = "older-token"   // every scope, classic dialect, secrets in the query
 	GroupToken   = "group-token"   // every scope, anywhere, but for some groups only
 	NoTreeToken  = "no-tree-token" // the scopes of OUs but ou:delete-tree
+	HostToken    = "host-token"    // every scope, for the records of LimitedName only
 )
 
 // Limits of LimitedToken.
 const (
 	LimitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	limitedZone = "corp.example"
+
+	LimitedName = "host.corp.example" // of HostToken
 )
 
 // deskGroups are the groups of DeskToken: two by account name, of which one does
@@ -158,6 +161,7 @@ func tokens(t testing.TB) *auth.Static {
 		ClassicToken: {Scopes: all, Dialect: auth.Classic},
 		OlderToken:   {Scopes: all, Dialect: auth.Classic, SecretsInQuery: true},
 		GroupToken:   {Scopes: all, Limits: auth.Limits{Groups: deskGroups}},
+		HostToken:    {Scopes: all, Limits: auth.Limits{Names: []string{LimitedName}}},
 		NoTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
 	} {
 		p.Name = token

@@ -16,10 +16,10 @@ import (
 
 // Rights are the flags that say what an account may do.
 type Rights struct {
-	scopes, networks, ous, zones, groups    []string
-	expires, dialect, rate                  string
-	concurrency, deletions, resets, changes int
-	secretsInQuery                          bool
+	scopes, networks, ous, zones, groups, names []string
+	expires, dialect, rate                      string
+	concurrency, deletions, resets, changes     int
+	secretsInQuery                              bool
 
 	given func(flag string) bool
 }
@@ -32,6 +32,7 @@ func (r *Rights) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.StringArrayVar(&r.ous, "ou", nil, "`DN` of an OU it is limited to, including everything below (repeatable)")
 	flags.StringSliceVar(&r.zones, "zone", nil, "DNS `ZONE` it is limited to (repeatable)")
 	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` it is limited to: name, DN or GUID (repeatable)")
+	flags.StringSliceVar(&r.names, "name", nil, "DNS `NAME` it is limited to when it changes records, including all names below (repeatable)")
 	flags.StringVar(&r.dialect, "dialect", "", "shape of its responses: standard or classic (default: the server's)")
 	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false, "accept passwords in the query, for older clients")
 	flags.StringVar(&r.rate, "rate", "", "requests it may send, such as 10/s, 600/m or 5000/h")
@@ -52,7 +53,7 @@ func (r *Rights) Parse(now time.Time) (auth.Rights, error) {
 		return &n
 	}
 	parsed := auth.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: auth.Dialect(r.dialect), InQuery: r.secretsInQuery}
-	parsed.Limits = limitsOrNil(auth.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups})
+	parsed.Limits = limitsOrNil(auth.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups, Names: r.names})
 	parsed.Quota = quotaOrNil(auth.Quota{
 		Rate: auth.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
 		DeletionsPerHour: optional("max-deletions", r.deletions), PasswordResetsPerHour: optional("max-password-resets", r.resets),
@@ -80,6 +81,7 @@ func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) erro
 		"ou":                  func() { limits.OUs = valueOf(parsed.Limits).OUs },
 		"zone":                func() { limits.Zones = valueOf(parsed.Limits).Zones },
 		"group":               func() { limits.Groups = valueOf(parsed.Limits).Groups },
+		"name":                func() { limits.Names = valueOf(parsed.Limits).Names },
 		"rate":                func() { quota.Rate = valueOf(parsed.Quota).Rate },
 		"concurrency":         func() { quota.Concurrency = valueOf(parsed.Quota).Concurrency },
 		"max-deletions":       func() { quota.DeletionsPerHour = valueOf(parsed.Quota).DeletionsPerHour },
@@ -114,7 +116,7 @@ func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) erro
 }
 
 func limitsOrNil(l auth.Limits) *auth.Limits {
-	if len(l.OUs)+len(l.Zones)+len(l.Groups) == 0 {
+	if len(l.OUs)+len(l.Zones)+len(l.Groups)+len(l.Names) == 0 {
 		return nil
 	}
 	return &l

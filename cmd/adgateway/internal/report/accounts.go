@@ -108,6 +108,7 @@ func (a *Account) limits() [][2]string {
 		add("OUs", strings.Join(l.OUs, " | "))
 		add("zones", strings.Join(l.Zones, " "))
 		add("groups", strings.Join(l.Groups, " | "))
+		add("names", strings.Join(l.Names, " "))
 	}
 	if q := a.Quota; q != nil {
 		add("rate", string(q.Rate))

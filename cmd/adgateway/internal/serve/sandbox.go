@@ -74,7 +74,7 @@ func staticCredentials(cfg *config.Settings) (static *auth.Static, generated str
 		p, err := newPrincipal(auth.KindToken, fmt.Sprintf("token %d", i+1), token.Scopes)
 		if err == nil {
 			p.Dialect, p.SecretsInQuery = auth.Dialect(token.Dialect), token.InQuery
-			p.Limits = auth.Limits{OUs: token.Limits.OUs, Zones: token.Limits.Zones, Groups: token.Limits.Groups}
+			p.Limits = auth.Limits(token.Limits)
 			err = addToken(static, token, p)
 		}
 		faults = append(faults, err)
@@ -82,6 +82,7 @@ func staticCredentials(cfg *config.Settings) (static *auth.Static, generated str
 	for _, user := range cfg.Sandbox.Users {
 		p, err := newPrincipal(auth.KindUser, user.Name, user.Scopes)
 		if err == nil {
+			p.Limits = auth.Limits(user.Limits)
 			err = static.AddUser(user.Password, p)
 		}
 		faults = append(faults, err)

@@ -1,0 +1,120 @@
+package ops
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"adgateway/ps"
+)
+
+// Parameters from which the names follow that a change in DNS is about.
+const (
+	ownerParam = "DNS_HostName"
+	childParam = "ChildName"
+)
+
+var (
+	zoneParams    = []string{zoneParam, "NetworkID", "NetworkIDOrZoneName"}
+	addressParams = []string{"IP_Address", "IPv6_Address"}
+	ptrParams     = []string{"CreatePtr", "RemovePtr"}
+)
+
+// ChallengeLabel begins the names of the records that answer challenges of certificate
+// authorities.
+const ChallengeLabel = "_acme-challenge"
+
+// NamesChanged returns the names, in full, whose records a change in DNS is about:
+// those that the limit to names applies to. It is nil for everything else.
+func (b *Bound) NamesChanged() []string {
+	if b.Op.Lane != ps.DNS || !b.Op.Effect.Writes() {
+		return nil
+	}
+	zone, address := b.first(zoneParams), b.first(addressParams)
+	var names []string
+	switch owner, child := b.Text(ownerParam), b.Text(childParam); {
+	case owner != "":
+		names = append(names, FullName(owner, zone))
+	case child != "":
+		names = append(names, FullName(child, zone))
+	case address != "":
+		names = append(names, reverseName(address))
+	default:
+		names = append(names, zone)
+	}
+	if address != "" && slices.ContainsFunc(ptrParams, func(name string) bool { return b.Text(name) == "true" }) {
+		names = append(names, reverseName(address))
+	}
+	return names
+}
+
+// first returns the value of the first of some parameters that is given.
+func (b *Bound) first(params []string) string {
+	for _, name := range params {
+		if text := b.Text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// FullName completes an owner name from its zone, as the scripts do, without a dot at
+// its end.
+func FullName(name, zone string) string {
+	plain := strings.TrimSuffix(name, ".")
+	switch {
+	case plain == "@":
+		return zone
+	case insideZone(name, zone):
+		return plain
+	default:
+		return plain + "." + zone
+	}
+}
+
+// reverseName returns the name of the PTR record of an address.
+func reverseName(text string) string {
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return ""
+	}
+	var labels []string
+	for _, octet := range address.AsSlice() {
+		if address.Is4() {
+			labels = append(labels, strconv.Itoa(int(octet)))
+			continue
+		}
+		labels = append(labels, strconv.FormatInt(int64(octet>>4), 16), strconv.FormatInt(int64(octet&15), 16))
+	}
+	slices.Reverse(labels)
+	if address.Is4() {
+		return strings.Join(labels, ".") + ".in-addr.arpa"
+	}
+	return strings.Join(labels, ".") + ".ip6.arpa"
+}
+
+// NameWithin reports whether a name is one of the names of a limit or lies below one. A
+// leading _acme-challenge is passed over, so that who is limited to a host can answer
+// the challenges for it.
+func NameWithin(name string, limit []string) bool {
+	name = strings.TrimPrefix(Fold(strings.TrimSuffix(name, ".")), ChallengeLabel+".")
+	return slices.ContainsFunc(limit, func(allowed string) bool {
+		allowed = Fold(strings.TrimSuffix(allowed, "."))
+		return name == allowed || strings.HasSuffix(name, "."+allowed)
+	})
+}
+
+// names checks that the names which a change in DNS is about follow from its
+// parameters.
+func (c *checker) names(op *Operation, fault func(string, ...any)) {
+	if op.Lane != ps.DNS || !op.Effect.Writes() {
+		return
+	}
+	for _, name := range slices.Concat([]string{ownerParam, childParam}, zoneParams, addressParams) {
+		if p := op.Param(name); p != nil && p.Name == name {
+			return
+		}
+	}
+	fault("changes DNS, but no parameter says which name")
+}
