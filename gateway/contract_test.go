@@ -22,7 +22,7 @@ var goodValues = map[string]string{
 	"ADComputerName": "PC042", "NewADComputerName": "PC043",
 	"Username": "jdoe", "ShowFields": "guid,username", "OUPath": "OU=Sales,DC=corp,DC=example", "Recursive": "false",
 	"DNS_HostName": "www", "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example",
-	"NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
+	"DryRun": "false", "NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
 	"ChangePasswordNextLogon": "false", "PasswordNeverExpired": "false", "Country": "GR",
 	"HomeFolderDrive": "H:", "Initials": "J.", "RdsHomeFolderDrive": "T:", "RdsConnectDrive": "true", "RdsAllowLogon": "false", "UserGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "ChangePassword": "true",
 }
@@ -208,7 +208,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 		require.Equal(t, decoded.Values[i], req.Args[name+part.Suffix], "%s %q", p.Name, about)
 	}
 	switch p.Kind {
-	case schema.Wildcard, schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Country, schema.GUID:
+	case schema.Wildcard, schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Flag, schema.Country, schema.GUID:
 		return
 	case schema.Password:
 		require.Equal(t, ps.Secret(value), req.Args[name])
@@ -248,7 +248,7 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 				before = runner.count()
 				got = ask(t, s, op, target(op, "", ""), in, values)
 				clears := op.Effect == ops.Update && p.Kind.Clear() != nil
-				refused := p.Kind.Secret() || op.ID == "computer.deleteMany" && p.Name != "Recursive"
+				refused := p.Kind.Secret() || p.Name == ops.DryRun || op.ID == "computer.deleteMany" && p.Name != "Recursive"
 				if p.Required || refused {
 					onlyField(t, got, p.Name, op.ID, in)
 				} else {

@@ -33,7 +33,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.code, f.message = schema.Timeout, "The work was not finished in time."
 	case ps.KindOverloaded:
 		f.code, f.message = schema.Overloaded, "The gateway is busy. Try again later."
-	case ps.KindUnavailable:
+	case ps.KindUnavailable, ps.KindStopped:
 		f.code, f.message = schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; "+askWhy
 		if errors.Is(e, ps.ErrClosing) {
 			f.message = "The gateway is shutting down. Try again later."

@@ -60,7 +60,7 @@ func announce(req ps.Request) error {
 		return nil
 	}
 	if err := req.Announced(ps.Intent{Objects: []ps.Intended{{GUID: "g", Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}}); err != nil {
-		return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Cause: err}
+		return &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 	}
 	return nil
 }
@@ -235,6 +235,7 @@ type reply struct {
 	Output   string            `json:"output"`
 	Result   []json.RawMessage `json:"result"`
 	Warnings []ps.Warning      `json:"warnings"`
+	Plan     json.RawMessage   `json:"plan"`
 	Error    *struct {
 		Code          schema.Code `json:"code"`
 		Message       string      `json:"message"`

@@ -133,7 +133,7 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 	req := ps.Request{
 		ID: r.id, Script: r.op.Script, Lane: r.op.Lane, Args: r.bound.Args,
-		Write: r.op.Effect.Writes(), List: r.op.Reply.Mark == ops.List, Limit: r.op.Timeout,
+		Write: r.op.Effect.Writes() && !r.dryRun(), List: r.op.Reply.Mark == ops.List, Limit: r.op.Timeout,
 		Records: e.take, Announced: s.announced(r),
 	}
 	for name, value := range contextArgs(r) {
@@ -200,6 +200,9 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 
 // answer writes the answer to a run that succeeded; otherwise it returns the failure.
 func (s *Server) answer(r *request, e *envelope) *failure {
+	if r.dryRun() {
+		return s.answerPlan(r, e)
+	}
 	err := r.runErr
 	if err == nil {
 		err = e.check()

@@ -73,7 +73,9 @@ func (s *Server) version(r *request) {
 		Built   string `json:"built"`
 		Go      string `json:"go"`
 		Engine  string `json:"engine"`
-	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine}})
+		// Features are what an older gateway would not honour.
+		Features []string `json:"features"`
+	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, []string{"dryRun"}}})
 }
 
 func (r *request) sendRecords(status int, output string, records []any) {

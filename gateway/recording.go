@@ -44,7 +44,13 @@ func unrecorded(err error) *failure {
 // announced returns what records that a change is about to be made, which is not made
 // without the record. So calls that are refused or find nothing to do have no intent.
 func (s *Server) announced(r *request) func(ps.Intent) error {
-	if !r.op.Effect.Writes() || !s.audited(r.op) {
+	switch {
+	case r.dryRun():
+		return func(i ps.Intent) error {
+			r.announced = &i
+			return errDryRun
+		}
+	case !r.op.Effect.Writes() || !s.audited(r.op):
 		return nil
 	}
 	return func(i ps.Intent) error {
@@ -177,6 +183,9 @@ func (r *request) auditResult() audit.Result {
 		if result.Outside {
 			record.Code = string(schema.Limit)
 		}
+	}
+	if r.dryRun() {
+		record.Outcome = string(ps.OutcomeNone)
 	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)

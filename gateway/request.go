@@ -33,6 +33,7 @@ type request struct {
 	spending  spending        // empty: the operation does nothing that is counted
 
 	started    bool         // the run was started, or waited for a session
+	announced  *ps.Intent   // of a dry run; nil: nothing was announced
 	intent     *audit.Entry // nil: nothing was announced, or it is not recorded
 	unrecorded *failure     // nil unless the intent could not be recorded
 	recorded   bool         // the audit has the outcome

@@ -18,6 +18,7 @@ const (
 	KindCancelled   Kind = "cancelled"   // the caller went away before the script started, or during a read
 	KindOverloaded  Kind = "overloaded"  // no session became free in time, or the queue was full
 	KindUnavailable Kind = "unavailable" // no session can be started, or no server responds
+	KindStopped     Kind = "stopped"     // the script announced a change that was not allowed, and changed nothing
 	KindDied        Kind = "died"        // the session ended or violated the protocol during the run
 	KindInternal    Kind = "internal"    // a defect of the gateway
 )

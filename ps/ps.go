@@ -49,7 +49,7 @@ type Request struct {
 
 	// Announced is called before the first change of a write, with what it is about to
 	// change, and the script waits for it. An error keeps the script from changing
-	// anything: Run then fails with [KindUnavailable] and that error as its cause. It
+	// anything: Run then fails with [KindStopped] and that error as its cause. It
 	// is called again if the request is run again on another server. Nil allows all.
 	Announced func(Intent) error
 }
@@ -170,6 +170,10 @@ type Intended struct {
 	Parent  string           `json:"parent"`  // its container
 	Record  json.RawMessage  `json:"record"`  // last state of an object to be removed; null if the answer has none
 	Changes []IntendedChange `json:"changes"` // in the order of execution
+
+	// Also are the values that an object to be created gets in its first step, by the
+	// names of IntendedChange. Secrets are never among them.
+	Also map[string]string `json:"also"`
 }
 
 // IntendedChange is one property to be changed, with its values as text. The name

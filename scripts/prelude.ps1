@@ -319,6 +319,7 @@ function Set-GatewayStep {
 # Adds an object that the script is about to change to the intent, to settle a write that is cut off.
 # An object without a GUID is found by its account, or by name and parent. Creates and Removes mean
 # that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
+# Also are the texts that a new one gets with its first step, for whoever wants to see them before; no secrets.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -329,10 +330,11 @@ function New-GatewayIntent {
         [string] $Parent,
         [switch] $Creates,
         [switch] $Removes,
-        [AllowNull()] [System.Collections.IDictionary] $Record
+        [AllowNull()] [System.Collections.IDictionary] $Record,
+        [AllowNull()] [System.Collections.IDictionary] $Also
     )
     $script:GatewayIntents.Add([ordered]@{
-            guid = $Guid; dn = $Dn; account = $Account; name = $Name; parent = $Parent; record = $Record; changes = @()
+            guid = $Guid; dn = $Dn; account = $Account; name = $Name; parent = $Parent; record = $Record; also = $Also; changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }

@@ -353,9 +353,9 @@ func (b *builder) successes(op *ops.Operation) map[string]string {
 	case !op.Effect.Creates():
 		return map[string]string{"200": "Done."}
 	case op.Unchanged != "":
-		return map[string]string{"201": "Created.", "200": "It was so already; nothing was changed."}
+		return map[string]string{"201": "Created.", "200": "It was so already, and nothing was changed; or a dry run."}
 	default:
-		return map[string]string{"201": "Created."}
+		return map[string]string{"201": "Created.", "200": "A dry run."}
 	}
 }
 

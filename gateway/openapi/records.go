@@ -132,6 +132,16 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	if op.Reply.Mark == ops.List {
 		return b.define(name+"List", func() *openapi3.Schema { return b.envelopeOf(record, 0, -1) })
 	}
+	if op.Effect.Writes() {
+		return b.define(name+"Change", func() *openapi3.Schema {
+			s := b.envelopeOf(record, 0, 1)
+			if b.Classic {
+				s.Properties["result"] = b.orNull(b.single(op, record))
+			}
+			s.Properties["plan"] = b.define("Plan", b.plan)
+			return s
+		})
+	}
 	return b.define(name+"Answer", func() *openapi3.Schema {
 		s := b.envelopeOf(record, 1, 1)
 		if b.Classic {
@@ -139,6 +149,50 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 		}
 		return s
 	})
+}
+
+// orNull returns the schema of what may also be null.
+func (b *builder) orNull(s *openapi3.SchemaRef) *openapi3.SchemaRef {
+	if b.V30 {
+		return (&openapi3.Schema{AllOf: openapi3.SchemaRefs{s}, Nullable: true}).NewRef()
+	}
+	return (&openapi3.Schema{AnyOf: openapi3.SchemaRefs{s, (&openapi3.Schema{Type: &openapi3.Types{"null"}}).NewRef()}}).NewRef()
+}
+
+// plan returns the schema of what a dry run answers besides an empty result.
+func (b *builder) plan() *openapi3.Schema {
+	kind := openapi3.NewStringSchema()
+	for _, name := range schema.ChangeKinds() {
+		kind.Enum = append(kind.Enum, string(name))
+	}
+	change := texts("field", "attribute")
+	change.WithProperty("before", described(&openapi3.Schema{}, "As records have it; null if there is none, and for secrets"))
+	change.WithProperty("after", &openapi3.Schema{})
+	change.WithProperty("kind", kind)
+	change.Required = append(change.Required, "before", "after", "kind")
+	object := texts("distinguishedName")
+	guid := openapi3.NewUUIDSchema()
+	b.nullable(guid)
+	object.WithProperty("guid", described(guid, "null for what does not exist yet"))
+	changes := openapi3.NewArraySchema()
+	changes.Items = change.NewRef()
+	object.WithProperty("changes", changes)
+	object.Required = append(object.Required, "guid", "changes")
+	objects := openapi3.NewArraySchema()
+	objects.Items = object.NewRef()
+	requires := openapi3.NewArraySchema()
+	requires.Items = openapi3.NewStringSchema().NewRef()
+	effect := openapi3.NewStringSchema()
+	for _, e := range []ps.Effect{ps.EffectNone, ps.EffectCreated, ps.EffectChanged, ps.EffectRemoved} {
+		effect.Enum = append(effect.Enum, string(e))
+	}
+	s := described(texts("operation", "server"), "What a dry run would have done")
+	s.WithProperty("effect", effect)
+	s.WithProperty("made", openapi3.NewDateTimeSchema())
+	s.WithProperty("objects", described(objects, "What would be changed, in order"))
+	s.WithProperty("requires", described(requires, "The scopes that the change needs"))
+	s.Required = append(s.Required, "effect", "made", "objects", "requires")
+	return s
 }
 
 // single returns the schema of the result of the classic dialect where there is one.

@@ -95,7 +95,7 @@ type Param struct {
 	Required bool
 	Default  string     // value if absent; empty: the argument is omitted
 	Implied  string     // what an absent value amounts to where it is not an argument; for the API document
-	Narrows  bool       // without it more objects would be removed, so that an empty text is refused
+	Narrows  bool       // without it more would be changed, so that an empty text is refused
 	Moves    bool       // given in an update, it moves the object, which counts as a change
 	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
 	Scope    auth.Scope // also required if the parameter is given and not false
@@ -158,7 +158,21 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-var table = slices.Concat(cnameRows, reverseZoneRows, membershipRows, userRows, ouRows, groupRows, computerRows)
+var table = previewable(slices.Concat(cnameRows, reverseZoneRows, membershipRows, userRows, ouRows, groupRows, computerRows))
+
+// DryRun is the name of the parameter that every operation has that changes something.
+const DryRun = "DryRun"
+
+// previewable adds the parameter DryRun to the operations that change something.
+func previewable(table []*Operation) []*Operation {
+	for _, op := range table {
+		if op.Effect.Writes() {
+			op.Params = append(slices.Clip(op.Params), Param{Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
+				Doc: "Change nothing, and answer with the plan of what would be changed."})
+		}
+	}
+	return table
+}
 
 // Resources describes each resource, by the part of an operation's id before the
 // dot.

@@ -62,7 +62,7 @@ func (b *Bound) Without() string {
 func allCounts(counts map[string]int) string {
 	var parts []string
 	for _, noun := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, plural(counts[noun], noun))
+		parts = append(parts, plural(counts[noun], strings.TrimSuffix(noun, "s")))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -98,3 +98,21 @@ func NamesPath(kind Kind, text string) (Path, bool) {
 	}
 	return nil, false
 }
+
+// EscapeRDN returns a name as it is written in a distinguished name (RFC 4514 2.4).
+func EscapeRDN(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		first, last := i == 0, i == len(name)-1
+		switch c := name[i]; {
+		case strings.IndexByte(`,+"\\<>;=`, c) >= 0, first && (c == ' ' || c == '#'), last && c == ' ':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == 0:
+			b.WriteString(`\00`)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

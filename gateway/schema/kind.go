@@ -184,6 +184,13 @@ func (boolKind) Decode(raw any) (*Decoded, *Problem) {
 
 func (boolKind) Doc() Doc { return Doc{Type: "boolean", Text: "true or false, in any case."} }
 
+// Flag is a Bool that the gateway itself acts on: it becomes no argument.
+var Flag Kind = flagKind{boolKind{base{"bool"}}}
+
+type flagKind struct{ boolKind }
+
+func (flagKind) Parts() []Part { return nil }
+
 // GUID is an objectGUID, with or without braces. The script gets it in lower
 // case without braces.
 var GUID Kind = guidKind{base{"string"}}

@@ -44,6 +44,10 @@ type Field struct {
 	Doc   string
 	Enum  []string // possible values; nil: any
 
+	// Attribute is the name under which scripts announce a change of the field, the
+	// directory's unless it is the field's own. Empty: its name, or that of Packed.
+	Attribute string
+
 	Of []Field // of the objects in an ObjectField or ObjectListField, in declared order
 
 	Packed *Packed // member that holds several fields, this one among them; nil: its own member

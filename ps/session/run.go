@@ -165,7 +165,7 @@ func (s *Session) finish(a *answer) (*ps.Result, error) {
 	s.mu.Unlock()
 	switch {
 	case a.denied != nil && a.failure != nil:
-		a.failure.Kind, a.failure.Cause = ps.KindUnavailable, a.denied
+		a.failure.Kind, a.failure.Cause = ps.KindStopped, a.denied
 		return nil, a.failure
 	case a.failure != nil:
 		return nil, a.failure

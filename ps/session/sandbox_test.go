@@ -216,7 +216,7 @@ func TestAnAnnouncedChangeWaitsForLeave(t *testing.T) {
 	full := errors.New("the disk is full")
 	_, failed = run(patience, func(ps.Intent) error { return full })
 	require.NotNil(t, failed)
-	assert.Equal(t, ps.KindUnavailable, failed.Kind)
+	assert.Equal(t, ps.KindStopped, failed.Kind)
 	assert.ErrorIs(t, failed, full)
 	assert.Equal(t, ps.OutcomeNone, failed.Outcome)
 	assert.Empty(t, failed.Steps, "nothing was done")

@@ -23,7 +23,9 @@ $account = $Name + '$'
 Assert-GatewayNameFree -Account $account -Name $Name -Parent $parent -AllowedOU $AllowedOU -Server $Server -Arg 'Name'
 
 # Announce.
-New-GatewayIntent -Creates -Account $account -Name $Name -Parent $parent
+$also = @{ sAMAccountName = $account; enabled = 'True' }
+if ($Description) { $also['description'] = $Description }
+New-GatewayIntent -Creates -Account $account -Name $Name -Parent $parent -Also $also
 Write-GatewayIntent -Effect 'created'
 
 # Act. The cmdlet sets a random password and enables the account (facts E47).

@@ -31,7 +31,12 @@ Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'OU
 Assert-GatewayNameFree -Account $GroupName -Name $GroupName -Parent $parent -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server -Arg 'GroupName'
 
 # Announce.
-New-GatewayIntent -Creates -Account $GroupName -Name $GroupName -Parent $parent
+$attributes = @{}
+if ($GroupDescription) { $attributes['description'] = $GroupDescription }
+if ($GroupEmail) { $attributes['mail'] = $GroupEmail }
+$also = @{ sAMAccountName = $GroupName; scope = $GroupScope; type = $Category }
+foreach ($name in @($attributes.Keys)) { $also[$name] = [string]$attributes[$name] }
+New-GatewayIntent -Creates -Account $GroupName -Name $GroupName -Parent $parent -Also $also
 Write-GatewayIntent -Effect 'created'
 
 # Act. One call, so a failure leaves nothing behind.
@@ -40,9 +45,6 @@ $create = @{
     Name = $GroupName; SamAccountName = $GroupName; GroupCategory = $Category; GroupScope = $GroupScope
     Path = $parent; Server = $Server; PassThru = $true; Confirm = $false
 }
-$attributes = @{}
-if ($GroupDescription) { $attributes['description'] = $GroupDescription }
-if ($GroupEmail) { $attributes['mail'] = $GroupEmail }
 if ($attributes.Count -gt 0) { $create['OtherAttributes'] = $attributes }
 $group = New-ADGroup @create
 $guid = [string]$group.ObjectGUID

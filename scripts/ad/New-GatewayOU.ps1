@@ -15,7 +15,9 @@ $parent = [string](Find-GatewayOUPlace -Dn $OUDestinationPath -AllowedOU $Allowe
 Assert-GatewayNameFree -Name $OUName -Parent $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUName'
 
 # Announce.
-New-GatewayIntent -Creates -Name $OUName -Parent $parent
+$also = @{}
+if ($OUDescription) { $also['description'] = $OUDescription }
+New-GatewayIntent -Creates -Name $OUName -Parent $parent -Also $also
 Add-GatewayIntent -Name 'protected' -Before 'False' -After ([string]$IsProtected)
 Write-GatewayIntent -Effect 'created'
 

@@ -81,7 +81,9 @@ $forceChange = $ChangePasswordNextLogon -and -not $PasswordNeverExpired
 $ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBoundParameters.ContainsKey('ChangePasswordNextLogon')
 
 # Announce. An account without a password has pwdLastSet 0; setting one changes that.
-New-GatewayIntent -Creates -Account $UserName -Name $UserName -Parent $parent
+$also = @{ sAMAccountName = $UserName; userPrincipalName = $principal }
+foreach ($name in @($attributes.Keys)) { $also[$name] = [string]$attributes[$name] }
+New-GatewayIntent -Creates -Account $UserName -Name $UserName -Parent $parent -Also $also
 if ($rdsText.Length -gt 0) {
     Add-GatewayIntent -Name 'userParameters' -Before '' -After ([Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsText)))
 }
