@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
@@ -227,17 +228,17 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	}
 	closed := func(connection net.Conn) bool {
 		_, err := connection.Read(make([]byte, 1))
-		return err != nil && !errors.Is(err, context.DeadlineExceeded)
+		return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 	}
 
 	one, two := from("127.0.0.2"), from("127.0.0.2")
 	first, second := next(), next()
 	third := from("127.0.0.2")
 	assert.True(t, closed(third), "the third connection of an address must be closed")
+	assert.True(t, closed(from("127.0.0.4")), "all addresses of this machine are one host")
 	proxy := from("127.0.0.3")
 	third = next()
 	assert.Equal(t, "127.0.0.3", addressOf(third).String())
-	assert.True(t, closed(from("127.0.0.4")), "all addresses of this machine are one host")
 
 	waiting := from("127.0.0.3") // a trusted proxy has no limit per address, but waits for a slot
 	select {
