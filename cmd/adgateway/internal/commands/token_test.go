@@ -206,6 +206,9 @@ func TestListAndRemoveAccounts(t *testing.T) {
 	table := command(t, "token", "list", store)
 	assert.Regexp(t, `(?m)^a +\* +corp\.example; 10/s +2099-12-3\S+ +never$`, table)
 	assert.NotContains(t, table, "anna")
+	assert.NotContains(t, table, "(soon)")
+	command(t, "token", "set", "a", store, "--expires", "13d")
+	assert.Regexp(t, `(?m)^a .* \(soon\) +never$`, command(t, "token", "list", store))
 	assert.Contains(t, command(t, "user", "list", store), "anna")
 	assert.Contains(t, command(t, "token", "show", "B", store), "CN=b,O=Example")
 	var list []map[string]any

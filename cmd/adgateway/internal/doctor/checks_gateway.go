@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 )
 
@@ -221,9 +222,6 @@ func probeDisk(_ context.Context, x *exam) verdict {
 	return v
 }
 
-// expiresSoon is how long before its end a token causes a warning.
-const expiresSoon = 14 * 24 * time.Hour
-
 func probeCredentials(_ context.Context, x *exam) verdict {
 	found, err := x.Credentials(x.settings.Auth.Store)
 	v := verdict{found: fmt.Sprintf("%d tokens and users", len(found))}
@@ -243,7 +241,7 @@ func probeCredentials(_ context.Context, x *exam) verdict {
 		case c.Expires.IsZero():
 		case !now.Before(c.Expires):
 			expired = append(expired, c.Name)
-		case c.Expires.Sub(now) < expiresSoon:
+		case c.Expires.Sub(now) < auth.ExpiryNotice:
 			expiring = append(expiring, c.Name)
 		}
 	}

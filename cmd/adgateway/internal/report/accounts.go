@@ -133,6 +133,8 @@ func expiry(at *time.Time, now time.Time) string {
 		return "never"
 	case !at.After(now):
 		return at.Format(time.RFC3339) + " (expired)"
+	case at.Sub(now) < auth.ExpiryNotice:
+		return at.Format(time.RFC3339) + " (soon)"
 	}
 	return at.Format(time.RFC3339)
 }

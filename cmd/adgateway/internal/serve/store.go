@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
@@ -19,9 +18,6 @@ import (
 
 // noCredentials is logged and reported while there are no accounts.
 const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes a token."
-
-// expiryNotice is how long before its end a credential is reported.
-const expiryNotice = 14 * 24 * time.Hour
 
 // createStore creates an empty credential file if it does not exist.
 func createStore(ctx context.Context, file auth.File) error {
@@ -65,7 +61,7 @@ func storeChecks(store *auth.Store) []gateway.Check {
 	case store.Empty():
 		check.OK, check.Reason = false, noCredentials
 	default:
-		if expiring := store.Expiring(expiryNotice); len(expiring) > 0 {
+		if expiring := store.Expiring(auth.ExpiryNotice); len(expiring) > 0 {
 			check.Degraded, check.Reason = true, "These credentials expire soon, or have expired: "+strings.Join(expiring, ", ")+"."
 		}
 	}
