@@ -22,8 +22,18 @@ if ($Category -eq 'Security') { $filter = '(groupType:1.2.840.113556.1.4.803:=21
 if ($Category -eq 'Distribution') { $filter = '(!(groupType:1.2.840.113556.1.4.803:=2147483648))' }
 
 Set-GatewayStep -Label 'list groups'
-$found = @(Get-GatewayObject -Class 'group' -Filter $filter -Property $GatewayGroupProperties -Base $base -Scope $scope -Server $Server)
-$allowed = @(Get-GatewayAllowedGroup -Group $found -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
-$groups = Get-GatewaySorted -Items $allowed -Server $Server
-
-ConvertTo-GatewayGroup -Group $groups -AllowedOU $AllowedOU -Server $Server
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$listing = New-GatewayListing
+$batch = [System.Collections.Generic.List[object]]::new()
+# An empty batch first: what the limits stand for is read before the list, since a read while it
+# arrives would take a second connection (facts D19).
+Add-GatewayGroupListing -Listing $listing -Group $batch.ToArray() @limits
+Get-GatewayObject -Class 'group' -Filter $filter -Property $GatewayGroupProperties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
+    $batch.Add($_)
+    if ($batch.Count -ge $GatewayBatchSize) {
+        Add-GatewayGroupListing -Listing $listing -Group $batch.ToArray() @limits
+        $batch.Clear()
+    }
+}
+Add-GatewayGroupListing -Listing $listing -Group $batch.ToArray() @limits
+Write-GatewayListing -Listing $listing

@@ -11,9 +11,19 @@ Set-GatewayStep -Label 'list OUs'
 $filter = '(objectClass=organizationalUnit)'
 if ($ListContainers) { $filter = '(!(objectClass=domainDNS))' }
 $base = (Get-GatewayDomain -Server $Server).dn
-$found = @(Get-GatewayObject -Class 'container' -Filter $filter -Base $base -Server $Server)
-$allowed = Get-GatewaySorted -Items $found -AllowedOU $AllowedOU -Server $Server
-$read = @(Get-GatewayObjectAgain -Object $allowed -Property $GatewayContainerProperties -Base $base -Server $Server)
-$containers = Get-GatewaySorted -Items $read -AllowedOU $AllowedOU -Server $Server
-
-ConvertTo-GatewayContainer -Container $containers
+$bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+$guids = [System.Collections.Generic.List[string]]::new()
+Get-GatewayObject -Class 'container' -Filter $filter -Base $base -Server $Server | ForEach-Object -Process {
+    if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $guids.Add([string]$_.ObjectGUID) }
+}
+$listing = New-GatewayListing
+$batch = [System.Collections.Generic.List[object]]::new()
+Get-GatewayObjectAgain -Guid $guids.ToArray() -Property $GatewayContainerProperties -Base $base -Server $Server | ForEach-Object -Process {
+    if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
+    if ($batch.Count -ge $GatewayBatchSize) {
+        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayContainer -Container $batch.ToArray())
+        $batch.Clear()
+    }
+}
+Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayContainer -Container $batch.ToArray())
+Write-GatewayListing -Listing $listing

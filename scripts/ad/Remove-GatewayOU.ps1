@@ -38,11 +38,12 @@ if (-not $empty) {
         Stop-Gateway -Code 'too_many' -Arg 'OUPath' -Message "Removing the OU '$dn' would remove $total objects; one request removes at most $BulkLimit."
     }
     Set-GatewayStep -Label 'read subtree' -Arg 'OUPath'
+    $guids = @(foreach ($object in $all) { [string]$object.ObjectGUID })
     $needed = @(
         'ProtectedFromAccidentalDeletion', 'isCriticalSystemObject', 'adminCount', 'primaryGroupID', 'userAccountControl',
         'sAMAccountName', 'objectSid'
     )
-    $below = @(foreach ($object in @(Get-GatewayObjectAgain -Object $all -Property $needed -Base $dn -Server $Server)) {
+    $below = @(foreach ($object in @(Get-GatewayObjectAgain -Guid $guids -Property $needed -Base $dn -Server $Server)) {
         if ([string]$object.ObjectGUID -ne $guid) { $object }
     })
 }

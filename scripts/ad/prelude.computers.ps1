@@ -94,7 +94,8 @@ function Get-GatewayComputerChild {
     $blocking = [System.Collections.Generic.List[string]]::new()
     $guarded = [System.Collections.Generic.List[string]]::new()
     $found = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $Dn -Server $Server)
-    foreach ($child in @(Get-GatewayObjectAgain -Object $found -Property 'ProtectedFromAccidentalDeletion' -Base $Dn -Server $Server)) {
+    $guids = @(foreach ($child in $found) { [string]$child.ObjectGUID })
+    foreach ($child in @(Get-GatewayObjectAgain -Guid $guids -Property 'ProtectedFromAccidentalDeletion' -Base $Dn -Server $Server)) {
         if ([string]$child.ObjectGUID -eq $Guid) { continue }
         if (@('serviceConnectionPoint', 'printQueue') -notcontains [string]$child.ObjectClass) {
             $blocking.Add([string]$child.DistinguishedName)

@@ -77,6 +77,21 @@ function Get-GatewayAllowedGroup {
     }
 }
 
+# Adds those of the groups that the caller may see to a list.
+function Add-GatewayGroupListing {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Listing,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $allowed = @(Get-GatewayAllowedGroup -Group $Group -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
+    $records = @(ConvertTo-GatewayGroup -Group $allowed -AllowedOU $AllowedOU -Server $Server)
+    Add-GatewayListing -Listing $Listing -Item $allowed -Record $records
+}
+
 # Refuses a new name for a group that is not among those the token is limited to. Guid is that of an
 # existing group: a token that names the group by its GUID allows any name.
 function Assert-GatewayGroupName {

@@ -175,22 +175,21 @@ function Get-GatewayObject {
     }
 }
 
-# Reads the objects of a search again, by GUID, in searches of less than a page. The module computes
+# Reads the objects of a search again by their GUIDs, in searches of less than a page. The module computes
 # ProtectedFromAccidentalDeletion from the parent, too, and reads that on a second connection while a search of
 # several pages runs (facts D19). Objects that are gone meanwhile are left out.
 function Get-GatewayObjectAgain {
     [CmdletBinding()]
     param(
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Guid,
         [Parameter(Mandatory)] [string[]] $Property,
         [Parameter(Mandatory)] [string] $Base,
         [Parameter(Mandatory)] [string] $Server
     )
     $search = @{ Class = 'any'; Property = $Property; Base = $Base; Server = $Server }
     $terms = [System.Collections.Generic.List[string]]::new()
-    foreach ($item in $Object) {
-        $guid = [string]$item.ObjectGUID
-        $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')')
+    foreach ($one in $Guid) {
+        $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')')
         if ($terms.Count -ge 100) {
             Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search
             $terms.Clear()

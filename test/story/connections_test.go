@@ -31,9 +31,11 @@ func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree stri
 	s.AddObject("CN=CROWD,"+tree, "computer", "sAMAccountName", "CROWD$")
 	for i := range page {
 		s.AddObject(fmt.Sprintf("OU=ou%d,%s", i, tree), "organizationalUnit")
-		s.AddObject(fmt.Sprintf("CN=crowd%d,%s", i, tree), "group", "sAMAccountName", fmt.Sprintf("crowd%d", i))
 		s.AddObject(fmt.Sprintf("CN=CROWD%dPC,%s", i, tree), "computer", "sAMAccountName", fmt.Sprintf("CROWD%dPC$", i))
 		s.AddObject(fmt.Sprintf("CN=share%d,CN=CROWD,%s", i, tree), "serviceConnectionPoint")
+	}
+	for i := range 2 * page { // more than a script projects at a time
+		s.AddObject(fmt.Sprintf("CN=crowd%d,%s", i, tree), "group", "sAMAccountName", fmt.Sprintf("crowd%d", i))
 	}
 	return s, tree
 }
@@ -68,8 +70,10 @@ func TestASessionNeedsOneConnection(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
 	}
 	for _, list := range lists() {
-		a := s.Do(list)
-		require.Equal(t, http.StatusOK, a.Status, "%s %s", list.Path, a.Body)
+		for _, token := range []string{"", systemtest.CorpToken, systemtest.DeskToken, systemtest.GroupToken} {
+			a := s.Do(list.As(token)) // limits, too, are read on that connection
+			require.Equal(t, http.StatusOK, a.Status, "%s %s %s", list.Path, token, a.Body)
+		}
 	}
 	listed := s.Get("/api/OU/All")
 	assert.Greater(t, len(listed.Envelope.Result), page)
