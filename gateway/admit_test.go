@@ -265,9 +265,11 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"user.delete": "deletion", "user.deleteByGuid": "deletion", "group.delete": "deletion", "ou.delete": "deletion",
 		"computer.delete": "deletion", "computer.deleteMany": "deletion", "cname.delete": "deletion", "reverseZone.delete": "deletion",
+		"lookupZone.delete": "deletion", "forwarder.delete": "deletion", "delegation.delete": "deletion",
 		"user.resetPassword": "reset",
 		"user.disable":       "change", "user.rename": "change", "group.rename": "change", "computer.rename": "change",
 		"ou.rename": "change", "ou.move": "change", "membership.remove": "change", "membership.removeGroup": "change",
+		"lookupZone.update": "change", "zone.setAging": "change", "forwarder.create": "change", "forwarder.update": "change",
 	}, counted)
 }
 

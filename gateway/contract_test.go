@@ -24,6 +24,9 @@ var goodValues = map[string]string{
 	"DNS_HostName": "www", "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example",
 	"DryRun": "false", "NetworkID": "10.0.0.0/8", "NetworkIDOrZoneName": "10.in-addr.arpa", "IgnoreSystemZones": "true", "ListContainers": "true",
 	"ChangePasswordNextLogon": "false", "PasswordNeverExpired": "false", "Country": "GR",
+	"Lookup": "Forward", "ZoneType": "Stub", "Aging": "true", "RefreshHours": "24", "NoRefreshHours": "24",
+	"ReplicationScope": "Forest", "DynamicUpdate": "None", "ForwarderTimeout": "7", "UseRecursion": "true",
+	"ChildName": "branch", "NameServer": "ns1.branch.corp.example", "MasterServers": "10.9.0.53", "IP_Address": "10.9.1.1",
 	"HomeFolderDrive": "H:", "Initials": "J.", "RdsHomeFolderDrive": "T:", "RdsConnectDrive": "true", "RdsAllowLogon": "false", "UserGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "ChangePassword": "true",
 }
 
@@ -216,7 +219,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 			require.NotContains(t, fmt.Sprintf("%v %+v %#v", req.Args, req.Args, req.Args), value)
 		}
 	default:
-		if p.Name != "ShowFields" {
+		if p.Kind.Parts()[0].Type == "string" { // else it was compared above
 			require.Equal(t, ps.Text(value), req.Args[name], "%s %q", p.Name, about)
 		}
 	}
@@ -306,7 +309,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 				if p.Path != "" {
 					break
 				}
-				if _, isNumber := wrong.(int); isNumber && p.Kind == schema.Wildcard {
+				if _, isNumber := wrong.(int); isNumber && (p.Kind == schema.Wildcard || p.Kind.Doc().Type == "integer") {
 					continue
 				}
 				values[p.Name] = wrong

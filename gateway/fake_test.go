@@ -150,7 +150,7 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 
 // settleParams are the parameters of the scripts that settle.
 var settleParams = []ps.Param{
-	{Name: "Class", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
+	{Name: "Class", Type: "string"}, {Name: "Form", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
 	{Name: ops.SettleMaxAge, Type: "int"}, {Name: "Server", Type: "string", Mandatory: true},
 }
 
@@ -262,10 +262,12 @@ func read(t testing.TB, w *httptest.ResponseRecorder) reply {
 }
 
 // sample returns a record of a shape as a script emits it.
-func sample(shape *schema.Shape) string {
+func sample(shape *schema.Shape) string { return sampleOf(shape.Fields) }
+
+func sampleOf(fields []schema.Field) string {
 	var b strings.Builder
 	packed := ""
-	for i, field := range shape.Fields {
+	for i, field := range fields {
 		if field.Packed != nil {
 			packed = `,"` + field.Packed.Member + `":""`
 			continue
@@ -280,6 +282,10 @@ func sample(shape *schema.Shape) string {
 			schema.TimeField:     `"2026-02-03T04:05:06Z"`,
 			schema.CountryField:  `"GR"`,
 			schema.TextListField: `["dc2"]`,
+			schema.NumberField:   `7`,
+			schema.ObjectField:   sampleOf(field.Of),
+
+			schema.ObjectListField: "[" + sampleOf(field.Of) + "]",
 		}[field.Type])
 	}
 	return "{" + b.String() + packed + "}"

@@ -28,6 +28,12 @@ $GatewayGuards = [ordered]@{
     wpad       = @{ what = 'DNS: names that begin with `wpad`'; why = 'browsers take their proxy from this name' }
     isatap     = @{ what = 'DNS: names that begin with `isatap`'; why = 'hosts send their traffic through a router of this name' }
     host       = @{ what = 'DNS: names of domain controllers'; why = 'it is the name of a domain controller' }
+    update     = @{
+        what = 'DNS: the dynamic updates and the replication scope of zones, other updates than the default of a new one'
+        why  = 'it decides who may write the names of the zone'
+    }
+    aging      = @{ what = 'DNS: the aging of zones'; why = 'records that are not refreshed in time are removed' }
+    forwarder  = @{ what = 'DNS: conditional forwarders'; why = 'a forwarder diverts all names below its own' }
     reverse    = @{ what = 'DNS: reverse zones with records of domain controllers'; why = 'it has records of domain controllers' }
 }
 

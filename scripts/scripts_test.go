@@ -38,7 +38,7 @@ func TestDescribeReadsEveryScript(t *testing.T) {
 
 	assert.False(t, byName["Get-GatewayUserList"].Writes)
 	assert.NotContains(t, byName["Get-GatewayUserList"].Commands, "Remove-ADUser")
-	assert.True(t, byName["Remove-GatewayReverseZone"].Writes)
+	assert.True(t, byName["Remove-GatewayZone"].Writes)
 }
 
 func TestDescribeDoctorAddsItsOwnScripts(t *testing.T) {

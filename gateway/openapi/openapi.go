@@ -282,8 +282,12 @@ func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	case doc.Pattern != "":
 		s.Pattern = "^$|" + doc.Pattern
 	}
-	if value := cmp.Or(p.Default, p.Implied); value != "" {
-		s.Default = typed(doc, value)
+	byDefault := cmp.Or(p.Default, p.Implied)
+	if b.Classic {
+		byDefault = cmp.Or(p.Classic, byDefault)
+	}
+	if byDefault != "" {
+		s.Default = typed(doc, byDefault)
 	}
 	switch example := p.Sample(); {
 	case example == "":

@@ -20,6 +20,7 @@ type Bound struct {
 	Scopes    []auth.Scope      // required in addition to the operation's
 	Generated *Generated        // secret generated for this request; nil: none
 	texts     map[string]string
+	absent    []*Param // with a default
 }
 
 // Text returns the accepted value of a parameter, or its default, for rules and
@@ -62,8 +63,16 @@ func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []sc
 	return b, problems
 }
 
-// Classic selects the fields that records of the classic dialect have.
+// Classic selects the fields that records of the classic dialect have, and its defaults.
 func (b *Bound) Classic() {
+	for _, p := range b.absent {
+		if p.Classic == "" {
+			continue
+		}
+		if decoded, problem := p.Kind.Decode(p.Classic); problem == nil { // Check has tried it
+			b.accept(p, decoded)
+		}
+	}
 	for i := range b.Op.Params {
 		if p := &b.Op.Params[i]; schema.ChoosesFields(p.Kind) {
 			b.Fields = b.Fields.Classic()
@@ -95,6 +104,7 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 		return nil
 	case !present:
 		raw = p.Default
+		b.absent = append(b.absent, p)
 	}
 	decoded, problem := p.Kind.Decode(raw)
 	if problem != nil {

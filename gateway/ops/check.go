@@ -154,11 +154,14 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 		if p.Required && p.Default+p.Implied != "" || p.Default != "" && p.Implied != "" {
 			fault("parameter %s is required and has a default, or has two", p.Name)
 		}
+		if p.Classic != "" && p.Default == "" {
+			fault("parameter %s has a default of the classic dialect only", p.Name)
+		}
 		if strings.Contains(Fold(p.Name), "password") && p.Kind.Parts()[0].Type == "string" {
 			fault("parameter %s is named like a secret but is not one", p.Name)
 		}
 		c.generated(op, &p, fault)
-		for _, value := range []string{p.Default, p.Implied} {
+		for _, value := range []string{p.Default, p.Classic, p.Implied} {
 			if value == "" {
 				continue
 			}

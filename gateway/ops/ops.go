@@ -37,7 +37,8 @@ type Operation struct {
 	Fails  []schema.Code // domain failures, besides what is wrong with the request itself
 
 	// Disrupts reports that the operation counts against the caller's hourly limit of
-	// changes: it disables, renames, moves, or ends a membership.
+	// changes: it disables, renames, moves, ends a membership, or redirects or opens
+	// a part of DNS.
 	Disrupts bool
 	// Extent names the count of the script that says how many objects the run affects
 	// besides the one that is addressed, such as the records of a zone. The script gets
@@ -94,6 +95,7 @@ type Param struct {
 	Kind     schema.Kind
 	Required bool
 	Default  string     // value if absent; empty: the argument is omitted
+	Classic  string     // value if absent in the classic dialect; empty: Default
 	Implied  string     // what an absent value amounts to where it is not an argument; for the API document
 	Narrows  bool       // without it more would be changed, so that an empty text is refused
 	Moves    bool       // given in an update, it moves the object, which counts as a change
@@ -158,7 +160,7 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-var table = previewable(slices.Concat(cnameRows, reverseZoneRows, membershipRows, userRows, ouRows, groupRows, computerRows))
+var table = previewable(slices.Concat(cnameRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows))
 
 // DryRun is the name of the parameter that every operation has that changes something.
 const DryRun = "DryRun"
@@ -179,6 +181,10 @@ func previewable(table []*Operation) []*Operation {
 var Resources = map[string]string{
 	"cname":       "CNAME records of the DNS server",
 	"reverseZone": "Reverse lookup zones of the DNS server",
+	"zone":        "Zones of the DNS server, of all types",
+	"lookupZone":  "Forward lookup zones of the DNS server",
+	"forwarder":   "Conditional forwarders of the DNS server",
+	"delegation":  "Delegations: names that the zones of the DNS server leave to other servers",
 	"membership":  "Members of groups",
 	"user":        "User accounts",
 	"ou":          "Organizational units",

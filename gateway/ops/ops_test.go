@@ -52,7 +52,7 @@ func settling(table []*Operation) []ps.Script {
 				continue
 			}
 			scripts = append(scripts, ps.Script{Name: name, Lane: op.Lane, Writes: writes, Params: []ps.Param{
-				{Name: "Class", Type: "string"}, {Name: SettleGuids, Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
+				{Name: "Class", Type: "string"}, {Name: "Form", Type: "string"}, {Name: SettleGuids, Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
 			}})
 		}
 	}
@@ -80,6 +80,24 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"9 GET /api/DnsReverseLookupZone/All L dns:read",
 		"10 POST /api/DnsReverseLookupZone/{NetworkID} 1 dns:write",
 		"11 DELETE /api/DnsReverseLookupZone/{NetworkID} 1 dns:delete",
+		"101 GET /api/DnsZones/All L dns:read",
+		"102 GET /api/DnsZones/{ZoneName} 1 dns:read",
+		"103 GET /api/DnsZones/{ZoneName}/Exists ? dns:read",
+		"104 GET /api/DnsZones/{ZoneName}/Aging 1 dns:read",
+		"105 PUT /api/DnsZones/{ZoneName}/Aging 1 dns:write",
+		"106 GET /api/DnsZones/{ZoneName}/Statistics 1 dns:read",
+		"107 GET /api/DnsLookupZone/All L dns:read",
+		"108 POST /api/DnsLookupZone/{ZoneName} 1 dns:write",
+		"109 PUT /api/DnsLookupZone/{ZoneName} 1 dns:write",
+		"110 DELETE /api/DnsLookupZone/{ZoneName} 1 dns:delete",
+		"111 GET /api/DnsConditionalForwarder/All L dns:read",
+		"112 GET /api/DnsConditionalForwarder/{ZoneName} 1 dns:read",
+		"113 POST /api/DnsConditionalForwarder/{ZoneName} 1 dns:write",
+		"114 PUT /api/DnsConditionalForwarder/{ZoneName} 1 dns:write",
+		"115 DELETE /api/DnsConditionalForwarder/{ZoneName} 1 dns:delete",
+		"116 GET /api/DnsDelegation/{ZoneName} L dns:read",
+		"117 POST /api/DnsDelegation 1 dns:write",
+		"118 DELETE /api/DnsDelegation L dns:delete",
 		"12 GET /api/ADUser/{Username}/Group/{GroupName} 1 member:read",
 		"13 GET /api/ADUser/{Username}/Group/{GroupName}/Exists ? member:read",
 		"14 GET /api/ADUser/{Username}/Group/All L member:read",

@@ -45,8 +45,12 @@ var (
 	settleMember   = Settle{Script: "Confirm-GatewayMembership"}
 	settleRemoval  = Settle{Script: "Confirm-GatewayRemoval"}
 	settleCName    = Settle{Script: "Confirm-GatewayCName"}
-	settleZone     = Settle{Script: "Confirm-GatewayReverseZone"}
 )
+
+// settleZone settles the writes of zones whose records are in a form.
+func settleZone(form string) Settle {
+	return Settle{Script: "Confirm-GatewayZone", Fixed: inForm(form)}
+}
 
 // cleanedUp adds the clean-up of a create of several steps.
 func (s Settle) cleanedUp() Settle {

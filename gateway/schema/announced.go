@@ -74,6 +74,11 @@ func (f *Field) announced(text string) json.RawMessage {
 		if value := truth(text); value != nil {
 			return value
 		}
+	case f.Type == NumberField:
+		return json.RawMessage(text)
+	case f.Type == TextListField:
+		value, _ := json.Marshal(strings.Split(text, listSeparator))
+		return value
 	default:
 		value, _ := json.Marshal(text)
 		return value

@@ -23,6 +23,23 @@ var (
 // trailing dot.
 var Zone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name", example: "corp.example"}
 
+// ForwardZone is the name of a forward lookup zone, as [Zone]. ChildZone is a name that a
+// zone delegates, relative to the zone or fully qualified; a trailing dot is kept.
+var (
+	ForwardZone Kind = forwardZoneKind{Zone}
+	ChildZone   Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "name", example: "branch", dot: true}
+)
+
+type forwardZoneKind struct{ Kind }
+
+func (k forwardZoneKind) Decode(raw any) (*Decoded, *Problem) {
+	decoded, problem := k.Kind.Decode(raw)
+	if problem == nil && (strings.EqualFold(decoded.Text, "arpa") || strings.HasSuffix(strings.ToLower(decoded.Text), ".arpa")) {
+		return nil, invalid("must be a forward lookup zone: names under arpa are reverse ones")
+	}
+	return decoded, problem
+}
+
 // Owner and Target are the two names of a CNAME record: relative to the zone or
 // fully qualified. A trailing dot is kept because it marks an absolute name.
 var (

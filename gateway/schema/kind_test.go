@@ -49,6 +49,8 @@ func TestKinds(t *testing.T) {
 		v6Bits     = "unprocessable: must have a prefix from /16 to /128 that is a multiple of 4: a reverse zone for IPv6 ends at a whole nibble"
 		control    = "invalid_request: must not contain control characters"
 		nul        = "invalid_request: must not contain a NUL character"
+		notForward = "invalid_request: must be a forward lookup zone: names under arpa are reverse ones"
+		notChild   = "invalid_request: must be a DNS name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
 		notScope   = "invalid_request: must be Domain, Forest or File"
 		notNumber  = "invalid_request: must be a whole number from 0 to 15"
 		notAddress = "invalid_request: must be addresses such as 10.0.0.53 or 2001:db8::53"
@@ -119,6 +121,8 @@ func TestKinds(t *testing.T) {
 		{Zone, ".", notZone}, {Zone, "..cache", notZone}, {Zone, "a..b", notZone}, {Zone, "*.b", notZone}, {Zone, "a b", notZone}, {Zone, "bücher.example", notZone}, {Zone, "a'b", notZone}, {Zone, "a..", notZone},
 		{Zone, label64 + ".x", "invalid_request: must not have a label of more than 63 characters"},
 		{Zone, strings.Repeat("a.", 127), `"` + strings.Repeat("a.", 126) + `a"`}, {Zone, strings.Repeat("a.", 128), "invalid_request: must be at most 253 characters long"},
+		{ForwardZone, "corp.example.", `"corp.example"`}, {ForwardZone, "single", `"single"`}, {ForwardZone, "carpa", `"carpa"`}, {ForwardZone, "10.in-addr.ARPA", notForward}, {ForwardZone, "ip6.arpa.", notForward}, {ForwardZone, "arpa", notForward}, {ForwardZone, "*.b", notZone}, {ForwardZone, ".", notZone}, {ForwardZone, true, "invalid_request: must be text, not a boolean"},
+		{ChildZone, "branch", `"branch"`}, {ChildZone, "a.b.corp.example.", `"a.b.corp.example."`}, {ChildZone, "@", notChild}, {ChildZone, "*", notChild}, {ChildZone, "a b", notChild},
 		{Owner, "@", `"@"`}, {Owner, "*", `"*"`}, {Owner, "*.a", `"*.a"`}, {Owner, "www.corp.example.", `"www.corp.example."`}, {Owner, "a.*", notOwner}, {Owner, "a*", notOwner}, {Owner, "@.a", notOwner}, {Owner, "$(x)", notOwner},
 		{NewTarget, "web1", `"web1"`}, {NewTarget, "a@b", notTarget}, {NewTarget, "*", notTarget}, {NewTarget, "a\x00", nul},
 

@@ -175,8 +175,15 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 		Computer:    "guid sid computerName samName operatingSystem operatingSystemVersion description dnsName path distinguishedName enabled lastLogon created modified",
 		CName:       "name type data zone timestamp",
 		ReverseZone: "distinguishedName zoneName zoneType type",
-		Existence:   "exists guid distinguishedName",
-		LastLogon:   "username lastLogon source complete unreached",
+		DNSZone:     "distinguishedName zoneName zoneType type lookup replicationScope dynamicUpdate readOnly paused signed autoCreated zoneFile masterServers",
+		ZoneAging:   "zoneName enabled refreshHours noRefreshHours scavengeServers availableAt serverScavengingHours",
+
+		ZoneStatistics:       "zoneName since queries updates transfers",
+		ConditionalForwarder: "zoneName masterServers forwarderTimeout useRecursion replicationScope",
+		Delegation:           "zoneName childName nameServer ipAddresses",
+
+		Existence: "exists guid distinguishedName",
+		LastLogon: "username lastLogon source complete unreached",
 	} {
 		assert.Equal(t, want, strings.Join(shape.All().Names(), " "), shape.Name)
 	}

@@ -100,8 +100,66 @@ var (
 	ReverseZone = &Shape{Name: "ReverseZone", Fields: []Field{
 		{Name: "distinguishedName", Doc: "empty for a zone in a file"},
 		{Name: "zoneName"},
-		{Name: "zoneType", Enum: []string{"Primary", "Secondary", "Stub", "Forwarder"}},
+		{Name: "zoneType", Enum: ZoneTypes},
 		{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
+	}}
+
+	DNSZone = &Shape{Name: "DnsZone", Fields: []Field{
+		{Name: "distinguishedName", Doc: "empty for a zone that is not in the directory"},
+		{Name: "zoneName"},
+		{Name: "zoneType", Enum: ZoneTypes, Words: &Words{From: "zoneType", Word: map[string]string{"Stub": "Stub Zone"}}},
+		{
+			Name: "type", Doc: "DS for a zone in the directory, else File; in the classic dialect ForwardDNSZone or ReverseDNSZone", Enum: []string{"DS", "File"},
+			Words: &Words{From: "lookup", Word: map[string]string{"Forward": "ForwardDNSZone", "Reverse": "ReverseDNSZone"}},
+		},
+		{Name: "lookup", Enum: []string{"Forward", "Reverse"}},
+		{Name: "replicationScope", Doc: "Domain, Forest, Legacy or Custom; File for a zone that is not in the directory"},
+		{Name: "dynamicUpdate", Null: true, Doc: "None, Secure or NonsecureAndSecure"},
+		{Name: "readOnly", Type: BoolField},
+		{Name: "paused", Type: BoolField},
+		{Name: "signed", Type: BoolField},
+		{Name: "autoCreated", Type: BoolField, Doc: "one that the server makes for itself"},
+		{Name: "zoneFile", Null: true},
+		{Name: "masterServers", Type: TextListField},
+	}}
+
+	ZoneAging = &Shape{Name: "ZoneAging", Fields: []Field{
+		{Name: "zoneName"},
+		{Name: "enabled", Type: BoolField, Input: "Aging"},
+		{Name: "refreshHours", Type: NumberField, Input: "RefreshHours"},
+		{Name: "noRefreshHours", Type: NumberField, Input: "NoRefreshHours"},
+		{Name: "scavengeServers", Type: TextListField, Doc: "that may scavenge the zone; none: any"},
+		{Name: "availableAt", Type: TimeField, Null: true, Doc: "when the zone may be scavenged"},
+		{Name: "serverScavengingHours", Type: NumberField, Null: true, Doc: "how often the server scavenges; 0: never; null: it does not say"},
+	}}
+
+	ZoneStatistics = &Shape{Name: "ZoneStatistics", Fields: []Field{
+		{Name: "zoneName"},
+		{Name: "since", Type: TimeField, Null: true},
+		{Name: "queries", Type: ObjectListField, Doc: "by type of record", Of: []Field{
+			{Name: "type"}, {Name: "received", Type: NumberField}, {Name: "answered", Type: NumberField},
+		}},
+		{Name: "updates", Type: ObjectField, Doc: "dynamic updates", Of: []Field{
+			{Name: "received", Type: NumberField}, {Name: "rejected", Type: NumberField},
+		}},
+		{Name: "transfers", Type: ObjectField, Doc: "zone transfers to other servers", Of: []Field{
+			{Name: "received", Type: NumberField, Doc: "requests"}, {Name: "succeeded", Type: NumberField}, {Name: "failed", Type: NumberField},
+		}},
+	}}
+
+	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Fields: []Field{
+		{Name: "zoneName"},
+		{Name: "masterServers", Type: TextListField, Input: "MasterServers"},
+		{Name: "forwarderTimeout", Type: NumberField, Input: "ForwarderTimeout", Doc: "seconds"},
+		{Name: "useRecursion", Type: BoolField, Input: "UseRecursion"},
+		{Name: "replicationScope", Input: "ReplicationScope", Doc: "Server for one of this server only"},
+	}}
+
+	Delegation = &Shape{Name: "Delegation", Fields: []Field{
+		{Name: "zoneName"},
+		{Name: "childName", Doc: "relative to the zone"},
+		{Name: "nameServer"},
+		{Name: "ipAddresses", Type: TextListField, Doc: "that the zone has for the name server"},
 	}}
 
 	Existence = &Shape{Name: "Existence", Fields: []Field{
@@ -117,6 +175,12 @@ var (
 		{Name: "complete", Type: BoolField},
 		{Name: "unreached", Type: TextListField},
 	}}
+)
+
+// ZoneTypes are the types of zones, and DynamicUpdates which updates a zone accepts.
+var (
+	ZoneTypes      = []string{"Primary", "Secondary", "Stub", "Forwarder"}
+	DynamicUpdates = []string{"None", "Secure", "NonsecureAndSecure"}
 )
 
 var groupFields = []Field{

@@ -193,35 +193,13 @@ function ConvertTo-GatewayCName {
     }
 }
 
-# Returns whether a reverse zone is one that Windows creates itself (facts E66).
-function Test-GatewaySystemZone {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $Zone)
-    $names = @('0.in-addr.arpa', '127.in-addr.arpa', '255.in-addr.arpa', 'TrustAnchors')
-    [bool]$Zone.IsAutoCreated -or $names -contains [string]$Zone.ZoneName
-}
-
-# Writes the records of reverse lookup zones.
-function ConvertTo-GatewayZone {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone)
-    foreach ($item in $Zone) {
-        [ordered]@{
-            distinguishedName = [string]$item.DistinguishedName
-            zoneName          = [string]$item.ZoneName
-            zoneType          = [string]$item.ZoneType
-            type              = [string]$(if ([bool]$item.IsDsIntegrated) { 'DS' } else { 'File' })
-        }
-    }
-}
-
 # What the gateway runs some forty times before a session is ready: the projections, on made-up objects,
 # so that PowerShell has compiled them before the first caller comes. It reads and changes nothing.
 function Test-GatewayRehearsal {
     [CmdletBinding()]
     param()
     $record = @{ HostName = 'madeup'; RecordData = @{ HostNameAlias = 'nowhere.corp.example.' }; Timestamp = '2024-01-02' }
-    $zone = @{ DistinguishedName = ''; ZoneName = '10.in-addr.arpa'; ZoneType = 'Primary'; IsDsIntegrated = $true }
+    $zone = @{ DistinguishedName = ''; ZoneName = '10.in-addr.arpa'; ZoneType = 'Primary'; IsDsIntegrated = $true; IsReverseLookupZone = $true }
     ConvertTo-GatewayCName -Record @($record, $record) -ZoneName 'corp.example'
-    ConvertTo-GatewayZone -Zone @($zone, $zone)
+    ConvertTo-GatewayZone -Zone @($zone, $zone) -Form 'Zone'
 }

@@ -179,13 +179,17 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 }
 
 // storedBy has the checks of what operations have stored, which also restore it.
-var storedBy = systemtest.Merge(storedOU, storedComputer, storedGroup)
+var storedBy = systemtest.Merge(storedOU, storedComputer, storedGroup, storedZone)
 
 type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
 
 // storedExactly reads back what an operation has stored, compares it with what
 // was sent, and restores the world.
 func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
+	if p.Name == ops.DryRun {
+		assert.Equal(s.T, "true", a.Header.Get("X-Dry-Run"), name)
+		return // nothing was stored
+	}
 	switch op.ID {
 	case "user.create":
 		username := systemtest.Samples[op.ID].Params["Username"]
@@ -272,6 +276,9 @@ func TestJSONOfTheWrongTypeIsRejected(t *testing.T) {
 				continue
 			}
 			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1}, "a list": []any{"a"}} {
+				if name == "a number" && p.Kind.Doc().Type == "integer" {
+					continue
+				}
 				t.Run(op.ID+"/"+p.Name+"/"+name, func(t *testing.T) {
 					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 					c.Params[p.Name] = value

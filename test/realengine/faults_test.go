@@ -66,7 +66,7 @@ func faultsOf(t *testing.T, path string) {
 				require.NotNil(t, s.Dead())
 				s = sessionWith(whole, starter, sources...)
 			}
-			records, err := ask(t, s, "Get-GatewayReverseZoneList", ps.Args{"ComputerName": ps.Text("dc1.corp.example")})
+			records, err := ask(t, s, "Get-GatewayZoneList", ps.Args{"Form": ps.Text("Reverse"), "ComputerName": ps.Text("dc1.corp.example")})
 			require.NoError(t, err)
 			assert.NotEmpty(t, records)
 		})

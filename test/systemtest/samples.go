@@ -17,11 +17,11 @@ type Sample struct {
 
 // Samples has one sample per operation, by ID. TestEveryOperationHasASample
 // fails for an operation without one.
-var Samples = Merge(dnsSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples)
+var Samples = Merge(dnsSamples, zoneSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples)
 
 // Setup has the calls that create what the samples of some operations remove,
 // by ID of the operation.
-var Setup = Merge(dnsBefore, UserBefore, membershipBefore, ouBefore, groupBefore, computerBefore)
+var Setup = Merge(dnsBefore, zonesBefore, UserBefore, membershipBefore, ouBefore, groupBefore, computerBefore)
 
 // Merge returns a new map with the entries of all tables; later ones win.
 func Merge[V any](tables ...map[string]V) map[string]V {

@@ -295,7 +295,7 @@ func TestExistingPlacesRemain(t *testing.T) {
 	before := s.contents(t)
 	do("New-GatewayOU", ps.Directory, ps.Args{"OUName": ps.Text("Kept"), "OUDestinationPath": ps.Text("DC=corp,DC=example"), "IsProtected": ps.Bool(false)})
 	do("New-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(o.Zone)})
-	do("New-GatewayReverseZone", ps.DNS, ps.Args{"ZoneName": ps.Text("2.0.192.in-addr.arpa")})
+	do("New-GatewayZone", ps.DNS, ps.Args{"Form": ps.Text("Reverse"), "ZoneName": ps.Text("2.0.192.in-addr.arpa")})
 	with := s.contents(t)
 	require.Len(t, with, len(before)+3)
 	report := run(t, t.Context(), o)

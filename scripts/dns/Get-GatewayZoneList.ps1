@@ -1,17 +1,25 @@
-# Lists the reverse lookup zones.
+# Lists the zones of the server in a form; in the form 'Reverse' or 'Forwarder' those of that kind. Lookup and
+# ZoneType narrow the list.
 [CmdletBinding()]
 param(
+    [Parameter(Mandatory)] [string] $Form,
+    [AllowNull()] [string] $Lookup,
+    [AllowNull()] [string] $ZoneType,
     [bool] $IgnoreSystemZones = $true,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
+if ($Form -eq 'Reverse') { $Lookup = 'Reverse' }
+if ($Form -eq 'Forwarder') { $ZoneType = 'Forwarder' }
 Set-GatewayStep -Label 'list zones'
 $found = [System.Collections.Generic.List[object]]::new()
 $keys = [System.Collections.Generic.List[string]]::new()
 foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
     $name = [string]$zone.ZoneName
-    if (-not [bool]$zone.IsReverseLookupZone) { continue }
+    if ($Lookup -eq 'Reverse' -and -not [bool]$zone.IsReverseLookupZone) { continue }
+    if ($Lookup -eq 'Forward' -and [bool]$zone.IsReverseLookupZone) { continue }
+    if ($ZoneType -and -not [string]::Equals($ZoneType, [string]$zone.ZoneType, [System.StringComparison]::Ordinal)) { continue }
     if ($IgnoreSystemZones -and (Test-GatewaySystemZone -Zone $zone)) { continue }
     if (-not (Test-GatewayAllowedZone -ZoneName $name -AllowedZone $AllowedZone)) { continue }
     $found.Add($zone)
@@ -20,4 +28,4 @@ foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
 $sorted = $found.ToArray()
 $order = $keys.ToArray()
 [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
-ConvertTo-GatewayZone -Zone $sorted
+ConvertTo-GatewayZone -Zone $sorted -Form $Form

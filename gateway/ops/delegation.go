@@ -1,0 +1,87 @@
+package ops
+
+import (
+	"net/http"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	delegationSubject = "delegation of '{ChildName}' in zone '{ZoneName}'"
+	serverParam       = "NameServer"
+)
+
+var delegationRows = []*Operation{
+	{
+		ID: "delegation.list", Row: 116, Summary: "Lists the delegations of a zone, one record per name server.",
+		Method: http.MethodGet, Path: "/api/DnsDelegation/{ZoneName}",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{anyZone},
+		Script:  "Get-GatewayDelegationList",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Delegation, List},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: zoneSubject,
+	},
+	{
+		ID: "delegation.create", Row: 117, Summary: "Delegates a name of a zone to a name server, or adds one to its delegation.",
+		Method: http.MethodPost, Path: "/api/DnsDelegation",
+		Scope: auth.DNSWrite, Effect: Create,
+		Params: []Param{
+			delegatingZone, childName("branch2"),
+			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns1.branch2.corp.example", Doc: "The name server. Without any dot it is a name in the zone."},
+			{Name: "IP_Address", Arg: "Address", Kind: schema.Addresses, Required: true, Doc: "Its addresses. The zone keeps them if the name server's name lies in it."},
+		},
+		Rules:   []Rule{delegationFits},
+		Script:  "New-GatewayDelegation",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Delegation, Single},
+		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
+		Subject: delegationSubject,
+		Success: "The {subject} to '{NameServer}' was created.",
+	},
+	{
+		ID: "delegation.delete", Row: 118, Summary: "Removes a name server from the delegation of a name, or the whole delegation.",
+		Method: http.MethodDelete, Path: "/api/DnsDelegation",
+		Scope: auth.DNSDelete, Effect: Delete,
+		Params: []Param{
+			delegatingZone, childName("lab"),
+			{Name: serverParam, Kind: schema.Target, Audited: true, Example: "ns1.lab.corp.example", Doc: "The name server; absent: all of them."},
+		},
+		Rules:   []Rule{delegationFits},
+		Script:  "Remove-GatewayDelegation",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Delegation, List},
+		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject: delegationSubject,
+		Success: "The {subject} was removed: {records}.",
+	},
+}
+
+var delegatingZone = Param{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone that delegates."}
+
+// childName returns the parameter for the name that is delegated.
+func childName(example string) Param {
+	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example, Doc: "The name: relative to the zone, or a full name inside it."}
+}
+
+// delegationFits rejects names that are too long together with the zone.
+var delegationFits = Rule{
+	Doc: "names completed by the zone are at most 253 characters long",
+	Apply: func(b *Bound) []schema.Problem {
+		child, server, zone := b.Text(childParam), b.Text(serverParam), b.Text(zoneParam)
+		var problems []schema.Problem
+		if !insideZone(child, zone) && len(child)+1+len(zone) > schema.DomainLimit {
+			problems = append(problems, schema.Problem{Field: childParam, Code: schema.Unprocessable, Message: tooLong})
+		}
+		if !strings.Contains(server, ".") && len(server)+1+len(zone) > schema.DomainLimit {
+			problems = append(problems, schema.Problem{Field: serverParam, Code: schema.Unprocessable, Message: tooLong})
+		}
+		return problems
+	},
+}

@@ -1,0 +1,99 @@
+package ops
+
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	forwarderPath    = "/api/DnsConditionalForwarder/{ZoneName}"
+	forwarderSubject = "conditional forwarder for '{ZoneName}'"
+)
+
+var forwarderRows = []*Operation{
+	{
+		ID: "forwarder.list", Row: 111, Summary: "Lists the conditional forwarders.",
+		Method: http.MethodGet, Path: "/api/DnsConditionalForwarder/All",
+		Scope: auth.DNSRead, Effect: Read,
+		Script: "Get-GatewayZoneList", Fixed: inForm("Forwarder"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ConditionalForwarder, List},
+		Subject: "conditional forwarders",
+	},
+	{
+		ID: "forwarder.get", Row: 112, Summary: "Finds a conditional forwarder.",
+		Method: http.MethodGet, Path: forwarderPath,
+		Scope: auth.DNSRead, Effect: Read,
+		Params: []Param{forwarded("partner.example")},
+		Script: "Get-GatewayZone", Fixed: inForm("Forwarder"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ConditionalForwarder, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: forwarderSubject,
+	},
+	{
+		ID: "forwarder.create", Row: 113, Summary: "Creates a conditional forwarder. Asks for the scope `privileged`, too.",
+		Method: http.MethodPost, Path: forwarderPath,
+		Scope: auth.DNSWrite, Effect: Create, Disrupts: true,
+		Params: []Param{
+			forwarded("ally.example"),
+			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "The servers that are asked for these names."},
+			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Default: "5", Doc: "For how long one of them is waited for."},
+			{Name: "UseRecursion", Kind: schema.Bool, Default: "false", Doc: "Whether the server asks others if they do not answer."},
+			{Name: "ReplicationScope", Kind: forwarderScope, Default: "Domain", Doc: "Which servers forward."},
+		},
+		Script:  "New-GatewayForwarder",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ConditionalForwarder, Single},
+		Settle:  settleZone("Forwarder"),
+		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
+		Subject: forwarderSubject,
+		Success: "The {subject} was created.",
+	},
+	{
+		ID: "forwarder.update", Row: 114, Summary: "Changes a conditional forwarder. Asks for the scope `privileged`, too.",
+		Method: http.MethodPut, Path: forwarderPath,
+		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
+		Params: []Param{
+			forwarded("partner.example"),
+			{Name: "MasterServers", Kind: schema.Addresses, Doc: "The servers that are asked for these names."},
+			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Example: "10", Doc: "For how long one of them is waited for."},
+			{Name: "UseRecursion", Kind: schema.Bool, Doc: "Whether the server asks others if they do not answer."},
+			{Name: "ReplicationScope", Kind: forwarderScope, Doc: "Which servers forward. Server cannot be changed to or from the others."},
+		},
+		Script:    "Set-GatewayForwarder",
+		Lane:      ps.DNS,
+		Reply:     Reply{schema.ConditionalForwarder, Single},
+		Settle:    settleZone("Forwarder"),
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Unprocessable},
+		Subject:   forwarderSubject,
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
+	},
+	{
+		ID: "forwarder.delete", Row: 115, Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
+		Method: http.MethodDelete, Path: forwarderPath,
+		Scope: auth.DNSDelete, Effect: Delete,
+		Params: []Param{forwarded("partner.example")},
+		Script: "Remove-GatewayZone", Fixed: inForm("Forwarder"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ConditionalForwarder, Single},
+		Settle:  settleZone("Forwarder"),
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
+		Subject: forwarderSubject,
+		Success: "The {subject} was removed.",
+	},
+}
+
+var (
+	forwarderTimeout = schema.Number("Seconds.", 0, 15)
+	forwarderScope   = schema.OneOf("Server is this server only, the others are in the directory; in any case.", "Domain", "Forest", "Legacy", "Server")
+)
+
+// forwarded returns the parameter for the names that are forwarded.
+func forwarded(example string) Param {
+	return Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Example: example, Doc: "The domain whose names are forwarded."}
+}

@@ -1,0 +1,180 @@
+package ops
+
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// inForm returns the argument that chooses which zones a script is about, and the form of
+// their records.
+func inForm(form string) ps.Args { return ps.Args{"Form": ps.Text(form)} }
+
+const (
+	zoneSubject   = "zone '{ZoneName}'"
+	lookupSubject = "forward lookup zone '{ZoneName}'"
+)
+
+var zoneRows = []*Operation{
+	{
+		ID: "zone.list", Row: 101, Summary: "Lists the zones of the server, of all types.",
+		Method: http.MethodGet, Path: "/api/DnsZones/All",
+		Scope: auth.DNSRead, Effect: Read,
+		Params: []Param{
+			ignoreSystemZones,
+			{Name: "Lookup", Kind: schema.OneOf("Forward or reverse lookup zones only, in any case.", "Forward", "Reverse"), Doc: "Which zones."},
+			{Name: "ZoneType", Kind: schema.OneOf("Zones of this type only, in any case.", schema.ZoneTypes...), Doc: "Which type."},
+		},
+		Script: "Get-GatewayZoneList", Fixed: inForm("Zone"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.DNSZone, List},
+		Subject: "zones",
+	},
+	{
+		ID: "zone.get", Row: 102, Summary: "Finds a zone of any type.",
+		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}",
+		Scope: auth.DNSRead, Effect: Read,
+		Params: []Param{anyZone, ignoreSystemZones},
+		Script: "Get-GatewayZone", Fixed: inForm("Zone"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.DNSZone, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: zoneSubject,
+	},
+	{
+		ID: "zone.exists", Row: 103, Summary: "Reports whether a zone exists.",
+		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Exists",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{anyZone, ignoreSystemZones},
+		Script:  "Test-GatewayZone",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Existence, Exists},
+		Subject: zoneSubject,
+	},
+	{
+		ID: "zone.getAging", Row: 104, Summary: "Shows after how long the records of a zone may be scavenged.",
+		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Aging",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{anyZone},
+		Script:  "Get-GatewayZoneAging",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ZoneAging, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: zoneSubject,
+	},
+	{
+		ID: "zone.setAging", Row: 105, Summary: "Changes after how long the records of a zone may be scavenged.",
+		Method: http.MethodPut, Path: "/api/DnsZones/{ZoneName}/Aging",
+		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
+		Params: []Param{
+			anyZone,
+			{Name: "Aging", Kind: schema.Bool, Example: "true", Doc: "Whether records age."},
+			{Name: "RefreshHours", Kind: agingHours, Example: "168", Doc: "For how long a record may be refreshed before it is stale."},
+			{Name: "NoRefreshHours", Kind: agingHours, Example: "168", Doc: "For how long a record is not refreshed again."},
+		},
+		Script:    "Set-GatewayZoneAging",
+		Lane:      ps.DNS,
+		Reply:     Reply{schema.ZoneAging, Single},
+		Settle:    Settle{Script: "Confirm-GatewayZoneAging"},
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
+		Subject:   zoneSubject,
+		Success:   "The aging of the {subject} was changed.",
+		Unchanged: "The aging of the {subject} is so already; nothing was changed.",
+	},
+	{
+		ID: "zone.statistics", Row: 106, Summary: "Shows what the server has counted for a zone.",
+		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Statistics",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  []Param{anyZone},
+		Script:  "Get-GatewayZoneStatistics",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.ZoneStatistics, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: zoneSubject,
+	},
+	{
+		ID: "lookupZone.list", Row: 107, Summary: "Lists the forward lookup zones.",
+		Method: http.MethodGet, Path: "/api/DnsLookupZone/All",
+		Scope: auth.DNSRead, Effect: Read,
+		Params: []Param{ignoreSystemZones},
+		Script: "Get-GatewayZoneList", Fixed: ps.Args{"Form": ps.Text("Zone"), "Lookup": ps.Text("Forward")},
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.DNSZone, List},
+		Subject: "forward lookup zones",
+	},
+	{
+		ID: "lookupZone.create", Row: 108, Summary: "Creates a primary forward lookup zone.",
+		Method: http.MethodPost, Path: "/api/DnsLookupZone/{ZoneName}",
+		Scope: auth.DNSWrite, Effect: Create,
+		Params: []Param{
+			forwardZone,
+			{Name: "ReplicationScope", Kind: zoneScope, Implied: "Domain", Doc: "Where the zone is stored. Default: File if the server is not a domain controller."},
+			{Name: "DynamicUpdate", Kind: dynamicUpdate, Implied: "Secure", Doc: "The updates that the zone accepts. Default: None for a zone in a file. Another than the default asks for the scope `privileged`, too."},
+		},
+		Rules:  []Rule{secureInDirectory},
+		Script: "New-GatewayZone", Fixed: inForm("Zone"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.DNSZone, Single},
+		Settle:  settleZone("Zone"),
+		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
+		Subject: lookupSubject,
+		Success: "The {subject} was created.",
+	},
+	{
+		ID: "lookupZone.update", Row: 109, Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Asks for the scope `privileged`, too.",
+		Method: http.MethodPut, Path: "/api/DnsLookupZone/{ZoneName}",
+		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
+		Params: []Param{
+			forwardZone,
+			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Where the zone is stored. It cannot be moved between the directory and a file."},
+			{Name: "DynamicUpdate", Kind: dynamicUpdate, Example: "Secure", Doc: "The updates that the zone accepts."},
+		},
+		Rules:     []Rule{secureInDirectory},
+		Script:    "Set-GatewayZone",
+		Lane:      ps.DNS,
+		Reply:     Reply{schema.DNSZone, Single},
+		Settle:    settleZone("Zone"),
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject:   lookupSubject,
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
+	},
+	{
+		ID: "lookupZone.delete", Row: 110, Summary: "Removes a primary forward lookup zone with its records.",
+		Method: http.MethodDelete, Path: "/api/DnsLookupZone/{ZoneName}",
+		Scope: auth.DNSDelete, Effect: Delete, Extent: "records",
+		Params: []Param{
+			forwardZone,
+			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Doc: "Remove the zone although it has records besides its SOA and name servers."},
+		},
+		Script: "Remove-GatewayZone", Fixed: inForm("Zone"),
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.DNSZone, Single},
+		Settle:  settleZone("Zone"),
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.TooMany},
+		Subject: lookupSubject,
+		Success: "The {subject} was removed with {count:records}.",
+	},
+}
+
+var (
+	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}
+	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "lab2.example", Doc: "The zone."}
+
+	zoneScope     = schema.OneOf("Domain, Forest and Legacy are in the directory; in any case.", "Domain", "Forest", "Legacy", "File")
+	dynamicUpdate = schema.OneOf("Secure needs a zone in the directory; in any case.", schema.DynamicUpdates...)
+	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
+)
+
+// secureInDirectory rejects what no server can do, before anything is looked up.
+var secureInDirectory = Rule{
+	Doc: "secure updates need a zone in the directory",
+	Apply: func(b *Bound) []schema.Problem {
+		if b.Text("ReplicationScope") != "File" || b.Text("DynamicUpdate") != "Secure" {
+			return nil
+		}
+		return []schema.Problem{{Field: "DynamicUpdate", Code: schema.Unprocessable, Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
+	},
+}

@@ -1,0 +1,61 @@
+# Creates a primary zone. Unless it is said otherwise, it is in the directory with secure updates if the DNS server
+# is a domain controller, else in a file without updates (facts E67-E71).
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [Parameter(Mandatory)] [string] $Form,
+    [AllowNull()] [string] $ReplicationScope,
+    [AllowNull()] [string] $DynamicUpdate,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve and guard.
+Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
+$controllers = @($KnownController) + @($ComputerName)
+Assert-GatewayZoneName -ZoneName $ZoneName -Zone @() -KnownController $controllers
+Assert-GatewayName -Name $ZoneName -KnownController $controllers -Privileged $Privileged -Arg 'ZoneName'
+# The server is asked whether it stores zones in the directory: a failed attempt would not tell (facts E68).
+Set-GatewayStep -Label 'read server settings'
+$inDirectory = [bool](Get-DnsServerSetting -All -ComputerName $ComputerName).DsAvailable
+if (-not $ReplicationScope) { $ReplicationScope = [string]$(if ($inDirectory) { 'Domain' } else { 'File' }) }
+$default = [string]$(if ($ReplicationScope -eq 'File') { 'None' } else { 'Secure' })
+if (-not $DynamicUpdate) { $DynamicUpdate = $default }
+if ($ReplicationScope -ne 'File' -and -not $inDirectory) {
+    Stop-Gateway -Code 'unprocessable' -Arg 'ReplicationScope' -Message 'The DNS server is not a domain controller, so that its zones can only be in files.'
+}
+if ($ReplicationScope -eq 'File' -and $DynamicUpdate -eq 'Secure') {
+    Stop-Gateway -Code 'unprocessable' -Arg 'DynamicUpdate' -Message 'Secure updates need a zone in the directory.'
+}
+if (-not $DynamicUpdate.Equals($default, [System.StringComparison]::Ordinal)) {
+    Assert-GatewayPrivileged -Target $ZoneName -Guard 'update' -Privileged $Privileged -Arg 'DynamicUpdate'
+}
+$zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
+Assert-GatewayZoneFree -ZoneName $ZoneName -Zone $zones
+Assert-GatewayZoneName -ZoneName $ZoneName -Zone $zones
+Assert-GatewayNothingHidden -ZoneName $ZoneName -Zone $zones -AllowedZone $AllowedZone -ComputerName $ComputerName
+
+# Announce.
+New-GatewayIntent -Creates -Dn $ZoneName -Also @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
+Write-GatewayIntent -Effect 'created'
+
+# Act.
+Set-GatewayStep -Label 'create zone' -Arg 'ZoneName'
+$create = @{ Name = $ZoneName; DynamicUpdate = $DynamicUpdate; ComputerName = $ComputerName; Confirm = $false }
+if ($ReplicationScope -eq 'File') {
+    $create['ZoneFile'] = $ZoneName.Replace('/', '-') + '.dns'
+} else {
+    $create['ReplicationScope'] = $ReplicationScope
+}
+Add-DnsServerPrimaryZone @create
+$remove = { param($Name, $ComputerName) Remove-DnsServerZone -Name $Name -ComputerName $ComputerName -Force -Confirm:$false }
+Complete-GatewayStep -Label 'create zone' -Dn $ZoneName -Undo $remove -Arguments @{ Name = $ZoneName; ComputerName = $ComputerName }
+Complete-GatewayChange -Effect 'created'
+
+# Report.
+$zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
+$report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
+Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $null -After $report
+$report

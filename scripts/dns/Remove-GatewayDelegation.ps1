@@ -1,0 +1,48 @@
+# Removes one name server from the delegation of a name, or the whole delegation (facts NC6).
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [Parameter(Mandatory)] [string] $ChildName,
+    [AllowNull()] [string] $NameServer,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve and guard.
+Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
+$child = Get-GatewayRelativeName -Name $ChildName -ZoneName $ZoneName
+if ($child -eq '' -or $child -eq '@') {
+    Stop-Gateway -Code 'unprocessable' -Arg 'ChildName' -Message "The name '$ChildName' does not lie below the zone '$ZoneName'."
+}
+Assert-GatewayName -Name ($child + '.' + $ZoneName) -Arg 'ChildName' -Privileged $Privileged -KnownController (@($KnownController) + @($ComputerName))
+$zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
+Assert-GatewayPrimaryZone -Zone $zone
+$name = [string]$zone.ZoneName
+$target = ''
+if ($NameServer) { $target = Get-GatewayTargetName -Target $NameServer -ZoneName $name }
+$found = @(Get-GatewayDelegation -ZoneName $name -ChildName $child -NameServer $target -ComputerName $ComputerName)
+if ($found.Length -eq 0) {
+    $message = "The name '$child' is not delegated in the zone '$name'."
+    if ($target -ne '') { $message = "The name '$child' is not delegated to '$target' in the zone '$name'." }
+    Stop-Gateway -Code 'not_found' -Arg 'ChildName' -Message $message
+}
+$report = @(ConvertTo-GatewayDelegation -Delegation $found)
+$dn = $child + '.' + $name + ' NS ' + $target
+
+# Announce.
+New-GatewayIntent -Removes -Dn $dn -Record $report[0]
+Write-GatewayIntent -Effect 'removed'
+
+# Act.
+Set-GatewayStep -Label 'remove delegation' -Arg 'ChildName'
+$remove = @{ Name = $name; ChildZoneName = $child; ComputerName = $ComputerName; Force = $true; Confirm = $false }
+if ($target -ne '') { $remove['NameServer'] = $target }
+Remove-DnsServerZoneDelegation @remove
+Complete-GatewayStep -Label 'remove delegation' -Dn $dn
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+foreach ($record in $report) { Add-GatewayChange -Dn ($child + '.' + $name + ' NS ' + $record['nameServer']) -Before $record -After $null }
+$report

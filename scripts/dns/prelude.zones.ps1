@@ -1,0 +1,494 @@
+# Functions shared by the scripts of zones: who may change one, what it hides, projections.
+# Loaded after the prelude of DNS.
+
+$GatewaySystemZones = @('0.in-addr.arpa', '127.in-addr.arpa', '255.in-addr.arpa', 'TrustAnchors')
+$GatewayTicksPerHour = 36000000000
+
+# Returns whether Windows itself creates a zone of this name (facts E66).
+function Test-GatewaySystemName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ZoneName)
+    Test-GatewayListed -Text $ZoneName -List $GatewaySystemZones
+}
+
+# Returns whether a zone is one that Windows creates itself (facts E66).
+function Test-GatewaySystemZone {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    [bool]$Zone.IsAutoCreated -or (Test-GatewaySystemName -ZoneName ([string]$Zone.ZoneName))
+}
+
+# All zones of the server.
+function Get-GatewayServerZone {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ComputerName)
+    Set-GatewayStep -Label 'list zones' -Arg 'ZoneName'
+    Get-DnsServerZone -ComputerName $ComputerName
+}
+
+# The zone of a list that has a name, or nothing.
+function Select-GatewayZone {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
+    )
+    foreach ($item in $Zone) {
+        if ($ZoneName.Equals([string]$item.ZoneName, [System.StringComparison]::OrdinalIgnoreCase)) { return $item }
+    }
+}
+
+# The deepest zone of a list that a name lies below, or nothing.
+function Select-GatewayParentZone {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
+    )
+    $parent = $null
+    $length = 0
+    foreach ($item in $Zone) {
+        $suffix = '.' + [string]$item.ZoneName
+        if ($suffix.Length -gt $length -and $Name.EndsWith($suffix, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $parent = $item
+            $length = $suffix.Length
+        }
+    }
+    $parent
+}
+
+# What a type of zone is called in sentences.
+function Get-GatewayZoneKind {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    $kinds = @{ Forwarder = 'a conditional forwarder'; Stub = 'a stub zone'; Secondary = 'a secondary zone' }
+    $type = [string]$Zone.ZoneType
+    if ($kinds.ContainsKey($type)) { return $kinds[$type] }
+    'a primary zone'
+}
+
+# Refuses to create or remove the zones that the domain rests on: those of the server itself, of the locator, of
+# the domain and of the forest (facts NC11). Zone is the list of the server's zones: those in the directory name
+# the domain and the forest in their partition.
+function Assert-GatewayZoneName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+    )
+    $domains = [System.Collections.Generic.List[string]]::new()
+    foreach ($controller in @($KnownController)) {
+        if ($controller -and $controller.Contains('.')) { $domains.Add(($controller.TrimEnd([char]'.') -replace '^[^.]*\.', '')) }
+    }
+    foreach ($item in $Zone) {
+        $partition = [string]$item.DirectoryPartitionName
+        foreach ($prefix in @('DomainDnsZones.', 'ForestDnsZones.')) {
+            if ($partition.StartsWith($prefix, [System.StringComparison]::OrdinalIgnoreCase)) { $domains.Add($partition.Substring($prefix.Length)) }
+        }
+    }
+    $why = ''
+    if (Test-GatewaySystemName -ZoneName $ZoneName) { $why = 'belongs to the DNS server itself' }
+    if (($ZoneName + '.').StartsWith('_msdcs.', [System.StringComparison]::OrdinalIgnoreCase)) {
+        $why = 'has the names by which domain controllers find each other'
+    }
+    foreach ($domain in $domains) {
+        if ($ZoneName.Equals($domain, [System.StringComparison]::OrdinalIgnoreCase)) { $why = 'is that of the domain' }
+    }
+    if ($why -ne '') { Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$ZoneName' $why." }
+}
+
+# Refuses a name that is taken by a zone of the list.
+function Assert-GatewayZoneFree {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
+    )
+    $present = Select-GatewayZone -ZoneName $ZoneName -Zone $Zone
+    if ($null -eq $present) { return }
+    if ([string]$present.ZoneType -eq 'Forwarder') {
+        Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "A conditional forwarder for '$ZoneName' exists already."
+    }
+    Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$ZoneName' exists already."
+}
+
+# The records of a zone at and below a name relative to it. For a name that the zone does not have, the server
+# raises an error (facts E55), and nothing is returned.
+function Get-GatewayBranch {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    try {
+        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $Name -ComputerName $ComputerName
+    } catch {
+        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+    }
+}
+
+# Splits the records at and below a name: the name servers that it is delegated to, and how many of the others are
+# not addresses of these or of NameServer. Host names of records are relative to the zone.
+function Measure-GatewayBranch {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [AllowNull()] [string] $NameServer
+    )
+    $servers = [System.Collections.Generic.List[string]]::new()
+    foreach ($item in $Record) {
+        if (([string]$item.RecordType) -eq 'NS' -and $Name.Equals([string]$item.HostName, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $servers.Add(([string]$item.RecordData.NameServer).TrimEnd([char]'.'))
+        }
+    }
+    $hosts = [System.Collections.Generic.List[string]]::new()
+    foreach ($server in @($servers.ToArray()) + @($NameServer)) { if ($server) { $hosts.Add($server) } }
+    $others = 0
+    foreach ($item in $Record) {
+        $owner = [string]$item.HostName + '.' + $ZoneName
+        $type = [string]$item.RecordType
+        if ($type -eq 'NS' -and $Name.Equals([string]$item.HostName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        if (@('A', 'AAAA') -contains $type -and (Test-GatewayListed -Text $owner -List $hosts.ToArray())) { continue }
+        $others++
+    }
+    @{ servers = $servers.ToArray(); others = $others }
+}
+
+# Refuses a new zone that would hide names of a zone of this server: the server does not move them
+# (facts NC5). A forwarder may stand where the name is delegated. Zone is the list of the server's zones.
+function Assert-GatewayNothingHidden {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [Parameter(Mandatory)] [string] $ComputerName,
+        [switch] $Forwarder
+    )
+    $parent = Select-GatewayParentZone -Name $ZoneName -Zone $Zone
+    if ($null -eq $parent -or @('Primary', 'Secondary') -notcontains [string]$parent.ZoneType) { return }
+    $above = [string]$parent.ZoneName
+    $child = $ZoneName.Substring(0, $ZoneName.Length - $above.Length - 1)
+    Set-GatewayStep -Label 'check parent zone' -Arg 'ZoneName'
+    $records = @(Get-GatewayBranch -ZoneName $above -Name $child -ComputerName $ComputerName)
+    $found = Measure-GatewayBranch -Record $records -Name $child -ZoneName $above
+    $where = "the zone above it"
+    if (Test-GatewayAllowedZone -ZoneName $above -AllowedZone $AllowedZone) { $where = "the zone '$above'" }
+    if ($found.servers.Length -gt 0 -and -not $Forwarder) {
+        $message = "The name '$ZoneName' is delegated in $where. Remove the delegation first."
+        Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message $message
+    }
+    $hidden = $records.Length
+    if ($Forwarder) { $hidden = $found.others }
+    if ($hidden -gt 0) {
+        $message = "'$ZoneName' would hide $hidden records that $where has at and below this name. Move them first."
+        Stop-Gateway -Code 'not_empty' -Arg 'ZoneName' -Message $message
+    }
+}
+
+# Refuses to change something that only privileged callers may.
+function Assert-GatewayPrivileged {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Target,
+        [Parameter(Mandatory)] [string] $Guard,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    if (-not $Privileged) { Stop-GatewayGuarded -Target $Target -Why $GatewayGuards[$Guard].why -Arg $Arg }
+}
+
+# How many records a zone that is to be removed has. Without Force there may be none but the SOA and the name
+# servers of the zone itself; records of guarded names and of domain controllers are for privileged callers.
+function Measure-GatewayZone {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [bool] $Force,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    Set-GatewayStep -Label 'count records' -Arg 'ZoneName'
+    $records = @()
+    try {
+        $records = @(Get-DnsServerResourceRecord -ZoneName $ZoneName -ComputerName $ComputerName)
+    } catch {
+        if (-not $Force) { throw }
+        $code = Get-GatewayErrorCode -Record $_
+        if (-not $Privileged) { # what cannot be read may be guarded
+            $why = "its records could not be read (error $code), so that it may have some of domain controllers"
+            Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why $why
+        }
+        Add-GatewayWarning -Code 'not_counted' -Target $ZoneName -Message "The records of the zone could not be counted (error $code)."
+    }
+    if (-not $Privileged) { Assert-GatewayZoneRecord -ZoneName $ZoneName -Record $records -KnownController $KnownController }
+    if (-not $Force) {
+        $more = 0
+        foreach ($record in $records) {
+            if ([string]$record.HostName -ne '@' -or @('SOA', 'NS') -notcontains [string]$record.RecordType) { $more++ }
+        }
+        if ($more -gt 0) {
+            $message = "The zone '$ZoneName' has $more records besides its SOA and name servers. Force=true removes it with them."
+            Stop-Gateway -Code 'not_empty' -Arg 'Force' -Message $message
+        }
+    }
+    $records.Length
+}
+
+# Refuses records of guarded names, and PTR records of domain controllers.
+function Assert-GatewayZoneRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+    )
+    $last = ''
+    foreach ($item in $Record) {
+        $owner = [string]$item.HostName
+        if ([string]$item.RecordType -eq 'PTR') {
+            $target = ([string]$item.RecordData.PtrDomainName).TrimEnd([char]'.')
+            foreach ($controller in @($KnownController)) {
+                if ($controller -and $target.Equals($controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) {
+                    Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why $GatewayGuards.reverse.why
+                }
+            }
+        }
+        if ($owner.Equals($last, [System.StringComparison]::Ordinal)) { continue }
+        $last = $owner
+        $why = Get-GatewayNameReason -Name ($owner + '.' + $ZoneName) -KnownController $KnownController
+        if ($why -ne '') { Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why "it has the name '$owner', and $why" }
+    }
+}
+
+# Refuses a zone that is not a primary one of this server, or that the server created itself.
+function Assert-GatewayPrimaryZone {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    $name = [string]$Zone.ZoneName
+    if (Test-GatewaySystemZone -Zone $Zone) {
+        Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$name' belongs to the DNS server itself."
+    }
+    if ([string]$Zone.ZoneType -ne 'Primary') {
+        $kind = Get-GatewayZoneKind -Zone $Zone
+        Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$name' is not a primary zone of this server but $kind."
+    }
+}
+
+# Returns whether a list has a text, in any case.
+function Test-GatewayListed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Text,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List
+    )
+    foreach ($item in $List) {
+        if ($Text.Equals($item, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+    }
+    $false
+}
+
+# The addresses of a list, as text.
+function Get-GatewayAddressText {
+    [CmdletBinding()]
+    param([AllowNull()] [AllowEmptyCollection()] [object[]] $Address)
+    foreach ($item in @($Address)) { if ($null -ne $item) { [string]$item } }
+}
+
+# Where a zone is stored: its replication scope, or 'File'.
+function Get-GatewayZoneScope {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    if ([bool]$Zone.IsDsIntegrated) { return [string]$Zone.ReplicationScope }
+    'File'
+}
+
+# A time as records show it; '' if there is none.
+function ConvertTo-GatewayTime {
+    [CmdletBinding()]
+    param([AllowNull()] [object] $Time)
+    if ($null -eq $Time) { return '' }
+    ([datetime]$Time).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+}
+
+# The whole hours of a time span.
+function ConvertTo-GatewayHour {
+    [CmdletBinding()]
+    param([AllowNull()] [object] $Span)
+    if ($null -eq $Span) { return 0 }
+    $ticks = [long]$Span.Ticks
+    [int](($ticks - $ticks % $GatewayTicksPerHour) / $GatewayTicksPerHour)
+}
+
+# Writes the records of zones in a form: 'Zone'; 'Reverse', four of its members; 'Forwarder'.
+function ConvertTo-GatewayZone {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone,
+        [Parameter(Mandatory)] [string] $Form
+    )
+    foreach ($item in $Zone) {
+        $masters = [string[]]@(Get-GatewayAddressText -Address $item.MasterServers)
+        $scope = [string](Get-GatewayZoneScope -Zone $item)
+        if ($Form -eq 'Forwarder') {
+            if ($scope -eq 'File') { $scope = 'Server' }
+            [ordered]@{
+                zoneName         = [string]$item.ZoneName
+                masterServers    = [string[]]$masters
+                forwarderTimeout = [int]$item.ForwarderTimeout
+                useRecursion     = [bool]$item.UseRecursion
+                replicationScope = [string]$scope
+            }
+            continue
+        }
+        $type = [string]$item.ZoneType
+        $record = [ordered]@{
+            distinguishedName = [string]$item.DistinguishedName
+            zoneName          = [string]$item.ZoneName
+            zoneType          = [string]$type
+            type              = [string]$(if ([bool]$item.IsDsIntegrated) { 'DS' } else { 'File' })
+        }
+        if ($Form -ne 'Reverse') {
+            $record['lookup'] = [string]$(if ([bool]$item.IsReverseLookupZone) { 'Reverse' } else { 'Forward' })
+            $record['replicationScope'] = [string]$scope
+            $record['dynamicUpdate'] = [string]$item.DynamicUpdate
+            $record['readOnly'] = [bool]([bool]$item.IsReadOnly -or @('Secondary', 'Stub') -contains $type)
+            $record['paused'] = [bool]$item.IsPaused
+            $record['signed'] = [bool]$item.IsSigned
+            $record['autoCreated'] = [bool]$item.IsAutoCreated
+            $record['zoneFile'] = [string]$item.ZoneFile
+            $record['masterServers'] = [string[]]$masters
+        }
+        $record
+    }
+}
+
+# Writes the record of the aging of a zone. Server are the scavenging settings of the server; $null if they could
+# not be read.
+function ConvertTo-GatewayZoneAging {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Aging, [AllowNull()] [object] $Server)
+    $hours = $null
+    if ($null -ne $Server) { $hours = [int](ConvertTo-GatewayHour -Span $Server.ScavengingInterval) }
+    $available = ''
+    if ([bool]$Aging.AgingEnabled) { $available = [string](ConvertTo-GatewayTime -Time $Aging.AvailForScavengeTime) }
+    [ordered]@{
+        zoneName              = [string]$Aging.ZoneName
+        enabled               = [bool]$Aging.AgingEnabled
+        refreshHours          = [int](ConvertTo-GatewayHour -Span $Aging.RefreshInterval)
+        noRefreshHours        = [int](ConvertTo-GatewayHour -Span $Aging.NoRefreshInterval)
+        scavengeServers       = [string[]]@(Get-GatewayAddressText -Address $Aging.ScavengeServers)
+        availableAt           = [string]$available
+        serverScavengingHours = $hours
+    }
+}
+
+# The scavenging settings of the server. Where they cannot be read, which takes more rights than a zone, a warning
+# says so and nothing is returned.
+function Get-GatewayScavenging {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ComputerName)
+    Set-GatewayStep -Label 'read scavenging'
+    try {
+        Get-DnsServerScavenging -ComputerName $ComputerName
+    } catch {
+        $code = Get-GatewayErrorCode -Record $_
+        Add-GatewayWarning -Code 'unreadable' -Target $ComputerName -Message "The scavenging settings of the server could not be read (error $code)."
+    }
+}
+
+# The delegations of a zone; with ChildName those of that name, relative to the zone. For a name that is not
+# delegated nothing is returned.
+function Get-GatewayDelegation {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [AllowNull()] [string] $ChildName,
+        [AllowNull()] [string] $NameServer,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    Set-GatewayStep -Label 'list delegations' -Arg 'ZoneName'
+    $found = @()
+    try {
+        if ($ChildName) {
+            $found = @(Get-DnsServerZoneDelegation -Name $ZoneName -ChildZoneName $ChildName -ComputerName $ComputerName)
+        } else {
+            $found = @(Get-DnsServerZoneDelegation -Name $ZoneName -ComputerName $ComputerName)
+        }
+    } catch {
+        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+    }
+    foreach ($item in $found) {
+        $server = ([string]$item.NameServer.RecordData.NameServer).TrimEnd([char]'.')
+        if (-not $NameServer -or $server.Equals($NameServer, [System.StringComparison]::OrdinalIgnoreCase)) { $item }
+    }
+}
+
+# Refuses a name server in the zone whose addresses there are others: they would be added to that host. One that
+# the zone does not have yet gets them, so that its name must not be guarded.
+function Assert-GatewayNameServer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Target,
+        [Parameter(Mandatory)] [string[]] $Address,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $owner = Get-GatewayRelativeName -Name ($Target + '.') -ZoneName $ZoneName
+    if ($owner -eq '') { return }
+    Set-GatewayStep -Label 'check name server' -Arg 'NameServer'
+    $known = [System.Collections.Generic.List[string]]::new()
+    foreach ($record in @(Get-GatewayBranch -ZoneName $ZoneName -Name $owner -ComputerName $ComputerName)) {
+        if (-not $owner.Equals([string]$record.HostName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        if ([string]$record.RecordType -eq 'CNAME') {
+            Stop-Gateway -Code 'conflict' -Arg 'NameServer' -Message "The name server '$Target' is a CNAME, which cannot have addresses."
+        }
+        if (@('A', 'AAAA') -contains [string]$record.RecordType) {
+            foreach ($text in @(Get-GatewayAddressText -Address @($record.RecordData.IPv4Address, $record.RecordData.IPv6Address))) { $known.Add($text) }
+        }
+    }
+    if ($known.Count -eq 0) {
+        Assert-GatewayName -Name $Target -KnownController $KnownController -Privileged $Privileged -Arg 'NameServer'
+        return
+    }
+    foreach ($text in $Address) {
+        if (-not (Test-GatewayListed -Text $text -List $known.ToArray())) {
+            Stop-Gateway -Code 'conflict' -Arg 'IP_Address' -Message "The zone '$ZoneName' has other addresses for the name server '$Target'."
+        }
+    }
+}
+
+# Writes the records of delegations, one per name server, ordered by name and name server (facts NC6).
+function ConvertTo-GatewayDelegation {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Delegation)
+    $zero = [string][char]0
+    $found = [System.Collections.Generic.List[object]]::new()
+    $keys = [System.Collections.Generic.List[string]]::new()
+    foreach ($item in $Delegation) {
+        $addresses = [System.Collections.Generic.List[string]]::new()
+        foreach ($address in @($item.IPAddress)) {
+            if ($null -eq $address) { continue }
+            foreach ($text in @(Get-GatewayAddressText -Address @($address.RecordData.IPv4Address, $address.RecordData.IPv6Address))) { $addresses.Add($text) }
+        }
+        $server = ([string]$item.NameServer.RecordData.NameServer).TrimEnd([char]'.')
+        $found.Add([ordered]@{
+                zoneName    = [string]$item.ZoneName
+                childName   = [string]$item.ChildZoneName
+                nameServer  = [string]$server
+                ipAddresses = [string[]]$addresses.ToArray()
+            })
+        $keys.Add(([string]$item.ChildZoneName).ToUpperInvariant() + $zero + $server.ToUpperInvariant())
+    }
+    $sorted = $found.ToArray()
+    $order = $keys.ToArray()
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $sorted
+}

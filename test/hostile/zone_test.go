@@ -1,0 +1,58 @@
+package hostile
+
+import (
+	"net/http"
+	"net/url"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// storedZone has the checks of zones, forwarders and delegations.
+var storedZone = map[string]storedCheck{
+	"lookupZone.create": storedNewZone("/api/DnsLookupZone/"),
+	"forwarder.create":  storedNewZone("/api/DnsConditionalForwarder/"),
+	"delegation.create": storedDelegation,
+	"lookupZone.update": storedSettings,
+	"forwarder.update":  storedSettings,
+	"zone.setAging":     storedSettings,
+	"lookupZone.delete": func(s *systemtest.System, g *guard, p *ops.Param, name, _ string, a systemtest.Answer) {
+		require.Equal(s.T, "Force", p.Name, "%s: %s", name, a.Body)
+		require.Equal(s.T, http.StatusCreated, s.Do(systemtest.Setup["lookupZone.delete"]).Status)
+		g.base = s.Snapshot()
+	},
+}
+
+// storedNewZone compares the name of a new zone and removes it.
+func storedNewZone(path string) storedCheck {
+	return func(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		zone := systemtest.Text(s.Record(a)["zoneName"])
+		if p.Name == "ZoneName" {
+			assert.Equal(s.T, value, zone, name)
+		}
+		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path + url.PathEscape(zone)})
+		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
+	}
+}
+
+func storedDelegation(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+	record := s.Record(a)
+	switch p.Name {
+	case "ChildName":
+		assert.Equal(s.T, value, record["childName"], name)
+	case "NameServer":
+		assert.Contains(s.T, []any{value, value + ".corp.example"}, record["nameServer"], name)
+	}
+	params := map[string]any{"ZoneName": record["zoneName"], "ChildName": record["childName"]}
+	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsDelegation", Params: params})
+	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
+	g.base = s.Snapshot() // the address of a name server that does not lie below the child stays
+}
+
+// storedSettings accepts the settings of the only zone that has changed.
+func storedSettings(s *systemtest.System, g *guard, _ *ops.Param, name, _ string, a systemtest.Answer) {
+	g.changedOnly(s, systemtest.Text(s.Record(a)["zoneName"]), name)
+}
