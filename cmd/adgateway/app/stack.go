@@ -261,7 +261,7 @@ func (s *Stack) checks() []gateway.Check {
 }
 
 // watchEvery is the interval at which changes of the checks are noticed.
-const watchEvery = 5 * time.Second
+const watchEvery = 2 * time.Second
 
 // watch logs every change of a check until ctx is done.
 func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {

@@ -5,7 +5,7 @@
 // The gateway writes a [View] to a file in its folder of state after its start and
 // whenever somebody asks ([Files.Serve]); asking is creating a second file there
 // ([Files.Ask]). Whoever may write in that folder may ask, and nobody else may read
-// the answer.
+// the answer. A third file is locked as long as the gateway runs.
 package selfview
 
 import (
@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"adgateway/ps"
 )
@@ -65,7 +67,7 @@ type Server struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// Files are the two files of a gateway.
+// Files are the files of a gateway.
 type Files struct {
 	Folder string
 	Name   string // of the view without its extension
@@ -78,14 +80,30 @@ func (f Files) view() string { return filepath.Join(f.Folder, f.Name+".json") }
 // Request is the path of the file with which somebody asks.
 func (f Files) Request() string { return filepath.Join(f.Folder, f.Name+".request") }
 
+// presence is the lock that a gateway has while it serves requests for views.
+func (f Files) presence(flags int) *flock.Flock {
+	return flock.New(filepath.Join(f.Folder, f.Name+".lock"), flock.SetPermissions(0o600), flock.SetFlag(flags))
+}
+
+// running reports whether a gateway has the lock, and whether that could be found out.
+func (f Files) running() (running, known bool) {
+	presence := f.presence(os.O_RDONLY)
+	defer presence.Close()
+	free, err := presence.TryRLock()
+	return err == nil && !free, err == nil || errors.Is(err, fs.ErrNotExist)
+}
+
 // watchEvery is how often a gateway looks for a request.
-const watchEvery = 500 * time.Millisecond
+const watchEvery = 200 * time.Millisecond
 
 // Serve takes and writes a view once ready is closed, and then for each request,
 // until ctx ends. failed receives why a view could not be written.
 func (f Files) Serve(ctx context.Context, ready <-chan struct{}, take func(context.Context) View, failed func(error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
+	presence := f.presence(os.O_CREATE | os.O_RDWR)
+	defer presence.Close()
+	_, _ = presence.TryLock() // without it a doctor waits longer for a gateway that does not run
 	views := make(chan View, 1)
 	wanted, taking := false, false
 	for {
@@ -98,6 +116,9 @@ func (f Files) Serve(ctx context.Context, ready <-chan struct{}, take func(conte
 		case <-ready:
 			ready, wanted = nil, true
 		case <-ticker.C:
+			if !presence.Locked() { // somebody asked at that moment
+				_, _ = presence.TryLock()
+			}
 			// Removing the request at once tells whoever asks that a gateway is there.
 			if os.Remove(f.Request()) == nil {
 				wanted = true
@@ -181,11 +202,18 @@ func (f Files) Ask(ctx context.Context) (View, error) {
 	if _, err := os.Stat(f.Folder); errors.Is(err, fs.ErrNotExist) {
 		return View{}, ErrNotRunning
 	}
+	running, known := f.running()
+	if known && !running {
+		return last, ErrNotRunning
+	}
 	if err := os.WriteFile(f.Request(), nil, 0o600); err != nil {
 		return last, err
 	}
 	if !until(ctx, heardWait, func() bool { _, err := os.Stat(f.Request()); return errors.Is(err, fs.ErrNotExist) }) {
 		err := os.Remove(f.Request())
+		if err == nil && running {
+			return last, ErrNoAnswer
+		}
 		if err == nil {
 			return last, ErrNotRunning
 		}

@@ -12,6 +12,7 @@ import (
 
 	"adgateway/cmd/adgateway/internal/selfview"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -44,6 +45,7 @@ func TestAsking(t *testing.T) {
 			}
 			return selfview.View{Taken: time.Now(), PID: n}
 		})
+		synctest.Wait()
 		for n := range 3 {
 			view, err = files.Ask(t.Context())
 			require.NoError(t, err)
@@ -55,6 +57,26 @@ func TestAsking(t *testing.T) {
 		view, err = files.Ask(ctx)
 		assert.ErrorIs(t, err, selfview.ErrNoAnswer)
 		assert.Equal(t, 3, view.PID, "the last one")
+	})
+}
+
+// TestAGatewayThatHangs: it has the lock, but takes no request.
+func TestAGatewayThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := selfview.Files{Folder: t.TempDir(), Name: "self"}
+		lock := flock.New(filepath.Join(files.Folder, "self.lock"))
+		held, err := lock.TryLock()
+		require.NoError(t, err)
+		require.True(t, held)
+		_, err = files.Ask(t.Context())
+		assert.ErrorIs(t, err, selfview.ErrNoAnswer)
+		assert.NoFileExists(t, files.Request())
+
+		start := time.Now()
+		require.NoError(t, lock.Close())
+		_, err = files.Ask(t.Context())
+		assert.ErrorIs(t, err, selfview.ErrNotRunning)
+		assert.Zero(t, time.Since(start), "that is known at once")
 	})
 }
 
@@ -89,7 +111,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		synctest.Wait()
 		entries, err := os.ReadDir(refusing.Folder)
 		require.NoError(t, err)
-		assert.Empty(t, entries, "nothing is left")
+		require.Len(t, entries, 1, "nothing is left but the lock")
+		assert.Equal(t, "self.lock", entries[0].Name())
 		_, err = refusing.Read()
 		assert.True(t, errors.Is(err, fs.ErrNotExist))
 	})

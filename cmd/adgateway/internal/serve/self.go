@@ -35,7 +35,7 @@ func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files s
 // Times of a view.
 const (
 	selfLimit = 2 * time.Minute // in addition to a start of sessions
-	selfCheck = 500 * time.Millisecond
+	selfCheck = 100 * time.Millisecond
 )
 
 // serveSelf leaves how the gateway sees itself when its sessions have started, and
