@@ -102,6 +102,9 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 			found = missing
 		}
 		f.code, f.message = found.code, found.sentence
+		if found == shutZone && !op.Effect.Writes() {
+			f.code = schema.Unavailable // it will be readable again
+		}
 		if found == missing && op.Reply.Mark != ops.List {
 			f.message = "The " + op.SubjectOf(b) + " was not found."
 		}

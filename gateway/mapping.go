@@ -49,6 +49,7 @@ var (
 	badModify    = meaning{schema.Unprocessable, "The directory does not allow this change of the attribute."}
 	elsewhere    = meaning{schema.Unprocessable, "The name belongs to another domain."}
 	ambiguous    = meaning{schema.Ambiguous, "Several objects have this name."}
+	shutZone     = meaning{schema.Conflict, "The zone is paused or shut down."}
 	noServer     = meaning{schema.Unavailable, "No domain controller can be reached."}
 	noCapacity   = meaning{schema.Unavailable, "The domain controller has no capacity for the request. Try again later."}
 	tookLong     = meaning{schema.Timeout, "The directory did not answer in time."}
@@ -155,7 +156,7 @@ var mapping = []row{
 	{number: 9563, origin: dnsServer, meaning: meaning{schema.Conflict, "The name lies below a delegation."}, source: "facts D.3"},
 	{number: 9603, origin: dnsServer, meaning: meaning{schema.Conflict, "This cannot be done to a zone of this type."}, source: "facts D.3"},
 	{number: 9611, origin: dnsServer, meaning: meaning{schema.Conflict, "This cannot be done to a zone of this type."}, source: "facts D.3"},
-	{number: 9621, origin: dnsServer, meaning: meaning{schema.Conflict, "The zone is paused or shut down."}, source: "facts D.3"},
+	{number: 9621, origin: dnsServer, meaning: shutZone, source: "facts D.3"},
 	{number: 9707, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The CNAME record would lead back to itself."}, source: "facts D.3"},
 	{number: 9706, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The name lies outside the zone."}, source: "facts D.3"},
 	{number: 123, origin: dnsServer, meaning: meaning{schema.Unprocessable, "The name is not one that the DNS server accepts."}, source: "facts D.3"},

@@ -41,7 +41,8 @@ foreach ($server in $present.servers) {
     }
 }
 if ($present.others -gt 0) {
-    $message = "The name '$full' and those below it have $($present.others) other records, which a delegation would hide. Move them first."
+    $some = Get-GatewayCount -Count $present.others -Noun 'other record'
+    $message = "The name '$full' and those below it have $some that a delegation would hide. Move them first."
     Stop-Gateway -Code 'not_empty' -Arg 'ChildName' -Message $message
 }
 Assert-GatewayNameServer -Target $target -Address $Address -ZoneName $name @guards -ComputerName $ComputerName

@@ -57,6 +57,14 @@ function Select-GatewayParentZone {
     $parent
 }
 
+# A number of things, as sentences have it.
+function Get-GatewayCount {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Count, [Parameter(Mandatory)] [string] $Noun)
+    if ($Count -eq 1) { return "1 $Noun" }
+    "$Count $($Noun)s"
+}
+
 # What a type of zone is called in sentences.
 function Get-GatewayZoneKind {
     [CmdletBinding()]
@@ -185,7 +193,8 @@ function Assert-GatewayNothingHidden {
     $hidden = $records.Length
     if ($Forwarder) { $hidden = $found.others }
     if ($hidden -gt 0) {
-        $message = "'$ZoneName' would hide $hidden records that $where has at and below this name. Move them first."
+        $some = Get-GatewayCount -Count $hidden -Noun 'record'
+        $message = "'$ZoneName' would hide $some that $where has at and below this name. Move them first."
         Stop-Gateway -Code 'not_empty' -Arg 'ZoneName' -Message $message
     }
 }
@@ -233,7 +242,8 @@ function Measure-GatewayZone {
             if ([string]$record.HostName -ne '@' -or @('SOA', 'NS') -notcontains [string]$record.RecordType) { $more++ }
         }
         if ($more -gt 0) {
-            $message = "The zone '$ZoneName' has $more records besides its SOA and name servers. Force=true removes it with them."
+            $some = Get-GatewayCount -Count $more -Noun 'record'
+            $message = "The zone '$ZoneName' has $some besides its SOA and name servers. Force=true removes it all the same."
             Stop-Gateway -Code 'not_empty' -Arg 'Force' -Message $message
         }
     }
