@@ -18,10 +18,11 @@ type Settle struct {
 	Fixed   ps.Args // constant arguments
 }
 
-// The arguments that an intent supplies. All but Guids describe the first object.
+// The arguments that an intent supplies. All but Guids and Names describe the first object.
 const (
 	SettleGuid           = "Guid"
 	SettleGuids          = "Guids"
+	SettleNames          = "ObjectNames"
 	SettleAccount        = "Account"
 	SettleName           = "ObjectName"
 	SettleParent         = "Parent"
@@ -30,7 +31,7 @@ const (
 )
 
 var settleArgs = map[string]string{
-	SettleGuid: "string", SettleGuids: "string[]", SettleAccount: "string", SettleName: "string", SettleParent: "string",
+	SettleGuid: "string", SettleGuids: "string[]", SettleNames: "string[]", SettleAccount: "string", SettleName: "string", SettleParent: "string",
 	SettleUserParameters: "bool", SettleMaxAge: "int",
 }
 

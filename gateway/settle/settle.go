@@ -148,16 +148,17 @@ const allowedOU = "AllowedOU"
 func (r *run) script(ctx context.Context, name string, write bool, records func(json.RawMessage) error) error {
 	script := r.Scripts[name]
 	object := &r.Cut.Intent.Objects[0]
-	var guids []string
+	var guids, names []string
 	for i := range r.Cut.Intent.Objects {
 		guids = append(guids, r.Cut.Intent.Objects[i].GUID)
+		names = append(names, r.Cut.Intent.Objects[i].Name)
 	}
 	packed := false
 	for _, change := range object.Changes {
 		packed = packed || change.Name == userParameters
 	}
 	args := r.Operation.Settle.Args(script, ps.Args{
-		ops.SettleGuid: ps.Text(r.guid()), ops.SettleGuids: ps.List(guids), ops.SettleAccount: ps.Text(object.Account),
+		ops.SettleGuid: ps.Text(r.guid()), ops.SettleGuids: ps.List(guids), ops.SettleNames: ps.List(names), ops.SettleAccount: ps.Text(object.Account),
 		ops.SettleName: ps.Text(object.Name), ops.SettleParent: ps.Text(object.Parent),
 		ops.SettleUserParameters: ps.Bool(packed), ops.SettleMaxAge: ps.Int(int64(r.maxAge())),
 	}, r.Bound)

@@ -49,7 +49,7 @@ Assert-GatewayNameServer -Target $target -Address $Address -ZoneName $name @guar
 
 # Announce.
 $dn = $full + ' NS ' + $target
-New-GatewayIntent -Creates -Dn $dn -Also @{ nameServer = $target }
+New-GatewayIntent -Creates -Dn $dn -Name $target -Also @{ nameServer = $target }
 Write-GatewayIntent -Effect 'created'
 
 # Act.

@@ -29,10 +29,12 @@ if ($found.Length -eq 0) {
     Stop-Gateway -Code 'not_found' -Arg 'ChildName' -Message $message
 }
 $report = @(ConvertTo-GatewayDelegation -Delegation $found)
-$dn = $child + '.' + $name + ' NS ' + $target
+$full = $child + '.' + $name
 
 # Announce.
-New-GatewayIntent -Removes -Dn $dn -Record $report[0]
+foreach ($record in $report) {
+    New-GatewayIntent -Removes -Dn ($full + ' NS ' + $record['nameServer']) -Name $record['nameServer'] -Record $record
+}
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
@@ -40,9 +42,9 @@ Set-GatewayStep -Label 'remove delegation' -Arg 'ChildName'
 $remove = @{ Name = $name; ChildZoneName = $child; ComputerName = $ComputerName; Force = $true; Confirm = $false }
 if ($target -ne '') { $remove['NameServer'] = $target }
 Remove-DnsServerZoneDelegation @remove
-Complete-GatewayStep -Label 'remove delegation' -Dn $dn
+Complete-GatewayStep -Label 'remove delegation' -Dn $full
 Complete-GatewayChange -Effect 'removed'
 
 # Report.
-foreach ($record in $report) { Add-GatewayChange -Dn ($child + '.' + $name + ' NS ' + $record['nameServer']) -Before $record -After $null }
+foreach ($record in $report) { Add-GatewayChange -Dn ($full + ' NS ' + $record['nameServer']) -Before $record -After $null }
 $report

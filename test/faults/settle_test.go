@@ -91,6 +91,9 @@ var moreWrites = map[string]write{
 	"computer.deleteMany of several": {
 		op: "computer.deleteMany", params: map[string]any{"WildCard": "WEB*", "Recursive": true},
 	},
+	"lookupZone.update of both":    {op: "lookupZone.update", params: map[string]any{"ZoneName": "corp.example", "DynamicUpdate": "None", "ReplicationScope": "Forest"}},
+	"forwarder.update of all":      {op: "forwarder.update", params: map[string]any{"ZoneName": "partner.example", "MasterServers": "10.9.0.1", "ForwarderTimeout": 7, "UseRecursion": true, "ReplicationScope": "Forest"}},
+	"delegation.delete of several": {op: "delegation.delete", params: map[string]any{"ZoneName": "corp.example", "ChildName": "lab"}},
 	"user.rename of its common name": {
 		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []systemtest.Call{systemtest.UserBefore["user.delete"]},
 	},
