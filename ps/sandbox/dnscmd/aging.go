@@ -32,18 +32,10 @@ func stamp(t time.Time) any {
 func span(d time.Duration) dotnet.TimeSpan { return dotnet.TimeSpan(d / 100) }
 
 func getAging(c *call) error {
-	for _, name := range c.Strings("Name") {
+	return c.each("Name", func(name string) (any, error) {
 		z, err := c.server.Aging(name)
-		if err != nil {
-			err = c.fail(err)
-		} else {
-			err = c.Write(agingObject(z))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return agingObject(z), err
+	})
 }
 
 func setAging(c *call) error {
@@ -94,18 +86,10 @@ func getScavenging(c *call) error {
 
 // getStatistics is the body of Get-DnsServerStatistics, for zones only (facts NC9).
 func getStatistics(c *call) error {
-	for _, name := range c.Strings("ZoneName") {
+	return c.each("ZoneName", func(name string) (any, error) {
 		s, err := c.server.Statistics(name)
-		if err != nil {
-			err = c.fail(err)
-		} else {
-			err = c.Write(statisticsObject(s))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return statisticsObject(s), err
+	})
 }
 
 func statisticsObject(s zones.Statistics) *dotnet.Instance {

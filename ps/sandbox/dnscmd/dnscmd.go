@@ -149,6 +149,22 @@ func (c *call) connect() error {
 	return nil
 }
 
+// each writes what read returns for each name of a parameter, or its error.
+func (c *call) each(param string, read func(name string) (any, error)) error {
+	for _, name := range c.Strings(param) {
+		v, err := read(name)
+		if err != nil {
+			err = c.fail(err)
+		} else {
+			err = c.Write(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // pass writes v if -PassThru is given.
 func (c *call) pass(v any) error {
 	if !c.Bool("PassThru") {

@@ -75,18 +75,10 @@ func getZone(c *call) error {
 		}
 		return nil
 	}
-	for _, name := range c.Strings("Name") {
+	return c.each("Name", func(name string) (any, error) {
 		z, err := c.server.Zone(name)
-		if err != nil {
-			err = c.fail(err)
-		} else {
-			err = c.Write(zoneObject("DnsServerZone", z))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return zoneObject("DnsServerZone", z), err
+	})
 }
 
 // addPrimaryZone is the body of Add-DnsServerPrimaryZone (facts E67, E70).
