@@ -86,6 +86,10 @@ func getScavenging(c *call) error {
 
 // getStatistics is the body of Get-DnsServerStatistics, for zones only (facts NC9).
 func getStatistics(c *call) error {
+	if !c.Has("ZoneName") {
+		e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox has no statistics of a server, only of its zones.")
+		return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, c.row.name))
+	}
 	return c.each("ZoneName", func(name string) (any, error) {
 		s, err := c.server.Statistics(name)
 		return statisticsObject(s), err

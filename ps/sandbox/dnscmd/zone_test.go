@@ -97,6 +97,7 @@ func TestStatisticsAndScavenging(t *testing.T) {
 		{`$s = Get-DnsServerStatistics -ZoneName corp.example; $s.ZoneQueryStatistics[0].RecordType; $s.ZoneQueryStatistics[0].QueriesReceived -ge $s.ZoneQueryStatistics[0].QueriesResponded; $s.ZoneTransferStatistics.Count; $s.ZoneUpdateStatistics.DynamicUpdateRejected; $s.StatsCollectionStartTime -is [datetime]`, "A True 2 0 True"},
 		{`Get-DnsServerStatistics -ZoneName partner.example`, "WIN32 9611"},
 		{`Get-DnsServerStatistics -ZoneName absent.example`, "WIN32 9601"},
+		{`Get-DnsServerStatistics`, "ParameterNotSupported"},
 		{`(Get-DnsServerScavenging).ScavengingInterval.TotalSeconds`, "0"},
 		{`Get-DnsServerScavenging -ComputerName nowhere`, "WIN32 1722"},
 	})

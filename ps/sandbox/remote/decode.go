@@ -113,6 +113,9 @@ func (d *decoder) typed(n *rawNode) (any, error) {
 	if err := json.Unmarshal(n.V, &text); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.T, err)
 	}
+	if n.T == "parsed" && t == dotnet.TIPAddress { // it has no constructor from text
+		return dotnet.Convert(text, t)
+	}
 	if n.T == "parsed" {
 		return dotnet.New(t, []any{text})
 	}

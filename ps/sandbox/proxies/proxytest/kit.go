@@ -137,7 +137,11 @@ func (k *kit) kitType() *dotnet.Type {
 			return nil
 		}),
 		dotnet.Method("Parsed", "string,string", func(_ any, args []any) (any, error) {
-			if t := k.find(dotnet.ToText(args[0])); t != nil {
+			t := k.find(dotnet.ToText(args[0]))
+			if t == dotnet.TIPAddress {
+				return dotnet.Convert(args[1], t)
+			}
+			if t != nil {
 				return dotnet.New(t, args[1:])
 			}
 			return args[1], nil
