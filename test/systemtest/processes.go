@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,7 +72,40 @@ func Main(m *testing.M) {
 	if os.Getenv(EngineVariable) != "" {
 		os.Exit(remotetest.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if standIn.folder != "" {
+		_ = os.RemoveAll(standIn.folder) // what cannot be removed is in the temporary folder
+	}
+	os.Exit(code)
+}
+
+// standIn is the executable of the processes.
+var standIn struct {
+	once         sync.Once
+	folder, path string
+}
+
+// standInPath returns the executable of the processes, "" for the test binary. With the
+// race detector that takes five times as long to start, and the processes start by the
+// hundred, so it is built without: they share no memory with the gateway, and the
+// packages of the engine have tests of their own for races.
+func standInPath() string {
+	standIn.once.Do(func() {
+		info, ok := debug.ReadBuildInfo()
+		if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+			return
+		}
+		folder, err := os.MkdirTemp("", "adgateway-standin-")
+		if err != nil {
+			return
+		}
+		standIn.folder = folder
+		path := filepath.Join(folder, "standin.exe")
+		if exec.Command("go", "build", "-race=false", "-o", path, "adgateway/test/systemtest/standin").Run() == nil {
+			standIn.path = path
+		}
+	})
+	return standIn.path
 }
 
 // Processes runs every session of a world in a process of its own, started from
@@ -100,7 +137,7 @@ func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
 	if p.Options == nil {
 		p.Options = func(*app.Options) {}
 	}
-	sessions := session.Config{MaxOutput: p.MaxOutput, Starter: &remote.Starter{Server: p.Server, Env: func() []string {
+	sessions := session.Config{MaxOutput: p.MaxOutput, Starter: &remote.Starter{Server: p.Server, Path: standInPath(), Env: func() []string {
 		env := []string{EngineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
 		if p.Faults != nil {
 			env = append(env, remotetest.FaultVariable+"="+p.Faults())

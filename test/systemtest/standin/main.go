@@ -1,0 +1,13 @@
+// Command standin is what the tests start in the place of PowerShell.
+package main
+
+import (
+	"context"
+	"os"
+
+	"adgateway/ps/sandbox/remote/remotetest"
+)
+
+func main() {
+	os.Exit(remotetest.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
