@@ -1,0 +1,134 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"adgateway/cmd/adgateway/internal/accounts"
+	"adgateway/cmd/adgateway/internal/input"
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func acmeCommand() *cobra.Command {
+	return group("acme", "Manage what clients of certificate authorities need",
+		group("account", "Manage the accounts of clients that speak acme-dns", acmeAddCommand()))
+}
+
+// challengeLabel begins the names of the records that answer challenges.
+const challengeLabel = "_acme-challenge"
+
+func acmeAddCommand() *cobra.Command {
+	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
+	var account config.ACMEAccount
+	var secret bool
+	c := &cobra.Command{
+		Use:   "add --credential NAME --name _acme-challenge.HOST",
+		Short: "Add an account to the settings and print what its client stores",
+		Long: "Adds an account to acme.accounts in the settings file and prints the JSON that clients\n" +
+			"of acme-dns store, such as cert-manager. It lets one credential, which needs the scope\n" +
+			"dns:acme, write the challenges of one name. A running gateway knows it within seconds.",
+		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > acmedns.json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			key := "<the secret of " + account.Credential + ">"
+			if secret {
+				var err error
+				if key, err = input.PipedPassword(c.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			if err := addAccount(&f, &account); err != nil {
+				return fmt.Errorf("no account was added:\n%w", err)
+			}
+			return printAccount(c, account, key)
+		},
+	}
+	f.AddTo(c.Flags())
+	c.Flags().StringVar(&account.Credential, "credential", "", "`NAME` of the token or user")
+	c.Flags().StringVar(&account.Name, "name", "", "`NAME` of the record, in full")
+	c.Flags().BoolVar(&secret, "secret-stdin", false, "read the credential's token or password from standard input, to print it with the rest")
+	for _, name := range []string{"credential", "name"} {
+		_ = c.MarkFlagRequired(name) // fails for unknown flags only
+	}
+	return c
+}
+
+// addAccount completes an account and writes it to the settings file, which must be
+// valid before and after.
+func addAccount(f *settings.Flags, account *config.ACMEAccount) error {
+	_, cfg, _, err := f.Read()
+	if err != nil {
+		return err
+	}
+	account.Name = strings.TrimSuffix(account.Name, ".")
+	if label, _, _ := strings.Cut(account.Name, "."); !strings.EqualFold(label, challengeLabel) && len(cfg.ACME.Zones) == 0 {
+		return fmt.Errorf("--name %s does not begin with %s, and no zone is listed in acme.zones", account.Name, challengeLabel)
+	}
+	if err := knownCredential(f, cfg, account.Credential); err != nil {
+		return err
+	}
+	account.Subdomain = uuid.NewString()
+	before, err := os.ReadFile(f.Path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return filefault.Explain("--config", err)
+	}
+	after, err := config.AppendAccount(before, *account)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.Path(), after, 0o600); err != nil {
+		return filefault.Explain("--config", err)
+	}
+	if _, _, _, err := f.Read(); err != nil {
+		return errors.Join(err, os.WriteFile(f.Path(), before, 0o600))
+	}
+	return nil
+}
+
+// knownCredential reports an error unless there is a token or user of a name.
+func knownCredential(f *settings.Flags, cfg *config.Settings, name string) error {
+	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, name) }) {
+		return nil
+	}
+	store, err := (&accounts.Location{Config: f.File}).Open()
+	if err != nil {
+		return err
+	}
+	for _, kind := range []accounts.Kind{accounts.Tokens, accounts.Users} {
+		all, _, err := store.List(kind)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(a *auth.Account) bool { return strings.EqualFold(a.Name, name) }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--credential %s: there is no token or user of this name; 'adgateway token create' makes one", name)
+}
+
+// printAccount prints what clients store, by the name of the certificate.
+func printAccount(c *cobra.Command, account config.ACMEAccount, key string) error {
+	type stored struct {
+		Username   string   `json:"username"`
+		Password   string   `json:"password"`
+		FullDomain string   `json:"fulldomain"`
+		SubDomain  string   `json:"subdomain"`
+		AllowFrom  []string `json:"allowfrom"`
+	}
+	_, host, _ := strings.Cut(account.Name, ".")
+	encoder := json.NewEncoder(c.OutOrStdout())
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]stored{host: {account.Credential, key, account.Name, account.Subdomain, []string{}}})
+}
