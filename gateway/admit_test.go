@@ -76,6 +76,8 @@ func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, str
 			switch o.Scripts[i].Name {
 			case "Remove-GatewayComputerList", "Remove-GatewayOU":
 				o.Scripts[i].Params = append(o.Scripts[i].Params, ps.Param{Name: "BulkLimit", Type: "int"})
+			case "Remove-GatewayZone":
+				o.Scripts[i].Params = append(o.Scripts[i].Params, ps.Param{Name: "ImpactLimit", Type: "int"})
 			}
 		}
 	})
@@ -200,6 +202,31 @@ func TestBulkRemovalsCountEachObject(t *testing.T) {
 	w := call(q.Server, "DELETE", target, "", header)
 	assert.Equal(t, 409, w.Code, "without an hourly limit, the server's limit was exceeded")
 	assert.Equal(t, ps.Int(50), runner.last(t).Args["BulkLimit"])
+}
+
+// TestRemovedZonesCountWithTheirRecords: the script gets what the caller has left, and a
+// removal counts as the zone and its records.
+func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
+	for target, shape := range map[string]*schema.Shape{"/api/DnsLookupZone/lab2.example?Force=true": schema.DNSZone, "/api/DnsReverseLookupZone/10.0.0.0/8": schema.ReverseZone} {
+		records, script := 11, error(nil)
+		runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			if script != nil {
+				return nil, script
+			}
+			result := &ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": records}, Changes: make([]ps.Change, 1)}
+			return result, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+		}}
+		q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"dns:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}})
+		q.answered("DELETE", target, header)
+		assert.Equal(t, ps.Int(20), runner.last(t).Args["ImpactLimit"])
+		script = &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It has 8 records.", Arg: "ZoneName", Outcome: ps.OutcomeNone}
+		text, _ := q.refused("DELETE", target, header)
+		assert.Contains(t, text, "It has 8 records. The token 'portal' may remove 20 objects an hour and has 8 left.")
+		assert.Equal(t, ps.Int(8), runner.last(t).Args["ImpactLimit"])
+		script, records = nil, 7
+		q.answered("DELETE", target, header)
+		_, _ = q.refused("DELETE", target, header)
+	}
 }
 
 func TestPasswordResetsAreLimitedPerHour(t *testing.T) {

@@ -51,7 +51,7 @@ var codes = []struct {
 	{RateLimited, http.StatusTooManyRequests, "Too many calls; see Retry-After."},
 	{Conflict, http.StatusConflict, "The name is taken, or the object is in a state that does not allow it."},
 	{Protected, http.StatusConflict, "The object is protected from accidental deletion, or critical."},
-	{NotEmpty, http.StatusConflict, "Other objects lie below it."},
+	{NotEmpty, http.StatusConflict, "Other objects lie below it, or a zone has records, or would hide those of another."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
 	{Policy, http.StatusUnprocessableEntity, "The password policy does not allow it."},
