@@ -64,7 +64,7 @@ func (f *faults) reach(cmdlet string) *dotnet.ErrorRecord {
 	return nil
 }
 
-// newFaultySystem returns a system and the hooks of its directory cmdlets.
+// newFaultySystem returns a system and the hooks of its cmdlets.
 func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (*systemtest.System, *faults) {
 	t.Helper()
 	f := &faults{
@@ -86,18 +86,23 @@ func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (
 	}, overrides...), f
 }
 
-// newHookedSystem returns a system whose directory cmdlets are replaced by what
+// newHookedSystem returns a system whose cmdlets are replaced by what
 // hook returns for them.
 func newHookedSystem(t testing.TB, world sandbox.Options, hook func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error, overrides ...string) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), world)
 	require.NoError(t, err)
-	module := adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: world.Culture, Account: "svc-adgateway$"})
-	for _, command := range module.Commands {
-		command.Process = hook(command.Decl.Name, command.Process)
+	modules := []*engine.Module{
+		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: world.Culture, Account: "svc-adgateway$"}),
+		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: world.Culture}),
+	}
+	for _, module := range modules {
+		for _, command := range module.Commands {
+			command.Process = hook(command.Decl.Name, command.Process)
+		}
 	}
 	eng := engine.NewEngine(engine.Options{
-		Modules:  []*engine.Module{sandbox.HostModule(), module, dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: world.Culture})},
+		Modules:  append([]*engine.Module{sandbox.HostModule()}, modules...),
 		AutoLoad: true, Aliases: sandbox.Aliases, Culture: world.Culture, PID: os.Getpid(),
 	})
 	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...)

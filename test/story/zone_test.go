@@ -281,6 +281,10 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	// A name that is delegated may be forwarded, too: nothing else is hidden.
 	s.OK(ask("POST", forwarderPath+"lab.corp.example", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.OK(ask("DELETE", forwarderPath+"lab.corp.example"), http.StatusOK)
+	// The row of reverse zones removes no forwarder, which would need privileged.
+	s.OK(ask("POST", forwarderPath+"9.10.in-addr.arpa", "MasterServers", "10.9.0.10"), http.StatusCreated)
+	s.Rejects(ask("DELETE", "/api/DnsReverseLookupZone/10.9.0.0/16").As(systemtest.PlainToken), http.StatusConflict, "conflict")
+	s.OK(ask("DELETE", forwarderPath+"9.10.in-addr.arpa"), http.StatusOK)
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
