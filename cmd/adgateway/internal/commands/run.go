@@ -45,7 +45,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.Version = buildVersion()
 	root.SetVersionTemplate("adgateway {{.Version}}\n")
 	root.SetFlagErrorFunc(knownFlag)
-	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(), auditCommand(), doctorCommand(), versionCommand(), engineCommand())
+	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(),
+		auditCommand(), doctorCommand(), benchCommand(), versionCommand(), engineCommand())
 	addUsage(root)
 	if called, err := root.ExecuteContextC(ctx); err != nil {
 		var code exitCode

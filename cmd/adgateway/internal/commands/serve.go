@@ -57,7 +57,18 @@ func sandboxCommand() *cobra.Command {
 			return s.Serve(c.Context())
 		},
 	}
-	f.AddTo(c.Flags(), slices.Concat(settings.Common(), []settings.Spelling{
+	f.AddTo(c.Flags(), slices.Concat(settings.Common(), sandboxSpellings())...)
+	flags := c.Flags()
+	flags.StringArrayVar(&more.tokens, "token", nil, "a bearer token as `VALUE[=scope,...]`; without scopes it has all (repeatable)")
+	flags.StringArrayVar(&more.users, "user", nil, "a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes it has all (repeatable)")
+	flags.StringArrayVar(&more.ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
+	flags.StringArrayVar(&more.zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
+	return c
+}
+
+// sandboxSpellings are the flags that stand for settings of the sandbox.
+func sandboxSpellings() []settings.Spelling {
+	return []settings.Spelling{
 		{Flag: "users", Key: "sandbox.generatedUsers", Placeholder: "N", Doc: "number of additional users to generate"},
 		{Flag: "empty", Key: "sandbox.empty", Doc: "leave out the built-in domain; the LDIF files define the domain"},
 		{Flag: "seed", Key: "sandbox.seed", Placeholder: "N", Doc: "seed of everything that is generated"},
@@ -65,13 +76,7 @@ func sandboxCommand() *cobra.Command {
 		{Flag: "replication-lag", Key: "sandbox.replicationLag", Placeholder: "TIME", Doc: "how long a change takes to reach the second domain controller"},
 		{Flag: "processes", Key: "sandbox.processes", Doc: "run every session in a process of its own"},
 		{Flag: "engine", Key: "sandbox.engine", Placeholder: "PATH", Doc: "run the scripts in pwsh, powershell or the PowerShell at this path instead of the built-in engine"},
-	})...)
-	flags := c.Flags()
-	flags.StringArrayVar(&more.tokens, "token", nil, "a bearer token as `VALUE[=scope,...]`; without scopes it has all (repeatable)")
-	flags.StringArrayVar(&more.users, "user", nil, "a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes it has all (repeatable)")
-	flags.StringArrayVar(&more.ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
-	flags.StringArrayVar(&more.zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
-	return c
+	}
 }
 
 // addTo adds the values of the flags to the settings.
