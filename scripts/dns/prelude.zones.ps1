@@ -184,8 +184,8 @@ function Assert-GatewayNothingHidden {
     Set-GatewayStep -Label 'check parent zone' -Arg 'ZoneName'
     $records = @(Get-GatewayBranch -ZoneName $above -Name $child -ComputerName $ComputerName)
     $found = Measure-GatewayBranch -Record $records -Name $child -ZoneName $above
-    $where = "the zone above it"
-    if (Test-GatewayAllowedZone -ZoneName $above -AllowedZone $AllowedZone) { $where = "the zone '$above'" }
+    $allowed = Test-GatewayAllowedZone -ZoneName $above -AllowedZone $AllowedZone
+    $where = [string]$(if ($allowed) { "the zone '$above'" } else { 'the zone above it' })
     if ($found.servers.Length -gt 0 -and -not $Forwarder) {
         $message = "The name '$ZoneName' is delegated in $where. Remove the delegation first."
         Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message $message
@@ -193,7 +193,8 @@ function Assert-GatewayNothingHidden {
     $hidden = $records.Length
     if ($Forwarder) { $hidden = $found.others }
     if ($hidden -gt 0) {
-        $some = Get-GatewayCount -Count $hidden -Noun 'record'
+        $some = 'records' # how many is told to callers who may see that zone
+        if ($allowed) { $some = Get-GatewayCount -Count $hidden -Noun 'record' }
         $message = "'$ZoneName' would hide $some that $where has at and below this name. Move them first."
         Stop-Gateway -Code 'not_empty' -Arg 'ZoneName' -Message $message
     }

@@ -357,6 +357,13 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 		a := s.Rejects(c.As(systemtest.LimitedToken), http.StatusForbidden, "limit")
 		assert.Contains(t, a.Envelope.Output, "corp.example", "the answer names the zones of the credential")
 	}
+	// What a zone outside would lose is not told, only that it would.
+	hidden := s.Rejects(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken), http.StatusConflict, "not_empty")
+	assert.Equal(t, "'dev.corp.example' would hide records that the zone above it has at and below this name. Move them first.", hidden.Envelope.Output)
+	for owner, target := range map[string]string{"www.dev": "web3", "api.dev": "app3"} {
+		s.OK(ask("DELETE", "/api/DnsCNameRecord", "DNS_HostName", owner, "DNS_HostName_Alias", target, "ZoneName", "corp.example"), http.StatusOK)
+	}
+	s.OK(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken), http.StatusCreated)
 	for path, want := range map[string]int{zonesPath + "All": 1, lookupPath + "All": 1, forwarderPath + "All": 0, delegationPath + "/corp.example": 4} {
 		a := s.Do(ask("GET", path).As(systemtest.LimitedToken))
 		assert.Len(t, a.Envelope.Result, want, "%s: %s", path, a.Body)

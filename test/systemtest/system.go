@@ -34,23 +34,26 @@ const Patience = 60 * time.Second
 
 // Tokens of a system.
 const (
-	AllToken     = "all-token"     // every scope
-	PlainToken   = "plain-token"   // every scope but privileged
-	ReadToken    = "read-token"    // the scope user:read only
-	LimitedToken = "limited-token" // every scope, in one OU and one zone only
-	CorpToken    = "corp-token"    // every scope, in CorpOU only
-	DeskToken    = "desk-token"    // every scope, in that OU and for some groups only
-	ClassicToken = "classic-token" // every scope, classic dialect
-	OlderToken   = "older-token"   // every scope, classic dialect, secrets in the query
-	GroupToken   = "group-token"   // every scope, anywhere, but for some groups only
-	NoTreeToken  = "no-tree-token" // the scopes of OUs but ou:delete-tree
-	HostToken    = "host-token"    // every scope, for the records of LimitedName only
+	AllToken     = "all-token"      // every scope
+	PlainToken   = "plain-token"    // every scope but privileged
+	ReadToken    = "read-token"     // the scope user:read only
+	LimitedToken = "limited-token"  // every scope, in one OU and one zone only
+	SubZoneToken = "sub-zone-token" // every scope, in SubZone only, which does not exist
+	CorpToken    = "corp-token"     // every scope, in CorpOU only
+	DeskToken    = "desk-token"     // every scope, in that OU and for some groups only
+	ClassicToken = "classic-token"  // every scope, classic dialect
+	OlderToken   = "older-token"    // every scope, classic dialect, secrets in the query
+	GroupToken   = "group-token"    // every scope, anywhere, but for some groups only
+	NoTreeToken  = "no-tree-token"  // the scopes of OUs but ou:delete-tree
+	HostToken    = "host-token"     // every scope, for the records of LimitedName only
 )
 
 // Limits of LimitedToken.
 const (
 	LimitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	limitedZone = "corp.example"
+
+	SubZone = "dev.corp.example" // a name that corp.example has records at and below
 
 	LimitedName = "host.corp.example" // of HostToken
 )
@@ -156,6 +159,7 @@ func tokens(t testing.TB) *auth.Static {
 		PlainToken:   {Scopes: plain},
 		ReadToken:    {Scopes: []auth.Scope{auth.UserRead}},
 		LimitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Zones: []string{limitedZone}}},
+		SubZoneToken: {Scopes: all, Limits: auth.Limits{Zones: []string{SubZone}}},
 		CorpToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{CorpOU}}},
 		DeskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Groups: deskGroups}},
 		ClassicToken: {Scopes: all, Dialect: auth.Classic},
