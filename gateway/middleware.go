@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -23,6 +24,7 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // formed, and records what became of it when the answer is complete, panic or
 // not: in the log, in the metrics, and in the audit unless it is there already.
 func (s *Server) receive(policy *Policy) gin.HandlerFunc {
+	engine := []string{s.Engine}
 	return func(c *gin.Context) {
 		id := c.GetHeader("X-Request-Id")
 		if !requestID.MatchString(id) {
@@ -31,7 +33,7 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 		r := &request{gateway: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
 		c.Set(requestKey, r)
 		c.Header("X-Request-Id", id)
-		c.Header("X-Engine", s.Engine)
+		c.Writer.Header()["X-Engine"] = engine
 		s.meters.running.Inc()
 		defer s.meters.running.Dec()
 		defer s.measure(r)
@@ -116,19 +118,20 @@ func recoverPanic(r *request) {
 	r.c.Next()
 }
 
-// secure sets the headers that keep browsers from using an answer in any other
-// way, and refuses cross-site requests.
+// secureHeaders keep browsers from using an answer in any other way. All answers share
+// the values.
+var secureHeaders = http.Header{
+	"X-Content-Type-Options":       {"nosniff"},
+	"X-Frame-Options":              {"DENY"},
+	"Referrer-Policy":              {"no-referrer"},
+	"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Cache-Control":                {"no-store"},
+}
+
+// secure sets these headers and refuses cross-site requests.
 func secure(r *request) {
-	for name, value := range map[string]string{
-		"X-Content-Type-Options":       "nosniff",
-		"X-Frame-Options":              "DENY",
-		"Referrer-Policy":              "no-referrer",
-		"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
-		"Cross-Origin-Resource-Policy": "same-origin",
-		"Cache-Control":                "no-store",
-	} {
-		r.c.Header(name, value)
-	}
+	maps.Copy(r.c.Writer.Header(), secureHeaders)
 	if r.c.Request.TLS != nil {
 		r.c.Header("Strict-Transport-Security", "max-age=31536000")
 	}

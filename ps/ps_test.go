@@ -156,3 +156,29 @@ func FuzzEncodeRequest(f *testing.F) {
 		assert.Equal(t, []string{secret}, secrets)
 	})
 }
+
+// TestTheBodyOfADataLine: the members are those of the JSON that package json makes of
+// maps, in its order and with its escapes.
+func TestTheBodyOfADataLine(t *testing.T) {
+	for _, args := range []ps.Args{
+		nil, {"A": ps.Text("")},
+		{"Name": ps.Text("<a> & \"b\" \\ \u2028 \x00 \xff ä"), "Big": ps.Int(-1 << 62), "On": ps.Bool(true), "None": {}, "Names": ps.List([]string{"a", "b"}), "Empty": ps.List(nil), "Pw": ps.Secret("s")},
+	} {
+		want := map[string]any{"id": "=7", "script": "=Get-It", "arguments": map[string]any{}}
+		for name, text := range map[string]any{
+			"A": "=", "Name": "=<a> & \"b\" \\ \u2028 \x00 \xff ä", "Big": -1 << 62, "On": true, "None": nil, "Names": ",\x1fa\x1fb", "Empty": []string{}, "Pw": "!0",
+		} {
+			if _, given := args[name]; given {
+				want["arguments"].(map[string]any)[name] = text
+			}
+		}
+		body, err := json.Marshal(want)
+		require.NoError(t, err)
+		first, rest, _ := strings.Cut(ps.EncodeRequest("7", "Get-It", args), " ")
+		sent, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(first, "#"))
+		require.NoError(t, err)
+		assert.Equal(t, string(body), string(sent))
+		_, secret := args["Pw"]
+		assert.Equal(t, secret, rest != "")
+	}
+}

@@ -1,11 +1,11 @@
 package ps
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -114,27 +114,43 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // whose items use up all possible separators is an array of prefixed strings.
 func EncodeRequest(id, script string, args Args) string {
 	var secrets []string
-	arguments := make(map[string]any, len(args))
 	names := make([]string, 0, len(args))
 	for name := range args {
 		names = append(names, name)
 	}
-	sort.Strings(names)
+	slices.Sort(names)
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	// A member at a time costs a third of what the encoder needs for maps.
+	member := func(separator, name string, value any) {
+		body.WriteString(separator)
+		for _, part := range [2]any{name, value} {
+			if err := encoder.Encode(part); err != nil {
+				panic(err) // cannot happen: only strings, numbers, booleans and lists of strings
+			}
+			body.Bytes()[body.Len()-1] = ':' // for its line feed
+		}
+		body.Truncate(body.Len() - 1)
+	}
+	separator := ""
+	body.WriteString(`{"arguments":{`)
 	for _, name := range names {
-		arguments[name] = args[name].wire(&secrets)
+		member(separator, name, args[name].wire(&secrets))
+		separator = ","
 	}
-	body, err := json.Marshal(map[string]any{"id": "=" + id, "script": "=" + script, "arguments": arguments})
-	if err != nil {
-		panic(err) // cannot happen: only strings, numbers, booleans and lists of strings
-	}
-	var line strings.Builder
-	line.WriteByte('#')
-	line.WriteString(base64.StdEncoding.EncodeToString(body))
+	member("},", "id", "="+id)
+	member(",", "script", "="+script)
+	body.WriteByte('}')
+	size := 1 + base64.StdEncoding.EncodedLen(body.Len())
 	for _, secret := range secrets {
-		line.WriteByte(' ')
-		line.WriteString(base64.StdEncoding.EncodeToString([]byte(secret)))
+		size += 1 + base64.StdEncoding.EncodedLen(len(secret))
 	}
-	return line.String()
+	line := append(make([]byte, 0, size), '#')
+	line = base64.StdEncoding.AppendEncode(line, body.Bytes())
+	for _, secret := range secrets {
+		line = base64.StdEncoding.AppendEncode(append(line, ' '), []byte(secret))
+	}
+	return string(line)
 }
 
 func (v Value) wire(secrets *[]string) any {
