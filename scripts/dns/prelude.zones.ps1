@@ -8,7 +8,7 @@ $GatewayTicksPerHour = 36000000000
 function Test-GatewaySystemName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ZoneName)
-    Test-GatewayListed -Text $ZoneName -List $GatewaySystemZones
+    Test-GatewayAmong -Text $ZoneName -List $GatewaySystemZones
 }
 
 # Returns whether a zone is one that Windows creates itself (facts E66).
@@ -160,7 +160,7 @@ function Measure-GatewayBranch {
         $owner = [string]$item.HostName + '.' + $ZoneName
         $type = [string]$item.RecordType
         if ($type -eq 'NS' -and $Name.Equals([string]$item.HostName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
-        if (@('A', 'AAAA') -contains $type -and (Test-GatewayListed -Text $owner -List $hosts.ToArray())) { continue }
+        if (@('A', 'AAAA') -contains $type -and (Test-GatewayAmong -Text $owner -List $hosts.ToArray())) { continue }
         $others++
     }
     @{ servers = $servers.ToArray(); others = $others }
@@ -292,7 +292,7 @@ function Assert-GatewayPrimaryZone {
 }
 
 # Returns whether a list has a text, in any case.
-function Test-GatewayListed {
+function Test-GatewayAmong {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Text,
@@ -470,7 +470,7 @@ function Assert-GatewayNameServer {
         return
     }
     foreach ($text in $Address) {
-        if (-not (Test-GatewayListed -Text $text -List $known.ToArray())) {
+        if (-not (Test-GatewayAmong -Text $text -List $known.ToArray())) {
             Stop-Gateway -Code 'conflict' -Arg 'IP_Address' -Message "The zone '$ZoneName' has other addresses for the name server '$Target'."
         }
     }
