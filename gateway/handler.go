@@ -58,12 +58,18 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = s.recordable(r); failed != nil {
 		return failed
 	}
+	if done, failed := s.claim(r); done || failed != nil {
+		return failed
+	}
+	defer r.release()
 	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
 		return failed
 	}
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
-	r.result, r.runErr = s.run(r, e)
+	if r.result, r.runErr = s.resume(r, e); errors.Is(r.runErr, errNotRun) {
+		r.result, r.runErr = s.run(r, e)
+	}
 	return s.answer(r, e)
 }
 

@@ -50,12 +50,18 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 			r.announced = &i
 			return errDryRun
 		}
-	case !r.op.Effect.Writes() || !s.audited(r.op):
+	case !r.op.Effect.Writes() || !s.audited(r.op) && r.key == nil:
 		return nil
 	}
 	return func(i ps.Intent) error {
 		if !i.Changes() {
 			return nil
+		}
+		if r.key != nil {
+			if err := r.key.announce(i); err != nil {
+				r.unrecorded = keysUnavailable(err)
+				return err
+			}
 		}
 		return s.recordIntent(r)
 	}
@@ -91,6 +97,9 @@ func (s *Server) recordOutcome(r *request) {
 	case r.intent != nil:
 		err = r.intent.Outcome(result)
 	case r.failure != nil && r.failure.unrecorded:
+	case r.replayed:
+		result.Outcome = string(ps.OutcomeNone)
+		err = s.Audit.Done(r.auditCall(r.accepted), result, false)
 	case r.started && !r.waited():
 		err = s.Audit.Done(r.auditCall(r.accepted), result, !r.op.Effect.Writes())
 	case r.started, r.failure != nil && r.failure.code.Status() < http.StatusInternalServerError:

@@ -34,6 +34,8 @@ type request struct {
 
 	started    bool         // the run was started, or waited for a session
 	announced  *ps.Intent   // of a dry run; nil: nothing was announced
+	key        *claim       // nil: without a key
+	replayed   bool         // the answer is that of an earlier call
 	intent     *audit.Entry // nil: nothing was announced, or it is not recorded
 	unrecorded *failure     // nil unless the intent could not be recorded
 	recorded   bool         // the audit has the outcome
@@ -78,6 +80,7 @@ func (r *request) send(status int, body []byte) {
 	r.c.Header("Content-Length", strconv.Itoa(len(body)))
 	r.c.Header("Content-Type", contentType)
 	r.c.Status(status)
+	r.gateway.keepAnswer(r, status, body)
 	r.gateway.recordOutcome(r)
 	r.c.Writer.WriteHeaderNow()
 	_ = r.write(body) // fails only if the client has left

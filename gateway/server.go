@@ -34,6 +34,7 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 )
@@ -69,6 +70,9 @@ type Options struct {
 
 	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
 	SpoolMost   int64  // bytes in these files; zero: 2 GiB, negative: no files
+
+	Keys    *keep.Sealed  // keeps the calls with an Idempotency-Key; nil: they are refused
+	KeyLife time.Duration // for which they are kept; zero: 24 h
 
 	// Stopping is called when the server stops and waits for running requests, so that
 	// the Runner can refuse new runs. It may be nil.
@@ -169,6 +173,7 @@ type Server struct {
 	meters         *meters
 	bodies         *bodies
 	spooler        *spooler
+	keys           *keys                               // nil: none are kept
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
 }
@@ -196,6 +201,9 @@ func New(options Options) (*Server, error) {
 	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
+	if options.Keys != nil {
+		s.keys = newKeys(options.Keys, cmp.Or(options.KeyLife, 24*time.Hour))
+	}
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script

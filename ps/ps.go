@@ -146,6 +146,8 @@ type Intent struct {
 	Objects  []Intended     `json:"objects"`
 	Warnings []Warning      `json:"warnings"` // warnings and counts as in the end frame
 	Counts   map[string]int `json:"counts"`
+
+	Server string `json:"-"` // domain controller or DNS server that is used
 }
 
 // Changes reports whether anything would differ afterwards. Scripts also announce

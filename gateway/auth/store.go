@@ -138,9 +138,6 @@ func (s *Store) State() (shut bool, err error) {
 // Empty reports whether there are no accounts.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 
-// ExpiryNotice is how long before its end a credential is worth a warning.
-const ExpiryNotice = 14 * 24 * time.Hour
-
 // Expiring returns the accounts that expire within a time or did so less than that
 // time ago, with their ends.
 func (s *Store) Expiring(within time.Duration) []string {

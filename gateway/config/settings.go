@@ -13,20 +13,22 @@ import "time"
 // Settings are the values of all settings. The zero value is not usable: start from
 // [Default] or [Load].
 type Settings struct {
-	HTTP       HTTP
-	TLS        TLS
-	Auth       Auth
-	PowerShell PowerShell
-	Pool       Pool
-	Servers    Servers
-	Limits     Limits
-	ACME       ACME
-	External   ExternalDNS
-	Audit      Audit
-	Docs       Docs
-	Metrics    Metrics
-	Log        Log
-	Sandbox    Sandbox
+	HTTP        HTTP
+	TLS         TLS
+	Auth        Auth
+	PowerShell  PowerShell
+	Pool        Pool
+	Servers     Servers
+	Limits      Limits
+	ACME        ACME
+	External    ExternalDNS
+	Audit       Audit
+	Store       Store
+	Idempotency Idempotency
+	Docs        Docs
+	Metrics     Metrics
+	Log         Log
+	Sandbox     Sandbox
 }
 
 // HTTP configures how the server listens and what it accepts.
@@ -134,6 +136,22 @@ type ACMEAccount struct {
 // ExternalDNS configures the webhook provider of ExternalDNS.
 type ExternalDNS struct {
 	Budget time.Duration // for the changes of one request
+}
+
+// ExpiryNotice is how long before its end a credential is worth a warning.
+const ExpiryNotice = 14 * 24 * time.Hour
+
+// Store configures what the gateway keeps beyond one request.
+type Store struct {
+	File string // empty means the command's default, [AuditOff] none
+}
+
+// KeyFile returns the file of the key that the store is encrypted with.
+func (s Store) KeyFile() string { return s.File + ".key" }
+
+// Idempotency configures calls with an Idempotency-Key.
+type Idempotency struct {
+	Keep time.Duration
 }
 
 // Audit configures the audit log.

@@ -176,6 +176,10 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 			o.AddParameter(b.parameter(openapi3.NewQueryParameter(p.Name), op, p, value))
 		}
 	}
+	if op.Effect.Writes() {
+		key := openapi3.NewHeaderParameter(ops.KeyHeader).WithSchema(openapi3.NewStringSchema().WithPattern("^" + ops.KeyPattern + "$"))
+		o.AddParameter(key.WithDescription("Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same answer."))
+	}
 	if len(body.Properties) > 0 {
 		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
@@ -249,7 +253,7 @@ func about(op *ops.Operation, p *ops.Param) string {
 	if p.Scope != "" {
 		parts = append(parts, "Asks for the scope `"+string(p.Scope)+"`, too.")
 	}
-	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" {
+	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" && len(p.Kind.Parts()) > 0 {
 		parts = append(parts, "Absent: left as it is.")
 	}
 	switch {
@@ -368,6 +372,9 @@ func codes(op *ops.Operation) []schema.Code {
 	common := []schema.Code{
 		schema.InvalidRequest, schema.Unauthenticated, schema.Forbidden, schema.Limit, schema.DirectoryDenied,
 		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
+	}
+	if op.Effect.Writes() {
+		common = append(common, schema.NotSupported, schema.InProgress, schema.KeyReused)
 	}
 	if inBody(op) {
 		common = append(common, schema.TooLarge, schema.UnsupportedMediaType)

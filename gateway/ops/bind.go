@@ -33,6 +33,20 @@ func (b *Bound) Has(name string) bool {
 	return has
 }
 
+// Canonical returns the request as text: equal requests have equal texts. A secret that
+// was generated for it is not part of it; others are, so that it must not be shown.
+func (b *Bound) Canonical() string {
+	args := maps.Clone(b.Args)
+	if b.Generated != nil {
+		for i := range b.Op.Params {
+			if p := &b.Op.Params[i]; p.Generated == b.Generated.Member {
+				delete(args, p.arg())
+			}
+		}
+	}
+	return ps.EncodeRequest(b.texts[DryRun], b.Op.ID, args)
+}
+
 // Bind checks the values of a request and returns all problems. Names in given
 // that the operation does not have are ignored. The problems met while reading the
 // request come first, and the parameters that they name are not reported again. If

@@ -162,6 +162,13 @@ func Table() []*Operation { return table }
 
 var table = previewable(slices.Concat(cnameRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows))
 
+// KeyHeader is the header with which operations that change something run once, and
+// KeyPattern what may stand in it.
+const (
+	KeyHeader  = "Idempotency-Key"
+	KeyPattern = `[A-Za-z0-9._:-]{8,128}`
+)
+
 // DryRun is the name of the parameter that every operation has that changes something.
 const DryRun = "DryRun"
 

@@ -15,6 +15,9 @@ const (
 	DirectoryDenied      Code = "directory_denied"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
+	NotSupported         Code = "not_supported"
+	InProgress           Code = "in_progress"
+	KeyReused            Code = "key_reused"
 	TooLarge             Code = "too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
 	RateLimited          Code = "rate_limited"
@@ -40,6 +43,7 @@ var codes = []struct {
 }{
 	{Partial, http.StatusMultiStatus, "Some of the objects were done, others were not."},
 	{InvalidRequest, http.StatusBadRequest, "A parameter is missing, unknown, malformed, or contradicts another."},
+	{NotSupported, http.StatusBadRequest, "The call cannot honour a header or mode of the request."},
 	{Unauthenticated, http.StatusUnauthorized, "There is no valid credential."},
 	{Forbidden, http.StatusForbidden, "The credential lacks a scope."},
 	{Limit, http.StatusForbidden, "The object lies outside the limits of the credential."},
@@ -52,8 +56,10 @@ var codes = []struct {
 	{Conflict, http.StatusConflict, "The name is taken, or the object is in a state that does not allow it."},
 	{Protected, http.StatusConflict, "The object is protected from accidental deletion, or critical."},
 	{NotEmpty, http.StatusConflict, "Other objects lie below it, or a zone has records, or would hide those of another."},
+	{InProgress, http.StatusConflict, "A call with this Idempotency-Key is running; see Retry-After."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
+	{KeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another call."},
 	{Policy, http.StatusUnprocessableEntity, "The password policy does not allow it."},
 	{Unprocessable, http.StatusUnprocessableEntity, "The directory or the DNS server does not take the value."},
 	{Internal, http.StatusInternalServerError, "The gateway failed; its log has the details under the request id."},

@@ -221,6 +221,12 @@ func (u *use) request(req ps.Request) ps.Request {
 		args[argComputerName] = ps.Text(u.nameServer)
 	}
 	req.Args = args
+	if announced := req.Announced; announced != nil {
+		req.Announced = func(i ps.Intent) error {
+			i.Server = u.host()
+			return announced(i)
+		}
+	}
 	return req
 }
 

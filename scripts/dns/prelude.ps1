@@ -199,7 +199,10 @@ function Test-GatewayRehearsal {
     [CmdletBinding()]
     param()
     $record = @{ HostName = 'madeup'; RecordData = @{ HostNameAlias = 'nowhere.corp.example.' }; Timestamp = '2024-01-02' }
-    $zone = @{ DistinguishedName = ''; ZoneName = '10.in-addr.arpa'; ZoneType = 'Primary'; IsDsIntegrated = $true; IsReverseLookupZone = $true }
+    $zone = @{
+        DistinguishedName = ''; ZoneName = '10.in-addr.arpa'; ZoneType = 'Primary'; IsDsIntegrated = $true
+        IsReverseLookupZone = $true; IsReadOnly = $false
+    }
     ConvertTo-GatewayCName -Record @($record, $record) -ZoneName 'corp.example'
     ConvertTo-GatewayZone -Zone @($zone, $zone) -Form 'Zone'
 }

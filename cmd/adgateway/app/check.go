@@ -29,6 +29,9 @@ func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) 
 			faults = append(faults, filefault.Usable("audit.anchorFile", anchor))
 		}
 	}
+	if file := settings.Store.File; file != "" && file != config.AuditOff {
+		faults = append(faults, filefault.Usable("store.file", file))
+	}
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)
 }
 

@@ -70,6 +70,7 @@ type Stack struct {
 	Audit   *audit.Log // nil if the audit log is switched off
 
 	certificate *certificate
+	kept        *kept                  // nil if the store is switched off
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
 	stop        context.CancelFunc // ends watched; nil if New failed
@@ -113,6 +114,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.Audit, err = openAudit(o)
 	}
 	if err == nil {
+		s.kept, err = openKept(o)
+	}
+	if err == nil {
 		registry, err = newRegistry(s, o)
 	}
 	if err == nil {
@@ -124,6 +128,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
+	s.watched.Go(func() { s.kept.sweep(watching, log) })
 	return s, nil
 }
 
@@ -189,6 +194,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
+		Keys: s.kept.keys(), KeyLife: o.Settings.Idempotency.Keep,
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
@@ -231,7 +237,7 @@ func (s *Stack) Close(ctx context.Context) error {
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
 	}
-	return errors.Join(err, s.Pool.Close(ctx), s.Audit.Close()) // the audit log last, so that it records the calls that were still running
+	return errors.Join(err, s.Pool.Close(ctx), s.kept.close(), s.Audit.Close()) // the audit log last, so that it records the calls that were still running
 }
 
 // checks are the readiness checks: the sessions of each lane, the servers they
@@ -253,7 +259,7 @@ func (s *Stack) checks() []gateway.Check {
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		check("dnsServer", dns.Pinned != "", dns.Reason),
-	}, s.certificate.checks()...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}

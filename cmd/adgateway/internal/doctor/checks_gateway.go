@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 )
 
@@ -162,6 +161,9 @@ func (x *exam) keptFiles() []keptFile {
 			all = append(all, keptFile{path: anchor, use: "audit.anchorFile", written: true})
 		}
 	}
+	if file := s.Store.File; file != "" && file != config.AuditOff {
+		all = append(all, keptFile{path: file, use: "store.file", written: true, secret: true}, keptFile{path: s.Store.KeyFile(), use: "the key of store.file", secret: true})
+	}
 	return slices.DeleteFunc(all, func(f keptFile) bool { return f.path == "" })
 }
 
@@ -241,7 +243,7 @@ func probeCredentials(_ context.Context, x *exam) verdict {
 		case c.Expires.IsZero():
 		case !now.Before(c.Expires):
 			expired = append(expired, c.Name)
-		case c.Expires.Sub(now) < auth.ExpiryNotice:
+		case c.Expires.Sub(now) < config.ExpiryNotice:
 			expiring = append(expiring, c.Name)
 		}
 	}

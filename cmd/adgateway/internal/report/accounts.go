@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
 )
 
 // Account is an account without its secrets.
@@ -133,7 +134,7 @@ func expiry(at *time.Time, now time.Time) string {
 		return "never"
 	case !at.After(now):
 		return at.Format(time.RFC3339) + " (expired)"
-	case at.Sub(now) < auth.ExpiryNotice:
+	case at.Sub(now) < config.ExpiryNotice:
 		return at.Format(time.RFC3339) + " (soon)"
 	}
 	return at.Format(time.RFC3339)

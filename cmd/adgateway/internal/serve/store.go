@@ -61,7 +61,7 @@ func storeChecks(store *auth.Store) []gateway.Check {
 	case store.Empty():
 		check.OK, check.Reason = false, noCredentials
 	default:
-		if expiring := store.Expiring(auth.ExpiryNotice); len(expiring) > 0 {
+		if expiring := store.Expiring(config.ExpiryNotice); len(expiring) > 0 {
 			check.Degraded, check.Reason = true, "These credentials expire soon, or have expired: "+strings.Join(expiring, ", ")+"."
 		}
 	}

@@ -132,8 +132,8 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 	for key, setting := range map[string]*string{
 		"auth.store": &s.Auth.Store, "log.file": &s.Log.File, "audit.file": &s.Audit.File, "audit.keyFile": &s.Audit.KeyFile, "audit.anchorFile": &s.Audit.AnchorFile,
 		"tls.certificateFile": &s.TLS.CertificateFile, "tls.keyFile": &s.TLS.KeyFile, "tls.clientCAFile": &s.TLS.ClientCAFile,
-		"http.spoolFolder": &s.HTTP.SpoolFolder,
-		"tls.pfxFile":      &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
+		"http.spoolFolder": &s.HTTP.SpoolFolder, "store.file": &s.Store.File,
+		"tls.pfxFile": &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
 	} {
 		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff && !filepath.IsAbs(*setting) {
 			*setting = filepath.Join(dir, *setting)
@@ -163,6 +163,7 @@ func (f *Flags) DefaultFiles(s *config.Settings) error {
 	if f.Beside {
 		s.Auth.Store = cmp.Or(s.Auth.Store, filepath.Join(dir, "credentials.json"))
 		s.Audit.File = cmp.Or(s.Audit.File, filepath.Join(dir, "audit.jsonl"))
+		s.Store.File = cmp.Or(s.Store.File, filepath.Join(dir, "state.db"))
 	}
 	if f.LogBeside {
 		s.Log.File = cmp.Or(s.Log.File, filepath.Join(dir, "logs", "adgateway.log"))

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"adgateway/gateway"
+	"adgateway/gateway/config"
+	"adgateway/gateway/keep"
+)
+
+// kept is what the gateway keeps beyond one request.
+type kept struct {
+	store  *keep.Sealed
+	folder string // temporary, removed at the end; empty: there is none
+	aside  string // new name of a damaged file; empty: there was none
+}
+
+// openKept opens the store of the settings, in a temporary folder if they name no file.
+// It returns nil if it is switched off.
+func openKept(o Options) (s *kept, err error) {
+	path := o.Settings.Store.File
+	if path == config.AuditOff {
+		return nil, nil
+	}
+	s = &kept{}
+	if path == "" {
+		if s.folder, err = os.MkdirTemp("", "adgateway-state-"); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(s.folder, "state.db")
+	}
+	key, err := keep.ReadKey(config.Store{File: path}.KeyFile())
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	file, aside, err := keep.Open(keep.Options{Path: path})
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if s.aside = aside; aside != "" {
+		o.Log.WithField("file", aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key are not known any more")
+	}
+	s.store, err = keep.Seal(file, key)
+	return s, err
+}
+
+// sweepEvery is how often expired values are removed.
+const sweepEvery = 10 * time.Minute
+
+// sweep removes expired values now and then, until ctx ends.
+func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
+	if s == nil {
+		return
+	}
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if _, err := s.store.Sweep(ctx); err != nil && ctx.Err() == nil {
+				log("expired values could not be removed from the store", map[string]any{"error": err.Error()})
+			}
+		}
+	}
+}
+
+// checks is the readiness check of the store.
+func (s *kept) checks() []gateway.Check {
+	if s == nil {
+		return nil
+	}
+	check := gateway.Check{Name: "store", OK: true}
+	if s.aside != "" {
+		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key are not known any more."
+	}
+	return []gateway.Check{check}
+}
+
+func (s *kept) keys() *keep.Sealed {
+	if s == nil {
+		return nil
+	}
+	return s.store
+}
+
+// close closes the store and removes what is temporary.
+func (s *kept) close() error {
+	if s == nil {
+		return nil
+	}
+	var err error
+	if s.store != nil {
+		err = s.store.Close()
+	}
+	if s.folder != "" {
+		err = errors.Join(err, os.RemoveAll(s.folder))
+	}
+	return err
+}

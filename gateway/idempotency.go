@@ -1,0 +1,379 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// A change with an Idempotency-Key runs at most once within the time that keys are
+// kept, even if the gateway is killed meanwhile: the key is on the disk before the run,
+// what the script is about to change before it may begin, and the answer before it is
+// sent. A call that repeats a key gets the answer of the first one. If that call was cut
+// off, what became of its change is found out first.
+
+const (
+	keyHeader      = ops.KeyHeader
+	replayedHeader = "Idempotency-Replayed"
+	repeatedHeader = "Idempotency-Request" // the request id of the call that ran
+)
+
+// keyKind is the kind of kept calls in the store.
+const keyKind keep.Kind = "key"
+
+const (
+	maxKeysPerCaller = 10_000
+	maxKeptBody      = 256 << 10
+)
+
+// keyPattern is a key, with or without the quotation marks of a structured field.
+var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.KeyPattern + `))$`)
+
+// keptCall is what is kept of a call with a key.
+type keptCall struct {
+	Version     int        `json:"v"`
+	Fingerprint []byte     `json:"fingerprint"` // of the operation and its arguments
+	RequestID   string     `json:"requestId"`
+	StartedAt   time.Time  `json:"startedAt"`
+	Intent      *ps.Intent `json:"intent,omitempty"` // nil: nothing has been changed yet
+	Server      string     `json:"server,omitempty"`
+
+	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
+	Body   json.RawMessage `json:"body,omitempty"`
+	Secret string          `json:"secret,omitempty"` // member of the record that is not kept
+	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to keep its records
+}
+
+const keptVersion = 1
+
+// keys are the calls with keys.
+type keys struct {
+	store *keep.Sealed
+	life  time.Duration
+
+	mu     sync.Mutex
+	active map[string]bool // keys of calls that are running
+	kept   map[string]int  // number by caller, if known
+}
+
+func newKeys(store *keep.Sealed, life time.Duration) *keys {
+	return &keys{store: store, life: life, active: map[string]bool{}, kept: map[string]int{}}
+}
+
+// claim is a key that a request has, until it is released.
+type claim struct {
+	keys     *keys
+	caller   string // prefix of the names of its keys
+	name     string
+	revision keep.Revision
+	call     keptCall
+	unsure   bool // an earlier call with the key was cut off after its announcement
+}
+
+// claim takes the key of a request for it. done reports whether the answer of an earlier
+// call was sent in its place.
+func (s *Server) claim(r *request) (done bool, failed *failure) {
+	given := r.c.Request.Header.Values(keyHeader)
+	if len(given) == 0 {
+		return false, nil
+	}
+	key, failed := keyOf(given)
+	switch {
+	case !r.op.Effect.Writes():
+		return false, fail(schema.NotSupported, "This call changes nothing, so that it takes no %s: leave it out.", keyHeader)
+	case s.keys == nil:
+		return false, fail(schema.NotSupported, "This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
+	case failed != nil:
+		return false, failed
+	}
+	sum := func(parts ...string) string {
+		raw := make([][]byte, len(parts))
+		for i, part := range parts {
+			raw[i] = []byte(part)
+		}
+		return hex.EncodeToString(s.keys.store.Sum(raw...))
+	}
+	c := &claim{keys: s.keys, caller: sum("caller", r.principal.Kind, r.principal.Name)[:32] + "/"}
+	c.name = c.caller + sum("key", r.op.ID, key)
+	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()))
+	if !s.keys.enter(c.name) {
+		failed = fail(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
+		failed.retryAfter = time.Second
+		return false, failed
+	}
+	done, failed = s.decide(r, c, fingerprint)
+	if r.key == nil {
+		s.keys.leave(c.name)
+	}
+	return done, failed
+}
+
+// decide takes the key, answers with what is kept, or refuses.
+func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, failed *failure) {
+	ctx := r.c.Request.Context()
+	found, err := s.keys.store.Get(ctx, keyKind, c.name)
+	fresh := keptCall{Version: keptVersion, Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
+	switch {
+	case errors.Is(err, keep.ErrAbsent):
+		if full, err := s.keys.full(ctx, c.caller); err != nil {
+			return false, keysUnavailable(err)
+		} else if full {
+			failed := fail(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends within %s.", maxKeysPerCaller, s.keys.life)
+			failed.retryAfter = time.Hour
+			return false, failed
+		}
+		c.call = fresh
+	case err != nil:
+		return false, keysUnavailable(err)
+	default:
+		if err := json.Unmarshal(found.Value, &c.call); err != nil || c.call.Version != keptVersion {
+			return false, keysUnavailable(errors.Join(err, errors.New("a kept call has another format")))
+		}
+		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
+			return false, fail(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
+		}
+		if c.call.Status != 0 {
+			s.replay(r, &c.call)
+			return true, nil
+		}
+		c.revision, c.unsure = found.Revision, c.call.Intent != nil
+		if !c.unsure {
+			c.call = fresh // the earlier call changed nothing
+		}
+	}
+	if err := c.save(ctx); err != nil {
+		return false, keysUnavailable(err)
+	}
+	r.key = c
+	return false, nil
+}
+
+// keyOf returns the key of a request.
+func keyOf(given []string) (string, *failure) {
+	if len(given) > 1 {
+		return "", invalidKey("is given %d times", len(given))
+	}
+	match := keyPattern.FindStringSubmatch(given[0])
+	if match == nil {
+		return "", invalidKey("must have 8 to 128 letters, digits, dots, colons, hyphens or underscores, such as a UUID")
+	}
+	return cmp.Or(match[1], match[2]), nil
+}
+
+func invalidKey(format string, args ...any) *failure {
+	failed := fail(schema.InvalidRequest, keyHeader+" "+format+".", args...)
+	failed.details = []detail{{keyHeader, strings.TrimPrefix(failed.message, keyHeader+" ")}}
+	return failed
+}
+
+// keysUnavailable returns the refusal of a call whose key cannot be kept.
+func keysUnavailable(err error) *failure {
+	failed := fail(schema.Unavailable, "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
+	failed.cause, failed.retryAfter = err, auditRetry
+	return failed
+}
+
+// replay sends the answer of an earlier call.
+func (s *Server) replay(r *request, call *keptCall) {
+	r.replayed = true
+	r.c.Header(replayedHeader, "true")
+	r.c.Header(repeatedHeader, call.RequestID)
+	setHeader(r.c.Writer.Header(), serverHeader, call.Server)
+	var warning ps.Warning
+	switch {
+	case call.Secret != "":
+		warning = notReplayed(call.Secret)
+	case call.Cut:
+		warning = ps.Warning{Code: "records_not_replayed", Message: "The first answer was too long to be kept: its records are left out."}
+	default:
+		r.send(call.Status, call.Body)
+		return
+	}
+	r.send(call.Status, withWarning(call.Body, warning))
+}
+
+// notReplayed says that a member of the record, a generated secret, is not shown again.
+func notReplayed(secret string) ps.Warning {
+	return ps.Warning{Code: "secret_not_replayed", Target: secret, Message: "The generated secret was shown in the first answer only. If it is lost, set another one."}
+}
+
+// keptEnvelope is an envelope of which the members are as they were sent.
+type keptEnvelope struct {
+	Output   json.RawMessage `json:"output"`
+	Result   json.RawMessage `json:"result"`
+	Warnings []ps.Warning    `json:"warnings,omitempty"`
+	Error    json.RawMessage `json:"error,omitempty"`
+}
+
+// withWarning adds a warning to an answer.
+func withWarning(body []byte, warning ps.Warning) []byte {
+	var e keptEnvelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return body // it was written here
+	}
+	e.Warnings = append(e.Warnings, warning)
+	return encode(e)
+}
+
+// announce keeps what the script is about to change, before it may.
+func (c *claim) announce(i ps.Intent) error {
+	c.call.Intent, c.call.Server = &i, i.Server
+	return c.save(context.Background()) // the caller may leave, the change goes on
+}
+
+// save keeps the call as it is now.
+func (c *claim) save(ctx context.Context) error {
+	value, err := json.Marshal(c.call)
+	if err != nil {
+		return err
+	}
+	revision, err := c.keys.store.Apply(ctx, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: time.Now().Add(c.keys.life)})
+	if err != nil {
+		return err
+	}
+	if c.revision == keep.Absent {
+		c.keys.count(c.caller, 1)
+	}
+	c.revision = revision
+	return nil
+}
+
+// forget gives the key back: the call has changed nothing, and may be tried again.
+func (c *claim) forget() error {
+	_, err := c.keys.store.Apply(context.Background(), keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
+	if err == nil {
+		c.keys.count(c.caller, -1)
+	}
+	return err
+}
+
+// resume finds out what became of the change of an earlier call with the key that was
+// cut off. It fails with errNotRun if there is none, or if it was not made: then the
+// request runs.
+func (s *Server) resume(r *request, e *envelope) (*ps.Result, error) {
+	if r.key == nil || !r.key.unsure {
+		return nil, errNotRun
+	}
+	call := &r.key.call
+	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
+	result, err := s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut})
+	if err != nil && cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone) == ps.OutcomeNone {
+		call.Intent, call.StartedAt = nil, time.Now()
+		return nil, errNotRun
+	}
+	r.started = true
+	if secret := r.bound.Generated; secret != nil && err == nil {
+		result.Warnings = append(result.Warnings, notReplayed(secret.Member)) // another one was set then
+		r.bound.Generated = nil
+	}
+	return result, err
+}
+
+// keepAnswer keeps the answer of a call with a key before it is sent. If it cannot, a
+// repetition finds out what became of the change.
+func (s *Server) keepAnswer(r *request, status int, body []byte) {
+	c := r.key
+	if c == nil || c.call.Status != 0 {
+		return
+	}
+	var err error
+	switch outcome := r.outcome(); {
+	case r.dryRun(), outcome == ps.OutcomeNone && r.failure != nil:
+		err = c.forget()
+	case outcome == ps.OutcomeUnknown:
+		return
+	default:
+		c.call.Status, c.call.Body, c.call.Intent = status, body, nil
+		if secret := r.bound.Generated; secret != nil {
+			name := string(encode(secret.Member)) + ":"
+			c.call.Body, c.call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
+		}
+		if len(c.call.Body) > maxKeptBody {
+			c.call.Body, c.call.Cut = withoutRecords(c.call.Body), true
+		}
+		err = c.save(context.Background())
+	}
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("the answer of a call with an " + keyHeader + " could not be kept")
+	}
+}
+
+// outcome returns what the request left behind; done if it succeeded.
+func (r *request) outcome() ps.Outcome {
+	if r.failure == nil {
+		return ps.OutcomeDone
+	}
+	return cmp.Or(r.failure.outcome, ps.OutcomeNone)
+}
+
+// withoutRecords returns an answer whose list of records is empty.
+func withoutRecords(body []byte) []byte {
+	var e keptEnvelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return encode(keptEnvelope{Output: encode("The call was made."), Result: json.RawMessage("[]")})
+	}
+	e.Result, e.Warnings = json.RawMessage("[]"), e.Warnings[:min(len(e.Warnings), 100)]
+	return encode(e)
+}
+
+// release ends the claim of a request.
+func (r *request) release() {
+	if r.key != nil {
+		r.key.keys.leave(r.key.name)
+	}
+}
+
+// enter reports whether no other call with the key is running.
+func (k *keys) enter(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.active[name] {
+		return false
+	}
+	k.active[name] = true
+	return true
+}
+
+func (k *keys) leave(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.active, name)
+}
+
+func (k *keys) count(caller string, more int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n, known := k.kept[caller]; known {
+		k.kept[caller] = n + more
+	}
+}
+
+// full reports whether a caller has as many keys as it may. The number is counted in the
+// store when it is not known, and again when the limit is reached, as keys expire.
+func (k *keys) full(ctx context.Context, caller string) (bool, error) {
+	k.mu.Lock()
+	n, known := k.kept[caller]
+	k.mu.Unlock()
+	if known && n < maxKeysPerCaller {
+		return false, nil
+	}
+	n = 0
+	err := k.store.Store.Range(ctx, keyKind, caller, func(keep.Entry) bool { n++; return true })
+	k.mu.Lock()
+	k.kept[caller] = n
+	k.mu.Unlock()
+	return n >= maxKeysPerCaller, err
+}

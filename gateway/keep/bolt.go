@@ -1,0 +1,254 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// file is a store in one file. Each value is preceded by its revision and the time when
+// it expires.
+type file struct {
+	db  *bbolt.DB
+	now func() time.Time
+}
+
+// Options configure a store in a file.
+type Options struct {
+	Path string
+	Now  func() time.Time // nil: time.Now
+}
+
+// lockTimeout is how long the lock of a file is waited for, which one process holds.
+const lockTimeout = 500 * time.Millisecond
+
+// Open opens the store in a file, which it creates if there is none. A file that cannot
+// be read, such as after a loss of power, is renamed, and an empty store takes its place;
+// aside is its new name then.
+func Open(o Options) (store Store, aside string, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	db, err := open(o.Path)
+	if err != nil && damaged(o.Path, err) {
+		aside = o.Path + ".damaged-" + o.Now().UTC().Format("20060102T150405Z")
+		if err = os.Rename(o.Path, aside); err == nil {
+			db, err = open(o.Path)
+		}
+	}
+	if err != nil {
+		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
+	}
+	return &file{db: db, now: o.Now}, aside, nil
+}
+
+// open opens a file and reads all of it. Package bbolt may panic on a damaged one.
+func open(path string) (db *bbolt.DB, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			db, err = nil, fmt.Errorf("%w: %v", errDamaged, reason)
+		}
+	}()
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return nil, err
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		for err := range tx.Check() {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+// damaged reports whether a file that could not be opened is one that never can be, as
+// opposed to one that another process has or that may not be read.
+func damaged(path string, err error) bool {
+	for _, lasting := range []error{errDamaged, berrors.ErrInvalid, berrors.ErrChecksum, berrors.ErrVersionMismatch, io.ErrUnexpectedEOF} {
+		if errors.Is(err, lasting) {
+			return true
+		}
+	}
+	info, statErr := os.Stat(path)
+	return statErr == nil && info.Mode().IsRegular() && info.Size() < smallest
+}
+
+// smallest is the size of the smallest page, of which a file has several.
+const smallest = 4096
+
+const headerLength = 16
+
+// encode precedes a value by its revision and its end in nanoseconds; 0 is none.
+func encode(value []byte, revision Revision, expires time.Time) []byte {
+	stored := make([]byte, headerLength, headerLength+len(value))
+	binary.BigEndian.PutUint64(stored, uint64(revision))
+	if !expires.IsZero() {
+		binary.BigEndian.PutUint64(stored[8:], uint64(expires.UnixNano()))
+	}
+	return append(stored, value...)
+}
+
+// decode returns a copy: what bbolt returns is valid during its transaction only.
+func decode(key, stored []byte) (Entry, error) {
+	if len(stored) < headerLength {
+		return Entry{}, fmt.Errorf("%w: a value has no header", errDamaged)
+	}
+	e := Entry{Key: string(key), Value: bytes.Clone(stored[headerLength:]), Revision: Revision(binary.BigEndian.Uint64(stored))}
+	if end := binary.BigEndian.Uint64(stored[8:]); end > 0 {
+		e.Expires = time.Unix(0, int64(end))
+	}
+	return e, nil
+}
+
+func (e Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
+
+func (f *file) Get(ctx context.Context, kind Kind, key string) (found Entry, err error) {
+	err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
+		if b == nil {
+			return ErrAbsent
+		}
+		found, err = f.get(b, key)
+		return err
+	})
+	return found, err
+}
+
+func (f *file) get(b *bbolt.Bucket, key string) (Entry, error) {
+	stored := b.Get([]byte(key))
+	if stored == nil {
+		return Entry{}, ErrAbsent
+	}
+	e, err := decode([]byte(key), stored)
+	if err == nil && e.expired(f.now()) {
+		err = ErrAbsent
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	return e, nil
+}
+
+func (f *file) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
+	return f.view(ctx, kind, func(b *bbolt.Bucket) error {
+		if b == nil {
+			return nil
+		}
+		now, cursor := f.now(), b.Cursor()
+		for key, stored := cursor.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = cursor.Next() {
+			e, err := decode(key, stored)
+			switch {
+			case err != nil:
+				return err
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case !e.expired(now) && !visit(e):
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+// view reads a kind in one transaction; the bucket is nil if there is none yet.
+func (f *file) view(ctx context.Context, kind Kind, read func(*bbolt.Bucket) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return closed(f.db.View(func(tx *bbolt.Tx) error { return read(tx.Bucket([]byte(kind))) }))
+}
+
+func closed(err error) error {
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	return err
+}
+
+func (f *file) Apply(ctx context.Context, changes ...Change) (revision Revision, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	err = f.db.Update(func(tx *bbolt.Tx) error {
+		revision, err = f.apply(tx, changes)
+		return err
+	})
+	if err != nil {
+		return 0, closed(err)
+	}
+	return revision, nil
+}
+
+// apply makes the changes in a transaction, which is undone after an error.
+func (f *file) apply(tx *bbolt.Tx, changes []Change) (Revision, error) {
+	counter, err := tx.CreateBucketIfNotExists([]byte("revision"))
+	if err != nil {
+		return 0, err
+	}
+	next, err := counter.NextSequence()
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range changes {
+		b, err := tx.CreateBucketIfNotExists([]byte(c.Kind))
+		if err != nil {
+			return 0, err
+		}
+		present, err := f.get(b, c.Key)
+		switch {
+		case err != nil && !errors.Is(err, ErrAbsent):
+			return 0, err
+		case present.Revision != c.Expect:
+			return 0, fmt.Errorf("%w: %s %q", ErrConflict, c.Kind, c.Key)
+		case c.Value == nil:
+			err = b.Delete([]byte(c.Key))
+		default:
+			err = b.Put([]byte(c.Key), encode(c.Value, Revision(next), c.Expires))
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return Revision(next), nil
+}
+
+func (f *file) Sweep(ctx context.Context) (removed int, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	err = f.db.Update(func(tx *bbolt.Tx) error {
+		removed = 0
+		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error {
+			now, cursor := f.now(), b.Cursor()
+			var old [][]byte // a cursor must not skip what is removed under it
+			for key, stored := cursor.First(); key != nil; key, stored = cursor.Next() {
+				if e, err := decode(key, stored); err == nil && e.expired(now) {
+					old = append(old, bytes.Clone(key))
+				}
+			}
+			for _, key := range old {
+				if err := b.Delete(key); err != nil {
+					return err
+				}
+				removed++
+			}
+			return nil
+		})
+	})
+	return removed, closed(err)
+}
+
+func (f *file) Close() error { return f.db.Close() }

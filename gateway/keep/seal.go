@@ -1,0 +1,142 @@
+package keep
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// KeyLength is the length of a key in bytes.
+const KeyLength = 32
+
+// Key is the secret of a store.
+type Key struct{ seal, sum []byte }
+
+// NewKey returns a key made of a secret of [KeyLength] bytes.
+func NewKey(secret []byte) (*Key, error) {
+	if len(secret) != KeyLength {
+		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), KeyLength)
+	}
+	seal, err := hkdf.Key(sha256.New, secret, nil, "values", KeyLength)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := hkdf.Key(sha256.New, secret, nil, "sums", KeyLength)
+	return &Key{seal, sum}, err
+}
+
+// ReadKey returns the key in a file, which it creates with a new one if there is none.
+func ReadKey(path string) (*Key, error) {
+	secret := make([]byte, KeyLength)
+	_, _ = rand.Read(secret) // never fails
+	created, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		if secret, err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		_, err = created.Write(secret)
+		if err = errors.Join(err, created.Sync(), created.Close()); err != nil {
+			return nil, errors.Join(err, os.Remove(path))
+		}
+	}
+	key, err := NewKey(secret)
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
+	}
+	return key, nil
+}
+
+// Sum returns the HMAC-SHA-256 of several parts. Other parts have another sum, however
+// they are cut.
+func (k *Key) Sum(parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, k.sum)
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(mac, "%d:", len(part)) // never fails
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// Seal returns a store whose values are encrypted with AES-256-GCM, each bound to its
+// kind and key. A value that was changed or moved, or sealed with another key, is
+// [ErrUnreadable].
+func Seal(store Store, key *Key) (*Sealed, error) {
+	block, err := aes.NewCipher(key.seal)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return &Sealed{Store: store, Key: key, aead: aead}, err
+}
+
+// Sealed is a store whose values are encrypted.
+type Sealed struct {
+	Store
+	*Key
+	aead cipher.AEAD
+}
+
+// ErrUnreadable means that a value was changed, or sealed with another key.
+var ErrUnreadable = errors.New("a value cannot be decrypted")
+
+// format is the version of sealed values, which is part of what they are bound to.
+const format = "1"
+
+func bound(kind Kind, key string) []byte {
+	return []byte(format + "\x00" + string(kind) + "\x00" + key)
+}
+
+func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
+	value, err := s.aead.Open(nil, nil, e.Value, bound(kind, e.Key))
+	if err != nil {
+		return Entry{}, fmt.Errorf("%w: %s", ErrUnreadable, kind)
+	}
+	e.Value = value
+	return e, nil
+}
+
+// Get is that of [Store]. It may also fail with [ErrUnreadable].
+func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) {
+	e, err := s.Store.Get(ctx, kind, key)
+	if err != nil {
+		return e, err
+	}
+	return s.open(kind, e)
+}
+
+// Range is that of [Store]. It ends with [ErrUnreadable] at a value that cannot be
+// decrypted.
+func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
+	var unreadable error
+	err := s.Store.Range(ctx, kind, prefix, func(e Entry) bool {
+		if e, unreadable = s.open(kind, e); unreadable != nil {
+			return false
+		}
+		return visit(e)
+	})
+	return errors.Join(err, unreadable)
+}
+
+// Apply is that of [Store].
+func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
+	sealed := make([]Change, len(changes))
+	for i, c := range changes {
+		if c.Value != nil {
+			c.Value = s.aead.Seal(nil, nil, c.Value, bound(c.Kind, c.Key))
+		}
+		sealed[i] = c
+	}
+	return s.Store.Apply(ctx, sealed...)
+}
