@@ -121,7 +121,7 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 			}
 		}
 		for _, p := range op.Params {
-			for _, part := range p.Kind.Parts() {
+			for _, part := range p.Parts() {
 				name := p.Arg + part.Suffix
 				if p.Arg == "" {
 					name = p.Name + part.Suffix

@@ -33,7 +33,7 @@ func wanted(table []*Operation) []ps.Script {
 			}
 		}
 		for _, p := range op.Params {
-			for _, part := range p.Kind.Parts() {
+			for _, part := range p.Parts() {
 				if _, has := scripts[at].Param(p.arg() + part.Suffix); !has {
 					scripts[at].Params = append(scripts[at].Params, ps.Param{Name: p.arg() + part.Suffix, Type: part.Type})
 				}

@@ -1,10 +1,13 @@
-# Lists the CNAME records of one zone, or of all zones that the server holds itself; with Name or
-# Target only those with exactly that owner name or target.
+# Lists the records of one zone, or of all zones that the server holds itself; with Type only those of these types,
+# with Name or Data only those with exactly that owner name or these data. With Mixed the records have the members of
+# all types.
 [CmdletBinding()]
 param(
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Type,
+    [bool] $Mixed = $false,
     [AllowNull()] [string] $ZoneName,
     [AllowNull()] [string] $Name,
-    [AllowNull()] [string] $Target,
+    [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [Parameter(Mandatory)] [string] $ComputerName
 )
@@ -20,8 +23,10 @@ if ($ZoneName) {
         if (Test-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone) { $zones.Add($zone) }
     }
 }
+$form = ''
+if (-not $Mixed) { $form = $Type[0] }
 
-# The order of the whole list is name, zone, data, so all zones are read before the first record is written.
+# The order of the whole list is name, zone, type, data, so all zones are read before the first record is written.
 $zero = [string][char]0
 $found = [System.Collections.Generic.List[object]]::new()
 $keys = [System.Collections.Generic.List[string]]::new()
@@ -30,16 +35,19 @@ foreach ($zone in $zones) {
     Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
     try {
         if ($Name) {
-            $records = @(Get-GatewayNamedCName -ZoneName $zoneText -Name $Name -ComputerName $ComputerName)
+            $records = @(Get-GatewayNode -ZoneName $zoneText -Owner (Get-GatewayRelativeName -Name $Name -ZoneName $zoneText) -ComputerName $ComputerName)
+        } elseif (@($Type).Length -eq 1) {
+            $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -RRType $Type[0] -ComputerName $ComputerName)
         } else {
-            $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -RRType 'CName' -ComputerName $ComputerName)
+            $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -ComputerName $ComputerName)
         }
-        $alias = ''
-        if ($Target) { $alias = Get-GatewayTargetName -Target $Target -ZoneName $zoneText }
-        foreach ($record in @(ConvertTo-GatewayCName -Record $records -ZoneName $zoneText)) {
-            if ($Target -and -not $record['data'].Equals($alias, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        if (@($Type).Length -gt 0 -and $null -ne $Type) { $records = @(foreach ($record in $records) { if ($Type -contains [string]$record.RecordType) { $record } }) }
+        if (@($Data).Length -gt 0 -and $null -ne $Data) {
+            $records = @(Select-GatewayRecord -Record $records -Type $form -Data @(Get-GatewayRecordData -Type $form -Data $Data -ZoneName $zoneText))
+        }
+        foreach ($record in @(ConvertTo-GatewayRecord -Record $records -ZoneName $zoneText -Type $form)) {
             $found.Add($record)
-            $keys.Add($record['name'].ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant() + $zero + $record['data'].ToUpperInvariant())
+            $keys.Add($record['name'].ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant() + $zero + $record['type'] + $zero + $record['data'].ToUpperInvariant())
         }
     } catch {
         if ($ZoneName) { throw }

@@ -1,0 +1,258 @@
+# Functions shared by the scripts of records: names, reading, comparing, projections. What differs between types
+# stands in the table of prelude.types.ps1.
+
+# The deepest zone of this server that holds a name, if it is one whose records can be written here; otherwise
+# nothing. Zone are the server's zones; without them it is asked. Limits are not considered.
+function Find-GatewayZoneOfName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $ComputerName,
+        [AllowNull()] [object[]] $Zone
+    )
+    if ($null -eq $Zone) {
+        Set-GatewayStep -Label 'list zones'
+        $Zone = @(Get-DnsServerZone -ComputerName $ComputerName)
+    }
+    $bare = $Name.TrimEnd([char]'.')
+    $best = $null
+    $length = 0
+    foreach ($item in $Zone) {
+        $text = [string]$item.ZoneName
+        if ($text.Length -le $length) { continue }
+        if ($bare.Equals($text, [System.StringComparison]::OrdinalIgnoreCase) -or $bare.EndsWith('.' + $text, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $best = $item
+            $length = $text.Length
+        }
+    }
+    if ($null -ne $best -and [string]$best.ZoneType -eq 'Primary' -and -not [bool]$best.IsAutoCreated) { return $best }
+}
+
+# The name of the PTR record of an address, without a dot at its end.
+function Get-GatewayReverseName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Address)
+    $bytes = ([System.Net.IPAddress]$Address).GetAddressBytes()
+    if ($bytes.Length -eq 4) { return "$($bytes[3]).$($bytes[2]).$($bytes[1]).$($bytes[0]).in-addr.arpa" }
+    $digits = [System.BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
+    $name = 'ip6.arpa'
+    for ($i = 0; $i -lt $digits.Length; $i++) { $name = $digits.Substring($i, 1) + '.' + $name }
+    $name
+}
+
+# An owner name in full, without a dot at its end.
+function Get-GatewayFullName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
+    if ($Owner -eq '@') { return $ZoneName }
+    $Owner + '.' + $ZoneName
+}
+
+# The fields of values as the server shows them: targets completed by the zone, addresses as .NET writes them. Data
+# may hold several values, one after another.
+function Get-GatewayRecordData {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [Parameter(Mandatory)] [string] $ZoneName
+    )
+    $fields = $GatewayRecordTypes[$Type].fields
+    for ($i = 0; $i -lt @($Data).Length; $i++) {
+        $text = $Data[$i]
+        $form = [string]$fields[$i % $fields.Length].form
+        if ($text -ne '' -and $form -eq 'name') { $text = Get-GatewayTargetName -Target $text -ZoneName $ZoneName }
+        if ($text -ne '' -and $form -eq 'address') { $text = [string][System.Net.IPAddress]$text }
+        $text
+    }
+}
+
+# The fields of a record's data as texts, in the order of its type. A type that is not in the table has one field,
+# in the form of RFC 3597.
+function Get-GatewayRecordField {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    $data = $Record.RecordData
+    $type = $GatewayRecordTypes[([string]$Record.RecordType).ToUpperInvariant()]
+    if ($null -eq $type) {
+        $hex = [string]$data.Data
+        if ($hex -eq '') { return '' }
+        return '\# ' + [string]($hex.Length / 2) + ' ' + $hex
+    }
+    foreach ($field in $type.fields) {
+        $property = [string]$field.property
+        $value = $data.$property
+        if ($field.form -eq 'name') {
+            ([string]$value).TrimEnd([char]'.')
+        } elseif ($field.form -eq 'seconds') {
+            [string][long]$value.TotalSeconds
+        } else {
+            [string]$value
+        }
+    }
+}
+
+# The records that have a type and data. An empty field matches any.
+function Select-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data
+    )
+    $fields = $GatewayRecordTypes[$Type].fields
+    foreach ($item in $Record) {
+        if ($null -eq $item -or ([string]$item.RecordType) -ne $Type) { continue }
+        $have = @(Get-GatewayRecordField -Record $item)
+        $same = $true
+        for ($i = 0; $i -lt @($Data).Length; $i++) {
+            if ($Data[$i] -eq '') { continue }
+            $way = [System.StringComparison]::OrdinalIgnoreCase
+            if ($fields[$i].form -eq 'text') { $way = [System.StringComparison]::Ordinal }
+            if (-not $have[$i].Equals($Data[$i], $way)) { $same = $false }
+        }
+        if ($same) { $item }
+    }
+}
+
+# All records of exactly one name. For a name that the zone does not have, the server raises an error (facts E55),
+# and nothing is returned.
+function Get-GatewayNode {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Owner,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    if ($Owner -eq '' -or ($Owner -ne '@' -and $Owner.Length + 1 + $ZoneName.Length -gt 253)) { return }
+    try {
+        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $Owner -Node -ComputerName $ComputerName
+    } catch {
+        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+    }
+}
+
+# The place of a record: its zone, and its names as the zone spells them. An address may stand for zone and name.
+# Before anything is looked up, the limits of the caller and what only privileged callers may change decide; reads
+# pass no Guards. Missing is the code if an address has no reverse zone here.
+function Resolve-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Type,
+        [string] $ZoneName,
+        [string] $Name,
+        [string] $Address,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [AllowNull()] [hashtable] $Guards,
+        [string] $Missing = 'not_found',
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    if ($Address) {
+        $Name = Get-GatewayReverseName -Address $Address
+        $zone = Find-GatewayZoneOfName -Name $Name -ComputerName $ComputerName
+        if ($null -eq $zone) { Stop-Gateway -Code $Missing -Arg 'Address' -Message "This server has no primary reverse zone that holds $Address." }
+        $ZoneName = [string]$zone.ZoneName
+    }
+    Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
+    $owner = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
+    if ($owner -eq '' -and $null -ne $Guards) { Stop-Gateway -Code 'unprocessable' -Arg 'Name' -Message "The name '$Name' lies outside the zone '$ZoneName'." }
+    if ($null -ne $Guards) {
+        Assert-GatewayName -Name (Get-GatewayFullName -Owner $owner -ZoneName $ZoneName) -Arg 'Name' @Guards
+        if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data $Data @Guards }
+    }
+    if (-not $Address) { $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone }
+    $written = [string]$zone.ZoneName
+    @{
+        zone  = $zone
+        name  = $written
+        given = $Name
+        owner = $owner
+        fqdn  = Get-GatewayFullName -Owner $owner -ZoneName $written
+        data  = @(Get-GatewayRecordData -Type $Type -Data $Data -ZoneName $written)
+    }
+}
+
+# The one record of a place that has the data. If there is none or if there are several, the request ends.
+function Find-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Type,
+        [Parameter(Mandatory)] [hashtable] $Place,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Present
+    )
+    $found = @(Select-GatewayRecord -Record $Present -Type $Type -Data $Place.data)
+    if ($found.Length -gt 1) { Stop-GatewayAmbiguous -Record @(ConvertTo-GatewayRecord -Record $found -ZoneName $Place.name -Type $Type) }
+    if ($found.Length -eq 1) { return $found[0] }
+    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no $Type record '$($Place.given)' with these data in the zone '$($Place.name)'."
+}
+
+# Ends a request that several records match.
+function Stop-GatewayAmbiguous {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object[]] $Record)
+    $candidates = @(foreach ($item in $Record) { "$($item.name) $($item.type) $($item.data) in the zone '$($item.zone)'" })
+    Stop-Gateway -Code 'ambiguous' -Arg 'Name' -Message "$($Record.Length) records match. Say which one is meant." -Detail $candidates
+}
+
+# Writes records of one zone: those of a type in its own form, or those of any type in the common one.
+function ConvertTo-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [string] $Type
+    )
+    $brief = $Type -and $GatewayRecordTypes[$Type].brief
+    foreach ($item in $Record) {
+        $stamp = ''
+        if ($null -ne $item.Timestamp) {
+            $stamp = ([datetime]$item.Timestamp).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+        $kind = ([string]$item.RecordType).ToUpperInvariant()
+        $fields = @(Get-GatewayRecordField -Record $item)
+        $report = [ordered]@{
+            name      = [string]$item.HostName
+            type      = [string]$kind
+            data      = [string]($fields -join ' ')
+            zone      = [string]$ZoneName
+            timestamp = [string]$stamp
+        }
+        if (-not $brief) {
+            $report['ttl'] = [long]$item.TimeToLive.TotalSeconds
+            $report['fqdn'] = [string](Get-GatewayFullName -Owner $report.name -ZoneName $ZoneName)
+            if (-not $Type) { foreach ($member in $GatewayRecordMembers) { $report[$member] = $null } }
+            $i = 0
+            foreach ($field in $GatewayRecordTypes[$kind].fields) {
+                $member = [string]$field.member
+                if ($member -ne '' -and $field.form -eq 'number') { $report[$member] = [int]$fields[$i] }
+                if ($member -ne '' -and $field.form -ne 'number') { $report[$member] = [string]$fields[$i] }
+                $i++
+            }
+        }
+        $report
+    }
+}
+
+# Writes the set of some records, all of one name and type. Their order is that of their data.
+function ConvertTo-GatewayRecordSet {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ZoneName
+    )
+    $records = @(ConvertTo-GatewayRecord -Record $Record -ZoneName $ZoneName)
+    $data = [string[]]@(foreach ($item in $records) { $item.data })
+    $sorted = [string[]]@(foreach ($text in $data) { $text })
+    [System.Array]::Sort([System.Array]$data, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $lowest = [long]$records[0].ttl
+    foreach ($item in $records) { if ($item.ttl -lt $lowest) { $lowest = [long]$item.ttl } }
+    [ordered]@{
+        name = [string]$records[0].name
+        type = [string]$records[0].type
+        zone = [string]$ZoneName
+        fqdn = [string]$records[0].fqdn
+        ttl  = [long]$lowest
+        data = [string[]]$sorted
+    }
+}
