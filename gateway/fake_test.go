@@ -150,6 +150,7 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 
 // settleParams are the parameters of the scripts that settle.
 var settleParams = []ps.Param{
+	{Name: "Set", Type: "bool"},
 	{Name: "Class", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
 	{Name: ops.SettleMaxAge, Type: "int"}, {Name: "Server", Type: "string", Mandatory: true},
 }
@@ -280,6 +281,7 @@ func sample(shape *schema.Shape) string {
 			schema.TimeField:     `"2026-02-03T04:05:06Z"`,
 			schema.CountryField:  `"GR"`,
 			schema.TextListField: `["dc2"]`,
+			schema.NumberField:   `3600`,
 		}[field.Type])
 	}
 	return "{" + b.String() + packed + "}"

@@ -421,7 +421,7 @@ function Add-GatewayFailure {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Record,
-        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Guid,
         [Parameter(Mandatory)] [string] $Dn
     )
     $script:GatewayFailures.Add([ordered]@{ guid = $Guid; dn = $Dn; error = (Get-GatewayErrorInfo -Record $Record) })

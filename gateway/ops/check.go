@@ -222,7 +222,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 				fault("parameter %s feeds %s, which the script does not declare", p.Name, name)
 			case declared.Type != part.Type:
 				fault("parameter %s yields %s, but the script's %s is %s", p.Name, part.Type, name, declared.Type)
-			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "" && op.fed(name) == "":
+			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "" && (p.Item == 0 || op.fed(name) == ""):
 				fault("parameter %s may be absent, but the script's %s is mandatory", p.Name, name)
 			}
 			if _, fixed := op.Fixed[name]; fixed {

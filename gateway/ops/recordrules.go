@@ -17,20 +17,6 @@ func insideZone(name, zone string) bool {
 	return absolute || plain == "@" || plain == Fold(zone) || strings.HasSuffix(plain, "."+Fold(zone))
 }
 
-// fullName completes an owner name from its zone, as the scripts do, without a dot at
-// its end.
-func fullName(name, zone string) string {
-	plain := strings.TrimSuffix(name, ".")
-	switch {
-	case plain == "@":
-		return zone
-	case insideZone(name, zone):
-		return plain
-	default:
-		return plain + "." + zone
-	}
-}
-
 // rules returns the constraints of a type. A name that cannot exist fails with code.
 func (r recordType) rules(code schema.Code) []Rule {
 	var rules []Rule
@@ -111,10 +97,10 @@ func standsForName(writes bool) Rule {
 				return problems
 			}
 			reverse := schema.ReverseName(netip.MustParseAddr(address))
-			if owner != "" && Fold(fullName(owner, zone)) != reverse && Fold(strings.TrimSuffix(owner, ".")) != reverse {
+			if owner != "" && Fold(FullName(owner, zone)) != reverse && Fold(strings.TrimSuffix(owner, ".")) != reverse {
 				wrong(schema.InvalidRequest, ownerParam, "names another address than IP_Address: give one of them")
 			}
-			if zone != "" && !insideZone(reverse, zone) {
+			if zone != "" && len(problems) == 0 && !insideZone(reverse, zone) {
 				wrong(schema.InvalidRequest, zoneParam, "does not hold IP_Address: leave it out")
 			}
 			if zone != "" { // the record is looked for in this zone and no other

@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
@@ -11,7 +13,6 @@ import (
 
 // Parameters of records.
 const (
-	ownerParam   = "DNS_HostName"
 	zoneParam    = "ZoneName"
 	addressParam = "IP_Address" // of PTR records: it stands for owner and zone
 	ttlParam     = "TimeToLive"
@@ -140,7 +141,7 @@ func (r recordType) listHostName() *Operation {
 // listData lists by target.
 func (r recordType) listData() *Operation {
 	f := r.target()
-	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true, Doc: "The address."}
+	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true, Example: f.Example, Doc: "The address."}
 	subject, with := "address", "an address"
 	if f.Form == schema.NameForm {
 		p.Doc, subject, with = "The target; without any dot it is a name in each record's own zone.", "target", "a target"
@@ -213,24 +214,23 @@ func (r recordType) fails(codes ...schema.Code) []schema.Code {
 // kinds keep a trailing dot, because the scripts complete names from the zone.
 func (r recordType) identity(isNew bool) []Param {
 	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."}
-	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address), Doc: "The zone."}
+	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address), Example: r.Zone, Doc: "The zone."}
 	if isNew {
-		owner.Kind = schema.NewOwner
+		owner.Kind, owner.Example = schema.NewOwner, r.Another
 	}
 	if !isNew && r.Address {
 		zone.Doc = "The zone. Absent: all zones are searched."
 	}
 	params := []Param{owner}
 	if r.Reverse {
-		zone.Example = "10.in-addr.arpa"
-		params = append(params, Param{Name: addressParam, Arg: "Address", Kind: schema.Address, Doc: "The address, in place of DNS_HostName and ZoneName."})
+		params = append(params, Param{Name: addressParam, Arg: "Address", Kind: schema.Address, Example: addressOf(owner.Example, r.Zone), Doc: "The address, in place of DNS_HostName and ZoneName."})
 	}
 	var numbers []Param
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		p := Param{Name: f.Name, Arg: "Data", Item: i + 1, Kind: f.Kind, Required: f.Default == "", Doc: f.Doc}
+		p := Param{Name: f.Name, Arg: "Data", Item: i + 1, Kind: f.Kind, Required: f.Default == "", Doc: f.Doc, Example: f.Example}
 		if isNew {
-			p.Kind, p.Default = f.NewKind, f.Default
+			p.Kind, p.Default, p.Example = f.NewKind, f.Default, f.Another
 		} else if f.Form == schema.NumberForm {
 			p.Required = false
 			p.Doc += " Absent: any."
@@ -242,6 +242,13 @@ func (r recordType) identity(isNew bool) []Param {
 		}
 	}
 	return append(append(params, numbers...), zone)
+}
+
+// addressOf returns the IPv4 address of an owner in a reverse zone.
+func addressOf(owner, zone string) string {
+	octets := strings.Split(strings.TrimSuffix(FullName(owner, zone), ".in-addr.arpa"), ".")
+	slices.Reverse(octets)
+	return strings.Join(octets, ".")
 }
 
 // zoneRequired makes the zone required, as changes need it.

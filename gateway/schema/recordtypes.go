@@ -28,6 +28,8 @@ type RecordField struct {
 	NewKind  Kind   // of a value that is written
 	Default  string // of a new record; empty: the parameter is required
 	Doc      string
+	Example  string // of a record that the sandbox has
+	Another  string // example of a new value
 }
 
 // RecordType is a type of DNS records: the only place where it is described. Its
@@ -41,58 +43,58 @@ type RecordType struct {
 	Change   int           // number of the operation that changes one
 	Search   string        // word of the route that lists by target; empty: there is none
 	Found    string        // of the operation that does: "listTarget"
-	Example  string        // of the owner's name
+	Example  string        // owner of a record that the sandbox has
+	Another  string        // owner of a new one
+	Zone     string        // of both
+	Shape    *Shape        // of its own records; its fields are derived
 
 	Alone   bool // no other record may be at the name, and a new one replaces it (facts NA22)
 	Brief   bool // its own records have neither ttl, fqdn nor members of their own
 	Address bool // a PTR record can go with it, and its zone need not be given to find it
 	Reverse bool // its owner is the reverse name of an address, and its target is a full name
-
-	// Shape is that of its own records.
-	Shape *Shape
 }
 
 // RecordTypes are all types, in the order of the documentation. Those without a
 // resource are only read.
 var RecordTypes = []*RecordType{
 	{
-		Name: "CNAME", Resource: "cname", Path: "DnsCNameRecord", Row: 1, Change: 101, Search: "HostNameAlias", Found: "listAlias", Example: "www",
+		Name: "CNAME", Shape: &Shape{Name: "CName"}, Resource: "cname", Path: "DnsCNameRecord", Row: 1, Change: 101, Search: "HostNameAlias", Found: "listAlias", Example: "www", Another: "handbook", Zone: "corp.example",
 		Alone: true, Brief: true,
-		Fields: []RecordField{{Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The target. Without any dot it is a name in the zone."}},
+		Fields: []RecordField{{Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The target. Without any dot it is a name in the zone.", Example: "web1.corp.example", Another: "web1.corp.example"}},
 	},
 	{
-		Name: "A", Resource: "a", Path: "DnsARecord", Row: 110, Change: 117, Search: "IPAddress", Found: "listAddress", Example: "web1",
+		Name: "A", Shape: &Shape{Name: "ARecord"}, Resource: "a", Path: "DnsARecord", Row: 110, Change: 117, Search: "IPAddress", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
-		Fields:  []RecordField{{Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4, Doc: "The IPv4 address."}},
+		Fields:  []RecordField{{Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4, Doc: "The IPv4 address.", Example: "10.0.1.30", Another: "10.0.1.150"}},
 	},
 	{
-		Name: "AAAA", Resource: "aaaa", Path: "DnsAAAARecord", Row: 120, Change: 127, Search: "IPv6Address", Found: "listAddress", Example: "web1",
+		Name: "AAAA", Shape: &Shape{Name: "AAAARecord"}, Resource: "aaaa", Path: "DnsAAAARecord", Row: 120, Change: 127, Search: "IPv6Address", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
-		Fields:  []RecordField{{Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6, Doc: "The IPv6 address."}},
+		Fields:  []RecordField{{Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6, Doc: "The IPv6 address.", Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150"}},
 	},
 	{
-		Name: "PTR", Resource: "ptr", Path: "DnsPtrRecord", Row: 130, Change: 137, Search: "TargetName", Found: "listTarget", Example: "10.1.0",
+		Name: "PTR", Shape: &Shape{Name: "PtrRecord"}, Resource: "ptr", Path: "DnsPtrRecord", Row: 130, Change: 137, Search: "TargetName", Found: "listTarget", Example: "30.1.0", Another: "150.1.0", Zone: "10.in-addr.arpa",
 		Reverse: true,
-		Fields:  []RecordField{{Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The name of the host, in full."}},
+		Fields:  []RecordField{{Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The name of the host, in full.", Example: "web1.corp.example", Another: "handbook.corp.example"}},
 	},
 	{
-		Name: "TXT", Resource: "txt", Path: "DnsTxtRecord", Row: 140, Change: 147, Example: "@",
-		Fields: []RecordField{{Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText, Doc: "The text."}},
+		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Row: 140, Change: 147, Example: "@", Another: "handbook", Zone: "corp.example",
+		Fields: []RecordField{{Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText, Doc: "The text.", Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711"}},
 	},
 	{
-		Name: "SRV", Resource: "srv", Path: "DnsSrvRecord", Row: 150, Change: 157, Search: "TargetName", Found: "listTarget", Example: "_sip._tls",
+		Name: "SRV", Shape: &Shape{Name: "SrvRecord"}, Resource: "srv", Path: "DnsSrvRecord", Row: 150, Change: 157, Search: "TargetName", Found: "listTarget", Example: "_sip._tls", Another: "_sip._udp.handbook", Zone: "corp.example",
 		Fields: []RecordField{
-			{Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The priority; the lowest comes first."},
-			{Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The weight among records of one priority."},
-			{Name: "Port", Property: "Port", Form: NumberForm, Member: "port", Kind: uint16Kind, NewKind: uint16Kind, Doc: "The port of the service."},
-			{Name: "DNS_TargetName", Property: "DomainName", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The host. Without any dot it is a name in the zone."},
+			{Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The priority; the lowest comes first.", Example: "10", Another: "20"},
+			{Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The weight among records of one priority.", Example: "60", Another: "5"},
+			{Name: "Port", Property: "Port", Form: NumberForm, Member: "port", Kind: uint16Kind, NewKind: uint16Kind, Doc: "The port of the service.", Example: "5061", Another: "5060"},
+			{Name: "DNS_TargetName", Property: "DomainName", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The host. Without any dot it is a name in the zone.", Example: "app2.corp.example", Another: "web1.corp.example"},
 		},
 	},
 	{
-		Name: "MX", Resource: "mx", Path: "DnsMxRecord", Row: 160, Change: 167, Search: "TargetName", Found: "listTarget", Example: "@",
+		Name: "MX", Shape: &Shape{Name: "MxRecord"}, Resource: "mx", Path: "DnsMxRecord", Row: 160, Change: 167, Search: "TargetName", Found: "listTarget", Example: "@", Another: "handbook", Zone: "corp.example",
 		Fields: []RecordField{
-			{Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference", Kind: uint16Kind, NewKind: uint16Kind, Default: "10", Doc: "The preference; the lowest comes first."},
-			{Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The mail server. Without any dot it is a name in the zone."},
+			{Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference", Kind: uint16Kind, NewKind: uint16Kind, Default: "10", Doc: "The preference; the lowest comes first.", Example: "10", Another: "30"},
+			{Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The mail server. Without any dot it is a name in the zone.", Example: "mail1.corp.example", Another: "mail2.corp.example"},
 		},
 	},
 	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}},
@@ -175,12 +177,14 @@ func init() {
 		if t.Resource == "" {
 			continue
 		}
-		fields := append(full[:len(full):len(full)], own...)
+		t.Shape.Fields = slices.Concat(full, own)
 		if t.Brief {
-			fields = append([]Field(nil), common...)
+			t.Shape.Fields = slices.Clone(common)
 		}
-		fields[1].Enum = []string{t.Name}
-		t.Shape = &Shape{Name: t.Resource, Fields: fields}
+		t.Shape.Fields[1].Enum = []string{t.Name}
+		if len(t.Fields) == 1 && t.Fields[0].Form == NameForm {
+			t.Shape.Fields[2].Doc = "the target, without its trailing dot"
+		}
 	}
 }
 

@@ -14,6 +14,20 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what is generated from the table of record types")
 
+// reading are the expressions that read a property of RecordData.
+var reading = map[RecordForm]string{
+	NameForm: "([string]$data.%s).TrimEnd([char]'.')", AddressForm: "[string]$data.%s", NumberForm: "[string]$data.%s", TextForm: "[string]$data.%s",
+	DottedForm: "[string]$data.%s", SecondsForm: "[string][long]$data.%s.TotalSeconds",
+}
+
+// writing is the expression of a field's value for a cmdlet.
+func writing(f RecordField, i int) string {
+	if f.Form == NameForm {
+		return fmt.Sprintf("($Data[%d] + '.')", i)
+	}
+	return fmt.Sprintf("$Data[%d]", i)
+}
+
 // scriptTypes is what scripts know about the types.
 func scriptTypes() string {
 	var b strings.Builder
@@ -22,9 +36,9 @@ func scriptTypes() string {
 	b.WriteString("#     go test ./gateway/schema -run TestScriptsKnowTheTypes -update\n\n$GatewayRecordTypes = @{\n")
 	for _, t := range RecordTypes {
 		fmt.Fprintf(&b, "    %s = @{\n", quoted(t.Name))
-		fmt.Fprintf(&b, "        alone = $%t; brief = $%t; address = $%t; reverse = $%t\n        fields = @(\n", t.Alone, t.Brief, t.Address, t.Reverse)
+		fmt.Fprintf(&b, "        writable = $%t; alone = $%t; brief = $%t; address = $%t; reverse = $%t\n        fields = @(\n", t.Resource != "", t.Alone, t.Brief, t.Address, t.Reverse)
 		for _, f := range t.Fields {
-			fmt.Fprintf(&b, "            @{ property = %s; form = %s; member = %s }\n", quoted(f.Property), quoted(string(f.Form)), quoted(f.Member))
+			fmt.Fprintf(&b, "            @{ form = %s; member = %s }\n", quoted(string(f.Form)), quoted(f.Member))
 		}
 		b.WriteString("        )\n    }\n")
 	}
@@ -36,6 +50,46 @@ func scriptTypes() string {
 	}
 	fmt.Fprintf(&b, "}\n\n# The members of records that only some types have.\n$GatewayRecordMembers = @(%s)\n", strings.Join(members, ", "))
 	b.WriteString(`
+# The fields of a record's data as texts, in the order of its type. A type that is not in the table has one field,
+# in the form of RFC 3597.
+function Get-GatewayRecordField {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    $data = $Record.RecordData
+    switch ([string]$Record.RecordType) {
+`)
+	for _, t := range RecordTypes {
+		fmt.Fprintf(&b, "        %s {\n", quoted(t.Name))
+		for _, f := range t.Fields {
+			fmt.Fprintf(&b, "            "+reading[f.Form]+"\n", f.Property)
+		}
+		b.WriteString("            return\n        }\n")
+	}
+	b.WriteString(`    }
+    $hex = [string]$data.Data
+    if ($hex -eq '') { return '' }
+    '\# ' + [string]($hex.Length / 2) + ' ' + $hex
+}
+
+# Sets the data of a record of a type that is alone at its name.
+function Set-GatewayTypedData {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string[]] $Data)
+    switch ([string]$Record.RecordType) {
+`)
+	for _, t := range RecordTypes {
+		if !t.Alone {
+			continue
+		}
+		fmt.Fprintf(&b, "        %s {\n            $values = $Record.RecordData\n", quoted(t.Name))
+		for i, f := range t.Fields {
+			fmt.Fprintf(&b, "            $values.%s = %s\n", f.Property, writing(f, i))
+		}
+		b.WriteString("        }\n")
+	}
+	b.WriteString(`    }
+}
+
 # Adds a record and returns it. Data are its fields in the order of the table. TimeToLive is in seconds; below 0 it is
 # that of the zone. With Age it belongs to dynamic update.
 function Add-GatewayTypedRecord {
@@ -62,11 +116,7 @@ function Add-GatewayTypedRecord {
 		}
 		fmt.Fprintf(&b, "        %s { Add-DnsServerResourceRecord -%s", quoted(t.Name), t.Name)
 		for i, f := range t.Fields {
-			value := fmt.Sprintf("$Data[%d]", i)
-			if f.Form == NameForm {
-				value = "(" + value + " + '.')"
-			}
-			fmt.Fprintf(&b, " -%s %s", f.Property, value)
+			fmt.Fprintf(&b, " -%s %s", f.Property, writing(f, i))
 		}
 		b.WriteString(" @create }\n")
 	}

@@ -33,13 +33,16 @@ $wanted = @($place.data)
 $new = @(Get-GatewayRecordData -Type $Type -Data $NewData -ZoneName $place.name)
 for ($i = 0; $i -lt $new.Length; $i++) { if ($new[$i] -ne '') { $wanted[$i] = $new[$i] } }
 $found = @(Select-GatewayRecord -Record $present -Type $Type -Data $(if ($Set) { @() } else { $wanted }))
-$record = $null
-if ($found.Length -gt 0 -and $Set) { $record = ConvertTo-GatewayRecordSet -Record $found -ZoneName $place.name }
-if ($found.Length -gt 0 -and -not $Set) { $record = ConvertTo-GatewayRecord -Record @($found[0]) -ZoneName $place.name -Type $Type }
+$one = $null
+if ($found.Length -gt 0 -and $Set) {
+    $one = ConvertTo-GatewayRecordSet -Record $found -ZoneName $place.name
+} elseif ($found.Length -gt 0) {
+    $one = ConvertTo-GatewayRecord -Record @($found[0]) -ZoneName $place.name -Type $Type
+}
 [ordered]@{
     guid   = ''
     dn     = [string]$place.fqdn
     age    = 0
     state  = $state
-    record = $record
+    record = $one
 }

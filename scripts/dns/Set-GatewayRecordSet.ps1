@@ -31,7 +31,9 @@ foreach ($value in $plan.added) { Assert-GatewayFree -Place $place -Type $Type -
 $kept = @()
 if ($GatewayRecordTypes[$Type].address) {
     $kept = @(foreach ($step in $plan.steps) {
-            if ($step.action -eq 'set') { Find-GatewayPointer -Address @(Get-GatewayRecordField -Record $step.record)[0] -Fqdn $place.fqdn -ComputerName $ComputerName }
+            if ($step.action -ne 'set') { continue }
+            $address = @(Get-GatewayRecordField -Record $step.record)[0]
+            Find-GatewayPointer -Address $address -Fqdn $place.fqdn -ComputerName $ComputerName
         })
 }
 $effect = 'created'
@@ -53,7 +55,8 @@ Write-GatewayIntent -Effect $effect
 try {
     foreach ($step in $plan.steps) {
         if ($step.action -eq 'add') {
-            Add-GatewayRecordValue -ZoneName $place.name -Owner $place.owner -Type $Type -Data $step.data -TimeToLive $step.ttl -Arg 'Data' -ComputerName $ComputerName
+            $add = @{ Type = $Type; Data = $step.data; TimeToLive = $step.ttl; Arg = 'Data'; ComputerName = $ComputerName }
+            Add-GatewayRecordValue -ZoneName $place.name -Owner $place.owner @add
         } elseif ($step.action -eq 'set') {
             Set-GatewayRecordValue -ZoneName $place.name -Record $step.record -Data $step.data -TimeToLive $step.ttl -ComputerName $ComputerName
         } else {

@@ -20,7 +20,7 @@ function Find-GatewayZoneOfName {
     foreach ($item in $Zone) {
         $text = [string]$item.ZoneName
         if ($text.Length -le $length) { continue }
-        if ($bare.Equals($text, [System.StringComparison]::OrdinalIgnoreCase) -or $bare.EndsWith('.' + $text, [System.StringComparison]::OrdinalIgnoreCase)) {
+        if (('.' + $bare).EndsWith('.' + $text, [System.StringComparison]::OrdinalIgnoreCase)) {
             $best = $item
             $length = $text.Length
         }
@@ -57,38 +57,14 @@ function Get-GatewayRecordData {
         [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
         [Parameter(Mandatory)] [string] $ZoneName
     )
+    if ($null -eq $Data) { return }
     $fields = $GatewayRecordTypes[$Type].fields
-    for ($i = 0; $i -lt @($Data).Length; $i++) {
+    for ($i = 0; $i -lt $Data.Length; $i++) {
         $text = $Data[$i]
         $form = [string]$fields[$i % $fields.Length].form
         if ($text -ne '' -and $form -eq 'name') { $text = Get-GatewayTargetName -Target $text -ZoneName $ZoneName }
         if ($text -ne '' -and $form -eq 'address') { $text = [string][System.Net.IPAddress]$text }
         $text
-    }
-}
-
-# The fields of a record's data as texts, in the order of its type. A type that is not in the table has one field,
-# in the form of RFC 3597.
-function Get-GatewayRecordField {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $Record)
-    $data = $Record.RecordData
-    $type = $GatewayRecordTypes[([string]$Record.RecordType).ToUpperInvariant()]
-    if ($null -eq $type) {
-        $hex = [string]$data.Data
-        if ($hex -eq '') { return '' }
-        return '\# ' + [string]($hex.Length / 2) + ' ' + $hex
-    }
-    foreach ($field in $type.fields) {
-        $property = [string]$field.property
-        $value = $data.$property
-        if ($field.form -eq 'name') {
-            ([string]$value).TrimEnd([char]'.')
-        } elseif ($field.form -eq 'seconds') {
-            [string][long]$value.TotalSeconds
-        } else {
-            [string]$value
-        }
     }
 }
 
@@ -101,11 +77,12 @@ function Select-GatewayRecord {
         [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data
     )
     $fields = $GatewayRecordTypes[$Type].fields
+    if ($null -eq $Data) { $Data = @() }
     foreach ($item in $Record) {
-        if ($null -eq $item -or ([string]$item.RecordType) -ne $Type) { continue }
+        if ($null -eq $item -or -not ([string]$item.RecordType).Equals($Type, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
         $have = @(Get-GatewayRecordField -Record $item)
         $same = $true
-        for ($i = 0; $i -lt @($Data).Length; $i++) {
+        for ($i = 0; $i -lt $Data.Length; $i++) {
             if ($Data[$i] -eq '') { continue }
             $way = [System.StringComparison]::OrdinalIgnoreCase
             if ($fields[$i].form -eq 'text') { $way = [System.StringComparison]::Ordinal }
@@ -151,15 +128,20 @@ function Resolve-GatewayRecord {
     if ($Address) {
         $Name = Get-GatewayReverseName -Address $Address
         $zone = Find-GatewayZoneOfName -Name $Name -ComputerName $ComputerName
-        if ($null -eq $zone) { Stop-Gateway -Code $Missing -Arg 'Address' -Message "This server has no primary reverse zone that holds $Address." }
+        if ($null -eq $zone) {
+            Stop-Gateway -Code $Missing -Arg 'Address' -Message "This server has no primary reverse zone that holds $Address."
+        }
         $ZoneName = [string]$zone.ZoneName
     }
     Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
     $owner = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
-    if ($owner -eq '' -and $null -ne $Guards) { Stop-Gateway -Code 'unprocessable' -Arg 'Name' -Message "The name '$Name' lies outside the zone '$ZoneName'." }
     if ($null -ne $Guards) {
-        Assert-GatewayName -Name (Get-GatewayFullName -Owner $owner -ZoneName $ZoneName) -Arg 'Name' @Guards
-        if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data $Data @Guards }
+        if ($owner -eq '') {
+            Stop-Gateway -Code $Missing -Arg 'Name' -Message "The name '$Name' lies outside the zone '$ZoneName'."
+        }
+        $guard = @{ Privileged = [bool]$Guards.Privileged; KnownController = $Guards.KnownController }
+        Assert-GatewayName -Name (Get-GatewayFullName -Owner $owner -ZoneName $ZoneName) -Arg 'Name' @guard
+        if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data $Data @guard }
     }
     if (-not $Address) { $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone }
     $written = [string]$zone.ZoneName
@@ -182,9 +164,12 @@ function Find-GatewayRecord {
         [AllowNull()] [AllowEmptyCollection()] [object[]] $Present
     )
     $found = @(Select-GatewayRecord -Record $Present -Type $Type -Data $Place.data)
-    if ($found.Length -gt 1) { Stop-GatewayAmbiguous -Record @(ConvertTo-GatewayRecord -Record $found -ZoneName $Place.name -Type $Type) }
+    if ($found.Length -gt 1) {
+        Stop-GatewayAmbiguous -Record @(ConvertTo-GatewayRecord -Record $found -ZoneName $Place.name -Type $Type)
+    }
     if ($found.Length -eq 1) { return $found[0] }
-    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no $Type record '$($Place.given)' with these data in the zone '$($Place.name)'."
+    $message = "There is no $Type record '$($Place.given)' with these data in the zone '$($Place.name)'."
+    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message $message
 }
 
 # Ends a request that several records match.
@@ -255,4 +240,65 @@ function ConvertTo-GatewayRecordSet {
         ttl  = [long]$lowest
         data = [string[]]$sorted
     }
+}
+
+# The records of one zone, or of all zones that the server holds itself: with Type those of this type in its own form,
+# without it all in the common one; with Name or Data only those with exactly that owner name or these data.
+function Get-GatewayRecordReport {
+    [CmdletBinding()]
+    param(
+        [string] $Type,
+        [AllowNull()] [string] $ZoneName,
+        [AllowNull()] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $zones = [System.Collections.Generic.List[object]]::new()
+    if ($ZoneName) {
+        $zones.Add((Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone))
+    } else {
+        Set-GatewayStep -Label 'list zones'
+        foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
+            if ([bool]$zone.IsAutoCreated -or [string]$zone.ZoneName -eq 'TrustAnchors') { continue }
+            if (@('Forwarder', 'Stub') -contains [string]$zone.ZoneType) { continue }
+            if (Test-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone) { $zones.Add($zone) }
+        }
+    }
+    # The order of the whole list is name, zone, type, data, so all zones are read before the first record is written.
+    $zero = [string][char]0
+    $found = [System.Collections.Generic.List[object]]::new()
+    $keys = [System.Collections.Generic.List[string]]::new()
+    foreach ($zone in $zones) {
+        $zoneText = [string]$zone.ZoneName
+        Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
+        try {
+            if ($Name) {
+                $owner = Get-GatewayRelativeName -Name $Name -ZoneName $zoneText
+                $records = @(Get-GatewayNode -ZoneName $zoneText -Owner $owner -ComputerName $ComputerName)
+            } elseif ($Type) {
+                $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -RRType $Type -ComputerName $ComputerName)
+            } else {
+                $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -ComputerName $ComputerName)
+            }
+            if ($Type) {
+                $wanted = @(Get-GatewayRecordData -Type $Type -Data $Data -ZoneName $zoneText)
+                $records = @(Select-GatewayRecord -Record $records -Type $Type -Data $wanted)
+            }
+            foreach ($record in @(ConvertTo-GatewayRecord -Record $records -ZoneName $zoneText -Type $Type)) {
+                $found.Add($record)
+                $owner = $record['name'].ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant()
+                $keys.Add($owner + $zero + $record['type'] + $zero + $record['data'].ToUpperInvariant())
+            }
+        } catch {
+            if ($ZoneName) { throw }
+            $code = Get-GatewayErrorCode -Record $_
+            $message = "The records of this zone could not be read (error $code); they are missing from the list."
+            Add-GatewayWarning -Code 'zone_unreadable' -Target $zoneText -Message $message
+        }
+    }
+    $sorted = $found.ToArray()
+    $order = $keys.ToArray()
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $sorted
 }

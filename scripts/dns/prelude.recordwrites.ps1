@@ -24,7 +24,8 @@ function Assert-GatewayReverseTarget {
     if ($Privileged) { return }
     foreach ($target in @($Data)) {
         foreach ($controller in @($KnownController)) {
-            if ($controller -and $target -and $target.TrimEnd([char]'.').Equals($controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) {
+            if (-not $controller -or -not $target) { continue }
+            if ([string]::Equals($target.TrimEnd([char]'.'), $controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) {
                 Stop-GatewayGuarded -Target $target -Arg 'Data' -Why $GatewayGuards.host.why
             }
         }
@@ -39,8 +40,9 @@ function Assert-GatewayUndelegated {
     foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $Place.name -RRType 'Ns' -ComputerName $ComputerName)) {
         $cut = [string]$record.HostName
         if ($cut -eq '@') { continue }
-        if ($Place.owner.Equals($cut, [System.StringComparison]::OrdinalIgnoreCase) -or $Place.owner.EndsWith('.' + $cut, [System.StringComparison]::OrdinalIgnoreCase)) {
-            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$($Place.owner)' lies at or below the delegation of '$cut' in the zone '$($Place.name)'; its records belong to other servers."
+        if (('.' + $Place.owner).EndsWith('.' + $cut, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $message = "The name '$($Place.owner)' lies at or below the delegation of '$cut' in the zone '$($Place.name)'; other servers have its records."
+            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
         }
     }
 }
@@ -66,7 +68,8 @@ function Assert-GatewayFree {
     foreach ($record in $Present) {
         $there = ([string]$record.RecordType).ToUpperInvariant()
         if ($GatewayRecordTypes[$Type].alone) {
-            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' already has records ($there) in the zone '$($Place.name)'; a $Type must be alone."
+            $message = "The name '$owner' already has records ($there) in the zone '$($Place.name)'; a $Type must be alone."
+            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
         }
         if ($null -ne $GatewayRecordTypes[$there] -and $GatewayRecordTypes[$there].alone) {
             Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' has a $there record in the zone '$($Place.name)', which must be alone."
@@ -84,7 +87,8 @@ function Assert-GatewayStatic {
     if ($MakeStatic) { return }
     foreach ($item in $Record) {
         if ($null -eq $item.Timestamp) { continue }
-        Stop-Gateway -Code 'conflict' -Arg 'MakeStatic' -Message 'The record belongs to dynamic update: a change makes it static, so that it is never scavenged. Allow that with MakeStatic=true.'
+        $message = 'The record belongs to dynamic update: a change makes it static, so that it is never scavenged. Allow that with MakeStatic=true.'
+        Stop-Gateway -Code 'conflict' -Arg 'MakeStatic' -Message $message
     }
 }
 
@@ -96,13 +100,22 @@ function Get-GatewayRecordKey {
         [Parameter(Mandatory)] [string] $Type,
         [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data
     )
-    $i = 0
-    $texts = @(foreach ($text in $Data) {
-            $field = $GatewayRecordTypes[$Type].fields[$i]
-            $i++
-            if ($null -ne $field -and $field.form -eq 'name') { $text.ToLowerInvariant() } else { $text }
-        })
-    $Fqdn.ToLowerInvariant() + ' ' + $Type + ' ' + ($texts -join ' ')
+    $forms = @(foreach ($field in $GatewayRecordTypes[$Type].fields) { [string]$field.form })
+    $key = $Fqdn.ToLowerInvariant() + ' ' + $Type
+    for ($i = 0; $i -lt $Data.Length; $i++) {
+        $text = $Data[$i]
+        if ($i -lt $forms.Length -and $forms[$i] -eq 'name') { $text = $text.ToLowerInvariant() }
+        $key += ' ' + $text
+    }
+    $key
+}
+
+# Returns whether a text is one of several, exactly.
+function Test-GatewayListed {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [AllowNull()] [object] $List)
+    foreach ($item in $List) { if ($Text.Equals([string]$item)) { return $true } }
+    $false
 }
 
 # The keys of records of one name.
@@ -163,14 +176,14 @@ function Remove-GatewayRecordValue {
     $restore = {
         param($ZoneName, $Record, $ComputerName)
         $again = @{
-            ZoneName = $ZoneName; Owner = [string]$Record.HostName; Type = ([string]$Record.RecordType).ToUpperInvariant()
+            ZoneName = $ZoneName; Owner = [string]$Record.HostName; Type = ([string]$Record.RecordType).ToUpperInvariant(); ComputerName = $ComputerName
             Data = @(Get-GatewayRecordField -Record $Record); TimeToLive = [int]$Record.TimeToLive.TotalSeconds; Age = $null -ne $Record.Timestamp
-            ComputerName = $ComputerName
         }
         Add-GatewayTypedRecord @again
     }
     $arguments = @{ ZoneName = $ZoneName; Record = $Record; ComputerName = $ComputerName }
-    Complete-GatewayStep -Label 'remove record' -Dn (Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName) -Undo $restore -Arguments $arguments
+    $dn = Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName
+    Complete-GatewayStep -Label 'remove record' -Dn $dn -Undo $restore -Arguments $arguments
 }
 
 # Changes a record in place: its time to live, or the value of a type that is alone at its name. The stamp of a
@@ -187,14 +200,7 @@ function Set-GatewayRecordValue {
     Set-GatewayStep -Label 'change record' -Arg 'Name'
     $new = [ciminstance]::new($Record)
     if ($TimeToLive -ge 0) { $new.TimeToLive = [timespan]::new([long]$TimeToLive * 10000000) }
-    $values = $new.RecordData
-    $fields = $GatewayRecordTypes[([string]$Record.RecordType).ToUpperInvariant()].fields
-    for ($i = 0; $i -lt @($Data).Length; $i++) {
-        $property = [string]$fields[$i].property
-        $text = $Data[$i]
-        if ($fields[$i].form -eq 'name') { $text += '.' }
-        $values.$property = $text
-    }
+    if (@($Data).Length -gt 0 -and $null -ne $Data) { Set-GatewayTypedData -Record $new -Data $Data }
     $change = @{ ZoneName = $ZoneName; OldInputObject = $Record; NewInputObject = $new; ComputerName = $ComputerName; PassThru = $true; Confirm = $false }
     $changed = @(Set-DnsServerResourceRecord @change)[0]
     $restore = {
@@ -202,7 +208,8 @@ function Set-GatewayRecordValue {
         Set-DnsServerResourceRecord -ZoneName $ZoneName -OldInputObject $New -NewInputObject $Old -ComputerName $ComputerName -Confirm:$false
     }
     $arguments = @{ ZoneName = $ZoneName; Old = $Record; New = $changed; ComputerName = $ComputerName }
-    Complete-GatewayStep -Label 'change record' -Dn (Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName) -Undo $restore -Arguments $arguments
+    $dn = Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName
+    Complete-GatewayStep -Label 'change record' -Dn $dn -Undo $restore -Arguments $arguments
 }
 
 # The PTR record of an address that leads to a name: the reverse zone, the owner in it, and the record. Nothing if
@@ -248,13 +255,15 @@ function Resolve-GatewayNewPointer {
     )
     $pointer = Find-GatewayPointer -Address $Address -Fqdn $Fqdn -AllowedZone $AllowedZone -Arg 'CreatePtr' -ComputerName $ComputerName
     if ($null -eq $pointer) {
-        Stop-Gateway -Code 'unprocessable' -Arg 'CreatePtr' -Message "This server has no primary reverse zone that holds $Address, so no PTR record can be created."
+        $message = "This server has no primary reverse zone that holds $Address, so no PTR record can be created."
+        Stop-Gateway -Code 'unprocessable' -Arg 'CreatePtr' -Message $message
     }
     if ($null -ne $pointer.record) { return }
     foreach ($record in $pointer.present) {
         $there = ([string]$record.RecordType).ToUpperInvariant()
         $text = @(Get-GatewayRecordField -Record $record) -join ' '
-        Stop-Gateway -Code 'conflict' -Arg 'CreatePtr' -Message "The address $Address already has the $there record '$text' in the zone '$($pointer.name)'."
+        $message = "The address $Address already has the $there record '$text' in the zone '$($pointer.name)'."
+        Stop-Gateway -Code 'conflict' -Arg 'CreatePtr' -Message $message
     }
     Assert-GatewayUndelegated -Place $pointer -ComputerName $ComputerName
     $pointer
@@ -280,7 +289,7 @@ function Restore-GatewayPointer {
 }
 
 # Reports records of a name that are gone although nobody meant to remove them (facts NB1, NA22). Removed are the
-# keys of those that were.
+# keys of those that were. A type without operations, such as SOA, changes by itself.
 function Add-GatewayLoss {
     [CmdletBinding()]
     param(
@@ -289,10 +298,10 @@ function Add-GatewayLoss {
         [AllowNull()] [AllowEmptyCollection()] [object[]] $After,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $Removed
     )
-    $accounted = [System.Collections.Generic.List[string]]::new()
-    foreach ($key in @($Removed) + @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $After)) { if ($key) { $accounted.Add($key) } }
-    foreach ($key in @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $Before)) {
-        if ($accounted.Contains($key)) { continue }
+    $accounted = @($Removed) + @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $After)
+    $ours = @(foreach ($record in $Before) { if ($record -and $GatewayRecordTypes[[string]$record.RecordType].writable) { $record } })
+    foreach ($key in @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $ours)) {
+        if (Test-GatewayListed -Text $key -List $accounted) { continue }
         try {
             Stop-Gateway -Code 'conflict' -Message 'This record went at the same time, although the request did not ask for it.'
         } catch {
@@ -329,7 +338,10 @@ function Get-GatewaySetPlan {
     $alone = [bool]$GatewayRecordTypes[$Type].alone
     $mine = @(Select-GatewayRecord -Record $Present -Type $Type)
     $ttl = $TimeToLive
-    if ($ttl -lt 0) { foreach ($record in $mine) { if ($ttl -lt 0 -or [int]$record.TimeToLive.TotalSeconds -lt $ttl) { $ttl = [int]$record.TimeToLive.TotalSeconds } } }
+    foreach ($record in $mine) {
+        $seconds = [int]$record.TimeToLive.TotalSeconds
+        if ($TimeToLive -lt 0 -and ($ttl -lt 0 -or $seconds -lt $ttl)) { $ttl = $seconds }
+    }
     $steps = [System.Collections.Generic.List[object]]::new()
     $later = [System.Collections.Generic.List[object]]::new()
     $changes = [System.Collections.Generic.List[object]]::new()
@@ -362,13 +374,15 @@ function Get-GatewaySetPlan {
     foreach ($step in $later) { $steps.Add($step) }
     foreach ($record in $mine) {
         $key = @(Get-GatewayNodeKey -Fqdn $Place.fqdn -Record @($record))[0]
-        if ($kept.Contains($key)) { continue }
+        if (Test-GatewayListed -Text $key -List $kept) { continue }
         $touched.Add($record)
         $removed.Add($key)
         $changes.Add(@{ name = $key; before = 'True'; after = 'False' })
         if (-not $alone) { $steps.Add(@{ action = 'remove'; record = $record }) }
     }
-    $beside = @(foreach ($record in $Present) { if (-not $alone -or @(Select-GatewayRecord -Record @($record) -Type $Type).Length -eq 0) { $record } })
+    $beside = @(foreach ($record in $Present) {
+            if (-not $alone -or @(Select-GatewayRecord -Record @($record) -Type $Type).Length -eq 0) { $record }
+        })
     @{
         steps = $steps; changes = $changes; added = $added; touched = $touched.ToArray(); removed = $removed.ToArray()
         present = $mine; beside = $beside

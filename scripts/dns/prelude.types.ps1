@@ -3,73 +3,144 @@
 
 $GatewayRecordTypes = @{
     'CNAME' = @{
-        alone = $true; brief = $true; address = $false; reverse = $false
+        writable = $true; alone = $true; brief = $true; address = $false; reverse = $false
         fields = @(
-            @{ property = 'HostNameAlias'; form = 'name'; member = '' }
+            @{ form = 'name'; member = '' }
         )
     }
     'A' = @{
-        alone = $false; brief = $false; address = $true; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $true; reverse = $false
         fields = @(
-            @{ property = 'IPv4Address'; form = 'address'; member = '' }
+            @{ form = 'address'; member = '' }
         )
     }
     'AAAA' = @{
-        alone = $false; brief = $false; address = $true; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $true; reverse = $false
         fields = @(
-            @{ property = 'IPv6Address'; form = 'address'; member = '' }
+            @{ form = 'address'; member = '' }
         )
     }
     'PTR' = @{
-        alone = $false; brief = $false; address = $false; reverse = $true
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $true
         fields = @(
-            @{ property = 'PtrDomainName'; form = 'name'; member = '' }
+            @{ form = 'name'; member = '' }
         )
     }
     'TXT' = @{
-        alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false
         fields = @(
-            @{ property = 'DescriptiveText'; form = 'text'; member = '' }
+            @{ form = 'text'; member = '' }
         )
     }
     'SRV' = @{
-        alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false
         fields = @(
-            @{ property = 'Priority'; form = 'number'; member = 'priority' }
-            @{ property = 'Weight'; form = 'number'; member = 'weight' }
-            @{ property = 'Port'; form = 'number'; member = 'port' }
-            @{ property = 'DomainName'; form = 'name'; member = 'target' }
+            @{ form = 'number'; member = 'priority' }
+            @{ form = 'number'; member = 'weight' }
+            @{ form = 'number'; member = 'port' }
+            @{ form = 'name'; member = 'target' }
         )
     }
     'MX' = @{
-        alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false
         fields = @(
-            @{ property = 'Preference'; form = 'number'; member = 'preference' }
-            @{ property = 'MailExchange'; form = 'name'; member = 'target' }
+            @{ form = 'number'; member = 'preference' }
+            @{ form = 'name'; member = 'target' }
         )
     }
     'NS' = @{
-        alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false
         fields = @(
-            @{ property = 'NameServer'; form = 'name'; member = '' }
+            @{ form = 'name'; member = '' }
         )
     }
     'SOA' = @{
-        alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false
         fields = @(
-            @{ property = 'PrimaryServer'; form = 'dotted'; member = '' }
-            @{ property = 'ResponsiblePerson'; form = 'dotted'; member = '' }
-            @{ property = 'SerialNumber'; form = 'number'; member = '' }
-            @{ property = 'RefreshInterval'; form = 'seconds'; member = '' }
-            @{ property = 'RetryDelay'; form = 'seconds'; member = '' }
-            @{ property = 'ExpireLimit'; form = 'seconds'; member = '' }
-            @{ property = 'MinimumTimeToLive'; form = 'seconds'; member = '' }
+            @{ form = 'dotted'; member = '' }
+            @{ form = 'dotted'; member = '' }
+            @{ form = 'number'; member = '' }
+            @{ form = 'seconds'; member = '' }
+            @{ form = 'seconds'; member = '' }
+            @{ form = 'seconds'; member = '' }
+            @{ form = 'seconds'; member = '' }
         )
     }
 }
 
 # The members of records that only some types have.
 $GatewayRecordMembers = @('target', 'priority', 'weight', 'port', 'preference')
+
+# The fields of a record's data as texts, in the order of its type. A type that is not in the table has one field,
+# in the form of RFC 3597.
+function Get-GatewayRecordField {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    $data = $Record.RecordData
+    switch ([string]$Record.RecordType) {
+        'CNAME' {
+            ([string]$data.HostNameAlias).TrimEnd([char]'.')
+            return
+        }
+        'A' {
+            [string]$data.IPv4Address
+            return
+        }
+        'AAAA' {
+            [string]$data.IPv6Address
+            return
+        }
+        'PTR' {
+            ([string]$data.PtrDomainName).TrimEnd([char]'.')
+            return
+        }
+        'TXT' {
+            [string]$data.DescriptiveText
+            return
+        }
+        'SRV' {
+            [string]$data.Priority
+            [string]$data.Weight
+            [string]$data.Port
+            ([string]$data.DomainName).TrimEnd([char]'.')
+            return
+        }
+        'MX' {
+            [string]$data.Preference
+            ([string]$data.MailExchange).TrimEnd([char]'.')
+            return
+        }
+        'NS' {
+            ([string]$data.NameServer).TrimEnd([char]'.')
+            return
+        }
+        'SOA' {
+            [string]$data.PrimaryServer
+            [string]$data.ResponsiblePerson
+            [string]$data.SerialNumber
+            [string][long]$data.RefreshInterval.TotalSeconds
+            [string][long]$data.RetryDelay.TotalSeconds
+            [string][long]$data.ExpireLimit.TotalSeconds
+            [string][long]$data.MinimumTimeToLive.TotalSeconds
+            return
+        }
+    }
+    $hex = [string]$data.Data
+    if ($hex -eq '') { return '' }
+    '\# ' + [string]($hex.Length / 2) + ' ' + $hex
+}
+
+# Sets the data of a record of a type that is alone at its name.
+function Set-GatewayTypedData {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string[]] $Data)
+    switch ([string]$Record.RecordType) {
+        'CNAME' {
+            $values = $Record.RecordData
+            $values.HostNameAlias = ($Data[0] + '.')
+        }
+    }
+}
 
 # Adds a record and returns it. Data are its fields in the order of the table. TimeToLive is in seconds; below 0 it is
 # that of the zone. With Age it belongs to dynamic update.
