@@ -293,6 +293,8 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 		"user.delete": "deletion", "user.deleteByGuid": "deletion", "group.delete": "deletion", "ou.delete": "deletion",
 		"computer.delete": "deletion", "computer.deleteMany": "deletion", "cname.delete": "deletion", "reverseZone.delete": "deletion",
 		"lookupZone.delete": "deletion", "forwarder.delete": "deletion", "delegation.delete": "deletion",
+		"a.delete": "deletion", "aaaa.delete": "deletion", "ptr.delete": "deletion", "txt.delete": "deletion", "srv.delete": "deletion",
+		"mx.delete": "deletion", "recordSet.delete": "deletion",
 		"user.resetPassword": "reset",
 		"user.disable":       "change", "user.rename": "change", "group.rename": "change", "computer.rename": "change",
 		"ou.rename": "change", "ou.move": "change", "membership.remove": "change", "membership.removeGroup": "change",

@@ -251,6 +251,10 @@ func (c *collector) suggest(name string) string {
 
 func (c *collector) add(p *ops.Param, value any) {
 	before, twice := c.given[p.Name]
+	if twice && schema.Repeats(p.Kind) {
+		c.repeat(p, before, value)
+		return
+	}
 	if twice && before != value && !alike(p.Kind, before, value) {
 		c.wrong(p.Name, "is given twice with different values")
 		return
@@ -258,6 +262,23 @@ func (c *collector) add(p *ops.Param, value any) {
 	if !twice {
 		c.given[p.Name] = value
 	}
+}
+
+// repeat adds a value to those that a repeated parameter had before.
+func (c *collector) repeat(p *ops.Param, before, value any) {
+	var all []string
+	for _, given := range []any{before, value} {
+		switch given := given.(type) {
+		case string:
+			all = append(all, given)
+		case schema.Texts:
+			all = append(all, given.List()...)
+		default:
+			c.given[p.Name] = given // its kind says what is wrong with it
+			return
+		}
+	}
+	c.given[p.Name] = schema.TextsOf(all)
 }
 
 // alike reports whether two values decode to the same, as true and "True" do.
@@ -320,7 +341,7 @@ func (c *collector) json(content []byte) *failure {
 			return notJSON
 		}
 		if isToken(name) {
-			value, _ := scalar(member, false)
+			value, _ := scalar(member, nil)
 			if failed := c.token(value); failed != nil {
 				return failed
 			}
@@ -330,7 +351,7 @@ func (c *collector) json(content []byte) *failure {
 		if p == nil {
 			continue
 		}
-		value, err := scalar(member, schema.TakesList(p.Kind))
+		value, err := scalar(member, p.Kind)
 		if err != nil {
 			c.wrong(p.Name, err.Error())
 			continue
@@ -340,16 +361,27 @@ func (c *collector) json(content []byte) *failure {
 	return nil
 }
 
-// scalar converts the value of a member to the types that kinds decode. With list, an
-// array of texts is one of them.
-func scalar(member json.RawMessage, list bool) (any, error) {
+// maxList is the limit on the bytes of an array in a body.
+const maxList = 128 << 10
+
+// scalar converts the value of a member to the types that a kind decodes, some of which
+// take an array of texts. Without a kind it is that of the token.
+func scalar(member json.RawMessage, kind schema.Kind) (any, error) {
 	switch member[0] {
 	case '[':
 		var texts []string
-		if !list || len(member) > bodyPiece || json.Unmarshal(member, &texts) != nil {
+		if kind == nil || len(member) > maxList || json.Unmarshal(member, &texts) != nil {
 			return schema.Composite{}, nil
 		}
-		return schema.ListOf(texts), nil
+		switch {
+		case loneSurrogate(member):
+			return nil, errors.New("must be valid Unicode: it holds half of a surrogate pair")
+		case schema.Repeats(kind):
+			return schema.TextsOf(texts), nil
+		case schema.TakesList(kind):
+			return schema.ListOf(texts), nil
+		}
+		return schema.Composite{}, nil
 	case '{':
 		return schema.Composite{}, nil
 	case 'n':

@@ -60,7 +60,7 @@ func TestEnvelopes(t *testing.T) {
 		"forbidden":            {answering(okResult), "GET", "/api/OU/All", "", "Auth-Token: Bearer " + readToken},
 		"forbidden-password":   {answering(okResult), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, "Auth-Token: Bearer " + writeToken},
 		"cross-site":           {answering(okResult), "GET", "/api/OU/All", "", "Sec-Fetch-Site: cross-site"},
-		"method":               {answering(okResult), "PUT", "/api/DnsCNameRecord", "", ""},
+		"method":               {answering(okResult), "PUT", "/api/DnsReverseLookupZone/All", "", ""},
 		"unknown-route":        {answering(okResult), "GET", "/api/OU/Al", "", ""},
 		"overloaded":           {failing(ps.Error{Kind: ps.KindOverloaded, RetryAfter: 1500 * time.Millisecond}), "GET", "/api/OU/All", "", ""},
 		"timeout-write":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), "DELETE", "/api/ADUser/jdoe", "", ""},

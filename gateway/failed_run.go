@@ -112,4 +112,7 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 	if status := f.code.Status(); field != "" && status >= 400 && status < 500 {
 		f.details = append(f.details, detail{field, f.message})
 	}
+	for _, more := range e.Details {
+		f.details = append(f.details, detail{"", more})
+	}
 }

@@ -121,7 +121,7 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 			}
 		}
 		for _, p := range op.Params {
-			for _, part := range p.Kind.Parts() {
+			for _, part := range p.Parts() {
 				name := p.Arg + part.Suffix
 				if p.Arg == "" {
 					name = p.Name + part.Suffix
@@ -150,7 +150,7 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 
 // settleParams are the parameters of the scripts that settle.
 var settleParams = []ps.Param{
-	{Name: "Class", Type: "string"}, {Name: "Form", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
+	{Name: "Set", Type: "bool"}, {Name: "Class", Type: "string"}, {Name: "Form", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
 	{Name: ops.SettleMaxAge, Type: "int"}, {Name: "Server", Type: "string", Mandatory: true},
 }
 

@@ -65,6 +65,8 @@ type Error struct {
 	// of the API's error codes, and the argument concerned.
 	Gateway string `json:"gateway"`
 	Arg     string `json:"arg"`
+	// Details are further sentences for people, such as the objects that match.
+	Details []string `json:"details"`
 
 	// Outside reports that the object exists outside the caller's limits, which the
 	// caller must not learn.

@@ -29,6 +29,7 @@ $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayEffect = 'none'
 $script:GatewayOutside = $false
+$script:GatewayDetail = @()
 $script:GatewayAllowed = @{}
 $script:GatewayCounts = @{}
 $script:GatewayIntents = [System.Collections.Generic.List[object]]::new()
@@ -191,6 +192,7 @@ function Invoke-GatewayRequest {
     $script:GatewayArg = ''
     $script:GatewayEffect = 'none'
     $script:GatewayOutside = $false
+    $script:GatewayDetail = @()
     $script:GatewayAllowed = @{}
     $script:GatewayCounts = @{}
     $script:GatewayIntents.Clear()
@@ -241,6 +243,7 @@ function Invoke-GatewayRequest {
         $info['outcome'] = 'none'
         $info['remains'] = @()
         $info['outside'] = [bool]$script:GatewayOutside
+        $info['details'] = [string[]]@(foreach ($text in $script:GatewayDetail) { if ($text) { $text } })
         if ($script:GatewayEffect -ne 'none') {
             $info['outcome'] = 'done'
         } else {
@@ -418,7 +421,7 @@ function Add-GatewayFailure {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Record,
-        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Guid,
         [Parameter(Mandatory)] [string] $Dn
     )
     $script:GatewayFailures.Add([ordered]@{ guid = $Guid; dn = $Dn; error = (Get-GatewayErrorInfo -Record $Record) })
@@ -436,14 +439,16 @@ function Add-GatewayWarning {
 }
 
 # Ends the request with an error code of the API and a sentence for the caller.
-# Arg is the parameter of the script that is wrong.
+# Arg is the parameter of the script that is wrong; Detail are further sentences, such as what is meant.
 function Stop-Gateway {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Code,
         [Parameter(Mandatory)] [string] $Message,
-        [string] $Arg
+        [string] $Arg,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Detail
     )
+    $script:GatewayDetail = @($Detail)
     $category = 'InvalidOperation'
     if ($Code -eq 'not_found') { $category = 'ObjectNotFound' }
     if ($Code -eq 'conflict') { $category = 'ResourceExists' }

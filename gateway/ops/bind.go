@@ -21,6 +21,7 @@ type Bound struct {
 	Generated *Generated        // secret generated for this request; nil: none
 	texts     map[string]string
 	absent    []*Param // with a default
+	items     map[string][]string // lists that several parameters fill, by argument
 }
 
 // Text returns the accepted value of a parameter, or its default, for rules and
@@ -137,9 +138,33 @@ func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
 	if decoded.Fields != nil {
 		b.Fields = decoded.Fields
 	}
+	if p.Item > 0 {
+		b.fill(p, decoded.Text)
+		return
+	}
 	for i, part := range p.Kind.Parts() {
 		b.Args[p.arg()+part.Suffix] = decoded.Values[i]
 	}
+}
+
+// fill sets an item of the list that several parameters fill. Those that are absent are
+// empty.
+func (b *Bound) fill(p *Param, text string) {
+	if b.items == nil {
+		b.items = map[string][]string{}
+	}
+	name := p.arg()
+	if b.items[name] == nil {
+		size := 0
+		for i := range b.Op.Params {
+			if other := &b.Op.Params[i]; other.arg() == name {
+				size = max(size, other.Item)
+			}
+		}
+		b.items[name] = make([]string, size)
+	}
+	b.items[name][p.Item-1] = text
+	b.Args[name] = ps.List(b.items[name])
 }
 
 // Emptiness is what an empty text means.

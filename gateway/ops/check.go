@@ -217,7 +217,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 		if p.Kind == nil {
 			continue
 		}
-		for _, part := range p.Kind.Parts() {
+		for _, part := range p.Parts() {
 			name := p.arg() + part.Suffix
 			declared, has := script.Param(name)
 			switch {
@@ -225,12 +225,12 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 				fault("parameter %s feeds %s, which the script does not declare", p.Name, name)
 			case declared.Type != part.Type:
 				fault("parameter %s yields %s, but the script's %s is %s", p.Name, part.Type, name, declared.Type)
-			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "":
+			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "" && (p.Item == 0 || op.fed(name) == ""):
 				fault("parameter %s may be absent, but the script's %s is mandatory", p.Name, name)
 			}
 			if _, fixed := op.Fixed[name]; fixed {
 				fault("parameter %s feeds %s, which is fixed", p.Name, name)
-			} else if fed[name] {
+			} else if fed[name] && p.Item == 0 {
 				fault("several parameters feed %s", name)
 			}
 			fed[name] = true
@@ -252,7 +252,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 // empty if none does.
 func (op *Operation) FieldOf(arg string) string {
 	for _, p := range op.Params {
-		for _, part := range p.Kind.Parts() {
+		for _, part := range p.Parts() {
 			if arg != "" && strings.EqualFold(p.arg()+part.Suffix, arg) || arg != "" && strings.EqualFold(p.arg(), arg) {
 				return p.Name
 			}

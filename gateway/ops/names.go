@@ -1,11 +1,12 @@
 package ops
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -17,8 +18,10 @@ const (
 
 var (
 	zoneParams    = []string{zoneParam, "NetworkID", "NetworkIDOrZoneName"}
-	addressParams = []string{"IP_Address", "IPv6_Address"}
+	addressParams = []string{addressParam, "IPv6_Address"}
 	ptrParams     = []string{"CreatePtr", "RemovePtr"}
+
+	newAddressParams = []string{"NewIP_Address", "NewIPv6_Address"}
 )
 
 // ChallengeLabel begins the names of the records that answer challenges of certificate
@@ -43,6 +46,7 @@ func (b *Bound) NamesChanged() []string {
 	default:
 		names = append(names, zone)
 	}
+	address = cmp.Or(b.first(newAddressParams), address)
 	if address != "" && slices.ContainsFunc(ptrParams, func(name string) bool { return b.Text(name) == "true" }) {
 		names = append(names, reverseName(address))
 	}
@@ -79,19 +83,7 @@ func reverseName(text string) string {
 	if err != nil {
 		return ""
 	}
-	var labels []string
-	for _, octet := range address.AsSlice() {
-		if address.Is4() {
-			labels = append(labels, strconv.Itoa(int(octet)))
-			continue
-		}
-		labels = append(labels, strconv.FormatInt(int64(octet>>4), 16), strconv.FormatInt(int64(octet&15), 16))
-	}
-	slices.Reverse(labels)
-	if address.Is4() {
-		return strings.Join(labels, ".") + ".in-addr.arpa"
-	}
-	return strings.Join(labels, ".") + ".ip6.arpa"
+	return schema.ReverseName(address)
 }
 
 // NameWithin reports whether a name is one of the names of a limit or lies below one. A

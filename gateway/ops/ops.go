@@ -48,7 +48,8 @@ type Operation struct {
 	Timeout time.Duration // zero: the server's default for reads, lists or writes
 
 	// Subject names the target of the operation in sentences; {Name} is replaced
-	// by the value of a parameter: "user '{Username}'".
+	// by the value of a parameter: "user '{Username}'". A part in [brackets] is left
+	// out if its parameter is absent.
 	Subject string
 	// Success is the sentence of a success. Besides parameters it may contain
 	// {records} ("2 records"), {count:NAME} for one of the script's counts,
@@ -92,6 +93,7 @@ type Param struct {
 	Name     string // as documented; case-insensitive on the wire: "Username"
 	Path     string // placeholder of the path: "UserName"; empty: query, form or JSON
 	Arg      string // parameter of the script, without the kind's suffix; empty: Name
+	Item     int    // place in a list that several parameters fill, from 1; zero: the argument is the value
 	Kind     schema.Kind
 	Required bool
 	Default  string     // value if absent; empty: the argument is omitted
@@ -119,6 +121,14 @@ func (p *Param) arg() string {
 		return p.Arg
 	}
 	return p.Name
+}
+
+// Parts returns the arguments that the parameter becomes.
+func (p *Param) Parts() []schema.Part {
+	if p.Item > 0 {
+		return []schema.Part{{Type: "string[]"}}
+	}
+	return p.Kind.Parts()
 }
 
 // Sample returns an example of a value; empty if there is none.
@@ -160,7 +170,7 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-var table = previewable(slices.Concat(cnameRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows))
+var table = previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows))
 
 // KeyHeader is the header with which operations that change something run once, and
 // KeyPattern what may stand in it.
@@ -187,6 +197,14 @@ func previewable(table []*Operation) []*Operation {
 // dot.
 var Resources = map[string]string{
 	"cname":       "CNAME records of the DNS server",
+	"a":           "A records of the DNS server",
+	"aaaa":        "AAAA records of the DNS server",
+	"ptr":         "PTR records of the DNS server",
+	"txt":         "TXT records of the DNS server",
+	"srv":         "SRV records of the DNS server",
+	"mx":          "MX records of the DNS server",
+	"record":      "Records of all types of the DNS server",
+	"recordSet":   "Sets of records: all of one name and type",
 	"reverseZone": "Reverse lookup zones of the DNS server",
 	"zone":        "Zones of the DNS server, of all types",
 	"lookupZone":  "Forward lookup zones of the DNS server",

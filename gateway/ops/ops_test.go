@@ -33,7 +33,7 @@ func wanted(table []*Operation) []ps.Script {
 			}
 		}
 		for _, p := range op.Params {
-			for _, part := range p.Kind.Parts() {
+			for _, part := range p.Parts() {
 				if _, has := scripts[at].Param(p.arg() + part.Suffix); !has {
 					scripts[at].Params = append(scripts[at].Params, ps.Param{Name: p.arg() + part.Suffix, Type: part.Type})
 				}
@@ -52,7 +52,7 @@ func settling(table []*Operation) []ps.Script {
 				continue
 			}
 			scripts = append(scripts, ps.Script{Name: name, Lane: op.Lane, Writes: writes, Params: []ps.Param{
-				{Name: "Class", Type: "string"}, {Name: "Form", Type: "string"}, {Name: SettleGuids, Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
+				{Name: "Class", Type: "string"}, {Name: "Set", Type: "bool"}, {Name: "Form", Type: "string"}, {Name: SettleGuids, Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
 			}})
 		}
 	}
@@ -66,6 +66,9 @@ func TestTheTableHasNoFaults(t *testing.T) {
 func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 	var routes []string
 	for _, op := range Table() {
+		if op.Row >= 200 {
+			continue // derived from the table of record types
+		}
 		routes = append(routes, fmt.Sprintf("%d %s %s %s %s", op.Row, op.Method, op.Path, op.Reply.Mark, op.Scope))
 	}
 	assert.Equal(t, []string{

@@ -14,9 +14,18 @@ import (
 // {counts} and {also}.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_:]+\}`)
 
+// optional matches [a part of a subject], which is left out if its parameter is absent.
+var optional = regexp.MustCompile(`\[[^\[\]]*\]`)
+
 // SubjectOf names the target of a request: "user 'jdoe'".
 func (op *Operation) SubjectOf(b *Bound) string {
-	return placeholder.ReplaceAllStringFunc(op.Subject, func(name string) string {
+	subject := optional.ReplaceAllStringFunc(op.Subject, func(part string) string {
+		if b.Text(strings.Trim(placeholder.FindString(part), "{}")) == "" {
+			return ""
+		}
+		return strings.Trim(part, "[]")
+	})
+	return placeholder.ReplaceAllStringFunc(subject, func(name string) string {
 		return shorten(b.Text(strings.Trim(name, "{}")))
 	})
 }

@@ -45,7 +45,8 @@ var (
 	settleOU       = Settle{Script: "Confirm-GatewayObject", Fixed: ps.Args{"Class": ps.Text("ou")}}
 	settleMember   = Settle{Script: "Confirm-GatewayMembership"}
 	settleRemoval  = Settle{Script: "Confirm-GatewayRemoval"}
-	settleCName    = Settle{Script: "Confirm-GatewayCName"}
+	settleRecord   = Settle{Script: "Confirm-GatewayRecord"}
+	settleSet      = Settle{Script: "Confirm-GatewayRecord", Fixed: ps.Args{"Set": ps.Bool(true)}}
 )
 
 // settleZone settles the writes of zones whose records are in a form.
@@ -146,7 +147,7 @@ func (op *Operation) fed(name string) string {
 		if p.Kind == nil || !p.Required && p.Default == "" {
 			continue
 		}
-		for _, part := range p.Kind.Parts() {
+		for _, part := range p.Parts() {
 			if p.arg()+part.Suffix == name {
 				return part.Type
 			}

@@ -40,7 +40,7 @@ func (k forwardZoneKind) Decode(raw any) (*Decoded, *Problem) {
 	return decoded, problem
 }
 
-// Owner and Target are the two names of a CNAME record: relative to the zone or
+// Owner and Target are the two names of a record: relative to the zone or
 // fully qualified. A trailing dot is kept because it marks an absolute name.
 var (
 	Owner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "www", dot: true}
@@ -51,7 +51,7 @@ var (
 // is then something that DNS rejects, not a malformed request.
 var (
 	NewOwner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "handbook", dot: true, code: Unprocessable}
-	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true, code: Unprocessable}
+	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true, host: true, code: Unprocessable}
 )
 
 type domainKind struct {
@@ -60,6 +60,7 @@ type domainKind struct {
 	what    string
 	example string
 	dot     bool // keep a trailing dot
+	host    bool // the name of a host that a new record leads to
 	code    Code // for a bad name; empty: InvalidRequest
 }
 
@@ -74,6 +75,9 @@ func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
 			problem.Code = k.code
 		}
 		return nil, problem
+	}
+	if _, err := netip.ParseAddr(name); err == nil && k.host {
+		return nil, unprocessable("must be the name of a host, not an address")
 	}
 	if k.dot {
 		name = s
@@ -121,7 +125,7 @@ func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	if strings.Contains(s, "/") && !(k.orZone && underArpa(strings.TrimSuffix(s, "."))) {
+	if strings.Contains(s, "/") && !(k.orZone && IsReverse(strings.TrimSuffix(s, "."))) {
 		name, problem := reverseZone(s)
 		if problem != nil {
 			return nil, problem
@@ -132,13 +136,23 @@ func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
 		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32")
 	}
 	decoded, problem := Zone.Decode(s)
-	if problem != nil || !underArpa(decoded.Text) && !strings.EqualFold(decoded.Text, trustAnchors) {
+	if problem != nil || !IsReverse(decoded.Text) && !strings.EqualFold(decoded.Text, trustAnchors) {
 		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8, or a reverse zone such as 10.in-addr.arpa")
 	}
 	return decoded, nil
 }
 
-func underArpa(zone string) bool {
+// ReverseName returns the name of the PTR record of an address, without a dot at its
+// end.
+func ReverseName(address netip.Addr) string {
+	if address.Is4() {
+		return reverseLabels(address, 4)
+	}
+	return reverseLabels(address, 32)
+}
+
+// IsReverse reports whether a zone is one of names of addresses.
+func IsReverse(zone string) bool {
 	zone = "." + strings.ToLower(zone)
 	return strings.HasSuffix(zone, ".in-addr.arpa") || strings.HasSuffix(zone, ".ip6.arpa")
 }
@@ -161,25 +175,30 @@ func reverseZone(cidr string) (string, *Problem) {
 	case prefix.Masked() != prefix:
 		return "", unprocessable("must not have host bits set: the network of that prefix is %s", prefix.Masked())
 	}
-	var labels []string
+	size := bits / 4
 	if addr.Is4() {
-		for _, octet := range addr.AsSlice()[:bits/8] {
-			labels = append(labels, strconv.Itoa(int(octet)))
-		}
-	} else {
-		for i := range bits / 4 {
-			nibble := addr.AsSlice()[i/2] >> (4 * (1 - i%2)) & 15
-			labels = append(labels, strconv.FormatInt(int64(nibble), 16))
-		}
+		size = bits / 8
+	}
+	return reverseLabels(addr, size), nil
+}
+
+// reverseLabels returns the reverse name of the first octets of an IPv4 address, or of
+// the first nibbles of an IPv6 address.
+func reverseLabels(addr netip.Addr, size int) string {
+	suffix := "ip6.arpa"
+	if addr.Is4() {
+		suffix = "in-addr.arpa"
 	}
 	var name strings.Builder
-	for i := len(labels) - 1; i >= 0; i-- {
-		name.WriteString(labels[i] + ".")
+	for i := size - 1; i >= 0; i-- {
+		if addr.Is4() {
+			name.WriteString(strconv.Itoa(int(addr.AsSlice()[i])) + ".")
+			continue
+		}
+		nibble := addr.AsSlice()[i/2] >> (4 * (1 - i%2)) & 15
+		name.WriteString(strconv.FormatInt(int64(nibble), 16) + ".")
 	}
-	if addr.Is4() {
-		return name.String() + "in-addr.arpa", nil
-	}
-	return name.String() + "ip6.arpa", nil
+	return name.String() + suffix
 }
 
 func (k networkKind) Doc() Doc {

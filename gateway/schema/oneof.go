@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,42 @@ func (k oneOfKind) Decode(raw any) (*Decoded, *Problem) {
 
 func (k oneOfKind) Doc() Doc {
 	return Doc{Type: "string", Enum: k.words, Text: k.about, Example: k.words[0]}
+}
+
+// WordList returns the kind of a list of such words, separated by commas.
+func WordList(about string, words ...string) Kind {
+	return wordListKind{base: base{"string[]"}, one: oneOfKind{base: base{"string"}, words: words}, about: about}
+}
+
+type wordListKind struct {
+	base
+	one   oneOfKind
+	about string
+}
+
+func (k wordListKind) Decode(raw any) (*Decoded, *Problem) {
+	if list, isList := raw.(List); isList {
+		raw = string(list)
+	}
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	var words []string
+	for item := range strings.SplitSeq(s, listSeparator) {
+		decoded, problem := k.one.Decode(strings.Trim(item, " "))
+		if problem != nil {
+			return nil, problem
+		}
+		if !slices.Contains(words, decoded.Text) {
+			words = append(words, decoded.Text)
+		}
+	}
+	return &Decoded{Values: []ps.Value{ps.List(words)}, Text: strings.Join(words, listSeparator)}, nil
+}
+
+func (k wordListKind) Doc() Doc {
+	return Doc{Type: "string", Text: k.about, Example: k.one.words[0]}
 }
 
 // Number returns the kind of a whole number from min to max, as digits or as a JSON

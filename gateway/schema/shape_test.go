@@ -168,22 +168,25 @@ func TestMember(t *testing.T) {
 
 func TestShapesHaveTheContractsFields(t *testing.T) {
 	for shape, want := range map[*Shape]string{
-		User:        "guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory rdsProfilePath rdsHomeFolderPath rdsHomeFolderDrive rdsConnectDrive rdsAllowLogon enabled lockedOut changePasswordNextLogon passwordNeverExpired passwordLastSet accountExpires created modified",
-		Group:       "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified",
-		Membership:  "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified memberName memberType memberDistinguishedName direct primary",
-		OU:          "guid name path protected description created modified container",
-		Computer:    "guid sid computerName samName operatingSystem operatingSystemVersion description dnsName path distinguishedName enabled lastLogon created modified",
-		CName:       "name type data zone timestamp",
-		ReverseZone: "distinguishedName zoneName zoneType type",
-		DNSZone:     "distinguishedName zoneName zoneType type lookup replicationScope dynamicUpdate readOnly paused signed autoCreated zoneFile masterServers",
-		ZoneAging:   "zoneName enabled refreshHours noRefreshHours scavengeServers availableAt serverScavengingHours",
-
-		ZoneStatistics:       "zoneName since queries updates transfers",
-		ConditionalForwarder: "zoneName masterServers forwarderTimeout useRecursion replicationScope",
-		Delegation:           "zoneName childName nameServer ipAddresses",
-
-		Existence: "exists guid distinguishedName",
-		LastLogon: "username lastLogon source complete unreached",
+		User:                           "guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory rdsProfilePath rdsHomeFolderPath rdsHomeFolderDrive rdsConnectDrive rdsAllowLogon enabled lockedOut changePasswordNextLogon passwordNeverExpired passwordLastSet accountExpires created modified",
+		Group:                          "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified",
+		Membership:                     "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified memberName memberType memberDistinguishedName direct primary",
+		OU:                             "guid name path protected description created modified container",
+		Computer:                       "guid sid computerName samName operatingSystem operatingSystemVersion description dnsName path distinguishedName enabled lastLogon created modified",
+		RecordTypeNamed("CNAME").Shape: "name type data zone timestamp",
+		RecordTypeNamed("A").Shape:     "name type data zone timestamp ttl fqdn",
+		RecordTypeNamed("SRV").Shape:   "name type data zone timestamp ttl fqdn target priority weight port",
+		RecordTypeNamed("MX").Shape:    "name type data zone timestamp ttl fqdn target preference",
+		Record:                         "name type data zone timestamp ttl fqdn target priority weight port preference",
+		RecordSet:                      "name type zone fqdn ttl data",
+		ReverseZone:                    "distinguishedName zoneName zoneType type",
+		Existence:                      "exists guid distinguishedName",
+		LastLogon:                      "username lastLogon source complete unreached",
+		DNSZone:                        "distinguishedName zoneName zoneType type lookup replicationScope dynamicUpdate readOnly paused signed autoCreated zoneFile masterServers",
+		ZoneAging:                      "zoneName enabled refreshHours noRefreshHours scavengeServers availableAt serverScavengingHours",
+		ZoneStatistics:                 "zoneName since queries updates transfers",
+		ConditionalForwarder:           "zoneName masterServers forwarderTimeout useRecursion replicationScope",
+		Delegation:                     "zoneName childName nameServer ipAddresses",
 	} {
 		assert.Equal(t, want, strings.Join(shape.All().Names(), " "), shape.Name)
 	}

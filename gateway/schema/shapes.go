@@ -89,14 +89,6 @@ var (
 		{Name: "modified", Type: TimeField, Null: true},
 	}}
 
-	CName = &Shape{Name: "CName", Fields: []Field{
-		{Name: "name", Doc: "relative to the zone"},
-		{Name: "type", Enum: []string{"CNAME"}},
-		{Name: "data", Doc: "the target, without its trailing dot"},
-		{Name: "zone"},
-		{Name: "timestamp", Doc: "of a dynamic record; empty for a static one"},
-	}}
-
 	ReverseZone = &Shape{Name: "ReverseZone", Fields: []Field{
 		{Name: "distinguishedName", Doc: "empty for a zone in a file"},
 		{Name: "zoneName"},

@@ -14,6 +14,7 @@ import (
 const (
 	existence      = "exists"
 	absent         = "False" // a value of existence
+	otherwise      = "*"     // its value is that of all properties that the state does not name
 	parent         = "parent"
 	userParameters = "userParameters"
 )
@@ -157,6 +158,9 @@ func judgeObject(object *ps.Intended, steps []ps.Step, seen *observation) (progr
 // judgeChange compares one property.
 func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string) progress {
 	now, known := state[c.Name]
+	if !known {
+		now, known = state[otherwise]
+	}
 	same := func(a, b string) bool {
 		return a == b || c.Name == parent && strings.EqualFold(a, b)
 	}

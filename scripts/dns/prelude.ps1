@@ -106,103 +106,16 @@ function Get-GatewayTargetName {
     return $Target.TrimEnd([char]'.')
 }
 
-# The zone of a request for one CNAME, and both names as the zone spells them.
-function Resolve-GatewayCName {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [string] $ZoneName,
-        [Parameter(Mandatory)] [string] $Name,
-        [Parameter(Mandatory)] [string] $Target,
-        [Parameter(Mandatory)] [string] $ComputerName,
-        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone
-    )
-    $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone
-    $written = [string]$zone.ZoneName
-    @{
-        zone   = $zone
-        given  = $Name
-        name   = $written
-        owner  = Get-GatewayRelativeName -Name $Name -ZoneName $written
-        target = Get-GatewayTargetName -Target $Target -ZoneName $written
-    }
-}
-
-# The CNAME with this name and target, ignoring case and trailing dots. If there is none, the
-# request ends with not_found; with Quiet nothing is returned. The server raises an error for an absent name (facts E55).
-function Find-GatewayCName {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [hashtable] $Names,
-        [Parameter(Mandatory)] [string] $ComputerName,
-        [switch] $Quiet
-    )
-    Set-GatewayStep -Label 'find record' -Arg 'Name'
-    $records = @()
-    if ($Names.owner -ne '') {
-        try {
-            $records = @(Get-DnsServerResourceRecord -ZoneName $Names.name -Name $Names.owner -Node -RRType 'CName' -ComputerName $ComputerName)
-        } catch {
-            if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
-        }
-    }
-    foreach ($record in $records) {
-        $target = ([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.')
-        if ($target.Equals($Names.target, [System.StringComparison]::OrdinalIgnoreCase)) { return $record }
-    }
-    if ($Quiet) { return $null }
-    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There is no CNAME '$($Names.given)' with the target '$($Names.target)' in the zone '$($Names.name)'."
-}
-
-# The CNAMEs of an owner name in a zone, given relative to the zone or in full. For a
-# name that the zone does not have, the server raises an error (facts E55), and nothing is returned.
-function Get-GatewayNamedCName {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [string] $ZoneName,
-        [Parameter(Mandatory)] [string] $Name,
-        [Parameter(Mandatory)] [string] $ComputerName
-    )
-    $owner = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
-    if ($owner -eq '' -or $owner.Length + 1 + $ZoneName.Length -gt 253) { return }
-    try {
-        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $owner -Node -RRType 'CName' -ComputerName $ComputerName
-    } catch {
-        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
-    }
-}
-
-# Writes the records of CNAMEs of one zone.
-function ConvertTo-GatewayCName {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
-        [Parameter(Mandatory)] [string] $ZoneName
-    )
-    foreach ($item in $Record) {
-        $stamp = ''
-        if ($null -ne $item.Timestamp) {
-            $stamp = ([datetime]$item.Timestamp).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
-        }
-        [ordered]@{
-            name      = [string]$item.HostName
-            type      = 'CNAME'
-            data      = [string]([string]$item.RecordData.HostNameAlias).TrimEnd([char]'.')
-            zone      = [string]$ZoneName
-            timestamp = [string]$stamp
-        }
-    }
-}
-
 # What the gateway runs some forty times before a session is ready: the projections, on made-up objects,
 # so that PowerShell has compiled them before the first caller comes. It reads and changes nothing.
 function Test-GatewayRehearsal {
     [CmdletBinding()]
     param()
-    $record = @{ HostName = 'madeup'; RecordData = @{ HostNameAlias = 'nowhere.corp.example.' }; Timestamp = '2024-01-02' }
+    $record = @{ HostName = 'madeup'; RecordType = 'CNAME'; RecordData = @{ HostNameAlias = 'nowhere.corp.example.' }; Timestamp = '2024-01-02' }
     $zone = @{
         DistinguishedName = ''; ZoneName = '10.in-addr.arpa'; ZoneType = 'Primary'; IsDsIntegrated = $true
         IsReverseLookupZone = $true; IsReadOnly = $false
     }
-    ConvertTo-GatewayCName -Record @($record, $record) -ZoneName 'corp.example'
+    ConvertTo-GatewayRecord -Record @($record, $record) -ZoneName 'corp.example' -Type 'CNAME'
     ConvertTo-GatewayZone -Zone @($zone, $zone) -Form 'Zone'
 }

@@ -17,7 +17,7 @@ type Sample struct {
 
 // Samples has one sample per operation, by ID. TestEveryOperationHasASample
 // fails for an operation without one.
-var Samples = Merge(dnsSamples, zoneSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples)
+var Samples = Merge(dnsSamples, recordSamples(), zoneSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples)
 
 // Setup has the calls that create what the samples of some operations remove,
 // by ID of the operation.

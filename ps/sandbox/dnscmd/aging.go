@@ -97,7 +97,7 @@ func getStatistics(c *call) error {
 }
 
 func statisticsObject(s zones.Statistics) *dotnet.Instance {
-	queries, transfers := &dotnet.Array{Elem: tCim}, &dotnet.Array{Elem: tCim}
+	queries, transfers := &dotnet.Array{Elem: dotnet.TCim}, &dotnet.Array{Elem: dotnet.TCim}
 	for _, q := range s.Queries {
 		queries.Items = append(queries.Items, newCim("DnsServerZoneQueryStatistics",
 			"QueriesFailure", uint64(0), "QueriesNameError", q.Received-q.Answered, "QueriesReceived", q.Received, "QueriesResponded", q.Answered, "RecordType", q.Type))

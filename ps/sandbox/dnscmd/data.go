@@ -16,13 +16,14 @@ import (
 // properties of RecordData.
 type dataRow struct {
 	kind  uint16
+	param string                            // switch of Add-DnsServerResourceRecord; empty: cannot be added
 	class string                            // CIM class of RecordData
 	show  func(rr dns.RR) []any             // pairs of property name and value
 	read  func(get func(string) any) dns.RR // returns nil if the properties are invalid
 }
 
 var dataRows = []dataRow{
-	{dns.TypeA, "DnsServerResourceRecordA",
+	{dns.TypeA, "A", "DnsServerResourceRecordA",
 		func(rr dns.RR) []any { return []any{"IPv4Address", dotnet.NewIPAddress(rr.(*dns.A).A.String())} },
 		func(get func(string) any) dns.RR {
 			if ip := addressOf(get("IPv4Address")); ip.Is4() {
@@ -30,7 +31,7 @@ var dataRows = []dataRow{
 			}
 			return nil
 		}},
-	{dns.TypeAAAA, "DnsServerResourceRecordAAAA",
+	{dns.TypeAAAA, "AAAA", "DnsServerResourceRecordAAAA",
 		func(rr dns.RR) []any { return []any{"IPv6Address", dotnet.NewIPAddress(address6(rr.(*dns.AAAA).AAAA))} },
 		func(get func(string) any) dns.RR {
 			if ip := addressOf(get("IPv6Address")); ip.Is6() {
@@ -38,19 +39,19 @@ var dataRows = []dataRow{
 			}
 			return nil
 		}},
-	{dns.TypeCNAME, "DnsServerResourceRecordCName",
+	{dns.TypeCNAME, "CName", "DnsServerResourceRecordCName",
 		func(rr dns.RR) []any { return []any{"HostNameAlias", rr.(*dns.CNAME).Target} },
 		func(get func(string) any) dns.RR { return &dns.CNAME{Target: dotnet.ToText(get("HostNameAlias"))} }},
-	{dns.TypeDNAME, "DnsServerResourceRecordDName",
+	{dns.TypeDNAME, "", "DnsServerResourceRecordDName",
 		func(rr dns.RR) []any { return []any{"DomainNameAlias", rr.(*dns.DNAME).Target} },
 		func(get func(string) any) dns.RR { return &dns.DNAME{Target: dotnet.ToText(get("DomainNameAlias"))} }},
-	{dns.TypeNS, "DnsServerResourceRecordNS",
+	{dns.TypeNS, "NS", "DnsServerResourceRecordNS",
 		func(rr dns.RR) []any { return []any{"NameServer", rr.(*dns.NS).Ns} },
 		func(get func(string) any) dns.RR { return &dns.NS{Ns: dotnet.ToText(get("NameServer"))} }},
-	{dns.TypePTR, "DnsServerResourceRecordPtr",
+	{dns.TypePTR, "Ptr", "DnsServerResourceRecordPtr",
 		func(rr dns.RR) []any { return []any{"PtrDomainName", rr.(*dns.PTR).Ptr} },
 		func(get func(string) any) dns.RR { return &dns.PTR{Ptr: dotnet.ToText(get("PtrDomainName"))} }},
-	{dns.TypeMX, "DnsServerResourceRecordMX",
+	{dns.TypeMX, "MX", "DnsServerResourceRecordMX",
 		func(rr dns.RR) []any {
 			mx := rr.(*dns.MX)
 			return []any{"MailExchange", mx.Mx, "Preference", mx.Preference}
@@ -58,14 +59,18 @@ var dataRows = []dataRow{
 		func(get func(string) any) dns.RR {
 			return &dns.MX{Mx: dotnet.ToText(get("MailExchange")), Preference: uint16(number(get("Preference")))}
 		}},
-	{dns.TypeTXT, "DnsServerResourceRecordTxt",
+	{dns.TypeTXT, "Txt", "DnsServerResourceRecordTxt",
 		func(rr dns.RR) []any {
-			return []any{"DescriptiveText", strings.Join(zones.Strings(rr.(*dns.TXT)), "\r\n")}
+			return []any{"DescriptiveText", zones.Strings(rr.(*dns.TXT))[0]} // of several strings the first (facts NA10)
 		},
 		func(get func(string) any) dns.RR {
-			return zones.NewText(lines(dotnet.ToText(get("DescriptiveText")))...)
+			text := dotnet.ToText(get("DescriptiveText"))
+			if len(text) > maxText {
+				return nil
+			}
+			return zones.NewText(text)
 		}},
-	{dns.TypeSRV, "DnsServerResourceRecordSrv",
+	{dns.TypeSRV, "Srv", "DnsServerResourceRecordSrv",
 		func(rr dns.RR) []any {
 			srv := rr.(*dns.SRV)
 			return []any{"DomainName", srv.Target, "Port", srv.Port, "Priority", srv.Priority, "Weight", srv.Weight}
@@ -73,7 +78,7 @@ var dataRows = []dataRow{
 		func(get func(string) any) dns.RR {
 			return &dns.SRV{Target: dotnet.ToText(get("DomainName")), Port: uint16(number(get("Port"))), Priority: uint16(number(get("Priority"))), Weight: uint16(number(get("Weight")))}
 		}},
-	{dns.TypeSOA, "DnsServerResourceRecordSoa",
+	{dns.TypeSOA, "", "DnsServerResourceRecordSoa",
 		func(rr dns.RR) []any {
 			soa := rr.(*dns.SOA)
 			return []any{"ExpireLimit", seconds(soa.Expire), "MinimumTimeToLive", seconds(soa.Minttl), "PrimaryServer", soa.Ns,
@@ -83,7 +88,7 @@ var dataRows = []dataRow{
 			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")), Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
 				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")), Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
 		}},
-	{0, "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
+	{0, "", "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
 		func(rr dns.RR) []any { return []any{"Data", rawData(rr)} },
 		func(get func(string) any) dns.RR {
 			data := strings.ToLower(strings.TrimSpace(dotnet.ToText(get("Data"))))
@@ -183,5 +188,5 @@ func inSeconds(v any) uint32 {
 	return uint32(int64(span) / ticksPerSecond)
 }
 
-// lines splits DescriptiveText into the strings of a TXT record.
-func lines(s string) []string { return strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n") }
+// maxText is the most octets that DescriptiveText takes (facts NA9).
+const maxText = 254

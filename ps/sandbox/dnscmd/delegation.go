@@ -8,7 +8,7 @@ import (
 // delegationObject returns a delegation as a CIM instance. The name server and its
 // addresses are records (facts NC6).
 func delegationObject(d zones.Delegation) *dotnet.Instance {
-	addresses := &dotnet.Array{Elem: tCim}
+	addresses := &dotnet.Array{Elem: dotnet.TCim}
 	for _, address := range d.Addresses {
 		addresses.Items = append(addresses.Items, recordObject(address))
 	}

@@ -2,7 +2,6 @@ package dnscmd
 
 import (
 	"math"
-	"net"
 	"strings"
 	"time"
 
@@ -68,17 +67,7 @@ func recordOf(v any, zone string) (r zones.Record, ok bool) {
 		}
 	}
 	*rr.Header() = dns.RR_Header{Rrtype: kind, Class: dns.ClassINET}
-	if old, known := o.Data.(zones.Record); known && kind == dns.TypeTXT && sameText(old.RR, rr) {
-		rr.(*dns.TXT).Txt = old.RR.(*dns.TXT).Txt
-	}
 	return zones.Record{Zone: zone, Name: dotnet.ToText(get(o, "HostName")), RR: rr}, true
-}
-
-// sameText reports whether DescriptiveText is unchanged. It does not show where
-// one string of the record ends and the next begins.
-func sameText(old, now dns.RR) bool {
-	a, ok := old.(*dns.TXT)
-	return ok && strings.Join(zones.Strings(a), "\r\n") == strings.Join(zones.Strings(now.(*dns.TXT)), "\r\n")
 }
 
 func get(o *dotnet.Instance, name string) any {
@@ -116,13 +105,48 @@ func addCName(c *call) error {
 	return c.add(&dns.CNAME{Target: c.String("HostNameAlias")}, dns.TypeCNAME)
 }
 
-// addA is the body of Add-DnsServerResourceRecord, of which only -A is supported.
-func addA(c *call) error {
-	ip := addressOf(c.value("IPv4Address"))
-	if !ip.Is4() {
-		return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+// addRecord is the body of Add-DnsServerResourceRecord, for the types that have a switch
+// in the table of data.
+func addRecord(c *call) error {
+	for i := range dataRows {
+		row := &dataRows[i]
+		if row.param == "" || !c.Bool(row.param) {
+			continue
+		}
+		rr := row.read(c.value)
+		if rr == nil {
+			code := zones.CodeInvalidParameter
+			if row.kind == dns.TypeTXT {
+				code = zones.CodeRecordFormat
+			}
+			return c.failCode(code, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+		}
+		return c.add(rr, row.kind)
 	}
-	return c.add(&dns.A{A: net.IP(ip.AsSlice())}, dns.TypeA)
+	return c.failCode(zones.CodeInvalidType, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+}
+
+// setRecord is the body of Set-DnsServerResourceRecord (facts NA19-NA21).
+func setRecord(c *call) error {
+	zone := c.String("ZoneName")
+	old, ok := recordOf(c.value("OldInputObject"), zone)
+	now, also := recordOf(c.value("NewInputObject"), zone)
+	if !ok || !also || !strings.EqualFold(old.Name, now.Name) || old.Type() != now.Type() {
+		return c.failCode(zones.CodeInvalidParameter, zones.OpSetRecord, zone, old.Name)
+	}
+	span, _ := get(c.value("NewInputObject").(*dotnet.Instance), "TimeToLive").(dotnet.TimeSpan)
+	if span < 0 || int64(span)/ticksPerSecond > math.MaxInt32 {
+		return c.failCode(zones.CodeInvalidParameter, zones.OpSetRecord, zone, old.Name)
+	}
+	now.RR.Header().Ttl = inSeconds(span)
+	if ok, err := c.ShouldProcess(old.Name); !ok || err != nil {
+		return err
+	}
+	r, err := c.server.SetRecord(old, now.RR)
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.pass(recordObject(r))
 }
 
 // add adds a record with the parameters that all types share.

@@ -17,7 +17,7 @@ func define(c dotnet.Class) *dotnet.Type {
 }
 
 // The types that the code refers to, defined in init.
-var tNative, tCimException, tCim *dotnet.Type
+var tNative, tCimException *dotnet.Type
 
 // cimTypes are the CIM classes by short name.
 var cimTypes = map[string]*dotnet.Type{}
@@ -30,9 +30,6 @@ func init() {
 			"QueryLanguageNotSupported", "InvalidQuery", "MethodNotAvailable", "MethodNotFound"),
 	})
 	tCimException = define(dotnet.Class{Name: infrastructure + "CimException", Base: dotnet.Lookup("System.SystemException")})
-	tCim = define(dotnet.Class{
-		Name: infrastructure + "CimInstance", Aliases: []string{"ciminstance"},
-	})
 	for _, name := range []string{
 		"DnsServerZone", "DnsServerPrimaryZone", "DnsServerConditionalForwarderZone", "DnsServerZoneDelegation", "DnsServerZoneAging", "DnsServerScavenging",
 		"DnsServerZoneStatistics", "DnsServerZoneQueryStatistics", "DnsServerZoneTransferStatistics", "DnsServerZoneUpdateStatistics",
@@ -47,7 +44,7 @@ func init() {
 
 func cimClass(name string) {
 	if cimTypes[name] == nil {
-		cimTypes[name] = define(dotnet.Class{Name: infrastructure + "CimInstance#" + namespace + name, Base: tCim})
+		cimTypes[name] = define(dotnet.Class{Name: infrastructure + "CimInstance#" + namespace + name, Base: dotnet.TCim})
 	}
 }
 

@@ -7,7 +7,7 @@ type Change struct {
 	Call   int // equal for all changes of one call
 	Time   time.Time
 	Server string
-	Op     string // "create zone", "remove zone", "set zone", "set aging", "add record", "remove record"
+	Op     string // "create zone", "remove zone", "set zone", "set aging", "add record", "change record", "remove record"
 	Zone   string
 	Before string // the record in zone file form, or empty
 	After  string

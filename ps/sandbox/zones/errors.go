@@ -28,6 +28,7 @@ const (
 	CodeNeedsDatafile        = 9651
 	CodeInvalidDatafile      = 9652
 	CodeRecordDoesNotExist   = 9701
+	CodeRecordFormat         = 9702
 	CodeNameNotInZone        = 9706
 	CodeCNameLoop            = 9707
 	CodeNodeIsCName          = 9708
@@ -53,6 +54,7 @@ const (
 	OpListRecords
 	OpCreateRecord
 	OpRemoveRecord
+	OpSetRecord
 	OpSetZone
 	OpGetAging
 	OpSetAging

@@ -109,7 +109,7 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	if n.DefaultTTL {
 		r.RR.Header().Ttl = z.defaultTTL()
 	}
-	if n.Age {
+	if n.Age && !z.hasStatic(rel) {
 		r.Stamp = st.hour()
 	}
 	if code = z.conflict(rel, r.RR); code == 0 && s.hides(z, fold(rel), r) {
@@ -118,10 +118,97 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	if code != 0 {
 		return Record{}, s.fail(OpCreateRecord, code, z.Name, n.Name)
 	}
+	st.calls++
+	st.displace(s, z, rel, r.Type())
 	r = z.put(r)
 	z.bump()
-	st.note(s, "add record", z, nil, &r)
+	st.noteMore(s, "add record", z, nil, &r)
 	return r, nil
+}
+
+// hasStatic reports whether a name has a static record, beside which every new record
+// is static, too (facts NA5).
+func (z *zone) hasStatic(rel string) bool {
+	n := z.nodes[fold(rel)]
+	return n != nil && slices.ContainsFunc(n.records, func(r Record) bool { return r.Stamp.IsZero() })
+}
+
+// displace removes the records of a name that a new one of a type replaces: an older
+// CNAME (facts NA22), and a text without any character (facts NA12).
+func (st *Store) displace(s *Server, z *zone, rel string, rrtype uint16) {
+	n := z.nodes[fold(rel)]
+	for i := 0; n != nil && i < len(n.records); i++ {
+		old := n.records[i]
+		text, isText := old.RR.(*dns.TXT)
+		empty := isText && strings.Join(text.Txt, "") == ""
+		if old.Type() == rrtype && (rrtype == dns.TypeCNAME || empty) {
+			z.drop(n, i)
+			i--
+			st.noteMore(s, "remove record", z, &old, nil)
+		}
+	}
+}
+
+// SetRecord replaces a record by one of the same name and type and returns it as stored.
+// Its time stamp is lost (facts NA20). Unless [Config.SetKeepsPtr] is set, the PTR
+// records of an address that lead to the name are removed (facts NA21).
+func (s *Server) SetRecord(old Record, now dns.RR) (Record, error) {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	z, n, i, err := s.locate(old)
+	if err != nil {
+		return Record{}, err
+	}
+	before := n.records[i]
+	if now == nil || now.Header().Rrtype != before.Type() {
+		return Record{}, s.fail(OpSetRecord, CodeInvalidParameter, z.Name, old.Name)
+	}
+	after := Record{Zone: z.Name, Name: before.Name, DN: before.DN, RR: prepare(now)}
+	after.RR.Header().Name = before.RR.Header().Name
+	for at, other := range n.records {
+		if at != i && same(other.RR, after.RR) {
+			return Record{}, s.fail(OpSetRecord, CodeRecordAlreadyExists, z.Name, old.Name)
+		}
+	}
+	n.records = slices.Clone(n.records)
+	n.records[i] = after
+	z.bump()
+	st.note(s, "change record", z, &before, &after)
+	if !st.keepPtr {
+		st.dropPointers(s, before)
+	}
+	return after, nil
+}
+
+// dropPointers removes the PTR records of an address that lead to its name.
+func (st *Store) dropPointers(s *Server, r Record) {
+	reverse := ""
+	switch rr := r.RR.(type) {
+	case *dns.A:
+		reverse, _ = dns.ReverseAddr(rr.A.String())
+	case *dns.AAAA:
+		reverse, _ = dns.ReverseAddr(rr.AAAA.String())
+	}
+	if reverse == "" {
+		return
+	}
+	for name := strings.TrimSuffix(reverse, "."); name != ""; {
+		if z := s.lookup(name); z != nil && z.Type == Primary {
+			n := z.node(reverse)
+			for i := 0; n != nil && i < len(n.records); i++ {
+				old := n.records[i]
+				if ptr, is := old.RR.(*dns.PTR); is && fold(ptr.Ptr) == fold(r.RR.Header().Name) {
+					z.drop(n, i)
+					i--
+					z.bump()
+					st.noteMore(s, "remove record", z, &old, nil)
+				}
+			}
+			return
+		}
+		_, name, _ = strings.Cut(name, ".")
+	}
 }
 
 // prepare returns a copy with absolute, unescaped names in its data.
@@ -198,6 +285,7 @@ func (z *zone) conflict(rel string, rr dns.RR) int {
 		switch {
 		case same(old.RR, rr):
 			return CodeRecordAlreadyExists
+		case rrtype == dns.TypeCNAME && old.Type() == dns.TypeCNAME: // is replaced
 		case rrtype == dns.TypeCNAME && !allowedWithCName(old.Type()):
 			return CodeCNameCollision
 		case old.Type() == dns.TypeCNAME && !allowedWithCName(rrtype):

@@ -7,7 +7,7 @@ var (
 	TInt32, TInt64, TByte, TSByte, TInt16, TUInt16             *Type
 	TUInt32, TUInt64, TDouble                                  *Type
 	TDateTime, TTimeSpan, TGuid, TVersion, TDateTimeKind       *Type
-	TType, TRuntimeType, TVoid, TIPAddress, TCulture           *Type
+	TType, TRuntimeType, TVoid, TIPAddress, TCim, TCulture     *Type
 	TArray, TObjectArray, TStringArray, TByteArray             *Type
 	THashtable, TOrderedDictionary, TArrayList, TListObject    *Type
 	TPSObject, TPSCustomObject, TSwitch, TScriptBlock          *Type

@@ -21,7 +21,18 @@ func declareSystem() {
 		},
 	})
 	TVersion = Register(Class{Name: "System.Version", Aliases: []string{"version"}})
-	TIPAddress = Register(Class{Name: "System.Net.IPAddress", Aliases: []string{"ipaddress"}})
+	TIPAddress = Register(Class{
+		Name: "System.Net.IPAddress", Aliases: []string{"ipaddress"},
+		Members: []Member{Method("GetAddressBytes", "", func(self any, _ []any) (any, error) {
+			return &Bytes{B: netip.MustParseAddr(self.(*Instance).Text).AsSlice()}, nil
+		})},
+	})
+	TCim = Register(Class{
+		Name: "Microsoft.Management.Infrastructure.CimInstance", Aliases: []string{"ciminstance"},
+		New: []Member{Constructor("Microsoft.Management.Infrastructure.CimInstance", func(_ any, a []any) (any, error) {
+			return cloneCim(a[0].(*Instance)), nil
+		})},
+	})
 	Register(Class{Name: "System.Convert", Static: convertStatics})
 	Register(Class{Name: "System.BitConverter", Static: []Member{
 		Method("GetBytes", "uint32", func(_ any, a []any) (any, error) {
@@ -135,6 +146,19 @@ func convertIPAddress(v any, t *Type) (any, error) {
 			ExceptionNamed("System.FormatException", "An invalid IP address was specified."))
 	}
 	return NewIPAddress(addr.String()), nil
+}
+
+// cloneCim copies an instance with the instances in its properties.
+func cloneCim(old *Instance) *Instance {
+	clone := &Instance{Type: old.Type, Props: old.Props.Clone(), Text: old.Text, Data: old.Data}
+	for i := range clone.Props.Len() {
+		if _, value := clone.Props.At(i); value != nil {
+			if inner, ok := value.(*Instance); ok && inner.Type.AssignableTo(TCim) {
+				clone.Props.SetAt(i, cloneCim(inner))
+			}
+		}
+	}
+	return clone
 }
 
 // NewIPAddress returns an IPAddress with that text.

@@ -1,0 +1,331 @@
+package ops
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Parameters of records.
+const (
+	zoneParam    = "ZoneName"
+	addressParam = "IP_Address" // of PTR records: it stands for owner and zone
+	ttlParam     = "TimeToLive"
+)
+
+// recordRows returns the operations of every type of records.
+func recordRows() []*Operation {
+	rows := []*Operation{recordList}
+	for _, t := range schema.RecordTypes {
+		if t.Resource == "" {
+			continue
+		}
+		r := recordType{t}
+		rows = append(rows, r.get(), r.listZone(), r.listAll(), r.listHostName())
+		if t.Search != "" {
+			rows = append(rows, r.listData())
+		}
+		rows = append(rows, r.create(), r.remove(), r.change())
+	}
+	return rows
+}
+
+// recordList is the mixed list of a zone.
+var recordList = &Operation{
+	ID: "record.listZone", Row: 270, Summary: "Lists the records of a zone, of all types.",
+	Method: http.MethodGet, Path: "/api/DnsRecord/{ZoneName}",
+	Scope: auth.DNSRead, Effect: Read,
+	Params: []Param{
+		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
+		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Only records of this owner name."},
+	},
+	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
+	Script:  "Get-GatewayRecordList",
+	Lane:    ps.DNS,
+	Reply:   Reply{schema.Record, List},
+	Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+	Subject: "zone '{ZoneName}'",
+}
+
+// recordType builds the operations of one type.
+type recordType struct{ *schema.RecordType }
+
+// row completes what the operations of a type have in common.
+func (r recordType) row(id string, number int, op Operation) *Operation {
+	op.ID, op.Row, op.Lane = r.Resource+"."+id, number, ps.DNS
+	if op.Path == "" {
+		op.Path = "/api/" + r.Path
+	} else {
+		op.Path = "/api/" + r.Path + "/" + op.Path
+	}
+	op.Fixed = ps.Args{"Type": ps.Text(r.Name)}
+	op.Reply.Shape = r.Shape
+	if op.Reply.Mark == List {
+		op.Script, op.Fixed = "Get-GatewayRecordList", ps.Args{"Type": ps.List([]string{r.Name})}
+	} else {
+		op.Reply.Mark = Single
+		op.Subject = r.subject()
+	}
+	if op.Effect == Read {
+		op.Method, op.Scope = http.MethodGet, auth.DNSRead
+	} else {
+		op.Settle = settleRecord
+	}
+	return &op
+}
+
+// subject names a record by its owner, data and zone, as far as they are given.
+func (r recordType) subject() string {
+	subject := r.Name + " record[ '{DNS_HostName}']"
+	if r.Reverse {
+		subject += "[ of '{IP_Address}']"
+	}
+	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address", schema.TextForm: "text"}[r.target().Form]
+	return fmt.Sprintf("%s with %s '{%s}'[ in zone '{ZoneName}']", subject, what, r.target().Name)
+}
+
+// target is the last field of the data.
+func (r recordType) target() *schema.RecordField { return &r.Fields[len(r.Fields)-1] }
+
+// article returns "an MX record".
+func (r recordType) article() string {
+	switch r.Name[0] {
+	case 'A', 'M', 'S':
+		return "an " + r.Name + " record"
+	default:
+		return "a " + r.Name + " record"
+	}
+}
+
+func (r recordType) get() *Operation {
+	return r.row("get", r.Row, Operation{
+		Summary: "Finds one " + r.Name + " record.", Effect: Read,
+		Params: r.identity(false), Rules: r.rules(schema.NotFound), Script: "Get-GatewayRecord",
+		Fails: r.fails(schema.NotFound, schema.Conflict),
+	})
+}
+
+func (r recordType) listZone() *Operation {
+	return r.row("listZone", r.Row+1, Operation{
+		Summary: "Lists the " + r.Name + " records of a zone.", Effect: Read, Path: "{ZoneName}",
+		Params:  []Param{{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."}},
+		Reply:   Reply{Mark: List},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: "zone '{ZoneName}'",
+	})
+}
+
+func (r recordType) listAll() *Operation {
+	return r.row("listAll", r.Row+2, Operation{
+		Summary: "Lists the " + r.Name + " records of all zones.", Effect: Read, Path: "All",
+		Reply:   Reply{Mark: List},
+		Subject: r.Name + " records",
+	})
+}
+
+func (r recordType) listHostName() *Operation {
+	return r.row("listHostName", r.Row+3, Operation{
+		Summary: "Lists the " + r.Name + " records of an owner name in all zones.", Effect: Read, Path: "HostName/{DNS_HostName}",
+		Params:  []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
+		Reply:   Reply{Mark: List},
+		Subject: "name '{DNS_HostName}'",
+	})
+}
+
+// listData lists by target.
+func (r recordType) listData() *Operation {
+	f := r.target()
+	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true, Example: f.Example, Doc: "The address."}
+	subject, with := "address", "an address"
+	if f.Form == schema.NameForm {
+		p.Doc, subject, with = "The target; without any dot it is a name in each record's own zone.", "target", "a target"
+	}
+	return r.row(r.Found, r.Row+4, Operation{
+		Summary: "Lists the " + r.Name + " records with " + with + " in all zones.", Effect: Read, Path: r.Search + "/{" + f.Name + "}",
+		Params:  []Param{p},
+		Reply:   Reply{Mark: List},
+		Subject: subject + " '{" + f.Name + "}'",
+	})
+}
+
+func (r recordType) create() *Operation {
+	params := append(r.identity(true), Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live in seconds; absent: that of the zone.", Example: "3600"})
+	if r.Address {
+		params = append(params, createPtr)
+	}
+	return r.row("create", r.Row+5, Operation{
+		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: auth.DNSWrite, Effect: Create,
+		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},
+		Success: "The {subject} was created.",
+	})
+}
+
+func (r recordType) remove() *Operation {
+	params := r.identity(false)
+	if r.Address {
+		params = append(params, removePtr)
+	}
+	return r.row("delete", r.Row+6, Operation{
+		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: auth.DNSDelete, Effect: Delete,
+		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
+		Fails:   r.fails(schema.NotFound, schema.Conflict, schema.Protected, schema.Partial),
+		Success: "The {subject} was removed.",
+	})
+}
+
+func (r recordType) change() *Operation {
+	params := zoneRequired(r.identity(false), r.Reverse)
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		params = append(params, Param{Name: "New" + f.Name, Arg: "NewData", Item: i + 1, Kind: f.NewKind, Doc: "The new value. " + f.Doc})
+	}
+	params = append(params,
+		Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The new time to live in seconds.", Example: "3600"},
+		Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change a record that belongs to dynamic update; it is static afterwards."},
+	)
+	if r.Address {
+		params = append(params, createPtr)
+	}
+	return r.row("change", r.Change, Operation{
+		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: auth.DNSWrite, Effect: Update,
+		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)), Script: "Set-GatewayRecord",
+		Fails:     r.fails(schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial),
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
+	})
+}
+
+// fails adds what only types of several fields fail with.
+func (r recordType) fails(codes ...schema.Code) []schema.Code {
+	if len(r.Fields) > 1 || r.Address {
+		codes = append(codes, schema.Ambiguous)
+	}
+	return codes
+}
+
+// identity returns the parameters that identify a record, or describe a new one. The
+// kinds keep a trailing dot, because the scripts complete names from the zone.
+func (r recordType) identity(isNew bool) []Param {
+	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."}
+	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address), Example: r.Zone, Doc: "The zone."}
+	if isNew {
+		owner.Kind, owner.Example = schema.NewOwner, r.Another
+	}
+	if !isNew && r.Address {
+		zone.Doc = "The zone. Absent: all zones are searched."
+	}
+	params := []Param{owner}
+	if r.Reverse {
+		params = append(params, Param{Name: addressParam, Arg: "Address", Kind: schema.Address, Example: addressOf(owner.Example, r.Zone), Doc: "The address, in place of DNS_HostName and ZoneName."})
+	}
+	var numbers []Param
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		p := Param{Name: f.Name, Arg: "Data", Item: i + 1, Kind: f.Kind, Required: f.Default == "", Doc: f.Doc, Example: f.Example}
+		if isNew {
+			p.Kind, p.Default, p.Example = f.NewKind, f.Default, f.Another
+		} else if f.Form == schema.NumberForm {
+			p.Required = false
+			p.Doc += " Absent: any."
+		}
+		if f.Form == schema.NumberForm {
+			numbers = append(numbers, p)
+		} else {
+			params = append(params, p)
+		}
+	}
+	return append(append(params, numbers...), zone)
+}
+
+// addressOf returns the IPv4 address of an owner in a reverse zone.
+func addressOf(owner, zone string) string {
+	octets := strings.Split(strings.TrimSuffix(FullName(owner, zone), ".in-addr.arpa"), ".")
+	slices.Reverse(octets)
+	return strings.Join(octets, ".")
+}
+
+// zoneRequired makes the zone required, as changes need it.
+func zoneRequired(params []Param, reverse bool) []Param {
+	for i := range params {
+		if params[i].Name == zoneParam && !reverse {
+			params[i].Required, params[i].Doc = true, "The zone."
+		}
+	}
+	return params
+}
+
+var createPtr = Param{
+	Name: "CreatePtr", Kind: schema.Bool, Default: "false",
+	Doc: "Also create the PTR record of the address, in a reverse zone of this server.",
+}
+
+var removePtr = Param{
+	Name: "RemovePtr", Kind: schema.Bool, Default: "false",
+	Doc: "Also remove the PTR record of the address that leads to this name.",
+}
+
+var recordSetRows = []*Operation{
+	{
+		ID: "recordSet.get", Row: 271, Summary: "Reads a set of records: all of one name and type.",
+		Method: http.MethodGet, Path: "/api/DnsRecordSet",
+		Scope: auth.DNSRead, Effect: Read,
+		Params:  recordSetParams(schema.Owner),
+		Rules:   []Rule{namesFit(schema.NotFound)},
+		Script:  "Get-GatewayRecordSet",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.RecordSet, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+		Subject: recordSetSubject,
+	},
+	{
+		ID: "recordSet.put", Row: 272, Summary: "Makes a set of records exactly what is given; creates it if there is none.",
+		Method: http.MethodPut, Path: "/api/DnsRecordSet",
+		Scope: auth.DNSWrite, Effect: Update,
+		Params: append(recordSetParams(schema.NewOwner),
+			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: auth.DNSDelete, Doc: "The values, as the answer's data shows them."},
+			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
+			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
+		),
+		Rules:     []Rule{namesFit(schema.Unprocessable), valuesFit},
+		Script:    "Set-GatewayRecordSet",
+		Lane:      ps.DNS,
+		Reply:     Reply{schema.RecordSet, Single},
+		Settle:    settleSet,
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},
+		Subject:   recordSetSubject,
+		Success:   "The {subject} is as given now.",
+		Unchanged: "The {subject} is so already; nothing was changed.",
+	},
+	{
+		ID: "recordSet.delete", Row: 273, Summary: "Removes a set of records: all of one name and type.",
+		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
+		Scope: auth.DNSDelete, Effect: Delete,
+		Params:  recordSetParams(schema.Owner),
+		Rules:   []Rule{namesFit(schema.NotFound)},
+		Script:  "Remove-GatewayRecordSet",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.RecordSet, Single},
+		Settle:  settleSet,
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Partial},
+		Subject: recordSetSubject,
+		Success: "The {subject} was removed.",
+	},
+}
+
+const recordSetSubject = "set of {Type} records '{DNS_HostName}' in zone '{ZoneName}'"
+
+// recordSetParams returns the parameters that identify a set.
+func recordSetParams(owner schema.Kind) []Param {
+	return []Param{
+		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+		{Name: ownerParam, Arg: "Name", Kind: owner, Required: true, Example: "web1", Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."},
+		{Name: "Type", Kind: schema.WritableType, Required: true, Example: "A", Doc: "The type of the records."},
+	}
+}

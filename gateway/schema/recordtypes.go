@@ -1,0 +1,256 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// RecordForm says how a field of a record's data is written and compared.
+type RecordForm string
+
+// The forms. Scripts know them by these words.
+const (
+	NameForm    RecordForm = "name"    // a domain name: shown without its trailing dot, case does not count
+	AddressForm RecordForm = "address" // compared by value
+	NumberForm  RecordForm = "number"
+	TextForm    RecordForm = "text"    // compared exactly
+	DottedForm  RecordForm = "dotted"  // a domain name that keeps its dot; only read
+	SecondsForm RecordForm = "seconds" // a time span; only read
+)
+
+// RecordField is one field of a record's data.
+type RecordField struct {
+	Name     string // of the parameter: "Preference"; that of a new value has New before it
+	Property string // of RecordData, and the parameter of Add-DnsServerResourceRecord
+	Form     RecordForm
+	Member   string // of the answer's records; empty: only part of data
+	Kind     Kind   // of a value that is looked for
+	NewKind  Kind   // of a value that is written
+	Default  string // of a new record; empty: the parameter is required
+	Doc      string
+	Example  string // of a record that the sandbox has
+	Another  string // example of a new value
+}
+
+// RecordType is a type of DNS records: the only place where it is described. Its
+// routes, parameters and shapes, and what scripts know about it, derive from it.
+type RecordType struct {
+	Name     string        // as Windows spells it in capitals: "MX"; also the switch of Add-DnsServerResourceRecord
+	Fields   []RecordField // in the order of the text and of -RecordData; the last is the target
+	Resource string        // "mx", the ids of operations begin with it; empty: only read, in mixed lists
+	Path     string        // "DnsMxRecord", after /api/
+	Row      int           // number of its first operation in the HTTP contract
+	Change   int           // number of the operation that changes one
+	Search   string        // word of the route that lists by target; empty: there is none
+	Found    string        // of the operation that does: "listTarget"
+	Example  string        // owner of a record that the sandbox has
+	Another  string        // owner of a new one
+	Zone     string        // of both
+	Shape    *Shape        // of its own records; its fields are derived
+
+	Alone   bool // no other record may be at the name, and a new one replaces it (facts NA22)
+	Brief   bool // its own records have neither ttl, fqdn nor members of their own
+	Address bool // a PTR record can go with it, and its zone need not be given to find it
+	Reverse bool // its owner is the reverse name of an address, and its target is a full name
+}
+
+// RecordTypes are all types, in the order of the documentation. Those without a
+// resource are only read.
+var RecordTypes = []*RecordType{
+	{
+		Name: "CNAME", Shape: &Shape{Name: "CName"}, Resource: "cname", Path: "DnsCNameRecord", Row: 1, Change: 201, Search: "HostNameAlias", Found: "listAlias", Example: "www", Another: "handbook", Zone: "corp.example",
+		Alone: true, Brief: true,
+		Fields: []RecordField{{Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The target. Without any dot it is a name in the zone.", Example: "web1.corp.example", Another: "web1.corp.example"}},
+	},
+	{
+		Name: "A", Shape: &Shape{Name: "ARecord"}, Resource: "a", Path: "DnsARecord", Row: 210, Change: 217, Search: "IPAddress", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
+		Address: true,
+		Fields:  []RecordField{{Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4, Doc: "The IPv4 address.", Example: "10.0.1.30", Another: "10.0.1.150"}},
+	},
+	{
+		Name: "AAAA", Shape: &Shape{Name: "AAAARecord"}, Resource: "aaaa", Path: "DnsAAAARecord", Row: 220, Change: 227, Search: "IPv6Address", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
+		Address: true,
+		Fields:  []RecordField{{Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6, Doc: "The IPv6 address.", Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150"}},
+	},
+	{
+		Name: "PTR", Shape: &Shape{Name: "PtrRecord"}, Resource: "ptr", Path: "DnsPtrRecord", Row: 230, Change: 237, Search: "TargetName", Found: "listTarget", Example: "30.1.0", Another: "150.1.0", Zone: "10.in-addr.arpa",
+		Reverse: true,
+		Fields:  []RecordField{{Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The name of the host, in full.", Example: "web1.corp.example", Another: "handbook.corp.example"}},
+	},
+	{
+		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Row: 240, Change: 247, Example: "@", Another: "handbook", Zone: "corp.example",
+		Fields: []RecordField{{Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText, Doc: "The text.", Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711"}},
+	},
+	{
+		Name: "SRV", Shape: &Shape{Name: "SrvRecord"}, Resource: "srv", Path: "DnsSrvRecord", Row: 250, Change: 257, Search: "TargetName", Found: "listTarget", Example: "_sip._tls", Another: "_sip._udp.handbook", Zone: "corp.example",
+		Fields: []RecordField{
+			{Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The priority; the lowest comes first.", Example: "10", Another: "20"},
+			{Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The weight among records of one priority.", Example: "60", Another: "5"},
+			{Name: "Port", Property: "Port", Form: NumberForm, Member: "port", Kind: uint16Kind, NewKind: uint16Kind, Doc: "The port of the service.", Example: "5061", Another: "5060"},
+			{Name: "DNS_TargetName", Property: "DomainName", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The host. Without any dot it is a name in the zone.", Example: "app2.corp.example", Another: "web1.corp.example"},
+		},
+	},
+	{
+		Name: "MX", Shape: &Shape{Name: "MxRecord"}, Resource: "mx", Path: "DnsMxRecord", Row: 260, Change: 267, Search: "TargetName", Found: "listTarget", Example: "@", Another: "handbook", Zone: "corp.example",
+		Fields: []RecordField{
+			{Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference", Kind: uint16Kind, NewKind: uint16Kind, Default: "10", Doc: "The preference; the lowest comes first.", Example: "10", Another: "30"},
+			{Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The mail server. Without any dot it is a name in the zone.", Example: "mail1.corp.example", Another: "mail2.corp.example"},
+		},
+	},
+	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}},
+	{Name: "SOA", Fields: []RecordField{
+		{Property: "PrimaryServer", Form: DottedForm}, {Property: "ResponsiblePerson", Form: DottedForm}, {Property: "SerialNumber", Form: NumberForm},
+		{Property: "RefreshInterval", Form: SecondsForm}, {Property: "RetryDelay", Form: SecondsForm}, {Property: "ExpireLimit", Form: SecondsForm}, {Property: "MinimumTimeToLive", Form: SecondsForm},
+	}},
+}
+
+var uint16Kind = Number("A whole number of 16 bits.", 0, 65535)
+
+// TimeToLive is the time to live of a record in seconds (facts NA6).
+var TimeToLive = Number("The time to live in seconds.", 0, 2147483647)
+
+// Record and RecordSet are the shapes of mixed lists and of sets.
+var (
+	Record    = &Shape{Name: "DnsRecord"}
+	RecordSet = &Shape{Name: "DnsRecordSet", Fields: []Field{
+		{Name: "name", Doc: "relative to the zone"},
+		{Name: "type"},
+		{Name: "zone"},
+		{Name: "fqdn", Doc: "the name in full, without a dot at its end"},
+		{Name: "ttl", Type: NumberField, Doc: "in seconds; the lowest of the set"},
+		{Name: "data", Type: TextListField},
+	}}
+)
+
+// writableTypes returns the names of the types that have operations.
+func writableTypes() []string {
+	var names []string
+	for _, t := range RecordTypes {
+		if t.Resource != "" {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func recordTypes() []string {
+	var names []string
+	for _, t := range RecordTypes {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// RecordTypeNamed returns the type with a name as the table spells it, or nil.
+func RecordTypeNamed(name string) *RecordType {
+	for _, t := range RecordTypes {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+func init() {
+	common := []Field{
+		{Name: "name", Doc: "relative to the zone"},
+		{Name: "type"},
+		{Name: "data"},
+		{Name: "zone"},
+		{Name: "timestamp", Doc: "of a dynamic record; empty for a static one"},
+	}
+	full := append(common[:len(common):len(common)],
+		Field{Name: "ttl", Type: NumberField, Doc: "time to live in seconds"},
+		Field{Name: "fqdn", Doc: "the name in full, without a dot at its end"},
+	)
+	Record.Fields = append(Record.Fields, full...)
+	known := map[string]bool{}
+	for _, t := range RecordTypes {
+		var own []Field
+		for _, f := range t.members() {
+			own = append(own, f)
+			f.Null = true
+			if !known[f.Name] {
+				Record.Fields, known[f.Name] = append(Record.Fields, f), true
+			}
+		}
+		if t.Resource == "" {
+			continue
+		}
+		t.Shape.Fields = slices.Concat(full, own)
+		if t.Brief {
+			t.Shape.Fields = slices.Clone(common)
+		}
+		t.Shape.Fields[1].Enum = []string{t.Name}
+		if len(t.Fields) == 1 && t.Fields[0].Form == NameForm {
+			t.Shape.Fields[2].Doc = "the target, without its trailing dot"
+		}
+	}
+}
+
+// members returns the fields of answers that hold one field of the data each: the
+// target, then the numbers.
+func (t *RecordType) members() []Field {
+	var target, numbers []Field
+	for _, f := range t.Fields {
+		switch {
+		case f.Member == "":
+		case f.Form == NumberForm:
+			numbers = append(numbers, Field{Name: f.Member, Type: NumberField})
+		default:
+			target = append(target, Field{Name: f.Member, Doc: "without its trailing dot"})
+		}
+	}
+	return append(target, numbers...)
+}
+
+// Parse returns the fields of a value that is given as one text, such as
+// "10 mail.corp.example"; names are as given, numbers and addresses in their shortest
+// form.
+func (t *RecordType) Parse(text string) ([]string, *Problem) {
+	parts := []string{text}
+	if len(t.Fields) > 1 {
+		parts = strings.Fields(text)
+	}
+	if len(parts) != len(t.Fields) {
+		return nil, invalid("must be %s for the type %s, separated by blanks", t.form(), t.Name)
+	}
+	for i := range parts {
+		decoded, problem := t.Fields[i].NewKind.Decode(parts[i])
+		if problem != nil {
+			return nil, problem
+		}
+		parts[i] = decoded.Text
+	}
+	return parts, nil
+}
+
+// form names the fields of a value: "Preference and DNS_TargetName".
+func (t *RecordType) form() string {
+	var names []string
+	for _, f := range t.Fields {
+		names = append(names, f.Name)
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// Key returns a text that two values share if the server takes them for the same.
+func (t *RecordType) Key(fields []string) string {
+	key := slices.Clone(fields)
+	for i, f := range t.Fields {
+		if f.Form == NameForm {
+			key[i] = strings.ToLower(strings.TrimSuffix(key[i], "."))
+		}
+	}
+	return strings.Join(key, " ")
+}
+
+// WritableType is the type of a set of records.
+var WritableType = OneOf("A type of records.", writableTypes()...)
+
+// RecordTypeList is a list of types, as mixed lists show them.
+var RecordTypeList = WordList("Types of records, separated by commas; in JSON also an array.", recordTypes()...)

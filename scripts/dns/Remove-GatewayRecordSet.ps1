@@ -1,0 +1,44 @@
+# Removes a set of records: all of one name and type.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Type,
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [Parameter(Mandatory)] [string] $Name,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve.
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+$ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; AllowedZone = $AllowedZone; ComputerName = $ComputerName }
+$place = Resolve-GatewayRecord -Guards $guards @ask
+Set-GatewayStep -Label 'find records' -Arg 'Name'
+$before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+$records = @(Get-GatewayRecordsOfType -Place $place -Type $Type -ComputerName $ComputerName)
+
+# Guard.
+Assert-GatewayRecordZone -Zone $place.zone
+foreach ($record in $records) {
+    if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data @(Get-GatewayRecordField -Record $record) @guards }
+}
+$report = ConvertTo-GatewayRecordSet -Record $records -ZoneName $place.name
+$dn = [string]$records[0].DistinguishedName
+
+# Announce.
+New-GatewayIntent -Dn $place.fqdn -Record $report
+foreach ($record in $records) {
+    Add-GatewayValueIntent -Fqdn $place.fqdn -Type $Type -Data @(Get-GatewayRecordField -Record $record) -Before $true -After $false
+}
+Write-GatewayIntent -Effect 'removed'
+
+# Act.
+foreach ($record in $records) { Remove-GatewayRecordValue -ZoneName $place.name -Record $record -ComputerName $ComputerName }
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+$after = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+Add-GatewayLoss -Fqdn $place.fqdn -Before $before -After $after -Removed @(Get-GatewayNodeKey -Fqdn $place.fqdn -Record $records)
+Add-GatewayChange -Dn $dn -Before $report -After $null
+$report

@@ -1,0 +1,78 @@
+# Makes the set of a name and type exactly what is given: adds what is missing, makes the times to live equal, then
+# removes the surplus. What fails on the way is reported; what was done before stands.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Type,
+    [Parameter(Mandatory)] [string] $ZoneName,
+    [Parameter(Mandatory)] [string] $Name,
+    [Parameter(Mandatory)] [string[]] $Data,
+    [int] $TimeToLive = -1,
+    [bool] $MakeStatic = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve.
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+$ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; Data = $Data; AllowedZone = $AllowedZone; ComputerName = $ComputerName }
+$place = Resolve-GatewayRecord -Guards $guards @ask
+Set-GatewayStep -Label 'check name' -Arg 'Name'
+$before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+$plan = Get-GatewaySetPlan -Place $place -Type $Type -Present $before -TimeToLive $TimeToLive -MakeStatic $MakeStatic
+
+# Guard.
+Assert-GatewayRecordZone -Zone $place.zone
+if ($plan.steps.Count -eq 0) { return ConvertTo-GatewayRecordSet -Record $plan.present -ZoneName $place.name }
+Assert-GatewayUndelegated -Place $place -ComputerName $ComputerName
+Assert-GatewayStatic -Record $plan.touched -MakeStatic $MakeStatic
+foreach ($value in $plan.added) { Assert-GatewayFree -Place $place -Type $Type -Data $value -Present $plan.beside }
+$kept = @()
+if ($GatewayRecordTypes[$Type].address) {
+    $kept = @(foreach ($step in $plan.steps) {
+            if ($step.action -ne 'set') { continue }
+            $address = @(Get-GatewayRecordField -Record $step.record)[0]
+            Find-GatewayPointer -Address $address -Fqdn $place.fqdn -ComputerName $ComputerName
+        })
+}
+$effect = 'created'
+$was = $null
+if ($plan.present.Length -gt 0) {
+    $effect = 'changed'
+    $was = ConvertTo-GatewayRecordSet -Record $plan.present -ZoneName $place.name
+}
+
+# Announce.
+New-GatewayIntent -Dn $place.fqdn
+foreach ($change in $plan.changes) { Add-GatewayIntent -Name $change.name -Before $change.before -After $change.after }
+foreach ($pointer in $kept) {
+    if ($null -ne $pointer.record) { Add-GatewayValueIntent -Fqdn $pointer.fqdn -Type 'PTR' -Data @($pointer.target) -Before $true -After $true }
+}
+Write-GatewayIntent -Effect $effect
+
+# Act.
+try {
+    foreach ($step in $plan.steps) {
+        if ($step.action -eq 'add') {
+            $add = @{ Type = $Type; Data = $step.data; TimeToLive = $step.ttl; Arg = 'Data'; ComputerName = $ComputerName }
+            Add-GatewayRecordValue -ZoneName $place.name -Owner $place.owner @add
+        } elseif ($step.action -eq 'set') {
+            Set-GatewayRecordValue -ZoneName $place.name -Record $step.record -Data $step.data -TimeToLive $step.ttl -ComputerName $ComputerName
+        } else {
+            Remove-GatewayRecordValue -ZoneName $place.name -Record $step.record -ComputerName $ComputerName
+        }
+    }
+    Restore-GatewayPointer -Pointer $kept -ComputerName $ComputerName
+} catch {
+    if ($script:GatewayUndo.Count -eq 0) { throw }
+    Add-GatewayFailure -Record $_ -Guid '' -Dn $place.fqdn
+}
+Complete-GatewayChange -Effect $effect
+
+# Report.
+$after = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+$report = ConvertTo-GatewayRecordSet -Record @(Select-GatewayRecord -Record $after -Type $Type) -ZoneName $place.name
+Add-GatewayLoss -Fqdn $place.fqdn -Before $before -After $after -Removed $plan.removed
+Add-GatewayChange -Dn $place.fqdn -Before $was -After $report
+$report

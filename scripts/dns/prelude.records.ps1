@@ -1,0 +1,304 @@
+# Functions shared by the scripts of records: names, reading, comparing, projections. What differs between types
+# stands in the table of prelude.types.ps1.
+
+# The deepest zone of this server that holds a name, if it is one whose records can be written here; otherwise
+# nothing. Zone are the server's zones; without them it is asked. Limits are not considered.
+function Find-GatewayZoneOfName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $ComputerName,
+        [AllowNull()] [object[]] $Zone
+    )
+    if ($null -eq $Zone) {
+        Set-GatewayStep -Label 'list zones'
+        $Zone = @(Get-DnsServerZone -ComputerName $ComputerName)
+    }
+    $bare = $Name.TrimEnd([char]'.')
+    $best = $null
+    $length = 0
+    foreach ($item in $Zone) {
+        $text = [string]$item.ZoneName
+        if ($text.Length -le $length) { continue }
+        if (('.' + $bare).EndsWith('.' + $text, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $best = $item
+            $length = $text.Length
+        }
+    }
+    if ($null -ne $best -and [string]$best.ZoneType -eq 'Primary' -and -not [bool]$best.IsAutoCreated) { return $best }
+}
+
+# The name of the PTR record of an address, without a dot at its end.
+function Get-GatewayReverseName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Address)
+    $bytes = ([System.Net.IPAddress]$Address).GetAddressBytes()
+    if ($bytes.Length -eq 4) { return "$($bytes[3]).$($bytes[2]).$($bytes[1]).$($bytes[0]).in-addr.arpa" }
+    $digits = [System.BitConverter]::ToString($bytes).Replace('-', '').ToLowerInvariant()
+    $name = 'ip6.arpa'
+    for ($i = 0; $i -lt $digits.Length; $i++) { $name = $digits.Substring($i, 1) + '.' + $name }
+    $name
+}
+
+# An owner name in full, without a dot at its end.
+function Get-GatewayFullName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
+    if ($Owner -eq '@') { return $ZoneName }
+    $Owner + '.' + $ZoneName
+}
+
+# The fields of values as the server shows them: targets completed by the zone, addresses as .NET writes them. Data
+# may hold several values, one after another.
+function Get-GatewayRecordData {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [Parameter(Mandatory)] [string] $ZoneName
+    )
+    if ($null -eq $Data) { return }
+    $fields = $GatewayRecordTypes[$Type].fields
+    for ($i = 0; $i -lt $Data.Length; $i++) {
+        $text = $Data[$i]
+        $form = [string]$fields[$i % $fields.Length].form
+        if ($text -ne '' -and $form -eq 'name') { $text = Get-GatewayTargetName -Target $text -ZoneName $ZoneName }
+        if ($text -ne '' -and $form -eq 'address') { $text = [string][System.Net.IPAddress]$text }
+        $text
+    }
+}
+
+# The records that have a type and data. An empty field matches any.
+function Select-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data
+    )
+    $fields = $GatewayRecordTypes[$Type].fields
+    if ($null -eq $Data) { $Data = @() }
+    foreach ($item in $Record) {
+        if ($null -eq $item -or -not ([string]$item.RecordType).Equals($Type, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        $have = @(Get-GatewayRecordField -Record $item)
+        $same = $true
+        for ($i = 0; $i -lt $Data.Length; $i++) {
+            if ($Data[$i] -eq '') { continue }
+            $way = [System.StringComparison]::OrdinalIgnoreCase
+            if ($fields[$i].form -eq 'text') { $way = [System.StringComparison]::Ordinal }
+            if (-not $have[$i].Equals($Data[$i], $way)) { $same = $false }
+        }
+        if ($same) { $item }
+    }
+}
+
+# All records of exactly one name. For a name that the zone does not have, the server raises an error (facts E55),
+# and nothing is returned.
+function Get-GatewayNode {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Owner,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    if ($Owner -eq '' -or ($Owner -ne '@' -and $Owner.Length + 1 + $ZoneName.Length -gt 253)) { return }
+    try {
+        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $Owner -Node -ComputerName $ComputerName
+    } catch {
+        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+    }
+}
+
+# The place of a record: its zone, and its names as the zone spells them. An address may stand for zone and name.
+# Before anything is looked up, the limits of the caller and what only privileged callers may change decide; reads
+# pass no Guards. Missing is the code if an address has no reverse zone here.
+function Resolve-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Type,
+        [string] $ZoneName,
+        [string] $Name,
+        [string] $Address,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [AllowNull()] [hashtable] $Guards,
+        [string] $Missing = 'not_found',
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    if ($Address) {
+        $Name = Get-GatewayReverseName -Address $Address
+        $zone = Find-GatewayZoneOfName -Name $Name -ComputerName $ComputerName
+        if ($null -eq $zone) {
+            Stop-Gateway -Code $Missing -Arg 'Address' -Message "This server has no primary reverse zone that holds $Address."
+        }
+        $ZoneName = [string]$zone.ZoneName
+    }
+    Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
+    $owner = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
+    if ($null -ne $Guards) {
+        if ($owner -eq '') {
+            Stop-Gateway -Code $Missing -Arg 'Name' -Message "The name '$Name' lies outside the zone '$ZoneName'."
+        }
+        $guard = @{ Privileged = [bool]$Guards.Privileged; KnownController = $Guards.KnownController }
+        Assert-GatewayName -Name (Get-GatewayFullName -Owner $owner -ZoneName $ZoneName) -Arg 'Name' @guard
+        if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data $Data @guard }
+    }
+    if (-not $Address) { $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone }
+    $written = [string]$zone.ZoneName
+    @{
+        zone  = $zone
+        name  = $written
+        given = $Name
+        owner = $owner
+        fqdn  = Get-GatewayFullName -Owner $owner -ZoneName $written
+        data  = @(Get-GatewayRecordData -Type $Type -Data $Data -ZoneName $written)
+    }
+}
+
+# The one record of a place that has the data. If there is none or if there are several, the request ends.
+function Find-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Type,
+        [Parameter(Mandatory)] [hashtable] $Place,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Present
+    )
+    $found = @(Select-GatewayRecord -Record $Present -Type $Type -Data $Place.data)
+    if ($found.Length -gt 1) {
+        Stop-GatewayAmbiguous -Record @(ConvertTo-GatewayRecord -Record $found -ZoneName $Place.name -Type $Type)
+    }
+    if ($found.Length -eq 1) { return $found[0] }
+    $message = "There is no $Type record '$($Place.given)' with these data in the zone '$($Place.name)'."
+    Stop-Gateway -Code 'not_found' -Arg 'Name' -Message $message
+}
+
+# Ends a request that several records match.
+function Stop-GatewayAmbiguous {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object[]] $Record)
+    $candidates = @(foreach ($item in $Record) { "$($item.name) $($item.type) $($item.data) in the zone '$($item.zone)'" })
+    Stop-Gateway -Code 'ambiguous' -Arg 'Name' -Message "$($Record.Length) records match. Say which one is meant." -Detail $candidates
+}
+
+# Writes records of one zone: those of a type in its own form, or those of any type in the common one.
+function ConvertTo-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [string] $Type
+    )
+    $brief = $Type -and $GatewayRecordTypes[$Type].brief
+    foreach ($item in $Record) {
+        $stamp = ''
+        if ($null -ne $item.Timestamp) {
+            $stamp = ([datetime]$item.Timestamp).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+        $kind = ([string]$item.RecordType).ToUpperInvariant()
+        $fields = @(Get-GatewayRecordField -Record $item)
+        $report = [ordered]@{
+            name      = [string]$item.HostName
+            type      = [string]$kind
+            data      = [string]($fields -join ' ')
+            zone      = [string]$ZoneName
+            timestamp = [string]$stamp
+        }
+        if (-not $brief) {
+            $report['ttl'] = [long]$item.TimeToLive.TotalSeconds
+            $report['fqdn'] = [string](Get-GatewayFullName -Owner $report.name -ZoneName $ZoneName)
+            if (-not $Type) { foreach ($member in $GatewayRecordMembers) { $report[$member] = $null } }
+            $i = 0
+            foreach ($field in $GatewayRecordTypes[$kind].fields) {
+                $member = [string]$field.member
+                if ($member -ne '' -and $field.form -eq 'number') { $report[$member] = [int]$fields[$i] }
+                if ($member -ne '' -and $field.form -ne 'number') { $report[$member] = [string]$fields[$i] }
+                $i++
+            }
+        }
+        $report
+    }
+}
+
+# Writes the set of some records, all of one name and type. Their order is that of their data.
+function ConvertTo-GatewayRecordSet {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ZoneName
+    )
+    $records = @(ConvertTo-GatewayRecord -Record $Record -ZoneName $ZoneName)
+    $data = [string[]]@(foreach ($item in $records) { $item.data })
+    $sorted = [string[]]@(foreach ($text in $data) { $text })
+    [System.Array]::Sort([System.Array]$data, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $lowest = [long]$records[0].ttl
+    foreach ($item in $records) { if ($item.ttl -lt $lowest) { $lowest = [long]$item.ttl } }
+    [ordered]@{
+        name = [string]$records[0].name
+        type = [string]$records[0].type
+        zone = [string]$ZoneName
+        fqdn = [string]$records[0].fqdn
+        ttl  = [long]$lowest
+        data = [string[]]$sorted
+    }
+}
+
+# The records of one zone, or of all zones that the server holds itself: with Type those of this type in its own form,
+# without it all in the common one; with Name or Data only those with exactly that owner name or these data.
+function Get-GatewayRecordReport {
+    [CmdletBinding()]
+    param(
+        [string] $Type,
+        [AllowNull()] [string] $ZoneName,
+        [AllowNull()] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $zones = [System.Collections.Generic.List[object]]::new()
+    if ($ZoneName) {
+        $zones.Add((Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone))
+    } else {
+        Set-GatewayStep -Label 'list zones'
+        foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
+            if ([bool]$zone.IsAutoCreated -or [string]$zone.ZoneName -eq 'TrustAnchors') { continue }
+            if (@('Forwarder', 'Stub') -contains [string]$zone.ZoneType) { continue }
+            if (Test-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone) { $zones.Add($zone) }
+        }
+    }
+    # The order of the whole list is name, zone, type, data, so all zones are read before the first record is written.
+    $zero = [string][char]0
+    $found = [System.Collections.Generic.List[object]]::new()
+    $keys = [System.Collections.Generic.List[string]]::new()
+    foreach ($zone in $zones) {
+        $zoneText = [string]$zone.ZoneName
+        Set-GatewayStep -Label 'list records' -Arg 'ZoneName'
+        try {
+            if ($Name) {
+                $owner = Get-GatewayRelativeName -Name $Name -ZoneName $zoneText
+                $records = @(Get-GatewayNode -ZoneName $zoneText -Owner $owner -ComputerName $ComputerName)
+            } elseif ($Type) {
+                $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -RRType $Type -ComputerName $ComputerName)
+            } else {
+                $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -ComputerName $ComputerName)
+            }
+            if ($Type) {
+                $wanted = @(Get-GatewayRecordData -Type $Type -Data $Data -ZoneName $zoneText)
+                $records = @(Select-GatewayRecord -Record $records -Type $Type -Data $wanted)
+            }
+            foreach ($record in @(ConvertTo-GatewayRecord -Record $records -ZoneName $zoneText -Type $Type)) {
+                $found.Add($record)
+                $owner = $record['name'].ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant()
+                $keys.Add($owner + $zero + $record['type'] + $zero + $record['data'].ToUpperInvariant())
+            }
+        } catch {
+            if ($ZoneName) { throw }
+            $code = Get-GatewayErrorCode -Record $_
+            $message = "The records of this zone could not be read (error $code); they are missing from the list."
+            Add-GatewayWarning -Code 'zone_unreadable' -Target $zoneText -Message $message
+        }
+    }
+    $sorted = $found.ToArray()
+    $order = $keys.ToArray()
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $sorted
+}

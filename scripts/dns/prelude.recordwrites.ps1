@@ -1,0 +1,390 @@
+# Functions shared by the scripts that change records: guards, announcements, steps, PTR records.
+
+# Refuses a zone whose records cannot be changed.
+function Assert-GatewayRecordZone {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    $name = [string]$Zone.ZoneName
+    if ([bool]$Zone.IsAutoCreated -or $name -eq 'TrustAnchors') {
+        Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$name' belongs to the DNS server itself."
+    }
+    if ([string]$Zone.ZoneType -ne 'Primary') {
+        Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$name' is not a primary zone of this server, so its records cannot be changed."
+    }
+}
+
+# Refuses PTR records that lead to domain controllers unless the caller is privileged.
+function Assert-GatewayReverseTarget {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [bool] $Privileged
+    )
+    if ($Privileged) { return }
+    foreach ($target in @($Data)) {
+        foreach ($controller in @($KnownController)) {
+            if (-not $controller -or -not $target) { continue }
+            if ([string]::Equals($target.TrimEnd([char]'.'), $controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) {
+                Stop-GatewayGuarded -Target $target -Arg 'Data' -Why $GatewayGuards.host.why
+            }
+        }
+    }
+}
+
+# Refuses names at and below a delegation.
+function Assert-GatewayUndelegated {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $ComputerName)
+    Set-GatewayStep -Label 'check delegations' -Arg 'Name'
+    foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $Place.name -RRType 'Ns' -ComputerName $ComputerName)) {
+        $cut = [string]$record.HostName
+        if ($cut -eq '@') { continue }
+        if (('.' + $Place.owner).EndsWith('.' + $cut, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $message = "The name '$($Place.owner)' lies at or below the delegation of '$cut' in the zone '$($Place.name)'; other servers have its records."
+            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
+        }
+    }
+}
+
+# Refuses a new value that cannot stand beside what is at its name, or that is there.
+function Assert-GatewayFree {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Place,
+        [Parameter(Mandatory)] [string] $Type,
+        [Parameter(Mandatory)] [string[]] $Data,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Present
+    )
+    $owner = $Place.owner
+    if ($GatewayRecordTypes[$Type].alone) {
+        if ($owner -eq '@') {
+            Stop-Gateway -Code 'unprocessable' -Arg 'Name' -Message "A $Type cannot stand at the root of a zone, beside its SOA and NS records."
+        }
+        if ([string]::Equals($Place.fqdn, $Data[0], [System.StringComparison]::OrdinalIgnoreCase)) {
+            Stop-Gateway -Code 'unprocessable' -Arg 'Data' -Message "The $Type '$owner' would point to itself."
+        }
+    }
+    foreach ($record in $Present) {
+        $there = ([string]$record.RecordType).ToUpperInvariant()
+        if ($GatewayRecordTypes[$Type].alone) {
+            $message = "The name '$owner' already has records ($there) in the zone '$($Place.name)'; a $Type must be alone."
+            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
+        }
+        if ($null -ne $GatewayRecordTypes[$there] -and $GatewayRecordTypes[$there].alone) {
+            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' has a $there record in the zone '$($Place.name)', which must be alone."
+        }
+    }
+    if (@(Select-GatewayRecord -Record $Present -Type $Type -Data $Data).Length -gt 0) {
+        Stop-Gateway -Code 'conflict' -Arg 'Data' -Message "The name '$owner' already has this $Type record in the zone '$($Place.name)'."
+    }
+}
+
+# Refuses to change a record that belongs to dynamic update.
+function Assert-GatewayStatic {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record, [Parameter(Mandatory)] [bool] $MakeStatic)
+    if ($MakeStatic) { return }
+    foreach ($item in $Record) {
+        if ($null -eq $item.Timestamp) { continue }
+        $message = 'The record belongs to dynamic update: a change makes it static, so that it is never scavenged. Allow that with MakeStatic=true.'
+        Stop-Gateway -Code 'conflict' -Arg 'MakeStatic' -Message $message
+    }
+}
+
+# What a value is called in announcements and in the state that settles them.
+function Get-GatewayRecordKey {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [Parameter(Mandatory)] [string] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data
+    )
+    $forms = @(foreach ($field in $GatewayRecordTypes[$Type].fields) { [string]$field.form })
+    $key = $Fqdn.ToLowerInvariant() + ' ' + $Type
+    for ($i = 0; $i -lt $Data.Length; $i++) {
+        $text = $Data[$i]
+        if ($i -lt $forms.Length -and $forms[$i] -eq 'name') { $text = $text.ToLowerInvariant() }
+        $key += ' ' + $text
+    }
+    $key
+}
+
+# Returns whether a text is one of several, exactly.
+function Test-GatewayListed {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [AllowNull()] [object] $List)
+    foreach ($item in $List) { if ($Text.Equals([string]$item)) { return $true } }
+    $false
+}
+
+# The keys of records of one name.
+function Get-GatewayNodeKey {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Fqdn, [AllowNull()] [AllowEmptyCollection()] [object[]] $Record)
+    foreach ($item in $Record) {
+        if ($null -eq $item) { continue }
+        Get-GatewayRecordKey -Fqdn $Fqdn -Type ([string]$item.RecordType).ToUpperInvariant() -Data @(Get-GatewayRecordField -Record $item)
+    }
+}
+
+# Announces that a value comes or goes.
+function Add-GatewayValueIntent {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [Parameter(Mandatory)] [string] $Type,
+        [Parameter(Mandatory)] [string[]] $Data,
+        [Parameter(Mandatory)] [bool] $Before,
+        [Parameter(Mandatory)] [bool] $After
+    )
+    Add-GatewayIntent -Name (Get-GatewayRecordKey -Fqdn $Fqdn -Type $Type -Data $Data) -Before ([string]$Before) -After ([string]$After)
+}
+
+# Adds one value; its undo removes it.
+function Add-GatewayRecordValue {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Owner,
+        [Parameter(Mandatory)] [string] $Type,
+        [Parameter(Mandatory)] [string[]] $Data,
+        [int] $TimeToLive = -1,
+        [string] $Arg = 'Name',
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    Set-GatewayStep -Label 'create record' -Arg $Arg
+    $created = @(Add-GatewayTypedRecord -ZoneName $ZoneName -Owner $Owner -Type $Type -Data $Data -TimeToLive $TimeToLive -ComputerName $ComputerName)[0]
+    $remove = {
+        param($ZoneName, $Record, $ComputerName)
+        Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $Record -ComputerName $ComputerName -Force -Confirm:$false
+    }
+    $arguments = @{ ZoneName = $ZoneName; Record = $created; ComputerName = $ComputerName }
+    Complete-GatewayStep -Label 'create record' -Dn (Get-GatewayFullName -Owner $Owner -ZoneName $ZoneName) -Undo $remove -Arguments $arguments
+}
+
+# Removes exactly one record object, never its siblings (facts E60); the undo adds it again.
+function Remove-GatewayRecordValue {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [object] $Record,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    Set-GatewayStep -Label 'remove record' -Arg 'Name'
+    Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $Record -ComputerName $ComputerName -Force -Confirm:$false
+    $restore = {
+        param($ZoneName, $Record, $ComputerName)
+        $again = @{
+            ZoneName = $ZoneName; Owner = [string]$Record.HostName; Type = ([string]$Record.RecordType).ToUpperInvariant(); ComputerName = $ComputerName
+            Data = @(Get-GatewayRecordField -Record $Record); TimeToLive = [int]$Record.TimeToLive.TotalSeconds; Age = $null -ne $Record.Timestamp
+        }
+        Add-GatewayTypedRecord @again
+    }
+    $arguments = @{ ZoneName = $ZoneName; Record = $Record; ComputerName = $ComputerName }
+    $dn = Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName
+    Complete-GatewayStep -Label 'remove record' -Dn $dn -Undo $restore -Arguments $arguments
+}
+
+# Changes a record in place: its time to live, or the value of a type that is alone at its name. The stamp of a
+# dynamic record is lost (facts NA20). TimeToLive below 0 and absent Data stay.
+function Set-GatewayRecordValue {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [object] $Record,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Data,
+        [int] $TimeToLive = -1,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    Set-GatewayStep -Label 'change record' -Arg 'Name'
+    $new = [ciminstance]::new($Record)
+    if ($TimeToLive -ge 0) { $new.TimeToLive = [timespan]::new([long]$TimeToLive * 10000000) }
+    if (@($Data).Length -gt 0 -and $null -ne $Data) { Set-GatewayTypedData -Record $new -Data $Data }
+    $change = @{ ZoneName = $ZoneName; OldInputObject = $Record; NewInputObject = $new; ComputerName = $ComputerName; PassThru = $true; Confirm = $false }
+    $changed = @(Set-DnsServerResourceRecord @change)[0]
+    $restore = {
+        param($ZoneName, $Old, $New, $ComputerName)
+        Set-DnsServerResourceRecord -ZoneName $ZoneName -OldInputObject $New -NewInputObject $Old -ComputerName $ComputerName -Confirm:$false
+    }
+    $arguments = @{ ZoneName = $ZoneName; Old = $Record; New = $changed; ComputerName = $ComputerName }
+    $dn = Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName
+    Complete-GatewayStep -Label 'change record' -Dn $dn -Undo $restore -Arguments $arguments
+}
+
+# The PTR record of an address that leads to a name: the reverse zone, the owner in it, and the record. Nothing if
+# this server has no reverse zone for the address. Limited is for a change that the caller asks for.
+function Find-GatewayPointer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Address,
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [string] $Arg,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $name = Get-GatewayReverseName -Address $Address
+    $zone = Find-GatewayZoneOfName -Name $name -ComputerName $ComputerName
+    if ($null -eq $zone) { return }
+    $text = [string]$zone.ZoneName
+    if (-not (Test-GatewayAllowedZone -ZoneName $text -AllowedZone $AllowedZone)) {
+        Stop-Gateway -Code 'limit' -Arg $Arg -Message "The reverse zone '$text' is outside the zones that the caller is limited to."
+    }
+    Set-GatewayStep -Label 'find PTR record' -Arg $Arg
+    $owner = Get-GatewayRelativeName -Name $name -ZoneName $text
+    $present = @(Get-GatewayNode -ZoneName $text -Owner $owner -ComputerName $ComputerName)
+    @{
+        name    = $text
+        owner   = $owner
+        fqdn    = $name
+        target  = $Fqdn
+        present = $present
+        record  = @(Select-GatewayRecord -Record $present -Type 'PTR' -Data @($Fqdn))[0]
+    }
+}
+
+# The place of a PTR record to be created with an address, or nothing if it is there. It is decided before anything
+# is changed.
+function Resolve-GatewayNewPointer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Address,
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $pointer = Find-GatewayPointer -Address $Address -Fqdn $Fqdn -AllowedZone $AllowedZone -Arg 'CreatePtr' -ComputerName $ComputerName
+    if ($null -eq $pointer) {
+        $message = "This server has no primary reverse zone that holds $Address, so no PTR record can be created."
+        Stop-Gateway -Code 'unprocessable' -Arg 'CreatePtr' -Message $message
+    }
+    if ($null -ne $pointer.record) { return }
+    foreach ($record in $pointer.present) {
+        $there = ([string]$record.RecordType).ToUpperInvariant()
+        $text = @(Get-GatewayRecordField -Record $record) -join ' '
+        $message = "The address $Address already has the $there record '$text' in the zone '$($pointer.name)'."
+        Stop-Gateway -Code 'conflict' -Arg 'CreatePtr' -Message $message
+    }
+    Assert-GatewayUndelegated -Place $pointer -ComputerName $ComputerName
+    $pointer
+}
+
+# Puts back PTR records that a change of their addresses has removed (facts NA21).
+function Restore-GatewayPointer {
+    [CmdletBinding()]
+    param([AllowNull()] [AllowEmptyCollection()] [object[]] $Pointer, [Parameter(Mandatory)] [string] $ComputerName)
+    foreach ($item in $Pointer) {
+        if ($null -eq $item -or $null -eq $item.record) { continue }
+        $present = @(Get-GatewayNode -ZoneName $item.name -Owner $item.owner -ComputerName $ComputerName)
+        if (@(Select-GatewayRecord -Record $present -Type 'PTR' -Data @($item.target)).Length -gt 0) { continue }
+        Set-GatewayStep -Label 'restore PTR record' -Arg 'Name'
+        $again = @{
+            ZoneName = $item.name; Owner = $item.owner; Type = 'PTR'; Data = @($item.target)
+            TimeToLive = [int]$item.record.TimeToLive.TotalSeconds; ComputerName = $ComputerName
+        }
+        Add-GatewayTypedRecord @again | Out-Null
+        Complete-GatewayStep -Label 'restore PTR record' -Dn $item.fqdn
+        Add-GatewayWarning -Code 'ptr_restored' -Target $item.fqdn -Message 'The change had removed the PTR record of the address; it was put back.'
+    }
+}
+
+# Reports records of a name that are gone although nobody meant to remove them (facts NB1, NA22). Removed are the
+# keys of those that were. A type without operations, such as SOA, changes by itself.
+function Add-GatewayLoss {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Before,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $After,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Removed
+    )
+    $accounted = @($Removed) + @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $After)
+    $ours = @(foreach ($record in $Before) { if ($record -and $GatewayRecordTypes[[string]$record.RecordType].writable) { $record } })
+    foreach ($key in @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $ours)) {
+        if (Test-GatewayListed -Text $key -List $accounted) { continue }
+        try {
+            Stop-Gateway -Code 'conflict' -Message 'This record went at the same time, although the request did not ask for it.'
+        } catch {
+            Add-GatewayFailure -Record $_ -Guid '' -Dn $key
+        }
+    }
+}
+
+# All records of a place and type; if there are none, the request ends.
+function Get-GatewayRecordsOfType {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $Type, [Parameter(Mandatory)] [string] $ComputerName)
+    $present = @(Get-GatewayNode -ZoneName $Place.name -Owner $Place.owner -ComputerName $ComputerName)
+    $records = @(Select-GatewayRecord -Record $present -Type $Type)
+    if ($records.Length -eq 0) {
+        Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "There are no $Type records '$($Place.given)' in the zone '$($Place.name)'."
+    }
+    $records
+}
+
+# What makes the set of a place and type exactly the data of the place: steps in order (add, set, remove), the changes
+# to announce, the values that are new, the records that are changed or removed, those that are in the set now and
+# those that stay beside what is new.
+function Get-GatewaySetPlan {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Place,
+        [Parameter(Mandatory)] [string] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Present,
+        [Parameter(Mandatory)] [int] $TimeToLive,
+        [Parameter(Mandatory)] [bool] $MakeStatic
+    )
+    $size = $GatewayRecordTypes[$Type].fields.Length
+    $alone = [bool]$GatewayRecordTypes[$Type].alone
+    $mine = @(Select-GatewayRecord -Record $Present -Type $Type)
+    $ttl = $TimeToLive
+    foreach ($record in $mine) {
+        $seconds = [int]$record.TimeToLive.TotalSeconds
+        if ($TimeToLive -lt 0 -and ($ttl -lt 0 -or $seconds -lt $ttl)) { $ttl = $seconds }
+    }
+    $steps = [System.Collections.Generic.List[object]]::new()
+    $later = [System.Collections.Generic.List[object]]::new()
+    $changes = [System.Collections.Generic.List[object]]::new()
+    $added = [System.Collections.Generic.List[object]]::new()
+    $touched = [System.Collections.Generic.List[object]]::new()
+    $removed = [System.Collections.Generic.List[string]]::new()
+    $kept = [System.Collections.Generic.List[string]]::new()
+    for ($i = 0; $i -lt $Place.data.Length; $i += $size) {
+        $value = [string[]]@(for ($j = $i; $j -lt $i + $size; $j++) { $Place.data[$j] })
+        $key = Get-GatewayRecordKey -Fqdn $Place.fqdn -Type $Type -Data $value
+        $kept.Add($key)
+        $there = @(Select-GatewayRecord -Record $mine -Type $Type -Data $value)
+        if ($there.Length -eq 0) {
+            $added.Add($value)
+            $changes.Add(@{ name = $key; before = 'False'; after = 'True' })
+            if ($alone -and $mine.Length -gt 0) {
+                $steps.Add(@{ action = 'set'; record = $mine[0]; data = $value; ttl = $ttl })
+            } else {
+                $steps.Add(@{ action = 'add'; data = $value; ttl = $ttl })
+            }
+            continue
+        }
+        $seconds = [int]$there[0].TimeToLive.TotalSeconds
+        if ($seconds -ne $ttl -or ($MakeStatic -and $null -ne $there[0].Timestamp)) {
+            $touched.Add($there[0])
+            $later.Add(@{ action = 'set'; record = $there[0]; data = @(); ttl = $ttl })
+            $changes.Add(@{ name = 'ttl ' + $key; before = [string]$seconds; after = [string]$ttl })
+        }
+    }
+    foreach ($step in $later) { $steps.Add($step) }
+    foreach ($record in $mine) {
+        $key = @(Get-GatewayNodeKey -Fqdn $Place.fqdn -Record @($record))[0]
+        if (Test-GatewayListed -Text $key -List $kept) { continue }
+        $touched.Add($record)
+        $removed.Add($key)
+        $changes.Add(@{ name = $key; before = 'True'; after = 'False' })
+        if (-not $alone) { $steps.Add(@{ action = 'remove'; record = $record }) }
+    }
+    $beside = @(foreach ($record in $Present) {
+            if (-not $alone -or @(Select-GatewayRecord -Record @($record) -Type $Type).Length -eq 0) { $record }
+        })
+    @{
+        steps = $steps; changes = $changes; added = $added; touched = $touched.ToArray(); removed = $removed.ToArray()
+        present = $mine; beside = $beside
+    }
+}
