@@ -21,6 +21,7 @@ type Bound struct {
 	Generated *Generated        // secret generated for this request; nil: none
 	texts     map[string]string
 	absent    []*Param // with a default
+	document  document // of a foreign protocol
 }
 
 // Text returns the accepted value of a parameter, or its default, for rules and
@@ -136,6 +137,9 @@ func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
 	b.texts[p.Name] = decoded.Text
 	if decoded.Fields != nil {
 		b.Fields = decoded.Fields
+	}
+	if p.Unsent {
+		return
 	}
 	for i, part := range p.Kind.Parts() {
 		b.Args[p.arg()+part.Suffix] = decoded.Values[i]

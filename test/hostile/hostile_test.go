@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -27,7 +28,7 @@ import (
 // it allows is stored and read back unchanged; a look-up finds nothing else.
 // Nothing else changes, and nothing fails internally.
 func TestHostileValues(t *testing.T) {
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		if len(op.Params) == 0 {
 			continue
 		}
@@ -71,7 +72,7 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 // hasTwin reports whether an earlier operation passes the same parameter to the
 // same script. Then one value in eight is enough for this one.
 func hasTwin(op *ops.Operation, p *ops.Param) bool {
-	for _, other := range ops.Table() {
+	for _, other := range opstest.Own() {
 		if other == op {
 			return false
 		}
@@ -266,7 +267,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 
 func TestJSONOfTheWrongTypeIsRejected(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		if op.Method != http.MethodPost {
 			continue
 		}

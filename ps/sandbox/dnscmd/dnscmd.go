@@ -89,7 +89,7 @@ var commands = []command{
 	{"Get-DnsServerStatistics", "DnsServerStatistics", "ZoneName", getStatistics},
 	{"Get-DnsServerScavenging", "DnsServerScavenging", "", getScavenging},
 	{"Get-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name Node RRType", getRecord},
-	{"Add-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name A IPv4Address Force PassThru TimeToLive AgeRecord AllowUpdateAny", addA},
+	{"Add-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name A IPv4Address Txt DescriptiveText Force PassThru TimeToLive AgeRecord AllowUpdateAny", addRecord},
 	{"Add-DnsServerResourceRecordCName", "DnsServerResourceRecordCName", "ZoneName Name HostNameAlias PassThru TimeToLive AgeRecord AllowUpdateAny", addCName},
 	{"Remove-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name RRType InputObject Force PassThru", removeRecord},
 	{"Get-DnsServerSetting", "PS_DnsServerSetting", "All", getSetting},

@@ -116,8 +116,19 @@ func addCName(c *call) error {
 	return c.add(&dns.CNAME{Target: c.String("HostNameAlias")}, dns.TypeCNAME)
 }
 
-// addA is the body of Add-DnsServerResourceRecord, of which only -A is supported.
-func addA(c *call) error {
+// maxText is how many octets of text Windows PowerShell writes.
+const maxText = 254
+
+// addRecord is the body of Add-DnsServerResourceRecord, of which only -A and -Txt are
+// supported.
+func addRecord(c *call) error {
+	if c.Bool("Txt") {
+		text := c.String("DescriptiveText")
+		if len(text) == 0 || len(text) > maxText {
+			return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+		}
+		return c.add(zones.NewText(text), dns.TypeTXT)
+	}
 	ip := addressOf(c.value("IPv4Address"))
 	if !ip.Is4() {
 		return c.failCode(zones.CodeInvalidParameter, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
