@@ -18,6 +18,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -279,7 +280,7 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 
 func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 	counted := map[string]string{}
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		impacts := (&ops.Bound{Op: op}).Impacts()
 		if len(impacts) == 0 {
 			assert.NotContains(t, []ops.Effect{ops.Delete, ops.Rename, ops.Move}, op.Effect, op.ID)

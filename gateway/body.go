@@ -55,13 +55,14 @@ func (b *bodies) parse(held int64) (done func()) {
 	return func() { <-b.parsing }
 }
 
-// take adds n bytes to what a caller holds, unless that is more than is left.
-func (b *bodies) take(by caller, n int64) *failure {
+// take adds n bytes to what a caller holds, unless that is more than is left or than
+// its share.
+func (b *bodies) take(by caller, n, share int64) *failure {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var failed *failure
 	switch {
-	case b.by[by]+n > b.most/4:
+	case b.by[by]+n > share:
 		failed = fail(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
 		failed.refused = refusedRate
 	case b.held+n > b.most:
@@ -92,13 +93,14 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
 	}
-	body := http.MaxBytesReader(r.c.Writer, req.Body, s.BodyLimit)
+	limit := s.bodyLimit(r.op)
+	body := http.MaxBytesReader(r.c.Writer, req.Body, limit)
 	content := make([]byte, 0, 512)
 	for {
 		if len(content) == cap(content) {
-			size := min(2*int64(cap(content)), s.BodyLimit+1) // one more byte shows that the body is too large
+			size := min(2*int64(cap(content)), limit+1) // one more byte shows that the body is too large
 			if size > bodyPiece {
-				if failed := s.bodies.take(callerOf(r.principal), size-r.body); failed != nil {
+				if failed := s.bodies.take(callerOf(r.principal), size-r.body, s.share(r.op)); failed != nil {
 					return nil, failed
 				}
 				r.body = size
@@ -113,7 +115,7 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 		case errors.Is(err, io.EOF):
 			return content, nil
 		case errors.As(err, &tooLarge):
-			return nil, fail(schema.TooLarge, "The body is larger than %d bytes.", s.BodyLimit)
+			return nil, fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, fail(schema.InvalidRequest, "The body did not arrive in time.")
 		default:

@@ -38,6 +38,9 @@ type collector struct {
 // collect reads all parameters of a request. The failure is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
+	if r.op.Protocol != nil {
+		return s.collectForeign(r)
+	}
 	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery || r.principal.SecretsInQuery, given: ops.Given{}, credential: credentialOf(r.c.Request)}
 	values := routeOf(r.c.Request).values
 	for _, p := range r.op.Params {
@@ -339,6 +342,9 @@ func (c *collector) json(content []byte) *failure {
 		var member json.RawMessage
 		if err != nil || !isText || decoder.Decode(&member) != nil {
 			return notJSON
+		}
+		if c.op.Protocol != nil && c.op.Param(name) == nil {
+			continue
 		}
 		if isToken(name) {
 			value, _ := scalar(member, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -183,7 +184,7 @@ func emitted(op *ops.Operation) string {
 // place. It must be refused with a 4xx that names the field or reach the script
 // unchanged, and never cause a 500.
 func TestHostileValues(t *testing.T) {
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 		for i, p := range op.Params {
@@ -251,7 +252,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 }
 
 func TestMissingAndEmptyParameters(t *testing.T) {
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, nil)
 		for _, p := range op.Params {
@@ -303,7 +304,7 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 }
 
 func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 		for _, p := range op.Params {
@@ -375,7 +376,7 @@ func TestAValueOfThePathMayBeRepeatedByName(t *testing.T) {
 }
 
 func TestEveryScopeIsRequired(t *testing.T) {
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		runner := answering(okResult, emitted(op))
 		s := newTestServer(t, runner, nil)
 		got := read(t, call(s, op.Method, target(op, "", ""), "", "Auth-Token: Bearer "+opsToken))

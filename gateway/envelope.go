@@ -52,6 +52,8 @@ type envelope struct {
 	spooler  *spooler
 	stream   *stream // nil: the answer has not begun
 	err      error   // the first error of take; further records are dropped
+
+	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
 }
 
 // newEnvelope returns an envelope, which must be closed.
@@ -85,6 +87,9 @@ func (e *envelope) take(batch json.RawMessage) error {
 	if e.err != nil {
 		return e.err
 	}
+	if e.r.op.Protocol != nil {
+		return e.takeRaw(batch)
+	}
 	err := e.r.bound.Fields.Render(batch, schema.Style{Classic: e.classic, Warn: e.warn}, e.add)
 	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails, and says so
 		e.err = err
@@ -95,7 +100,7 @@ func (e *envelope) take(batch json.RawMessage) error {
 // replace drops the records taken so far and takes others. It must not be called
 // once streaming has begun, which changes never do.
 func (e *envelope) replace(records []json.RawMessage) {
-	e.records, e.warnings, e.err = 0, nil, nil
+	e.records, e.warnings, e.err, e.batches = 0, nil, nil, nil
 	e.result.Reset()
 	for _, record := range records {
 		_ = e.take(slices.Concat(json.RawMessage("["), record, json.RawMessage("]"))) // see check

@@ -103,6 +103,9 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 	byName := map[string]*ps.Script{}
 	var order []string
 	for _, op := range table {
+		if op.Script == "" {
+			continue
+		}
 		script := byName[op.Script]
 		if script == nil {
 			script = &ps.Script{Name: op.Script, Lane: op.Lane, Writes: op.Effect.Writes()}
@@ -118,6 +121,13 @@ func scriptsFor(table []*ops.Operation) []ps.Script {
 		for name, value := range op.Fixed {
 			if _, has := script.Param(name); !has {
 				script.Params = append(script.Params, ps.Param{Name: name, Type: value.Type()})
+			}
+		}
+		if op.Protocol != nil {
+			for name, typ := range op.Protocol.Supplies {
+				if _, has := script.Param(name); !has {
+					script.Params = append(script.Params, ps.Param{Name: name, Type: typ})
+				}
 			}
 		}
 		for _, p := range op.Params {

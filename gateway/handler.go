@@ -27,8 +27,11 @@ func (s *Server) serve(op *ops.Operation) func(*request) {
 // operate takes a request for an operation through its stages, from top to bottom.
 // Each stage returns what it adds to the request, or the failure that ends it.
 func (s *Server) operate(r *request) (failed *failure) {
-	adoptToken(r.c.Request)
+	adoptCredential(r)
 	if r.principal, failed = s.authenticate(r.c.Request); failed != nil {
+		return failed
+	}
+	if failed = r.ownsHeaders(); failed != nil {
 		return failed
 	}
 	if failed = admit(r.principal); failed != nil {
@@ -46,10 +49,16 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if r.bound, failed = bind(r.op, r.given, problems); failed != nil {
 		return failed
 	}
+	if failed = s.read(r); failed != nil {
+		return failed
+	}
 	if isClassic(r.principal, r.policy.Dialect) {
 		r.bound.Classic()
 	}
 	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
+		return failed
+	}
+	if failed = s.complete(r); failed != nil {
 		return failed
 	}
 	if failed = s.checkLimits(r); failed != nil {
@@ -67,6 +76,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	}
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
+	if r.op.Protocol != nil {
+		return s.exchange(r, e)
+	}
 	if r.result, r.runErr = s.resume(r, e); errors.Is(r.runErr, errNotRun) {
 		r.result, r.runErr = s.run(r, e)
 	}
@@ -128,7 +140,9 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	r.started = true
-	result, err = s.Runner.Run(r.c.Request.Context(), req)
+	ctx, cancel := limitRead(r.c.Request.Context(), r.op)
+	defer cancel()
+	result, err = s.Runner.Run(ctx, req)
 	if cut := settle.Open(req, err); cut != nil {
 		return s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut})
 	}

@@ -87,7 +87,7 @@ type claim struct {
 // call was sent in its place.
 func (s *Server) claim(r *request) (done bool, failed *failure) {
 	given := r.c.Request.Header.Values(keyHeader)
-	if len(given) == 0 {
+	if len(given) == 0 || r.op.Protocol != nil { // protocols of others have no such header
 		return false, nil
 	}
 	key, failed := keyOf(given)

@@ -38,8 +38,8 @@ func newMeters() *meters {
 	return &meters{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_http_requests_total",
-			Help: "Requests that were answered, by operation, class of the status and error code.",
-		}, []string{"operation", "class", "code"}),
+			Help: "Requests that were answered, by operation, protocol, class of the status and error code.",
+		}, []string{"operation", "protocol", "class", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "adgateway_http_request_duration_seconds",
 			Help:    "Time from a request to the end of its answer, by operation.",
@@ -87,7 +87,10 @@ func (m *meters) register(with *prometheus.Registry) error {
 func (s *Server) measure(r *request) {
 	status, code := r.c.Writer.Status(), noError
 	if r.failure != nil {
-		status, code = r.failure.code.Status(), string(r.failure.code)
+		code = string(r.failure.code)
+		if r.op == nil || r.op.Protocol == nil {
+			status = r.failure.code.Status() // an answer may have begun
+		}
 		if r.c.Request.Context().Err() != nil {
 			code = clientLeft
 		}
@@ -96,7 +99,7 @@ func (s *Server) measure(r *request) {
 		}
 	}
 	operation := r.operation()
-	s.meters.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx", code).Inc()
+	s.meters.requests.WithLabelValues(operation, r.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
 	s.meters.duration.WithLabelValues(operation).Observe(time.Since(r.startedAt).Seconds())
 }
 

@@ -34,13 +34,13 @@ func TestRequestsAreCounted(t *testing.T) {
 		want   float64
 		labels []string
 	}{
-		{2, []string{"user.get", "2xx", "ok"}},
-		{2, []string{"user.get", "4xx", "invalid_request"}},
-		{1, []string{"user.get", "4xx", "unauthenticated"}},
-		{1, []string{"user.get", "4xx", "forbidden"}},
-		{1, []string{"none", "4xx", "not_found"}},
-		{1, []string{"none", "4xx", "method_not_allowed"}},
-		{1, []string{"healthz", "2xx", "ok"}},
+		{2, []string{"user.get", ownProtocol, "2xx", "ok"}},
+		{2, []string{"user.get", ownProtocol, "4xx", "invalid_request"}},
+		{1, []string{"user.get", ownProtocol, "4xx", "unauthenticated"}},
+		{1, []string{"user.get", ownProtocol, "4xx", "forbidden"}},
+		{1, []string{"none", ownProtocol, "4xx", "not_found"}},
+		{1, []string{"none", ownProtocol, "4xx", "method_not_allowed"}},
+		{1, []string{"healthz", ownProtocol, "2xx", "ok"}},
 	} {
 		assert.Equal(t, c.want, testutil.ToFloat64(s.meters.requests.WithLabelValues(c.labels...)), c.labels)
 	}
@@ -57,7 +57,7 @@ func TestRequestsAreCounted(t *testing.T) {
 func TestAFailedRunIsCountedByItsCode(t *testing.T) {
 	s := newTestServer(t, failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), nil)
 	call(s, "DELETE", "/api/ADUser/jdoe", "")
-	assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.requests.WithLabelValues("user.delete", "5xx", "timeout")))
+	assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.requests.WithLabelValues("user.delete", ownProtocol, "5xx", "timeout")))
 	assert.Equal(t, 1, testutil.CollectAndCount(s.meters.duration))
 }
 

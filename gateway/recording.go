@@ -57,6 +57,9 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 		if !i.Changes() {
 			return nil
 		}
+		if p := r.op.Protocol; p != nil && p.PerSet {
+			return s.recordSets(r, i)
+		}
 		if r.key != nil {
 			if err := r.key.announce(i); err != nil {
 				r.unrecorded = keysUnavailable(err)
@@ -91,6 +94,10 @@ func (s *Server) recordOutcome(r *request) {
 		return
 	}
 	r.recorded = true
+	if len(r.sets) > 0 {
+		s.recordSetOutcomes(r)
+		return
+	}
 	var err error
 	result := r.auditResult()
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -173,7 +173,7 @@ func TestRefusedCallsAreRecorded(t *testing.T) {
 	var s *Server
 	var lines func() []*audit.Line
 	seen := 0
-	for i, op := range ops.Table() {
+	for i, op := range opstest.Own() {
 		if i%perServer == 0 {
 			s, _, lines = audited(t, answering(okResult), false)
 			seen = 0

@@ -28,6 +28,7 @@ type request struct {
 	op        *ops.Operation  // nil: not for an operation
 	principal *auth.Principal // nil: not authenticated
 	body      int64           // bytes of the memory for bodies that it holds
+	document  []byte          // body that a protocol of others reads as a whole
 	given     ops.Given       // nil: not read
 	bound     *ops.Bound      // nil: not accepted
 	spending  spending        // empty: the operation does nothing that is counted
@@ -37,6 +38,7 @@ type request struct {
 	key        *claim       // nil: without a key
 	replayed   bool         // the answer is that of an earlier call
 	intent     *audit.Entry // nil: nothing was announced, or it is not recorded
+	sets       []auditedSet // announced, where each has its own line; then intent is nil
 	unrecorded *failure     // nil unless the intent could not be recorded
 	recorded   bool         // the audit has the outcome
 
@@ -64,7 +66,11 @@ func (r *request) fail(f *failure) {
 	if f.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
-	r.send(f.status(), f.encode(r.id))
+	status, body := r.refusalOf(f)
+	if body == nil {
+		body = f.encode(r.id)
+	}
+	r.send(status, body)
 	r.c.Abort()
 }
 
@@ -77,8 +83,12 @@ func (r *request) abort(f *failure) {
 
 // send writes a whole answer.
 func (r *request) send(status int, body []byte) {
-	r.c.Header("Content-Length", strconv.Itoa(len(body)))
-	r.c.Header("Content-Type", contentType)
+	if status != http.StatusNoContent {
+		r.c.Header("Content-Length", strconv.Itoa(len(body)))
+	}
+	if len(body) > 0 {
+		r.c.Header("Content-Type", r.mediaOf())
+	}
 	r.c.Status(status)
 	r.gateway.keepAnswer(r, status, body)
 	r.gateway.recordOutcome(r)

@@ -98,6 +98,8 @@ type Policy struct {
 
 	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
 
+	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
+
 	Grace time.Duration // for running requests when the server stops; zero: 15 s
 }
 
@@ -159,6 +161,7 @@ func (p *Policy) complete() {
 		}
 	}
 	p.SettlePause = min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
+	p.Protocols.Complete()
 	if p.BulkLimit <= 0 {
 		p.BulkLimit = 50
 	}

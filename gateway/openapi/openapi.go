@@ -153,8 +153,12 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 		Description: description(op),
 		Tags:        []string{resource(op)},
 		Extensions:  map[string]any{"x-scope": op.Scope, "x-effect": op.Effect.String()},
-		Responses:   b.responses(op),
 	}
+	if op.Protocol != nil {
+		b.foreign(op, o)
+		return o
+	}
+	o.Responses = b.responses(op)
 	body, example := openapi3.NewObjectSchema().WithoutAdditionalProperties(), map[string]any{}
 	for i := range op.Params {
 		p := &op.Params[i]

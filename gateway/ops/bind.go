@@ -22,6 +22,7 @@ type Bound struct {
 	texts     map[string]string
 	absent    []*Param // with a default
 	items     map[string][]string // lists that several parameters fill, by argument
+	document  document // of a foreign protocol
 }
 
 // Text returns the accepted value of a parameter, or its default, for rules and
@@ -137,6 +138,9 @@ func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
 	b.texts[p.Name] = decoded.Text
 	if decoded.Fields != nil {
 		b.Fields = decoded.Fields
+	}
+	if p.Unsent {
+		return
 	}
 	if p.Item > 0 {
 		b.fill(p, decoded.Text)

@@ -82,13 +82,13 @@ func (c *checker) operation(op *Operation) {
 	if op.Effect < Read || op.Effect > Rename {
 		fault("has no effect")
 	}
-	if op.Effect.Writes() == (op.Method == "GET") {
+	if op.Effect.Writes() == (op.Method == "GET") && (op.Protocol == nil || op.Effect.Writes()) {
 		fault("has effect %s but method %s", op.Effect, op.Method)
 	}
 	if op.Effect.Writes() && op.Success == "" {
 		fault("writes, but has no sentence for success")
 	}
-	if op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark) {
+	if op.Script != "" && (op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark)) {
 		fault("has no reply")
 	}
 	for _, code := range op.Fails {
@@ -97,6 +97,7 @@ func (c *checker) operation(op *Operation) {
 		}
 	}
 	c.path(op, fault)
+	c.protocol(op, fault)
 	c.params(op, fault)
 	c.sentences(op, fault)
 	c.names(op, fault)
@@ -188,6 +189,9 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 
 func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	script, known := c.scripts[op.Script]
+	if op.Script == "" && op.Protocol != nil {
+		return
+	}
 	if !known {
 		fault("has no script %q", op.Script)
 		return
@@ -214,7 +218,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 		fed[name] = true
 	}
 	for _, p := range op.Params {
-		if p.Kind == nil {
+		if p.Kind == nil || p.Unsent {
 			continue
 		}
 		for _, part := range p.Parts() {
@@ -232,6 +236,14 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 				fault("parameter %s feeds %s, which is fixed", p.Name, name)
 			} else if fed[name] && p.Item == 0 {
 				fault("several parameters feed %s", name)
+			}
+			fed[name] = true
+		}
+	}
+	if op.Protocol != nil {
+		for name, typ := range op.Protocol.Supplies {
+			if declared, has := script.Param(name); !has || declared.Type != typ {
+				fault("supplies %s as %s, which the script does not declare", name, typ)
 			}
 			fed[name] = true
 		}

@@ -34,6 +34,9 @@ func (b *Bound) NamesChanged() []string {
 	if b.Op.Lane != ps.DNS || !b.Op.Effect.Writes() {
 		return nil
 	}
+	if b.Op.Protocol != nil {
+		return b.document.names
+	}
 	zone, address := b.first(zoneParams), b.first(addressParams)
 	var names []string
 	switch owner, child := b.Text(ownerParam), b.Text(childParam); {
@@ -100,7 +103,7 @@ func NameWithin(name string, limit []string) bool {
 // names checks that the names which a change in DNS is about follow from its
 // parameters.
 func (c *checker) names(op *Operation, fault func(string, ...any)) {
-	if op.Lane != ps.DNS || !op.Effect.Writes() {
+	if op.Lane != ps.DNS || !op.Effect.Writes() || op.Protocol != nil {
 		return
 	}
 	for _, name := range slices.Concat([]string{ownerParam, childParam}, zoneParams, addressParams) {

@@ -45,6 +45,9 @@ type Operation struct {
 	// what the caller has left as ImpactLimit, and refuses more with too_many.
 	Extent string
 
+	// Protocol is that of others which the row speaks; nil: our own.
+	Protocol *Protocol
+
 	Timeout time.Duration // zero: the server's default for reads, lists or writes
 
 	// Subject names the target of the operation in sentences; {Name} is replaced
@@ -103,6 +106,7 @@ type Param struct {
 	Moves    bool       // given in an update, it moves the object, which counts as a change
 	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
 	Scope    auth.Scope // also required if the parameter is given and not false
+	Unsent   bool       // not an argument of the script: Protocol.Complete uses it
 	Group    bool       // names a group, to which limits to named groups apply
 	Doc      string
 	Example  string // valid in the sandbox's domain; empty: the kind's
@@ -125,6 +129,9 @@ func (p *Param) arg() string {
 
 // Parts returns the arguments that the parameter becomes.
 func (p *Param) Parts() []schema.Part {
+	if p.Unsent {
+		return nil
+	}
 	if p.Item > 0 {
 		return []schema.Part{{Type: "string[]"}}
 	}
@@ -170,7 +177,10 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-var table = previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows))
+var table = slices.Concat(
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows)),
+	acmeRows,
+)
 
 // KeyHeader is the header with which operations that change something run once, and
 // KeyPattern what may stand in it.
@@ -215,6 +225,7 @@ var Resources = map[string]string{
 	"ou":          "Organizational units",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
+	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
 }
 
 // Param returns the parameter with the name, in any case, or nil. One in the path may

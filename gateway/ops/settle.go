@@ -142,9 +142,12 @@ func (op *Operation) fed(name string) string {
 	if value, fixed := op.Fixed[name]; fixed {
 		return value.Type()
 	}
+	if op.Protocol != nil && op.Protocol.Supplies[name] != "" {
+		return op.Protocol.Supplies[name]
+	}
 	for i := range op.Params {
 		p := &op.Params[i]
-		if p.Kind == nil || !p.Required && p.Default == "" {
+		if p.Kind == nil || p.Unsent || !p.Required && p.Default == "" {
 			continue
 		}
 		for _, part := range p.Parts() {

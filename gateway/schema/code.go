@@ -15,6 +15,7 @@ const (
 	DirectoryDenied      Code = "directory_denied"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
+	NotAcceptable        Code = "not_acceptable"
 	NotSupported         Code = "not_supported"
 	InProgress           Code = "in_progress"
 	KeyReused            Code = "key_reused"
@@ -50,6 +51,7 @@ var codes = []struct {
 	{DirectoryDenied, http.StatusForbidden, "The directory denies it to the gateway's own account."},
 	{NotFound, http.StatusNotFound, "The object does not exist, or is of another class."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "The path has no such method."},
+	{NotAcceptable, http.StatusNotAcceptable, "The client does not take what the route answers with."},
 	{TooLarge, http.StatusRequestEntityTooLarge, "The body is too large."},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The body is neither JSON nor a form."},
 	{RateLimited, http.StatusTooManyRequests, "Too many calls; see Retry-After."},

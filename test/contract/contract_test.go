@@ -13,6 +13,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -21,17 +22,17 @@ import (
 )
 
 func TestEveryOperationHasASample(t *testing.T) {
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		assert.Contains(t, systemtest.Samples, op.ID)
 	}
-	assert.Len(t, systemtest.Samples, len(ops.Table()), "there is a sample of no operation")
+	assert.Len(t, systemtest.Samples, len(opstest.Own()), "there is a sample of no operation")
 }
 
 // TestContractInAnotherLanguage: nothing depends on the text of Windows messages
 // (facts D3).
 func TestContractInAnotherLanguage(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: "de-DE"})
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
 	}
 }
@@ -40,7 +41,7 @@ func TestContractInAnotherLanguage(t *testing.T) {
 // a date-time where the operation says so.
 func TestClassicDialect(t *testing.T) {
 	whole := systemtest.New(t, sandbox.Options{Seed: 1})
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		t.Run(op.ID, func(t *testing.T) {
 			s := whole.In(t)
 			if first, needed := systemtest.Setup[op.ID]; needed {
@@ -82,7 +83,7 @@ func TestSecretsInTheQuery(t *testing.T) {
 	const secret = "Corr3ct-Horse-9"
 	for _, allowed := range []bool{false, true} {
 		whole := systemtest.New(t, sandbox.Options{Seed: 1}, fmt.Sprintf("http.allowSecretsInQuery=%t", allowed))
-		for _, op := range ops.Table() {
+		for _, op := range opstest.Own() {
 			for _, name := range op.Secrets() {
 				t.Run(fmt.Sprintf("%s/%s/allowed=%t", op.ID, name, allowed), func(t *testing.T) {
 					s := whole.In(t)
@@ -107,7 +108,7 @@ func TestSecretsInTheQuery(t *testing.T) {
 // it is rejected.
 func TestContract(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Run("good call", func(t *testing.T) { s.In(t).GoodCall(op) })
 			t.Run("no token", func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -22,7 +22,7 @@ func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 	answers := func(t *testing.T, culture string) map[string]string {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture, Clock: func() time.Time { return now }})
 		all := map[string]string{}
-		for _, op := range ops.Table() {
+		for _, op := range opstest.Own() {
 			if first, needed := systemtest.Setup[op.ID]; needed {
 				require.Less(t, s.Do(first).Status, 300, op.ID)
 			}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -35,7 +34,7 @@ type write struct {
 // steps all or only some.
 func cutWrites(all bool) map[string]write {
 	writes := map[string]write{}
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		if op.Effect.Writes() {
 			w := write{op: op.ID, params: systemtest.Samples[op.ID].Params, read: reads[op.ID]}
 			if first, needed := systemtest.Setup[op.ID]; needed {

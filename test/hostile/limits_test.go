@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
@@ -69,7 +70,7 @@ func anonymous(a systemtest.Answer, reference string) string {
 // the answers are equal but for the reference, and log and audit tell them apart.
 func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	counts := map[string]int{}
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		for i := range op.Params {
 			p := &op.Params[i]
 			if p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Identity && p.Kind != schema.Reference {

@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/bench":       {},
 	"cmd/adgateway/internal/report":      {"gateway/audit", "gateway/auth", "gateway/config"},
 	"cmd/adgateway/internal/examination": {"cmd/adgateway/app", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/serve", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "ps", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/host"},
-	"cmd/adgateway/internal/doctor":      {"cmd/adgateway/internal/selfview", "gateway/config", "ps", "winsvc", "winsvc/host"},
+	"cmd/adgateway/internal/doctor":      {"cmd/adgateway/internal/selfview", "gateway/auth", "gateway/config", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/doctor/live": {"ps", "ps/session"},
 	"cmd/release":                        {"gateway/config"},
 	"gateway":                            {"gateway/...", "ps"},

@@ -3,10 +3,13 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
@@ -22,15 +25,7 @@ import (
 func BenchmarkShare(b *testing.B) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)
-	record := systemtest.New(b, sandbox.Options{Seed: 1}, "log.level=error").Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]
-	for name, value := range record { // as the script sends it
-		if strings.HasPrefix(name, "rds") {
-			delete(record, name)
-		} else if value == nil {
-			record[name] = ""
-		}
-	}
-	record["userParameters"] = ""
+	record := asSent(systemtest.New(b, sandbox.Options{Seed: 1}, "log.level=error").Get("/api/ADUser/aschmidt/Details").Envelope.Result[0])
 	batch, err := json.Marshal([]any{record})
 	require.NoError(b, err)
 	process := &sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){
@@ -50,4 +45,67 @@ func BenchmarkShare(b *testing.B) {
 			})
 		}
 	}
+}
+
+// asSent turns a record of an answer into what the script sends.
+func asSent(record map[string]any) map[string]any {
+	for name, value := range record {
+		if strings.HasPrefix(name, "rds") {
+			delete(record, name)
+		} else if value == nil {
+			record[name] = ""
+		}
+	}
+	record["userParameters"] = ""
+	return record
+}
+
+// BenchmarkListShare lists 10,000 users in turn from sessions of the sandbox and from
+// sessions that send the same records at once: percent is what the second takes of the
+// first, the gateway's own share and the client's.
+func BenchmarkListShare(b *testing.B) {
+	const path = "/api/ADUser/ListUsers/All"
+	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
+	require.NoError(b, err)
+	whole := systemtest.New(b, sandbox.Options{Seed: 1, Users: 10_000}, "log.level=error")
+	records := whole.Get(path).Envelope.Result
+	var batches []string
+	for some := range slices.Chunk(records, 500) {
+		for _, record := range some {
+			asSent(record)
+		}
+		batch, err := json.Marshal(some)
+		require.NoError(b, err)
+		batches = append(batches, string(batch))
+	}
+	process := &sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){
+		"Get-GatewayUserList": func(c *sessiontest.Call) {
+			for _, batch := range batches {
+				c.Frame("records", batch)
+			}
+			c.End()
+		},
+	}}
+	own := systemtest.NewWithSessions(b, world, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
+	took := func(s *systemtest.System) float64 {
+		start := time.Now()
+		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.URL+path, nil)
+		require.NoError(b, err)
+		request.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(b, err)
+		defer response.Body.Close()
+		size, err := io.Copy(io.Discard, response.Body)
+		require.NoError(b, err)
+		require.Greater(b, size, int64(10_000*1000), "%d", response.StatusCode)
+		return time.Since(start).Seconds()
+	}
+	took(own)
+	var all, ours float64
+	for b.Loop() {
+		all += took(whole)
+		ours += took(own)
+	}
+	b.ReportMetric(100*ours/all, "percent")
+	b.ReportMetric(1000*ours/float64(b.N), "own-ms")
 }

@@ -6,7 +6,7 @@ package processes
 import (
 	"testing"
 
-	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +22,7 @@ func TestContractOnProcesses(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		p := &systemtest.Processes{}
 		s := p.NewSystem(t)
-		for _, op := range ops.Table() {
+		for _, op := range opstest.Own() {
 			t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
 		}
 		assert.Positive(t, p.Server.Connections())

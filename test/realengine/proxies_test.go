@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/proxies"
@@ -76,7 +77,7 @@ func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World)
 	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
 	world = stillWorld(t)
 	ours := systemtest.NewOn(t, world, world.Starter(), "pool.directorySessions=1", "pool.dnsSessions=1")
-	for i, op := range ops.Table() {
+	for i, op := range opstest.Own() {
 		if i%every != 0 {
 			continue
 		}

@@ -27,6 +27,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
@@ -358,7 +359,7 @@ func (g *guarded) rest() {
 	}
 	assert.Equal(g.T, http.StatusOK, g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}, "Bearer "+g.classic))
 	g.apply("http.allowSecretsInQuery=true")
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		if len(op.Secrets()) > 0 {
 			c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 			for _, name := range op.Secrets() {
@@ -386,7 +387,7 @@ func TestNoSecretComesOut(t *testing.T) {
 		var p *systemtest.Processes
 		g, p = newGuarded(t, folder)
 		g.badCredentials() // before the address is blocked
-		for _, op := range ops.Table() {
+		for _, op := range opstest.Own() {
 			g.everyOperation(op)
 		}
 		g.badProcesses()

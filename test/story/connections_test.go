@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 )
@@ -66,7 +66,7 @@ func lists() []systemtest.Call {
 func TestASessionNeedsOneConnection(t *testing.T) {
 	s, tree := crowded(t, "pool.directorySessions=1", "limits.bulkDelete=100000")
 	occupy(t, s, 1)
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
 	}
 	for _, list := range lists() {

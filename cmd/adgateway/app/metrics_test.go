@@ -171,7 +171,7 @@ func TestMetricValues(t *testing.T) {
 	}
 	assert.EqualValues(t, 1, number("adgateway_server_pinned", "directory", "dc1.corp.example"))
 	assert.EqualValues(t, 1, number("adgateway_check_ok", "dnsServer"))
-	assert.EqualValues(t, 1, number("adgateway_http_requests_total", "2xx", "ok", "user.get"))
+	assert.EqualValues(t, 1, number("adgateway_http_requests_total", "2xx", "ok", "user.get", "adgateway"))
 	assert.EqualValues(t, 1, number("adgateway_http_refusals_total", "unauthenticated"))
 	assert.EqualValues(t, 7, number("adgateway_extra"))
 	assert.Positive(t, number("go_goroutines"))

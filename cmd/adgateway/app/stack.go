@@ -23,6 +23,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/pool"
@@ -216,7 +217,16 @@ func policy(settings *config.Settings) gateway.Policy {
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
 		BulkLimit: settings.Limits.BulkDelete, GuardedGroups: settings.Limits.GuardedGroups, Grace: h.ShutdownTimeout,
+		Protocols: protocols(settings),
 	}
+}
+
+func protocols(settings *config.Settings) ops.ProtocolSettings {
+	s := ops.ProtocolSettings{ChallengeTTL: settings.ACME.TTL, ChallengeZones: settings.ACME.Zones, Budget: settings.External.Budget}
+	for _, account := range settings.ACME.Accounts {
+		s.Accounts = append(s.Accounts, ops.AcmeAccount(account))
+	}
+	return s
 }
 
 // Apply puts the settings into effect that may change while the gateway runs.

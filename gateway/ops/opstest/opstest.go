@@ -12,3 +12,15 @@ func Find(id string) *ops.Operation {
 	}
 	return nil
 }
+
+// Own returns the operations that have parameters and envelopes, which is all but those
+// that speak protocols of others. Package test/protocols tries these.
+func Own() []*ops.Operation {
+	var own []*ops.Operation
+	for _, op := range ops.Table() {
+		if op.Protocol == nil {
+			own = append(own, op)
+		}
+	}
+	return own
+}

@@ -21,8 +21,8 @@ Test-GatewayFact -Fact 'CNAME over an A record' -Action {
     Add-DnsServerResourceRecordCName -Name ($Prefix + 'host') -HostNameAlias 'www.example.com.' @cname
 }
 Test-GatewayFact -Fact 'first CNAME' -Action { Add-DnsServerResourceRecordCName -Name ($Prefix + 'alias') -HostNameAlias 'www.example.com.' @cname }
-Test-GatewayFact -Fact 'second CNAME' -Action { Add-DnsServerResourceRecordCName -Name ($Prefix + 'alias') -HostNameAlias 'www.example.net.' @cname }
 Test-GatewayFact -Fact 'same CNAME again' -Action { Add-DnsServerResourceRecordCName -Name ($Prefix + 'alias') -HostNameAlias 'www.example.com.' @cname }
+Test-GatewayFact -Fact 'second CNAME' -Action { Add-DnsServerResourceRecordCName -Name ($Prefix + 'alias') -HostNameAlias 'www.example.net.' @cname }
 Test-GatewayFact -Fact 'A record over a CNAME' -Action { Add-DnsServerResourceRecord -Name ($Prefix + 'alias') @address }
 Test-GatewayFact -Fact 'CNAME that points to itself' -Action {
     Add-DnsServerResourceRecordCName -Name ($Prefix + 'self') -HostNameAlias ($Prefix + 'self.' + $ZoneName + '.') @cname

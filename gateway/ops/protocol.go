@@ -1,0 +1,118 @@
+package ops
+
+import (
+	"encoding/json"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Protocol is what a row declares that speaks a protocol of others in place of our
+// envelope: media types, credential, answers and refusals. Members of a body that the
+// row does not know are ignored, because such protocols grow.
+type Protocol struct {
+	Name      string // label of the metrics: "httpreq"
+	Media     string // of bodies and answers, spelled as clients compare it
+	Status    int    // of a success
+	BodyLimit int64  // in bytes; zero: the server's
+
+	// UserHeader and KeyHeader carry the name and the secret of the credential; empty:
+	// our own headers do.
+	UserHeader, KeyHeader string
+
+	// Read takes a body that is a document. Nil: the body is a JSON object with the
+	// row's parameters, or there is none.
+	Read func(b *Bound, body []byte) *schema.Problem
+	// Complete derives what the script is called with, and refuses what lies outside
+	// the bounds of the protocol, the settings or the caller. Nil: nothing is derived.
+	Complete func(b *Bound, c Context) *schema.Problem
+	// Supplies are the types of the script's parameters that Complete sets.
+	Supplies map[string]string
+	// Answer returns the body of a success, given the records that the script emitted,
+	// as JSON arrays. Nil: it has none.
+	Answer func(b *Bound, c Context, batches []json.RawMessage) (any, error)
+	// Refusal returns the status of a refusal, and its body unless that is our envelope.
+	// Nil: as everywhere.
+	Refusal func(code schema.Code, field string) (status int, body any)
+
+	// PerSet reports that the audit has a line for each record set that is changed.
+	PerSet bool
+	// Whole reports that a warning of the script is a failure: the client would take what
+	// is missing for removed.
+	Whole bool
+	// Repeats reports that a change which was cut off, and proved not to have been made,
+	// is tried once more.
+	Repeats bool
+
+	Input, Output any // examples of bodies, from which the API document derives their schemas
+}
+
+// Context is what a row of a protocol knows besides the request.
+type Context struct {
+	Caller   *auth.Principal
+	Settings ProtocolSettings
+}
+
+// ProtocolSettings are the settings of the protocols. The zero value of every field
+// selects a default.
+type ProtocolSettings struct {
+	ChallengeTTL   int      // of the records that answer challenges, in seconds; zero: 60
+	ChallengeZones []string // in which these may have any name
+	Accounts       []AcmeAccount
+	Budget         time.Duration // for the changes of one request of ExternalDNS; zero: 10 s
+}
+
+// Complete puts the defaults where nothing is set.
+func (s *ProtocolSettings) Complete() {
+	if s.ChallengeTTL <= 0 {
+		s.ChallengeTTL = 60
+	}
+	if s.Budget <= 0 {
+		s.Budget = 10 * time.Second
+	}
+}
+
+// AcmeAccount lets a credential write the challenges of one name.
+type AcmeAccount struct {
+	Subdomain  string
+	Credential string // name of the token or user
+	Name       string // of the record, in full
+}
+
+// document is the body of a request, and what Complete derived from it.
+type document struct {
+	names []string // whose records are changed, in full
+	notes []string // what was left out, for the log
+	idle  bool     // there is nothing to do
+}
+
+// Idle reports that the body asks for nothing, so that no script runs.
+func (b *Bound) Idle() bool { return b.document.idle }
+
+// Notes returns what was left out of an answer, for the log.
+func (b *Bound) Notes() []string { return b.document.notes }
+
+// supply sets an argument of the script.
+func (b *Bound) supply(name string, value ps.Value) { b.Args[name] = value }
+
+// protocol checks what only rows of protocols declare.
+func (c *checker) protocol(op *Operation, fault func(string, ...any)) {
+	p := op.Protocol
+	switch {
+	case p == nil:
+		return
+	case p.Name == "" || p.Media == "" || p.Status == 0:
+		fault("has a protocol without a name, media type or status")
+	case p.Answer == nil != (p.Output == nil):
+		fault("has an answer without an example of it, or the other way round")
+	case p.Read != nil && len(op.Params) > 0:
+		fault("takes a document, but has parameters")
+	case op.Script == "" && op.Effect.Writes():
+		fault("writes without a script")
+	}
+	if (p.UserHeader == "") != (p.KeyHeader == "") {
+		fault("has a header for one half of a credential")
+	}
+}

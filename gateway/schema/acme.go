@@ -1,0 +1,35 @@
+package schema
+
+import "regexp"
+
+// RecordName is the name of a record in full. A trailing dot is kept.
+var RecordName Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "record name", example: "_acme-challenge.www.corp.example.", dot: true}
+
+// CertificateName is a name as certificates have it: in full, or a wildcard.
+var CertificateName Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "host name", example: "www.corp.example", dot: true}
+
+// Challenge is the text of a record that answers a challenge: a SHA-256 digest in
+// base64url without padding (RFC 8555, 8.4).
+var Challenge Kind = patternKind{
+	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`), limit: 43,
+	must: "must be a digest in base64url: 43 letters, digits, hyphens and underscores", example: "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
+}
+
+// ChallengeToken and KeyAuthorization are what an authority and its client agree on;
+// the digest of the latter is the text of the record.
+var (
+	ChallengeToken Kind = patternKind{
+		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}$`), limit: 512,
+		must: "must be a token in base64url", example: "DGyRejmCefe7v4NfDGDKfA",
+	}
+	KeyAuthorization Kind = patternKind{
+		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}\.[A-Za-z0-9_-]{43}$`), limit: 512 + 44,
+		must: "must be a token, a dot and the thumbprint of a key in base64url", example: "DGyRejmCefe7v4NfDGDKfA.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI",
+	}
+)
+
+// Subdomain identifies an account to clients of acme-dns.
+var Subdomain Kind = patternKind{
+	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`), limit: 63,
+	must: "must be a label of letters, digits and hyphens", example: "c36f50e8-4632-44f0-83fe-e070fef28a10",
+}

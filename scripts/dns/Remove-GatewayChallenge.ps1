@@ -1,0 +1,29 @@
+# Removes the TXT record that answered a challenge; the others of its name stay. One that is not there is no error.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Name,
+    [Parameter(Mandatory)] [string] $Text,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve.
+$caller = @{ AllowedZone = $AllowedZone; Privileged = $Privileged; KnownController = $KnownController; ComputerName = $ComputerName }
+$place = Resolve-GatewayChallenge -Name $Name @caller
+$found = Find-GatewayChallenge -Place $place -Text $Text
+if ($null -eq $found) { return }
+
+# Announce.
+New-GatewayIntent -Removes -Dn $place.fqdn -Name "TXT $Text"
+Write-GatewayIntent -Effect 'removed'
+
+# Act.
+Set-GatewayStep -Label 'remove record' -Arg 'Name'
+Remove-DnsServerResourceRecord -ZoneName $place.zone -InputObject $found -ComputerName $ComputerName -Force -Confirm:$false
+Complete-GatewayStep -Label 'remove record' -Dn $place.fqdn
+Complete-GatewayChange -Effect 'removed'
+
+# Report.
+Add-GatewayChange -Dn $place.fqdn -Before ([ordered]@{ type = 'TXT'; data = [string]$Text }) -After $null

@@ -1,0 +1,68 @@
+# Functions for the TXT records that answer challenges of certificate authorities.
+
+# The place of a challenge: the zone that holds its name, its owner name there, the records of the name, and those of
+# them that are answers to challenges: TXT of 43 characters. Ends the request if the caller may not change them.
+function Resolve-GatewayChallenge {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
+    $zone = Select-GatewayZone -ZoneName $Name -Zone $zones
+    if ($null -eq $zone) { $zone = Select-GatewayParentZone -Name $Name -Zone $zones }
+    if ($null -eq $zone -or [bool]$zone.IsReverseLookupZone) {
+        Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "No forward zone of this DNS server holds the name '$Name'."
+    }
+    Assert-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone
+    $guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+    Assert-GatewayName -Name $Name -Arg 'Name' @guards
+    Assert-GatewayPrimaryZone -Zone $zone
+    $written = [string]$zone.ZoneName
+    $place = @{ zone = $written; owner = (Get-GatewayRelativeName -Name $Name -ZoneName $written); fqdn = $Name; alias = ''; values = @() }
+    Set-GatewayStep -Label 'read name' -Arg 'Name'
+    $node = @()
+    try {
+        $node = @(Get-DnsServerResourceRecord -ZoneName $written -Name $place.owner -Node -ComputerName $ComputerName)
+    } catch {
+        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
+    }
+    foreach ($record in $node) {
+        $type = ([string]$record.RecordType).ToUpperInvariant()
+        if ($type -eq 'CNAME') { $place.alias = ([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.') }
+        $text = [string]$record.RecordData.DescriptiveText
+        if ($type -eq 'TXT' -and $text -cmatch '^[A-Za-z0-9_-]{43}$') { $place.values += @{ text = $text; record = $record } }
+    }
+    $place
+}
+
+# The record of an answer at a place, or nothing.
+function Find-GatewayChallenge {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $Text)
+    foreach ($value in $Place.values) {
+        if ($value.text.Equals($Text, [System.StringComparison]::Ordinal)) { return $value.record }
+    }
+}
+
+# The newest of the answers at a name, with its turn; nothing if there is none. Windows keeps no age of a TXT record, so
+# its time to live tells: the turns 0, 1 and 2 follow each other and are added to TimeToLive.
+function Find-GatewayNewestChallenge {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Value,
+        [Parameter(Mandatory)] [int] $TimeToLive
+    )
+    $newest = $null
+    foreach ($item in $Value) {
+        $turn = [int]$item.record.TimeToLive.TotalSeconds - $TimeToLive
+        if ($turn -lt 0 -or $turn -gt 2) { $turn = -1 }
+        $after = $null -eq $newest -or $newest.turn -lt 0
+        if (-not $after -and $turn -ge 0) { $after = (($turn - $newest.turn + 3) % 3) -lt 2 }
+        if ($after) { $newest = @{ text = $item.text; turn = $turn } }
+    }
+    $newest
+}

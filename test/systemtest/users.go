@@ -1,0 +1,71 @@
+package systemtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/zones"
+	"adgateway/ps/session"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Users of a system of NewForDNS. Each sends its name as its password.
+const (
+	AcmeUser    = "acme"   // dns:acme, in corp.example
+	HostUser    = "host"   // dns:acme, for the records of LimitedName
+	WriteUser   = "writer" // dns:read, dns:write and dns:delete
+	ClusterUser = "k8s"    // the same, in corp.example
+	UpsertUser  = "upsert" // as ClusterUser, without dns:delete
+	EveryUser   = "all"    // every scope
+)
+
+// NewForDNS starts a system for clients of DNS that send name and password. AllToken is
+// known, too.
+func NewForDNS(t testing.TB, overrides ...string) *System {
+	t.Helper()
+	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
+	require.NoError(t, err)
+	static := auth.NewStatic(auth.Header{})
+	inZone := auth.Limits{Zones: []string{limitedZone}}
+	dns := []auth.Scope{auth.DNSRead, auth.DNSWrite, auth.DNSDelete}
+	for name, p := range map[string]*auth.Principal{
+		AcmeUser:    {Scopes: []auth.Scope{auth.DNSAcme}, Limits: inZone},
+		HostUser:    {Scopes: []auth.Scope{auth.DNSAcme}, Limits: auth.Limits{Names: []string{LimitedName}}},
+		WriteUser:   {Scopes: dns},
+		ClusterUser: {Scopes: dns, Limits: inZone},
+		UpsertUser:  {Scopes: dns[:2], Limits: inZone},
+		EveryUser:   {Scopes: []auth.Scope{auth.All}},
+	} {
+		p.Name = name
+		require.NoError(t, static.AddUser(name, p))
+	}
+	require.NoError(t, static.AddToken(AllToken, &auth.Principal{Name: AllToken, Scopes: []auth.Scope{auth.All}}))
+	return NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static }, overrides...)
+}
+
+// Texts returns the texts of the TXT records of a name in the first server's zone,
+// sorted.
+func (s *System) Texts(name, zone string) []string {
+	s.T.Helper()
+	server, err := s.World.DNS.Server(s.World.Directory.DCs()[0].HostName())
+	require.NoError(s.T, err)
+	records, err := server.Records(zone, zones.Query{})
+	require.NoError(s.T, err)
+	found := []string{}
+	for _, record := range records {
+		header := record.RR.Header()
+		if text, isText := strings.CutPrefix(record.RR.String(), header.String()); isText && header.Rrtype == typeTXT && strings.EqualFold(strings.TrimSuffix(header.Name, "."), strings.TrimSuffix(name, ".")) {
+			found = append(found, strings.Trim(text, `"`))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// typeTXT is the number of the type TXT (RFC 1035, 3.2.2).
+const typeTXT = 16
