@@ -217,14 +217,6 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		}
 		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path})
 		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
-	case "cname.create":
-		params := map[string]any{}
-		for key, good := range systemtest.Samples[op.ID].Params {
-			params[key] = good
-		}
-		params[p.Name] = value
-		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: op.Path, Params: params})
-		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
 	case "user.update", "user.updateByGuid":
 		if isField(schema.User, p.Name) && p.Name != "OUPath" && p.Name != "Manager" && p.Name != "Country" {
 			read := s.Get("/api/ADUser/" + systemtest.SampleUser + "/Details?ShowFields=" + p.Name)

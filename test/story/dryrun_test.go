@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -51,7 +51,7 @@ func dryRun(s *systemtest.System, c systemtest.Call) (plan, systemtest.Answer) {
 // what it would do, changes nothing, and then does that.
 func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for _, op := range ops.Table() {
+	for _, op := range opstest.Own() {
 		if !op.Effect.Writes() {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -32,7 +32,7 @@ func keyed(c systemtest.Call, key string) systemtest.Call {
 // repetition gets the same answer without a change.
 func TestAKeyRunsOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for i, op := range ops.Table() {
+	for i, op := range opstest.Own() {
 		if !op.Effect.Writes() {
 			continue
 		}
