@@ -179,7 +179,7 @@ func Table() []*Operation { return table }
 
 var table = slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows)),
-	acmeRows,
+	acmeRows, externalDNSRows,
 )
 
 // KeyHeader is the header with which operations that change something run once, and
@@ -225,6 +225,7 @@ var Resources = map[string]string{
 	"ou":          "Organizational units",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
+	"externaldns": "Webhook provider for ExternalDNS",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
 }
 

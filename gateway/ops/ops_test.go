@@ -166,6 +166,10 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"300 POST /api/Acme/HttpReq/present L dns:acme",
 		"301 POST /api/Acme/HttpReq/cleanup L dns:acme",
 		"302 POST /api/Acme/AcmeDns/update L dns:acme",
+		"310 GET /api/ExternalDns  dns:read",
+		"311 GET /api/ExternalDns/records L dns:read",
+		"312 POST /api/ExternalDns/adjustendpoints  dns:read",
+		"313 POST /api/ExternalDns/records L dns:write",
 	}, routes)
 }
 

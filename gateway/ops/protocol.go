@@ -83,6 +83,7 @@ type AcmeAccount struct {
 
 // document is the body of a request, and what Complete derived from it.
 type document struct {
+	body  any      // what Read took from it
 	names []string // whose records are changed, in full
 	notes []string // what was left out, for the log
 	idle  bool     // there is nothing to do

@@ -10,6 +10,7 @@ require (
 	github.com/go-acme/lego/v4 v4.25.2
 	github.com/letsencrypt/pebble/v2 v2.10.1
 	github.com/miekg/dns v1.1.73
+	sigs.k8s.io/external-dns v0.22.0
 	github.com/stretchr/testify v1.12.1
 )
 

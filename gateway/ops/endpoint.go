@@ -1,0 +1,312 @@
+package ops
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/schema"
+)
+
+// endpoint is a record set as ExternalDNS writes it.
+type endpoint struct {
+	DNSName          string            `json:"dnsName"`
+	Targets          []string          `json:"targets"`
+	RecordType       string            `json:"recordType"`
+	SetIdentifier    string            `json:"setIdentifier,omitempty"`
+	RecordTTL        int64             `json:"recordTTL,omitempty"` // in seconds; zero: not set
+	Labels           map[string]string `json:"labels,omitempty"`
+	ProviderSpecific []property        `json:"providerSpecific,omitempty"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// endpointChanges are what ExternalDNS wants changed. The members of UpdateOld and
+// UpdateNew belong together by their position.
+type endpointChanges struct {
+	Create    []*endpoint `json:"create"`
+	UpdateOld []*endpoint `json:"updateOld"`
+	UpdateNew []*endpoint `json:"updateNew"`
+	Delete    []*endpoint `json:"delete"`
+}
+
+// typeTXT is the type in which ExternalDNS records what it owns.
+const typeTXT = "TXT"
+
+// ownership begins the text by which ExternalDNS records that it owns a record.
+const ownership = "heritage="
+
+// maxTTL is the largest time to live (RFC 2181, 8).
+const maxTTL = 1<<31 - 1
+
+// key identifies the record set.
+func (e *endpoint) key() string { return e.DNSName + " " + e.RecordType }
+
+// normalise writes the name, type, time to live and targets as records shows them. It
+// fails if a target is none of its type.
+func (e *endpoint) normalise() error {
+	e.DNSName = strings.TrimSuffix(strings.ToLower(e.DNSName), ".")
+	e.RecordType = strings.ToUpper(e.RecordType)
+	e.RecordTTL = min(max(e.RecordTTL, 0), maxTTL)
+	if e.Targets == nil {
+		e.Targets = []string{}
+	}
+	if !keeps(e.RecordType) {
+		return fmt.Errorf("the type %s", printableType(e.RecordType))
+	}
+	for i, target := range e.Targets {
+		fields, problem := targetFields(e.RecordType, target)
+		if problem != nil {
+			return errors.New("a target that " + problem.Message)
+		}
+		e.Targets[i] = targetOf(e.RecordType, strings.Join(fields, " "))
+	}
+	return nil
+}
+
+// keeps reports whether records of a type can be written.
+func keeps(kind string) bool {
+	t := schema.RecordTypeNamed(kind)
+	return t != nil && t.Resource != ""
+}
+
+func printableType(name string) string {
+	if len(name) > 16 || name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "of a record is unknown"
+	}
+	return name
+}
+
+// targetFields returns the data of a target: names without the dot at their end and in
+// lower case, texts without quotes around them.
+func targetFields(kind, target string) ([]string, *schema.Problem) {
+	if kind == typeTXT {
+		target = unquoted(target)
+	}
+	fields, problem := schema.RecordTypeNamed(kind).Parse(target)
+	if problem != nil {
+		return nil, problem
+	}
+	for i, field := range schema.RecordTypeNamed(kind).Fields {
+		if field.Form == schema.NameForm {
+			fields[i] = strings.TrimSuffix(strings.ToLower(fields[i]), ".")
+		}
+	}
+	return fields, nil
+}
+
+// targetOf writes canonical data as ExternalDNS expects it: the host of an SRV record
+// ends in a dot.
+func targetOf(kind, data string) string {
+	if kind == "SRV" {
+		return data + "."
+	}
+	return data
+}
+
+// unquoted takes the quotes off a text that has them at both ends.
+func unquoted(text string) string {
+	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+// adjusted returns record sets as they will be once they exist, so that the next loop
+// finds no difference: what the server cannot keep is left out. The notes say what.
+func adjusted(wanted []*endpoint) (kept []*endpoint, notes []string) {
+	kept = []*endpoint{}
+	seen := map[string]bool{}
+	for _, e := range wanted {
+		name := e.DNSName
+		if err := e.normalise(); err != nil {
+			notes = append(notes, fmt.Sprintf("ExternalDNS: '%s' was left out: the DNS server does not keep %s", name, err))
+			continue
+		}
+		if seen[e.key()] {
+			notes = append(notes, fmt.Sprintf("ExternalDNS: '%s' was left out: the DNS server has one set of the type %s for a name, without identifiers", name, e.RecordType))
+			continue
+		}
+		seen[e.key()] = true
+		e.SetIdentifier, e.ProviderSpecific = "", nil
+		kept = append(kept, e)
+	}
+	return kept, notes
+}
+
+// zoneRecord is the part of a record that a set is made from.
+type zoneRecord struct {
+	Type string `json:"type"`
+	Data string `json:"data"`
+	Zone string `json:"zone"`
+	FQDN string `json:"fqdn"`
+	TTL  int64  `json:"ttl"`
+}
+
+// endpointsOf groups records into sets, in the order of name and type. The name servers
+// of a zone itself are not shown, those of delegations are.
+func endpointsOf(batches []json.RawMessage) ([]*endpoint, error) {
+	sets := map[string]*endpoint{}
+	for _, batch := range batches {
+		var records []zoneRecord
+		if err := json.Unmarshal(batch, &records); err != nil {
+			return nil, fmt.Errorf("records of another type: %T", err)
+		}
+		for _, record := range records {
+			apex := strings.EqualFold(record.FQDN, record.Zone)
+			if !keeps(record.Type) && record.Type != "NS" || apex && record.Type == "NS" {
+				continue
+			}
+			one := &endpoint{DNSName: strings.ToLower(record.FQDN), RecordType: record.Type, RecordTTL: record.TTL}
+			set := sets[one.key()]
+			if set == nil {
+				set = one
+				sets[one.key()] = set
+			}
+			set.RecordTTL = min(set.RecordTTL, record.TTL)
+			set.Targets = append(set.Targets, targetOf(record.Type, record.Data))
+		}
+	}
+	all := slices.Collect(maps.Values(sets))
+	for _, set := range all {
+		slices.SortFunc(set.Targets, func(a, b string) int {
+			return cmp.Or(ownershipFirst(a, b), cmp.Compare(a, b))
+		})
+	}
+	slices.SortFunc(all, func(a, b *endpoint) int {
+		return cmp.Or(cmp.Compare(a.DNSName, b.DNSName), cmp.Compare(a.RecordType, b.RecordType))
+	})
+	return all, nil
+}
+
+// ownershipFirst orders the text that ExternalDNS looks at before others: it reads the
+// first one only.
+func ownershipFirst(a, b string) int {
+	first, second := strings.HasPrefix(a, ownership), strings.HasPrefix(b, ownership)
+	switch {
+	case first == second:
+		return 0
+	case first:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// setChange is what becomes of one record set.
+type setChange struct {
+	name, kind  string
+	add, remove [][]string // data of values
+	ttl         int64      // of the set afterwards; -1: the zone's default, or as it is
+	removes     bool       // ends with what was named gone
+}
+
+// setChanges returns what becomes of each set, in the order in which it is done: first
+// removals, then updates, then creations. Ownership is recorded before what is owned is
+// created, and forgotten after it was removed. A problem names no value.
+func (c *endpointChanges) setChanges() ([]setChange, *schema.Problem) {
+	if len(c.UpdateOld) != len(c.UpdateNew) {
+		return nil, &schema.Problem{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}
+	}
+	var removed, updated, created []setChange
+	for i := range c.Delete {
+		if problem := appendChange(&removed, c.Delete[i], nil); problem != nil {
+			return nil, problem
+		}
+	}
+	for i := range c.UpdateOld {
+		if problem := appendChange(&updated, c.UpdateOld[i], c.UpdateNew[i]); problem != nil {
+			return nil, problem
+		}
+	}
+	for i := range c.Create {
+		if problem := appendChange(&created, nil, c.Create[i]); problem != nil {
+			return nil, problem
+		}
+	}
+	records := func(one setChange) int {
+		if one.kind == typeTXT {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(removed, func(a, b setChange) int { return cmp.Compare(records(a), records(b)) })
+	slices.SortStableFunc(created, func(a, b setChange) int { return cmp.Compare(records(b), records(a)) })
+	return slices.Concat(removed, updated, created), nil
+}
+
+// appendChange appends the change from one endpoint to another; either may be nil.
+func appendChange(all *[]setChange, from, to *endpoint) *schema.Problem {
+	one := setChange{ttl: -1, removes: to == nil}
+	for _, e := range []*endpoint{from, to} {
+		if e == nil {
+			continue
+		}
+		if err := e.normalise(); err != nil {
+			return &schema.Problem{Code: schema.InvalidRequest, Message: "A record has " + err.Error() + "."}
+		}
+		if _, problem := schema.RecordName.Decode(e.DNSName); problem != nil {
+			if _, wildcard := schema.CertificateName.Decode(e.DNSName); wildcard != nil {
+				return &schema.Problem{Code: schema.InvalidRequest, Message: "The dnsName of a record " + problem.Message + "."}
+			}
+		}
+		if one.kind != "" && (one.kind != e.RecordType || one.name != e.DNSName) {
+			return &schema.Problem{Code: schema.InvalidRequest, Message: "A record of updateNew has another name or type than that of updateOld."}
+		}
+		one.name, one.kind = e.DNSName, e.RecordType
+	}
+	if to != nil && to.RecordTTL > 0 {
+		one.ttl = to.RecordTTL
+	}
+	one.remove, one.add = difference(from, to), difference(to, from)
+	if from != nil && to != nil && len(one.add)+len(one.remove) == 0 && one.ttl >= 0 {
+		one.add = difference(to, nil) // all are there: their time to live changes
+	}
+	*all = append(*all, one)
+	return nil
+}
+
+// difference returns the data of the values that only the first set has.
+func difference(a, b *endpoint) [][]string {
+	if a == nil {
+		return nil
+	}
+	var data [][]string
+	for _, target := range a.Targets {
+		if b != nil && slices.Contains(b.Targets, target) {
+			continue
+		}
+		fields, problem := targetFields(a.RecordType, target)
+		if problem == nil { // normalise has parsed it before
+			data = append(data, fields)
+		}
+	}
+	return data
+}
+
+// fieldSeparator separates the parts of an encoded change. No name and no data has it:
+// control characters are refused.
+const fieldSeparator = "\x1d"
+
+// encoded returns the lines by which the script knows a change: one for each value,
+// with its action, the number of the set, type, time to live, name and data.
+func (c *setChange) encoded(number int) []string {
+	line := func(action string, data []string) string {
+		return strings.Join(slices.Concat([]string{action, fmt.Sprint(number), c.kind, fmt.Sprint(c.ttl), c.name}, data), fieldSeparator)
+	}
+	var lines []string
+	for _, data := range c.add {
+		lines = append(lines, line("add", data))
+	}
+	for _, data := range c.remove {
+		lines = append(lines, line("remove", data))
+	}
+	return lines
+}

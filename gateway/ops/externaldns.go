@@ -1,0 +1,184 @@
+package ops
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	// mediaExternalDNS is compared by ExternalDNS as a text: no blank, no charset.
+	mediaExternalDNS = "application/external.dns.webhook+json;version=1"
+	// externalBody is the limit of ExternalDNS itself.
+	externalBody = 32 << 20
+	// externalRead is how long a read may take: ExternalDNS gives up after 15 s, and ends.
+	externalRead = 12 * time.Second
+)
+
+var externalDNSRows = []*Operation{
+	{
+		ID: "externaldns.negotiate", Row: 310, Summary: "Agrees with ExternalDNS on the zones: those of the credential.",
+		Method: http.MethodGet, Path: "/api/ExternalDns",
+		Scope: auth.DNSRead, Effect: Read, Lane: ps.DNS,
+		Subject: "zones",
+		Protocol: external(Protocol{
+			Status: http.StatusOK, Complete: externalZones,
+			Answer: func(_ *Bound, c Context, _ []json.RawMessage) (any, error) { return domainFilter{plainZones(c)}, nil },
+			Output: domainFilter{[]string{"corp.example"}},
+		}),
+	},
+	{
+		ID: "externaldns.records", Row: 311, Summary: "Lists the record sets of the credential's zones for ExternalDNS.",
+		Method: http.MethodGet, Path: "/api/ExternalDns/records",
+		Scope: auth.DNSRead, Effect: Read,
+		Script: "Get-GatewayRecordList", Fixed: ps.Args{"Mixed": ps.Bool(true)}, Lane: ps.DNS,
+		Reply:   Reply{schema.Record, List},
+		Timeout: externalRead,
+		Subject: "records",
+		Protocol: external(Protocol{
+			Status: http.StatusOK, Complete: externalZones, Whole: true,
+			Answer: func(_ *Bound, _ Context, batches []json.RawMessage) (any, error) { return endpointsOf(batches) },
+			Output: []*endpoint{exampleEndpoint},
+		}),
+	},
+	{
+		ID: "externaldns.adjust", Row: 312, Summary: "Returns record sets as they will be once ExternalDNS has created them.",
+		Method: http.MethodPost, Path: "/api/ExternalDns/adjustendpoints",
+		Scope: auth.DNSRead, Effect: Read, Lane: ps.DNS,
+		Subject: "records",
+		Protocol: external(Protocol{
+			Status: http.StatusOK, BodyLimit: externalBody,
+			Read: func(b *Bound, body []byte) *schema.Problem {
+				var wanted []*endpoint
+				if problem := readJSON(body, &wanted); problem != nil {
+					return problem
+				}
+				if slices.Contains(wanted, nil) {
+					return nullEndpoint
+				}
+				b.document.body, b.document.notes = adjusted(wanted)
+				return nil
+			},
+			Complete: externalZones,
+			Answer:   func(b *Bound, _ Context, _ []json.RawMessage) (any, error) { return b.document.body, nil },
+			Input:    []*endpoint{exampleEndpoint}, Output: []*endpoint{exampleEndpoint},
+		}),
+	},
+	{
+		ID: "externaldns.apply", Row: 313, Summary: "Changes record sets as ExternalDNS asks for it; each on its own.",
+		Method: http.MethodPost, Path: "/api/ExternalDns/records",
+		Scope: auth.DNSWrite, Effect: Update,
+		Script: "Update-GatewayRecordSets", Lane: ps.DNS,
+		Reply:   Reply{schema.Record, List},
+		Settle:  Settle{Script: "Confirm-GatewayRecordSets"},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},
+		Subject: "records", Success: "{subject} were changed.",
+		Protocol: external(Protocol{
+			Status: http.StatusNoContent, BodyLimit: externalBody, PerSet: true,
+			Read: readChanges, Complete: completeChanges, Supplies: map[string]string{"Change": "string[]", "Seconds": "int"},
+			Input: endpointChanges{Create: []*endpoint{exampleEndpoint}},
+		}),
+	},
+}
+
+var exampleEndpoint = &endpoint{DNSName: "app.corp.example", Targets: []string{"10.0.1.80"}, RecordType: "A", RecordTTL: 300}
+
+// external completes a row of the webhook protocol of ExternalDNS.
+func external(p Protocol) *Protocol {
+	p.Name, p.Media, p.Refusal = "externaldns", mediaExternalDNS, refuseExternal
+	return &p
+}
+
+// refuseExternal returns the status of a refusal: ExternalDNS ends on every 4xx, and
+// tries again in its next loop after a 5xx.
+func refuseExternal(code schema.Code, _ string) (int, any) {
+	switch status := code.Status(); {
+	case code == schema.RateLimited || code == schema.Timeout:
+		return http.StatusServiceUnavailable, nil
+	case code == schema.Partial, code == schema.DirectoryDenied, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+		return http.StatusInternalServerError, nil
+	case code == schema.Backend:
+		return http.StatusInternalServerError, nil
+	default:
+		return status, nil
+	}
+}
+
+// domainFilter says which names ExternalDNS manages. An empty one would mean all.
+type domainFilter struct {
+	Include []string `json:"include"`
+}
+
+// externalZones refuses a caller without a limit to zones.
+func externalZones(_ *Bound, c Context) *schema.Problem {
+	if len(c.Caller.Limits.Zones) == 0 {
+		return &schema.Problem{Code: schema.Limit, Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all zones of the server are not offered."}
+	}
+	return nil
+}
+
+// plainZones returns the caller's zones in lower case without a dot at their end.
+func plainZones(c Context) []string {
+	var zones []string
+	for _, zone := range c.Caller.Limits.Zones {
+		zones = append(zones, strings.TrimSuffix(Fold(zone), "."))
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
+var nullEndpoint = &schema.Problem{Code: schema.InvalidRequest, Message: "A record of the body is null."}
+
+// readJSON decodes a body; members that are not known are ignored.
+func readJSON(body []byte, into any) *schema.Problem {
+	if err := json.Unmarshal(body, into); err != nil {
+		return &schema.Problem{Code: schema.InvalidRequest, Message: "The body is not the JSON that the protocol asks for."}
+	}
+	return nil
+}
+
+// readChanges takes the changes of one request. Removals need the scope for them.
+func readChanges(b *Bound, body []byte) *schema.Problem {
+	var c endpointChanges
+	if problem := readJSON(body, &c); problem != nil {
+		return problem
+	}
+	for _, list := range [][]*endpoint{c.Create, c.UpdateOld, c.UpdateNew, c.Delete} {
+		if slices.Contains(list, nil) {
+			return nullEndpoint
+		}
+	}
+	changes, problem := c.setChanges()
+	if problem != nil {
+		return problem
+	}
+	if len(c.Delete) > 0 {
+		b.Scopes = append(b.Scopes, auth.DNSDelete)
+	}
+	lines := []string{}
+	sets := 0
+	for number := range changes {
+		of := changes[number].encoded(sets)
+		if len(of) == 0 {
+			continue
+		}
+		sets++
+		lines = append(lines, of...)
+		b.document.names = append(b.document.names, changes[number].name)
+	}
+	b.supply("Change", ps.List(lines))
+	b.document.idle = len(lines) == 0
+	return nil
+}
+
+// completeChanges gives the script its time.
+func completeChanges(b *Bound, c Context) *schema.Problem {
+	b.supply("Seconds", ps.Int(int64(c.Settings.Budget/time.Second)))
+	return externalZones(b, c)
+}

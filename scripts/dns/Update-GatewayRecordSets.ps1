@@ -1,0 +1,61 @@
+# Changes many record sets, each on its own: what can be done is done, and the others are reported as failures. Values
+# that are there already, and those to be removed that are not, count as done; values that are not named stay.
+# Change has one item for each value: add or remove, the number of the set, type, time to live (-1: the zone's), name
+# and data, separated by character 29. After Seconds no set is begun any more.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string[]] $Change,
+    [Parameter(Mandatory)] [int] $Seconds,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+# Resolve.
+$watch = [System.Diagnostics.Stopwatch]::StartNew()
+$zones = @(Get-DnsServerZone -ComputerName $ComputerName)
+$sets = [System.Collections.Generic.List[object]]::new()
+foreach ($item in $Change) {
+    $value = ConvertFrom-GatewayRecordChange -Change $item -Zone $zones -ComputerName $ComputerName
+    if ($value.number -ge $sets.Count) {
+        $values = [System.Collections.Generic.List[object]]::new()
+        $sets.Add(@{ type = $value.type; name = $value.name; zone = $value.zone; values = $values })
+    }
+    $sets[$sets.Count - 1].values.Add($value)
+}
+
+# Guard: a name outside the caller's zones ends all, before anything is changed.
+foreach ($set in $sets) { Assert-GatewayAllowedZone -ZoneName $set.zone -AllowedZone $AllowedZone }
+
+# Announce.
+foreach ($set in $sets) {
+    foreach ($value in $set.values) {
+        $named = @{ Dn = $set.name; Name = [string](@($value.type) + $value.data -join ' ') }
+        if ($value.adds) { New-GatewayIntent -Creates @named } else { New-GatewayIntent -Removes @named }
+    }
+}
+Write-GatewayIntent -Effect 'changed'
+
+# Act and report. A set that fails is undone, those before it stay.
+$caller = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); ComputerName = $ComputerName }
+$changed = 0
+foreach ($set in $sets) {
+    try {
+        if ($watch.ElapsedMilliseconds -gt 1000 * $Seconds) {
+            Stop-Gateway -Code 'conflict' -Message 'The time for the changes of one request is over (externaldns.budget). The next loop makes this one.'
+        }
+        $report = Update-GatewayRecordSet -Set $set @caller
+        $script:GatewayUndo.Clear()
+        if ($null -ne $report) {
+            $changed++
+            Add-GatewayChange -Dn $set.name -Before $report.before -After $report.after
+        }
+    } catch {
+        $failed = $_
+        foreach ($left in @(Undo-GatewayStep)) { Add-GatewayWarning -Code 'partial' -Target $left.dn -Message 'This could not be undone.' }
+        $script:GatewayUndo.Clear()
+        Add-GatewayFailure -Record $failed -Guid '' -Dn ($set.name + ' ' + $set.type)
+    }
+}
+if ($changed -gt 0) { Complete-GatewayChange -Effect 'changed' }

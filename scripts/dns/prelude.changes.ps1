@@ -1,0 +1,107 @@
+# Functions for changes of many record sets at once.
+
+# Takes an item of Change apart. A name that no zone of this server holds keeps the zone '', and its own text decides
+# whether the caller may use it.
+function ConvertFrom-GatewayRecordChange {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Change,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $parts = $Change.Split([char]29)
+    $name = $parts[4]
+    $holder = Find-GatewayZoneOfName -Name $name -ComputerName $ComputerName -Zone $Zone
+    $held = $name
+    $owner = ''
+    if ($null -ne $holder) {
+        $held = [string]$holder.ZoneName
+        $owner = Get-GatewayRelativeName -Name $name -ZoneName $held
+    }
+    $data = [string[]]@(for ($i = 5; $i -lt $parts.Length; $i++) { $parts[$i] })
+    @{
+        adds   = [bool]($parts[0] -eq 'add')
+        number = [int]$parts[1]
+        type   = $parts[2]
+        ttl    = [int]$parts[3]
+        name   = $name
+        zone   = $held
+        owner  = $owner
+        data   = $data
+    }
+}
+
+# The set that a change leaves, as the audit shows it.
+function ConvertTo-GatewaySetReport {
+    [CmdletBinding()]
+    param([AllowNull()] [AllowEmptyCollection()] [object[]] $Record, [Parameter(Mandatory)] [string] $Type)
+    $data = [string[]]@(foreach ($item in $Record) { [string](@(Get-GatewayRecordField -Record $item) -join ' ') })
+    if ($data.Length -eq 0) { return $null }
+    [ordered]@{ type = $Type; data = $data; ttl = [long]@($Record)[0].TimeToLive.TotalSeconds }
+}
+
+# Changes one set and returns it as it was and as it is; nothing if it was so already. New values come before old ones
+# go; the one of a type that must be alone is changed in place.
+function Update-GatewayRecordSet {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Set,
+        [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $type = $Set.type
+    $place = @{ name = $Set.zone; owner = $Set.values[0].owner; fqdn = $Set.name }
+    if ($place.owner -eq '') { Stop-Gateway -Code 'not_found' -Message "No zone of this DNS server that can be written holds the name '$($Set.name)'." }
+    Assert-GatewayName -Name $Set.name -Arg 'Change' -KnownController $KnownController -Privileged $Privileged
+    Set-GatewayStep -Label 'read name' -Arg 'Change'
+    $node = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+    $before = ConvertTo-GatewaySetReport -Record @(Select-GatewayRecord -Record $node -Type $type) -Type $type
+    $missing = [System.Collections.Generic.List[object]]::new()
+    $surplus = [System.Collections.Generic.List[object]]::new()
+    $later = [System.Collections.Generic.List[object]]::new()
+    foreach ($value in $Set.values) {
+        if ($GatewayRecordTypes[$type].reverse -and $value.adds) {
+            Assert-GatewayReverseTarget -Data $value.data -KnownController $KnownController -Privileged $Privileged
+        }
+        $same = @(Select-GatewayRecord -Record $node -Type $type -Data $value.data)
+        if ($value.adds -and $same.Length -eq 0) { $missing.Add($value) }
+        if ($value.adds -and $same.Length -gt 0) { $later.Add(@{ record = $same[0]; seconds = $value.ttl }) }
+        if (-not $value.adds -and $same.Length -gt 0) { $surplus.Add($same[0]) }
+    }
+    if ($missing.Count -gt 0) {
+        Assert-GatewayUndelegated -Place $place -ComputerName $ComputerName
+        $staying = @(foreach ($record in $node) {
+                $goes = $false
+                foreach ($value in $Set.values) {
+                    if (-not $value.adds -and @(Select-GatewayRecord -Record @($record) -Type $type -Data $value.data).Length -gt 0) { $goes = $true }
+                }
+                if (-not $goes) { $record }
+            })
+        foreach ($value in $missing) { Assert-GatewayFree -Place $place -Type $type -Data $value.data -Present $staying }
+    }
+    $changed = $missing.Count + $surplus.Count
+    if ($GatewayRecordTypes[$type].alone -and $missing.Count -eq 1 -and $surplus.Count -eq 1) {
+        $new = $missing[0]
+        Set-GatewayRecordValue -ZoneName $place.name -Record $surplus[0] -Data $new.data -TimeToLive $new.ttl -ComputerName $ComputerName
+    } else {
+        foreach ($value in $missing) {
+            Add-GatewayRecordValue -ZoneName $place.name -Owner $place.owner -Type $type -Data $value.data -TimeToLive $value.ttl -ComputerName $ComputerName
+        }
+        foreach ($record in $surplus) { Remove-GatewayRecordValue -ZoneName $place.name -Record $record -ComputerName $ComputerName }
+    }
+    foreach ($item in $later) {
+        if ($item.seconds -lt 0 -or $null -ne $item.record.Timestamp -or [long]$item.record.TimeToLive.TotalSeconds -eq $item.seconds) { continue }
+        $kept = $null
+        if ($GatewayRecordTypes[$type].address) {
+            $kept = Find-GatewayPointer -Address @(Get-GatewayRecordField -Record $item.record)[0] -Fqdn $place.fqdn -ComputerName $ComputerName
+        }
+        Set-GatewayRecordValue -ZoneName $place.name -Record $item.record -TimeToLive $item.seconds -ComputerName $ComputerName
+        Restore-GatewayPointer -Pointer @($kept) -ComputerName $ComputerName
+        $changed++
+    }
+    if ($changed -eq 0) { return $null }
+    Set-GatewayStep -Label 'read name' -Arg 'Change'
+    $node = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+    @{ before = $before; after = (ConvertTo-GatewaySetReport -Record @(Select-GatewayRecord -Record $node -Type $type) -Type $type) }
+}
