@@ -20,9 +20,9 @@ type Bound struct {
 	Scopes    []auth.Scope      // required in addition to the operation's
 	Generated *Generated        // secret generated for this request; nil: none
 	texts     map[string]string
-	absent    []*Param // with a default
+	absent    []*Param            // with a default
 	items     map[string][]string // lists that several parameters fill, by argument
-	document  document // of a foreign protocol
+	document  document            // of a foreign protocol
 }
 
 // Text returns the accepted value of a parameter, or its default, for rules and
