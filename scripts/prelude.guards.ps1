@@ -21,9 +21,10 @@ $GatewayGuards = [ordered]@{
     tree       = @{ what = 'OUs with any of these below them: moving, renaming and removing'; why = 'guarded objects lie below it' }
     msdcs      = @{ what = 'DNS: zones and names with a label `_msdcs`'; why = 'domain controllers find each other by the names in it' }
     locator    = @{
-        what = 'DNS: names with a label `_ldap`, `_kerberos`, `_kpasswd`, `_gc`, `DomainDnsZones` or `ForestDnsZones`'
+        what = 'DNS: names with a label `_ldap`, `_kerberos`, `_kpasswd`, `_gc`, `DomainDnsZones` or `ForestDnsZones`; `_sites`, `_tcp`, `_udp` of a domain'
         why  = 'clients find domain controllers by such names'
     }
+    apex       = @{ what = 'DNS: records at the name of a domain itself'; why = 'it is the name of the domain' }
     wildcard   = @{ what = 'DNS: names with a label `*`'; why = 'a wildcard answers for every name that does not exist' }
     wpad       = @{ what = 'DNS: names that begin with `wpad`'; why = 'browsers take their proxy from this name' }
     isatap     = @{ what = 'DNS: names that begin with `isatap`'; why = 'hosts send their traffic through a router of this name' }

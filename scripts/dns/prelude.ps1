@@ -65,7 +65,16 @@ function Get-GatewayNameReason {
     if ($labels[0] -eq 'wpad') { return $GatewayGuards.wpad.why }
     if ($labels[0] -eq 'isatap') { return $GatewayGuards.isatap.why }
     foreach ($controller in @($KnownController)) {
-        if ($controller -and $bare.Equals($controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) { return $GatewayGuards.host.why }
+        if (-not $controller) { continue }
+        $known = $controller.TrimEnd([char]'.').ToLowerInvariant()
+        if ($bare.Equals($known)) { return $GatewayGuards.host.why }
+        $dot = $known.IndexOf([char]'.')
+        if ($dot -lt 0) { continue }
+        $domain = $known.Substring($dot + 1)
+        if ($bare.Equals($domain)) { return $GatewayGuards.apex.why }
+        foreach ($node in @('_sites', '_tcp', '_udp')) {
+            if (('.' + $bare).EndsWith('.' + $node + '.' + $domain, [System.StringComparison]::Ordinal)) { return $GatewayGuards.locator.why }
+        }
     }
     ''
 }

@@ -167,6 +167,12 @@ func TestGuardedNamesInDNS(t *testing.T) {
 	} {
 		needsPrivilege(s, c, "needs the scope")
 	}
+	text := func(name string) systemtest.Call {
+		return withParams(http.MethodPost, "/api/DnsTxtRecord", []string{"DNS_HostName", name, "Text", "x", "ZoneName", zone})
+	}
+	needsPrivilege(s, text("@"), "it is the name of the domain")
+	needsPrivilege(s, text("_sip._tcp"), "find domain controllers")
+	needsPrivilege(s, text("x.site1._sites"), "find domain controllers")
 	s.OK(cname(http.MethodPost, "apps-2", evil, zone).As(systemtest.PlainToken), http.StatusCreated)
 	s.OK(cname(http.MethodPost, "mywpad", evil, zone).As(systemtest.PlainToken), http.StatusCreated)
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24"), Token: systemtest.PlainToken}, http.StatusOK)
