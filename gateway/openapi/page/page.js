@@ -1,15 +1,31 @@
 // Credentials stay in the page: they are forgotten when it is closed.
 
-// An operation is found by any words of its path, method, names and descriptions.
-const searchPlugin = () => ({
+// An operation is found by any words of its path, method, names, description and parameters.
+const searchPlugin = ({ React }) => ({
+  wrapComponents: {
+    FilterContainer: () => ({ layoutSelectors, layoutActions }) => {
+      const phrase = layoutSelectors.currentFilter();
+      return React.createElement("div", { className: "filter wrapper" }, React.createElement("input", {
+        className: "operation-filter-input",
+        style: { maxWidth: "none", width: "100%" },
+        "aria-label": "Filter",
+        placeholder: "Filter by words of path, method, description or parameter",
+        type: "text",
+        value: typeof phrase === "string" ? phrase : "",
+        onChange: (event) => layoutActions.updateFilter(event.target.value),
+      }));
+    },
+  },
   fn: {
     opsFilter: (tags, phrase) => {
       const words = phrase.toLowerCase().split(/\s+/).filter((word) => word !== "");
       return tags
         .map((tag, name) => tag.set("operations", tag.get("operations").filter((operation) => {
           const of = (key) => operation.getIn(["operation", key]) || "";
-          const text = [name, operation.get("path"), operation.get("method"), of("summary"), of("description"), of("operationId")]
-            .join(" ").toLowerCase();
+          const parameters = (of("parameters") || []).map((parameter) => parameter.get("name"));
+          const inputs = operation.getIn(["operation", "requestBody", "content", "application/json", "schema", "properties"]);
+          const text = [name, operation.get("path"), operation.get("method"), of("summary"), of("description"), of("operationId"),
+            ...parameters, ...(inputs ? inputs.keys() : [])].join(" ").toLowerCase();
           return words.every((word) => text.includes(word));
         })))
         .filter((tag) => tag.get("operations").size > 0);
@@ -25,9 +41,23 @@ const intercept = (request) => {
   }
   const reads = ["GET", "HEAD"].includes((request.method || "GET").toUpperCase());
   if (!reads && !window.confirm("Send " + request.method.toUpperCase() + " " + decodeURIComponent(new URL(request.url, window.location).pathname) + "?")) {
-    throw new Error("not sent");
+    request.userFetch = () => Promise.reject(new Error("The request was not sent."));
   }
   return request;
+};
+
+// A body is empty until it is written, also where the document requires something in it.
+const emptyBodies = (response) => {
+  if (new URL(response.url, window.location).pathname.endsWith("/openapi.json")) {
+    const description = JSON.parse(response.text);
+    for (const operation of Object.values(description.paths).flatMap(Object.values)) {
+      for (const media of Object.values(operation.requestBody?.content ?? {})) {
+        media.example = {};
+      }
+    }
+    response.text = JSON.stringify(description);
+  }
+  return response;
 };
 
 window.ui = SwaggerUIBundle({
@@ -44,6 +74,7 @@ window.ui = SwaggerUIBundle({
   filter: true,
   persistAuthorization: false,
   requestInterceptor: intercept,
+  responseInterceptor: emptyBodies,
   showExtensions: true,
   tryItOutEnabled: false,
   validatorUrl: null,
