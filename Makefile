@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test deep lint vet-windows deadcode tidy race fuzz cover bench grammar clients-dns conformance soak release release-check clean
+.PHONY: run build test deep lint vet-windows deadcode tidy race fuzz cover bench grammar clients clients-dns conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -89,6 +89,10 @@ conformance: ## records what the PowerShell POWERSHELL=... does into dist/confor
 grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (needs node and npm)
 	cd test/grammar && npm ci
 	GRAMMAR=1 $(GO) test -count=1 -v ./test/grammar
+
+clients: build ## clients that three programs generate from the OpenAPI documents, against the sandbox (needs node and npm)
+	cd test/generated && npm ci
+	./test/generated/run.sh $(CURDIR)/$(BIN)
 
 clients-dns: ## lego with an ACME authority, and a client of acme-dns, against the sandbox, in a module of their own
 	cd test/clients && $(GO) vet . && $(GO) test -count=1 -timeout 10m -v .

@@ -282,3 +282,16 @@ func TestTopLevelIsFixed(t *testing.T) {
 		}
 	}
 }
+
+// TestLockFilesNameNoRegistry: packages of npm come from whatever registry is
+// configured.
+func TestLockFilesNameNoRegistry(t *testing.T) {
+	files, err := filepath.Glob("../*/package-lock.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), `"resolved"`, file)
+	}
+}
