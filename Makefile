@@ -54,13 +54,13 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
 RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auth ./gateway/config ./gateway/settle ./gateway/tlscert \
-	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/directory ./ps/sandbox/zones ./ps/sandbox/remote/... \
-	./winsvc/... ./test/faults ./test/hostile ./test/load ./test/model ./test/processes ./test/soak ./test/systemtest
-SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere
+	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
+	./winsvc/... ./test/faults ./test/hostile ./test/load ./test/processes ./test/soak ./test/systemtest
+SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
 
 race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off -timeout 20m -skip '^($(SEQUENTIAL))$$' $(RACE)
-	$(GO) test -race -vet=off -run '^(TestSessionsRunInParallel|TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft)$$' ./ps/sandbox/engine
+	$(GO) test -race -vet=off -run '^(TestSessionsRunInParallel|TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
