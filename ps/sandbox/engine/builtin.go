@@ -50,7 +50,7 @@ func builtin(declared cmdlets.Builtin) *command {
 	body, implemented := bodies[declared.Name]
 	script, errs := syntax.Parse(declared.Name, "[CmdletBinding()] param("+declared.Params+")")
 	if !implemented || len(errs) > 0 {
-		panic("engine: the built-in command " + declared.Name + " is declared, but not implemented or not parsed")
+		panic("engine: the built-in command " + declared.Name + " is declared without a body or a parser")
 	}
 	c := &compiler{src: script.Source}
 	sig := c.scriptBlock(script.Block, declared.Name).sig
