@@ -8,10 +8,6 @@ import (
 	"adgateway/ps"
 )
 
-// inForm returns the argument that chooses which zones a script is about, and the form of
-// their records.
-func inForm(form string) ps.Args { return ps.Args{"Form": ps.Text(form)} }
-
 const (
 	zoneSubject   = "zone '{ZoneName}'"
 	lookupSubject = "forward lookup zone '{ZoneName}'"
@@ -178,3 +174,7 @@ var secureInDirectory = Rule{
 		return []schema.Problem{{Field: "DynamicUpdate", Code: schema.Unprocessable, Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
 	},
 }
+
+// inForm returns the argument that chooses which zones a script is about, and the form of
+// their records.
+func inForm(form string) ps.Args { return ps.Args{"Form": ps.Text(form)} }
