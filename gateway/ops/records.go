@@ -163,7 +163,7 @@ func (r recordType) create() *Operation {
 		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: auth.DNSWrite, Effect: Create,
 		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},
-		Success: "The {subject} was created.",
+		Success: "The {subject} was created{also}.",
 	})
 }
 
@@ -176,7 +176,7 @@ func (r recordType) remove() *Operation {
 		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: auth.DNSDelete, Effect: Delete,
 		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
 		Fails:   r.fails(schema.NotFound, schema.Conflict, schema.Protected, schema.Partial),
-		Success: "The {subject} was removed.",
+		Success: "The {subject} was removed{also}.",
 	})
 }
 

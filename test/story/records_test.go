@@ -157,7 +157,9 @@ func TestPTRRecordsGoWithAddresses(t *testing.T) {
 		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsPtrRecord", Params: map[string]any{"IP_Address": address, "DNS_TargetName": target}})
 		assert.Equal(t, status, a.Status, "%s", a.Body)
 	}
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("with-ptr", "10.0.7.7", "CreatePtr", true)}, http.StatusCreated)
+	created := s.Do(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("with-ptr", "10.0.7.7", "CreatePtr", true)})
+	require.Equal(t, http.StatusCreated, created.Status, "%s", created.Body)
+	assert.Contains(t, created.Envelope.Output, "was created together with '7.7.0.10.in-addr.arpa'.")
 	pointer("10.0.7.7", "with-ptr.corp.example", http.StatusOK)
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("other", "10.0.7.7", "CreatePtr", true)}, 409, "conflict")
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("other", "198.51.100.7", "CreatePtr", true)}, 422, "unprocessable")
