@@ -26,7 +26,8 @@ func literal(s string) string {
 }
 
 // FuzzNamesAndTargets uses any name and target. The cmdlets create, find and
-// remove exactly that record, or fail with a typed error and change nothing.
+// remove exactly that record, beside an older CNAME of the name, or fail with a typed
+// error and change nothing.
 func FuzzNamesAndTargets(f *testing.F) {
 	for _, s := range []string{"www", "new", "*", "*.x", "a.b", "@", ".", "$(x)", "'; Remove-DnsServerZone corp.example -Force; '", "`n", "a\u2019b", "[w]*", "bücher", "x.corp.example.", "", " "} {
 		f.Add(s, "web1.corp.example.")
@@ -47,13 +48,26 @@ func FuzzNamesAndTargets(f *testing.F) {
 			return
 		}
 		require.Len(t, r.all, 1)
-		require.Len(t, zonestest.Compare(before, l.store.Snapshot()), 1)
+		var created, replaced []string
+		for _, line := range zonestest.Compare(before, l.store.Snapshot()) {
+			if strings.HasPrefix(line, "+") {
+				created = append(created, line)
+			} else {
+				replaced = append(replaced, line)
+			}
+		}
+		require.Len(t, created, 1)
+		if len(replaced) > 0 { // an older CNAME of the name (facts NA22)
+			require.Len(t, replaced, 1)
+			owner, _, _ := strings.Cut(created[0][1:], " IN CNAME ")
+			require.True(t, strings.HasPrefix(replaced[0][1:], owner+" IN CNAME "), replaced[0])
+		}
 		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name))
 		require.Empty(t, got.errs)
 		require.Len(t, got.all, 1)
 		require.Equal(t, strings.TrimSuffix(target, ".")+".", dotnet.ToText(prop(t, got.all[0], "RecordData.HostNameAlias")))
 		gone := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name) + " | ForEach-Object { Remove-DnsServerResourceRecord -InputObject $_ -ZoneName corp.example -Force }")
 		require.Empty(t, gone.errs)
-		require.Empty(t, zonestest.Compare(before, l.store.Snapshot()))
+		require.Equal(t, replaced, zonestest.Compare(before, l.store.Snapshot()))
 	})
 }

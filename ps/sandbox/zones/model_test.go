@@ -2,6 +2,7 @@ package zones_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -28,12 +29,17 @@ func FuzzWrites(f *testing.F) {
 			name, text := names[int(ops[1])%len(names)], datas[int(ops[2])%len(datas)]
 			record := rr(t, text)
 			owner := strings.TrimSuffix(strings.ToLower(name), ".corp.example.")
-			key := strings.TrimPrefix(owner+".corp.example. ", "@.") + text
+			fqdn := strings.TrimPrefix(owner+".corp.example. ", "@.")
+			key, prefix := fqdn+text, fqdn+dns.TypeToString[record.Header().Rrtype]+" "
 			var err error
 			switch ops[0] % 3 {
 			case 0:
 				if _, err = s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: name, RR: record}); err == nil {
 					require.False(t, model[key], "%s added twice", key)
+					if record.Header().Rrtype == dns.TypeCNAME {
+						// a new CNAME replaces the older one (facts NA22)
+						maps.DeleteFunc(model, func(k string, _ bool) bool { return strings.HasPrefix(k, prefix) })
+					}
 					model[key] = true
 				}
 			case 1:
@@ -44,9 +50,7 @@ func FuzzWrites(f *testing.F) {
 				}
 				delete(model, key)
 			case 2:
-				kind := record.Header().Rrtype
-				prefix := strings.TrimPrefix(owner+".corp.example. ", "@.") + dns.TypeToString[kind] + " "
-				gone, _ := s.RemoveRecords("corp.example", name, kind)
+				gone, _ := s.RemoveRecords("corp.example", name, record.Header().Rrtype)
 				removed := 0
 				for k := range model {
 					if strings.HasPrefix(k, prefix) {
