@@ -31,13 +31,14 @@ test: lint ## what to run before a commit: lint, and all tests once
 
 deep: vet-windows race fuzz ## what takes longer: all of vet for Windows, race detector, fuzzing
 
-# Only the packages with files of their own for Windows are vetted for it here;
-# deadcode loads all others for Windows, too, and vet-windows vets them.
+# Linters and tests live for seconds: they collect garbage less often.
+lint test: export GOGC ?= 400
+
+# What is built for Windows is type-checked here by deadcode, and vetted by vet-windows.
 lint: tidy
 	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	GOOS=windows $(GO) vet ./winsvc/... ./ps/session
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 	./test/deadcode.sh
 

@@ -105,11 +105,11 @@ func (c *checker) operation(op *Operation) {
 	c.settle(op, fault)
 }
 
+var segment = regexp.MustCompile(`\{[^}]*\}`)
+
 // routeKey returns a path with anonymous placeholders and folded literals: paths
 // with the same key conflict.
-func routeKey(path string) string {
-	return regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(Fold(path), "{}")
-}
+func routeKey(path string) string { return segment.ReplaceAllString(Fold(path), "{}") }
 
 func (c *checker) path(op *Operation, fault func(string, ...any)) {
 	if !strings.HasPrefix(op.Path, "/api/") || strings.HasSuffix(op.Path, "/") || strings.Contains(op.Path, "//") {
