@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/auth", "ps"},
 	"gateway/schema":                     {"ps", "gateway/schema/..."},
+	"gateway/change":                     {"gateway/schema", "ps"},
 	"gateway/keep":                       {},
 	"gateway/settle":                     {"gateway/ops", "ps"},
 	"gateway/schema/tsparams":            {},

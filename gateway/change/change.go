@@ -1,0 +1,191 @@
+// Package change says what a change does, in the names of records' fields. [Of] makes
+// it of what a script announces before it changes anything; dry runs show it, plans
+// are compared with it ([Drift]), and the history keeps it.
+package change
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Object is an object that is changed. One to be created has no GUID yet.
+type Object struct {
+	GUID              *string  `json:"guid"`
+	DistinguishedName string   `json:"distinguishedName"` // that it has, or will have; of a DNS record its full name
+	Changes           []Change `json:"changes"`           // in the order of execution
+}
+
+// Change is a property that is changed, by the name of the record's field and by the
+// directory's. Values are null if there are none, and for secrets.
+type Change struct {
+	Field     string            `json:"field"`
+	Attribute string            `json:"attribute"`
+	Before    json.RawMessage   `json:"before"`
+	After     json.RawMessage   `json:"after"`
+	Kind      schema.ChangeKind `json:"kind"`
+}
+
+// Names of announced changes. A membership is announced with two objects, the group
+// and the member.
+const (
+	existence   = "exists"
+	member      = "member"
+	parent      = "parent"
+	passwordSet = "pwdLastSet" // changes with the password, and says when it must be changed
+)
+
+// recordsField stands for the records of DNS names.
+const recordsField = "records"
+
+// null is JSON without a value.
+var null = json.RawMessage("null")
+
+// Announcement is what a script is about to change.
+type Announcement struct {
+	Intent *ps.Intent
+	Shape  *schema.Shape // of the records that the script answers with
+	Secret bool          // a password is among the arguments
+}
+
+// Of returns what an announcement amounts to. Values that are to stay as they are are
+// left out, and objects without a change.
+func Of(a Announcement) []Object {
+	objects := []Object{}
+	for i := range a.Intent.Objects {
+		intended := &a.Intent.Objects[i]
+		object := Object{DistinguishedName: intended.DN}
+		if intended.GUID != "" {
+			object.GUID = &intended.GUID
+		}
+		if intended.DN == "" {
+			object.DistinguishedName = nameOfNew(a.Shape, intended)
+		}
+		for _, c := range intended.Changes {
+			object.Changes = append(object.Changes, a.changes(intended, c)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(intended.Also)) {
+			object.Changes = append(object.Changes, a.changes(intended, ps.IntendedChange{Name: name, After: intended.Also[name]})...)
+		}
+		if len(object.Changes) > 0 {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+// nameOfNew returns the distinguished name that an object to be created will have.
+func nameOfNew(shape *schema.Shape, object *ps.Intended) string {
+	kind := "CN="
+	if shape == schema.OU {
+		kind = "OU="
+	}
+	return kind + schema.EscapeRDN(object.Name) + "," + object.Parent
+}
+
+// changes returns what an announced change amounts to.
+func (a Announcement) changes(object *ps.Intended, c ps.IntendedChange) []Change {
+	switch {
+	case !c.Renewed && c.Before == c.After:
+		return nil
+	case c.Name == passwordSet:
+		return a.passwordChanges(c)
+	case c.Name == parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
+		// The field that shows where an OU is is its own distinguished name.
+		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
+	case c.Name == member && len(a.Intent.Objects) > 1:
+		c.Before, c.After = a.memberText(c.Before), a.memberText(c.After)
+	case c.Renewed:
+		return []Change{{Field: c.Name, Attribute: c.Name, Before: null, After: null, Kind: schema.ServerChooses}}
+	case isRecord(c):
+		return []Change{recordChange(c)}
+	}
+	var changes []Change
+	for _, field := range a.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
+		changes = append(changes, Change{field.Field, field.Attribute, field.Before, field.After, kindOf(c, field)})
+	}
+	return changes
+}
+
+// isRecord reports whether an announced change is about one DNS record. Its name is then
+// the record's name, type and data, while names of properties have no spaces.
+func isRecord(c ps.IntendedChange) bool { return strings.Contains(c.Name, " ") }
+
+// recordChange returns the creation or removal of a DNS record.
+func recordChange(c ps.IntendedChange) Change {
+	text, _ := json.Marshal(c.Name) // a string always has a JSON form
+	if c.After == "True" {
+		return Change{Field: recordsField, Attribute: "dnsRecord", Before: null, After: text, Kind: schema.Creates}
+	}
+	return Change{Field: recordsField, Attribute: "dnsRecord", Before: text, After: null, Kind: schema.Removes}
+}
+
+// memberText returns the member's name in place of the announced text of a membership.
+func (a Announcement) memberText(text string) string {
+	if text != "True" {
+		return ""
+	}
+	return a.Intent.Objects[1].DN
+}
+
+// passwordChanges returns what a change of pwdLastSet amounts to.
+func (a Announcement) passwordChanges(c ps.IntendedChange) []Change {
+	var changes []Change
+	if a.Secret {
+		changes = append(changes, Change{Field: "password", Attribute: c.Name, Before: null, After: null, Kind: schema.SetsSecret})
+	}
+	const mustChange = "0"
+	if before, after := c.Before == mustChange, c.After == mustChange; before != after {
+		changes = append(changes, Change{"changePasswordNextLogon", c.Name, truth(before), truth(after), schema.SetsFlag})
+	}
+	return changes
+}
+
+func truth(b bool) json.RawMessage {
+	if b {
+		return json.RawMessage("true")
+	}
+	return json.RawMessage("false")
+}
+
+// kindOf classifies a change by its announced name and its values.
+func kindOf(c ps.IntendedChange, field schema.FieldChange) schema.ChangeKind {
+	switch c.Name {
+	case existence:
+		if c.After == "True" {
+			return schema.Creates
+		}
+		return schema.Removes
+	case member:
+		return schema.SetsMember
+	case parent:
+		return schema.Moves
+	}
+	switch isName := c.Name == "name" || c.Name == "sAMAccountName" || c.Name == "userPrincipalName"; {
+	case isName && c.Before != "":
+		return schema.Renames
+	case string(field.After) == "true", string(field.After) == "false":
+		return schema.SetsFlag
+	case string(field.After) == "null":
+		return schema.ClearsValue
+	default:
+		return schema.SetsValue
+	}
+}
+
+// Fields returns the fields that change, each once, in order.
+func Fields(objects []Object) []string {
+	var fields []string
+	for _, object := range objects {
+		for _, c := range object.Changes {
+			if !slices.Contains(fields, c.Field) {
+				fields = append(fields, c.Field)
+			}
+		}
+	}
+	return fields
+}

@@ -1,0 +1,101 @@
+package change
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// Difference is a property of which another value is found than the plan expects, before
+// the change, or after it where these are equal. Of secrets there are no values.
+type Difference struct {
+	Object   string          `json:"object"` // distinguished name
+	Field    string          `json:"field"`
+	Expected json.RawMessage `json:"expected"`
+	Found    json.RawMessage `json:"found"`
+}
+
+// Drift returns the differences between the objects of a plan and those that are announced
+// when it is applied: others, in another order, or with other values before or after. Values
+// that the server chooses are equal. It returns nil if the plan still holds.
+func Drift(planned, found []Object) []Difference {
+	var drift []Difference
+	for i := range max(len(planned), len(found)) {
+		switch {
+		case i >= len(found):
+			drift = append(drift, missing(planned[i])...)
+		case i >= len(planned):
+			drift = append(drift, added(found[i])...)
+		case !same(planned[i], found[i]):
+			drift = append(drift, missing(planned[i])...)
+			drift = append(drift, added(found[i])...)
+		default:
+			drift = append(drift, compare(planned[i], found[i])...)
+		}
+	}
+	return drift
+}
+
+// same reports whether two are one object. One that is not there yet is known by its name.
+func same(a, b Object) bool {
+	if a.GUID == nil || b.GUID == nil {
+		return a.GUID == b.GUID && a.DistinguishedName == b.DistinguishedName
+	}
+	return *a.GUID == *b.GUID
+}
+
+// compare returns the differences between the planned and the found changes of one object.
+// A change that is not announced any more has been made by others; one that was not
+// planned was not needed then, so that its new value was there.
+func compare(planned, found Object) []Difference {
+	var drift []Difference
+	differ := func(field string, expected, found json.RawMessage) {
+		drift = append(drift, Difference{planned.DistinguishedName, field, expected, found})
+	}
+	if planned.DistinguishedName != found.DistinguishedName {
+		differ("distinguishedName", text(planned.DistinguishedName), text(found.DistinguishedName))
+	}
+	for _, want := range planned.Changes {
+		i := slices.IndexFunc(found.Changes, want.like)
+		switch {
+		case i < 0:
+			differ(want.Field, want.Before, want.After)
+		case !bytes.Equal(want.Before, found.Changes[i].Before):
+			differ(want.Field, want.Before, found.Changes[i].Before)
+		case !bytes.Equal(want.After, found.Changes[i].After):
+			differ(want.Field, want.After, found.Changes[i].After)
+		}
+	}
+	for _, got := range found.Changes {
+		if !slices.ContainsFunc(planned.Changes, got.like) {
+			differ(got.Field, got.After, got.Before)
+		}
+	}
+	if drift == nil && !slices.EqualFunc(planned.Changes, found.Changes, Change.like) {
+		differ("changes", text("the planned order"), text("another order"))
+	}
+	return drift
+}
+
+// like reports whether two are changes of one property, or of one record.
+func (c Change) like(other Change) bool {
+	if c.Kind != other.Kind || c.Field != other.Field || c.Attribute != other.Attribute {
+		return false
+	}
+	return c.Field != recordsField || bytes.Equal(c.Before, other.Before) && bytes.Equal(c.After, other.After)
+}
+
+// missing returns the differences of a planned object that is not found.
+func missing(o Object) []Difference {
+	return []Difference{{o.DistinguishedName, "distinguishedName", text(o.DistinguishedName), null}}
+}
+
+// added returns the differences of an object that was not planned.
+func added(o Object) []Difference {
+	return []Difference{{o.DistinguishedName, "distinguishedName", null, text(o.DistinguishedName)}}
+}
+
+func text(s string) json.RawMessage {
+	encoded, _ := json.Marshal(s) // a string always has a JSON form
+	return encoded
+}
