@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/auth"
+	"adgateway/gateway/cursor"
+	"adgateway/gateway/filter"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
@@ -20,7 +23,8 @@ import (
 
 // goodValues are valid values by name of the parameter, for every row.
 var goodValues = map[string]string{
-	"OUGuid": "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "OUDestinationPath": "DC=corp,DC=example", "IsProtected": "false", "Force": "true",
+	ops.FilterName: `created gt "-P30D"`, // of every class
+	"OUGuid":       "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "OUDestinationPath": "DC=corp,DC=example", "IsProtected": "false", "Force": "true",
 	"GroupScope":     "Domain_Local",
 	"ADComputerName": "PC042", "NewADComputerName": "PC043",
 	"Username": "jdoe", "ShowFields": "guid,username", "OUPath": "OU=Sales,DC=corp,DC=example", "Recursive": "false",
@@ -157,6 +161,14 @@ func required(op *ops.Operation) map[string]any {
 	return values
 }
 
+// goodCursor returns a cursor of the list that the row answers with without parameters.
+func goodCursor(t *testing.T, op *ops.Operation) string {
+	bound, problems := op.Bind(ops.Given{ops.LimitName: "10"})
+	require.Empty(t, problems)
+	question := questionOf(&request{op: op, bound: bound, principal: &auth.Principal{}})
+	return cursor.Cursor{Question: question, Last: cursor.GUID{1}}.String()
+}
+
 // atLeastOne holds inputs of the rows that refuse a request without any.
 var atLeastOne = map[string][]string{
 	"computer.deleteMany": {"WildCard", "OUPath"},
@@ -238,7 +250,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 	}
 	switch p.Kind {
 	case schema.Wildcard, schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Flag, schema.Country, schema.GUID,
-		schema.RecordValues:
+		schema.RecordValues, schema.SearchText(filter.Users), schema.SearchText(filter.Groups), schema.SearchText(filter.Computers):
 		return
 	case schema.Password:
 		require.Equal(t, ps.Secret(value), req.Args[name])
@@ -310,6 +322,9 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
 		for _, p := range op.Params {
 			value, values := goodValue(p.Name), required(op)
+			if p.Name == ops.AfterName {
+				value, values[ops.LimitName] = goodCursor(t, op), "10"
+			}
 			if own, has := values[p.Name].(string); has {
 				value = own
 			}

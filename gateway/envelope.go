@@ -52,6 +52,7 @@ type envelope struct {
 	spooler  *spooler
 	stream   *stream // nil: the answer has not begun
 	err      error   // the first error of take; further records are dropped
+	page     page
 
 	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
 }
@@ -165,6 +166,7 @@ func (e *envelope) finish(result *ps.Result) error {
 	if warnings := slices.Concat(result.Warnings, e.warnings); len(warnings) > 0 {
 		tail = append([]byte(`,"warnings":`), encode(warnings)...)
 	}
+	tail = append(tail, e.page.members()...)
 	if e.stream != nil {
 		e.result.WriteString(`],"output":`)
 		e.result.Write(output)

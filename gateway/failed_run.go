@@ -102,6 +102,9 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 			found = missing
 		}
 		f.code, f.message = found.code, found.sentence
+		if found == tookLong && op.Param(ops.FilterName) != nil {
+			f.code, f.message = schema.Unprocessable, "The domain controller gave up the search because it took too long. Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
+		}
 		if found == shutZone && !op.Effect.Writes() {
 			f.code = schema.Unavailable // it will be readable again
 		}

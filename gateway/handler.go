@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/filter"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
@@ -56,6 +57,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 		r.bound.Classic()
 	}
 	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
+		return failed
+	}
+	if failed = checkCursor(r); failed != nil {
 		return failed
 	}
 	if failed = s.complete(r); failed != nil {
@@ -188,6 +192,7 @@ func contextArgs(r *request) ps.Args {
 		"GuardedGroup": limit(r.policy.GuardedGroups),
 		"BulkLimit":    ps.Int(int64(bulkLimit)),
 		"ImpactLimit":  ps.Int(int64(r.spending.held())),
+		"StaleSince":   ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays))),
 	}
 }
 
@@ -226,6 +231,9 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 	err := r.runErr
 	if err == nil {
 		err = e.check()
+	}
+	if err == nil {
+		err = e.setPage(r.result)
 	}
 	switch {
 	case err != nil && r.unrecorded != nil && e.stream == nil:

@@ -95,6 +95,7 @@ type Policy struct {
 	SettleLimit time.Duration // for settling a change that was cut off; zero: 5 s
 	SettlePause time.Duration // between the two readings that must agree; zero: 1 s
 	BulkLimit   int           // objects that one bulk removal may remove; zero: 50
+	StaleDays   int           // without a logon after which a computer is stale; zero: 90
 
 	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
 
@@ -164,6 +165,9 @@ func (p *Policy) complete() {
 	p.Protocols.Complete()
 	if p.BulkLimit <= 0 {
 		p.BulkLimit = 50
+	}
+	if p.StaleDays <= 0 {
+		p.StaleDays = 90
 	}
 }
 

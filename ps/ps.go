@@ -103,6 +103,10 @@ type Result struct {
 	Changes  []Change       `json:"changes"`
 	Counts   map[string]int `json:"counts"`
 
+	// Last is the objectGUID of the last record of a page, in hexadecimal digits in the
+	// order of the directory's octets, if more follow; empty: none do.
+	Last string `json:"last"`
+
 	// Outside reports that the object exists outside the caller's limits and was
 	// passed over, which the caller must not learn.
 	Outside bool `json:"outside"`

@@ -28,6 +28,7 @@ $script:GatewayHeld = ''
 $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayEffect = 'none'
+$script:GatewayLast = ''
 $script:GatewayOutside = $false
 $script:GatewayDetail = @()
 $script:GatewayAllowed = @{}
@@ -191,6 +192,7 @@ function Invoke-GatewayRequest {
     $script:GatewayStep = 'decode'
     $script:GatewayArg = ''
     $script:GatewayEffect = 'none'
+    $script:GatewayLast = ''
     $script:GatewayOutside = $false
     $script:GatewayDetail = @()
     $script:GatewayAllowed = @{}
@@ -235,6 +237,7 @@ function Invoke-GatewayRequest {
             changes  = $script:GatewayChanges.ToArray()
             counts   = $script:GatewayCounts
             failures = $script:GatewayFailures.ToArray()
+            last     = [string]$script:GatewayLast
             outside  = [bool]$script:GatewayOutside
         }
         Write-GatewayFrame -Id $id -Kind 'end' -Payload (ConvertTo-Json -InputObject $end -Compress -Depth 6)

@@ -174,6 +174,8 @@ func serverRows() []Row {
 
 		{"limits.bulkDelete", "50", "Maximum number of objects that one request may delete.",
 			live{number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)}},
+		{"limits.staleDays", "90", "Days without a logon after which a computer is stale, for the filter `stale eq true`.",
+			live{number(func(s *Settings) *int { return &s.Limits.StaleDays }, 1, 3650)}},
 		{"limits.guardedGroups", "[]", "Groups of the gateway's own rights and hosts, by account name or DN, which need the scope privileged with all their members; if empty, those that its account and its computer are in.",
 			live{texts(func(s *Settings) *[]string { return &s.Limits.GuardedGroups })}},
 	}

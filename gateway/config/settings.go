@@ -115,6 +115,7 @@ type Servers struct {
 // Limits limit what one request may do.
 type Limits struct {
 	BulkDelete    int
+	StaleDays     int
 	GuardedGroups []string
 }
 

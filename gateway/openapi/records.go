@@ -130,6 +130,9 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	record := b.record(op)
 	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
 	if op.Reply.Mark == ops.List {
+		if op.Param(ops.LimitName) != nil {
+			return b.define(name+"Page", func() *openapi3.Schema { return b.page(record) })
+		}
 		return b.define(name+"List", func() *openapi3.Schema { return b.envelopeOf(record, 0, -1) })
 	}
 	if op.Effect.Writes() {
@@ -228,6 +231,14 @@ func (b *builder) envelopeOf(record *openapi3.SchemaRef, min, max int64) *openap
 	})
 	s.WithProperty("warnings", described(warnings, "What was left out or skipped"))
 	s.Required = []string{"output", "result"}
+	return s
+}
+
+// page returns the envelope of a list that can be read in pages.
+func (b *builder) page(record *openapi3.SchemaRef) *openapi3.Schema {
+	s := b.envelopeOf(record, 0, -1)
+	s.WithProperty("next", described(openapi3.NewStringSchema(), "After for the next page; absent if nothing follows"))
+	s.WithProperty("total", described(openapi3.NewIntegerSchema(), "How many there are in all; only with Count"))
 	return s
 }
 

@@ -22,6 +22,7 @@ var contextArgs = map[string]string{
 	"Privileged":   "bool",
 	"BulkLimit":    "int",
 	"ImpactLimit":  "int",
+	"StaleSince":   "string[]", // as a file time and as a generalized time
 	"Server":       "string",
 	"ComputerName": "string",
 

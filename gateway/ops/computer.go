@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/filter"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -20,14 +21,15 @@ var computerRows = []*Operation{
 		ID: "computer.list", Row: 55, Summary: "Lists the computers below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/Computers",
 		Scope: auth.ComputerRead, Effect: Read,
-		Params: []Param{
-			{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-			{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
-		},
+		Params: searched(filter.Computers,
+			Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+		),
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayComputerList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Computer, List},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 	},
 	{
@@ -56,9 +58,12 @@ var computerRows = []*Operation{
 		ID: "computer.listAll", Row: 58, Summary: "Lists all computers.",
 		Method: http.MethodGet, Path: "/api/Computers/All",
 		Scope: auth.ComputerRead, Effect: Read,
+		Params:  searched(filter.Computers),
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayComputerList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Computer, List},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "computers",
 	},
 	{

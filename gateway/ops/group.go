@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/filter"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -16,10 +17,11 @@ var groupRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/ADGroups",
 		Scope: auth.GroupRead, Effect: Read,
 		Params:  groupSearch,
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 	},
 	{
@@ -48,9 +50,12 @@ var groupRows = []*Operation{
 		ID: "group.listAll", Row: 48, Summary: "Lists all groups.",
 		Method: http.MethodGet, Path: "/api/ADGroups/All",
 		Scope: auth.GroupRead, Effect: Read,
+		Params:  searched(filter.Groups),
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Group, List},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "groups",
 	},
 	{
@@ -58,11 +63,12 @@ var groupRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/ADGroups/Distribution/All",
 		Scope: auth.GroupRead, Effect: Read,
 		Params:  groupSearch,
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
 		Fixed:   distribution,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 	},
 	{
@@ -70,11 +76,12 @@ var groupRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/ADGroups/Security/All",
 		Scope: auth.GroupRead, Effect: Read,
 		Params:  groupSearch,
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
 		Fixed:   security,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 	},
 	{
@@ -151,10 +158,10 @@ var existingGroup = Param{
 }
 
 // groupSearch are the inputs of lists.
-var groupSearch = []Param{
-	{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-	{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
-}
+var groupSearch = searched(filter.Groups,
+	Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+	Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+)
 
 // groupInputs are the inputs of a new group.
 var groupInputs = []Param{

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/filter"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -54,25 +55,28 @@ var userRows = []*Operation{
 		ID: "user.list", Row: 23, Summary: "Lists the users below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers",
 		Scope: auth.UserRead, Effect: Read,
-		Params: []Param{
-			{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+		Params: searched(filter.Users,
+			Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 			userFields,
-			{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
-		},
+			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+		),
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayUserList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, List},
-		Fails:   []schema.Code{schema.NotFound},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 	},
 	{
 		ID: "user.listAll", Row: 24, Summary: "Lists all users.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All",
 		Scope: auth.UserRead, Effect: Read,
-		Params:  []Param{userFields},
+		Params:  searched(filter.Users, userFields),
+		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayUserList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, List},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "users",
 	},
 	{

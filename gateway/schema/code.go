@@ -17,6 +17,7 @@ const (
 	MethodNotAllowed     Code = "method_not_allowed"
 	NotAcceptable        Code = "not_acceptable"
 	NotSupported         Code = "not_supported"
+	TokenMismatch        Code = "token_mismatch"
 	InProgress           Code = "in_progress"
 	KeyReused            Code = "key_reused"
 	TooLarge             Code = "too_large"
@@ -45,6 +46,7 @@ var codes = []struct {
 	{Partial, http.StatusMultiStatus, "Some of the objects were done, others were not."},
 	{InvalidRequest, http.StatusBadRequest, "A parameter is missing, unknown, malformed, or contradicts another."},
 	{NotSupported, http.StatusBadRequest, "The call cannot honour a header or mode of the request."},
+	{TokenMismatch, http.StatusBadRequest, "The cursor in After belongs to another question."},
 	{Unauthenticated, http.StatusUnauthorized, "There is no valid credential."},
 	{Forbidden, http.StatusForbidden, "The credential lacks a scope."},
 	{Limit, http.StatusForbidden, "The object lies outside the limits of the credential."},

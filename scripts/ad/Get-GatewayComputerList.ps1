@@ -1,8 +1,18 @@
-# Lists the computers of the domain, or of one OU or container.
+# Lists the computers of the domain, or of one OU or container: all, or those that match a text or a filter, whole
+# or in pages.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,
     [bool] $Recursive = $true,
+    [AllowNull()] [string] $Text,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Filter,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $FilterCheck,
+    [AllowNull()] [string] $FilterSlow,
+    [int] $Limit = 0,
+    [AllowNull()] [string] $After,
+    [int] $AfterStart = 0,
+    [bool] $Count = $false,
+    [AllowNull()] [string[]] $StaleSince,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
@@ -13,17 +23,19 @@ if ($OUPath) {
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+$where = [string](Resolve-GatewayFilter -Text $Text -Segment $Filter -StaleSince $StaleSince @limits)
 
 Set-GatewayStep -Label 'list computers'
-$bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
-$listing = New-GatewayListing
-$batch = [System.Collections.Generic.List[object]]::new()
-Get-GatewayObject -Class 'computer' -Filter '' -Property $GatewayComputerProperties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
-    if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
-    if ($batch.Count -ge $GatewayBatchSize) {
-        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayComputer -Computer $batch.ToArray())
-        $batch.Clear()
-    }
+Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
+$search = @{
+    Class    = 'computer'
+    Property = $GatewayComputerProperties + @(Get-GatewayCheckProperty -Check $FilterCheck)
+    Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
+    Scope    = $scope
+    Check    = $FilterCheck
+    Text     = $Text
+    AllowedOU = $AllowedOU
+    Server   = $Server
 }
-Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayComputer -Computer $batch.ToArray())
-Write-GatewayListing -Listing $listing
+Write-GatewaySearch -Search $search -Filter $where -Limit $Limit -After $After -AfterStart $AfterStart -Count $Count

@@ -1,9 +1,18 @@
-# Lists groups: all or those of one category, of the domain or of one OU or container.
+# Lists groups: all or those of one category, of the domain or of one OU or container; all, or those that match a
+# text or a filter, whole or in pages.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,
     [bool] $Recursive = $true,
     [AllowNull()] [string] $Category,
+    [AllowNull()] [string] $Text,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Filter,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $FilterCheck,
+    [AllowNull()] [string] $FilterSlow,
+    [int] $Limit = 0,
+    [AllowNull()] [string] $After,
+    [int] $AfterStart = 0,
+    [bool] $Count = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
@@ -15,25 +24,24 @@ if ($OUPath) {
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
+$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+$where = [string](Resolve-GatewayFilter -Text $Text -Segment $Filter -GroupsOnly @limits)
 
 # The security bit of groupType (facts E34).
-$filter = ''
-if ($Category -eq 'Security') { $filter = '(groupType:1.2.840.113556.1.4.803:=2147483648)' }
-if ($Category -eq 'Distribution') { $filter = '(!(groupType:1.2.840.113556.1.4.803:=2147483648))' }
+if ($Category -eq 'Security') { $where += '(groupType:1.2.840.113556.1.4.803:=2147483648)' }
+if ($Category -eq 'Distribution') { $where += '(!(groupType:1.2.840.113556.1.4.803:=2147483648))' }
 
 Set-GatewayStep -Label 'list groups'
-$limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
-$listing = New-GatewayListing
-$batch = [System.Collections.Generic.List[object]]::new()
-# An empty batch first: what the limits stand for is read before the list, since a read while it
-# arrives would take a second connection (facts D19).
-Add-GatewayGroupListing -Listing $listing -Group $batch.ToArray() @limits
-Get-GatewayObject -Class 'group' -Filter $filter -Property $GatewayGroupProperties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
-    $batch.Add($_)
-    if ($batch.Count -ge $GatewayBatchSize) {
-        Add-GatewayGroupListing -Listing $listing -Group $batch.ToArray() @limits
-        $batch.Clear()
-    }
+Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
+$search = @{
+    Class    = 'group'
+    Property = $GatewayGroupProperties + @(Get-GatewayCheckProperty -Check $FilterCheck)
+    Place    = Get-GatewaySearchPlace -Base $base -Scope $scope @limits
+    Scope    = $scope
+    Check    = $FilterCheck
+    Text     = $Text
+    AllowedGroup = $AllowedGroup
+    AllowedOU = $AllowedOU
+    Server   = $Server
 }
-Add-GatewayGroupListing -Listing $listing -Group $batch.ToArray() @limits
-Write-GatewayListing -Listing $listing
+Write-GatewaySearch -Search $search -Filter $where -Limit $Limit -After $After -AfterStart $AfterStart -Count $Count

@@ -1,9 +1,18 @@
-# Lists the users of the domain, or of one OU or container.
+# Lists the users of the domain, or of one OU or container: all, or those that match a text or a filter, whole or
+# in pages.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,
     [bool] $Recursive = $true,
     [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [string] $Text,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Filter,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $FilterCheck,
+    [AllowNull()] [string] $FilterSlow,
+    [int] $Limit = 0,
+    [AllowNull()] [string] $After,
+    [int] $AfterStart = 0,
+    [bool] $Count = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
@@ -14,20 +23,20 @@ if ($OUPath) {
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
+$limits = @{ AllowedOU = $AllowedOU; Server = $Server }
+$where = [string](Resolve-GatewayFilter -Text $Text -Segment $Filter @limits)
 
 Set-GatewayStep -Label 'list users'
-$properties = Get-GatewayUserProperty -Field $Field
-$bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
-$listing = New-GatewayListing
-$batch = [System.Collections.Generic.List[object]]::new()
-Get-GatewayObject -Class 'user' -Filter '' -Property $properties -Base $base -Scope $scope -Server $Server | ForEach-Object -Process {
-    if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
-    if ($batch.Count -ge $GatewayBatchSize) {
-        $records = @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field -AllowedOU $AllowedOU -Server $Server)
-        Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record $records
-        $batch.Clear()
-    }
+Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
+$search = @{
+    Class    = 'user'
+    Property = (Get-GatewayUserProperty -Field $Field) + @(Get-GatewayCheckProperty -Check $FilterCheck)
+    Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
+    Scope    = $scope
+    Check    = $FilterCheck
+    Text     = $Text
+    Field    = $Field
+    AllowedOU = $AllowedOU
+    Server   = $Server
 }
-$records = @(ConvertTo-GatewayUser -User $batch.ToArray() -Field $Field -AllowedOU $AllowedOU -Server $Server)
-Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record $records
-Write-GatewayListing -Listing $listing
+Write-GatewaySearch -Search $search -Filter $where -Limit $Limit -After $After -AfterStart $AfterStart -Count $Count

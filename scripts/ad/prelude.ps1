@@ -160,9 +160,11 @@ function Get-GatewayObject {
         [string[]] $Property = @(),
         [Parameter(Mandatory)] [string] $Base,
         [ValidateSet('Base', 'OneLevel', 'Subtree')] [string] $Scope = 'Subtree',
+        [int] $Most = 0,
         [Parameter(Mandatory)] [string] $Server
     )
     $search = @{ SearchBase = $Base; SearchScope = $Scope; ResultSetSize = $null; Server = $Server }
+    if ($Most -gt 0) { $search['ResultSetSize'] = $Most }
     if ($Property.Length -gt 0) { $search['Properties'] = $Property }
     switch ($Class) {
         'user' { Get-ADUser -LDAPFilter ('(&(objectCategory=person)(objectClass=user)' + $Filter + ')') @search }
@@ -403,33 +405,45 @@ function New-GatewayListing {
     @{ keys = [System.Collections.Generic.List[string]]::new(); texts = [System.Collections.Generic.List[string]]::new() }
 }
 
-# Adds objects of the directory to a list, each with its record.
+# Adds objects of the directory to a list, each with its record. With ByGuid the order is that of the octets of
+# their GUIDs.
 function Add-GatewayListing {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [hashtable] $Listing,
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Item,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [switch] $ByGuid
     )
     $keys = $Listing['keys']
     $texts = $Listing['texts']
     $zero = [string][char]0
     for ($i = 0; $i -lt $Item.Length; $i++) {
-        $keys.Add(([string]$Item[$i].Name).ToUpperInvariant() + $zero + [string]$Item[$i].DistinguishedName)
+        if ($ByGuid) {
+            $keys.Add([System.BitConverter]::ToString(([guid]$Item[$i].ObjectGUID).ToByteArray()).Replace('-', ''))
+        } else {
+            $keys.Add(([string]$Item[$i].Name).ToUpperInvariant() + $zero + [string]$Item[$i].DistinguishedName)
+        }
         $texts.Add((ConvertTo-Json -InputObject $Record[$i] -Compress -Depth 4))
     }
 }
 
-# Sorts a list and sends it. It is complete by then, so nothing is sent if reading fails.
+# Sorts a list and sends it, or the first Most of its records. It is complete by then, so nothing is sent if
+# reading fails.
 function Write-GatewayListing {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Listing)
+    param([Parameter(Mandatory)] [hashtable] $Listing, [int] $Most = 0)
     $sorted = $Listing['texts'].ToArray()
     $order = $Listing['keys'].ToArray()
     [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $number = $sorted.Length
+    if ($Most -gt 0 -and $Most -lt $number) {
+        $number = $Most
+        $script:GatewayLast = $order[$Most - 1]
+    }
     $batch = [System.Collections.Generic.List[string]]::new()
-    foreach ($text in $sorted) {
-        $batch.Add($text)
+    for ($i = 0; $i -lt $number; $i++) {
+        $batch.Add($sorted[$i])
         if ($batch.Count -ge $GatewayBatchSize) {
             Write-GatewayFrame -Id $script:GatewayId -Kind 'records' -Payload ('[' + ($batch -join ',') + ']')
             $batch.Clear()

@@ -37,9 +37,10 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/doctor/live": {"ps", "ps/session"},
 	"cmd/release":                        {"gateway/config"},
 	"gateway":                            {"gateway/...", "ps"},
-	"gateway/ops":                        {"gateway/schema", "gateway/auth", "ps"},
-	"gateway/schema":                     {"ps", "gateway/schema/..."},
-	"gateway/change":                     {"gateway/schema", "ps"},
+	"gateway/ops":                        {"gateway/schema", "gateway/auth", "gateway/filter", "ps"},
+	"gateway/filter":                     {"gateway/nearest"},
+	"gateway/cursor":                     {},
+	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor"},
 	"gateway/keep":                       {},
 	"gateway/settle":                     {"gateway/ops", "ps"},
 	"gateway/schema/tsparams":            {},
@@ -96,7 +97,7 @@ var only = map[string][]string{
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
 	"github.com/prometheus/":          {"gateway", "cmd/adgateway/app"},
-	"github.com/go-ldap/":             {"ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
+	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 }
 
@@ -105,6 +106,8 @@ var only = map[string][]string{
 var libraries = map[string][]string{
 	"ps":                       {},
 	"ps/syntax":                {},
+	"gateway/filter":           {"github.com/go-ldap/"},
+	"gateway/cursor":           {},
 	"ps/sandbox/directory":     {"github.com/go-ldap/", "golang.org/x/text/"},
 	"ps/sandbox/zones":         {"github.com/go-ldap/", "github.com/miekg/dns"},
 	"ps/sandbox/internal/data": {},

@@ -216,7 +216,7 @@ func policy(settings *config.Settings) gateway.Policy {
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
-		BulkLimit: settings.Limits.BulkDelete, GuardedGroups: settings.Limits.GuardedGroups, Grace: h.ShutdownTimeout,
+		BulkLimit: settings.Limits.BulkDelete, StaleDays: settings.Limits.StaleDays, GuardedGroups: settings.Limits.GuardedGroups, Grace: h.ShutdownTimeout,
 		Protocols: protocols(settings),
 	}
 }

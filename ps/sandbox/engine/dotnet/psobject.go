@@ -39,8 +39,21 @@ func (p *propertySet) Enumerate() []any {
 // Member has none of its own: names are read from the properties.
 func (p *propertySet) Member(string) (any, bool) { return nil, false }
 
-// Invoke has no methods.
-func (p *propertySet) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
+// Invoke has one method, that of the index: it returns the property of a name, nil if
+// there is none.
+func (p *propertySet) Invoke(name string, args []any) (any, error) {
+	if !EqualFold(name, "Item") || len(args) != 1 {
+		return nil, ErrNoMethod
+	}
+	wanted, ok := args[0].(string)
+	if !ok {
+		return nil, ErrNoMethod
+	}
+	if value, found, err := GetMember(p.owner, wanted); err != nil || !found || value == nil {
+		return nil, nil // or an error in the getter, which shows when it is listed
+	}
+	return &PropertyInfo{Name: wanted, Owner: p.owner}, nil
+}
 
 // notes are the settable properties of an object, or nil.
 func notes(v any) *Props {

@@ -1,0 +1,69 @@
+// Package cursor says where the next page of a list begins.
+//
+// Pages are in the order of objectGUIDs, so that a cursor needs no state on the server:
+// it has the last GUID and a digest of the question that it belongs to. It is opaque to
+// clients, but no secret: with another one they see nothing else than with their own.
+package cursor
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strings"
+)
+
+const (
+	version    = 1
+	guidSize   = 16
+	digestSize = 8
+	size       = 1 + digestSize + guidSize
+)
+
+// Digest identifies a question.
+type Digest [digestSize]byte
+
+// DigestOf returns the digest of a question, whose parts are texts.
+func DigestOf(parts ...string) Digest {
+	whole := sha256.New()
+	for _, part := range parts {
+		own := sha256.Sum256([]byte(part))
+		whole.Write(own[:])
+	}
+	return Digest(whole.Sum(nil))
+}
+
+// GUID is an objectGUID in the octets of the directory, by whose order pages follow
+// each other.
+type GUID [guidSize]byte
+
+// Next returns the smallest GUID that is greater; none is greater than the last one.
+func (g GUID) Next() (next GUID, ok bool) {
+	for i := guidSize - 1; i >= 0; i-- {
+		if g[i]++; g[i] != 0 {
+			return g, true
+		}
+	}
+	return GUID{}, false
+}
+
+// Cursor is where a page of a question ended.
+type Cursor struct {
+	Question Digest
+	Last     GUID
+}
+
+func (c Cursor) String() string {
+	octets := append([]byte{version}, c.Question[:]...)
+	return base64.RawURLEncoding.EncodeToString(append(octets, c.Last[:]...))
+}
+
+var errMalformed = errors.New("is not the next of an answer")
+
+// Parse reads the text of a cursor.
+func Parse(text string) (Cursor, error) {
+	octets, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(octets) != size || octets[0] != version || strings.ContainsAny(text, "\r\n") {
+		return Cursor{}, errMalformed
+	}
+	return Cursor{Digest(octets[1 : 1+digestSize]), GUID(octets[1+digestSize:])}, nil
+}

@@ -1,0 +1,109 @@
+package schema
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"adgateway/gateway/cursor"
+	"adgateway/gateway/filter"
+	"adgateway/ps"
+)
+
+// Filter returns the kind of filters for objects of a class. The script receives the
+// LDAP filter in segments (see [filter.Search]).
+func Filter(class *filter.Class) Kind { return filterKind{class} }
+
+type filterKind struct{ class *filter.Class }
+
+func (k filterKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, true)
+	if problem != nil {
+		return nil, problem
+	}
+	expr, err := filter.Parse(k.class, s)
+	if err != nil {
+		return nil, invalid("%s", err)
+	}
+	search := expr.Compile(time.Now())
+	return &Decoded{Values: []ps.Value{ps.List(search.Filter), ps.List(search.Checks), ps.Text(search.Slow)}, Text: s}, nil
+}
+
+func (filterKind) Parts() []Part {
+	return []Part{{Type: "string[]"}, {Suffix: "Check", Type: "string[]"}, {Suffix: "Slow", Type: "string"}}
+}
+
+func (filterKind) Clear() []ps.Value { return nil }
+func (filterKind) Secret() bool      { return false }
+
+func (k filterKind) Doc() Doc {
+	lines := []string{"A filter in a subset of SCIM's language (RFC 7644), such as `" + k.class.Example + "`."}
+	for _, row := range k.class.Rows() {
+		line := fmt.Sprintf("`%s` (%s): %s.", strings.Join(row.Fields, " "), row.Values, row.Operators)
+		lines = append(lines, line)
+	}
+	return Doc{Type: "string", MaxLength: filter.MaxLength, Text: strings.Join(lines, " "), Example: k.class.Example}
+}
+
+// SearchText returns the kind of texts that people search objects of a class by. The
+// script receives an LDAP filter.
+func SearchText(class *filter.Class) Kind { return searchTextKind{base{"string"}, class} }
+
+type searchTextKind struct {
+	base
+	class *filter.Class
+}
+
+func decodeSearch(raw any) (*filter.Text, *Problem) {
+	s, problem := text(raw, 0, true)
+	if problem != nil {
+		return nil, problem
+	}
+	parsed, err := filter.ParseText(s)
+	if err != nil {
+		return nil, invalid("%s", err)
+	}
+	return parsed, nil
+}
+
+func (k searchTextKind) Decode(raw any) (*Decoded, *Problem) {
+	parsed, problem := decodeSearch(raw)
+	if problem != nil {
+		return nil, problem
+	}
+	return &Decoded{Values: []ps.Value{ps.Text(parsed.Clause(k.class))}, Text: parsed.String()}, nil
+}
+
+func (searchTextKind) Doc() Doc {
+	return Doc{Type: "string", Text: fmt.Sprintf("%d to %d characters, with which a name, account name, mail address or office begins; or a first and a last name, in either order.",
+		filter.MinText, filter.MaxText), Example: "schmidt"}
+}
+
+// Cursor is where a page begins: the member next of the answer before. The script
+// receives the smallest GUID of the page, in hexadecimal digits, and the number that its
+// first three octets are.
+var Cursor Kind = cursorKind{base{"string"}}
+
+type cursorKind struct{ base }
+
+func (cursorKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	c, err := cursor.Parse(s)
+	if err != nil {
+		return nil, invalid("%s", err)
+	}
+	first, more := c.Last.Next()
+	if !more {
+		return nil, invalid("is the end of a list")
+	}
+	start := int64(first[0])<<16 | int64(first[1])<<8 | int64(first[2])
+	return &Decoded{Values: []ps.Value{ps.Text(hex.EncodeToString(first[:])), ps.Int(start)}, Text: s}, nil
+}
+
+func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Start", Type: "int"}} }
+
+func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
