@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"cmd/release":                        {"gateway/config"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/auth", "gateway/filter", "ps"},
+	"gateway/change":                     {"gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},
 	"gateway/cursor":                     {},
 	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor"},
