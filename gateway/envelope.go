@@ -83,7 +83,8 @@ func (e *envelope) check() error {
 	return e.err
 }
 
-// take renders one batch of records. The runner calls it from its own goroutine.
+// take renders one batch of records behind those before. The runner calls it from its
+// own goroutine.
 func (e *envelope) take(batch json.RawMessage) error {
 	if e.err != nil {
 		return e.err
@@ -91,7 +92,15 @@ func (e *envelope) take(batch json.RawMessage) error {
 	if e.r.op.Protocol != nil {
 		return e.takeRaw(batch)
 	}
-	err := e.r.bound.Fields.Render(batch, schema.Style{Classic: e.classic, Warn: e.warn}, e.add)
+	e.result.Grow(len(batch) + 1) // the records are seldom longer than they came
+	to := e.result.AvailableBuffer()
+	if e.records > 0 {
+		to = append(to, ',')
+	}
+	rendered, n, err := e.r.bound.Fields.Render(to, batch, schema.Style{Classic: e.classic, Warn: e.warn})
+	if err == nil && n > 0 {
+		err = e.add(rendered, n)
+	}
 	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails, and says so
 		e.err = err
 	}
@@ -118,14 +127,13 @@ func (e *envelope) warn(w ps.Warning) {
 // maxWarnings is the limit on warnings about records.
 const maxWarnings = 1000
 
-func (e *envelope) add(record []byte) error {
-	if e.records++; e.records > 1 {
-		if e.r.op.Reply.Mark != ops.List {
-			return errManyRecords
-		}
-		e.result.WriteByte(',')
+// add adds n rendered records, after a comma unless they are the first.
+func (e *envelope) add(rendered []byte, n int) error {
+	e.records += n
+	if e.records > 1 && e.r.op.Reply.Mark != ops.List {
+		return errManyRecords
 	}
-	e.result.Write(e.addGenerated(record))
+	e.result.Write(e.addGenerated(rendered))
 	threshold := e.streamAbove
 	if e.stream != nil {
 		threshold = streamPiece
@@ -151,7 +159,7 @@ func (e *envelope) flush() error {
 		}
 	}
 	err := e.stream.add(e.result.Bytes())
-	if e.result.Cap() > 2*streamPiece {
+	if e.result.Cap() > streamMemory {
 		e.result = bytes.Buffer{} // release the memory of what was held back
 	}
 	e.result.Reset()

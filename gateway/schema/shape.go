@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -98,7 +97,8 @@ func (s *Shape) All() *Selection {
 type Selection struct {
 	Shape  *Shape
 	fields []*Field
-	hidden int // the last of fields, which are read but not shown
+	labels []string // by field: its name in a record, with the comma and the colon
+	hidden int      // the last of fields, which are read but not shown
 	packed []*Packed
 	index  map[string]int // by name of a member: index in fields, or -1-index in packed
 }
@@ -106,6 +106,7 @@ type Selection struct {
 func (s *Selection) add(field int) {
 	f := &s.Shape.Fields[field]
 	s.fields = append(s.fields, f)
+	s.labels = append(s.labels, `,"`+f.Name+`":`)
 	switch {
 	case f.Packed == nil:
 		s.index[f.Name] = len(s.fields) - 1
@@ -161,34 +162,48 @@ func errShape(format string, args ...any) error {
 }
 
 // Render checks a batch of records, a JSON array of objects, against the selection
-// and calls each for every record, rewritten with its fields in declared order and
-// without blanks. The bytes passed to each are valid until it returns. The error is
-// that of each, or says how the batch differs from the shape; it never contains a
-// value. Time and memory are linear in the size of the batch.
-func (s *Selection) Render(batch json.RawMessage, style Style, each func(record []byte) error) error {
-	w := scanner{data: batch}
-	if !json.Valid(batch) || !utf8.Valid(batch) || w.peek() != '[' {
-		return ps.ErrInvalidRecords
+// and appends every record, with its fields in declared order and without blanks, to
+// the bytes, with commas between the records. It returns them and the number of records
+// appended. The error says how the batch differs from JSON, then [ps.ErrInvalidRecords],
+// or from the shape; it never contains a value. Time and memory are linear in the size
+// of the batch.
+func (s *Selection) Render(to []byte, batch json.RawMessage, style Style) ([]byte, int, error) {
+	rendered, n, err := s.render(to, batch, style)
+	if err == nil {
+		return rendered, n, nil
 	}
-	var record bytes.Buffer
+	if !json.Valid(batch) || !utf8.Valid(batch) { // what follows the first fault, too
+		err = ps.ErrInvalidRecords
+	}
+	return nil, 0, err
+}
+
+// render reads the batch once.
+func (s *Selection) render(to []byte, batch json.RawMessage, style Style) (rendered []byte, records int, err error) {
+	w := scanner{data: batch}
+	if w.peek() != '[' {
+		return nil, 0, ps.ErrInvalidRecords
+	}
 	values := make([]json.RawMessage, len(s.fields)+len(s.packed))
 	for more := w.enter(']'); more; more = w.next(']') {
 		clear(values)
 		if err := s.collect(&w, values); err != nil {
-			return err
+			return nil, 0, err
 		}
 		if err := s.unpack(values, style); err != nil {
-			return err
+			return nil, 0, err
 		}
-		record.Reset()
-		if err := s.write(&record, values, style.Classic); err != nil {
-			return err
+		if records++; records > 1 {
+			to = append(to, ',')
 		}
-		if err := each(record.Bytes()); err != nil {
-			return err
+		if to, err = s.write(to, values, style.Classic); err != nil {
+			return nil, 0, err
 		}
 	}
-	return nil
+	if !w.ended() {
+		return nil, 0, ps.ErrInvalidRecords
+	}
+	return to, records, nil
 }
 
 // collect reads the values of one record into the slots of their fields.
@@ -198,10 +213,9 @@ func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 	}
 	expected := 0 // scripts emit the declared order, so the guess is nearly always right
 	for more := w.enter('}'); more; more = w.next('}') {
-		name := w.key()
 		place := expected
-		if place >= len(s.fields) || string(name) != s.fields[place].Name || s.fields[place].Packed != nil {
-			known := false
+		if place >= len(s.fields) || s.fields[place].Packed != nil || !w.skip(s.labels[place][1:]) {
+			name, known := w.key(), false
 			if place, known = s.index[string(name)]; !known {
 				return errShape("%s has no field with the name emitted after %d fields", s.Shape.Name, expected)
 			}
@@ -210,45 +224,50 @@ func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 			}
 		}
 		if values[place] != nil {
-			return errShape("%s has %s twice", s.Shape.Name, name)
+			return errShape("%s has %s twice", s.Shape.Name, s.member(place))
 		}
-		values[place] = w.value()
+		if values[place] = w.value(); w.bad {
+			return ps.ErrInvalidRecords
+		}
 		expected = place + 1
 	}
 	return nil
 }
 
-func (s *Selection) write(record *bytes.Buffer, values []json.RawMessage, classic bool) error {
-	shown := len(s.fields) - s.hidden
+// member returns the name of the member whose value is at a place.
+func (s *Selection) member(place int) string {
+	if place < len(s.fields) {
+		return s.fields[place].Name
+	}
+	return s.packed[place-len(s.fields)].Member
+}
+
+// write appends a record.
+func (s *Selection) write(to []byte, values []json.RawMessage, classic bool) ([]byte, error) {
+	shown, label := len(s.fields)-s.hidden, 1 // the first one without its comma
+	to = append(to, '{')
 	for i, field := range s.fields {
 		value := values[i]
 		if value == nil {
-			return errShape("%s lacks %s", s.Shape.Name, field.Name)
+			return nil, errShape("%s lacks %s", s.Shape.Name, field.Name)
 		}
 		if field.Null && string(value) == `""` || classic && !s.shows(field, values) {
 			value = null // "" is how scripts emit an absent text
 		}
 		if !field.fits(value) {
-			return errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
+			return nil, errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
 		}
 		if i >= shown {
 			continue
 		}
-		separator := byte(',')
-		if i == 0 {
-			separator = '{'
-		}
-		record.WriteByte(separator)
-		record.WriteByte('"')
-		record.WriteString(field.Name)
-		record.WriteString(`":`)
+		to = append(to, s.labels[i][label:]...)
+		label = 0
 		if classic {
 			value = s.translate(field, value, values)
 		}
-		record.Write(value)
+		to = append(to, value...)
 	}
-	record.WriteByte('}')
-	return nil
+	return append(to, '}'), nil
 }
 
 // translate returns the value that the classic dialect shows in a field.
@@ -302,7 +321,7 @@ func (f *Field) fits(value json.RawMessage) bool {
 	case value[0] != '"':
 		return false
 	case f.Type == GUIDField:
-		return guidPattern.Match(value[1 : len(value)-1])
+		return isGUID(value[1 : len(value)-1])
 	case f.Type == TimeField:
 		text := string(value[1 : len(value)-1])
 		_, err := time.Parse(time.RFC3339, text)
@@ -327,117 +346,4 @@ func fitsAll(fields []Field, value json.RawMessage) bool {
 		at++
 	}
 	return at == len(fields)
-}
-
-// scanner walks over JSON that is known to be valid.
-type scanner struct {
-	data []byte
-	at   int
-}
-
-// peek skips blanks and returns the byte that follows.
-func (w *scanner) peek() byte {
-	for w.at < len(w.data) {
-		switch c := w.data[w.at]; c {
-		case ' ', '\t', '\r', '\n':
-			w.at++
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// enter steps into an array or object and reports whether a member follows.
-func (w *scanner) enter(end byte) bool {
-	w.at++
-	return w.closing(end)
-}
-
-// next steps over a comma or the end and reports whether a member follows.
-func (w *scanner) next(end byte) bool {
-	if w.peek() == ',' {
-		w.at++
-		return true
-	}
-	return w.closing(end)
-}
-
-func (w *scanner) closing(end byte) bool {
-	if w.peek() == end {
-		w.at++
-		return false
-	}
-	return true
-}
-
-// key reads the name of a member and the colon.
-func (w *scanner) key() []byte {
-	w.peek()
-	quoted := w.value()
-	w.peek()
-	w.at++
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
-	}
-	return []byte(unquote(quoted))
-}
-
-// value reads a value of any type.
-func (w *scanner) value() json.RawMessage {
-	w.peek()
-	start, depth := w.at, 0
-	for w.at < len(w.data) {
-		switch w.data[w.at] {
-		case '"':
-			w.skipString()
-			if depth == 0 {
-				return w.data[start:w.at]
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return w.data[start:w.at]
-			}
-			if depth--; depth == 0 {
-				w.at++
-				return w.data[start:w.at]
-			}
-		case ',', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return w.data[start:w.at]
-			}
-		}
-		w.at++
-	}
-	return w.data[start:w.at]
-}
-
-func (w *scanner) skipString() {
-	for w.at++; w.data[w.at] != '"'; w.at++ {
-		if w.data[w.at] == '\\' {
-			w.at++
-		}
-	}
-	w.at++
-}
-
-func unquote(value json.RawMessage) string {
-	var text string
-	_ = json.Unmarshal(value, &text) // value is a valid string
-	return text
-}
-
-// Member returns the value of a member of a record written by [Selection.Render];
-// nil if it has none.
-func Member(record []byte, name string) json.RawMessage {
-	w := scanner{data: record}
-	for more := w.peek() == '{' && w.enter('}'); more; more = w.next('}') {
-		if key, value := w.key(), w.value(); string(key) == name {
-			return value
-		}
-	}
-	return nil
 }

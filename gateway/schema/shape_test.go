@@ -1,14 +1,19 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps"
 )
 
 var testShape = &Shape{Name: "Test", Fields: []Field{
@@ -24,12 +29,8 @@ var testShape = &Shape{Name: "Test", Fields: []Field{
 const testGUID = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
 
 func render(sel *Selection, batch string, classic bool) (string, error) {
-	var records []string
-	err := sel.Render(json.RawMessage(batch), Style{Classic: classic}, func(record []byte) error {
-		records = append(records, string(record))
-		return nil
-	})
-	return strings.Join(records, "|"), err
+	rendered, _, err := sel.Render(nil, json.RawMessage(batch), Style{Classic: classic})
+	return string(rendered), err
 }
 
 func TestRenderWritesTheDeclaredOrder(t *testing.T) {
@@ -40,7 +41,7 @@ func TestRenderWritesTheDeclaredOrder(t *testing.T) {
 	}{
 		"none":     {batch: " [ ] ", want: ""},
 		"in order": {batch: "[" + inOrder + "]", want: inOrder},
-		"several":  {batch: "[" + inOrder + " ,\n" + inOrder + "]", want: inOrder + "|" + inOrder},
+		"several":  {batch: "[" + inOrder + " ,\n" + inOrder + "]", want: inOrder + "," + inOrder},
 		"another order, blanks": {
 			batch: ` [ { "list" : [ "x" ] , "land":"GR","at":null,"on" : true ,"note":null,"name":"a","id":"` + testGUID + `" } ] `,
 			want:  `{"id":"` + testGUID + `","name":"a","note":null,"on":true,"at":null,"land":"GR","list":[ "x" ]}`,
@@ -148,15 +149,6 @@ func TestRenderNestedObjectsAndClassicWords(t *testing.T) {
 	}
 }
 
-func TestRenderReturnsTheErrorOfEach(t *testing.T) {
-	stop := errors.New("stop")
-	calls := 0
-	err := Existence.All().Render(json.RawMessage(`[{"exists":true,"guid":"","distinguishedName":""},{"exists":true,"guid":"","distinguishedName":""}]`), Style{},
-		func([]byte) error { calls++; return stop })
-	require.ErrorIs(t, err, stop)
-	assert.Equal(t, 1, calls)
-}
-
 func TestMember(t *testing.T) {
 	record := []byte(`{"exists":true,"guid":null,"text":"a\"}"}`)
 	assert.Equal(t, "true", string(Member(record, "exists")))
@@ -192,32 +184,33 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 	}
 }
 
-// FuzzRender compares with encoding/json: the records have the values of the input,
-// or there is an error.
+// FuzzRender compares with encoding/json: the records have the values of the input, or
+// there is an error, which says whether the input is JSON in UTF-8.
 func FuzzRender(f *testing.F) {
-	for _, seed := range []string{
+	for _, seed := range append([]string{
 		`[{"exists":true,"guid":null,"distinguishedName":"CN=\"]}"}]`, `[]`, `[{}]`, `[{"exists":[{"a":"]"}]}]`, `[1,{"a":{}}]`,
 		`[{"exists":false,"guid":"","distinguishedName":""},{"distinguishedName":"x","guid":null,"exists":true}]`, ` [ { } ] `, `{"a":1}`, `"\\"`,
-	} {
+	}, notJSON...) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, batch []byte) {
-		var want []map[string]any
+		sound := json.Valid(batch) && utf8.Valid(batch)
+		requireChecked(t, batch, sound)
 		for i := 0; i < 2; i++ { // twice: the first pass must not change the input
-			var got []map[string]any
-			err := Existence.All().Render(batch, Style{}, func(record []byte) error {
-				var one map[string]any
-				require.NoError(t, json.Unmarshal(record, &one))
-				require.Len(t, one, 3)
-				got = append(got, one)
-				return nil
-			})
+			rendered, n, err := Existence.All().Render([]byte("before"), batch, Style{})
 			if err != nil {
+				require.Equal(t, sound && batch[blanks(batch)] == '[', !errors.Is(err, ps.ErrInvalidRecords))
 				return
 			}
+			require.True(t, sound)
+			var want, got []map[string]any
 			require.NoError(t, json.Unmarshal(batch, &want))
+			text, _ := strings.CutPrefix(string(rendered), "before")
+			require.NoError(t, json.Unmarshal([]byte("["+text+"]"), &got))
 			require.Len(t, got, len(want))
+			require.Len(t, got, n)
 			for i := range want {
+				require.Len(t, got[i], 3)
 				for name, value := range want[i] {
 					if value == "" {
 						value = nil
@@ -227,6 +220,17 @@ func FuzzRender(f *testing.F) {
 			}
 		}
 	})
+}
+
+func blanks(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " \t\r\n")) }
+
+func TestGUIDs(t *testing.T) {
+	for _, text := range []string{
+		"", testGUID, strings.ToUpper(testGUID), "{" + testGUID + "}", "{" + testGUID, testGUID + "}", "(" + testGUID + ")", testGUID + " ", testGUID[1:], strings.ReplaceAll(testGUID, "-", ""),
+		strings.ReplaceAll(testGUID, "-", "0"), strings.Replace(testGUID, "9", "g", 1), strings.Replace(testGUID, "9", "-", 1), "urn:uuid:" + testGUID, strings.Replace(testGUID, "9", "٩", 1),
+	} {
+		assert.Equal(t, regexp.MustCompile(guidPattern).MatchString(text), isGUID([]byte(text)), text)
+	}
 }
 
 // BenchmarkRender shows that the time per record does not grow with the batch.
@@ -241,12 +245,14 @@ func BenchmarkRender(b *testing.B) {
 		}[field.Type]))
 	}
 	record := "{" + strings.Join(members, ",") + `,"userParameters":""}`
+	var rendered []byte
 	for _, n := range []int{1, 500, 10000} {
 		batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(record+",", n), ",") + "]")
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.SetBytes(int64(len(batch)))
 			for b.Loop() {
-				if err := User.All().Render(batch, Style{}, func([]byte) error { return nil }); err != nil {
+				var err error
+				if rendered, _, err = User.All().Render(rendered[:0], batch, Style{}); err != nil {
 					b.Fatal(err)
 				}
 			}
