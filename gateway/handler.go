@@ -75,6 +75,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 		return failed
 	}
 	defer r.release()
+	if r.op.Local {
+		return s.answerLocally(r)
+	}
 	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
 		return failed
 	}

@@ -75,7 +75,16 @@ func (s *Server) version(r *request) {
 		Engine  string `json:"engine"`
 		// Features are what an older gateway would not honour.
 		Features []string `json:"features"`
-	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, []string{"dryRun"}}})
+	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, s.features()}})
+}
+
+// features are what this gateway has.
+func (s *Server) features() []string {
+	features := []string{"dryRun"}
+	if s.History != nil {
+		features = append(features, "changes")
+	}
+	return features
 }
 
 func (r *request) sendRecords(status int, output string, records []any) {

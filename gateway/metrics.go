@@ -24,7 +24,8 @@ type meters struct {
 	running  prometheus.Gauge
 	refused  *prometheus.CounterVec
 
-	handshakes prometheus.Counter
+	handshakes   prometheus.Counter
+	unremembered prometheus.Counter
 }
 
 // Labels of requests that have no operation, or no error.
@@ -57,6 +58,10 @@ func newMeters() *meters {
 			Name: "adgateway_tls_handshake_failures_total",
 			Help: "TLS handshakes that clients began and that failed; the log has each at the level debug.",
 		}),
+		unremembered: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adgateway_changes_unrecorded_total",
+			Help: "Changes that could not be recorded in the history; the audit has them.",
+		}),
 	}
 }
 
@@ -75,7 +80,7 @@ const (
 )
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes, m.unremembered} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}

@@ -39,6 +39,7 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 		defer s.measure(r)
 		defer s.logAccess(r)
 		defer s.recordOutcome(r)
+		defer s.keepChange(r)
 		c.Next()
 	}
 }

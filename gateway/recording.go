@@ -48,16 +48,20 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 	case r.dryRun():
 		return func(i ps.Intent) error {
 			r.announced = &i
-			return errDryRun
+			return cmp.Or(r.undoing.compare(&i), errDryRun)
 		}
-	case !r.op.Effect.Writes() || !s.audited(r.op) && r.key == nil:
+	case !r.op.Effect.Writes():
 		return nil
 	}
 	return func(i ps.Intent) error {
+		if err := r.undoing.compare(&i); err != nil {
+			return err
+		}
 		if !i.Changes() {
 			return nil
 		}
 		if p := r.op.Protocol; p != nil && p.PerSet {
+			s.remember(r, i)
 			return s.recordSets(r, i)
 		}
 		if r.key != nil {
@@ -66,6 +70,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 				return err
 			}
 		}
+		s.remember(r, i)
 		return s.recordIntent(r)
 	}
 }

@@ -34,6 +34,7 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
@@ -73,6 +74,8 @@ type Options struct {
 
 	Keys    *keep.Sealed  // keeps the calls with an Idempotency-Key; nil: they are refused
 	KeyLife time.Duration // for which they are kept; zero: 24 h
+
+	History *changes.History // of what was changed; nil: none is kept
 
 	// Stopping is called when the server stops and waits for running requests, so that
 	// the Runner can refuse new runs. It may be nil.
@@ -180,6 +183,7 @@ type Server struct {
 	meters         *meters
 	bodies         *bodies
 	spooler        *spooler
+	startedAt      time.Time
 	keys           *keys                               // nil: none are kept
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
@@ -203,7 +207,7 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
-		scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
+		startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
 	}
 	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")

@@ -177,6 +177,10 @@ type Intended struct {
 	Record  json.RawMessage  `json:"record"`  // last state of an object to be removed; null if the answer has none
 	Changes []IntendedChange `json:"changes"` // in the order of execution
 
+	// Image is what is known of an object that is removed or replaced, for the history; null
+	// if there is none. It is never part of an answer to the change.
+	Image json.RawMessage `json:"image,omitempty"`
+
 	// Also are the values that an object to be created gets in its first step, by the
 	// names of IntendedChange. Secrets are never among them.
 	Also map[string]string `json:"also"`

@@ -326,6 +326,7 @@ function Set-GatewayStep {
 # An object without a GUID is found by its account, or by name and parent. Creates and Removes mean
 # that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
 # Also are the texts that a new one gets with its first step, for whoever wants to see them before; no secrets.
+# Image is all that is needed to bring back what is removed or replaced, whatever the answer shows.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -337,10 +338,11 @@ function New-GatewayIntent {
         [switch] $Creates,
         [switch] $Removes,
         [AllowNull()] [System.Collections.IDictionary] $Record,
+        [AllowNull()] [System.Collections.IDictionary] $Image,
         [AllowNull()] [System.Collections.IDictionary] $Also
     )
     $script:GatewayIntents.Add([ordered]@{
-            guid = $Guid; dn = $Dn; account = $Account; name = $Name; parent = $Parent; record = $Record; also = $Also; changes = @()
+            guid = $Guid; dn = $Dn; account = $Account; name = $Name; parent = $Parent; record = $Record; image = $Image; also = $Also; changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }

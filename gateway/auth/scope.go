@@ -42,6 +42,8 @@ const (
 	ComputerWrite      Scope = "computer:write"
 	ComputerDelete     Scope = "computer:delete"
 	ComputerBulkDelete Scope = "computer:bulk-delete"
+	ChangeRead         Scope = "change:read"
+	ChangeUndo         Scope = "change:undo"
 	OpsRead            Scope = "ops:read"
 
 	// Privileged is required in addition to an operation's own scope to change what
@@ -60,7 +62,7 @@ func Scopes() []Scope {
 		MemberRead, MemberWrite,
 		OURead, OUWrite, OUDelete, OUDeleteTree,
 		ComputerRead, ComputerWrite, ComputerDelete, ComputerBulkDelete,
-		OpsRead, Privileged, All,
+		ChangeRead, ChangeUndo, OpsRead, Privileged, All,
 	}
 }
 

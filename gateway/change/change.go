@@ -63,13 +63,13 @@ func Of(a Announcement) []Object {
 			object.GUID = &intended.GUID
 		}
 		if intended.DN == "" {
-			object.DistinguishedName = nameOfNew(a.Shape, intended)
+			object.DistinguishedName = NameOfNew(a.Shape, intended)
 		}
 		for _, c := range intended.Changes {
-			object.Changes = append(object.Changes, a.changes(intended, c)...)
+			object.Changes = append(object.Changes, a.Changes(intended, c)...)
 		}
 		for _, name := range slices.Sorted(maps.Keys(intended.Also)) {
-			object.Changes = append(object.Changes, a.changes(intended, ps.IntendedChange{Name: name, After: intended.Also[name]})...)
+			object.Changes = append(object.Changes, a.Changes(intended, ps.IntendedChange{Name: name, After: intended.Also[name]})...)
 		}
 		if len(object.Changes) > 0 {
 			objects = append(objects, object)
@@ -78,8 +78,8 @@ func Of(a Announcement) []Object {
 	return objects
 }
 
-// nameOfNew returns the distinguished name that an object to be created will have.
-func nameOfNew(shape *schema.Shape, object *ps.Intended) string {
+// NameOfNew returns the distinguished name that an object to be created will have.
+func NameOfNew(shape *schema.Shape, object *ps.Intended) string {
 	kind := "CN="
 	if shape == schema.OU {
 		kind = "OU="
@@ -87,8 +87,8 @@ func nameOfNew(shape *schema.Shape, object *ps.Intended) string {
 	return kind + schema.EscapeRDN(object.Name) + "," + object.Parent
 }
 
-// changes returns what an announced change amounts to.
-func (a Announcement) changes(object *ps.Intended, c ps.IntendedChange) []Change {
+// Changes returns what one announced change of an object amounts to.
+func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change {
 	switch {
 	case !c.Renewed && c.Before == c.After:
 		return nil
@@ -117,11 +117,25 @@ func isRecord(c ps.IntendedChange) bool { return strings.Contains(c.Name, " ") }
 
 // recordChange returns the creation or removal of a DNS record.
 func recordChange(c ps.IntendedChange) Change {
+	if strings.HasPrefix(c.Name, ttlPrefix) {
+		return Change{Field: "ttl", Attribute: c.Name, Before: seconds(c.Before), After: seconds(c.After), Kind: schema.SetsValue}
+	}
 	text, _ := json.Marshal(c.Name) // a string always has a JSON form
 	if c.After == "True" {
 		return Change{Field: recordsField, Attribute: "dnsRecord", Before: null, After: text, Kind: schema.Creates}
 	}
 	return Change{Field: recordsField, Attribute: "dnsRecord", Before: text, After: null, Kind: schema.Removes}
+}
+
+// ttlPrefix is before the name of a record whose time to live changes.
+const ttlPrefix = "ttl "
+
+// seconds returns a time to live, or null for that of a record that is not there.
+func seconds(text string) json.RawMessage {
+	if text == "" || text == "False" {
+		return null
+	}
+	return json.RawMessage(text)
 }
 
 // memberText returns the member's name in place of the announced text of a membership.

@@ -52,8 +52,9 @@ func TestWhatAnAnnouncementAmountsTo(t *testing.T) {
 			{GUID: "1", DN: "CN=g,DC=x", Changes: []ps.IntendedChange{{Name: "member", Before: "False", After: "True"}}}, {GUID: "2", DN: "CN=u,DC=x"},
 		}, []string{`CN=g,DC=x member member: null -> "CN=u,DC=x"`}},
 		"DNS records": {schema.User, false, []ps.Intended{{DN: "www.x", Changes: []ps.IntendedChange{
+			{Name: "ttl www.x A 10.0.0.3", Before: "300", After: "600"}, {Name: "ttl www.x A 10.0.0.2", Before: "False", After: "600"},
 			{Name: "www.x A 10.0.0.1", Before: "True", After: "False"}, {Name: "www.x A 10.0.0.2", Before: "False", After: "True"},
-		}}}, []string{`www.x remove records: "www.x A 10.0.0.1" -> null`, `www.x create records: null -> "www.x A 10.0.0.2"`}},
+		}}}, []string{`www.x set ttl: 300 -> 600`, `www.x set ttl: null -> 600`, `www.x remove records: "www.x A 10.0.0.1" -> null`, `www.x create records: null -> "www.x A 10.0.0.2"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, lines(change.Of(change.Announcement{Intent: &ps.Intent{Objects: c.given}, Shape: c.shape, Secret: c.secret})))

@@ -215,10 +215,15 @@ func recordRows() []Row {
 			duration(func(s *Settings) *time.Duration { return &s.Audit.Checkpoint })},
 		{"audit.reads", "false", "Record requests that only read as well.",
 			boolean(func(s *Settings) *bool { return &s.Audit.Reads })},
-		{"store.file", "\"\"", "File in which the gateway keeps calls with an Idempotency-Key, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and a temporary file for the sandbox; off: none are kept.",
+		{"store.file", "\"\"", "File in which the gateway keeps calls with an Idempotency-Key and the history of changes, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and a temporary file for the sandbox; off: none are kept.",
 			text(func(s *Settings) *string { return &s.Store.File })},
 		{"idempotency.keep", "24h", "How long a call with an Idempotency-Key is kept, so that its repetition gets the same answer.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Idempotency.Keep }, time.Minute, 168*time.Hour)},
+
+		{"changes.keep", "2160h", "How long changes are kept in the history, from which they can be undone (2160h are 90 days).",
+			shortDuration(func(s *Settings) *time.Duration { return &s.Changes.Keep }, time.Hour, 87600*time.Hour)},
+		{"changes.maxSize", "1024", "Space in MiB for the history; the oldest changes are removed for newer ones.",
+			number(func(s *Settings) *int { return &s.Changes.MaxSize }, 1, 1<<20)},
 
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
 			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},

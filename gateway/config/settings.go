@@ -24,6 +24,7 @@ type Settings struct {
 	External    ExternalDNS
 	Audit       Audit
 	Store       Store
+	Changes     Changes
 	Idempotency Idempotency
 	Docs        Docs
 	Metrics     Metrics
@@ -153,6 +154,12 @@ func (s Store) KeyFile() string { return s.File + ".key" }
 // Idempotency configures calls with an Idempotency-Key.
 type Idempotency struct {
 	Keep time.Duration
+}
+
+// Changes configures the history of changes.
+type Changes struct {
+	Keep    time.Duration
+	MaxSize int // MiB
 }
 
 // Audit configures the audit log.

@@ -149,18 +149,47 @@ func (f *file) Range(ctx context.Context, kind Kind, prefix string, visit func(E
 		}
 		now, cursor := f.now(), b.Cursor()
 		for key, stored := cursor.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = cursor.Next() {
-			e, err := decode(key, stored)
-			switch {
-			case err != nil:
+			if more, err := f.pass(ctx, now, key, stored, visit); err != nil || !more {
 				return err
-			case ctx.Err() != nil:
-				return context.Cause(ctx)
-			case !e.expired(now) && !visit(e):
-				return nil
 			}
 		}
 		return nil
 	})
+}
+
+func (f *file) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
+	return f.view(ctx, kind, func(b *bbolt.Bucket) error {
+		if b == nil {
+			return nil
+		}
+		now, cursor := f.now(), b.Cursor()
+		key, stored := cursor.Last()
+		if before != "" {
+			if at, _ := cursor.Seek([]byte(before)); at != nil {
+				key, stored = cursor.Prev()
+			} else {
+				key, stored = cursor.Last()
+			}
+		}
+		for ; key != nil; key, stored = cursor.Prev() {
+			if more, err := f.pass(ctx, now, key, stored, visit); err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pass passes one value to visit unless it has expired, and reports whether to go on.
+func (f *file) pass(ctx context.Context, now time.Time, key, stored []byte, visit func(Entry) bool) (bool, error) {
+	e, err := decode(key, stored)
+	switch {
+	case err != nil:
+		return false, err
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	}
+	return e.expired(now) || visit(e), nil
 }
 
 // view reads a kind in one transaction; the bucket is nil if there is none yet.

@@ -1,5 +1,5 @@
 // Package keep stores what the gateway must remember beyond one request: which calls
-// with an idempotency key have run, and how.
+// with an idempotency key have run, and how, and what was changed.
 //
 // A [Store] holds values by kind and key. Every value has a revision; [Store.Apply]
 // changes several values together, or none, and only while their revisions are the
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Kind is a group of values: "key". The names of kinds are part of the file's format.
+// Kind is a group of values: "key", "change". The names of kinds are part of the file's format.
 type Kind string
 
 // Revision counts the changes of a store. A value has the revision of its last change,
@@ -48,6 +48,11 @@ type Store interface {
 	// Range calls visit with the values whose keys begin with prefix, in the order of
 	// their keys, until it returns false. It must not change the store.
 	Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error
+
+	// RangeBack calls visit with the values whose keys are less than before, or with all
+	// if it is empty, the greatest key first, until it returns false. It must not change
+	// the store.
+	RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error
 
 	// Apply makes all the changes, and returns the revision that they have, once they
 	// are on the disk; or none of them. It fails with [ErrConflict] if a value does not

@@ -97,7 +97,15 @@ func TestValuesAreFoundByPrefixInOrder(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, []string{"b/10=v", "b/2=v"}, keys(t, s, "b/"))
+		for before, want := range map[string][]string{"": {"c", "b/2", "b/10", "b", "a/1"}, "b/2": {"b/10", "b", "a/1"}, "bb": {"b/2", "b/10", "b", "a/1"}, "z": {"c", "b/2", "b/10", "b", "a/1"}, "a": nil} {
+			var found []string
+			require.NoError(t, s.RangeBack(t.Context(), "k", before, func(e Entry) bool { found = append(found, e.Key); return true }))
+			assert.Equal(t, want, found, "back from %q", before)
+		}
 		visited := 0
+		require.NoError(t, s.RangeBack(t.Context(), "k", "", func(Entry) bool { visited++; return visited < 2 }))
+		assert.Equal(t, 2, visited)
+		visited = 0
 		require.NoError(t, s.Range(t.Context(), "k", "", func(Entry) bool { visited++; return visited < 2 }))
 		assert.Equal(t, 2, visited)
 	})

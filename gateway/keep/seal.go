@@ -120,13 +120,27 @@ func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) 
 // decrypted.
 func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
 	var unreadable error
-	err := s.Store.Range(ctx, kind, prefix, func(e Entry) bool {
-		if e, unreadable = s.open(kind, e); unreadable != nil {
+	err := s.Store.Range(ctx, kind, prefix, s.opening(kind, visit, &unreadable))
+	return errors.Join(err, unreadable)
+}
+
+// RangeBack is that of [Store]. It ends with [ErrUnreadable] at a value that cannot be
+// decrypted.
+func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
+	var unreadable error
+	err := s.Store.RangeBack(ctx, kind, before, s.opening(kind, visit, &unreadable))
+	return errors.Join(err, unreadable)
+}
+
+// opening returns a visitor that decrypts values for another, and ends at the first that
+// cannot be decrypted.
+func (s *Sealed) opening(kind Kind, visit func(Entry) bool, unreadable *error) func(Entry) bool {
+	return func(e Entry) bool {
+		if e, *unreadable = s.open(kind, e); *unreadable != nil {
 			return false
 		}
 		return visit(e)
-	})
-	return errors.Join(err, unreadable)
+	}
 }
 
 // Apply is that of [Store].

@@ -81,6 +81,8 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 	case schema.ObjectListField:
 		s.Type = &openapi3.Types{"array"}
 		s.Items = b.object(f.Of).NewRef()
+	case schema.ValueField:
+		return described(&openapi3.Schema{}, f.Doc)
 	}
 	for _, value := range b.words(f) {
 		s.Enum = append(s.Enum, value)
@@ -96,7 +98,9 @@ func (b *builder) object(fields []schema.Field) *openapi3.Schema {
 	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 	for i := range fields {
 		s.WithProperty(fields[i].Name, b.output(&fields[i]))
-		s.Required = append(s.Required, fields[i].Name)
+		if !fields[i].Optional {
+			s.Required = append(s.Required, fields[i].Name)
+		}
 	}
 	return s
 }
@@ -129,6 +133,9 @@ func (b *builder) nullable(s *openapi3.Schema) {
 func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	record := b.record(op)
 	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
+	if op.Local && op.Reply.Mark == ops.List {
+		return b.local(op, name, record)
+	}
 	if op.Reply.Mark == ops.List {
 		if op.Param(ops.LimitName) != nil {
 			return b.define(name+"Page", func() *openapi3.Schema { return b.page(record) })
@@ -150,6 +157,23 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 		if b.Classic {
 			s.Properties["result"] = b.single(op, record)
 		}
+		return s
+	})
+}
+
+// local returns the schema of a list that the gateway itself answers with: a page of it,
+// or what was changed.
+func (b *builder) local(op *ops.Operation, name string, record *openapi3.SchemaRef) *openapi3.SchemaRef {
+	if op.Effect.Writes() {
+		return b.define(name+"Undo", func() *openapi3.Schema {
+			s := b.envelopeOf(record, 0, -1)
+			s.Properties["plan"] = b.define("Plan", b.plan)
+			return s
+		})
+	}
+	return b.define(name+"Page", func() *openapi3.Schema {
+		s := b.envelopeOf(record, 0, -1)
+		s.WithProperty("next", described(openapi3.NewStringSchema(), nextDoc))
 		return s
 	})
 }
@@ -234,10 +258,12 @@ func (b *builder) envelopeOf(record *openapi3.SchemaRef, min, max int64) *openap
 	return s
 }
 
+const nextDoc = "After for the next page; absent if nothing follows"
+
 // page returns the envelope of a list that can be read in pages.
 func (b *builder) page(record *openapi3.SchemaRef) *openapi3.Schema {
 	s := b.envelopeOf(record, 0, -1)
-	s.WithProperty("next", described(openapi3.NewStringSchema(), "After for the next page; absent if nothing follows"))
+	s.WithProperty("next", described(openapi3.NewStringSchema(), nextDoc))
 	s.WithProperty("total", described(openapi3.NewIntegerSchema(), "How many there are in all; only with Count"))
 	return s
 }

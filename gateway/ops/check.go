@@ -47,6 +47,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	for _, op := range table {
 		c.operation(op)
 	}
+	c.undos(table)
 	for _, script := range scripts {
 		if !c.used[script.Name] && !slices.Contains(ownScripts, script.Name) {
 			c.fault("script %s: no operation uses it", script.Name)
@@ -190,7 +191,7 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 
 func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	script, known := c.scripts[op.Script]
-	if op.Script == "" && op.Protocol != nil {
+	if op.Script == "" && (op.Protocol != nil || op.Local) {
 		return
 	}
 	if !known {

@@ -45,6 +45,11 @@ type Operation struct {
 	// what the caller has left as ImpactLimit, and refuses more with too_many.
 	Extent string
 
+	// Local reports that the gateway itself answers, from what it keeps: there is no script.
+	Local bool
+
+	Undo Undo // how what a change did is taken back; zero for reads
+
 	// Protocol is that of others which the row speaks; nil: our own.
 	Protocol *Protocol
 
@@ -177,10 +182,10 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-var table = slices.Concat(
+var table = undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows)),
-	acmeRows, externalDNSRows,
-)
+	acmeRows, externalDNSRows, historyRows,
+))
 
 // KeyHeader is the header with which operations that change something run once, and
 // KeyPattern what may stand in it.
@@ -225,6 +230,7 @@ var Resources = map[string]string{
 	"ou":          "Organizational units",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
+	"change":      "History of what the gateway has changed",
 	"externaldns": "Webhook provider for ExternalDNS",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
 }

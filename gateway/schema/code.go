@@ -20,6 +20,9 @@ const (
 	TokenMismatch        Code = "token_mismatch"
 	InProgress           Code = "in_progress"
 	KeyReused            Code = "key_reused"
+	Drifted              Code = "drifted"
+	PlanUsed             Code = "plan_used"
+	NotUndoable          Code = "not_undoable"
 	TooLarge             Code = "too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
 	RateLimited          Code = "rate_limited"
@@ -63,6 +66,9 @@ var codes = []struct {
 	{InProgress, http.StatusConflict, "A call with this Idempotency-Key is running; see Retry-After."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
+	{PlanUsed, http.StatusConflict, "The plan was applied already, or the change was undone already."},
+	{Drifted, http.StatusPreconditionFailed, "What was to be changed has been changed meanwhile."},
+	{NotUndoable, http.StatusUnprocessableEntity, "The change cannot be undone, or not all of it."},
 	{KeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another call."},
 	{Policy, http.StatusUnprocessableEntity, "The password policy does not allow it."},
 	{Unprocessable, http.StatusUnprocessableEntity, "The directory or the DNS server does not take the value."},

@@ -27,10 +27,11 @@ const (
 	NumberField     // a whole number
 	ObjectField     // an object with the fields of Of
 	ObjectListField // a list of such objects
+	ValueField      // any JSON
 )
 
 func (t FieldType) String() string {
-	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text", "a whole number", "an object", "a list of objects"}[t]
+	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text", "a whole number", "an object", "a list of objects", "a value"}[t]
 }
 
 // Field is one member of a record.
@@ -46,6 +47,8 @@ type Field struct {
 	// Attribute is the name under which scripts announce a change of the field, the
 	// directory's unless it is the field's own. Empty: its name, or that of Packed.
 	Attribute string
+
+	Optional bool // the gateway leaves it out where it does not apply; scripts never do
 
 	Of []Field // of the objects in an ObjectField or ObjectListField, in declared order
 
@@ -310,6 +313,8 @@ func (f *Field) fits(value json.RawMessage) bool {
 	case f.Type == TextListField:
 		var list []*string
 		return json.Unmarshal(value, &list) == nil && !slices.Contains(list, nil)
+	case f.Type == ValueField:
+		return true
 	case f.Type == NumberField:
 		_, err := strconv.ParseInt(string(value), 10, 64)
 		return err == nil

@@ -79,6 +79,37 @@ func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	return finding
 }
 
+// State is what a script that settles has read of an announced object.
+type State struct {
+	DN     string
+	Values map[string]string // by the names of announced changes; nil: it was not read
+}
+
+// Gone reports whether the object does not exist.
+func (s State) Gone() bool { return s.Values[existence] == absent }
+
+// Value returns a value, or false if it was not read.
+func (s State) Value(name string) (string, bool) {
+	value, known := s.Values[name]
+	if !known {
+		value, known = s.Values[otherwise]
+	}
+	return value, known
+}
+
+// Now reads the objects of a change that was made before.
+func (s *Settler) Now(ctx context.Context, change Change) ([]State, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limit)
+	defer cancel()
+	r := &run{Settler: s, Change: change}
+	seen, err := r.read(ctx)
+	var states []State
+	for _, object := range seen {
+		states = append(states, State{DN: object.DN, Values: object.State})
+	}
+	return states, err
+}
+
 // run settles one change.
 type run struct {
 	*Settler

@@ -37,7 +37,7 @@ if ($absent -and $MemberClass -eq 'group') {
 }
 
 # Announce.
-New-GatewayIntent -Guid $groupGuid -Dn $groupDn
+New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAccountName)
 Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'True'
 New-GatewayIntent -Guid $memberGuid -Dn $memberDn
 Write-GatewayIntent -Effect 'created'

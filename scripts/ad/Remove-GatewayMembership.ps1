@@ -29,7 +29,7 @@ if ($kind.primary) {
 }
 
 # Announce.
-New-GatewayIntent -Guid $groupGuid -Dn $groupDn
+New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAccountName)
 Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'False'
 New-GatewayIntent -Guid $memberGuid -Dn $memberDn
 Write-GatewayIntent -Effect 'removed'

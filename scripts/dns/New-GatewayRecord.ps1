@@ -30,7 +30,7 @@ $before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerN
 Assert-GatewayFree -Place $place -Type $Type -Data $value -Present $before
 
 # Announce.
-New-GatewayIntent -Dn $place.fqdn
+New-GatewayIntent -Dn $place.fqdn -Parent $place.name
 Add-GatewayValueIntent -Fqdn $place.fqdn -Type $Type -Data $value -Before $false -After $true
 if ($null -ne $pointer) { Add-GatewayValueIntent -Fqdn $pointer.fqdn -Type 'PTR' -Data @($pointer.target) -Before $false -After $true }
 Write-GatewayIntent -Effect 'created'

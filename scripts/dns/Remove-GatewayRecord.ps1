@@ -34,9 +34,11 @@ if ($RemovePtr -and ($null -eq $pointer -or $null -eq $pointer.record)) {
 $report = ConvertTo-GatewayRecord -Record @($record) -ZoneName $place.name -Type $Type
 $dn = [string]$record.DistinguishedName
 $value = @(Get-GatewayRecordField -Record $record)
+$image = @(ConvertTo-GatewayRecord -Record @($record) -ZoneName $place.name)
+if ($null -ne $pointer) { $image += @(ConvertTo-GatewayRecord -Record @($pointer.record) -ZoneName $pointer.name) }
 
 # Announce.
-New-GatewayIntent -Dn $place.fqdn -Record $report
+New-GatewayIntent -Dn $place.fqdn -Parent $place.name -Record $report -Image @{ records = $image }
 Add-GatewayValueIntent -Fqdn $place.fqdn -Type $Type -Data $value -Before $true -After $false
 if ($null -ne $pointer) { Add-GatewayValueIntent -Fqdn $pointer.fqdn -Type 'PTR' -Data @($pointer.target) -Before $true -After $false }
 Write-GatewayIntent -Effect 'removed'

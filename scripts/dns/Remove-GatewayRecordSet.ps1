@@ -27,7 +27,7 @@ $report = ConvertTo-GatewayRecordSet -Record $records -ZoneName $place.name
 $dn = [string]$records[0].DistinguishedName
 
 # Announce.
-New-GatewayIntent -Dn $place.fqdn -Record $report
+New-GatewayIntent -Dn $place.fqdn -Parent $place.name -Record $report -Image @{ records = @(ConvertTo-GatewayRecord -Record $records -ZoneName $place.name) }
 foreach ($record in $records) {
     Add-GatewayValueIntent -Fqdn $place.fqdn -Type $Type -Data @(Get-GatewayRecordField -Record $record) -Before $true -After $false
 }

@@ -58,7 +58,7 @@ if ($sets -and $GatewayRecordTypes[$Type].address) { $kept = Find-GatewayPointer
 $was = ConvertTo-GatewayRecord -Record @($record) -ZoneName $place.name -Type $Type
 
 # Announce.
-New-GatewayIntent -Dn $place.fqdn
+New-GatewayIntent -Dn $place.fqdn -Parent $place.name -Image @{ records = @(ConvertTo-GatewayRecord -Record @($record) -ZoneName $place.name) }
 if ($replaces) {
     Add-GatewayValueIntent -Fqdn $place.fqdn -Type $Type -Data $new -Before $false -After $true
     Add-GatewayValueIntent -Fqdn $place.fqdn -Type $Type -Data $old -Before $true -After $false

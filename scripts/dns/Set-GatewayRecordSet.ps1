@@ -44,7 +44,7 @@ if ($plan.present.Length -gt 0) {
 }
 
 # Announce.
-New-GatewayIntent -Dn $place.fqdn
+New-GatewayIntent -Dn $place.fqdn -Parent $place.name -Image @{ records = @(ConvertTo-GatewayRecord -Record $plan.present -ZoneName $place.name) }
 foreach ($change in $plan.changes) { Add-GatewayIntent -Name $change.name -Before $change.before -After $change.after }
 foreach ($pointer in $kept) {
     if ($null -ne $pointer.record) { Add-GatewayValueIntent -Fqdn $pointer.fqdn -Type 'PTR' -Data @($pointer.target) -Before $true -After $true }

@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"gateway/filter":                     {"gateway/nearest"},
 	"gateway/cursor":                     {},
 	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor"},
+	"gateway/changes":                    {"gateway/keep", "ps"},
 	"gateway/keep":                       {},
 	"gateway/settle":                     {"gateway/ops", "ps"},
 	"gateway/schema/tsparams":            {},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/config"
 	"adgateway/gateway/keep"
 )
@@ -15,13 +16,14 @@ import (
 // kept is what the gateway keeps beyond one request.
 type kept struct {
 	store  *keep.Sealed
+	past   *changes.History
 	folder string // temporary, removed at the end; empty: there is none
 	aside  string // new name of a damaged file; empty: there was none
 }
 
 // openKept opens the store of the settings, in a temporary folder if they name no file.
 // It returns nil if it is switched off.
-func openKept(o Options) (s *kept, err error) {
+func openKept(ctx context.Context, o Options) (s *kept, err error) {
 	path := o.Settings.Store.File
 	if path == config.AuditOff {
 		return nil, nil
@@ -42,9 +44,11 @@ func openKept(o Options) (s *kept, err error) {
 		return nil, errors.Join(err, s.close())
 	}
 	if s.aside = aside; aside != "" {
-		o.Log.WithField("file", aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key are not known any more")
+		o.Log.WithField("file", aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
 	}
-	s.store, err = keep.Seal(file, key)
+	if s.store, err = keep.Seal(file, key); err == nil {
+		s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, int64(o.Settings.Changes.MaxSize)<<20)
+	}
 	return s, err
 }
 
@@ -77,7 +81,7 @@ func (s *kept) checks() []gateway.Check {
 	}
 	check := gateway.Check{Name: "store", OK: true}
 	if s.aside != "" {
-		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key are not known any more."
+		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	}
 	return []gateway.Check{check}
 }
@@ -87,6 +91,13 @@ func (s *kept) keys() *keep.Sealed {
 		return nil
 	}
 	return s.store
+}
+
+func (s *kept) history() *changes.History {
+	if s == nil {
+		return nil
+	}
+	return s.past
 }
 
 // close closes the store and removes what is temporary.

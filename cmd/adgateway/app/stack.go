@@ -115,7 +115,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.Audit, err = openAudit(o)
 	}
 	if err == nil {
-		s.kept, err = openKept(o)
+		s.kept, err = openKept(ctx, o)
 	}
 	if err == nil {
 		registry, err = newRegistry(s, o)
@@ -130,6 +130,11 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
+	s.watched.Go(func() {
+		if err := s.Gateway.SettleHistory(watching); err != nil && watching.Err() == nil {
+			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
+		}
+	})
 	return s, nil
 }
 
@@ -195,7 +200,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Keys: s.kept.keys(), KeyLife: o.Settings.Idempotency.Keep,
+		Keys: s.kept.keys(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}

@@ -13,12 +13,13 @@ func Find(id string) *ops.Operation {
 	return nil
 }
 
-// Own returns the operations that have parameters and envelopes, which is all but those
-// that speak protocols of others. Package test/protocols tries these.
+// Own returns the operations that have parameters, envelopes and scripts, which is all but
+// those that speak protocols of others, which package test/protocols tries, and those that
+// the gateway answers itself.
 func Own() []*ops.Operation {
 	var own []*ops.Operation
 	for _, op := range ops.Table() {
-		if op.Protocol == nil {
+		if op.Protocol == nil && !op.Local {
 			own = append(own, op)
 		}
 	}

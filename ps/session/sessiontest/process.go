@@ -33,7 +33,7 @@ type Call struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 
-	in *bufio.Reader
+	In *bufio.Reader // the answers to announcements
 }
 
 // Frame writes one frame of this call.
@@ -43,7 +43,7 @@ func (c *Call) Frame(kind, payload string) { WriteFrame(c.Stdout, c.ID, kind, pa
 // change something. It reports whether the change is allowed.
 func (c *Call) Announce(intent string) bool {
 	c.Frame("intent", intent)
-	line, err := c.in.ReadString('\n')
+	line, err := c.In.ReadString('\n')
 	return err == nil && strings.TrimRight(line, "\r\n") == "+"
 }
 
@@ -217,7 +217,7 @@ func (p *Process) serve(ctx context.Context, line string, in *bufio.Reader, stdo
 		WriteFrame(stdout, "?", "error", `{"step":"decode","type":"System.FormatException","id":"FormatException","category":"NotSpecified","message":"bad line"}`)
 		return
 	}
-	c.Context, c.Stdout, c.Stderr, c.in = ctx, stdout, stderr, in
+	c.Context, c.Stdout, c.Stderr, c.In = ctx, stdout, stderr, in
 	if c.Script == "Test-GatewayLine" && p.Scripts[c.Script] == nil {
 		text, _ := c.Args["Text"].(string)
 		secret, _ := c.Args["Secret"].(string)

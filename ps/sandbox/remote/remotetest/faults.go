@@ -261,7 +261,7 @@ func (f *faults) play(script func(*sessiontest.Call), id string) {
 			f.exit(diedCode)
 		}
 	}()
-	script(&sessiontest.Call{Context: context.Background(), ID: id, Args: map[string]any{}, Stdout: f.out, Stderr: f.errs})
+	script(&sessiontest.Call{Context: context.Background(), ID: id, Args: map[string]any{}, Stdout: f.out, Stderr: f.errs, In: f.in})
 }
 
 // leaveGrandchild starts this executable again on the same streams.

@@ -1,0 +1,278 @@
+// Package changes keeps the history of what the gateway has changed: one [Record] for
+// each change, sealed, by the time of its beginning. It is the working copy that changes
+// are looked up in and undone from; the audit is the evidence.
+//
+// A record is written before its change may begin, and completed with what became of it.
+// So a gateway that is killed leaves records that are running, which are settled when it
+// starts again.
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// kind is the kind of changes in the store.
+const kind keep.Kind = "change"
+
+// Record is a change that was made, or is being made.
+type Record struct {
+	Version    int               `json:"v"`
+	ID         string            `json:"id"`
+	RequestID  string            `json:"requestId"`
+	Time       time.Time         `json:"time"` // of its announcement
+	Caller     string            `json:"caller"`
+	Operation  string            `json:"operation"`
+	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
+	Intent     ps.Intent         `json:"intent"`               // with the identities of what was created
+	Server     string            `json:"server,omitempty"`
+	Zone       string            `json:"zone,omitempty"` // of the DNS records that were changed
+	Secret     bool              `json:"secret,omitempty"`
+	Running    bool              `json:"running,omitempty"`
+	Outcome    ps.Outcome        `json:"outcome,omitempty"` // empty while it is running
+	Failed     []string          `json:"failed,omitempty"`  // GUIDs of the objects that were not done
+
+	Undoes   string    `json:"undoes,omitempty"` // the change that it takes back
+	Fields   []string  `json:"fields,omitempty"` // of it; none: all
+	UndoneBy []Undoing `json:"undoneBy,omitempty"`
+	Plan     string    `json:"plan,omitempty"`
+	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
+
+	revision keep.Revision
+}
+
+// Identify completes the announcement with the identity of what was created, and notes
+// what was not done.
+func (r *Record) Identify(result *ps.Result) {
+	for _, failed := range result.Failures {
+		r.Failed = append(r.Failed, failed.GUID)
+	}
+	if len(r.Intent.Objects) == 0 || len(result.Changes) == 0 {
+		return
+	}
+	if object := &r.Intent.Objects[0]; object.GUID == "" && r.Intent.Effect == ps.EffectCreated {
+		object.GUID = result.Changes[0].GUID
+		if object.DN == "" {
+			object.DN = result.Changes[0].DN
+		}
+	}
+}
+
+// Undoing is a change that took this one back.
+type Undoing struct {
+	ID     string   `json:"id"`
+	Fields []string `json:"fields,omitempty"` // that it took back; none: all
+}
+
+const version = 1
+
+// Pattern is what the identity of a change looks like.
+const Pattern = `ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
+
+var pattern = regexp.MustCompile("^" + Pattern + "$")
+
+// NewID returns an identity for a change. Later ones are greater.
+func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
+
+const prefix = "ch_"
+
+// Time returns when an identity was made, or false if it is none.
+func Time(id string) (time.Time, bool) {
+	if !pattern.MatchString(id) {
+		return time.Time{}, false
+	}
+	parsed, err := uuid.Parse(id[len(prefix):])
+	if err != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(parsed.Time().UnixTime()), true
+}
+
+// first returns a key that is less than those of the changes from a time on, and not
+// less than those of earlier ones.
+func first(t time.Time) string {
+	var id uuid.UUID
+	millis := t.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(millis >> (40 - 8*i))
+	}
+	return prefix + id.String()
+}
+
+// ErrAbsent means that there is no such change, or not any more.
+var ErrAbsent = keep.ErrAbsent
+
+// History is safe for concurrent use.
+type History struct {
+	store *keep.Sealed
+	life  time.Duration
+	most  int64 // bytes
+
+	mu   sync.Mutex
+	size int64 // of all records, at most; sweeping makes it less
+}
+
+// Open returns the history in a store. Records are kept for a time, and the oldest are
+// removed once all of them are larger than some bytes.
+func Open(ctx context.Context, store *keep.Sealed, life time.Duration, most int64) (*History, error) {
+	h := &History{store: store, life: life, most: most}
+	var err error
+	h.size, err = h.measure(ctx)
+	return h, err
+}
+
+// Life is how long records are kept.
+func (h *History) Life() time.Duration { return h.life }
+
+// Size returns how many bytes the records have, at most.
+func (h *History) Size() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.size
+}
+
+// measure returns the size of all records.
+func (h *History) measure(ctx context.Context) (size int64, err error) {
+	err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		size += int64(len(e.Value))
+		return true
+	})
+	return size, err
+}
+
+// Save creates a record or replaces it as it was last saved or read.
+func (h *History) Save(ctx context.Context, r *Record) error {
+	r.Version = version
+	value, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	revision, err := h.store.Apply(ctx, keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.Time.Add(h.life)})
+	if err != nil {
+		return err
+	}
+	r.revision = revision
+	return h.grow(ctx, int64(len(value)))
+}
+
+// grow counts what was added, and removes the oldest records if all are too large.
+func (h *History) grow(ctx context.Context, more int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size += more
+	if h.size <= h.most {
+		return nil
+	}
+	size, err := h.measure(ctx) // records that were replaced or have expired are gone
+	if err != nil {
+		return err
+	}
+	h.size = size
+	goal := h.most - h.most/20 // so that this is rare
+	var oldest []keep.Change
+	if size > h.most {
+		err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+			size -= int64(len(e.Value))
+			oldest = append(oldest, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
+			return size > goal
+		})
+	}
+	if err != nil || len(oldest) == 0 {
+		return err
+	}
+	if _, err = h.store.Store.Apply(ctx, oldest...); err == nil {
+		h.size = size
+	}
+	if errors.Is(err, keep.ErrConflict) {
+		return nil // one of them was replaced meanwhile; the next record tries again
+	}
+	return err
+}
+
+// Remove removes a record: its change was not made.
+func (h *History) Remove(ctx context.Context, r *Record) error {
+	_, err := h.store.Apply(ctx, keep.Change{Kind: kind, Key: r.ID, Expect: r.revision})
+	return err
+}
+
+// Get returns a record, or [ErrAbsent].
+func (h *History) Get(ctx context.Context, id string) (*Record, error) {
+	e, err := h.store.Get(ctx, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	return decode(e)
+}
+
+// Update changes a record as it is now. The change is repeated if another is faster.
+func (h *History) Update(ctx context.Context, id string, change func(*Record)) error {
+	for {
+		r, err := h.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		change(r)
+		if err = h.Save(ctx, r); !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// Newest calls visit with the records before a time and before the one with an identity,
+// the newest first, until it returns false. The zero time and the empty identity are no
+// bounds.
+func (h *History) Newest(ctx context.Context, until time.Time, before string, visit func(*Record) bool) error {
+	if !until.IsZero() {
+		if bound := first(until); before == "" || bound < before {
+			before = bound
+		}
+	}
+	var wrong error
+	err := h.store.RangeBack(ctx, kind, before, func(e keep.Entry) bool {
+		var r *Record
+		if r, wrong = decode(e); wrong != nil {
+			return false
+		}
+		return visit(r)
+	})
+	return errors.Join(err, wrong)
+}
+
+// Running returns the changes that were running when the gateway was ended.
+func (h *History) Running(ctx context.Context) (running []*Record, err error) {
+	err = h.Newest(ctx, time.Time{}, "", func(r *Record) bool {
+		if r.Running {
+			running = append(running, r)
+		}
+		return true
+	})
+	return running, err
+}
+
+// Sum returns a keyed sum of some texts, by which the history knows its own cursors.
+func (h *History) Sum(parts ...string) []byte {
+	raw := make([][]byte, len(parts))
+	for i, part := range parts {
+		raw[i] = []byte(part)
+	}
+	return h.store.Sum(raw...)
+}
+
+func decode(e keep.Entry) (*Record, error) {
+	r := &Record{}
+	if err := json.Unmarshal(e.Value, r); err != nil || r.Version != version {
+		return nil, errors.Join(err, fmt.Errorf("the change %s has another format", e.Key))
+	}
+	r.revision = e.Revision
+	return r, nil
+}

@@ -1,0 +1,185 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// Every change is recorded in the history before it is made, and completed with what
+// became of it before the answer is sent. Calls that changed nothing leave no record.
+
+// changeHeader identifies the change that a call has made.
+const changeHeader = "X-Change-Id"
+
+// remember records what a call is about to change. A history that cannot be written is no
+// reason to refuse a change: the audit is the evidence.
+func (s *Server) remember(r *request, i ps.Intent) {
+	if s.History == nil {
+		return
+	}
+	if r.change == nil {
+		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
+		r.change.Parameters, r.change.Secret = r.parameters()
+		if r.undoing != nil {
+			r.change.Undoes, r.change.Batch = r.undoing.record.ID, r.undoing.batch
+		}
+	}
+	c := r.change
+	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
+	if err := s.History.Save(context.Background(), c); err != nil { // the caller may leave, the change goes on
+		s.unremembered(r, err)
+	}
+}
+
+// unremembered reports that a change is not in the history, or not as it ended.
+func (s *Server) unremembered(r *request, err error) {
+	s.meters.unremembered.Inc()
+	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Error("a change could not be recorded in the history")
+	r.change = nil
+}
+
+// parameters returns the accepted parameters but the secrets, and whether there are any
+// of those.
+func (r *request) parameters() (texts map[string]string, secret bool) {
+	texts = map[string]string{}
+	for i := range r.op.Params {
+		p := &r.op.Params[i]
+		switch {
+		case p.Kind.Secret():
+			secret = secret || r.bound.Has(p.Name) || r.bound.Generated != nil
+		case r.bound.Has(p.Name):
+			texts[p.Name] = r.bound.Text(p.Name)
+		}
+	}
+	return texts, secret
+}
+
+// zoneOf returns the zone that a change of DNS is about; empty if there are several, or
+// none.
+func zoneOf(r *request, i *ps.Intent) string {
+	if r.op.Lane != ps.DNS {
+		return ""
+	}
+	zone := ""
+	if value, has := r.bound.Args["ZoneName"]; has {
+		text, _ := value.MarshalJSON()  // a text can always be encoded
+		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
+	}
+	if zone == "" && len(i.Objects) > 0 {
+		zone = i.Objects[0].Parent
+	}
+	return zone
+}
+
+// keepChange completes the record of what a call has changed, or removes it if that is
+// nothing.
+func (s *Server) keepChange(r *request) {
+	c := r.change
+	if c == nil || !c.Running {
+		return
+	}
+	outcome := r.outcome()
+	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
+		outcome = ps.OutcomeNone
+	}
+	if err := s.settled(c, outcome, r.result); err != nil {
+		s.unremembered(r, err)
+		return
+	}
+	if outcome == ps.OutcomeNone {
+		r.change = nil
+		return
+	}
+	if r.c.Writer.Written() {
+		return
+	}
+	r.c.Header(changeHeader, cmp.Or(c.Batch, c.ID))
+}
+
+// settled completes a record with what became of its change.
+func (s *Server) settled(c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
+	ctx := context.Background()
+	if outcome == ps.OutcomeNone {
+		return s.History.Remove(ctx, c)
+	}
+	c.Running, c.Outcome = false, outcome
+	if result != nil {
+		c.Identify(result)
+	}
+	err := s.History.Save(ctx, c)
+	if err == nil && c.Undoes != "" {
+		err = s.History.Update(ctx, c.Undoes, func(undone *changes.Record) {
+			if !slices.ContainsFunc(undone.UndoneBy, func(u changes.Undoing) bool { return u.ID == c.ID }) {
+				undone.UndoneBy = append(undone.UndoneBy, changes.Undoing{ID: c.ID, Fields: c.Fields})
+			}
+		})
+		if errors.Is(err, changes.ErrAbsent) {
+			err = nil // no longer kept
+		}
+	}
+	return err
+}
+
+// SettleHistory finds out what became of the changes that were running when the gateway
+// was ended. It is called once, when sessions can be started.
+func (s *Server) SettleHistory(ctx context.Context) error {
+	if s.History == nil {
+		return nil
+	}
+	running, err := s.History.Running(ctx)
+	for _, c := range running {
+		if c.Time.After(s.startedAt) {
+			continue // of this gateway
+		}
+		outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
+		if change, can := s.pastChange(c); can {
+			policy := &s.current.Load().policy
+			settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: policy.SettleLimit, Pause: policy.SettlePause}
+			found := settler.Settle(ctx, change)
+			outcome, result = found.Outcome, found.Result
+		}
+		err = errors.Join(err, s.settled(c, outcome, result))
+		s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of the gateway was settled")
+	}
+	return err
+}
+
+// pastChange returns a recorded change as it can be settled or compared; false if that
+// cannot be done.
+func (s *Server) pastChange(c *changes.Record) (settle.Change, bool) {
+	op := s.operationOf(c.Operation)
+	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
+		return settle.Change{}, false
+	}
+	given := ops.Given{}
+	for name, text := range c.Parameters {
+		given[name] = text
+	}
+	bound, _ := op.Bind(given) // secrets are missing, which no script that settles needs
+	intent := c.Intent
+	intent.Server = c.Server
+	return settle.Change{
+		Operation: op, Bound: bound, Request: ps.Request{ID: c.RequestID, Args: bound.Args}, StartedAt: c.Time,
+		Cut: &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: c.Server},
+	}, true
+}
+
+func (s *Server) operationOf(id string) *ops.Operation {
+	for _, op := range s.Operations {
+		if op.ID == id {
+			return op
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package ops
+
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Names of parameters of the history.
+const (
+	ChangeIDParam = "ChangeId"
+	AcceptDrift   = "AcceptDrift"
+	UndoFields    = "Fields"
+)
+
+// historyRows are about what the gateway has changed. The change that an undo makes is
+// that of another row, with its scopes and limits.
+var historyRows = []*Operation{
+	{
+		ID: "change.list", Row: 330, Summary: "Lists what was changed, the newest first.",
+		Method: http.MethodGet, Path: "/api/Changes",
+		Scope: auth.ChangeRead, Effect: Read, Local: true,
+		Params: []Param{
+			{Name: "Since", Kind: schema.Moment, Unsent: true, Doc: "Not before."},
+			{Name: "Until", Kind: schema.Moment, Unsent: true, Doc: "Before."},
+			{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object: its GUID, distinguished name or account, or the full name of a DNS record."},
+			{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."},
+			{Name: "Caller", Kind: schema.Word, Unsent: true, Doc: "Changes by this credential."},
+			{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."},
+			{Name: "Undo", Kind: schema.OneOf("How much can be undone.", schema.Undoables...), Unsent: true, Doc: "Changes of which so much can be undone."},
+			{Name: "Limit", Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
+			{Name: "After", Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next, with the same filters."},
+		},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Change, List},
+		Subject: "changes",
+	},
+	{
+		ID: "change.get", Row: 331, Summary: "Shows a change, and with Compare what has become of it.",
+		Method: http.MethodGet, Path: "/api/Changes/{ChangeId}",
+		Scope: auth.ChangeRead, Effect: Read, Local: true,
+		Params: []Param{
+			changeID,
+			{Name: "Compare", Kind: schema.Bool, Default: "false", Unsent: true, Doc: "Read what is there now, and say for each value whether it is what the change wrote."},
+		},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Change, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: changeSubject,
+	},
+	{
+		ID: "change.undo", Row: 332, Summary: "Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.",
+		Method: http.MethodPut, Path: "/api/Changes/{ChangeId}/Undo",
+		Scope: auth.ChangeUndo, Effect: Update, Local: true,
+		Params: []Param{
+			changeID,
+			{Name: UndoFields, Kind: schema.Names, Narrows: true, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},
+			{Name: AcceptDrift, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Fields that may be overwritten although they have been changed since."},
+			{Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true, Doc: "Change nothing, and answer with the plan of what would be changed."},
+		},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Change, List},
+		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.PlanUsed, schema.Drifted, schema.NotUndoable, schema.Protected, schema.NotEmpty, schema.Policy, schema.Unprocessable},
+		Subject: changeSubject,
+		Success: "The {subject} was undone.",
+	},
+}
+
+const changeSubject = "change '{ChangeId}'"
+
+var changeID = Param{Name: ChangeIDParam, Path: ChangeIDParam, Kind: schema.ChangeID, Required: true, Unsent: true, Doc: "The change, as X-Change-Id shows it."}

@@ -1,0 +1,336 @@
+package ops
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Undo declares how what a row did is taken back: by calls of other rows, with what was
+// announced before the change.
+type Undo struct {
+	Rows  []string          // ids of the rows that take it back; none: Never says why
+	Never string            // completes "cannot be undone: "; empty: Rows has some
+	Bin   bool              // by the Recycle Bin
+	Loss  func(Done) string // what does not come back; empty or nil: nothing is lost
+
+	// Covers reports whether an announced change can be taken back; nil: all can.
+	Covers func(d Done, c ps.IntendedChange) bool
+	// Calls returns the calls that take back what was announced, in order.
+	Calls func(d Done) []Undoing
+	// Empty reports that what was created must still be empty.
+	Empty bool
+}
+
+// Done is a change that was made.
+type Done struct {
+	Op     *Operation
+	Texts  map[string]string // its accepted parameters, without secrets
+	Secret bool              // a secret was among them
+	Intent *ps.Intent        // with the identities of what was created; only the changes to be undone
+}
+
+// Undoing is one call that takes back a change, or a part of it.
+type Undoing struct {
+	Row   string
+	Given Given
+	// Undone are the changes that the call must announce the other way round, in the
+	// form of the announcement of the change.
+	Undone []ps.Intended
+	// Blind reports that there is nothing to compare with: what the call creates has been
+	// removed with something else.
+	Blind bool
+}
+
+// object returns the first object of the change.
+func (d Done) object() *ps.Intended { return &d.Intent.Objects[0] }
+
+// all returns the call of a row that takes back everything.
+func (d Done) all(row string, given Given) []Undoing {
+	return []Undoing{{Row: row, Given: given, Undone: d.Intent.Objects}}
+}
+
+// CanUndo reports whether the undo of a row covers an announced change.
+func (u *Undo) CanUndo(d Done, c ps.IntendedChange) bool {
+	return u.Never == "" && (u.Covers == nil || u.Covers(d, c))
+}
+
+// undoable declares the undo of every row that changes something.
+func undoable(table []*Operation) []*Operation {
+	for _, op := range table {
+		if op.Effect.Writes() {
+			op.Undo = undoOf(op)
+		}
+	}
+	return table
+}
+
+// undoOf returns the undo of a row.
+func undoOf(op *Operation) Undo {
+	resource, verb, _ := strings.Cut(op.ID, ".")
+	if undo, known := undos[op.ID]; known {
+		return undo
+	}
+	for _, t := range schema.RecordTypes {
+		if t.Resource == resource && t.Resource != "" {
+			return undoOfRecord(t, verb)
+		}
+	}
+	if op.Protocol != nil {
+		return Undo{Never: "its client takes back by itself what it does not need any more"}
+	}
+	if op.Local {
+		return Undo{Never: "it makes the changes of other rows, which can"}
+	}
+	return Undo{}
+}
+
+// undos are those of the rows that are not about records of one type.
+var undos = map[string]Undo{
+	"user.create":        removed("user.deleteByGuid", "UserGuid"),
+	"user.update":        undoOfUser,
+	"user.updateByGuid":  undoOfUser,
+	"user.disable":       called("user.enable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
+	"user.enable":        called("user.disable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
+	"user.rename":        renamed("user.rename", usernameName, "NewUsername", "sAMAccountName"),
+	"user.resetPassword": {Never: "a password that was replaced is not known"},
+	"user.unlock":        {Never: "an account cannot be locked"},
+	"user.delete":        fromBin,
+	"user.deleteByGuid":  fromBin,
+
+	"membership.add":         member("membership.remove", usernameName, "GroupName"),
+	"membership.remove":      member("membership.add", usernameName, "GroupName"),
+	"membership.addGroup":    member("membership.removeGroup", childGroup.Name, parentGroup.Name),
+	"membership.removeGroup": member("membership.addGroup", childGroup.Name, parentGroup.Name),
+
+	"group.createDistribution": removed("group.delete", "GroupName"),
+	"group.createSecurity":     removed("group.delete", "GroupName"),
+	"group.rename":             renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
+	"group.delete":             fromBin,
+
+	"ou.create": called("ou.delete", func(d Done) Given {
+		return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}
+	}),
+	"ou.update": restored("ou.update", func(d Done) Given { return Given{ouPath.Name: d.object().DN} }),
+	"ou.move": called("ou.move", func(d Done) Given {
+		dn, from := d.object().DN, d.before("parent")
+		rdn := strings.TrimSuffix(dn[:len(dn)-min(len(from), len(dn))], ",")
+		return Given{ouPath.Name: rdn + "," + d.after("parent"), "OUDestinationPath": from}
+	}),
+	"ou.rename": called("ou.rename", func(d Done) Given {
+		dn := d.object().DN
+		above := strings.TrimPrefix(dn, "OU="+schema.EscapeRDN(d.before("name")))
+		return Given{ouPath.Name: "OU=" + schema.EscapeRDN(d.after("name")) + above, "OUNewName": d.before("name")}
+	}),
+	"ou.delete": fromBin,
+
+	"computer.register":   removed("computer.delete", computerName),
+	"computer.rename":     renamed("computer.rename", computerName, "NewADComputerName", "name"),
+	"computer.update":     restored("computer.update", func(d Done) Given { return Given{computerName: d.object().GUID} }),
+	"computer.delete":     fromBin,
+	"computer.deleteMany": fromBin,
+
+	"recordSet.put":    {Rows: []string{"recordSet.put", "recordSet.delete"}, Calls: undoSet, Loss: stampLost},
+	"recordSet.delete": {Rows: []string{"recordSet.put"}, Calls: undoSet, Loss: stampLost},
+
+	"reverseZone.create": emptyZone("reverseZone.delete", "NetworkIDOrZoneName", nil),
+	"reverseZone.delete": zoneBack("reverseZone.create"),
+	"lookupZone.create":  emptyZone("lookupZone.delete", zoneParam, Given{"Force": "false"}),
+	"lookupZone.update":  restored("lookupZone.update", sameZone),
+	"lookupZone.delete":  zoneBack("lookupZone.create"),
+	"zone.setAging":      restored("zone.setAging", sameZone),
+	"forwarder.create":   called("forwarder.delete", sameZone),
+	"forwarder.update":   restored("forwarder.update", sameZone),
+	"forwarder.delete":   called("forwarder.create", forwarderBack),
+	"delegation.create": called("delegation.delete", func(d Done) Given {
+		return Given{zoneParam: d.Texts[zoneParam], childParam: d.Texts[childParam], serverParam: d.object().Name}
+	}),
+	"delegation.delete": {Rows: []string{"delegation.create"}, Calls: delegationBack},
+}
+
+// before and after return the values of an announced change of the first object.
+func (d Done) before(name string) string { before, _ := d.values(name); return before }
+func (d Done) after(name string) string  { _, after := d.values(name); return after }
+
+func (d Done) values(name string) (before, after string) {
+	for _, c := range d.object().Changes {
+		if c.Name == name {
+			return c.Before, c.After
+		}
+	}
+	return "", ""
+}
+
+// called is the undo by one call of a row.
+func called(row string, given func(Done) Given) Undo {
+	return Undo{Rows: []string{row}, Calls: func(d Done) []Undoing { return d.all(row, given(d)) }}
+}
+
+// removed is the undo of a create: the removal of what has the same GUID.
+func removed(row, param string) Undo {
+	undo := called(row, func(d Done) Given { return Given{param: d.object().GUID} })
+	undo.Empty = true
+	return undo
+}
+
+// renamed is the undo of a rename, by the row itself. attribute is announced with the name
+// that is given.
+func renamed(row, param, newName, attribute string) Undo {
+	return called(row, func(d Done) Given { return Given{param: d.object().GUID, newName: d.before(attribute)} })
+}
+
+// member is the undo of a change of a membership: the group is announced first.
+func member(row, memberParam, groupParam string) Undo {
+	return called(row, func(d Done) Given {
+		return Given{memberParam: d.Intent.Objects[1].GUID, groupParam: d.object().GUID}
+	})
+}
+
+// restored is the undo of an update: the values before, by a row whose inputs are the
+// fields of its record.
+func restored(row string, target func(Done) Given) Undo {
+	return Undo{
+		Rows:   []string{row},
+		Covers: func(d Done, c ps.IntendedChange) bool { return !c.Renewed && len(inputsFor(d.Op, c)) > 0 },
+		Calls: func(d Done) []Undoing {
+			given := target(d)
+			for _, c := range d.object().Changes {
+				for name, value := range inputsFor(d.Op, c) {
+					given[name] = value
+				}
+			}
+			return d.all(row, given)
+		},
+	}
+}
+
+// inputsFor returns the inputs of a row that give an announced change its value before.
+func inputsFor(op *Operation, c ps.IntendedChange) Given {
+	given := Given{}
+	for _, change := range op.Reply.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
+		if p := op.inputOf(change.Field); p != nil {
+			given[p.Name] = wire(change.Before)
+		}
+	}
+	return given
+}
+
+// inputOf returns the parameter that sets a field, or nil.
+func (op *Operation) inputOf(field string) *Param {
+	for i := range op.Reply.Shape.Fields {
+		f := &op.Reply.Shape.Fields[i]
+		if f.Name != field {
+			continue
+		}
+		if f.Input != "" {
+			return op.Param(f.Input)
+		}
+		return op.Param(f.Name)
+	}
+	return nil
+}
+
+// wire returns a value of a record as a request gives it.
+func wire(value json.RawMessage) any {
+	var decoded any
+	if json.Unmarshal(value, &decoded) != nil || decoded == nil {
+		return ""
+	}
+	switch v := decoded.(type) {
+	case []any:
+		var texts []string
+		for _, item := range v {
+			texts = append(texts, fmt.Sprint(item))
+		}
+		return schema.ListOf(texts)
+	case string:
+		return v
+	default:
+		return string(value)
+	}
+}
+
+// undoOfUser restores the values before. That a password must be changed is restored, but
+// not when it was last set.
+var undoOfUser = func() Undo {
+	byInputs := restored("user.updateByGuid", func(d Done) Given { return Given{"UserGuid": d.object().GUID} })
+	country := func(d Done, c ps.IntendedChange) bool {
+		return (c.Name == "co" || c.Name == "countryCode") && slices.ContainsFunc(d.object().Changes, func(other ps.IntendedChange) bool { return other.Name == "c" })
+	}
+	undo := byInputs
+	undo.Covers = func(d Done, c ps.IntendedChange) bool {
+		if c.Name == passwordStamp {
+			return c.Before == "0" && !d.Secret
+		}
+		return country(d, c) || byInputs.Covers(d, c)
+	}
+	undo.Calls = func(d Done) []Undoing {
+		calls := byInputs.Calls(d)
+		for _, c := range d.object().Changes {
+			if c.Name == passwordStamp {
+				calls[0].Given["ChangePasswordNextLogon"] = "true"
+			}
+		}
+		return calls
+	}
+	return undo
+}()
+
+// passwordStamp changes with the password; 0 means that it must be changed.
+const passwordStamp = "pwdLastSet"
+
+// The row of the Recycle Bin, and its parameters.
+const (
+	binRow       = "bin.restore"
+	binGUID      = "Guid"
+	binRecursive = "Recursive"
+	binDisabled  = "Disabled"
+)
+
+// fromBin is the undo of a removal: each object that was removed with a record of its own
+// comes back from the Recycle Bin, with what lay below it.
+var fromBin = Undo{Rows: []string{binRow}, Bin: true, Calls: func(d Done) []Undoing {
+	var calls []Undoing
+	for _, object := range d.Intent.Objects {
+		if len(object.Record) == 0 || string(object.Record) == "null" {
+			continue
+		}
+		given := Given{binGUID: object.GUID, binDisabled: "false"}
+		if len(d.Intent.Objects) > 1 {
+			given[binRecursive] = "true"
+		}
+		calls = append(calls, Undoing{Row: binRow, Given: given, Blind: true})
+	}
+	return calls
+}}
+
+// undos checks that every row that changes something says how it is undone, or why not.
+func (c *checker) undos(table []*Operation) {
+	rows := map[string]*Operation{}
+	for _, op := range table {
+		rows[op.ID] = op
+	}
+	for _, op := range table {
+		fault := func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) }
+		undo := &op.Undo
+		switch {
+		case !op.Effect.Writes():
+			if len(undo.Rows) > 0 || undo.Never != "" {
+				fault("only reads, but declares an undo")
+			}
+		case undo.Never == "" && (len(undo.Rows) == 0 || undo.Calls == nil):
+			fault("changes something, but does not declare how it is undone, or why not")
+		case undo.Never != "" && len(undo.Rows) > 0:
+			fault("declares both how it is undone and why not")
+		}
+		for _, id := range undo.Rows {
+			if row := rows[id]; row == nil && !undo.Bin || row != nil && !row.Effect.Writes() {
+				fault("is undone by %s, which is no row that changes something", id)
+			}
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package ops
+
+import (
+	"encoding/json"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Image is what is known of an object that is removed, or whose values are replaced, in
+// addition to the record that is shown: all that is needed to bring it back.
+type Image struct {
+	Attributes map[string]string `json:"attributes,omitempty"` // by the names of announced changes
+	Members    []string          `json:"members,omitempty"`
+	MemberOf   []json.RawMessage `json:"memberOf,omitempty"`
+	Records    []ImageRecord     `json:"records,omitempty"` // of a name, or of a zone
+	Incomplete bool              `json:"incomplete,omitempty"`
+}
+
+// ImageRecord is a DNS record in an image.
+type ImageRecord struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Data      string `json:"data"`
+	Zone      string `json:"zone"`
+	FQDN      string `json:"fqdn"`
+	TTL       int64  `json:"ttl"`
+	Timestamp string `json:"timestamp"`
+}
+
+// ImageOf returns the image of an announced object.
+func ImageOf(object *ps.Intended) Image {
+	var image Image
+	_ = json.Unmarshal(object.Image, &image) // stays empty unless there is one
+	return image
+}
+
+// undoOfRecord returns the undo of a row about records of one type.
+func undoOfRecord(t *schema.RecordType, verb string) Undo {
+	switch verb {
+	case "create":
+		return Undo{Rows: []string{t.Resource + ".delete"}, Calls: func(d Done) []Undoing {
+			given := Given{}
+			for name, text := range d.Texts {
+				switch name {
+				case ttlParam, DryRun:
+				case createPtr.Name:
+					given[removePtr.Name] = text
+				default:
+					given[name] = text
+				}
+			}
+			return d.all(t.Resource+".delete", given)
+		}}
+	case "delete":
+		return Undo{Rows: []string{t.Resource + ".create"}, Loss: stampLost, Calls: func(d Done) []Undoing {
+			var calls []Undoing
+			for _, record := range ImageOf(d.object()).Records {
+				if given := recordGiven(record); given != nil {
+					calls = append(calls, Undoing{Row: rowOfType(record.Type) + ".create", Given: given, Undone: d.ofType(record.Type)})
+				}
+			}
+			return calls
+		}}
+	case "change":
+		return Undo{Rows: []string{t.Resource + ".change"}, Loss: stampLost, Calls: func(d Done) []Undoing { return undoRecordChange(t, d) }}
+	}
+	return Undo{}
+}
+
+// rowOfType returns the resource of a record type that can be written; empty if it cannot.
+func rowOfType(name string) string {
+	if t := schema.RecordTypeNamed(name); t != nil {
+		return t.Resource
+	}
+	return ""
+}
+
+// ofType returns the announced changes of records of a type.
+func (d Done) ofType(name string) []ps.Intended {
+	object := *d.object()
+	object.Changes = nil
+	for _, c := range d.object().Changes {
+		if words := strings.Fields(c.Name); len(words) > 1 && words[1] == name {
+			object.Changes = append(object.Changes, c)
+		}
+	}
+	return []ps.Intended{object}
+}
+
+// recordGiven returns the parameters that create a record, or nil if none can.
+func recordGiven(record ImageRecord) Given {
+	t := schema.RecordTypeNamed(record.Type)
+	if t == nil || t.Resource == "" {
+		return nil
+	}
+	data, problem := t.Parse(record.Data)
+	if problem != nil {
+		return nil
+	}
+	given := Given{ownerParam: record.Name, zoneParam: record.Zone, ttlParam: strconv.FormatInt(record.TTL, 10)}
+	for i, f := range t.Fields {
+		given[f.Name] = data[i]
+	}
+	return given
+}
+
+// undoRecordChange changes a record back, and removes a PTR record that came with the
+// change.
+func undoRecordChange(t *schema.RecordType, d Done) []Undoing {
+	images := ImageOf(d.object()).Records
+	if len(images) == 0 {
+		return nil
+	}
+	old, problem := t.Parse(images[0].Data)
+	if problem != nil {
+		return nil
+	}
+	given := Given{ownerParam: images[0].Name, zoneParam: images[0].Zone, ttlParam: strconv.FormatInt(images[0].TTL, 10)}
+	now := slices.Clone(old)
+	for i, f := range t.Fields {
+		if text := d.Texts["New"+f.Name]; text != "" {
+			now[i] = text
+		}
+		given[f.Name], given["New"+f.Name] = now[i], old[i]
+	}
+	calls := []Undoing{{Row: t.Resource + ".change", Given: given, Undone: d.ofType(t.Name)}}
+	if t.Address && d.Texts[createPtr.Name] == "true" {
+		if pointers := d.ofType("PTR"); len(pointers[0].Changes) > 0 {
+			given := Given{addressParam: now[0], "DNS_TargetName": d.object().DN}
+			calls = append(calls, Undoing{Row: "ptr.delete", Given: given, Undone: pointers})
+		}
+	}
+	return calls
+}
+
+// undoSet makes a set what it was before, which may be nothing.
+func undoSet(d Done) []Undoing {
+	given := Given{zoneParam: d.Texts[zoneParam], ownerParam: d.Texts[ownerParam], "Type": d.Texts["Type"]}
+	var data []string
+	lowest := int64(-1)
+	for _, record := range ImageOf(d.object()).Records {
+		data = append(data, record.Data)
+		if lowest < 0 || record.TTL < lowest {
+			lowest = record.TTL
+		}
+	}
+	if len(data) == 0 {
+		return d.all("recordSet.delete", given)
+	}
+	given["Data"], given[ttlParam] = schema.TextsOf(data), strconv.FormatInt(lowest, 10)
+	return d.all("recordSet.put", given)
+}
+
+// stampLost says that records that were dynamic come back as static ones.
+func stampLost(d Done) string {
+	for i := range d.Intent.Objects {
+		for _, record := range ImageOf(&d.Intent.Objects[i]).Records {
+			if record.Timestamp != "" && record.Type != "SOA" {
+				return "the time stamps of dynamic records"
+			}
+		}
+	}
+	return ""
+}
+
+// sameZone returns the zone that a change was about.
+func sameZone(d Done) Given { return Given{zoneParam: d.Texts[zoneParam]} }
+
+// emptyZone is the undo of the creation of a zone, which must have nothing but its own
+// records.
+func emptyZone(row, param string, more Given) Undo {
+	undo := called(row, func(d Done) Given {
+		given := Given{param: d.object().DN}
+		maps.Copy(given, more)
+		return given
+	})
+	undo.Empty = true
+	return undo
+}
+
+// zoneBack is the undo of the removal of a zone: it is created again, with its records.
+func zoneBack(row string) Undo {
+	return Undo{
+		Rows: []string{row},
+		Covers: func(d Done, _ ps.IntendedChange) bool {
+			image := ImageOf(d.object())
+			return len(image.Records) > 0 && !image.Incomplete
+		},
+		Loss: func(d Done) string {
+			if image := ImageOf(d.object()); image.Attributes["dynamicUpdate"] == "" || row == "reverseZone.create" && image.Attributes["dynamicUpdate"] != "Secure" {
+				return "the dynamic updates that the zone accepted"
+			}
+			return ""
+		},
+		Calls: func(d Done) []Undoing { return zoneCalls(d, row) },
+	}
+}
+
+// zoneCalls creates a zone, and its records set by set.
+func zoneCalls(d Done, row string) []Undoing {
+	image := ImageOf(d.object())
+	name := image.Attributes["zoneName"]
+	given := Given{zoneParam: name, "ReplicationScope": image.Attributes["replicationScope"], "DynamicUpdate": image.Attributes["dynamicUpdate"]}
+	if row == "reverseZone.create" {
+		given = Given{"NetworkID": networkOf(name)}
+	}
+	calls := []Undoing{{Row: row, Given: given, Undone: d.Intent.Objects}}
+	sets := map[string][]ImageRecord{}
+	var order []string
+	for _, record := range image.Records {
+		if rowOfType(record.Type) == "" {
+			continue
+		}
+		key := strings.ToLower(record.Name) + " " + record.Type
+		if sets[key] == nil {
+			order = append(order, key)
+		}
+		sets[key] = append(sets[key], record)
+	}
+	for _, key := range order {
+		records := sets[key]
+		var data []string
+		for _, record := range records {
+			data = append(data, record.Data)
+		}
+		calls = append(calls, Undoing{Row: "recordSet.put", Blind: true, Given: Given{
+			zoneParam: name, ownerParam: records[0].Name, "Type": records[0].Type, "Data": schema.TextsOf(data), ttlParam: strconv.FormatInt(records[0].TTL, 10),
+		}})
+	}
+	return calls
+}
+
+// networkOf returns the network of a reverse zone in CIDR form; empty if it has none.
+func networkOf(zone string) string {
+	name, v4 := strings.CutSuffix(strings.ToLower(zone), ".in-addr.arpa")
+	if v4 {
+		octets := strings.Split(name, ".")
+		slices.Reverse(octets)
+		bits := 8 * len(octets)
+		for len(octets) < 4 {
+			octets = append(octets, "0")
+		}
+		return strings.Join(octets, ".") + "/" + strconv.Itoa(bits)
+	}
+	name, v6 := strings.CutSuffix(strings.ToLower(zone), ".ip6.arpa")
+	if !v6 {
+		return ""
+	}
+	nibbles := strings.Split(name, ".")
+	slices.Reverse(nibbles)
+	bits := 4 * len(nibbles)
+	for len(nibbles) < 32 {
+		nibbles = append(nibbles, "0")
+	}
+	var text strings.Builder
+	for i, nibble := range nibbles {
+		if i > 0 && i%4 == 0 {
+			text.WriteByte(':')
+		}
+		text.WriteString(nibble)
+	}
+	address, err := netip.ParseAddr(text.String())
+	if err != nil {
+		return ""
+	}
+	return netip.PrefixFrom(address, bits).String()
+}
+
+// forwarderBack creates a conditional forwarder as it was.
+func forwarderBack(d Done) Given {
+	var record struct {
+		ZoneName         string   `json:"zoneName"`
+		MasterServers    []string `json:"masterServers"`
+		ForwarderTimeout int64    `json:"forwarderTimeout"`
+		UseRecursion     bool     `json:"useRecursion"`
+		ReplicationScope string   `json:"replicationScope"`
+	}
+	_ = json.Unmarshal(d.object().Record, &record) // the call is refused without it
+	return Given{
+		zoneParam: record.ZoneName, "MasterServers": schema.ListOf(record.MasterServers), "ForwarderTimeout": strconv.FormatInt(record.ForwarderTimeout, 10),
+		"UseRecursion": strconv.FormatBool(record.UseRecursion), "ReplicationScope": record.ReplicationScope,
+	}
+}
+
+// delegationBack delegates a name to each of the servers again.
+func delegationBack(d Done) []Undoing {
+	var calls []Undoing
+	for _, object := range d.Intent.Objects {
+		var record struct {
+			ZoneName    string   `json:"zoneName"`
+			ChildName   string   `json:"childName"`
+			NameServer  string   `json:"nameServer"`
+			IPAddresses []string `json:"ipAddresses"`
+		}
+		if json.Unmarshal(object.Record, &record) != nil {
+			continue
+		}
+		calls = append(calls, Undoing{
+			Row: "delegation.create", Undone: []ps.Intended{object},
+			Given: Given{zoneParam: record.ZoneName, childParam: record.ChildName, serverParam: record.NameServer, "IP_Address": schema.ListOf(record.IPAddresses)},
+		})
+	}
+	return calls
+}

@@ -1,0 +1,148 @@
+package schema
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+// ChangeID identifies a change in the history, as [adgateway/gateway/changes] spells it.
+var ChangeID Kind = patternKind{
+	base: base{"string"}, pattern: regexp.MustCompile(`^ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
+	must: "must be the id of a change, as X-Change-Id shows it", example: "ch_019ab3f0-0000-7000-8000-000000000000",
+}
+
+// ChangeCursor is where the list of changes goes on: the member next of the answer before.
+var ChangeCursor Kind = patternKind{
+	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), limit: 256,
+	must: "must be the value of next in the answer before",
+}
+
+// Word is the name of something of the gateway: an operation, a credential.
+var Word Kind = wordKind{base{"string"}}
+
+const wordLimit = 256
+
+type wordKind struct{ base }
+
+func (wordKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, wordLimit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	return textValue(s), nil
+}
+
+func (wordKind) Doc() Doc { return Doc{Type: "string", MaxLength: wordLimit, Text: "A name."} }
+
+// Names is a list of names, separated by commas.
+var Names Kind = namesKind{base{"string[]"}}
+
+const namesLimit = 8192
+
+type namesKind struct{ base }
+
+var namesPattern = regexp.MustCompile(`^[^,]+(?:,[^,]+)*$`)
+
+func (namesKind) Decode(raw any) (*Decoded, *Problem) {
+	if list, isList := raw.(List); isList {
+		raw = string(list)
+	}
+	s, problem := text(raw, namesLimit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	if !namesPattern.MatchString(s) {
+		return nil, invalid("must be a list of names, separated by commas")
+	}
+	return &Decoded{Values: []ps.Value{ps.List(strings.Split(s, listSeparator))}, Text: s}, nil
+}
+
+func (namesKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: namesLimit, Pattern: namesPattern.String(), Text: "Names, separated by commas."}
+}
+
+// Moment is a point in time.
+var Moment Kind = momentKind{base{"string"}}
+
+type momentKind struct{ base }
+
+func (momentKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 64, false)
+	if problem != nil {
+		return nil, problem
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return nil, invalid("must be a time such as 2026-11-22T12:40:00Z")
+	}
+	return textValue(t.UTC().Format(time.RFC3339Nano)), nil
+}
+
+func (momentKind) Doc() Doc {
+	return Doc{Type: "string", Format: "date-time", Text: "A time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
+}
+
+// What became of a value of a change since.
+const (
+	Unchanged   = "unchanged"
+	DriftedAway = "drifted"
+	Gone        = "gone"
+	NotReadable = "not_readable"
+)
+
+// Undoable is how much of a change can be undone.
+type Undoable string
+
+// The extents of undoing. Restore is by the Recycle Bin.
+const (
+	UndoFull    Undoable = "full"
+	UndoPartial Undoable = "partial"
+	UndoNone    Undoable = "none"
+	UndoRestore Undoable = "restore"
+)
+
+// Undoables are all extents.
+var Undoables = []string{string(UndoFull), string(UndoPartial), string(UndoNone), string(UndoRestore)}
+
+// Change is a change in the history.
+var Change = &Shape{Name: "Change", Fields: []Field{
+	{Name: "id"},
+	{Name: "requestId"},
+	{Name: "time", Type: TimeField},
+	{Name: "caller", Doc: "name of the credential"},
+	{Name: "operation"},
+	{Name: "effect", Enum: []string{"created", "changed", "removed"}},
+	{Name: "outcome", Enum: []string{"done", "partial", "unknown"}, Doc: "unknown, too, while the change is being made"},
+	{Name: "server"},
+	{Name: "objects", Type: ObjectListField, Doc: "what was changed, in order", Of: []Field{
+		{Name: "guid", Type: GUIDField, Null: true},
+		{Name: "distinguishedName", Doc: "of a DNS record its full name"},
+		{Name: "changes", Type: ObjectListField, Of: []Field{
+			{Name: "field"},
+			{Name: "attribute", Doc: "the directory's name"},
+			{Name: "before", Type: ValueField, Doc: "null if there was none, and for secrets"},
+			{Name: "after", Type: ValueField},
+			{Name: "kind", Enum: changeKindNames()},
+			{Name: "undo", Enum: []string{string(UndoFull), string(UndoNone), string(UndoRestore)}},
+			{Name: "now", Type: ValueField, Optional: true, Doc: "with Compare: the value at present"},
+			{Name: "state", Enum: []string{Unchanged, DriftedAway, Gone, NotReadable}, Optional: true, Doc: "with Compare: whether that is what the change wrote"},
+		}},
+		{Name: "image", Type: ValueField, Optional: true, Doc: "of one change: what was removed, in full"},
+	}},
+	{Name: "undo", Enum: Undoables, Doc: "how much can be undone; after a partial undo, of what remains"},
+	{Name: "undoes", Null: true, Doc: "the change that it took back"},
+	{Name: "undoneBy", Type: TextListField, Doc: "the changes that took it back"},
+	{Name: "plan", Null: true, Doc: "that it was made by"},
+	{Name: "batch", Null: true, Doc: "the first of the changes that one request made"},
+}}
+
+func changeKindNames() []string {
+	var names []string
+	for _, kind := range ChangeKinds() {
+		names = append(names, string(kind))
+	}
+	return names
+}

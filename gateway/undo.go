@@ -1,0 +1,600 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// An undo is a call of another row, by whoever undoes: with his scopes, his limits and
+// lines of its own in the audit. What its script announces must be the recorded change
+// the other way round; otherwise something was changed since, and nothing is done.
+
+// errDrifted is why an undo is not allowed to change anything.
+var errDrifted = errors.New("what was to be undone has been changed since")
+
+// undoing is a call that takes back a recorded change.
+type undoing struct {
+	record *changes.Record
+	batch  string // the first of the calls; empty: this is it
+	call   *ops.Undoing
+	empty  bool                // what was created must be as it was
+	accept []string            // fields that may have been changed since
+	fields []string            // to take back; none: all
+	from   change.Announcement // the recorded change, in the form that plans are made from
+
+	drift   []detail // what was changed since
+	inexact []string // fields that would not become what they were
+}
+
+// compare compares what an undo announces with the recorded change. A nil undoing has
+// nothing to compare.
+func (u *undoing) compare(i *ps.Intent) error {
+	if u == nil || u.call.Blind {
+		return nil
+	}
+	u.drift, u.inexact = nil, nil
+	for n := range u.call.Undone {
+		was := &u.call.Undone[n]
+		now := counterpart(was, i, len(u.call.Undone) == 1)
+		for _, c := range was.Changes {
+			u.compareValue(was, c, now)
+		}
+		if u.empty && n == 0 {
+			u.compareCreated(was, now)
+		}
+	}
+	for n := range i.Objects {
+		u.compareSurplus(&i.Objects[n], i)
+	}
+	if len(u.drift) > 0 || len(u.inexact) > 0 {
+		return errDrifted
+	}
+	return nil
+}
+
+// counterpart returns the announced object that is the recorded one; nil if there is none.
+func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
+	for n := range i.Objects {
+		now := &i.Objects[n]
+		switch {
+		case was.GUID != "" && now.GUID != "":
+			if strings.EqualFold(was.GUID, now.GUID) {
+				return now
+			}
+		case strings.EqualFold(was.DN, now.DN), single && n == 0 && was.GUID == "":
+			return now
+		}
+	}
+	return nil
+}
+
+// settled reports whether a change promises nothing that can be compared: the value stays
+// or is the server's choice, or belongs to a record that comes and goes.
+func incidental(c ps.IntendedChange) bool {
+	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && (c.Before == "False" || c.After == "False")
+}
+
+// compareValue compares one recorded change with what is announced.
+func (u *undoing) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
+	created := len(was.Changes) > 0 && was.Changes[0].Name == existence && was.Changes[0].After == "True"
+	if incidental(c) || created && c.Name != existence {
+		return
+	}
+	found, wanted := c.Before, c.Before // not announced: it is as it was before the change
+	if now != nil {
+		for _, announced := range now.Changes {
+			if announced.Name == c.Name {
+				found, wanted = announced.Before, announced.After
+			}
+		}
+	}
+	if !sameValue(c.Name, found, c.After) {
+		u.drifted(was, c, found)
+	}
+	if !sameValue(c.Name, wanted, c.Before) {
+		u.inexact = append(u.inexact, c.Name)
+	}
+}
+
+// sameValue compares announced values.
+func sameValue(name, a, b string) bool {
+	if a == b || name == parent && strings.EqualFold(a, b) {
+		return true
+	}
+	if name != "userParameters" {
+		return false
+	}
+	return len(schema.User.Changes(schema.Announced{Attribute: name, Before: a, After: b})) == 0
+}
+
+// drifted notes that a value is not what the change wrote, unless the caller accepts it.
+func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
+	for _, field := range u.from.Changes(was, c) {
+		if slices.ContainsFunc(u.accept, func(name string) bool {
+			return strings.EqualFold(name, field.Field) || strings.EqualFold(name, field.Attribute)
+		}) {
+			continue
+		}
+		other := c
+		other.After = found
+		now := json.RawMessage("null")
+		for _, value := range u.from.Changes(was, other) {
+			if value.Field == field.Field {
+				now = value.After
+			}
+		}
+		if field.Kind == schema.SetsSecret {
+			continue
+		}
+		u.drift = append(u.drift, detail{field.Field, fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now)})
+	}
+}
+
+// compareCreated compares what is about to be removed with what was created.
+func (u *undoing) compareCreated(was, now *ps.Intended) {
+	if now == nil {
+		return
+	}
+	image := ops.ImageOf(now)
+	for _, c := range announcedChanges(was) {
+		value, known := image.Attributes[c.Name]
+		if known && !c.Renewed && !sameValue(c.Name, value, c.After) {
+			u.drifted(was, c, value)
+		}
+	}
+	if len(image.Members) > 0 {
+		u.drift = append(u.drift, detail{"member", fmt.Sprintf("was empty: it has %d members", len(image.Members))})
+	}
+	for _, record := range image.Records {
+		if record.Type != "SOA" && record.Type != "NS" {
+			u.drift = append(u.drift, detail{"records", fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)})
+		}
+	}
+}
+
+// compareSurplus refuses what the undo would change beside the recorded change.
+func (u *undoing) compareSurplus(now *ps.Intended, i *ps.Intent) {
+	for _, c := range now.Changes {
+		if incidental(c) {
+			continue
+		}
+		known := slices.ContainsFunc(u.call.Undone, func(was ps.Intended) bool {
+			return counterpart(&was, i, len(u.call.Undone) == 1) == now && slices.ContainsFunc(was.Changes, func(old ps.IntendedChange) bool { return old.Name == c.Name })
+		})
+		if !known {
+			u.inexact = append(u.inexact, c.Name)
+		}
+	}
+}
+
+// undoable returns how much of a change can be undone, of what was not undone yet.
+func (s *Server) undoable(ctx context.Context, p *past) schema.Undoable {
+	switch {
+	case p.op.Undo.Never != "" || p.Running || p.Outcome == ps.OutcomeUnknown:
+		return schema.UndoNone
+	case p.op.Undo.Bin:
+		if s.operationOf(p.op.Undo.Rows[0]) == nil || s.undone(ctx, p, nil) {
+			return schema.UndoNone
+		}
+		return schema.UndoRestore
+	}
+	all, can := 0, 0
+	from := p.announcement()
+	for i := range p.Intent.Objects {
+		object := &p.Intent.Objects[i]
+		for _, c := range announcedChanges(object) {
+			for _, planned := range from.Changes(object, c) {
+				if s.undone(ctx, p, []string{planned.Field}) {
+					continue
+				}
+				all++
+				if p.undoOfValue(c, planned) == schema.UndoFull {
+					can++
+				}
+			}
+		}
+	}
+	switch {
+	case can == 0:
+		return schema.UndoNone
+	case can < all || p.op.Undo.Loss != nil && p.op.Undo.Loss(p.done) != "":
+		return schema.UndoPartial
+	}
+	return schema.UndoFull
+}
+
+// undone reports whether a change, or one of some fields of it, is undone by a change that
+// stands.
+func (s *Server) undone(ctx context.Context, p *past, fields []string) bool {
+	return s.undoneBy(ctx, p.Record, fields, 0) != ""
+}
+
+// undoneBy returns the change that undid a change and stands; empty if there is none.
+func (s *Server) undoneBy(ctx context.Context, c *changes.Record, fields []string, depth int) string {
+	const deepest = 20
+	for _, by := range slices.Backward(c.UndoneBy) {
+		if len(by.Fields) > 0 && len(fields) > 0 && !slices.ContainsFunc(fields, func(field string) bool {
+			return slices.ContainsFunc(by.Fields, func(other string) bool { return strings.EqualFold(field, other) })
+		}) {
+			continue
+		}
+		if len(by.Fields) > 0 && len(fields) == 0 {
+			continue // only a part
+		}
+		other, err := s.History.Get(ctx, by.ID)
+		if err == nil && depth < deepest && len(other.UndoneBy) > 0 && s.undoneBy(ctx, other, nil, depth+1) != "" {
+			continue
+		}
+		return by.ID
+	}
+	return ""
+}
+
+// undo takes a change back.
+func (s *Server) undo(r *request) *failure {
+	p, failed := s.findChange(r)
+	if failed != nil {
+		return failed
+	}
+	ctx := r.c.Request.Context()
+	fields, accept := names(r.bound.Text(ops.UndoFields)), names(r.bound.Text(ops.AcceptDrift))
+	done, failed := s.toUndo(ctx, p, fields)
+	if failed != nil {
+		return failed
+	}
+	calls := p.op.Undo.Calls(done)
+	if len(calls) == 0 {
+		return fail(schema.NotUndoable, "The change '%s' cannot be undone: the history has no image of what was there before.", p.ID)
+	}
+	for i := range calls {
+		if s.operationOf(calls[i].Row) == nil {
+			return fail(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
+		}
+	}
+	plain := undoing{record: p.Record, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
+	return s.undoAll(r, p, plain, calls)
+}
+
+func names(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// toUndo returns the part of a change that is to be undone, or why it cannot be.
+func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done, *failure) {
+	cannot := func(why string, args ...any) *failure {
+		return fail(schema.NotUndoable, "The change '%s' cannot be undone: %s.", p.ID, fmt.Sprintf(why, args...))
+	}
+	switch {
+	case p.op.Undo.Never != "":
+		return ops.Done{}, cannot("%s", p.op.Undo.Never)
+	case p.Running:
+		failed := fail(schema.InProgress, "The change '%s' is being made, or being settled. Try again later.", p.ID)
+		failed.retryAfter = time.Second
+		return ops.Done{}, failed
+	case p.Outcome == ps.OutcomeUnknown:
+		return ops.Done{}, cannot("it is not known what became of it")
+	}
+	if by := s.undoneBy(ctx, p.Record, fields, 0); by != "" {
+		failed := fail(schema.PlanUsed, "The change '%s' was undone already, by the change '%s'.", p.ID, by)
+		failed.details = []detail{{ops.ChangeIDParam, "was undone by " + by}}
+		return ops.Done{}, failed
+	}
+	intent := p.Intent
+	intent.Objects = slices.Clone(intent.Objects)
+	from, known := p.announcement(), map[string]bool{}
+	var lost []detail
+	for i := range intent.Objects {
+		object := &intent.Objects[i]
+		all := object.Changes
+		object.Changes = nil
+		for _, c := range all {
+			picked := len(fields) == 0 || p.Intent.Effect == ps.EffectCreated
+			for _, planned := range from.Changes(object, c) {
+				known[strings.ToLower(planned.Field)], known[strings.ToLower(planned.Attribute)] = true, true
+				wanted := len(fields) == 0 || slices.ContainsFunc(fields, func(name string) bool {
+					return strings.EqualFold(name, planned.Field) || strings.EqualFold(name, planned.Attribute)
+				})
+				picked = picked || wanted
+				if wanted && p.undoOfValue(c, planned) == schema.UndoNone && !s.undone(ctx, p, []string{planned.Field}) {
+					lost = append(lost, detail{planned.Field, "cannot be brought back"})
+				}
+			}
+			if picked && !s.undoneValue(ctx, p, from, object, c) {
+				object.Changes = append(object.Changes, c)
+			}
+		}
+	}
+	var unknown []schema.Problem
+	for _, name := range fields {
+		if !known[strings.ToLower(name)] {
+			unknown = append(unknown, schema.Problem{Field: ops.UndoFields, Code: schema.InvalidRequest, Message: "names a field that the change did not change"})
+		}
+	}
+	if len(unknown) > 0 {
+		return ops.Done{}, refusal(unknown[:1])
+	}
+	done := p.done
+	done.Intent = &intent
+	if loss := p.lossOf(done); loss != "" && len(fields) == 0 {
+		lost = append(lost, detail{"", "This does not come back: " + loss + "."})
+	}
+	if len(lost) > 0 && !(len(fields) > 0 && p.op.Undo.Loss != nil) {
+		failed := cannot("not all of it comes back; see details. Fields takes back what can be")
+		failed.details = lost
+		return ops.Done{}, failed
+	}
+	return done, nil
+}
+
+// lossOf returns what does not come back.
+func (p *past) lossOf(done ops.Done) string {
+	if p.op.Undo.Loss == nil {
+		return ""
+	}
+	return p.op.Undo.Loss(done)
+}
+
+// undoneValue reports whether all fields of a change of a value are undone already.
+func (s *Server) undoneValue(ctx context.Context, p *past, from change.Announcement, object *ps.Intended, c ps.IntendedChange) bool {
+	if len(p.UndoneBy) == 0 {
+		return false
+	}
+	planned := from.Changes(object, c)
+	return len(planned) > 0 && !slices.ContainsFunc(planned, func(one change.Change) bool { return !s.undone(ctx, p, []string{one.Field}) })
+}
+
+// undoAll makes the calls that take a change back, and answers. The calls after the first
+// go on if one of them fails: each is an object of its own.
+func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing) *failure {
+	records, details := []any{}, []detail{}
+	var plans []plan
+	var first *failure
+	for i := range calls {
+		u := plain
+		u.call = &calls[i]
+		inner, e := s.within(r, u, i, len(calls))
+		failed := s.undoOne(inner, e)
+		e.close()
+		switch {
+		case failed != nil:
+			first = cmp.Or(first, failed)
+			details = append(details, failed.details...)
+			if len(calls) > 1 {
+				details = append(details, detail{"", failed.message})
+			}
+			if i == 0 && calls[0].Row != calls[len(calls)-1].Row {
+				calls = calls[:1] // the others build on the first
+			}
+		case r.dryRun():
+			plans = append(plans, inner.planned())
+		case inner.change != nil:
+			if past, known := s.pastOf(inner.change); known {
+				records = append(records, s.show(r.c.Request.Context(), past, r.principal, false))
+				plain.batch = cmp.Or(plain.batch, inner.change.ID)
+			}
+		}
+		r.server = cmp.Or(inner.server, r.server)
+		if i+1 >= len(calls) || failed != nil && r.dryRun() {
+			break
+		}
+	}
+	return s.answerUndo(r, p, records, plans, first, details)
+}
+
+// answerUndo answers an undo.
+func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, first *failure, details []detail) *failure {
+	setHeader(r.c.Writer.Header(), serverHeader, r.server)
+	if len(records) > 0 {
+		r.c.Header(changeHeader, records[0].(shownChange).ID)
+	}
+	switch {
+	case first != nil && (len(records) == 0 || r.dryRun()):
+		first.details = details
+		return first
+	case first != nil:
+		failed := fail(schema.Partial, "A part of the change '%s' was undone; see details.", p.ID)
+		failed.details, failed.result, failed.outcome = details, encode(records), ps.OutcomePartial
+		return failed
+	case r.dryRun():
+		whole := plans[0]
+		for _, more := range plans[1:] {
+			whole.Objects, whole.Requires = append(whole.Objects, more.Objects...), append(whole.Requires, more.Requires...)
+		}
+		whole.Requires = append(whole.Requires, r.op.Scope)
+		slices.Sort(whole.Requires)
+		whole.Requires = slices.Compact(whole.Requires)
+		r.c.Header(dryRunHeader, "true")
+		s.sendLocal(r, http.StatusOK, fmt.Sprintf("Would undo the change '%s'.", p.ID), []any{}, map[string]any{"plan": whole})
+		return nil
+	}
+	r.records = len(records)
+	s.sendLocal(r, http.StatusOK, fmt.Sprintf("The change '%s' was undone.", p.ID), records, nil)
+	return nil
+}
+
+// within returns the request for one call of an undo.
+func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
+	inner := &request{
+		gateway: s, c: r.c, id: r.id, startedAt: time.Now(), policy: r.policy, sendTimeout: r.sendTimeout,
+		op: s.operationOf(u.call.Row), principal: r.principal, undoing: &u,
+	}
+	if n > 1 {
+		inner.id = fmt.Sprintf("%s.%d", r.id, i+1)
+	}
+	inner.given = u.call.Given
+	if r.dryRun() {
+		inner.given[ops.DryRun] = "true"
+	}
+	return inner, newEnvelope(inner, s.spooler, s.streamAbove)
+}
+
+// undoOne makes one call of an undo, and records it as that of its row.
+func (s *Server) undoOne(r *request, e *envelope) *failure {
+	failed := s.operateWithin(r, e)
+	if failed != nil {
+		failed = failed.forOperation(r.op)
+		if failed.code == schema.NotFound {
+			failed.code = schema.Conflict
+			failed.message = "What was changed is gone: " + failed.message
+		}
+		r.failure = failed
+	}
+	s.keepChange(r)
+	s.recordOutcome(r)
+	return failed
+}
+
+// operateWithin takes a call of an undo through the stages of a request.
+func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
+	if failed = authorise(r.principal, r.op.Scope); failed != nil {
+		return failed
+	}
+	if r.bound, failed = bind(r.op, r.given, nil); failed != nil {
+		failed.code = schema.NotUndoable // the values were recorded
+		return failed
+	}
+	for _, check := range []func(*request) *failure{
+		func(r *request) *failure { return authorise(r.principal, r.bound.Scopes...) }, s.checkLimits, s.recordable,
+	} {
+		if failed = check(r); failed != nil {
+			return failed
+		}
+	}
+	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
+		return failed
+	}
+	r.result, r.runErr = s.run(r, e)
+	if u := r.undoing; errors.Is(r.runErr, errDrifted) {
+		return u.refusal(ps.AsError(r.runErr).Server)
+	}
+	if r.dryRun() && errors.Is(r.runErr, errDryRun) {
+		return nil
+	}
+	err := r.runErr
+	if err == nil {
+		err = e.check()
+	}
+	switch {
+	case err != nil && r.unrecorded != nil:
+		return r.unrecorded
+	case err != nil:
+		return s.explainRun(r, e, err)
+	case len(r.result.Failures) > 0:
+		r.server = r.result.Server
+		return e.partial(r.result)
+	case r.result.Effect == ps.EffectNone && !r.undoing.call.Blind:
+		_ = r.undoing.compare(&ps.Intent{}) // nothing was announced: it is as before the change
+		return r.undoing.refusal(r.result.Server)
+	}
+	r.server = r.result.Server
+	return nil
+}
+
+// refusal returns why an undo was not made.
+func (u *undoing) refusal(server string) *failure {
+	failed := fail(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
+	failed.details = u.drift
+	if len(u.drift) == 0 {
+		failed.code = schema.NotUndoable
+		failed.message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
+		for _, name := range u.inexact {
+			failed.details = append(failed.details, detail{name, "would not become what it was"})
+		}
+	}
+	failed.server, failed.outcome = server, ps.OutcomeNone
+	return failed
+}
+
+// planned returns the plan of a dry run.
+func (r *request) planned() plan {
+	p := plan{Operation: r.op.ID, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second), Objects: []change.Object{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...)}
+	p.Server = ps.AsError(r.runErr).Server
+	if r.announced != nil {
+		p.fill(r)
+	}
+	r.server = p.Server
+	return p
+}
+
+// compareNow reads what is there now, and says for each value whether it is what the
+// change wrote.
+func (s *Server) compareNow(r *request, p *past, shown *shownChange) *failure {
+	states := make([]settle.State, len(p.Intent.Objects))
+	if change, can := s.pastChange(p.Record); can {
+		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}
+		found, err := settler.Now(r.c.Request.Context(), change)
+		if err != nil && ps.AsError(err).Kind != ps.KindScript {
+			return failureOf(r.op, r.bound, err)
+		}
+		copy(states, found)
+		r.server = p.Server
+	}
+	bounds, at := boundsOf(r.principal), 0
+	from := p.announcement()
+	for i := range p.Intent.Objects {
+		object := &p.Intent.Objects[i]
+		state := states[i]
+		if state.DN != "" && p.op.Lane == ps.Directory && !bounds.within(state.DN) {
+			state = settle.State{}
+		}
+		var values []shownValue
+		for _, c := range announcedChanges(object) {
+			for _, planned := range from.Changes(object, c) {
+				bounds.hide(&planned)
+				value := shownValue{Change: planned, Undo: p.undoOfValue(c, planned)}
+				value.Now, value.State = compareValue(from, object, c, planned, state)
+				values = append(values, value)
+			}
+		}
+		if len(values) > 0 && at < len(shown.Objects) {
+			shown.Objects[at].Changes = values
+			at++
+		}
+	}
+	return nil
+}
+
+// compareValue returns a value as it is now, and whether it is what the change wrote.
+func compareValue(from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State) (json.RawMessage, string) {
+	null := json.RawMessage("null")
+	now, known := state.Value(c.Name)
+	switch {
+	case state.Values == nil, !known && !state.Gone(), planned.Kind == schema.SetsSecret:
+		return null, schema.NotReadable
+	case state.Gone() && (c.Name != existence || c.After == "True"):
+		return null, schema.Gone
+	case c.Renewed && c.After == "":
+		if now == c.Before {
+			return null, schema.DriftedAway
+		}
+		return null, schema.Unchanged
+	case sameValue(c.Name, now, c.After):
+		return planned.After, schema.Unchanged
+	}
+	other := c
+	other.After = now
+	for _, value := range from.Changes(object, other) {
+		if value.Field == planned.Field {
+			return value.After, schema.DriftedAway
+		}
+	}
+	return planned.Before, schema.DriftedAway // it is as it was before
+}
