@@ -260,6 +260,8 @@ func sandboxRows() []Row {
 			choice(func(s *Settings) *string { return &s.Sandbox.Culture }, "en-US", "de-DE")},
 		{"sandbox.replicationLag", "0s", "How long a change takes to reach the second domain controller.",
 			duration(func(s *Settings) *time.Duration { return &s.Sandbox.ReplicationLag })},
+		{"sandbox.recycleBin", "true", "Whether the Recycle Bin of the simulated directory is enabled.",
+			boolean(func(s *Settings) *bool { return &s.Sandbox.RecycleBin })},
 		{"sandbox.processes", "false", "Run every session of the sandbox in a process of its own, like PowerShell.",
 			boolean(func(s *Settings) *bool { return &s.Sandbox.Processes })},
 		{"sandbox.engine", "sandbox", "What runs the scripts of the sandbox: sandbox (its own engine), pwsh, powershell, or the path of a PowerShell.",

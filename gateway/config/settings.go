@@ -220,6 +220,7 @@ type Sandbox struct {
 	Seed           int
 	Culture        string
 	ReplicationLag time.Duration
+	RecycleBin     bool
 	Processes      bool
 	Engine         string // "sandbox" is the built-in engine
 	Tokens         []Token

@@ -31,6 +31,8 @@ type Options struct {
 	// Account is who the gateway's sessions run as; zero: an account outside the domain.
 	Account engine.Account
 
+	NoRecycleBin bool // deleted objects become tombstones at once
+
 	Culture        string        // culture of messages: "en-US" (default) or "de-DE"
 	ReplicationLag time.Duration // delay until the second domain controller sees a change
 	Clock          func() time.Time
@@ -121,7 +123,7 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
-	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag}
+	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag, RecycleBin: !o.NoRecycleBin}
 	open := directory.BuiltIn
 	if o.Empty {
 		open = directory.Open

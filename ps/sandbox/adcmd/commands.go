@@ -47,6 +47,7 @@ var writers = []command{
 	{name: "Remove-ADObject", class: "ADObject", run: removeObject, params: []string{"Recursive"}},
 
 	{name: "Move-ADObject", class: "ADObject", run: moveObject, params: []string{"TargetPath", "PassThru"}},
+	{name: "Restore-ADObject", class: "ADObject", run: restoreObject, params: []string{"NewName", "TargetPath", "PassThru"}},
 	{name: "Rename-ADObject", class: "ADObject", run: renameObject, params: []string{"NewName", "PassThru"}},
 
 	{name: "Add-ADGroupMember", class: "ADGroup", run: changeMembers(directory.OpAdd), params: memberParams},
@@ -67,6 +68,7 @@ var domainCommands = []command{
 	{name: "Get-ADDomainController", run: getControllers, params: []string{
 		"Discover", "DomainName", "Filter", "ForceDiscover", "NextClosestSite", "Service", "SiteName", "Writable", "AvoidSelf", "MinimumDirectoryServiceVersion",
 	}},
+	{name: "Get-ADOptionalFeature", run: getFeature},
 	{name: "Get-ADRootDSE", run: getRootDSE, params: []string{"Properties"}},
 }
 

@@ -129,7 +129,10 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := c.dc.Search(c.ctx(), directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2})
+	found, err := c.dc.Search(c.ctx(), directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted()})
+	if err == nil && len(found) == 0 && cl.name == "ADObject" && strings.EqualFold(given, services+c.h.Domain.RootDN()) {
+		return c.h.Domain.Service(want), nil, nil
+	}
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -143,6 +146,11 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 		}, nil
 	}
 	return found[0], nil, nil
+}
+
+// deleted reports whether the command works on deleted objects, too.
+func (c *call) deleted() bool {
+	return c.row.name == "Restore-ADObject" || c.Bool("IncludeDeletedObjects")
 }
 
 // identityText returns the form of an identity for messages.

@@ -40,7 +40,7 @@ const goodPassword = "Correct-Horse-7"
 
 func newLab(t *testing.T, culture string) *lab {
 	t.Helper()
-	d, err := newDomain(directory.Options{Seed: 1, Clock: func() time.Time { return noon }})
+	d, err := newDomain(directory.Options{Seed: 1, Clock: func() time.Time { return noon }, RecycleBin: true})
 	require.NoError(t, err)
 	dc, err := d.DC("")
 	require.NoError(t, err)

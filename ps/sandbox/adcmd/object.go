@@ -68,20 +68,27 @@ func removeObject(c *call) error {
 	return nil
 }
 
+// targetPath returns -TargetPath as a reference.
+func (c *call) targetPath() (string, error) {
+	path := c.String("TargetPath")
+	if g, ok := directory.ParseGUID(path); ok {
+		return g.Ref(), nil
+	}
+	if _, err := directory.ParseDN(path); err != nil {
+		return "", c.fail(&directory.Error{Code: directory.CodeBadNameSyntax, Kind: directory.KindSyntax, DN: path})
+	}
+	return path, nil
+}
+
 func moveObject(c *call) error {
 	o, err := c.identity()
 	if err != nil {
 		return err
 	}
 	c.target = o.DN
-	path := c.String("TargetPath")
-	if _, err := directory.ParseDN(path); err != nil {
-		if _, ok := directory.ParseGUID(path); !ok {
-			return c.fail(&directory.Error{Code: directory.CodeBadNameSyntax, Kind: directory.KindSyntax, DN: path})
-		}
-	}
-	if g, ok := directory.ParseGUID(path); ok {
-		path = g.Ref()
+	path, err := c.targetPath()
+	if err != nil {
+		return err
 	}
 	ok, err := c.ShouldProcess(o.DN)
 	if err != nil || !ok {

@@ -180,7 +180,10 @@ func TestEveryWriteTakesConfirm(t *testing.T) {
 		"Remove-ADObject": `'` + alice + `'`, "Move-ADObject": `'` + alice + `' '` + sales + `'`, "Rename-ADObject": `'` + alice + `' x`,
 		"Add-ADGroupMember": `Readers bob`, "Remove-ADGroupMember": `Readers alice`,
 		"Enable-ADAccount": `alice`, "Disable-ADAccount": `'PC1$'`, "Unlock-ADAccount": `alice`,
-		"Set-ADAccountPassword": `alice -Reset -NewPassword $p`,
+		"Set-ADAccountPassword": `alice -Reset -NewPassword $p`, "Restore-ADObject": `$guid`,
+	}
+	before := map[string]string{
+		"Restore-ADObject": `$guid = (Get-ADUser alice).ObjectGUID; Remove-ADUser alice -Confirm:$false` + "\n",
 	}
 	for _, row := range allCommands() {
 		decl, _ := cmdlets.Lookup(row.name)
@@ -190,7 +193,7 @@ func TestEveryWriteTakesConfirm(t *testing.T) {
 		}
 		args, ok := calls[row.name]
 		require.True(t, ok, "no call of %s", row.name)
-		written := newLab(t, "").journal(secret + row.name + " " + args + " -Confirm:$false")
+		written := newLab(t, "").journal(secret + before[row.name] + row.name + " " + args + " -Confirm:$false")
 		if row.name == "Unlock-ADAccount" { // alice is not locked (facts H13)
 			assert.Empty(t, written)
 		} else {

@@ -18,6 +18,7 @@ var (
 	tComputer  = classType("ADComputer", "ADAccount")
 	tGroup     = classType("ADGroup", "ADPrincipal")
 	tOU        = classType("ADOrganizationalUnit", "ADObject")
+	tFeature   = classType("ADOptionalFeature", "ADObject")
 	tDomain    = classType("ADDomain", "ADObject")
 	tServer    = classType("ADDirectoryServer", "ADEntity")
 	tDC        = classType("ADDomainController", "ADDirectoryServer")

@@ -32,6 +32,7 @@ func init() {
 		"instancetype":          getInstanceType,
 		"samaccounttype":        getSAMType,
 		"isdeleted":             getDeleted,
+		"isrecycled":            getRecycled,
 		keyDescriptor:           getDescriptor,
 		"badpwdcount":           localNumber(func(s *localState) int64 { return int64(s.badPwdCount) }),
 		"badpasswordtime":       localNumber(func(s *localState) int64 { return s.badPasswordTime }),
@@ -91,6 +92,9 @@ func getSID(_ *view, n *node, b []string) []string {
 }
 
 func getCategory(v *view, n *node, b []string) []string {
+	if n.deleted && n != v.rep.bin {
+		return b // rebuilt by a restore (facts R3)
+	}
 	if s := n.first(v.rep.sch.category); s != "" {
 		return append(b, s)
 	}
@@ -125,10 +129,18 @@ func getDeleted(_ *view, n *node, b []string) []string {
 	return append(b, "TRUE")
 }
 
+func getRecycled(_ *view, n *node, b []string) []string {
+	if !n.recycled {
+		return b
+	}
+	return append(b, "TRUE")
+}
+
 // getSAMType derives sAMAccountType from class, userAccountControl and groupType.
 func getSAMType(v *view, n *node, b []string) []string {
 	k := v.rep.sch
 	switch {
+	case n.deleted: // rebuilt by a restore (facts R3)
 	case n.isGroup():
 		t := n.int(k.groupType, 0)
 		kind := int64(0x10000000)

@@ -42,6 +42,12 @@ type Options struct {
 	// ReplicationLag is the delay after which the other DCs see a write; 0 means
 	// none.
 	ReplicationLag time.Duration
+	// RecycleBin enables the Recycle Bin.
+	RecycleBin bool
+	// TombstoneLifetime is the time after which tombstones and recycled objects are
+	// removed; 0 means 180 days. DeletedObjectLifetime is the time after which the
+	// Recycle Bin recycles a deleted object; 0 means TombstoneLifetime.
+	TombstoneLifetime, DeletedObjectLifetime time.Duration
 	// MaxConnections limits the ADWS connections of an account to one DC; 0 means
 	// 5.
 	MaxConnections int
@@ -78,6 +84,7 @@ type Domain struct {
 	dcs     []*DC
 	queue   []change     // writes to be replicated
 	pending atomic.Int32 // len(queue), for reads without mu
+	sweepAt atomic.Int64 // when a deleted object expires, in Unix seconds; 0 means never
 	last    time.Time    // time of the latest write
 
 	journal  journal

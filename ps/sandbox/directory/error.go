@@ -77,6 +77,7 @@ const (
 	CodeNaming              = 8247
 	CodeFilterUnknown       = 8254
 	CodeNameExists          = 8305
+	CodeNotOnObject         = 8310
 	CodeIllegalModify       = 8311
 	CodeClassRequired       = 8315
 	CodeMissingRequired     = 8316
@@ -125,7 +126,7 @@ type Error struct {
 	Code int
 	Kind Kind
 	// Op is the operation: "search", "add", "modify", "rename", "move",
-	// "delete", "password", "protect", "connect", "logon".
+	// "delete", "restore", "password", "protect", "connect", "logon".
 	Op string
 	// DN is that of the object concerned, if it is known.
 	DN string
@@ -245,6 +246,7 @@ var ldapErrors = map[int]ldapError{
 	CodeSPNExists:           {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
 	CodeUPNExists:           {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
 	CodeNoSuchAttribute:     {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
+	CodeNotOnObject:         {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
 	CodeMissingAttribute:    {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
 	CodeMissingValue:        {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
 	CodeValueExists:         {"AtrErr", 1006, "ATT_OR_VALUE_EXISTS"},

@@ -27,7 +27,7 @@ func TestFactsPage(t *testing.T) {
 		require.NoError(t, err)
 		tests.Write(b)
 	}
-	number := regexp.MustCompile(`\b[CDEFGH][0-9]+[a-z]?\b`)
+	number := regexp.MustCompile(`\b[CDEFGHR][0-9]+[a-z]?\b`)
 	cited := map[string]bool{}
 	citation := regexp.MustCompile(`[Ff]acts ((?:[A-Z][0-9]+[a-z]?(?:, | |-)?)+)|\(((?:[A-Z][0-9]+[a-z]?(?:, )?)+)\)`)
 	for _, m := range citation.FindAllStringSubmatch(tests.String(), -1) {

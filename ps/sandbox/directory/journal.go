@@ -11,7 +11,7 @@ type JournalEntry struct {
 	Seq     int64
 	Time    time.Time
 	DC      string
-	Op      string // add, modify, rename, move, delete, password, protect, logon
+	Op      string // add, modify, rename, move, delete, restore, password, protect, logon
 	Objects []JournalObject
 }
 
@@ -73,6 +73,9 @@ func (j *journal) record(t *tx) {
 }
 
 func (o *JournalObject) note(s *step) {
+	if s.hidden {
+		return
+	}
 	switch s.kind {
 	case stepInsert:
 		o.DN = ""
@@ -83,9 +86,13 @@ func (o *JournalObject) note(s *step) {
 	case stepUnlink:
 		o.change(s.def.Name).Before = append(o.change(s.def.Name).Before, s.link.dn())
 	case stepPlace:
-		o.DN = s.fromDN
+		if o.DN != "" {
+			o.DN = s.fromDN
+		}
 	case stepBury:
-		o.NewDN = ""
+		if o.NewDN = ""; s.after == nil {
+			o.DN, o.NewDN = "", s.n.dn()
+		}
 	case stepACL:
 		o.Changes = append(o.Changes, AttributeChange{"nTSecurityDescriptor", aceTexts(s.fromACL), aceTexts(s.toACL)})
 	case stepSecret:

@@ -154,7 +154,7 @@ func (v *view) categoryKey(value string) string {
 }
 
 func (v *view) bindDN(m *matcher, value string) {
-	n, err := v.rep.resolve(value)
+	n, err := v.rep.resolveFor(value, v.deleted)
 	if err == nil {
 		m.node = n
 		m.value = ""

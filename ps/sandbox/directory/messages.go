@@ -67,6 +67,7 @@ var messages = map[int][2]string{
 	CodeNaming:              {"There is a naming violation", "Es liegt eine Namensverletzung vor"},
 	CodeFilterUnknown:       {"The search filter cannot be recognized", "Der Suchfilter wurde nicht erkannt"},
 	CodeNameExists:          {"An attempt was made to add an object to the directory with a name that is already in use", "Es wurde versucht, dem Verzeichnis ein Objekt mit einem bereits verwendeten Namen hinzuzufügen"},
+	CodeNotOnObject:         {"The attribute specified in the operation is not present on the object", "Das im Vorgang angegebene Attribut ist für das Objekt nicht vorhanden"},
 	CodeIllegalModify:       {"Illegal modify operation. Some aspect of the modification is not permitted", "Unzulässiger Änderungsvorgang. Ein Aspekt der Änderung ist nicht erlaubt"},
 	CodeClassRequired:       {"The object class attribute must be specified", "Das Objektklassenattribut muss angegeben werden"},
 	CodeMissingRequired:     {"A required attribute is missing", "Ein erforderliches Attribut fehlt"},

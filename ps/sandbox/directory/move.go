@@ -1,9 +1,6 @@
 package directory
 
-import (
-	"context"
-	"strings"
-)
+import "context"
 
 // Rename changes the RDN value, given unescaped (facts C21). A change of case is a
 // write, an equal name is not (facts E12). Protected objects can be renamed (facts
@@ -107,8 +104,8 @@ func (n *node) isSystem(r *replica) bool {
 	return n.first(r.sch.critical) == "TRUE" && !n.isPrincipal()
 }
 
-// Delete deletes an object without children. It leaves a tombstone with the same
-// GUID below CN=Deleted Objects (facts H20). An object with children is 8213, a
+// Delete deletes an object without children. It moves to CN=Deleted Objects and keeps
+// its GUID (facts H20), with the Recycle Bin nearly everything else. An object with children is 8213, a
 // protected one 5, a critical system object or a primary group 8398, a built-in
 // account (Administrator, Guest, krbtgt) or group 1371.
 func (c *DC) Delete(ctx context.Context, ref string) error {
@@ -207,45 +204,4 @@ func (t *tx) deleteTree(ref string) *Error {
 		t.bury(nodes[i])
 	}
 	return nil
-}
-
-// bury turns a leaf into a tombstone. Its links in both directions are removed
-// (facts H19), and all attributes but those that identify it.
-func (t *tx) bury(n *node) {
-	r := t.rep
-	t.unlinkAll(n)
-	for i := len(n.attrs) - 1; i >= 0; {
-		def := n.attrs[i].def
-		switch def {
-		case r.sch.sam, r.sch.uac:
-			i -= len(n.get(def))
-		default:
-			i -= len(n.get(def))
-			t.set(n, def)
-		}
-	}
-	if n.secret != nil {
-		t.setSecret(n, nil)
-	}
-	if len(n.acl) > 0 {
-		t.setACL(n, nil)
-	}
-	last := linkVal{n: n.parent}
-	t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
-	name := strings.TrimSpace(n.rdn) + "\nDEL:" + n.guid.String()
-	t.place(n, r.bin, RDN{n.rdnType, name})
-	t.link(n, r.sch.lastKnownParent, last)
-}
-
-// unlinkAll removes all links of n in both directions.
-func (t *tx) unlinkAll(n *node) {
-	for len(n.links) > 0 {
-		s := n.links[len(n.links)-1]
-		l := s.list[len(s.list)-1]
-		if s.def.IsBackLink() {
-			t.did(step{kind: stepUnlink, n: l.n, def: s.def.other, link: linkVal{n: n}, silent: true})
-			continue
-		}
-		t.did(step{kind: stepUnlink, n: n, def: s.def, link: l})
-	}
 }

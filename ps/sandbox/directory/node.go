@@ -23,6 +23,7 @@ type node struct {
 
 	attrs  []stored  // sorted by attribute, values of one are adjacent
 	links  []linkSet // both directions
+	hidden []linkSet // links of or to a deleted object, both directions
 	acl    []ACE
 	local  []localState // by DC; nil until one is written
 	secret *secret
@@ -30,6 +31,7 @@ type node struct {
 	created, changed       int64 // Unix seconds
 	usnCreated, usnChanged int64
 	deleted                bool
+	recycled               bool // deleted and stripped, a tombstone
 
 	snapped atomic.Pointer[snapObject] // copy in the latest snapshot
 }
@@ -298,28 +300,51 @@ func (n *node) linkVals(def *Attribute) []linkVal {
 	return nil
 }
 
-func (n *node) addLink(def *Attribute, v linkVal) {
-	s := n.linkSet(def)
-	if s == nil {
-		n.links = append(n.links, linkSet{def: def})
-		s = &n.links[len(n.links)-1]
+// hiddenVals returns the hidden values of a link attribute.
+func (n *node) hiddenVals(def *Attribute) []linkVal {
+	for i := range n.hidden {
+		if n.hidden[i].def == def {
+			return n.hidden[i].list
+		}
 	}
-	s.add(v)
+	return nil
 }
 
-func (n *node) removeLink(def *Attribute, v linkVal) {
-	for i := range n.links {
-		if n.links[i].def != def {
+// linkSets returns the links of one of both kinds.
+func (n *node) linkSets(hidden bool) *[]linkSet {
+	if hidden {
+		return &n.hidden
+	}
+	return &n.links
+}
+
+func (n *node) addLink(def *Attribute, v linkVal, hidden bool) {
+	sets := n.linkSets(hidden)
+	for i := range *sets {
+		if s := &(*sets)[i]; s.def == def {
+			s.add(v)
+			return
+		}
+	}
+	*sets = append(*sets, linkSet{def: def})
+	(*sets)[len(*sets)-1].add(v)
+}
+
+func (n *node) removeLink(def *Attribute, v linkVal, hidden bool) {
+	sets := n.linkSets(hidden)
+	for i := range *sets {
+		s := &(*sets)[i]
+		if s.def != def {
 			continue
 		}
-		if j := n.links[i].find(v); j >= 0 {
-			n.links[i].removeAt(j)
+		if j := s.find(v); j >= 0 {
+			s.removeAt(j)
 		}
-		if len(n.links[i].list) == 0 {
-			last := len(n.links) - 1
-			n.links[i] = n.links[last]
-			n.links[last] = linkSet{}
-			n.links = n.links[:last]
+		if len(s.list) == 0 {
+			last := len(*sets) - 1
+			*s = (*sets)[last]
+			(*sets)[last] = linkSet{}
+			*sets = (*sets)[:last]
 		}
 		return
 	}

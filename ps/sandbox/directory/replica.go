@@ -56,7 +56,7 @@ type known struct {
 	lockoutThreshold, lockoutDuration, lockoutWindow, dnsHost, description *Attribute
 	lastLogonStamp, logonSync, name, cn, displayName, givenName, sn, mail  *Attribute
 	psoApplied, psoPrecedence, systemFlags, info, networkBIOS              *Attribute
-	hours, workstations                                                    *Attribute
+	hours, workstations, lastKnownRDN                                      *Attribute
 }
 
 func newKnown(s *Schema) *known {
@@ -75,7 +75,7 @@ func newKnown(s *Schema) *known {
 		logonSync: s.must("msds-logontimesyncinterval"), name: s.must("name"), cn: s.must("cn"),
 		displayName: s.must("displayname"), givenName: s.must("givenname"), sn: s.must("sn"), mail: s.must("mail"),
 		psoApplied: s.must("msds-psoapplied"), psoPrecedence: s.must("msds-passwordsettingsprecedence"), systemFlags: s.must("systemflags"), info: s.must("info"),
-		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"),
+		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"), lastKnownRDN: s.must("msds-lastknownrdn"),
 	}
 }
 

@@ -195,13 +195,20 @@ func (c *change) one(t, solved *tx, m message) *node {
 	case stepPlace:
 		return c.place(t, solved, n, m)
 	case stepBury:
+		if len(m.vals) == 0 {
+			return c.raise(t, n)
+		}
 		if n.deleted {
 			return nil
 		}
 		for _, k := range append([]*node(nil), n.kids.list...) {
 			c.rescue(solved, k)
 		}
-		t.unlinkAll(n)
+		if r.dom.RecycleBin() {
+			t.hideAll(n)
+		} else {
+			t.unlinkAll(n)
+		}
 		t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
 	case stepACL:
 		t.setACL(n, m.acl)
@@ -218,7 +225,7 @@ func (c *change) link(t *tx, n *node, m message) *node {
 		return nil
 	}
 	if m.def != r.sch.lastKnownParent && (n.deleted || v.n != nil && v.n.deleted) {
-		return nil
+		return c.hiddenLink(t, n, m, v)
 	}
 	if m.kind == stepUnlink {
 		t.unlink(n, m.def, v)
@@ -230,6 +237,28 @@ func (c *change) link(t *tx, n *node, m message) *node {
 		}
 	}
 	t.link(n, m.def, v)
+	return n
+}
+
+// hiddenLink applies a change of a link to an object that was deleted here meanwhile.
+func (c *change) hiddenLink(t *tx, n *node, m message, v linkVal) *node {
+	if n.recycled || v.n != nil && v.n.recycled {
+		return nil
+	}
+	has := containsLink(n.hiddenVals(m.def), v)
+	if has == (m.kind == stepUnlink) {
+		t.did(step{kind: m.kind, n: n, def: m.def, link: v, hidden: true})
+	}
+	return n
+}
+
+// raise brings an object back that another controller restored. Its place follows.
+func (c *change) raise(t *tx, n *node) *node {
+	if !n.deleted {
+		return nil
+	}
+	t.did(step{kind: stepBury, n: n, before: []string{"TRUE"}})
+	t.showAll(n)
 	return n
 }
 

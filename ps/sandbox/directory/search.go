@@ -85,10 +85,10 @@ func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter, wa
 		return nil, nil, err
 	}
 	defer release()
-	v.base = req.Scope == ScopeBase
+	v.base, v.deleted = req.Scope == ScopeBase, req.Deleted
 	base := v.rep.root
 	if req.Base != "" {
-		n, e := v.rep.resolve(req.Base)
+		n, e := v.rep.resolveFor(req.Base, req.Deleted)
 		if e != nil {
 			e.Op = "search"
 			if e.Kind == KindNotFound {
@@ -124,10 +124,10 @@ func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object
 		return nil, err
 	}
 	defer release()
-	v.base = req.Scope == ScopeBase
+	v.base, v.deleted = req.Scope == ScopeBase, req.Deleted
 	out := make([]*Object, 0, len(hits))
 	for _, n := range hits {
-		if !n.deleted || req.Deleted {
+		if v.rep.shown(n, req.Deleted) {
 			out = append(out, v.object(n, want))
 		}
 	}
@@ -137,7 +137,7 @@ func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object
 // collect returns the matching nodes in the order of creation.
 func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *matcher) ([]*node, error) {
 	keep := func(n *node) bool {
-		return (!n.deleted || req.Deleted) && (m == nil || v.match(m, n) == yes) &&
+		return v.rep.shown(n, req.Deleted) && (m == nil || v.match(m, n) == yes) &&
 			(!v.rep.partitions || n.partition() == base.partition())
 	}
 	var out []*node

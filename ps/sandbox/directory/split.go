@@ -26,7 +26,7 @@ func (r *replica) clone() *replica {
 			attrs: append([]stored(nil), n.attrs...), acl: n.acl, secret: n.secret,
 			local:   append([]localState(nil), n.local...),
 			created: n.created, changed: n.changed, usnCreated: n.usnCreated, usnChanged: n.usnChanged,
-			deleted: n.deleted,
+			deleted: n.deleted, recycled: n.recycled,
 		}
 		twin[n] = m
 		if n.parent != nil {
@@ -37,7 +37,7 @@ func (r *replica) clone() *replica {
 	for n, m := range twin {
 		for _, s := range n.links {
 			for _, l := range s.list {
-				m.addLink(s.def, linkVal{n: twin[l.n], text: l.text})
+				m.addLink(s.def, linkVal{n: twin[l.n], text: l.text}, false)
 			}
 		}
 	}

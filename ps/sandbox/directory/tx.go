@@ -43,6 +43,7 @@ type step struct {
 	fromKey, toKey   *secret
 	fromDN           string
 	silent           bool // not a write of n
+	hidden           bool // of a link: one with a deleted object
 }
 
 // begin starts a write on the DC and takes the locks. The caller must call end.
@@ -56,6 +57,7 @@ func (c *DC) begin(op string) (*tx, *Error) {
 	d := c.domain
 	d.mu.Lock()
 	now := d.tick()
+	d.sweep(now)
 	d.deliver(now)
 	c.rep.mu.Lock()
 	return &tx{rep: c.rep, dc: c, op: op, now: now}, nil
@@ -159,14 +161,14 @@ func (r *replica) do(s step) {
 			r.post(s.def, n, v)
 		}
 	case stepLink:
-		n.addLink(s.def, s.link)
+		n.addLink(s.def, s.link, s.hidden)
 		if s.link.n != nil && s.def.other != nil {
-			s.link.n.addLink(s.def.other, linkVal{n: n})
+			s.link.n.addLink(s.def.other, linkVal{n: n}, s.hidden)
 		}
 	case stepUnlink:
-		n.removeLink(s.def, s.link)
+		n.removeLink(s.def, s.link, s.hidden)
 		if s.link.n != nil && s.def.other != nil {
-			s.link.n.removeLink(s.def.other, linkVal{n: n})
+			s.link.n.removeLink(s.def.other, linkVal{n: n}, s.hidden)
 		}
 	case stepPlace:
 		s.from.detach(n)
@@ -175,12 +177,12 @@ func (r *replica) do(s step) {
 		s.to.attach(n)
 		r.post(r.sch.name, n, n.rdn)
 	case stepBury:
-		// after is set by a deletion, before by its rollback
+		// after is set by a deletion, before by a restore and by a rollback
 		if s.after != nil {
 			r.leave(n)
-			n.deleted = true
+			n.deleted, n.recycled = true, !r.dom.RecycleBin()
 		} else {
-			n.deleted = false
+			n.deleted, n.recycled = false, false
 		}
 		r.enter(n)
 	case stepACL:

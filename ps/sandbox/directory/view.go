@@ -9,10 +9,11 @@ import (
 
 // view reads a replica for one DC, while the replica's lock is held.
 type view struct {
-	rep  *replica
-	dc   int
-	now  time.Time
-	base bool // the scope is ScopeBase, so tokenGroups is computed
+	rep     *replica
+	dc      int
+	now     time.Time
+	base    bool // the scope is ScopeBase, so tokenGroups is computed
+	deleted bool // deleted objects and hidden links are shown
 }
 
 // view takes the read lock, after delivering changes that are due.
@@ -22,8 +23,9 @@ func (c *DC) view(op string) (v view, release func(), err error) {
 	}
 	d := c.domain
 	now := d.clock().UTC()
-	if d.pending.Load() > 0 {
+	if next := d.sweepAt.Load(); d.pending.Load() > 0 || next != 0 && now.Unix() >= next {
 		d.mu.Lock()
+		d.sweep(now)
 		d.deliver(now)
 		d.mu.Unlock()
 	}
@@ -42,6 +44,11 @@ func (v *view) raw(n *node, def *Attribute, buf []string) []string {
 		for _, l := range links {
 			buf = append(buf, l.dn())
 		}
+		if v.deleted {
+			for _, l := range n.hiddenVals(def) {
+				buf = append(buf, l.dn())
+			}
+		}
 		return buf
 	}
 	for _, s := range n.get(def) {
@@ -57,7 +64,7 @@ func (v *view) has(n *node, def *Attribute) bool {
 		var buf [4]string
 		return len(def.get(v, n, buf[:0])) > 0
 	case def.Syntax == SyntaxDN:
-		return n.linkSet(def) != nil
+		return n.linkSet(def) != nil || v.deleted && n.hiddenVals(def) != nil
 	}
 	return len(n.get(def)) > 0
 }
@@ -107,7 +114,7 @@ func (v *view) copyAll(o *Object, n *node, want *Selection) {
 // always are the attributes that every object has and that are not stored.
 var always = []string{
 	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
-	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted",
+	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted", "isrecycled",
 	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
 }
 
@@ -128,11 +135,12 @@ func (v *view) stored(n *node) []objectAttr {
 		out = append(out, objectAttr{def, raw})
 	}
 	for _, s := range n.links {
-		raw := make([]string, len(s.list))
-		for i, l := range s.list {
-			raw[i] = l.dn()
+		out = append(out, objectAttr{s.def, v.raw(n, s.def, nil)})
+	}
+	for _, s := range n.hidden {
+		if v.deleted && n.linkSet(s.def) == nil {
+			out = append(out, objectAttr{s.def, v.raw(n, s.def, nil)})
 		}
-		out = append(out, objectAttr{s.def, raw})
 	}
 	for _, def := range v.rep.always {
 		if raw := def.get(v, n, nil); len(raw) > 0 {

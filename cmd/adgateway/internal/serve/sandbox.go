@@ -154,7 +154,7 @@ func NewWorld(ctx context.Context, c config.Sandbox, log *logrus.Logger) (*sandb
 	}
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{
 		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
-		Culture: c.Culture, ReplicationLag: c.ReplicationLag,
+		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin,
 		Progress: func(text string) { log.Info(text) },
 	})
 	if err != nil {
