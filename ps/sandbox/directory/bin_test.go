@@ -39,7 +39,7 @@ func requireSame(t testing.TB, dc *DC, before *Snapshot) {
 	}
 }
 
-// Facts R3, R7, R14
+// Facts R3, R4, R7, R14
 func TestRestoreUser(t *testing.T) {
 	dc, clock := lab(t, withBin)
 	ruth, err := dc.BySAM(bg, "ring.ruth", "memberOf")
