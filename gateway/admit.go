@@ -133,7 +133,7 @@ func (s *Server) checkLimits(r *request) *failure {
 		if f == nil {
 			f = fail(schema.Limit, outsideOUs)
 		}
-		f.details = append(f.details, detail{p.Name, outsideOUs})
+		f.details = append(f.details, detail{Field: p.Name, Message: outsideOUs})
 	}
 	if f != nil {
 		return s.explain(r, f)

@@ -130,7 +130,7 @@ func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	wide := strings.Repeat("\u2028\"", 40_000)
 	f := fail(schema.InvalidRequest, "%s", wide)
 	for range 90 {
-		f.details = append(f.details, detail{"City", wide[:3000]})
+		f.details = append(f.details, detail{Field: "City", Message: wide[:3000]})
 	}
 	answer := f.encode("test-1")
 	assert.LessOrEqual(t, len(answer), 64<<10)

@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plans"
 	"adgateway/ps"
 )
 
@@ -26,12 +27,23 @@ func (r *request) dryRun() bool { return r.bound != nil && r.bound.Text(ops.DryR
 
 // plan is the answer to a dry run.
 type plan struct {
+	ID        *string         `json:"id"`
 	Operation string          `json:"operation"`
 	Effect    ps.Effect       `json:"effect"`
 	Server    string          `json:"server"`
 	Made      time.Time       `json:"made"`
+	Expires   *time.Time      `json:"expires"`
+	State     plans.State     `json:"state"`
 	Objects   []change.Object `json:"objects"`
 	Requires  []auth.Scope    `json:"requires"`
+}
+
+// newPlan returns the plan of a change that would change nothing.
+func newPlan(r *request) plan {
+	return plan{
+		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
+		Objects: []change.Object{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...),
+	}
 }
 
 // answerPlan answers a dry run whose script was stopped at its announcement, or had
@@ -45,8 +57,7 @@ func (s *Server) answerPlan(r *request, e *envelope) *failure {
 		failed.outcome = ps.OutcomeDone
 		return failed
 	}
-	p := plan{Operation: r.op.ID, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Objects: []change.Object{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...)}
+	p := newPlan(r)
 	var warnings []ps.Warning
 	if r.announced == nil {
 		p.Server, warnings = r.result.Server, r.result.Warnings
@@ -57,6 +68,12 @@ func (s *Server) answerPlan(r *request, e *envelope) *failure {
 	slices.Sort(p.Requires)
 	p.Requires = slices.Compact(p.Requires)
 	r.runErr, r.server = nil, p.Server
+	if s.plans != nil {
+		if err := s.keepPlan(r, &p); err != nil {
+			s.Log.WithError(err).WithField("request_id", r.id).Error("a plan could not be kept")
+			warnings = append(slices.Clip(warnings), ps.Warning{Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id."})
+		}
+	}
 	result := json.RawMessage("[]")
 	if e.classic {
 		result = json.RawMessage("null")
@@ -80,7 +97,12 @@ func (p *plan) fill(r *request) {
 	if r.announced.Changes() {
 		p.Effect = r.announced.Effect
 	}
-	p.Objects = change.Of(change.Announcement{Intent: r.announced, Shape: r.op.Reply.Shape, Secret: r.setsSecret()})
+	p.Objects = r.changesOf(r.announced)
+}
+
+// changesOf returns what an announcement amounts to.
+func (r *request) changesOf(i *ps.Intent) []change.Object {
+	return change.Of(change.Announcement{Intent: i, Shape: r.op.Reply.Shape, Secret: r.setsSecret()})
 }
 
 // setsSecret reports whether the request sets a password.

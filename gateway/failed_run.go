@@ -58,15 +58,15 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.retryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.details = append(f.details, detail{"", "This remains: " + cmp.Or(left.DN, left.GUID)})
+		f.details = append(f.details, detail{Field: "", Message: "This remains: " + cmp.Or(left.DN, left.GUID)})
 	}
 	if f.outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
-			f.details = append(f.details, detail{"", fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
+			f.details = append(f.details, detail{Field: "", Message: fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
 		}
 	}
 	for _, note := range e.Notes {
-		f.details = append(f.details, detail{"", note})
+		f.details = append(f.details, detail{Field: "", Message: note})
 	}
 	f.forOperation(op)
 	if f.code == schema.Timeout {
@@ -113,9 +113,9 @@ func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
 		}
 	}
 	if status := f.code.Status(); field != "" && status >= 400 && status < 500 {
-		f.details = append(f.details, detail{field, f.message})
+		f.details = append(f.details, detail{Field: field, Message: f.message})
 	}
 	for _, more := range e.Details {
-		f.details = append(f.details, detail{"", more})
+		f.details = append(f.details, detail{Field: "", Message: more})
 	}
 }

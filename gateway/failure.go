@@ -57,6 +57,10 @@ type errorBody struct {
 type detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
+
+	// Expected and Found are values, if the failure is that they differ.
+	Expected json.RawMessage `json:"expected,omitempty"`
+	Found    json.RawMessage `json:"found,omitempty"`
 }
 
 // internalError returns the answer to a defect of our own; only the log has cause.
@@ -106,7 +110,7 @@ func (f *failure) envelope(requestID string) any {
 		return body
 	}
 	if f.unshown > 0 {
-		body.Error.Details = append(slices.Clip(body.Error.Details), detail{"", fmt.Sprintf("%d more problems are not shown.", f.unshown)})
+		body.Error.Details = append(slices.Clip(body.Error.Details), detail{Field: "", Message: fmt.Sprintf("%d more problems are not shown.", f.unshown)})
 	}
 	return body
 }
@@ -120,7 +124,7 @@ func refusal(problems []schema.Problem) *failure {
 		if problem.Code == schema.InvalidRequest {
 			code = schema.InvalidRequest
 		}
-		details[i] = detail{problem.Field, problem.Message}
+		details[i] = detail{Field: problem.Field, Message: problem.Message}
 	}
 	first := sentence(details[0])
 	f := &failure{code: code, message: first, details: details}

@@ -78,6 +78,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if r.op.Local {
 		return s.answerLocally(r)
 	}
+	if failed = s.findPlan(r); failed != nil {
+		return failed
+	}
 	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
 		return failed
 	}
@@ -115,10 +118,10 @@ func admit(p *auth.Principal) *failure {
 	return nil
 }
 
-// authorise requires all the scopes.
+// authorise requires all the scopes; any credential has the empty one.
 func authorise(p *auth.Principal, scopes ...auth.Scope) *failure {
 	for _, scope := range scopes {
-		if !p.Has(scope) {
+		if scope != "" && !p.Has(scope) {
 			failed := fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
 			failed.refused = refusedScope
 			return failed
@@ -230,6 +233,9 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 func (s *Server) answer(r *request, e *envelope) *failure {
 	if r.dryRun() {
 		return s.answerPlan(r, e)
+	}
+	if failed := r.applying.applied(r); failed != nil {
+		return failed
 	}
 	err := r.runErr
 	if err == nil {

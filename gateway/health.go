@@ -81,6 +81,9 @@ func (s *Server) version(r *request) {
 // features are what this gateway has.
 func (s *Server) features() []string {
 	features := []string{"dryRun"}
+	if s.Kept != nil {
+		features = append(features, "plan", "key")
+	}
 	if s.History != nil {
 		features = append(features, "changes")
 	}

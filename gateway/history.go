@@ -31,6 +31,9 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	if r.change == nil {
 		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
 		r.change.Parameters, r.change.Secret = r.parameters()
+		if r.applying != nil {
+			r.change.Plan = r.applying.plan.ID
+		}
 		if r.undoing != nil {
 			r.change.Undoes, r.change.Batch = r.undoing.record.ID, r.undoing.batch
 		}

@@ -19,22 +19,6 @@ import (
 	"adgateway/ps"
 )
 
-// answerLocally answers a call of a row that has no script.
-func (s *Server) answerLocally(r *request) *failure {
-	if s.History == nil {
-		return fail(schema.NotSupported, "This gateway keeps no history (store.file is off).")
-	}
-	r.started = true
-	switch r.op.ID {
-	case "change.list":
-		return s.listChanges(r)
-	case "change.get":
-		return s.showChange(r)
-	default:
-		return s.undo(r)
-	}
-}
-
 // shownChange is a change as answers show it.
 type shownChange struct {
 	ID        string          `json:"id"`
@@ -171,16 +155,6 @@ func (s *Server) showChange(r *request) *failure {
 	setHeader(r.c.Writer.Header(), serverHeader, r.server)
 	s.sendLocal(r, http.StatusOK, "The change was found.", []any{shown}, nil)
 	return nil
-}
-
-// sendLocal answers with records that no script emitted.
-func (s *Server) sendLocal(r *request, status int, output string, records []any, more map[string]any) {
-	body := map[string]any{"output": output, "result": records}
-	if isClassic(r.principal, r.policy.Dialect) && r.op.Reply.Mark == ops.Single {
-		body["result"] = records[0]
-	}
-	maps.Copy(body, more)
-	r.send(status, encode(body))
 }
 
 // findChange returns the change that a call is about.

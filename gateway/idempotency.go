@@ -175,7 +175,7 @@ func keyOf(given []string) (string, *failure) {
 
 func invalidKey(format string, args ...any) *failure {
 	failed := fail(schema.InvalidRequest, keyHeader+" "+format+".", args...)
-	failed.details = []detail{{keyHeader, strings.TrimPrefix(failed.message, keyHeader+" ")}}
+	failed.details = []detail{{Field: keyHeader, Message: strings.TrimPrefix(failed.message, keyHeader+" ")}}
 	return failed
 }
 

@@ -86,7 +86,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 		require.NoError(t, os.WriteFile(left(point), text, 0o600))
 	}
 	directory := &oneUser{city: "Oslo", at: copied}
-	s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) { o.Keys = openKeys(t, first) })
+	s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) { o.Kept = openKeys(t, first) })
 	status, _, _ := toRome(s)
 	require.Equal(t, http.StatusOK, status)
 	copied("answered")
@@ -106,7 +106,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			directory := &oneUser{city: c.city, at: func(string) {}}
 			s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) {
-				o.Keys, o.Policy.SettlePause = openKeys(t, left(c.point)), time.Millisecond
+				o.Kept, o.Policy.SettlePause = openKeys(t, left(c.point)), time.Millisecond
 			})
 			for range 2 {
 				status, got, header := toRome(s)
@@ -134,7 +134,7 @@ func TestAChangeThatNobodyCanTellOf(t *testing.T) {
 		}
 		return result, err
 	}}
-	s := newTestServer(t, runner, func(o *Options) { o.Keys, o.Policy.SettlePause = keys, time.Millisecond })
+	s := newTestServer(t, runner, func(o *Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
 	directory.unreadable = true
 	for range 2 {
 		status, got, header := toRome(s)
@@ -166,7 +166,7 @@ func TestOutcomesThatAreKept(t *testing.T) {
 		"overloaded":    {failing(ps.Error{Kind: ps.KindOverloaded}), 503, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestServer(t, c.runner, func(o *Options) { o.Keys = openKeys(t, filepath.Join(t.TempDir(), "state.db")) })
+			s := newTestServer(t, c.runner, func(o *Options) { o.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db")) })
 			status, _, _ := toRome(s)
 			require.Equal(t, c.status, status)
 			again, _, header := toRome(s)
@@ -201,7 +201,7 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 			directory := &oneUser{city: "Oslo", at: func(string) {}}
 			keys := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
 			keys.Store = &failingStore{keys.Store, c.works}
-			s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) { o.Keys, o.Policy.SettlePause = keys, time.Millisecond })
+			s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
 			status, got, header := toRome(s)
 			require.Equal(t, c.status, status)
 			assert.Equal(t, c.changes, directory.changes)
@@ -221,7 +221,7 @@ func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
 	record := strings.Replace(sample(schema.Computer), `"text"`, `"`+strings.Repeat("x", 1000)+`"`, 1)
 	batch := "[" + strings.Repeat(record+",", 299) + record + "]"
 	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"computers": 300}}, batch), func(o *Options) {
-		o.Keys = openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+		o.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db"))
 	})
 	remove := func() reply {
 		return read(t, call(s, http.MethodDelete, "/api/Computers/Remove?WildCard=pc*", "", keyOfRome))
@@ -237,7 +237,7 @@ func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
 
 func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	keys := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
-	s := newTestServer(t, answering(okResult, "["+sample(schema.User)+"]"), func(o *Options) { o.Keys = keys })
+	s := newTestServer(t, answering(okResult, "["+sample(schema.User)+"]"), func(o *Options) { o.Kept = keys })
 	status, _, _ := toRome(s)
 	require.Equal(t, http.StatusOK, status)
 	for caller := range s.keys.kept {

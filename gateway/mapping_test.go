@@ -248,22 +248,22 @@ func TestFailuresOfRuns(t *testing.T) {
 		details []detail
 		retry   time.Duration
 	}{
-		"said by the script":         {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found."}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
-		"said, of another parameter": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "unprocessable", Arg: "Manager", Message: "No."}, schema.Unprocessable, "No.", "none", []detail{{"Manager", "No."}}, 0},
+		"said by the script":         {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found."}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{Field: "Username", Message: "The user 'jdoe' was not found."}}, 0},
+		"said, of another parameter": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "unprocessable", Arg: "Manager", Message: "No."}, schema.Unprocessable, "No.", "none", []detail{{Field: "Manager", Message: "No."}}, 0},
 		"said, of no parameter":      {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Arg: "Nothing", Message: "No."}, schema.Conflict, "No.", "none", nil, 0},
 		"said with an odd code":      {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "teapot", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"said with a code of ours":   {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "unauthenticated", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
-		"missing object asked for":   {"user.get", gone("UserName"), schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{"Username", "The user 'jdoe' was not found."}}, 0},
-		"OU gone meanwhile":          {"ou.delete", gone("OUPath"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{"OUPath", "The OU 'OU=a,DC=b' was not found."}}, 0},
-		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{"Force", "The OU 'OU=a,DC=b' was not found."}}, 0},
-		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []detail{{"OUDestinationPath", badReference.sentence}}, 0},
-		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []detail{{"OUName", badReference.sentence}}, 0},
-		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []detail{{"OUPath", "The object was not found."}}, 0},
-		"missing reference":          {"user.create", gone("Manager"), schema.Unprocessable, badReference.sentence, "none", []detail{{"Manager", badReference.sentence}}, 0},
+		"missing object asked for":   {"user.get", gone("UserName"), schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{Field: "Username", Message: "The user 'jdoe' was not found."}}, 0},
+		"OU gone meanwhile":          {"ou.delete", gone("OUPath"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{Field: "OUPath", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
+		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{Field: "Force", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
+		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []detail{{Field: "OUDestinationPath", Message: badReference.sentence}}, 0},
+		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []detail{{Field: "OUName", Message: badReference.sentence}}, 0},
+		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []detail{{Field: "OUPath", Message: "The object was not found."}}, 0},
+		"missing reference":          {"user.create", gone("Manager"), schema.Unprocessable, badReference.sentence, "none", []detail{{Field: "Manager", Message: badReference.sentence}}, 0},
 		"timeout of a read":          {"user.get", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "", nil, 0},
 		"timeout of a write":         {"user.create", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time. Whether it was done could not be found out.", "unknown", nil, 0},
 		"settled: not done":          {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeNone}, schema.Timeout, "The work was not finished in time. Nothing was changed.", "none", nil, 0},
-		"settled: half done":         {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomePartial, Notes: []string{"so"}}, schema.Timeout, "The work was not finished in time. Part of it was done; see details.", "partial", []detail{{"", "so"}}, 0},
+		"settled: half done":         {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomePartial, Notes: []string{"so"}}, schema.Timeout, "The work was not finished in time. Part of it was done; see details.", "partial", []detail{{Field: "", Message: "so"}}, 0},
 		"session died in a read":     {"user.get", &ps.Error{Kind: ps.KindDied}, schema.Backend, "The PowerShell session ended before it answered.", "", nil, 0},
 		"session died in a write":    {"user.create", &ps.Error{Kind: ps.KindDied}, schema.Timeout, "The PowerShell session ended before it answered. Whether it was done could not be found out.", "unknown", nil, 0},
 		"overloaded":                 {"user.create", &ps.Error{Kind: ps.KindOverloaded, RetryAfter: 2 * time.Second}, schema.Overloaded, "The gateway is busy. Try again later.", "none", nil, 2 * time.Second},
@@ -274,8 +274,8 @@ func TestFailuresOfRuns(t *testing.T) {
 		"no ps.Error at all":         {"user.get", errors.New("secret path"), schema.Internal, ourFault.sentence, "", nil, 0},
 		"no kind":                    {"user.get", &ps.Error{Gateway: "not_found", Message: "x"}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"partial": {"user.create", &ps.Error{Kind: ps.KindScript, ID: "ActiveDirectoryServer:1325,x", Code: "1325", Arg: "Password", Outcome: partial, Remains: []ps.Object{{DN: "CN=jdoe,DC=x"}, {GUID: "g"}}},
-			schema.Policy, badPassword.sentence, partial, []detail{{"Password", badPassword.sentence}, {"", "This remains: CN=jdoe,DC=x"}, {"", "This remains: g"}}, 0},
-		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []detail{{"Username", "Gone."}}, 0},
+			schema.Policy, badPassword.sentence, partial, []detail{{Field: "Password", Message: badPassword.sentence}, {Field: "", Message: "This remains: CN=jdoe,DC=x"}, {Field: "", Message: "This remains: g"}}, 0},
+		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []detail{{Field: "Username", Message: "Gone."}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := opstest.Find(c.op)

@@ -86,7 +86,7 @@ func checkCursor(r *request) *failure {
 	if c, err := cursor.Parse(text); err != nil || c.Question != questionOf(r) {
 		const message = "is the next of an answer to another question: with it, send the same parameters again, Limit, Count and ShowFields excepted"
 		f := fail(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
-		f.details = []detail{{ops.AfterName, message}}
+		f.details = []detail{{Field: ops.AfterName, Message: message}}
 		return f
 	}
 	return nil

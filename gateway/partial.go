@@ -23,7 +23,7 @@ func (e *envelope) partial(result *ps.Result) *failure {
 		if i == 0 {
 			f.code, f.message, f.directoryCode, f.cause = of.code, of.message, of.directoryCode, &failed.Error
 		}
-		f.details = append(f.details, detail{"", fmt.Sprintf("'%s': %s", cmp.Or(failed.DN, failed.GUID), of.message)})
+		f.details = append(f.details, detail{Field: "", Message: fmt.Sprintf("'%s': %s", cmp.Or(failed.DN, failed.GUID), of.message)})
 	}
 	f.outcome = ps.OutcomeNone
 	if result.Effect == ps.EffectNone {

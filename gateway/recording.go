@@ -57,6 +57,9 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 		if err := r.undoing.compare(&i); err != nil {
 			return err
 		}
+		if err := r.applying.check(r, &i); err != nil {
+			return err
+		}
 		if !i.Changes() {
 			return nil
 		}
@@ -159,6 +162,9 @@ func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 	call := audit.Call{RequestID: r.id, From: auth.Client(r.c.Request).String(), Operation: r.op.ID, Parameters: map[string]string{}}
 	if r.principal != nil {
 		call.Who = &audit.Who{Name: r.principal.Name, Kind: r.principal.Kind}
+	}
+	if a := r.applying; a != nil {
+		call.PlanCaller = a.plan.Caller.Name
 	}
 	for i := range r.op.Params {
 		p := &r.op.Params[i]

@@ -22,7 +22,7 @@ import (
 const auditSecret = "Corr3ct-Horse-9"
 
 // audited returns a server with an audit log, and a function that reads its lines.
-func audited(t *testing.T, runner ps.Runner, reads bool) (s *Server, file string, lines func() []*audit.Line) {
+func audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*Options)) (s *Server, file string, lines func() []*audit.Line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")
 	log, err := audit.Open(audit.Options{File: file, Reads: reads})
@@ -36,7 +36,13 @@ func audited(t *testing.T, runner ps.Runner, reads bool) (s *Server, file string
 		}))
 		return all
 	}
-	return newTestServer(t, runner, func(o *Options) { o.Audit = log }), file, lines
+	s = newTestServer(t, runner, func(o *Options) {
+		o.Audit = log
+		for _, change := range more {
+			change(o)
+		}
+	})
+	return s, file, lines
 }
 
 func TestChangesAreRecorded(t *testing.T) {

@@ -34,16 +34,18 @@ type request struct {
 	bound     *ops.Bound      // nil: not accepted
 	spending  spending        // empty: the operation does nothing that is counted
 
-	started    bool            // the run was started, or waited for a session
-	announced  *ps.Intent      // of a dry run; nil: nothing was announced
-	key        *claim          // nil: without a key
-	replayed   bool            // the answer is that of an earlier call
-	change     *changes.Record // in the history; nil: nothing was announced, or there is none
-	undoing    *undoing        // nil: the call does not take back a change
-	intent     *audit.Entry    // nil: nothing was announced, or it is not recorded
-	sets       []auditedSet    // announced, where each has its own line; then intent is nil
-	unrecorded *failure        // nil unless the intent could not be recorded
-	recorded   bool            // the audit has the outcome
+	started     bool            // the run was started, or waited for a session
+	announced   *ps.Intent      // of a dry run; nil: nothing was announced
+	fingerprint []byte          // of a dry run whose plan is kept
+	applying    *application    // nil: the call applies no plan
+	key         *claim          // nil: without a key
+	replayed    bool            // the answer is that of an earlier call
+	change      *changes.Record // in the history; nil: nothing was announced, or there is none
+	undoing     *undoing        // nil: the call does not take back a change
+	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
+	sets        []auditedSet    // announced, where each has its own line; then intent is nil
+	unrecorded  *failure        // nil unless the intent could not be recorded
+	recorded    bool            // the audit has the outcome
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
@@ -94,6 +96,7 @@ func (r *request) send(status int, body []byte) {
 	}
 	r.c.Status(status)
 	r.gateway.keepChange(r)
+	r.gateway.closePlan(r)
 	r.gateway.keepAnswer(r, status, body)
 	r.gateway.recordOutcome(r)
 	r.c.Writer.WriteHeaderNow()

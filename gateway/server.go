@@ -37,6 +37,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plans"
 	"adgateway/ps"
 )
 
@@ -72,8 +73,8 @@ type Options struct {
 	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
 	SpoolMost   int64  // bytes in these files; zero: 2 GiB, negative: no files
 
-	Keys    *keep.Sealed  // keeps the calls with an Idempotency-Key; nil: they are refused
-	KeyLife time.Duration // for which they are kept; zero: 24 h
+	Kept    *keep.Sealed  // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
+	KeyLife time.Duration // for which calls are kept; zero: 24 h
 
 	History *changes.History // of what was changed; nil: none is kept
 
@@ -101,6 +102,9 @@ type Policy struct {
 	StaleDays   int           // without a logon after which a computer is stale; zero: 90
 
 	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
+
+	PlanLife      time.Duration // for which a plan can be applied; zero: 30 min
+	PlansOfOthers bool          // a credential may apply what another has planned
 
 	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
 
@@ -159,6 +163,7 @@ func (p *Policy) complete() {
 	for limit, byDefault := range map[*time.Duration]time.Duration{
 		&p.ReadLimit: 30 * time.Second, &p.ListLimit: 5 * time.Minute, &p.WriteLimit: time.Minute, &p.Grace: 15 * time.Second,
 		&p.SettleLimit: 5 * time.Second, &p.SettlePause: time.Second,
+		&p.PlanLife: 30 * time.Minute,
 	} {
 		if *limit <= 0 {
 			*limit = byDefault
@@ -185,6 +190,7 @@ type Server struct {
 	spooler        *spooler
 	startedAt      time.Time
 	keys           *keys                               // nil: none are kept
+	plans          *plans.Plans                        // nil: none are kept
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
 }
@@ -212,8 +218,12 @@ func New(options Options) (*Server, error) {
 	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
-	if options.Keys != nil {
-		s.keys = newKeys(options.Keys, cmp.Or(options.KeyLife, 24*time.Hour))
+	if options.Kept != nil {
+		s.keys = newKeys(options.Kept, cmp.Or(options.KeyLife, 24*time.Hour))
+		var err error
+		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
+			return nil, fmt.Errorf("plans that were kept: %w", err)
+		}
 	}
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
@@ -141,7 +140,7 @@ func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 		if field.Kind == schema.SetsSecret {
 			continue
 		}
-		u.drift = append(u.drift, detail{field.Field, fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now)})
+		u.drift = append(u.drift, detail{Field: field.Field, Message: fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now)})
 	}
 }
 
@@ -158,11 +157,11 @@ func (u *undoing) compareCreated(was, now *ps.Intended) {
 		}
 	}
 	if len(image.Members) > 0 {
-		u.drift = append(u.drift, detail{"member", fmt.Sprintf("was empty: it has %d members", len(image.Members))})
+		u.drift = append(u.drift, detail{Field: "member", Message: fmt.Sprintf("was empty: it has %d members", len(image.Members))})
 	}
 	for _, record := range image.Records {
 		if record.Type != "SOA" && record.Type != "NS" {
-			u.drift = append(u.drift, detail{"records", fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)})
+			u.drift = append(u.drift, detail{Field: "records", Message: fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)})
 		}
 	}
 }
@@ -294,7 +293,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 	}
 	if by := s.undoneBy(ctx, p.Record, fields, 0); by != "" {
 		failed := fail(schema.PlanUsed, "The change '%s' was undone already, by the change '%s'.", p.ID, by)
-		failed.details = []detail{{ops.ChangeIDParam, "was undone by " + by}}
+		failed.details = []detail{{Field: ops.ChangeIDParam, Message: "was undone by " + by}}
 		return ops.Done{}, failed
 	}
 	intent := p.Intent
@@ -314,7 +313,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 				})
 				picked = picked || wanted
 				if wanted && p.undoOfValue(c, planned) == schema.UndoNone && !s.undone(ctx, p, []string{planned.Field}) {
-					lost = append(lost, detail{planned.Field, "cannot be brought back"})
+					lost = append(lost, detail{Field: planned.Field, Message: "cannot be brought back"})
 				}
 			}
 			if picked && !s.undoneValue(ctx, p, from, object, c) {
@@ -334,7 +333,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 	done := p.done
 	done.Intent = &intent
 	if loss := p.lossOf(done); loss != "" && len(fields) == 0 {
-		lost = append(lost, detail{"", "This does not come back: " + loss + "."})
+		lost = append(lost, detail{Field: "", Message: "This does not come back: " + loss + "."})
 	}
 	if len(lost) > 0 && !(len(fields) > 0 && p.op.Undo.Loss != nil) {
 		failed := cannot("not all of it comes back; see details. Fields takes back what can be")
@@ -378,7 +377,7 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 			first = cmp.Or(first, failed)
 			details = append(details, failed.details...)
 			if len(calls) > 1 {
-				details = append(details, detail{"", failed.message})
+				details = append(details, detail{Field: "", Message: failed.message})
 			}
 			if i == 0 && calls[0].Row != calls[len(calls)-1].Row {
 				calls = calls[:1] // the others build on the first
@@ -516,7 +515,7 @@ func (u *undoing) refusal(server string) *failure {
 		failed.code = schema.NotUndoable
 		failed.message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
 		for _, name := range u.inexact {
-			failed.details = append(failed.details, detail{name, "would not become what it was"})
+			failed.details = append(failed.details, detail{Field: name, Message: "would not become what it was"})
 		}
 	}
 	failed.server, failed.outcome = server, ps.OutcomeNone
@@ -525,7 +524,7 @@ func (u *undoing) refusal(server string) *failure {
 
 // planned returns the plan of a dry run.
 func (r *request) planned() plan {
-	p := plan{Operation: r.op.ID, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second), Objects: []change.Object{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...)}
+	p := newPlan(r)
 	p.Server = ps.AsError(r.runErr).Server
 	if r.announced != nil {
 		p.fill(r)

@@ -93,6 +93,7 @@ type Call struct {
 	From       string // the client's address
 	Operation  string
 	Parameters map[string]string // those that identify its targets; secrets masked
+	PlanCaller string            // who made the plan that it applies; empty: it applies none
 }
 
 // Result is the result of a call.

@@ -26,6 +26,7 @@ type Settings struct {
 	Store       Store
 	Changes     Changes
 	Idempotency Idempotency
+	Plans       Plans
 	Docs        Docs
 	Metrics     Metrics
 	Log         Log
@@ -160,6 +161,12 @@ type Idempotency struct {
 type Changes struct {
 	Keep    time.Duration
 	MaxSize int // MiB
+}
+
+// Plans configures plans of changes that dry runs make.
+type Plans struct {
+	Life        time.Duration
+	OtherCaller bool
 }
 
 // Audit configures the audit log.

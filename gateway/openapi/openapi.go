@@ -236,6 +236,9 @@ func inBody(op *ops.Operation) bool {
 // description describes the scope and the rules of an operation.
 func description(op *ops.Operation) string {
 	lines := []string{"Asks for the scope `" + string(op.Scope) + "`."}
+	if op.Scope == "" {
+		lines[0] = "Any credential may call it."
+	}
 	for _, rule := range op.Rules {
 		lines = append(lines, "- "+strings.ToUpper(rule.Doc[:1])+rule.Doc[1:]+".")
 	}

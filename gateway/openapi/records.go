@@ -188,38 +188,7 @@ func (b *builder) orNull(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 
 // plan returns the schema of what a dry run answers besides an empty result.
 func (b *builder) plan() *openapi3.Schema {
-	kind := openapi3.NewStringSchema()
-	for _, name := range schema.ChangeKinds() {
-		kind.Enum = append(kind.Enum, string(name))
-	}
-	change := texts("field", "attribute")
-	change.WithProperty("before", described(&openapi3.Schema{}, "As records have it; null if there is none, and for secrets"))
-	change.WithProperty("after", &openapi3.Schema{})
-	change.WithProperty("kind", kind)
-	change.Required = append(change.Required, "before", "after", "kind")
-	object := texts("distinguishedName")
-	guid := openapi3.NewUUIDSchema()
-	b.nullable(guid)
-	object.WithProperty("guid", described(guid, "null for what does not exist yet"))
-	changes := openapi3.NewArraySchema()
-	changes.Items = change.NewRef()
-	object.WithProperty("changes", changes)
-	object.Required = append(object.Required, "guid", "changes")
-	objects := openapi3.NewArraySchema()
-	objects.Items = object.NewRef()
-	requires := openapi3.NewArraySchema()
-	requires.Items = openapi3.NewStringSchema().NewRef()
-	effect := openapi3.NewStringSchema()
-	for _, e := range []ps.Effect{ps.EffectNone, ps.EffectCreated, ps.EffectChanged, ps.EffectRemoved} {
-		effect.Enum = append(effect.Enum, string(e))
-	}
-	s := described(texts("operation", "server"), "What a dry run would have done")
-	s.WithProperty("effect", effect)
-	s.WithProperty("made", openapi3.NewDateTimeSchema())
-	s.WithProperty("objects", described(objects, "What would be changed, in order"))
-	s.WithProperty("requires", described(requires, "The scopes that the change needs"))
-	s.Required = append(s.Required, "effect", "made", "objects", "requires")
-	return s
+	return described(b.object(schema.Plan.Fields), "What a dry run would have done")
 }
 
 // single returns the schema of the result of the classic dialect where there is one.

@@ -38,6 +38,13 @@ func (b *Bound) Has(name string) bool {
 // Canonical returns the request as text: equal requests have equal texts. A secret that
 // was generated for it is not part of it; others are, so that it must not be shown.
 func (b *Bound) Canonical() string {
+	return ps.EncodeRequest(b.texts[DryRun]+b.texts[PlanID], b.Op.ID, b.canonicalArgs())
+}
+
+// Planned is [Bound.Canonical] of what is to be changed, whether that is shown or made.
+func (b *Bound) Planned() string { return ps.EncodeRequest("", b.Op.ID, b.canonicalArgs()) }
+
+func (b *Bound) canonicalArgs() ps.Args {
 	args := maps.Clone(b.Args)
 	if b.Generated != nil {
 		for i := range b.Op.Params {
@@ -46,7 +53,7 @@ func (b *Bound) Canonical() string {
 			}
 		}
 	}
-	return ps.EncodeRequest(b.texts[DryRun], b.Op.ID, args)
+	return args
 }
 
 // Bind checks the values of a request and returns all problems. Names in given

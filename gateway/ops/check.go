@@ -78,7 +78,7 @@ func (c *checker) operation(op *Operation) {
 	if op.ID == "" || op.Summary == "" || op.Row == 0 || op.Subject == "" {
 		fault("has no id, row number, summary or subject")
 	}
-	if op.Scope == "" || !slices.Contains(auth.Scopes(), op.Scope) || op.Scope == auth.All {
+	if op.Scope == "" && !op.Local || op.Scope != "" && !slices.Contains(auth.Scopes(), op.Scope) || op.Scope == auth.All {
 		fault("has no specific scope (%q)", op.Scope)
 	}
 	if op.Effect < Read || op.Effect > Rename {

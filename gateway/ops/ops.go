@@ -184,7 +184,7 @@ func Table() []*Operation { return table }
 
 var table = undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows)),
-	acmeRows, externalDNSRows, historyRows,
+	acmeRows, externalDNSRows, planRows, historyRows,
 ))
 
 // KeyHeader is the header with which operations that change something run once, and
@@ -193,20 +193,6 @@ const (
 	KeyHeader  = "Idempotency-Key"
 	KeyPattern = `[A-Za-z0-9._:-]{8,128}`
 )
-
-// DryRun is the name of the parameter that every operation has that changes something.
-const DryRun = "DryRun"
-
-// previewable adds the parameter DryRun to the operations that change something.
-func previewable(table []*Operation) []*Operation {
-	for _, op := range table {
-		if op.Effect.Writes() {
-			op.Params = append(slices.Clip(op.Params), Param{Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
-				Doc: "Change nothing, and answer with the plan of what would be changed."})
-		}
-	}
-	return table
-}
 
 // Resources describes each resource, by the part of an operation's id before the
 // dot.
@@ -230,6 +216,7 @@ var Resources = map[string]string{
 	"ou":          "Organizational units",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
+	"plan":        "Plans of changes that dry runs have made",
 	"change":      "History of what the gateway has changed",
 	"externaldns": "Webhook provider for ExternalDNS",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",

@@ -170,6 +170,7 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"311 GET /api/ExternalDns/records L dns:read",
 		"312 POST /api/ExternalDns/adjustendpoints  dns:read",
 		"313 POST /api/ExternalDns/records L dns:write",
+		"320 GET /api/Plans/{PlanId} 1 ",
 		"330 GET /api/Changes L change:read",
 		"331 GET /api/Changes/{ChangeId} 1 change:read",
 		"332 PUT /api/Changes/{ChangeId}/Undo L change:undo",

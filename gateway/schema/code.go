@@ -22,6 +22,8 @@ const (
 	KeyReused            Code = "key_reused"
 	Drifted              Code = "drifted"
 	PlanUsed             Code = "plan_used"
+	PlanMismatch         Code = "plan_mismatch"
+	Expired              Code = "expired"
 	NotUndoable          Code = "not_undoable"
 	TooLarge             Code = "too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
@@ -69,6 +71,8 @@ var codes = []struct {
 	{PlanUsed, http.StatusConflict, "The plan was applied already, or the change was undone already."},
 	{Drifted, http.StatusPreconditionFailed, "What was to be changed has been changed meanwhile."},
 	{NotUndoable, http.StatusUnprocessableEntity, "The change cannot be undone, or not all of it."},
+	{Expired, http.StatusGone, "The plan is too old to be applied."},
+	{PlanMismatch, http.StatusUnprocessableEntity, "The plan belongs to another call."},
 	{KeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another call."},
 	{Policy, http.StatusUnprocessableEntity, "The password policy does not allow it."},
 	{Unprocessable, http.StatusUnprocessableEntity, "The directory or the DNS server does not take the value."},

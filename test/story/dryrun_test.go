@@ -16,8 +16,8 @@ import (
 
 // plan is the plan in the answer to a dry run.
 type plan struct {
-	Operation, Effect, Server string
-	Objects                   []struct {
+	ID, Operation, Effect, Server, State string
+	Objects                              []struct {
 		GUID              *string
 		DistinguishedName string
 		Changes           []struct {
@@ -48,7 +48,7 @@ func dryRun(s *systemtest.System, c systemtest.Call) (plan, systemtest.Answer) {
 }
 
 // TestADryRunIsTheChangeBeforeItIsMade: every operation that changes something shows
-// what it would do, changes nothing, and then does that.
+// what it would do, changes nothing, and then does that, once.
 func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -67,6 +67,7 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 			assert.Contains(t, planned.Requires, string(op.Scope))
 			require.NotEmpty(t, planned.Objects)
 			start := s.Snapshot()
+			call = applying(call, planned)
 			a := s.Do(call)
 			require.Less(t, a.Status, 300, "%s", a.Body)
 			assert.Equal(t, a.Status == http.StatusCreated, planned.Effect == "created")
@@ -83,6 +84,7 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 					assert.Equal(t, change.After, shown, "%s", change.Field)
 				}
 			}
+			s.Rejects(call, http.StatusConflict, "plan_used")
 			s.Undo(op)
 		})
 	}

@@ -86,7 +86,7 @@ func (s *kept) checks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-func (s *kept) keys() *keep.Sealed {
+func (s *kept) sealed() *keep.Sealed {
 	if s == nil {
 		return nil
 	}

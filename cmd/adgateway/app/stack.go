@@ -200,7 +200,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Keys: s.kept.keys(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
+		Kept: s.kept.sealed(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
@@ -222,6 +222,7 @@ func policy(settings *config.Settings) gateway.Policy {
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
 		BulkLimit: settings.Limits.BulkDelete, StaleDays: settings.Limits.StaleDays, GuardedGroups: settings.Limits.GuardedGroups, Grace: h.ShutdownTimeout,
+		PlanLife: settings.Plans.Life, PlansOfOthers: settings.Plans.OtherCaller,
 		Protocols: protocols(settings),
 	}
 }

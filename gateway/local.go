@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"maps"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// answerLocally answers a call of a row that has no script.
+func (s *Server) answerLocally(r *request) *failure {
+	r.started = true
+	switch {
+	case r.op.ID == "plan.get":
+		return s.showPlan(r)
+	case s.History == nil:
+		return fail(schema.NotSupported, "This gateway keeps no history (store.file is off).")
+	case r.op.ID == "change.list":
+		return s.listChanges(r)
+	case r.op.ID == "change.get":
+		return s.showChange(r)
+	default:
+		return s.undo(r)
+	}
+}
+
+// sendLocal answers with records that no script emitted.
+func (s *Server) sendLocal(r *request, status int, output string, records []any, more map[string]any) {
+	body := map[string]any{"output": output, "result": records}
+	if isClassic(r.principal, r.policy.Dialect) && r.op.Reply.Mark == ops.Single {
+		body["result"] = records[0]
+	}
+	maps.Copy(body, more)
+	r.send(status, encode(body))
+}

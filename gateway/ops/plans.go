@@ -1,0 +1,52 @@
+package ops
+
+import (
+	"net/http"
+	"slices"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Names of the parameters with which a change is shown first, and then made as shown.
+const (
+	DryRun = "DryRun"
+	PlanID = "PlanId"
+)
+
+// previewable adds these parameters to the operations that change something.
+func previewable(table []*Operation) []*Operation {
+	for _, op := range table {
+		if !op.Effect.Writes() {
+			continue
+		}
+		op.Params = append(slices.Clip(op.Params),
+			Param{Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
+				Doc: "Change nothing, and answer with the plan of what would be changed."},
+			Param{Name: PlanID, Kind: schema.PlanID, Unsent: true, Audited: true, Narrows: true,
+				Doc: "Make the change as a dry run has shown it, or not at all."})
+		op.Rules = append(slices.Clip(op.Rules), shownOrMade)
+	}
+	return table
+}
+
+var shownOrMade = Rule{
+	Doc: DryRun + " and " + PlanID + " exclude each other",
+	Apply: func(b *Bound) []schema.Problem {
+		if b.Text(DryRun) != "true" || !b.Has(PlanID) {
+			return nil
+		}
+		return []schema.Problem{{Field: PlanID, Code: schema.InvalidRequest, Message: "applies a plan, while " + DryRun + " makes a new one: leave one of them out"}}
+	},
+}
+
+// planRows are about plans that dry runs have made.
+var planRows = []*Operation{{
+	ID: "plan.get", Row: 320, Summary: "Shows a plan that a dry run has made, and whether it can be applied. Plans of other credentials need the scope change:read.",
+	Method: http.MethodGet, Path: "/api/Plans/{PlanId}",
+	Effect: Read, Local: true, Lane: ps.Directory,
+	Params:  []Param{{Name: PlanID, Path: PlanID, Kind: schema.PlanID, Required: true, Unsent: true, Example: "pl_019ab3f0-0000-7000-8000-000000000000", Doc: "The plan."}},
+	Reply:   Reply{schema.Plan, Single},
+	Fails:   []schema.Code{schema.NotFound},
+	Subject: "plan '{PlanId}'",
+}}

@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/change"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/plans"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// A plan is applied by a call with its id and the arguments of the dry run. The script
+// resolves and checks again, and announces what it would do now; it may begin only if
+// that is what the plan shows. A plan is used up before the change begins.
+
+// errPlanDrifted is why a plan is not applied.
+var errPlanDrifted = errors.New("the plan does not hold any more")
+
+// application is a plan that a request applies.
+type application struct {
+	plan  *plans.Plan
+	drift []change.Difference // from what it shows
+	used  bool                // by this request
+}
+
+// fingerprint identifies the operation and the arguments of a request that has not run
+// yet: arguments that describe the caller are added then.
+func (s *Server) fingerprint(r *request) []byte {
+	return s.Kept.Sum([]byte("plan"), []byte(r.bound.Planned()))
+}
+
+func callerOfPlan(p *auth.Principal) plans.Caller { return plans.Caller{Kind: p.Kind, Name: p.Name} }
+
+// keepPlan keeps the plan of a dry run and gives it its id.
+func (s *Server) keepPlan(r *request, p *plan) error {
+	expires := p.Made.Add(r.policy.PlanLife)
+	id := plans.NewID()
+	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
+	err := s.plans.Add(r.c.Request.Context(), &plans.Plan{
+		ID: id, Caller: callerOfPlan(r.principal), Fingerprint: r.fingerprint, Operation: r.op.ID,
+		Expires: expires, Objects: p.Objects, Shown: encode(p),
+	})
+	if err != nil {
+		p.ID, p.Expires = nil, nil
+	}
+	return err
+}
+
+// findPlan finds the plan that a request applies, if it names one, and prepares one that
+// it makes.
+func (s *Server) findPlan(r *request) *failure {
+	if r.dryRun() && s.plans != nil {
+		r.fingerprint = s.fingerprint(r)
+	}
+	if !r.bound.Has(ops.PlanID) {
+		return nil
+	}
+	p, failed := s.planOf(r)
+	if failed != nil {
+		return failed
+	}
+	switch {
+	case p.Caller != callerOfPlan(r.principal) && !r.policy.PlansOfOthers:
+		return fail(schema.Forbidden, "Another credential has made the plan '%s', and this gateway lets a plan be applied by the one that made it only (plans.otherCaller).", p.ID)
+	case !bytes.Equal(p.Fingerprint, s.fingerprint(r)):
+		return fail(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with other parameters. Send those of the dry run again, secrets included.")
+	}
+	switch p.StateAt(time.Now()) {
+	case plans.StateUsed:
+		return usedPlan(p)
+	case plans.StateExpired:
+		return fail(schema.Expired, "The plan '%s' could be applied until %s. Make a new one with %s.", p.ID, p.Expires.Format(time.RFC3339), ops.DryRun)
+	}
+	r.applying = &application{plan: p}
+	return nil
+}
+
+func usedPlan(p *plans.Plan) *failure {
+	by := "another request"
+	switch {
+	case p.Used == nil:
+	case p.Used.ChangeID != "":
+		by = "the change " + p.Used.ChangeID
+	default:
+		by = "the request " + p.Used.RequestID
+	}
+	return fail(schema.PlanUsed, "The plan '%s' was applied already, by %s. A plan is applied once: make a new one with %s.", p.ID, by, ops.DryRun)
+}
+
+// planOf returns the plan that a request names, if its caller may know of it.
+func (s *Server) planOf(r *request) (*plans.Plan, *failure) {
+	if s.plans == nil {
+		return nil, fail(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
+	}
+	id := r.bound.Text(ops.PlanID)
+	p, err := s.plans.Get(r.c.Request.Context(), id)
+	switch {
+	case errors.Is(err, plans.ErrAbsent):
+	case err != nil:
+		return nil, plansUnavailable(err)
+	case p.Caller == callerOfPlan(r.principal), r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(auth.ChangeRead):
+		return p, nil
+	}
+	return nil, fail(schema.NotFound, "There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", id)
+}
+
+// mayRun reports whether the caller has the scope of a plan's operation.
+func (s *Server) mayRun(r *request, p *plans.Plan) bool {
+	return slices.ContainsFunc(s.Operations, func(op *ops.Operation) bool { return op.ID == p.Operation && r.principal.Has(op.Scope) })
+}
+
+func plansUnavailable(err error) *failure {
+	failed := fail(schema.Unavailable, "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+	failed.cause, failed.retryAfter = err, auditRetry
+	return failed
+}
+
+// check compares what is announced with the plan, and uses the plan up if nothing has
+// changed. It is called again if the request runs again on another server.
+func (a *application) check(r *request, i *ps.Intent) error {
+	if a == nil {
+		return nil
+	}
+	if a.drift = change.Drift(a.plan.Objects, r.changesOf(i)); a.drift != nil {
+		return errPlanDrifted
+	}
+	return a.use(r)
+}
+
+func (a *application) use(r *request) error {
+	if a.used {
+		return nil
+	}
+	err := r.gateway.plans.Use(context.Background(), a.plan, plans.Use{RequestID: r.id}) // the caller may leave, the change goes on
+	switch {
+	case errors.Is(err, plans.ErrUsed):
+		a.plan.Used = nil // not by this request
+		r.unrecorded = usedPlan(a.plan)
+	case err != nil:
+		r.unrecorded = plansUnavailable(err)
+	default:
+		a.used = true
+	}
+	return err
+}
+
+// applied returns the failure of a call whose plan did not hold. A script that had nothing
+// to do has announced nothing.
+func (a *application) applied(r *request) *failure {
+	if a == nil {
+		return nil
+	}
+	if r.runErr == nil && r.result.Effect == ps.EffectNone {
+		present := slices.Clone(a.plan.Objects)
+		for i := range present {
+			present[i].Changes = nil
+		}
+		if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
+			if err := a.use(r); err != nil {
+				return r.unrecorded
+			}
+			return nil
+		}
+		r.runErr = &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Server: r.result.Server, Cause: errPlanDrifted}
+	}
+	if a.drift == nil {
+		return nil
+	}
+	failed := fail(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s differs from what it shows. See details, and make a new plan with %s.",
+		a.plan.ID, a.fields(), ops.DryRun)
+	failed.outcome, failed.server = ps.OutcomeNone, ps.AsError(r.runErr).Server
+	for _, d := range a.drift {
+		failed.details = append(failed.details, detail{Field: d.Field, Message: fmt.Sprintf("of '%s' was expected to be %s, and is %s", d.Object, d.Expected, d.Found),
+			Expected: d.Expected, Found: d.Found})
+	}
+	return failed
+}
+
+// fields returns the fields in which a plan has drifted.
+func (a *application) fields() string {
+	var fields []string
+	for _, d := range a.drift {
+		if !slices.Contains(fields, d.Field) {
+			fields = append(fields, d.Field)
+		}
+	}
+	return strings.Join(fields, ", ")
+}
+
+// closePlan keeps what became of the plan that a request applies, before its answer is
+// sent: one whose application changed nothing can be applied again.
+func (s *Server) closePlan(r *request) {
+	a := r.applying
+	if a == nil {
+		return
+	}
+	var err error
+	switch {
+	case a.drift != nil:
+		if a.used {
+			a.plan.Used = nil
+		}
+		err = s.plans.Drift(context.Background(), a.plan)
+	case a.used && r.failure != nil && r.outcome() == ps.OutcomeNone:
+		a.used = false
+		err = s.plans.Release(context.Background(), a.plan)
+	case a.used && r.change != nil:
+		err = s.plans.Done(context.Background(), a.plan, r.change.ID)
+	}
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("what became of a plan could not be kept")
+	}
+}
+
+// showPlan answers with a plan.
+func (s *Server) showPlan(r *request) *failure {
+	p, failed := s.planOf(r)
+	if failed != nil {
+		return failed
+	}
+	var shown plan
+	if err := json.Unmarshal(p.Shown, &shown); err != nil {
+		return internalError(err)
+	}
+	shown.State = p.StateAt(time.Now())
+	r.records = 1
+	s.sendLocal(r, http.StatusOK, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), []any{shown}, nil)
+	return nil
+}

@@ -1,0 +1,208 @@
+// Package plans keeps what dry runs have shown, so that it can be applied exactly as it
+// was shown, or not at all: a [Plan] is made by a dry run, found by its id, and used up
+// by the call that applies it.
+package plans
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/keep"
+)
+
+// kind is the kind of plans in the store.
+const kind keep.Kind = "plan"
+
+// Caller is the credential that made a plan or applied one.
+type Caller struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// Plan is what a dry run has shown.
+type Plan struct {
+	Version     int             `json:"v"`
+	ID          string          `json:"id"`
+	Caller      Caller          `json:"caller"`
+	Fingerprint []byte          `json:"fingerprint"` // of the operation and its arguments
+	Operation   string          `json:"operation"`
+	Expires     time.Time       `json:"expires"`
+	Objects     []change.Object `json:"objects"`
+	Shown       json.RawMessage `json:"shown"` // the plan as it was answered, without its state
+
+	Drifted bool `json:"drifted,omitempty"` // it did not hold when it was last applied
+	Used    *Use `json:"used,omitempty"`    // nil: it was not applied
+
+	revision keep.Revision
+}
+
+// Use is the call that applied a plan.
+type Use struct {
+	RequestID string `json:"requestId"`
+	ChangeID  string `json:"changeId,omitempty"`
+}
+
+// State is what can be done with a plan.
+type State string
+
+// The states. A plan that has drifted can be applied again: it holds once what it expects
+// is there again.
+const (
+	StateOpen    State = "open"
+	StateUsed    State = "used"
+	StateExpired State = "expired"
+	StateDrifted State = "drifted"
+)
+
+// StateAt returns the state at a time.
+func (p *Plan) StateAt(now time.Time) State {
+	switch {
+	case p.Used != nil:
+		return StateUsed
+	case !now.Before(p.Expires):
+		return StateExpired
+	case p.Drifted:
+		return StateDrifted
+	default:
+		return StateOpen
+	}
+}
+
+const version = 1
+
+const prefix = "pl_"
+
+// NewID returns an id for a plan. Later ones are greater.
+func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
+
+// ErrAbsent means that there is no such plan, or not any more.
+var ErrAbsent = keep.ErrAbsent
+
+// ErrUsed means that another call has applied the plan.
+var ErrUsed = errors.New("the plan was applied by another call")
+
+// afterlife is how long a plan is kept after it has expired, so that it is found then.
+const afterlife = 24 * time.Hour
+
+// perCaller is how many plans of one credential are kept; the oldest make place for new ones.
+const perCaller = 1000
+
+// Plans is safe for concurrent use.
+type Plans struct {
+	store *keep.Sealed
+
+	mu  sync.Mutex
+	ids map[Caller][]string // the oldest first
+}
+
+// Open returns the plans in a store. Those that cannot be read are as good as absent.
+func Open(ctx context.Context, store *keep.Sealed) (*Plans, error) {
+	p := &Plans{store: store, ids: map[Caller][]string{}}
+	var ids []string
+	err := store.Store.Range(ctx, kind, "", func(e keep.Entry) bool { // keys ascend with time
+		ids = append(ids, e.Key)
+		return true
+	})
+	for _, id := range ids {
+		if plan, unread := p.Get(ctx, id); unread == nil {
+			p.ids[plan.Caller] = append(p.ids[plan.Caller], id)
+		}
+	}
+	return p, err
+}
+
+// Get returns a plan, or ErrAbsent.
+func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
+	found, err := p.store.Get(ctx, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{}
+	if err := json.Unmarshal(found.Value, plan); err != nil {
+		return nil, fmt.Errorf("plan %s: %w", id, err)
+	}
+	if plan.Version != version {
+		return nil, fmt.Errorf("plan %s has the format %d: %w", id, plan.Version, ErrAbsent)
+	}
+	plan.revision = found.Revision
+	return plan, nil
+}
+
+// Add keeps a new plan, and forgets the oldest of a caller that has too many.
+func (p *Plans) Add(ctx context.Context, plan *Plan) error {
+	if err := p.save(ctx, plan); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	ids := append(p.ids[plan.Caller], plan.ID)
+	var surplus []string
+	if more := len(ids) - perCaller; more > 0 {
+		surplus, ids = ids[:more], append([]string(nil), ids[more:]...)
+	}
+	p.ids[plan.Caller] = ids
+	p.mu.Unlock()
+	for _, id := range surplus {
+		old, err := p.Get(ctx, id)
+		if err == nil {
+			_, err = p.store.Store.Apply(ctx, keep.Change{Kind: kind, Key: id, Expect: old.revision})
+		}
+		if err != nil && !errors.Is(err, ErrAbsent) && !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Use marks a plan as applied by a call, before that call changes anything. It fails with
+// ErrUsed if another one was faster.
+func (p *Plans) Use(ctx context.Context, plan *Plan, by Use) error {
+	plan.Used, plan.Drifted = &by, false
+	err := p.save(ctx, plan)
+	if errors.Is(err, keep.ErrConflict) {
+		return ErrUsed
+	}
+	return err
+}
+
+// Done adds the change that a call with a plan has made.
+func (p *Plans) Done(ctx context.Context, plan *Plan, changeID string) error {
+	plan.Used.ChangeID = changeID
+	return p.save(ctx, plan)
+}
+
+// Release makes a plan usable again whose application has changed nothing.
+func (p *Plans) Release(ctx context.Context, plan *Plan) error {
+	plan.Used = nil
+	return p.save(ctx, plan)
+}
+
+// Drift marks a plan that did not hold when it was applied. Another call may have changed
+// it meanwhile, which then stays.
+func (p *Plans) Drift(ctx context.Context, plan *Plan) error {
+	plan.Drifted = true
+	err := p.save(ctx, plan)
+	if errors.Is(err, keep.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+func (p *Plans) save(ctx context.Context, plan *Plan) error {
+	plan.Version = version
+	value, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	revision, err := p.store.Apply(ctx, keep.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)})
+	if err == nil {
+		plan.revision = revision
+	}
+	return err
+}

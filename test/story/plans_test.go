@@ -1,0 +1,200 @@
+package story
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// applying returns the call that applies a plan of it.
+func applying(c systemtest.Call, p plan) systemtest.Call {
+	params := map[string]any{"PlanId": p.ID}
+	maps.Copy(params, c.Params)
+	c.Params = params
+	return c
+}
+
+// planned returns the plan as the gateway shows it.
+func planned(s *systemtest.System, id string) plan {
+	s.T.Helper()
+	a := s.Get("/api/Plans/" + id)
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	var answer struct{ Result []plan }
+	require.NoError(s.T, json.Unmarshal(a.Body, &answer))
+	require.Len(s.T, answer.Result, 1)
+	return answer.Result[0]
+}
+
+func update(user string, params map[string]any) systemtest.Call {
+	return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: params}
+}
+
+func TestWhenAPlanIsNotApplied(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	change := update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4711"})
+	p, a := dryRun(s, change)
+	assert.NotContains(t, string(a.Body), "4711")
+	assert.Equal(t, "open", planned(s, p.ID).State)
+	assert.NotContains(t, string(s.Get("/api/Plans/"+p.ID).Body), "4711")
+
+	for name, c := range map[string]struct {
+		call   systemtest.Call
+		status int
+		code   string
+	}{
+		"of another object":        {applying(update("lweber", change.Params), p), 422, "plan_mismatch"},
+		"with another value":       {applying(update("aschmidt", map[string]any{"Department": "IT", "Password": "N0t-shown.4711"}), p), 422, "plan_mismatch"},
+		"with another password":    {applying(update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4712"}), p), 422, "plan_mismatch"},
+		"without the password":     {applying(update("aschmidt", map[string]any{"Department": "Quality"}), p), 422, "plan_mismatch"},
+		"of another operation":     {applying(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Disable"}, p), 422, "plan_mismatch"},
+		"that was never made":      {applying(change, plan{ID: "pl_019ab3f0-0000-7000-8000-000000000000"}), 404, "not_found"},
+		"that has no such form":    {applying(change, plan{ID: "7"}), 400, "invalid_request"},
+		"without a name":           {applying(change, plan{}), 400, "invalid_request"},
+		"as a dry run":             {applying(update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4711", "DryRun": true}), p), 400, "invalid_request"},
+		"by another credential":    {applying(change, p).As(systemtest.PlainToken), 403, "forbidden"},
+		"without the scope":        {applying(change, p).As(systemtest.ReadToken), 403, "forbidden"},
+		"of a read":                {systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details", Params: map[string]any{"PlanId": p.ID}}, 400, "invalid_request"},
+		"looked at by another one": {systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + p.ID}.As(systemtest.ReadToken), 404, "not_found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.In(t)
+			start := s.Snapshot()
+			s.Rejects(c.call, c.status, c.code)
+			assert.Empty(t, start.Compare(s.Snapshot()))
+		})
+	}
+	assert.Equal(t, "open", planned(s, p.ID).State, "refusals do not use it up")
+
+	s.OK(update("aschmidt", map[string]any{"Department": "Sales 2"}), http.StatusOK)
+	start := s.Snapshot()
+	refused := s.Rejects(applying(change, p), http.StatusPreconditionFailed, "drifted")
+	assert.Empty(t, start.Compare(s.Snapshot()))
+	require.Len(t, refused.Envelope.Error.Details, 1)
+	assert.Equal(t, "department", refused.Envelope.Error.Details[0].Field)
+	assert.Contains(t, string(refused.Body), `"found":"Sales 2"`)
+	assert.Equal(t, "drifted", planned(s, p.ID).State)
+	for _, change := range p.Objects[0].Changes {
+		if change.Field == "department" {
+			s.OK(update("aschmidt", map[string]any{"Department": change.Before}), http.StatusOK)
+		}
+	}
+	s.OK(applying(change, p), http.StatusOK)
+	assert.Equal(t, "used", planned(s, p.ID).State)
+	s.Rejects(applying(change, p), http.StatusConflict, "plan_used")
+}
+
+// A plan that shows no change holds as long as there is none.
+func TestAPlanWithoutChanges(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	enable := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Enable"}
+	nothing, _ := dryRun(s, enable)
+	again, _ := dryRun(s, enable)
+	s.OK(applying(enable, nothing), http.StatusOK)
+	s.Rejects(applying(enable, nothing), http.StatusConflict, "plan_used")
+	disable := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Disable"}
+	disabling, _ := dryRun(s, disable)
+	s.OK(disable, http.StatusOK)
+	s.Rejects(applying(enable, again), http.StatusPreconditionFailed, "drifted")
+	s.Rejects(applying(disable, disabling), http.StatusPreconditionFailed, "drifted")
+}
+
+// TestAPlanOfAnotherCredential: with plans.otherCaller, who may make the change may apply
+// the plan of another.
+func TestAPlanOfAnotherCredential(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "plans.otherCaller=true")
+	change := update("aschmidt", map[string]any{"Department": "Quality"})
+	p, _ := dryRun(s, change.As(systemtest.PlainToken))
+	s.Rejects(applying(change, p).As(systemtest.ReadToken), http.StatusForbidden, "forbidden")
+	s.OK(applying(change, p), http.StatusOK)
+	assert.Equal(t, "used", planned(s, p.ID).State)
+}
+
+// TestAPlanIsAppliedOnce by many calls at the same time.
+func TestAPlanIsAppliedOnce(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	change := update("aschmidt", map[string]any{"Department": "Quality"})
+	p, _ := dryRun(s, change)
+	var calls sync.WaitGroup
+	statuses := make([]int, 8)
+	for i := range statuses {
+		calls.Go(func() { statuses[i] = s.Do(applying(change, p)).Status })
+	}
+	calls.Wait()
+	applied := 0
+	for _, status := range statuses {
+		if status == http.StatusOK {
+			applied++
+			continue
+		}
+		assert.Contains(t, []int{http.StatusConflict, http.StatusPreconditionFailed}, status, "used by another call, or what it has changed has drifted")
+	}
+	assert.Equal(t, 1, applied)
+	assert.Equal(t, "used", planned(s, p.ID).State)
+}
+
+// TestAPlanHoldsOrNothingIsChanged: a model of the values of a user, in which others
+// change any of them between plan and application.
+func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
+	const seed, steps = 22, 60
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	fields := []string{"Department", "Company", "JobTitle", "City", "Office"}
+	some := func() map[string]any {
+		params := map[string]any{}
+		for range 1 + random.IntN(3) {
+			params[fields[random.IntN(len(fields))]] = fmt.Sprint("value ", random.IntN(3))
+		}
+		return params
+	}
+	values := map[string]any{}
+	model := func(params map[string]any) { maps.Copy(values, params) }
+	start := map[string]any{}
+	for _, field := range fields {
+		start[field] = "value 0"
+	}
+	s.OK(update("aschmidt", start), http.StatusOK)
+	model(start)
+	held, drifted := 0, 0
+	for range steps {
+		change := some()
+		p, _ := dryRun(s, update("aschmidt", change))
+		before, meanwhile := maps.Clone(values), some()
+		if random.IntN(3) > 0 {
+			s.OK(update("aschmidt", meanwhile), http.StatusOK)
+			model(meanwhile)
+		}
+		holds := true
+		for field := range change {
+			holds = holds && values[field] == before[field]
+		}
+		state := s.Snapshot()
+		a := s.Do(applying(update("aschmidt", change), p))
+		if holds {
+			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+			model(change)
+			held++
+		} else {
+			require.Equal(t, http.StatusPreconditionFailed, a.Status, "%s", a.Body)
+			require.Empty(t, state.Compare(s.Snapshot()))
+			drifted++
+		}
+		record := s.Record(s.Get("/api/ADUser/aschmidt/Details"))
+		for field, value := range values {
+			require.Equal(t, value, record[strings.ToLower(field[:1])+field[1:]], field)
+		}
+	}
+	t.Logf("seed %d: %d plans held, %d had drifted", seed, held, drifted)
+	assert.NotZero(t, held)
+	assert.NotZero(t, drifted)
+}
