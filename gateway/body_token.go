@@ -66,7 +66,7 @@ func tokenOf(header http.Header, body []byte) (token string, found bool) {
 }
 
 func isToken(name string) bool {
-	return len(name) == len(auth.QueryParameter) && ops.Fold(name) == ops.Fold(auth.QueryParameter)
+	return ops.EqualFold(name, auth.QueryParameter)
 }
 
 // Media types of bodies.

@@ -319,29 +319,17 @@ func (*ignored) UnmarshalJSON([]byte) error { return nil }
 // to UTF-8 files.
 func (c *collector) json(content []byte) *failure {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
-	notJSON := fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
-	if !utf8.Valid(content) {
-		return notJSON
-	}
 	// Only the position: the character may be part of a password.
 	var mistake *json.SyntaxError
-	if errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
+	if utf8.Valid(content) && errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
 		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber()
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return notJSON
+	if !utf8.Valid(content) || !bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")) {
+		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
 	}
-	for decoder.More() {
+	for name, member := range schema.Members(content) {
 		if failed := c.another(); failed != nil {
 			return failed
-		}
-		token, err := decoder.Token()
-		name, isText := token.(string)
-		var member json.RawMessage
-		if err != nil || !isText || decoder.Decode(&member) != nil {
-			return notJSON
 		}
 		if c.op.Protocol != nil && c.op.Param(name) == nil {
 			continue

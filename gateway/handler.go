@@ -166,9 +166,9 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 		Write: r.op.Effect.Writes() && !r.dryRun(), List: r.op.Reply.Mark == ops.List, Limit: r.op.Timeout,
 		Records: e.take, Announced: s.announced(r),
 	}
-	for name, value := range contextArgs(r) {
+	for name, value := range contextArgs {
 		if _, declared := s.scripts[req.Script].Param(name); declared {
-			req.Args[name] = value
+			req.Args[name] = value(r)
 		}
 	}
 	switch {
@@ -183,23 +183,24 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 	return req
 }
 
-// contextArgs returns the arguments that describe the caller, for the scripts
-// that declare them.
-func contextArgs(r *request) ps.Args {
-	p, bulkLimit := r.principal, r.policy.BulkLimit
-	if r.spending.many {
-		bulkLimit = min(bulkLimit, r.spending.held())
-	}
-	return ps.Args{
-		"AllowedOU":    limit(p.Limits.OUs),
-		"AllowedZone":  limit(p.Limits.Zones),
-		"AllowedGroup": limit(p.Limits.Groups),
-		"Privileged":   ps.Bool(p.Has(auth.Privileged)),
-		"GuardedGroup": limit(r.policy.GuardedGroups),
-		"BulkLimit":    ps.Int(int64(bulkLimit)),
-		"ImpactLimit":  ps.Int(int64(r.spending.held())),
-		"StaleSince":   ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays))),
-	}
+// contextArgs are the arguments that describe the caller, for the scripts that declare
+// them.
+var contextArgs = map[string]func(r *request) ps.Value{
+	"AllowedOU":    func(r *request) ps.Value { return limit(r.principal.Limits.OUs) },
+	"AllowedZone":  func(r *request) ps.Value { return limit(r.principal.Limits.Zones) },
+	"AllowedGroup": func(r *request) ps.Value { return limit(r.principal.Limits.Groups) },
+	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(auth.Privileged)) },
+	"GuardedGroup": func(r *request) ps.Value { return limit(r.policy.GuardedGroups) },
+	"BulkLimit": func(r *request) ps.Value {
+		if r.spending.many {
+			return ps.Int(int64(min(r.policy.BulkLimit, r.spending.held())))
+		}
+		return ps.Int(int64(r.policy.BulkLimit))
+	},
+	"ImpactLimit": func(r *request) ps.Value { return ps.Int(int64(r.spending.held())) },
+	"StaleSince": func(r *request) ps.Value {
+		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
+	},
 }
 
 func limit(allowed []string) ps.Value {

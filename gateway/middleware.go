@@ -45,53 +45,62 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 }
 
 // logAccess writes the log line of a request: never its query, its body or a
-// header.
+// header. Nothing is collected for a line that is not written.
 func (s *Server) logAccess(r *request) {
-	fields := logrus.Fields{
-		"request_id":  r.id,
-		"method":      r.c.Request.Method,
-		"route":       r.c.FullPath(),
-		"status":      r.c.Writer.Status(),
-		"duration_ms": float64(time.Since(r.startedAt).Microseconds()) / 1000,
-		"bytes":       max(r.c.Writer.Size(), 0),
-		"client":      auth.Client(r.c.Request).String(),
+	f, level := r.failure, logrus.InfoLevel
+	left := f != nil && r.c.Request.Context().Err() != nil
+	if f != nil && !left && f.code.Status() >= 500 {
+		level = logrus.ErrorLevel
 	}
+	if !s.Log.IsLevelEnabled(level) {
+		return
+	}
+	fields := make(logrus.Fields, maxAccessFields)
+	fields["request_id"] = r.id
+	fields["method"] = r.c.Request.Method
+	fields["status"] = r.c.Writer.Status()
+	fields["duration_ms"] = float64(time.Since(r.startedAt).Microseconds()) / 1000
+	fields["bytes"] = max(r.c.Writer.Size(), 0)
+	fields["client"] = auth.Client(r.c.Request).String()
 	if r.principal != nil && r.principal.Name != "" {
 		fields["principal"] = r.principal.Name
 	}
 	if r.op != nil {
 		fields["route"], fields["operation"], fields["records"] = r.op.Path, r.op.ID, r.records
+	} else {
+		fields["route"] = r.c.FullPath()
 	}
 	if r.server != "" {
 		fields["server"] = r.server
 	}
-	entry := s.Log.WithFields(fields)
-	switch f := r.failure; {
-	case f == nil && r.result != nil && r.result.Outside:
-		entry.WithField("code", schema.Limit).Info("request")
-	case f == nil:
-		entry.Info("request")
-	case r.c.Request.Context().Err() != nil:
-		entry.WithFields(f.log()).WithField("client_left", true).Info("request")
-	case f.code.Status() >= 500:
-		entry.WithFields(f.log()).Error("request")
-	default:
-		entry.WithFields(f.log()).Info("request")
+	switch {
+	case f != nil:
+		f.logTo(fields)
+	case r.result != nil && r.result.Outside:
+		fields["code"] = schema.Limit
 	}
+	if left {
+		fields["client_left"] = true
+	}
+	entry := logrus.Entry{Logger: s.Log, Data: fields} // WithFields would copy them
+	entry.Log(level, "request")
 }
 
-// log returns the log fields of a failure, its cause included.
-func (f *failure) log() logrus.Fields {
-	fields := logrus.Fields{"code": f.recorded()}
-	for name, value := range map[string]string{"outcome": string(f.outcome), "directory_code": f.directoryCode} {
-		if value != "" {
-			fields[name] = value
-		}
+// maxAccessFields is the number of fields that a request can have in the log.
+const maxAccessFields = 16
+
+// logTo adds the log fields of a failure, its cause included.
+func (f *failure) logTo(fields logrus.Fields) {
+	fields["code"] = f.recorded()
+	if f.outcome != "" {
+		fields["outcome"] = string(f.outcome)
+	}
+	if f.directoryCode != "" {
+		fields["directory_code"] = f.directoryCode
 	}
 	if f.cause != nil {
 		fields["cause"] = f.cause.Error()
 	}
-	return fields
 }
 
 // recoverPanic turns a panic into a 500 that reveals nothing and a log line with

@@ -224,13 +224,15 @@ func (r *request) refusalOf(f *failure) (status int, body []byte) {
 	return status, body
 }
 
-// mediaOf returns the media type of an answer.
-func (r *request) mediaOf() string {
+// mediaOf returns the header Content-Type of an answer.
+func (r *request) mediaOf() []string {
 	if r.op != nil && r.op.Protocol != nil && r.failure == nil {
-		return r.op.Protocol.Media
+		return []string{r.op.Protocol.Media}
 	}
-	return contentType
+	return contentTypes
 }
+
+var contentTypes = []string{contentType} // all answers share it
 
 // protocolName is the label of the metrics.
 func (r *request) protocolName() string {

@@ -92,7 +92,7 @@ func (r *request) send(status int, body []byte) {
 		r.c.Header("Content-Length", strconv.Itoa(len(body)))
 	}
 	if len(body) > 0 {
-		r.c.Header("Content-Type", r.mediaOf())
+		r.c.Writer.Header()["Content-Type"] = r.mediaOf()
 	}
 	r.c.Status(status)
 	r.gateway.keepChange(r)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"maps"
+	"slices"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
@@ -66,13 +67,10 @@ func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []sc
 	if op.Reply.Shape != nil {
 		b.Fields = op.Reply.Shape.All()
 	}
-	reported := map[string]bool{}
-	for _, problem := range problems {
-		reported[problem.Field] = true
-	}
+	before := problems
 	for i := range op.Params {
 		name := op.Params[i].Name
-		if problem := b.bind(&op.Params[i], given); problem != nil && !reported[name] {
+		if problem := b.bind(&op.Params[i], given); problem != nil && !slices.ContainsFunc(before, func(p schema.Problem) bool { return p.Field == name }) {
 			problem.Field = name
 			problems = append(problems, *problem)
 		}

@@ -177,7 +177,11 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 
 func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 	for _, sentence := range []string{op.Subject, op.Success, op.Unchanged} {
-		for _, name := range placeholder.FindAllString(sentence, -1) {
+		names := placeholder.FindAllString(sentence, -1)
+		if strings.Count(sentence, "{") != len(names) {
+			fault("has a sentence with a brace that is not one of a placeholder")
+		}
+		for _, name := range names {
 			name = strings.Trim(name, "{}")
 			if name == "records" || name == "counts" || name == "also" || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
 				continue

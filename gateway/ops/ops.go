@@ -227,7 +227,7 @@ var Resources = map[string]string{
 func (op *Operation) Param(name string) *Param {
 	for i := range op.Params {
 		p := &op.Params[i]
-		if equalFold(p.Name, name) || p.Path != "" && equalFold(p.Path, name) {
+		if EqualFold(p.Name, name) || p.Path != "" && EqualFold(p.Path, name) {
 			return p
 		}
 	}
@@ -245,8 +245,25 @@ func (op *Operation) Secrets() []string {
 	return names
 }
 
-// equalFold compares names on the wire.
-func equalFold(a, b string) bool { return Fold(a) == Fold(b) }
+// EqualFold reports whether the folds of two names are equal, see [Fold].
+func EqualFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if a[i] != b[i] && lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
 
 // Fold converts ASCII letters to lower case and nothing else. Fixed parts of paths
 // and names of parameters are equal if their folds are.
@@ -255,9 +272,7 @@ func Fold(s string) string {
 		if 'A' <= s[i] && s[i] <= 'Z' {
 			folded := []byte(s)
 			for ; i < len(folded); i++ {
-				if 'A' <= folded[i] && folded[i] <= 'Z' {
-					folded[i] += 'a' - 'A'
-				}
+				folded[i] = lower(folded[i])
 			}
 			return string(folded)
 		}

@@ -239,6 +239,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"bad default":            {func(op *Operation, _ *ps.Script) { op.Params[1].Default = "Nowhere" }, []string{"has a default that must be a country"}},
 		"open secret":            {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "newPassword", "Land" }, []string{"is named like a secret but is not one"}},
 		"unknown placeholder":    {func(op *Operation, _ *ps.Script) { op.Subject = "thing '{Nome}'" }, []string{"has a sentence with {Nome}"}},
+		"open brace":             {func(op *Operation, _ *ps.Script) { op.Success = "The {thing was found." }, []string{"has a sentence with a brace that is not one of a placeholder"}},
 		"no script":              {func(op *Operation, _ *ps.Script) { op.Script = "Get-Other" }, []string{`has no script "Get-Other"`, "script Get-Thing: no operation uses it"}},
 		"other lane":             {func(_ *Operation, s *ps.Script) { s.Lane = ps.DNS }, []string{"is in lane directory, but its script in dns"}},
 		"read that writes":       {func(_ *Operation, s *ps.Script) { s.Writes = true }, []string{"reads, but its script calls a cmdlet that writes"}},
@@ -422,6 +423,10 @@ func TestSentences(t *testing.T) {
 	assert.Equal(t, "The user '"+strings.Repeat("ä", 200)+"…' was found.", op.Sentence("The {subject} was found.", bound, 1, nil))
 	bound, _ = op.Bind(Given{"Username": "{records}$1"})
 	assert.Equal(t, "The user '{records}$1' was found.", op.Sentence("The {subject} was found.", bound, 1, nil), "placeholders in values are not replaced")
+	op = Find(Table(), "aaaa.listAddress")
+	bound, problems = op.Bind(Given{"IPv6_Address": "2001:db8::1"})
+	require.Empty(t, problems)
+	assert.Contains(t, op.SubjectOf(bound), "'2001:db8::1'", "a name with a digit")
 }
 
 func TestFieldOf(t *testing.T) {

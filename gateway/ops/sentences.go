@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"adgateway/ps"
@@ -12,22 +13,40 @@ import (
 
 // placeholder matches {Name} for a parameter, {subject}, {records}, {count:NAME},
 // {counts} and {also}.
-var placeholder = regexp.MustCompile(`\{[A-Za-z_:]+\}`)
+var placeholder = regexp.MustCompile(`\{[A-Za-z0-9_:]+\}`)
 
-// optional matches [a part of a subject], which is left out if its parameter is absent.
-var optional = regexp.MustCompile(`\[[^\[\]]*\]`)
-
-// SubjectOf names the target of a request: "user 'jdoe'".
-func (op *Operation) SubjectOf(b *Bound) string {
-	subject := optional.ReplaceAllStringFunc(op.Subject, func(part string) string {
-		if b.Text(strings.Trim(placeholder.FindString(part), "{}")) == "" {
-			return ""
+// fill replaces each placeholder by its value. Every brace is one of a placeholder:
+// [Check] sees to it.
+func fill(text string, value func(name string) string) string {
+	var filled strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		filled.WriteString(before)
+		if !found {
+			return filled.String()
 		}
-		return strings.Trim(part, "[]")
-	})
-	return placeholder.ReplaceAllStringFunc(subject, func(name string) string {
-		return shorten(b.Text(strings.Trim(name, "{}")))
-	})
+		var name string
+		name, text, _ = strings.Cut(rest, "}")
+		filled.WriteString(value(name))
+	}
+}
+
+// SubjectOf names the target of a request: "user 'jdoe'". [A part] of the subject is
+// left out if its parameter is absent.
+func (op *Operation) SubjectOf(b *Bound) string {
+	subject := op.Subject
+	for {
+		before, rest, found := strings.Cut(subject, "[")
+		if !found {
+			break
+		}
+		part, after, _ := strings.Cut(rest, "]")
+		if b.Text(strings.Trim(placeholder.FindString(part), "{}")) == "" {
+			part = ""
+		}
+		subject = before + part + after
+	}
+	return fill(subject, func(name string) string { return shorten(b.Text(name)) })
 }
 
 // Sentence replaces the placeholders of a sentence. A nil result stands for an
@@ -36,8 +55,7 @@ func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps
 	if result == nil {
 		result = &ps.Result{}
 	}
-	return placeholder.ReplaceAllStringFunc(sentence, func(name string) string {
-		name = strings.Trim(name, "{}")
+	return fill(sentence, func(name string) string {
 		switch counted, isCount := strings.CutPrefix(name, "count:"); {
 		case isCount:
 			return plural(result.Counts[counted], strings.TrimSuffix(counted, "s"))
@@ -100,12 +118,15 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // shorten limits how much of a client's value a sentence repeats.
 func shorten(text string) string {
 	const limit = 200
+	if len(text) <= limit {
+		return text
+	}
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"iter"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -243,12 +244,25 @@ func unquote(value json.RawMessage) string {
 	return text
 }
 
+// Members returns the members of a valid JSON object in their order, duplicates
+// included. Of anything else there are none.
+func Members(object []byte) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		w := scanner{data: object}
+		for more := w.peek() == '{' && w.enter('}'); more; more = w.next('}') {
+			name, value := w.key(), w.value()
+			if w.bad || !yield(string(name), value) {
+				return
+			}
+		}
+	}
+}
+
 // Member returns the value of a member of a record written by [Selection.Render];
 // nil if it has none.
 func Member(record []byte, name string) json.RawMessage {
-	w := scanner{data: record}
-	for more := w.peek() == '{' && w.enter('}'); more; more = w.next('}') {
-		if key, value := w.key(), w.value(); string(key) == name {
+	for key, value := range Members(record) {
+		if key == name {
 			return value
 		}
 	}
