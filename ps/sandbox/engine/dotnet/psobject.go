@@ -49,10 +49,12 @@ func (p *propertySet) Invoke(name string, args []any) (any, error) {
 	if !ok {
 		return nil, ErrNoMethod
 	}
-	if value, found, err := GetMember(p.owner, wanted); err != nil || !found || value == nil {
-		return nil, nil // or an error in the getter, which shows when it is listed
+	for _, info := range Properties(p.owner) {
+		if EqualFold(info.Name, wanted) {
+			return info, nil
+		}
 	}
-	return &PropertyInfo{Name: wanted, Owner: p.owner}, nil
+	return nil, nil
 }
 
 // notes are the settable properties of an object, or nil.
