@@ -2,6 +2,7 @@ package ops
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -16,10 +17,16 @@ import (
 // addition to the record that is shown: all that is needed to bring it back.
 type Image struct {
 	Attributes map[string]string `json:"attributes,omitempty"` // by the names of announced changes
-	Members    []string          `json:"members,omitempty"`
-	MemberOf   []json.RawMessage `json:"memberOf,omitempty"`
+	Members    []ImageMember     `json:"members,omitempty"`
+	MemberOf   []ImageMember     `json:"memberOf,omitempty"`
 	Records    []ImageRecord     `json:"records,omitempty"` // of a name, or of a zone
 	Incomplete bool              `json:"incomplete,omitempty"`
+}
+
+// ImageMember is a member or a group in an image.
+type ImageMember struct {
+	GUID string `json:"guid"`
+	DN   string `json:"dn"`
 }
 
 // ImageRecord is a DNS record in an image.
@@ -190,16 +197,43 @@ func zoneBack(row string) Undo {
 		Rows: []string{row},
 		Covers: func(d Done, _ ps.IntendedChange) bool {
 			image := ImageOf(d.object())
-			return len(image.Records) > 0 && !image.Incomplete
+			return len(image.Records) > 0 && !image.Incomplete && image.Attributes["zoneType"] == "Primary"
 		},
-		Loss: func(d Done) string {
-			if image := ImageOf(d.object()); image.Attributes["dynamicUpdate"] == "" || row == "reverseZone.create" && image.Attributes["dynamicUpdate"] != "Secure" {
-				return "the dynamic updates that the zone accepted"
-			}
-			return ""
-		},
+		Loss: func(d Done) string { return zoneLoss(ImageOf(d.object()), row) },
 		Calls: func(d Done) []Undoing { return zoneCalls(d, row) },
 	}
+}
+
+// zoneLoss returns what of a zone does not come back.
+func zoneLoss(image Image, row string) string {
+	var lost []string
+	if row == "reverseZone.create" {
+		isFile := image.Attributes["replicationScope"] == "File"
+		if scope := image.Attributes["replicationScope"]; scope != "Domain" && !isFile {
+			lost = append(lost, "the replication scope "+scope)
+		}
+		if update := image.Attributes["dynamicUpdate"]; update != map[bool]string{true: "None", false: "Secure"}[isFile] {
+			lost = append(lost, "the dynamic updates "+update)
+		}
+	}
+	dynamic, other := 0, 0
+	for _, record := range image.Records {
+		atApex := record.Name == "@" && (record.Type == "SOA" || record.Type == "NS")
+		switch {
+		case atApex:
+		case rowOfType(record.Type) == "":
+			other++
+		case record.Timestamp != "":
+			dynamic++
+		}
+	}
+	if dynamic > 0 {
+		lost = append(lost, fmt.Sprintf("the time stamps of %d dynamic records", dynamic))
+	}
+	if other > 0 {
+		lost = append(lost, fmt.Sprintf("%d records of types that are not written here", other))
+	}
+	return strings.Join(lost, ", ")
 }
 
 // zoneCalls creates a zone, and its records set by set.

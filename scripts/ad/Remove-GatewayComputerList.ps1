@@ -62,12 +62,14 @@ foreach ($match in $matching) {
     if ($bar.code -ne '') {
         Add-GatewayWarning -Code $bar.code -Target ([string]$computer.DistinguishedName) -Message $bar.message
     } else {
-        $removable.Add(@{ computer = $computer; record = (ConvertTo-GatewayComputer -Computer @($computer)); going = $children.going })
+        $record = ConvertTo-GatewayComputer -Computer @($computer)
+        $image = Get-GatewayImage -Class 'computer' -Object $computer -Record $record -Server $Server
+        $removable.Add(@{ computer = $computer; record = $record; image = $image; going = $children.going })
     }
 }
 
 # Announce.
-foreach ($item in $removable) { New-GatewayRemovalIntent -Computer $item.computer -Record $item.record -Going $item.going }
+foreach ($item in $removable) { New-GatewayRemovalIntent -Computer $item.computer -Record $item.record -Image $item.image -Going $item.going }
 $script:GatewayCounts['computers'] = [int]$removable.Count
 Write-GatewayIntent -Effect 'removed'
 

@@ -65,7 +65,7 @@ foreach ($object in $below) {
 # Announce. Objects that remain must keep their protection.
 $script:GatewayCounts = $counts
 $protected = [bool]$ou.ProtectedFromAccidentalDeletion
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record -Image (Get-GatewayImage -Class 'ou' -Object $ou -Server $Server)
 Add-GatewayIntent -Name 'protected' -Before ([string]$protected) -After ([string]$protected)
 foreach ($object in $below) {
     New-GatewayIntent -Removes -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName)

@@ -12,7 +12,8 @@ param(
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $guards = $GatewayGuardProperties + @('ProtectedFromAccidentalDeletion')
-$properties = (Get-GatewayUserProperty -Field $Field) + $guards
+$imaged = $GatewayUserWritten + @('userAccountControl', 'pwdLastSet', 'LockedOut', 'userParameters')
+$properties = (Get-GatewayUserProperty -Field $Field) + $guards + $imaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -29,9 +30,10 @@ if (Test-GatewayChild -Dn $dn -Server $Server) {
     Stop-Gateway -Code 'not_empty' -Arg 'UserName' -Message "The user '$dn' has objects below it. Remove those first."
 }
 $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
+$image = Get-GatewayImage -Class 'user' -Object $user -Server $Server
 
 # Announce.
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

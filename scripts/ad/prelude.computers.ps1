@@ -158,9 +158,11 @@ function New-GatewayRemovalIntent {
     param(
         [Parameter(Mandatory)] [object] $Computer,
         [Parameter(Mandatory)] [System.Collections.IDictionary] $Record,
+        [Parameter(Mandatory)] [System.Collections.IDictionary] $Image,
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Going
     )
-    New-GatewayIntent -Removes -Guid ([string]$Computer.ObjectGUID) -Dn ([string]$Computer.DistinguishedName) -Record $Record
+    $names = @{ Dn = [string]$Computer.DistinguishedName; Account = [string]$Computer.SamAccountName }
+    New-GatewayIntent -Removes -Guid ([string]$Computer.ObjectGUID) -Record $Record -Image $Image @names
     foreach ($child in $Going) {
         New-GatewayIntent -Removes -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName)
     }

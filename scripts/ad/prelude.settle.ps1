@@ -35,3 +35,50 @@ function ConvertTo-GatewayState {
     foreach ($name in $GatewayUserWritten) { $state[$name] = [string]($stored[$name] -join ', ') }
     $state
 }
+
+# The most members, or groups, that an image lists.
+$GatewayImageSize = 5000
+
+# The names and GUIDs of objects, for an image; the rest of too many is left out.
+function ConvertTo-GatewayImageItem {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object)
+    $left = $GatewayImageSize
+    foreach ($item in $Object) {
+        if ($left -gt 0) { [ordered]@{ guid = [string]$item.ObjectGUID; dn = [string]$item.DistinguishedName } }
+        $left--
+    }
+}
+
+# The image of an object that is about to be removed, read with the properties of its class: its state, the groups
+# that it is a direct member of and, of a group, its direct members. Primary groups are not among them (facts E18).
+function Get-GatewayImage {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer', 'ou')] [string] $Class,
+        [Parameter(Mandatory)] [object] $Object,
+        [AllowNull()] [System.Collections.IDictionary] $Record,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $attributes = ConvertTo-GatewayState -Class $Class -Object $Object
+    if ($null -ne $Record) {
+        foreach ($name in @('scope', 'type', 'managedBy', 'enabled')) {
+            if ($null -ne $Record[$name]) { $attributes[$name] = [string]$Record[$name] }
+        }
+    }
+    if ($Class -eq 'group') { $attributes['mail'] = [string]$Object.mail }
+    $packed = [string]$Object.userParameters
+    if ($Class -eq 'user') { $attributes['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed)) }
+    $image = [ordered]@{ attributes = $attributes; memberOf = @(); members = @(); incomplete = $false }
+    if ($Class -eq 'ou') { return $image }
+    Set-GatewayStep -Label 'read memberships'
+    $dn = Get-GatewayLdapEscaped -Value ([string]$Object.DistinguishedName)
+    $search = @{ Base = (Get-GatewayDomain -Server $Server).dn; Most = ($GatewayImageSize + 1); Server = $Server }
+    $groups = @(Get-GatewayObject -Class 'group' -Filter "(member=$dn)" @search)
+    $members = @()
+    if ($Class -eq 'group') { $members = @(Get-GatewayObject -Class 'any' -Filter "(memberOf=$dn)" @search) }
+    $image['memberOf'] = @(ConvertTo-GatewayImageItem -Object $groups)
+    $image['members'] = @(ConvertTo-GatewayImageItem -Object $members)
+    $image['incomplete'] = [bool]($groups.Length -gt $GatewayImageSize -or $members.Length -gt $GatewayImageSize)
+    $image
+}

@@ -39,19 +39,21 @@ if ($Form -ne 'Forwarder' -and $type -eq 'Forwarder') {
 if ($Form -eq 'Zone' -and $type -ne 'Primary') {
     Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$ZoneName' is not a primary zone of this server but $kind."
 }
-$count = 0
+$records = @()
 if ($Form -ne 'Forwarder') {
-    $count = [int](Measure-GatewayZone -ZoneName $ZoneName -Force $Force -Privileged $Privileged -KnownController $controllers -ComputerName $ComputerName)
+    $records = @(Read-GatewayZone -ZoneName $ZoneName -Force $Force -Privileged $Privileged -KnownController $controllers -ComputerName $ComputerName)
 }
+$count = $records.Length
 if ($count -ge $ImpactLimit) {
     Stop-Gateway -Code 'too_many' -Arg 'ZoneName' -Message "Removing the zone '$ZoneName' would remove it with $count records."
 }
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
 $dn = [string]$zone.DistinguishedName
+$image = Get-GatewayZoneImage -Zone $zone -Record $records
 
 # Announce.
 $script:GatewayCounts['records'] = [int]$count
-New-GatewayIntent -Removes -Dn $dn -Record $report
+New-GatewayIntent -Removes -Dn $dn -Parent ([string]$zone.ZoneName) -Record $report -Image $image
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

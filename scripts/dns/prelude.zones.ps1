@@ -212,9 +212,9 @@ function Assert-GatewayPrivileged {
     if (-not $Privileged) { Stop-GatewayGuarded -Target $Target -Why $GatewayGuards[$Guard].why -Arg $Arg }
 }
 
-# How many records a zone that is to be removed has. Without Force there may be none but the SOA and the name
+# The records of a zone that is to be removed. Without Force there may be none but the SOA and the name
 # servers of the zone itself; records of guarded names and of domain controllers are for privileged callers.
-function Measure-GatewayZone {
+function Read-GatewayZone {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $ZoneName,
@@ -248,8 +248,26 @@ function Measure-GatewayZone {
             Stop-Gateway -Code 'not_empty' -Arg 'Force' -Message $message
         }
     }
-    $records.Length
+    $records
 }
+
+# The image of a zone that is about to be removed: how it is set, and its records unless there are too many.
+function Get-GatewayZoneImage {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Zone,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
+    )
+    $settings = ConvertTo-GatewayZone -Zone @($Zone) -Form 'Zone'
+    $attributes = [ordered]@{}
+    foreach ($name in @('zoneName', 'zoneType', 'replicationScope', 'dynamicUpdate')) { $attributes[$name] = [string]$settings[$name] }
+    $some = @()
+    if ($Record.Length -le $GatewayImageSize) { $some = @(ConvertTo-GatewayRecord -Record $Record -ZoneName ([string]$Zone.ZoneName)) }
+    [ordered]@{ attributes = $attributes; records = $some; incomplete = [bool]($Record.Length -gt $GatewayImageSize) }
+}
+
+# The most records that the image of a zone has.
+$GatewayImageSize = 5000
 
 # Refuses records of guarded names, and PTR records of domain controllers.
 function Assert-GatewayZoneRecord {
