@@ -35,7 +35,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 			r.change.Plan = r.applying.plan.ID
 		}
 		if r.undoing != nil {
-			r.change.Undoes, r.change.Batch = r.undoing.record.ID, r.undoing.batch
+			r.change.Undoes, r.change.Fields, r.change.Batch = r.undoing.record.ID, r.undoing.fields, r.undoing.batch
 		}
 	}
 	c := r.change

@@ -191,9 +191,9 @@ func (s *Server) listChanges(r *request) *failure {
 	_ = json.Unmarshal([]byte(b.Text("Limit")), &limit) // it is a number, or the default
 	before := ""
 	if cursor := b.Text("After"); cursor != "" {
-		var ok bool
-		if before, ok = s.openCursor(r, cursor); !ok {
-			return refusal([]schema.Problem{{Field: "After", Code: schema.InvalidRequest, Message: "must be the value of next in an answer to the same credential with the same filters"}})
+		var failed *failure
+		if before, failed = s.openCursor(r, cursor); failed != nil {
+			return failed
 		}
 	}
 	ctx, bounds := r.c.Request.Context(), boundsOf(r.principal)
@@ -297,7 +297,7 @@ const cursorSumLength = 16
 func (s *Server) cursorSum(r *request, last string) []byte {
 	parts := []string{"cursor", r.principal.Kind, r.principal.Name, last}
 	for i := range r.op.Params {
-		if name := r.op.Params[i].Name; name != "After" && name != "Limit" {
+		if name := r.op.Params[i].Name; name != ops.AfterName && name != ops.LimitName {
 			parts = append(parts, r.bound.Text(name))
 		}
 	}
@@ -305,13 +305,16 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 }
 
 // openCursor returns the last change of the answer before.
-func (s *Server) openCursor(r *request, cursor string) (last string, ok bool) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+func (s *Server) openCursor(r *request, cursor string) (last string, failed *failure) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) <= cursorSumLength {
-		return "", false
+		return "", refusal([]schema.Problem{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])
-	return last, slices.Equal(s.cursorSum(r, last), raw[:cursorSumLength])
+	if !slices.Equal(s.cursorSum(r, last), raw[:cursorSumLength]) {
+		return "", otherQuestion()
+	}
+	return last, nil
 }
 
 // Names of announced changes.

@@ -80,14 +80,19 @@ func questionOf(r *request) cursor.Digest {
 // checkCursor refuses a cursor of another question.
 func checkCursor(r *request) *failure {
 	text := r.bound.Text(ops.AfterName)
-	if text == "" {
+	if text == "" || r.op.Local {
 		return nil
 	}
 	if c, err := cursor.Parse(text); err != nil || c.Question != questionOf(r) {
-		const message = "is the next of an answer to another question: with it, send the same parameters again, Limit, Count and ShowFields excepted"
-		f := fail(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
-		f.details = []detail{{Field: ops.AfterName, Message: message}}
-		return f
+		return otherQuestion()
 	}
 	return nil
+}
+
+// otherQuestion returns the refusal of a cursor of another question.
+func otherQuestion() *failure {
+	const message = "is the next of an answer to another question: with it, send the same parameters again, Limit, Count and ShowFields excepted"
+	f := fail(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
+	f.details = []detail{{Field: ops.AfterName, Message: message}}
+	return f
 }

@@ -291,6 +291,9 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 	case p.Outcome == ps.OutcomeUnknown:
 		return ops.Done{}, cannot("it is not known what became of it")
 	}
+	if failed := p.unknownField(fields); failed != nil {
+		return ops.Done{}, failed
+	}
 	if by := s.undoneBy(ctx, p.Record, fields, 0); by != "" {
 		failed := fail(schema.PlanUsed, "The change '%s' was undone already, by the change '%s'.", p.ID, by)
 		failed.details = []detail{{Field: ops.ChangeIDParam, Message: "was undone by " + by}}
@@ -298,7 +301,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 	}
 	intent := p.Intent
 	intent.Objects = slices.Clone(intent.Objects)
-	from, known := p.announcement(), map[string]bool{}
+	from := p.announcement()
 	var lost []detail
 	for i := range intent.Objects {
 		object := &intent.Objects[i]
@@ -307,7 +310,6 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 		for _, c := range all {
 			picked := len(fields) == 0 || p.Intent.Effect == ps.EffectCreated
 			for _, planned := range from.Changes(object, c) {
-				known[strings.ToLower(planned.Field)], known[strings.ToLower(planned.Attribute)] = true, true
 				wanted := len(fields) == 0 || slices.ContainsFunc(fields, func(name string) bool {
 					return strings.EqualFold(name, planned.Field) || strings.EqualFold(name, planned.Attribute)
 				})
@@ -321,15 +323,6 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 			}
 		}
 	}
-	var unknown []schema.Problem
-	for _, name := range fields {
-		if !known[strings.ToLower(name)] {
-			unknown = append(unknown, schema.Problem{Field: ops.UndoFields, Code: schema.InvalidRequest, Message: "names a field that the change did not change"})
-		}
-	}
-	if len(unknown) > 0 {
-		return ops.Done{}, refusal(unknown[:1])
-	}
 	done := p.done
 	done.Intent = &intent
 	if loss := p.lossOf(done); loss != "" && len(fields) == 0 {
@@ -341,6 +334,22 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 		return ops.Done{}, failed
 	}
 	return done, nil
+}
+
+// unknownField refuses fields that the change did not change.
+func (p *past) unknownField(fields []string) *failure {
+	known := map[string]bool{}
+	for _, object := range change.Of(p.announcement()) {
+		for _, c := range object.Changes {
+			known[strings.ToLower(c.Field)], known[strings.ToLower(c.Attribute)] = true, true
+		}
+	}
+	for _, name := range fields {
+		if !known[strings.ToLower(name)] {
+			return refusal([]schema.Problem{{Field: ops.UndoFields, Code: schema.InvalidRequest, Message: "names a field that the change did not change"}})
+		}
+	}
+	return nil
 }
 
 // lossOf returns what does not come back.
