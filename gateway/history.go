@@ -135,10 +135,10 @@ func (s *Server) settled(c *changes.Record, outcome ps.Outcome, result *ps.Resul
 }
 
 // SettleHistory finds out what became of the changes that were running when the gateway
-// was ended. It is called once, when sessions can be started.
-func (s *Server) SettleHistory(ctx context.Context) error {
+// was ended. Those that cannot be read yet are left, and it is called again.
+func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	if s.History == nil {
-		return nil
+		return 0, nil
 	}
 	running, err := s.History.Running(ctx)
 	for _, c := range running {
@@ -151,11 +151,15 @@ func (s *Server) SettleHistory(ctx context.Context) error {
 			settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: policy.SettleLimit, Pause: policy.SettlePause}
 			found := settler.Settle(ctx, change)
 			outcome, result = found.Outcome, found.Result
+			if kind := ps.AsError(found.Unread).Kind; found.Unread != nil && (kind == ps.KindUnavailable || kind == ps.KindOverloaded || ctx.Err() != nil) {
+				left++
+				continue
+			}
 		}
 		err = errors.Join(err, s.settled(c, outcome, result))
 		s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of the gateway was settled")
 	}
-	return err
+	return left, err
 }
 
 // pastChange returns a recorded change as it can be settled or compared; false if that

@@ -160,6 +160,9 @@ func (r *request) unchecked(p *ops.Param) (string, bool) {
 // that identify what it is about.
 func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call {
 	call := audit.Call{RequestID: r.id, From: auth.Client(r.c.Request).String(), Operation: r.op.ID, Parameters: map[string]string{}}
+	if r.change != nil {
+		call.Change = r.change.ID
+	}
 	if r.principal != nil {
 		call.Who = &audit.Who{Name: r.principal.Name, Kind: r.principal.Kind}
 	}

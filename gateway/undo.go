@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
@@ -38,147 +36,6 @@ type undoing struct {
 
 	drift   []detail // what was changed since
 	inexact []string // fields that would not become what they were
-}
-
-// compare compares what an undo announces with the recorded change. A nil undoing has
-// nothing to compare.
-func (u *undoing) compare(i *ps.Intent) error {
-	if u == nil || u.call.Blind {
-		return nil
-	}
-	u.drift, u.inexact = nil, nil
-	for n := range u.call.Undone {
-		was := &u.call.Undone[n]
-		now := counterpart(was, i, len(u.call.Undone) == 1)
-		for _, c := range was.Changes {
-			u.compareValue(was, c, now)
-		}
-		if u.empty && n == 0 {
-			u.compareCreated(was, now)
-		}
-	}
-	for n := range i.Objects {
-		u.compareSurplus(&i.Objects[n], i)
-	}
-	if len(u.drift) > 0 || len(u.inexact) > 0 {
-		return errDrifted
-	}
-	return nil
-}
-
-// counterpart returns the announced object that is the recorded one; nil if there is none.
-func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
-	for n := range i.Objects {
-		now := &i.Objects[n]
-		switch {
-		case was.GUID != "" && now.GUID != "":
-			if strings.EqualFold(was.GUID, now.GUID) {
-				return now
-			}
-		case strings.EqualFold(was.DN, now.DN), single && n == 0 && was.GUID == "":
-			return now
-		}
-	}
-	return nil
-}
-
-// settled reports whether a change promises nothing that can be compared: the value stays
-// or is the server's choice, or belongs to a record that comes and goes.
-func incidental(c ps.IntendedChange) bool {
-	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && (c.Before == "False" || c.After == "False")
-}
-
-// compareValue compares one recorded change with what is announced.
-func (u *undoing) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
-	created := len(was.Changes) > 0 && was.Changes[0].Name == existence && was.Changes[0].After == "True"
-	if incidental(c) || created && c.Name != existence {
-		return
-	}
-	found, wanted := c.Before, c.Before // not announced: it is as it was before the change
-	if now != nil {
-		for _, announced := range now.Changes {
-			if announced.Name == c.Name {
-				found, wanted = announced.Before, announced.After
-			}
-		}
-	}
-	if !sameValue(c.Name, found, c.After) {
-		u.drifted(was, c, found)
-	}
-	if !sameValue(c.Name, wanted, c.Before) {
-		u.inexact = append(u.inexact, c.Name)
-	}
-}
-
-// sameValue compares announced values.
-func sameValue(name, a, b string) bool {
-	if a == b || name == parent && strings.EqualFold(a, b) {
-		return true
-	}
-	if name != "userParameters" {
-		return false
-	}
-	return len(schema.User.Changes(schema.Announced{Attribute: name, Before: a, After: b})) == 0
-}
-
-// drifted notes that a value is not what the change wrote, unless the caller accepts it.
-func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
-	for _, field := range u.from.Changes(was, c) {
-		if slices.ContainsFunc(u.accept, func(name string) bool {
-			return strings.EqualFold(name, field.Field) || strings.EqualFold(name, field.Attribute)
-		}) {
-			continue
-		}
-		other := c
-		other.After = found
-		now := json.RawMessage("null")
-		for _, value := range u.from.Changes(was, other) {
-			if value.Field == field.Field {
-				now = value.After
-			}
-		}
-		if field.Kind == schema.SetsSecret {
-			continue
-		}
-		u.drift = append(u.drift, detail{Field: field.Field, Message: fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now)})
-	}
-}
-
-// compareCreated compares what is about to be removed with what was created.
-func (u *undoing) compareCreated(was, now *ps.Intended) {
-	if now == nil {
-		return
-	}
-	image := ops.ImageOf(now)
-	for _, c := range announcedChanges(was) {
-		value, known := image.Attributes[c.Name]
-		if known && !c.Renewed && !sameValue(c.Name, value, c.After) {
-			u.drifted(was, c, value)
-		}
-	}
-	if len(image.Members) > 0 {
-		u.drift = append(u.drift, detail{Field: "member", Message: fmt.Sprintf("was empty: it has %d members", len(image.Members))})
-	}
-	for _, record := range image.Records {
-		if record.Type != "SOA" && record.Type != "NS" {
-			u.drift = append(u.drift, detail{Field: "records", Message: fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)})
-		}
-	}
-}
-
-// compareSurplus refuses what the undo would change beside the recorded change.
-func (u *undoing) compareSurplus(now *ps.Intended, i *ps.Intent) {
-	for _, c := range now.Changes {
-		if incidental(c) {
-			continue
-		}
-		known := slices.ContainsFunc(u.call.Undone, func(was ps.Intended) bool {
-			return counterpart(&was, i, len(u.call.Undone) == 1) == now && slices.ContainsFunc(was.Changes, func(old ps.IntendedChange) bool { return old.Name == c.Name })
-		})
-		if !known {
-			u.inexact = append(u.inexact, c.Name)
-		}
-	}
 }
 
 // undoable returns how much of a change can be undone, of what was not undone yet.
@@ -264,6 +121,12 @@ func (s *Server) undo(r *request) *failure {
 		if s.operationOf(calls[i].Row) == nil {
 			return fail(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
 		}
+	}
+	if failed := s.findPlan(r); failed != nil {
+		return failed
+	}
+	if r.applying != nil && len(calls) > 1 {
+		return fail(schema.NotSupported, "The undo of the change '%s' takes several calls, of which each is compared on its own: leave out %s.", p.ID, ops.PlanID)
 	}
 	plain := undoing{record: p.Record, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
 	return s.undoAll(r, p, plain, calls)
@@ -388,9 +251,6 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 			if len(calls) > 1 {
 				details = append(details, detail{Field: "", Message: failed.message})
 			}
-			if i == 0 && calls[0].Row != calls[len(calls)-1].Row {
-				calls = calls[:1] // the others build on the first
-			}
 		case r.dryRun():
 			plans = append(plans, inner.planned())
 		case inner.change != nil:
@@ -400,7 +260,8 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 			}
 		}
 		r.server = cmp.Or(inner.server, r.server)
-		if i+1 >= len(calls) || failed != nil && r.dryRun() {
+		buildOnFirst := calls[0].Row != calls[len(calls)-1].Row
+		if (failed != nil || r.dryRun()) && buildOnFirst && i == 0 || failed != nil && r.dryRun() {
 			break
 		}
 	}
@@ -430,6 +291,11 @@ func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, fi
 		slices.Sort(whole.Requires)
 		whole.Requires = slices.Compact(whole.Requires)
 		r.c.Header(dryRunHeader, "true")
+		if s.plans != nil && len(plans) == 1 {
+			if err := s.keepPlan(r, &whole); err != nil {
+				return plansUnavailable(err)
+			}
+		}
 		s.sendLocal(r, http.StatusOK, fmt.Sprintf("Would undo the change '%s'.", p.ID), []any{}, map[string]any{"plan": whole})
 		return nil
 	}
@@ -448,6 +314,7 @@ func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
 		inner.id = fmt.Sprintf("%s.%d", r.id, i+1)
 	}
 	inner.given = u.call.Given
+	inner.applying, r.applying = r.applying, nil
 	if r.dryRun() {
 		inner.given[ops.DryRun] = "true"
 	}
@@ -466,6 +333,7 @@ func (s *Server) undoOne(r *request, e *envelope) *failure {
 		r.failure = failed
 	}
 	s.keepChange(r)
+	s.closePlan(r)
 	s.recordOutcome(r)
 	return failed
 }
@@ -490,6 +358,9 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
 		return failed
 	}
 	r.result, r.runErr = s.run(r, e)
+	if failed := r.applying.applied(r); failed != nil {
+		return failed
+	}
 	if u := r.undoing; errors.Is(r.runErr, errDrifted) {
 		return u.refusal(ps.AsError(r.runErr).Server)
 	}
@@ -516,21 +387,6 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
 	return nil
 }
 
-// refusal returns why an undo was not made.
-func (u *undoing) refusal(server string) *failure {
-	failed := fail(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
-	failed.details = u.drift
-	if len(u.drift) == 0 {
-		failed.code = schema.NotUndoable
-		failed.message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
-		for _, name := range u.inexact {
-			failed.details = append(failed.details, detail{Field: name, Message: "would not become what it was"})
-		}
-	}
-	failed.server, failed.outcome = server, ps.OutcomeNone
-	return failed
-}
-
 // planned returns the plan of a dry run.
 func (r *request) planned() plan {
 	p := newPlan(r)
@@ -540,69 +396,4 @@ func (r *request) planned() plan {
 	}
 	r.server = p.Server
 	return p
-}
-
-// compareNow reads what is there now, and says for each value whether it is what the
-// change wrote.
-func (s *Server) compareNow(r *request, p *past, shown *shownChange) *failure {
-	states := make([]settle.State, len(p.Intent.Objects))
-	if change, can := s.pastChange(p.Record); can {
-		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}
-		found, err := settler.Now(r.c.Request.Context(), change)
-		if err != nil && ps.AsError(err).Kind != ps.KindScript {
-			return failureOf(r.op, r.bound, err)
-		}
-		copy(states, found)
-		r.server = p.Server
-	}
-	bounds, at := boundsOf(r.principal), 0
-	from := p.announcement()
-	for i := range p.Intent.Objects {
-		object := &p.Intent.Objects[i]
-		state := states[i]
-		if state.DN != "" && p.op.Lane == ps.Directory && !bounds.within(state.DN) {
-			state = settle.State{}
-		}
-		var values []shownValue
-		for _, c := range announcedChanges(object) {
-			for _, planned := range from.Changes(object, c) {
-				bounds.hide(&planned)
-				value := shownValue{Change: planned, Undo: p.undoOfValue(c, planned)}
-				value.Now, value.State = compareValue(from, object, c, planned, state)
-				values = append(values, value)
-			}
-		}
-		if len(values) > 0 && at < len(shown.Objects) {
-			shown.Objects[at].Changes = values
-			at++
-		}
-	}
-	return nil
-}
-
-// compareValue returns a value as it is now, and whether it is what the change wrote.
-func compareValue(from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State) (json.RawMessage, string) {
-	null := json.RawMessage("null")
-	now, known := state.Value(c.Name)
-	switch {
-	case state.Values == nil, !known && !state.Gone(), planned.Kind == schema.SetsSecret:
-		return null, schema.NotReadable
-	case state.Gone() && (c.Name != existence || c.After == "True"):
-		return null, schema.Gone
-	case c.Renewed && c.After == "":
-		if now == c.Before {
-			return null, schema.DriftedAway
-		}
-		return null, schema.Unchanged
-	case sameValue(c.Name, now, c.After):
-		return planned.After, schema.Unchanged
-	}
-	other := c
-	other.After = now
-	for _, value := range from.Changes(object, other) {
-		if value.Field == planned.Field {
-			return value.After, schema.DriftedAway
-		}
-	}
-	return planned.Before, schema.DriftedAway // it is as it was before
 }

@@ -94,6 +94,7 @@ type Call struct {
 	Operation  string
 	Parameters map[string]string // those that identify its targets; secrets masked
 	PlanCaller string            // who made the plan that it applies; empty: it applies none
+	Change     string            // its identity in the history; empty: it has none
 }
 
 // Result is the result of a call.

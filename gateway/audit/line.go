@@ -43,6 +43,7 @@ type Line struct {
 	Operation  string            `json:"operation,omitempty"`
 	Parameters map[string]string `json:"parameters,omitempty"`
 	PlanCaller string            `json:"planCaller,omitempty"` // who made the plan that is applied
+	Change     string            `json:"change,omitempty"`     // its identity in the history
 
 	Intent   uint64      `json:"intent,omitempty"` // sequence number of the intent
 	Outcome  string      `json:"outcome,omitempty"`
@@ -82,7 +83,7 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 func (c Call) line(event Event) *Line {
-	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller}
+	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change}
 }
 
 func (l *Line) add(r Result) {

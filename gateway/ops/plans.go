@@ -20,15 +20,22 @@ func previewable(table []*Operation) []*Operation {
 		if !op.Effect.Writes() {
 			continue
 		}
-		op.Params = append(slices.Clip(op.Params),
-			Param{Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
-				Doc: "Change nothing, and answer with the plan of what would be changed."},
-			Param{Name: PlanID, Kind: schema.PlanID, Unsent: true, Audited: true, Narrows: true,
-				Doc: "Make the change as a dry run has shown it, or not at all."})
+		op.Params = append(slices.Clip(op.Params), dryRunParam, planIDParam)
 		op.Rules = append(slices.Clip(op.Rules), shownOrMade)
 	}
 	return table
 }
+
+var (
+	dryRunParam = Param{
+		Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
+		Doc: "Change nothing, and answer with the plan of what would be changed.",
+	}
+	planIDParam = Param{
+		Name: PlanID, Kind: schema.PlanID, Unsent: true, Audited: true, Narrows: true,
+		Doc: "Make the change as a dry run has shown it, or not at all.",
+	}
+)
 
 var shownOrMade = Rule{
 	Doc: DryRun + " and " + PlanID + " exclude each other",

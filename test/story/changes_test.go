@@ -194,7 +194,11 @@ func TestADryRunOfAnUndo(t *testing.T) {
 	require.Len(t, planned.Objects, 1)
 	assert.Equal(t, "Rome", planned.Objects[0].Changes[0].Before)
 	assert.Empty(t, changesIn(s, s.Do(getChange(id, nil)))[0].UndoneBy)
-	assert.Len(t, changesIn(s, s.Do(listChanges(nil))), 1, "a dry run leaves no record")
+
+	undone := s.Do(undoChange(id, map[string]any{"PlanId": planned.ID}))
+	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
+	s.Rejects(undoChange(id, map[string]any{"PlanId": planned.ID}), 409, "plan_used")
+	assert.Len(t, changesIn(s, s.Do(listChanges(nil))), 2, "a dry run leaves no record")
 }
 
 // TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a create removes nothing that

@@ -74,6 +74,30 @@ func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
+// settleEvery is how often changes that were cut off are tried again.
+const settleEvery = time.Minute
+
+// settle finds out what became of the changes that the end of the gateway cut off, until
+// all of them are settled or ctx ends.
+func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	for {
+		left, err := s.Gateway.SettleHistory(ctx)
+		if err != nil && ctx.Err() == nil {
+			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
+		}
+		if left == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
 // checks is the readiness check of the store.
 func (s *kept) checks() []gateway.Check {
 	if s == nil {

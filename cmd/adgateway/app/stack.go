@@ -130,11 +130,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
-	s.watched.Go(func() {
-		if err := s.Gateway.SettleHistory(watching); err != nil && watching.Err() == nil {
-			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
-		}
-	})
+	s.watched.Go(func() { s.settle(watching, log) })
 	return s, nil
 }
 

@@ -1,0 +1,75 @@
+package gateway
+
+import (
+	"encoding/json"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// compareNow reads what is there now, and says for each value whether it is what the
+// change wrote.
+func (s *Server) compareNow(r *request, p *past, shown *shownChange) *failure {
+	states := make([]settle.State, len(p.Intent.Objects))
+	if change, can := s.pastChange(p.Record); can {
+		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}
+		found, err := settler.Now(r.c.Request.Context(), change)
+		if err != nil && ps.AsError(err).Kind != ps.KindScript {
+			return failureOf(r.op, r.bound, err)
+		}
+		copy(states, found)
+		r.server = p.Server
+	}
+	bounds, at := boundsOf(r.principal), 0
+	from := p.announcement()
+	for i := range p.Intent.Objects {
+		object := &p.Intent.Objects[i]
+		state := states[i]
+		if state.DN != "" && p.op.Lane == ps.Directory && !bounds.within(state.DN) {
+			state = settle.State{}
+		}
+		var values []shownValue
+		for _, c := range announcedChanges(object) {
+			for _, planned := range from.Changes(object, c) {
+				bounds.hide(&planned)
+				value := shownValue{Change: planned, Undo: p.undoOfValue(c, planned)}
+				value.Now, value.State = compareValue(from, object, c, planned, state)
+				values = append(values, value)
+			}
+		}
+		if len(values) > 0 && at < len(shown.Objects) {
+			shown.Objects[at].Changes = values
+			at++
+		}
+	}
+	return nil
+}
+
+// compareValue returns a value as it is now, and whether it is what the change wrote.
+func compareValue(from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State) (json.RawMessage, string) {
+	null := json.RawMessage("null")
+	now, known := state.Value(c.Name)
+	switch {
+	case state.Values == nil, !known && !state.Gone(), planned.Kind == schema.SetsSecret:
+		return null, schema.NotReadable
+	case state.Gone() && (c.Name != existence || c.After == "True"):
+		return null, schema.Gone
+	case c.Renewed && c.After == "":
+		if now == c.Before {
+			return null, schema.DriftedAway
+		}
+		return null, schema.Unchanged
+	case sameValue(c.Name, now, c.After):
+		return planned.After, schema.Unchanged
+	}
+	other := c
+	other.After = now
+	for _, value := range from.Changes(object, other) {
+		if value.Field == planned.Field {
+			return value.After, schema.DriftedAway
+		}
+	}
+	return planned.Before, schema.DriftedAway // it is as it was before
+}

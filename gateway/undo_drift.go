@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// compare compares what an undo announces with the recorded change. A nil undoing has
+// nothing to compare.
+func (u *undoing) compare(i *ps.Intent) error {
+	if u == nil || u.call.Blind {
+		return nil
+	}
+	u.drift, u.inexact = nil, nil
+	for n := range u.call.Undone {
+		was := &u.call.Undone[n]
+		now := counterpart(was, i, len(u.call.Undone) == 1)
+		for _, c := range was.Changes {
+			u.compareValue(was, c, now)
+		}
+		if u.empty && n == 0 {
+			u.compareCreated(was, now)
+		}
+	}
+	for n := range i.Objects {
+		u.compareSurplus(&i.Objects[n], i)
+	}
+	if len(u.drift) > 0 || len(u.inexact) > 0 {
+		return errDrifted
+	}
+	return nil
+}
+
+// counterpart returns the announced object that is the recorded one; nil if there is none.
+func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
+	for n := range i.Objects {
+		now := &i.Objects[n]
+		switch {
+		case was.GUID != "" && now.GUID != "":
+			if strings.EqualFold(was.GUID, now.GUID) {
+				return now
+			}
+		case strings.EqualFold(was.DN, now.DN), single && n == 0 && was.GUID == "":
+			return now
+		}
+	}
+	return nil
+}
+
+// incidental reports whether a change promises nothing that can be compared: the value stays
+// or is the server's choice, or belongs to a record that comes and goes.
+func incidental(c ps.IntendedChange) bool {
+	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && (c.Before == "False" || c.After == "False")
+}
+
+// compareValue compares one recorded change with what is announced.
+func (u *undoing) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
+	created := len(was.Changes) > 0 && was.Changes[0].Name == existence && was.Changes[0].After == "True"
+	if incidental(c) || created && c.Name != existence {
+		return
+	}
+	found, wanted := c.Before, c.Before // not announced: it is as it was before the change
+	if now != nil {
+		for _, announced := range now.Changes {
+			if announced.Name == c.Name {
+				found, wanted = announced.Before, announced.After
+			}
+		}
+	}
+	if !sameValue(c.Name, found, c.After) {
+		u.drifted(was, c, found)
+	}
+	if !sameValue(c.Name, wanted, c.Before) {
+		u.inexact = append(u.inexact, c.Name)
+	}
+}
+
+// sameValue compares announced values.
+func sameValue(name, a, b string) bool {
+	if a == b || name == parent && strings.EqualFold(a, b) {
+		return true
+	}
+	if name != "userParameters" {
+		return false
+	}
+	return len(schema.User.Changes(schema.Announced{Attribute: name, Before: a, After: b})) == 0
+}
+
+// drifted notes that a value is not what the change wrote, unless the caller accepts it.
+func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
+	for _, field := range u.from.Changes(was, c) {
+		if slices.ContainsFunc(u.accept, func(name string) bool {
+			return strings.EqualFold(name, field.Field) || strings.EqualFold(name, field.Attribute)
+		}) {
+			continue
+		}
+		other := c
+		other.After = found
+		now := json.RawMessage("null")
+		for _, value := range u.from.Changes(was, other) {
+			if value.Field == field.Field {
+				now = value.After
+			}
+		}
+		if field.Kind == schema.SetsSecret {
+			continue
+		}
+		u.drift = append(u.drift, detail{
+			Field: field.Field, Message: fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now), Expected: field.After, Found: now,
+		})
+	}
+}
+
+// compareCreated compares what is about to be removed with what was created.
+func (u *undoing) compareCreated(was, now *ps.Intended) {
+	if now == nil {
+		return
+	}
+	image := ops.ImageOf(now)
+	for _, c := range announcedChanges(was) {
+		value, known := image.Attributes[c.Name]
+		if known && !c.Renewed && !sameValue(c.Name, value, c.After) {
+			u.drifted(was, c, value)
+		}
+	}
+	if len(image.Members) > 0 {
+		u.drift = append(u.drift, detail{Field: "member", Message: fmt.Sprintf("was empty: it has %d members", len(image.Members))})
+	}
+	for _, record := range image.Records {
+		if record.Type != "SOA" && record.Type != "NS" {
+			u.drift = append(u.drift, detail{Field: "records", Message: fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)})
+		}
+	}
+}
+
+// compareSurplus refuses what the undo would change beside the recorded change.
+func (u *undoing) compareSurplus(now *ps.Intended, i *ps.Intent) {
+	for _, c := range now.Changes {
+		if incidental(c) {
+			continue
+		}
+		known := slices.ContainsFunc(u.call.Undone, func(was ps.Intended) bool {
+			return counterpart(&was, i, len(u.call.Undone) == 1) == now && slices.ContainsFunc(was.Changes, func(old ps.IntendedChange) bool { return old.Name == c.Name })
+		})
+		if !known {
+			u.inexact = append(u.inexact, c.Name)
+		}
+	}
+}
+
+// refusal returns why an undo was not made.
+func (u *undoing) refusal(server string) *failure {
+	failed := fail(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
+	failed.details = u.drift
+	if len(u.drift) == 0 {
+		failed.code = schema.NotUndoable
+		failed.message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
+		for _, name := range u.inexact {
+			failed.details = append(failed.details, detail{Field: name, Message: "would not become what it was"})
+		}
+	}
+	failed.server, failed.outcome = server, ps.OutcomeNone
+	return failed
+}
