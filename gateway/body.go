@@ -5,10 +5,8 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
 )
 
@@ -24,25 +22,16 @@ const (
 // the bytes arrive, so that a client that sends slowly holds only what it has sent.
 // One caller gets at most a quarter.
 type bodies struct {
-	most    int64
+	*budget
 	parsing chan struct{} // one element per large body that is being parsed
-
-	mu   sync.Mutex // guards the fields below
-	held int64
-	by   map[caller]int64
 }
-
-// caller identifies a principal: accounts of the sandbox have no id.
-type caller struct{ id, kind, name string }
-
-func callerOf(p *auth.Principal) caller { return caller{p.ID, p.Kind, p.Name} }
 
 // atOnce is how many large bodies are parsed at a time, which takes several times
 // their size, but only some milliseconds.
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
-	return &bodies{most: most, parsing: make(chan struct{}, atOnce), by: map[caller]int64{}}
+	return &bodies{budget: newBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
 // parse waits until a body that holds so much memory may be parsed. The caller calls
@@ -55,36 +44,21 @@ func (b *bodies) parse(held int64) (done func()) {
 	return func() { <-b.parsing }
 }
 
-// take adds n bytes to what a caller holds, unless that is more than is left or than
-// its share.
-func (b *bodies) take(by caller, n, share int64) *failure {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// reserve takes memory for a body.
+func (b *bodies) reserve(by caller, n, share int64) *failure {
 	var failed *failure
-	switch {
-	case b.by[by]+n > share:
+	switch b.take(by, n, share) {
+	case nil:
+		return nil
+	case errShareSpent:
 		failed = fail(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
 		failed.refused = refusedRate
-	case b.held+n > b.most:
+	default:
 		failed = fail(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
 		failed.refused = refusedBusy
-	default:
-		b.held += n
-		b.by[by] += n
-		return nil
 	}
 	failed.retryAfter = bodyRetry
 	return failed
-}
-
-// free gives back what take added.
-func (b *bodies) free(by caller, n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.held -= n
-	if b.by[by] -= n; b.by[by] <= 0 {
-		delete(b.by, by)
-	}
 }
 
 // readBody reads the body of a request. Its memory counts until freeBody.
@@ -100,7 +74,7 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 		if len(content) == cap(content) {
 			size := min(2*int64(cap(content)), limit+1) // one more byte shows that the body is too large
 			if size > bodyPiece {
-				if failed := s.bodies.take(callerOf(r.principal), size-r.body, s.share(r.op)); failed != nil {
+				if failed := s.bodies.reserve(callerOf(r.principal), size-r.body, s.share(r.op)); failed != nil {
 					return nil, failed
 				}
 				r.body = size

@@ -19,14 +19,12 @@ import (
 // client reads. The content is encrypted with a key that only this process has.
 type spooler struct {
 	folder string
-	most   int64       // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	space  *budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
 	failed func(error) // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
 
-	mu       sync.Mutex // guards the fields below
-	held     int64
-	by       map[caller]int64
+	mu       sync.Mutex // guards failedAt
 	failedAt time.Time
 }
 
@@ -48,7 +46,7 @@ func newSpooler(folder string, most int64, failed func(error)) *spooler {
 			_ = os.Remove(file) // fails for those of other processes that are in use
 		}
 	}
-	return &spooler{folder: folder, most: most, failed: failed, sealer: sealer, by: map[caller]int64{}}
+	return &spooler{folder: folder, space: newBudget(most), failed: failed, sealer: sealer}
 }
 
 // open returns a new file, which on Unix has no name any more.
@@ -58,27 +56,6 @@ func (s *spooler) open() (*os.File, error) {
 		err = os.Remove(file.Name())
 	}
 	return file, err
-}
-
-// take reserves n bytes for a caller, unless that is more than is left.
-func (s *spooler) take(by caller, n int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held+n > s.most || s.by[by]+n > s.most/4 {
-		return false
-	}
-	s.held += n
-	s.by[by] += n
-	return true
-}
-
-func (s *spooler) free(by caller, n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held -= n
-	if s.by[by] -= n; s.by[by] <= 0 {
-		delete(s.by, by)
-	}
 }
 
 func (s *spooler) report(err error) {
@@ -168,7 +145,7 @@ func (t *stream) addPiece(data []byte) error {
 // store appends a piece to the file, unless there is no room. t.mu is held.
 func (t *stream) store(data []byte) bool {
 	p := piece{offset: t.size, length: len(data) + t.spooler.sealer.Overhead()}
-	if !t.spooler.take(t.by, int64(p.length)) {
+	if t.spooler.space.take(t.by, int64(p.length), t.spooler.space.most/4) != nil {
 		return false
 	}
 	binary.BigEndian.PutUint64(p.nonce[4:], t.spooler.nonce.Add(1))
@@ -180,7 +157,7 @@ func (t *stream) store(data []byte) bool {
 		_, err = t.file.WriteAt(t.spooler.sealer.Seal(nil, p.nonce[:], data, nil), p.offset)
 	}
 	if err != nil {
-		t.spooler.free(t.by, int64(p.length))
+		t.spooler.space.free(t.by, int64(p.length))
 		t.spooler.report(err)
 		return false
 	}
@@ -234,7 +211,7 @@ func (t *stream) next() ([]byte, error) {
 		return nil, err
 	}
 	if t.inFile--; t.inFile == 0 && t.file.Truncate(0) == nil {
-		t.spooler.free(t.by, t.size)
+		t.spooler.space.free(t.by, t.size)
 		t.size = 0
 	}
 	return t.spooler.sealer.Open(sealed[:0], p.nonce[:], sealed, nil)
@@ -284,6 +261,6 @@ func (t *stream) release() {
 		_ = os.Remove(t.file.Name())
 	}
 	t.file = nil
-	t.spooler.free(t.by, t.size)
+	t.spooler.space.free(t.by, t.size)
 	t.size = 0
 }

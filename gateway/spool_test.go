@@ -166,12 +166,12 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	_, err := stream.file.ReadAt(sealed, 0)
 	require.NoError(t, err)
 	assert.NotContains(t, string(sealed), "secret")
-	assert.Equal(t, stream.size, s.held)
+	assert.Equal(t, stream.size, s.space.held)
 	close(turn)
 	require.NoError(t, stream.finish())
 	assert.Equal(t, string(want), string(got), "everything in its order")
-	assert.Zero(t, s.held)
-	assert.Empty(t, s.by)
+	assert.Zero(t, s.space.held)
+	assert.Empty(t, s.space.by)
 
 	stuck := make(chan struct{})
 	given := s.start(caller{name: "b"}, func([]byte) error {
@@ -180,7 +180,7 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	}, func() {})
 	require.NoError(t, given.add(make([]byte, 3<<20)))
 	given.stop(func() { close(stuck) })
-	assert.Zero(t, s.held)
+	assert.Zero(t, s.space.held)
 	assert.ErrorIs(t, given.add([]byte("more")), errStopped)
 
 	full := s.start(caller{name: "c"}, func([]byte) error { return io.ErrClosedPipe }, func() {})

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"adgateway/gateway/every"
 )
 
 // Live holds the settings in effect while a gateway runs. It is safe for concurrent
@@ -95,17 +97,8 @@ func (l *Live) take(src Sources) (change Change, err error) {
 // It reads the file every interval, and loads a text only after it has seen it
 // twice, because an editor may still be writing. A mistake is reported once.
 func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Change, error)) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
 	seen, failed := "", 0
-	for {
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-		if ctx.Err() != nil {
-			return
-		}
+	every.Do(ctx, interval, func() {
 		src, err := l.read()
 		switch {
 		case err == nil:
@@ -120,7 +113,7 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 		default:
 			failed++
 		}
-	}
+	})
 }
 
 // takeSeen puts sources into effect that were read already: if read once more, the

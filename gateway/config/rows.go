@@ -232,6 +232,11 @@ func recordRows() []Row {
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
 			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},
 
+		{"memory.gcPercent", "400", "How much the gateway's memory may grow before it is tidied, in percent of what is in use: more costs memory, less costs processor time. The environment variable GOGC takes precedence.",
+			number(func(s *Settings) *int { return &s.Memory.GCPercent }, 10, 10000)},
+		{"memory.limit", "2048", "Memory in MiB near which the gateway tidies more often than that; not a limit on what it uses. 0: none. The environment variable GOMEMLIMIT takes precedence.",
+			number(func(s *Settings) *int { return &s.Memory.Limit }, 0, 1<<20)},
+
 		{"docs.enabled", "true", "Serve the description of the API at /openapi.json and the page /docs, to everyone who can connect.",
 			boolean(func(s *Settings) *bool { return &s.Docs.Enabled })},
 

@@ -27,6 +27,7 @@ type Settings struct {
 	Changes     Changes
 	Idempotency Idempotency
 	Plans       Plans
+	Memory      Memory
 	Docs        Docs
 	Metrics     Metrics
 	Log         Log
@@ -206,6 +207,12 @@ type Metrics struct {
 // Docs configures the documentation that the server offers.
 type Docs struct {
 	Enabled bool
+}
+
+// Memory configures the garbage collector of the gateway's process.
+type Memory struct {
+	GCPercent int // as GOGC
+	Limit     int // as GOMEMLIMIT, MiB; zero: none
 }
 
 // Log configures the log.

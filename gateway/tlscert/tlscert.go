@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"adgateway/gateway/every"
 )
 
 // Settings configure the certificate and client certificates. Exactly one source
@@ -133,16 +135,7 @@ func (k *Keeper) Config() *tls.Config {
 
 // Run checks the source at every interval until ctx is done.
 func (k *Keeper) Run(ctx context.Context) {
-	ticker := time.NewTicker(k.options.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			k.Refresh()
-		}
-	}
+	every.Do(ctx, k.options.Every, k.Refresh)
 }
 
 // Refresh checks the source now, and loads the certificate if it has changed. A

@@ -47,16 +47,9 @@ func TestRejectedCredentials(t *testing.T) {
 					}
 					return nil
 				}
-				req := user()
-				if c.write {
-					req = newUser()
-				}
+				req := request(c.write)
 				_, err := s.Run(t.Context(), req)
-				var asked []string
-				for _, host := range c.runs {
-					asked = append(asked, req.Script+"@"+host)
-				}
-				assert.Equal(t, asked, w.runs())
+				assertAsked(t, w, req, c.runs)
 				directory, _ := s.Status()
 				assert.Equal(t, c.pinned, directory.Pinned)
 				assert.Equal(t, c.rejected, directory.Rejected)
@@ -147,16 +140,9 @@ func TestTransportFaultsDoNotWalk(t *testing.T) {
 					}
 					return nil
 				}
-				req := user()
-				if c.write {
-					req = newUser()
-				}
+				req := request(c.write)
 				_, err := s.Run(t.Context(), req)
-				var asked []string
-				for _, host := range c.runs {
-					asked = append(asked, req.Script+"@"+host)
-				}
-				assert.Equal(t, asked, w.runs())
+				assertAsked(t, w, req, c.runs)
 				directory, _ := s.Status()
 				assert.Equal(t, c.runs[len(c.runs)-1], directory.Pinned)
 				if c.kind == "" {

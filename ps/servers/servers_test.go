@@ -169,6 +169,24 @@ func newUser() ps.Request {
 	return ps.Request{Script: "New-GatewayUser", Lane: ps.Directory, Write: true, Args: ps.Args{"UserName": ps.Text("x")}}
 }
 
+// request returns a change or a read.
+func request(write bool) ps.Request {
+	if write {
+		return newUser()
+	}
+	return user()
+}
+
+// assertAsked asserts that the request went to these hosts, one after the other.
+func assertAsked(t *testing.T, w *world, req ps.Request, hosts []string) {
+	t.Helper()
+	var asked []string
+	for _, host := range hosts {
+		asked = append(asked, req.Script+"@"+host)
+	}
+	assert.Equal(t, asked, w.runs())
+}
+
 func TestFirstRespondingServerIsPinned(t *testing.T) {
 	cases := []struct {
 		name           string
@@ -289,10 +307,7 @@ func TestFailover(t *testing.T) {
 					}
 					return nil
 				}
-				req := user()
-				if c.write {
-					req = newUser()
-				}
+				req := request(c.write)
 				result, err := s.Run(t.Context(), req)
 				if c.again {
 					require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/config"
+	"adgateway/gateway/every"
 	"adgateway/gateway/keep"
 )
 
@@ -60,18 +61,11 @@ func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
 	if s == nil {
 		return
 	}
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if _, err := s.store.Sweep(ctx); err != nil && ctx.Err() == nil {
-				log("expired values could not be removed from the store", map[string]any{"error": err.Error()})
-			}
+	every.Do(ctx, sweepEvery, func() {
+		if _, err := s.store.Sweep(ctx); err != nil && ctx.Err() == nil {
+			log("expired values could not be removed from the store", map[string]any{"error": err.Error()})
 		}
-	}
+	})
 }
 
 // settleEvery is how often changes that were cut off are tried again.

@@ -23,6 +23,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/every"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
@@ -284,14 +285,7 @@ const watchEvery = 2 * time.Second
 // watch logs every change of a check until ctx is done.
 func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {
 	before := map[string]gateway.Check{}
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	every.Do(ctx, watchEvery, func() {
 		for _, check := range s.checks() {
 			was, known := before[check.Name]
 			before[check.Name] = check
@@ -306,7 +300,7 @@ func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {
 				log("a check of /readyz fails", map[string]any{"check": check.Name, "error": check.Reason})
 			}
 		}
-	}
+	})
 }
 
 // optional is a list with text, or nil if text is empty.

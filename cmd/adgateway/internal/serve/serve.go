@@ -140,6 +140,7 @@ func (s *Server) openFolder() {
 // log is open.
 func (s *Server) open(ctx context.Context) error {
 	cfg := s.live.Now()
+	useMemory(cfg.Memory)
 	listener, err := app.Listen(ctx, cfg)
 	if err != nil {
 		return explainListen(ctx, cfg.HTTP.Listen, err)
