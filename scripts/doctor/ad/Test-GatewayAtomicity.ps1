@@ -5,25 +5,20 @@ param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Pr
 
 $old = @{ description = 'before'; title = 'before' }
 New-ADUser -Name ($Prefix + 'a1') -SamAccountName ($Prefix + 'a1') -OtherAttributes $old -Path $Base -Server $Server -Confirm:$false
-Test-GatewayFact -Fact 'values and a clearing together, one value too long' -Action {
-    $replace = @{ description = [string[]]@('after'); department = [string[]]@('after'); initials = [string[]]@('abcdefg') }
-    Set-GatewayUserText -Guid ($Prefix + 'a1') -Replace $replace -Clear @('title') -Server $Server
-}
-Test-GatewayFact -Fact 'what it left' -Action {
-    $user = Get-ADUser -Identity ($Prefix + 'a1') -Properties 'description', 'title', 'department', 'initials' -Server $Server
-    'description ' + [string]$user.description
-    'title ' + [string]$user.title
-    'department ' + [string]$user.department
-    'initials ' + [string]$user.initials
-}
-Test-GatewayFact -Fact 'values and a clearing together' -Action {
-    $replace = @{ description = [string[]]@('after'); department = [string[]]@('after'); initials = [string[]]@('abc') }
-    Set-GatewayUserText -Guid ($Prefix + 'a1') -Replace $replace -Clear @('title') -Server $Server
-}
-Test-GatewayFact -Fact 'what that left' -Action {
-    $user = Get-ADUser -Identity ($Prefix + 'a1') -Properties 'description', 'title', 'department', 'initials' -Server $Server
-    'description ' + [string]$user.description
-    'title ' + [string]$user.title
-    'department ' + [string]$user.department
-    'initials ' + [string]$user.initials
+$attempts = @(
+    @{ fact = 'values and a clearing together, one value too long'; left = 'what it left'; initials = 'abcdefg' }
+    @{ fact = 'values and a clearing together'; left = 'what that left'; initials = 'abc' }
+)
+foreach ($attempt in $attempts) {
+    Test-GatewayFact -Fact $attempt.fact -Action {
+        $replace = @{ description = [string[]]@('after'); department = [string[]]@('after'); initials = [string[]]@($attempt.initials) }
+        Set-GatewayUserText -Guid ($Prefix + 'a1') -Replace $replace -Clear @('title') -Server $Server
+    }
+    Test-GatewayFact -Fact $attempt.left -Action {
+        $user = Get-ADUser -Identity ($Prefix + 'a1') -Properties 'description', 'title', 'department', 'initials' -Server $Server
+        'description ' + [string]$user.description
+        'title ' + [string]$user.title
+        'department ' + [string]$user.department
+        'initials ' + [string]$user.initials
+    }
 }
