@@ -92,7 +92,7 @@ func (e *envelope) take(batch json.RawMessage) error {
 	if e.r.op.Protocol != nil {
 		return e.takeRaw(batch)
 	}
-	e.result.Grow(len(batch) + 1) // the records are seldom longer than they came
+	e.grow(len(batch) + 1) // the records are seldom longer than they came
 	to := e.result.AvailableBuffer()
 	if e.records > 0 {
 		to = append(to, ',')
@@ -122,6 +122,15 @@ func (e *envelope) warn(w ps.Warning) {
 	if len(e.warnings) < maxWarnings {
 		e.warnings = append(e.warnings, w)
 	}
+}
+
+// grow makes room for n bytes, without room for much more than is ever held back.
+func (e *envelope) grow(n int) {
+	if e.result.Available() >= n {
+		return
+	}
+	size := min(2*e.result.Cap(), max(e.streamAbove, e.result.Len())) + n
+	e.result = *bytes.NewBuffer(append(make([]byte, 0, size), e.result.Bytes()...))
 }
 
 // maxWarnings is the limit on warnings about records.
