@@ -115,6 +115,10 @@ func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 		"no files":  func(o *Options) { o.SpoolMost = -1 },
 		"spent":     func(o *Options) { o.SpoolMost = 1 << 20 },
 		"no folder": func(o *Options) { o.SpoolFolder = filepath.Join(t.TempDir(), "none") },
+		"a file": func(o *Options) {
+			o.SpoolFolder = filepath.Join(t.TempDir(), "file")
+			require.NoError(t, os.WriteFile(o.SpoolFolder, nil, 0o600))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

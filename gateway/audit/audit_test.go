@@ -436,6 +436,32 @@ func TestFailedWritesAreOwed(t *testing.T) {
 	}
 }
 
+// Without a free file handle the file is renamed but the next one cannot be opened:
+// changes are refused until there is one, and no line is missing.
+func TestNoFileHandleAtRotation(t *testing.T) {
+	file := newFile(t)
+	d := &disk{}
+	l := open(t, Options{File: file, MaxSize: 1, open: d.open})
+	record(t, l, "before")
+	entry, err := l.Intent(callFor("running"))
+	require.NoError(t, err)
+	d.opening = syscall.EMFILE
+	require.ErrorIs(t, entry.Outcome(done("running")), syscall.EMFILE, "the outcome is owed")
+	for range 3 {
+		_, err := l.Intent(callFor("refused"))
+		require.ErrorIs(t, err, syscall.EMFILE, "the call must not run")
+	}
+	require.ErrorIs(t, l.Check(), syscall.EMFILE)
+	*d = disk{}
+	require.NoError(t, l.Check(), "trying again brings it back")
+	record(t, l, "after")
+	require.NoError(t, l.Close())
+	report := whole(t, file)
+	assert.Empty(t, report.Running, "the outcome that was owed is there")
+	require.Len(t, report.Notes, 1)
+	assert.Contains(t, report.Notes[0].Text, "nothing could be written from")
+}
+
 func TestOpenOnAFullDisk(t *testing.T) {
 	file := newFile(t)
 	d := &disk{write: syscall.ENOSPC}

@@ -296,3 +296,28 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	_, err = ReadKey(path)
 	require.ErrorContains(t, err, "has 5 bytes, not 32")
 }
+
+// Values outlive the process, so their expiry is a time of the wall clock: a clock that
+// is ahead hides them, and one that is set right shows them again until a sweep has
+// removed them.
+func TestClockJumps(t *testing.T) {
+	drivers(t, func(t *testing.T, s Store, c *clock) {
+		change := put("a", "1", Absent)
+		change.Expires = c.Now().Add(24 * time.Hour)
+		_, err := s.Apply(t.Context(), change)
+		require.NoError(t, err)
+		const year = 365 * 24 * time.Hour
+		c.advance(-year)
+		assert.Equal(t, []string{"a=1"}, keys(t, s, ""), "behind")
+		c.advance(2 * year)
+		assert.Empty(t, keys(t, s, ""), "ahead")
+		c.advance(-year)
+		assert.Equal(t, []string{"a=1"}, keys(t, s, ""), "right again")
+		c.advance(year)
+		removed, err := s.Sweep(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 1, removed)
+		c.advance(-year)
+		assert.Empty(t, keys(t, s, ""), "it was removed")
+	})
+}
