@@ -10,8 +10,10 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -34,15 +36,19 @@ type plan struct {
 	Made      time.Time       `json:"made"`
 	Expires   *time.Time      `json:"expires"`
 	State     plans.State     `json:"state"`
-	Objects   []change.Object `json:"objects"`
+	Undo      schema.Undoable `json:"undo"`
+	Objects   []shownObject   `json:"objects"`
+	Checks    []check         `json:"checks"`
 	Requires  []auth.Scope    `json:"requires"`
+
+	from *request // whose script announced it: that of an undo is another row's; nil: none did
 }
 
 // newPlan returns the plan of a change that would change nothing.
 func newPlan(r *request) plan {
 	return plan{
 		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Objects: []change.Object{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...),
+		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...),
 	}
 }
 
@@ -63,7 +69,7 @@ func (s *Server) answerPlan(r *request, e *envelope) *failure {
 		p.Server, warnings = r.result.Server, r.result.Warnings
 	} else {
 		p.Server, warnings = ps.AsError(r.runErr).Server, r.announced.Warnings
-		p.fill(r)
+		s.fill(r, &p)
 	}
 	slices.Sort(p.Requires)
 	p.Requires = slices.Compact(p.Requires)
@@ -74,6 +80,7 @@ func (s *Server) answerPlan(r *request, e *envelope) *failure {
 			warnings = append(slices.Clip(warnings), ps.Warning{Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id."})
 		}
 	}
+	p.hide(r.principal)
 	result := json.RawMessage("[]")
 	if e.classic {
 		result = json.RawMessage("null")
@@ -93,11 +100,24 @@ func (s *Server) answerPlan(r *request, e *envelope) *failure {
 const dryRunHeader = "X-Dry-Run"
 
 // fill adds what was announced.
-func (p *plan) fill(r *request) {
-	if r.announced.Changes() {
-		p.Effect = r.announced.Effect
+func (s *Server) fill(r *request, p *plan) {
+	if !r.announced.Changes() {
+		return
 	}
-	p.Objects = r.changesOf(r.announced)
+	p.Effect, p.from = r.announced.Effect, r
+	texts, secret := r.parameters()
+	past, _ := s.pastOf(&changes.Record{Operation: r.op.ID, Parameters: texts, Intent: *r.announced, Secret: secret, Outcome: ps.OutcomeDone}) // the row exists
+	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.c.Request.Context(), past), checksOf(r)
+}
+
+// hide hides names of objects outside the limits of a caller.
+func (p *plan) hide(from *auth.Principal) {
+	bounds := boundsOf(from)
+	for i := range p.Objects {
+		for n := range p.Objects[i].Changes {
+			bounds.hide(&p.Objects[i].Changes[n].Change)
+		}
+	}
 }
 
 // changesOf returns what an announcement amounts to.
@@ -117,7 +137,7 @@ func (p *plan) sentence(r *request) string {
 	}
 	verb := map[ps.Effect]string{ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove"}[p.Effect]
 	text := "Would " + verb + " the " + r.op.SubjectOf(r.bound)
-	fields := change.Fields(p.Objects)
+	fields := change.Fields(r.changesOf(r.announced))
 	const most = 10
 	switch {
 	case p.Effect == ps.EffectChanged && len(fields) > most:

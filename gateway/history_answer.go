@@ -77,7 +77,7 @@ func (s *Server) show(ctx context.Context, p *past, principal *auth.Principal, w
 	bounds := boundsOf(principal)
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller, Operation: p.Operation, Effect: p.Intent.Effect,
-		Outcome: p.Outcome, Server: p.Server, Objects: []shownObject{}, Undo: s.undoable(ctx, p), Undoes: optionalText(p.Undoes), UndoneBy: []string{},
+		Outcome: p.Outcome, Server: p.Server, Undo: s.undoable(ctx, p), Undoes: optionalText(p.Undoes), UndoneBy: []string{},
 		Plan: optionalText(p.Plan), Batch: optionalText(p.Batch),
 	}
 	if p.Running {
@@ -86,6 +86,14 @@ func (s *Server) show(ctx context.Context, p *past, principal *auth.Principal, w
 	for _, undoing := range p.UndoneBy {
 		shown.UndoneBy = append(shown.UndoneBy, undoing.ID)
 	}
+	shown.Objects = p.objects(bounds, whole)
+	return shown
+}
+
+// objects returns what is changed, within the bounds of a caller, and of whole ones their
+// images.
+func (p *past) objects(bounds bounds, whole bool) []shownObject {
+	all := []shownObject{}
 	from := p.announcement()
 	for i := range p.Intent.Objects {
 		object := &p.Intent.Objects[i]
@@ -103,10 +111,10 @@ func (s *Server) show(ctx context.Context, p *past, principal *auth.Principal, w
 			one.Image = object.Image
 		}
 		if len(one.Changes) > 0 || len(one.Image) > 0 {
-			shown.Objects = append(shown.Objects, one)
+			all = append(all, one)
 		}
 	}
-	return shown
+	return all
 }
 
 // announcedChanges returns the changes of an announced object, with what it gets at its
@@ -413,13 +421,16 @@ func (b bounds) seeObject(p *past, i int, object *ps.Intended) bool {
 
 // hide hides names of objects outside the limits in the values of a change.
 func (b bounds) hide(c *change.Change) {
-	if c.Attribute != "manager" && c.Attribute != "managedBy" && c.Attribute != parent {
-		return
+	if c.Attribute == "manager" || c.Attribute == "managedBy" || c.Attribute == parent {
+		c.Before, c.After = b.hidden(c.Before), b.hidden(c.After)
 	}
-	for _, value := range []*json.RawMessage{&c.Before, &c.After} {
-		var dn string
-		if json.Unmarshal(*value, &dn) == nil && dn != "" && !b.within(dn) {
-			*value = json.RawMessage("null")
-		}
+}
+
+// hidden returns a value, or null if it is the name of an object outside the limits.
+func (b bounds) hidden(value json.RawMessage) json.RawMessage {
+	var dn string
+	if json.Unmarshal(value, &dn) != nil || dn == "" || b.within(dn) {
+		return value
 	}
+	return json.RawMessage("null")
 }

@@ -26,6 +26,7 @@ type meters struct {
 
 	handshakes   prometheus.Counter
 	unremembered prometheus.Counter
+	plans        *prometheus.CounterVec
 }
 
 // Labels of requests that have no operation, or no error.
@@ -36,7 +37,7 @@ const (
 )
 
 func newMeters() *meters {
-	return &meters{
+	m := &meters{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_http_requests_total",
 			Help: "Requests that were answered, by operation, protocol, class of the status and error code.",
@@ -58,12 +59,27 @@ func newMeters() *meters {
 			Name: "adgateway_tls_handshake_failures_total",
 			Help: "TLS handshakes that clients began and that failed; the log has each at the level debug.",
 		}),
+		plans: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adgateway_plans_total",
+			Help: "Plans of dry runs, by what happened to them: made, applied, or drifted when they were to be applied.",
+		}, []string{"event"}),
 		unremembered: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_changes_unrecorded_total",
 			Help: "Changes that could not be recorded in the history; the audit has them.",
 		}),
 	}
+	for _, event := range []string{planMade, planApplied, planDrifted} {
+		m.plans.WithLabelValues(event)
+	}
+	return m
 }
+
+// What happens to plans.
+const (
+	planMade    = "made"
+	planApplied = "applied"
+	planDrifted = "drifted"
+)
 
 // refusalReason is why a request was refused because of its sender.
 type refusalReason string
@@ -80,7 +96,7 @@ const (
 )
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes, m.unremembered} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes, m.unremembered, m.plans} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/schema"
@@ -46,14 +48,28 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 	expires := p.Made.Add(r.policy.PlanLife)
 	id := plans.NewID()
 	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
-	err := s.plans.Add(r.c.Request.Context(), &plans.Plan{
-		ID: id, Caller: callerOfPlan(r.principal), Fingerprint: r.fingerprint, Operation: r.op.ID,
-		Expires: expires, Objects: p.Objects, Shown: encode(p),
-	})
+	kept := &plans.Plan{ID: id, Caller: callerOfPlan(r.principal), Fingerprint: r.fingerprint, Operation: r.op.ID, Expires: expires, Shown: encode(p)}
+	kept.Parameters, _ = r.parameters()
+	if from := p.from; from != nil {
+		kept.Row, kept.Intent = from.op.ID, withoutImages(*from.announced)
+		kept.Objects, kept.Zone = from.changesOf(from.announced), zoneOf(from, from.announced)
+	}
+	err := s.plans.Add(r.c.Request.Context(), kept)
 	if err != nil {
 		p.ID, p.Expires = nil, nil
+	} else {
+		s.meters.plans.WithLabelValues(planMade).Inc()
 	}
 	return err
+}
+
+// withoutImages returns an announcement without what is known of the objects that it removes.
+func withoutImages(i ps.Intent) ps.Intent {
+	i.Objects = slices.Clone(i.Objects)
+	for n := range i.Objects {
+		i.Objects[n].Record, i.Objects[n].Image = nil, nil
+	}
+	return i
 }
 
 // findPlan finds the plan that a request applies, if it names one, and prepares one that
@@ -73,11 +89,14 @@ func (s *Server) findPlan(r *request) *failure {
 	case p.Caller != callerOfPlan(r.principal) && !r.policy.PlansOfOthers:
 		return fail(schema.Forbidden, "Another credential has made the plan '%s', and this gateway lets a plan be applied by the one that made it only (plans.otherCaller).", p.ID)
 	case !bytes.Equal(p.Fingerprint, s.fingerprint(r)):
-		return fail(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with other parameters. Send those of the dry run again, secrets included.")
+		return r.mismatch(p)
 	}
 	switch p.StateAt(time.Now()) {
 	case plans.StateUsed:
-		return usedPlan(p)
+		if r.key == nil || !r.key.unsure || p.Used.RequestID != r.key.call.RequestID {
+			return usedPlan(p)
+		}
+		p.Used = nil // by the call that is repeated, which may have changed nothing
 	case plans.StateExpired:
 		return fail(schema.Expired, "The plan '%s' could be applied until %s. Make a new one with %s.", p.ID, p.Expires.Format(time.RFC3339), ops.DryRun)
 	}
@@ -94,7 +113,32 @@ func usedPlan(p *plans.Plan) *failure {
 	default:
 		by = "the request " + p.Used.RequestID
 	}
-	return fail(schema.PlanUsed, "The plan '%s' was applied already, by %s. A plan is applied once: make a new one with %s.", p.ID, by, ops.DryRun)
+	failed := fail(schema.PlanUsed, "The plan '%s' was applied already, by %s. A plan is applied once: make a new one with %s.", p.ID, by, ops.DryRun)
+	failed.details = []detail{{Field: ops.PlanID, Message: "was applied by " + by}}
+	return failed
+}
+
+// mismatch returns the refusal of a plan that is for another call, and names what differs.
+func (r *request) mismatch(p *plans.Plan) *failure {
+	failed := fail(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with other parameters. Send those of the dry run again, secrets included.")
+	if p.Operation != r.op.ID {
+		failed.details = []detail{{Field: ops.PlanID, Message: "is for the operation " + p.Operation}}
+		return failed
+	}
+	given, _ := r.parameters()
+	for i := range r.op.Params {
+		param := &r.op.Params[i]
+		was, had := p.Parameters[param.Name]
+		if now, has := given[param.Name]; param.Plans() && (had != has || was != now) {
+			failed.details = append(failed.details, detail{Field: param.Name, Message: "is not that of the dry run"})
+		}
+	}
+	if len(failed.details) == 0 {
+		for _, name := range r.op.Secrets() {
+			failed.details = append(failed.details, detail{Field: name, Message: "is not that of the dry run, or only one of the calls had it"})
+		}
+	}
+	return failed
 }
 
 // planOf returns the plan that a request names, if its caller may know of it.
@@ -108,8 +152,14 @@ func (s *Server) planOf(r *request) (*plans.Plan, *failure) {
 	case errors.Is(err, plans.ErrAbsent):
 	case err != nil:
 		return nil, plansUnavailable(err)
-	case p.Caller == callerOfPlan(r.principal), r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(auth.ChangeRead):
-		return p, nil
+	case p.Caller == callerOfPlan(r.principal):
+		if s.mayRun(r, p) {
+			return p, nil
+		}
+	case r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(auth.ChangeRead):
+		if s.mayKnow(r, p) {
+			return p, nil
+		}
 	}
 	return nil, fail(schema.NotFound, "There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", id)
 }
@@ -117,6 +167,13 @@ func (s *Server) planOf(r *request) (*plans.Plan, *failure) {
 // mayRun reports whether the caller has the scope of a plan's operation.
 func (s *Server) mayRun(r *request, p *plans.Plan) bool {
 	return slices.ContainsFunc(s.Operations, func(op *ops.Operation) bool { return op.ID == p.Operation && r.principal.Has(op.Scope) })
+}
+
+// mayKnow reports whether what another caller has planned lies within the limits of this one.
+func (s *Server) mayKnow(r *request, p *plans.Plan) bool {
+	past, known := s.pastOf(&changes.Record{Operation: p.Row, Intent: p.Intent, Zone: p.Zone})
+	bounds := boundsOf(r.principal)
+	return bounds.none() || known && bounds.see(past)
 }
 
 func plansUnavailable(err error) *failure {
@@ -131,7 +188,15 @@ func (a *application) check(r *request, i *ps.Intent) error {
 	if a == nil {
 		return nil
 	}
-	if a.drift = change.Drift(a.plan.Objects, r.changesOf(i)); a.drift != nil {
+	a.drift = change.Drift(a.plan.Objects, r.changesOf(i))
+	if a.plan.Intent.Effect == ps.EffectRemoved { // of more than was shown, or of less
+		for _, name := range slices.Sorted(maps.Keys(a.plan.Intent.Counts)) {
+			if was, now := a.plan.Intent.Counts[name], i.Counts[name]; was != now {
+				a.drift = append(a.drift, change.Difference{Object: a.plan.Intent.Objects[0].DN, Field: name, Expected: encode(was), Found: encode(now)})
+			}
+		}
+	}
+	if a.drift != nil {
 		return errPlanDrifted
 	}
 	return a.use(r)
@@ -150,6 +215,7 @@ func (a *application) use(r *request) error {
 		r.unrecorded = plansUnavailable(err)
 	default:
 		a.used = true
+		r.gateway.meters.plans.WithLabelValues(planApplied).Inc()
 	}
 	return err
 }
@@ -176,6 +242,13 @@ func (a *application) applied(r *request) *failure {
 	if a.drift == nil {
 		return nil
 	}
+	if now, err := r.gateway.plans.Get(context.Background(), a.plan.ID); err == nil && now.Used != nil && now.Used.RequestID != r.id {
+		a.drift, a.used = nil, false
+		failed := usedPlan(now) // which is why it does not hold any more
+		failed.outcome, failed.server = ps.OutcomeNone, ps.AsError(r.runErr).Server
+		return failed
+	}
+	a.hide(r.principal)
 	failed := fail(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s differs from what it shows. See details, and make a new plan with %s.",
 		a.plan.ID, a.fields(), ops.DryRun)
 	failed.outcome, failed.server = ps.OutcomeNone, ps.AsError(r.runErr).Server
@@ -184,6 +257,16 @@ func (a *application) applied(r *request) *failure {
 			Expected: d.Expected, Found: d.Found})
 	}
 	return failed
+}
+
+// hide hides names of objects outside the limits of a caller in what has drifted.
+func (a *application) hide(from *auth.Principal) {
+	bounds := boundsOf(from)
+	for i := range a.drift {
+		if d := &a.drift[i]; slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {
+			d.Expected, d.Found = bounds.hidden(d.Expected), bounds.hidden(d.Found)
+		}
+	}
 }
 
 // fields returns the fields in which a plan has drifted.
@@ -207,6 +290,7 @@ func (s *Server) closePlan(r *request) {
 	var err error
 	switch {
 	case a.drift != nil:
+		s.meters.plans.WithLabelValues(planDrifted).Inc()
 		if a.used {
 			a.plan.Used = nil
 		}
@@ -233,7 +317,11 @@ func (s *Server) showPlan(r *request) *failure {
 		return internalError(err)
 	}
 	shown.State = p.StateAt(time.Now())
+	shown.hide(r.principal)
 	r.records = 1
-	s.sendLocal(r, http.StatusOK, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), []any{shown}, nil)
+	s.sendLocal(r, http.StatusOK, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), []any{struct {
+		plan
+		Change *string `json:"change"`
+	}{shown, optionalText(p.ChangeID())}}, nil)
 	return nil
 }

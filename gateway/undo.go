@@ -252,7 +252,7 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 				details = append(details, detail{Field: "", Message: failed.message})
 			}
 		case r.dryRun():
-			plans = append(plans, inner.planned())
+			plans = append(plans, s.planned(inner))
 		case inner.change != nil:
 			if past, known := s.pastOf(inner.change); known {
 				records = append(records, s.show(r.c.Request.Context(), past, r.principal, false))
@@ -388,11 +388,11 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
 }
 
 // planned returns the plan of a dry run.
-func (r *request) planned() plan {
+func (s *Server) planned(r *request) plan {
 	p := newPlan(r)
 	p.Server = ps.AsError(r.runErr).Server
 	if r.announced != nil {
-		p.fill(r)
+		s.fill(r, &p)
 	}
 	r.server = p.Server
 	return p

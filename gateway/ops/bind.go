@@ -39,22 +39,32 @@ func (b *Bound) Has(name string) bool {
 // Canonical returns the request as text: equal requests have equal texts. A secret that
 // was generated for it is not part of it; others are, so that it must not be shown.
 func (b *Bound) Canonical() string {
-	return ps.EncodeRequest(b.texts[DryRun]+b.texts[PlanID], b.Op.ID, b.canonicalArgs())
+	return b.canonical(func(*Param) bool { return false })
 }
 
 // Planned is [Bound.Canonical] of what is to be changed, whether that is shown or made.
-func (b *Bound) Planned() string { return ps.EncodeRequest("", b.Op.ID, b.canonicalArgs()) }
+// The fields of the answer are no part of it.
+func (b *Bound) Planned() string {
+	return b.canonical(func(p *Param) bool { return !p.Plans() })
+}
 
-func (b *Bound) canonicalArgs() ps.Args {
+// Plans reports whether the plan of a dry run depends on the parameter.
+func (p *Param) Plans() bool {
+	return p.Name != DryRun && p.Name != PlanID && !schema.ChoosesFields(p.Kind)
+}
+
+func (b *Bound) canonical(without func(*Param) bool) string {
 	args := maps.Clone(b.Args)
-	if b.Generated != nil {
-		for i := range b.Op.Params {
-			if p := &b.Op.Params[i]; p.Generated == b.Generated.Member {
-				delete(args, p.arg())
-			}
+	for i := range b.Op.Params {
+		p := &b.Op.Params[i]
+		switch {
+		case without(p), b.Generated != nil && p.Generated == b.Generated.Member:
+			delete(args, p.arg())
+		case len(p.Parts()) == 0 && b.Has(p.Name): // no argument of the script
+			args["?"+p.Name] = ps.List([]string{b.texts[p.Name]})
 		}
 	}
-	return args
+	return ps.EncodeRequest("", b.Op.ID, args)
 }
 
 // Bind checks the values of a request and returns all problems. Names in given

@@ -199,7 +199,7 @@ func zoneBack(row string) Undo {
 			image := ImageOf(d.object())
 			return len(image.Records) > 0 && !image.Incomplete && image.Attributes["zoneType"] == "Primary"
 		},
-		Loss: func(d Done) string { return zoneLoss(ImageOf(d.object()), row) },
+		Loss:  func(d Done) string { return zoneLoss(ImageOf(d.object()), row) },
 		Calls: func(d Done) []Undoing { return zoneCalls(d, row) },
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"adgateway/gateway/change"
 	"adgateway/gateway/keep"
+	"adgateway/ps"
 )
 
 // kind is the kind of plans in the store.
@@ -35,7 +36,12 @@ type Plan struct {
 	Operation   string          `json:"operation"`
 	Expires     time.Time       `json:"expires"`
 	Objects     []change.Object `json:"objects"`
-	Shown       json.RawMessage `json:"shown"` // the plan as it was answered, without its state
+	Shown       json.RawMessage `json:"shown"` // the plan as it was made, without its state
+
+	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
+	Row        string            `json:"row,omitempty"`        // operation that makes the change; empty: there is none
+	Intent     ps.Intent         `json:"intent"`               // without the images of what is removed
+	Zone       string            `json:"zone,omitempty"`       // of the DNS records
 
 	Drifted bool `json:"drifted,omitempty"` // it did not hold when it was last applied
 	Used    *Use `json:"used,omitempty"`    // nil: it was not applied
@@ -47,6 +53,14 @@ type Plan struct {
 type Use struct {
 	RequestID string `json:"requestId"`
 	ChangeID  string `json:"changeId,omitempty"`
+}
+
+// ChangeID returns the change that the plan has made; empty if there is none.
+func (p *Plan) ChangeID() string {
+	if p.Used == nil {
+		return ""
+	}
+	return p.Used.ChangeID
 }
 
 // State is what can be done with a plan.

@@ -22,8 +22,16 @@ var ObjectChanges = []Field{
 		{Name: "before", Type: ValueField, Doc: "as records have it; null if there is none, and for secrets"},
 		{Name: "after", Type: ValueField},
 		{Name: "kind", Enum: changeKindNames()},
+		{Name: "undo", Enum: []string{string(UndoFull), string(UndoNone), string(UndoRestore)}, Doc: "whether it can be taken back; restore: by the Recycle Bin"},
 	}},
 }
+
+// Results of checks.
+const (
+	CheckPassed = "passed"
+	CheckFailed = "failed"
+	NotChecked  = "not_checked"
+)
 
 // Plan is what a dry run shows.
 var Plan = &Shape{Name: "Plan", Fields: []Field{
@@ -34,6 +42,13 @@ var Plan = &Shape{Name: "Plan", Fields: []Field{
 	{Name: "made", Type: TimeField},
 	{Name: "expires", Type: TimeField, Null: true, Doc: "when it can no longer be applied"},
 	{Name: "state", Enum: []string{"open", "used", "expired", "drifted"}, Doc: "drifted: it did not hold when it was last applied"},
+	{Name: "undo", Enum: Undoables, Doc: "how much can be undone once it is made"},
 	{Name: "objects", Type: ObjectListField, Of: ObjectChanges, Doc: "what would be changed, in order"},
+	{Name: "checks", Type: ObjectListField, Doc: "what may still keep it from being made", Of: []Field{
+		{Name: "name", Enum: []string{"write_rights", "delete_rights", "password_policy", "forest_uniqueness", "recycle_bin", "replication"}},
+		{Name: "state", Enum: []string{CheckPassed, CheckFailed, NotChecked}},
+		{Name: "message"},
+	}},
 	{Name: "requires", Type: TextListField, Doc: "the scopes that the change needs"},
+	{Name: "change", Null: true, Optional: true, Doc: "that it has made; null if it was not applied, or changed nothing"},
 }}

@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor"},
 	"gateway/changes":                    {"gateway/keep", "ps"},
 	"gateway/keep":                       {},
-	"gateway/plans":                      {"gateway/change", "gateway/keep"},
+	"gateway/plans":                      {"gateway/change", "gateway/keep", "ps"},
 	"gateway/settle":                     {"gateway/ops", "ps"},
 	"gateway/schema/tsparams":            {},
 	"gateway/audit":                      {"gateway/filefault", "ps"},

@@ -26,6 +26,7 @@ type change struct {
 		Image json.RawMessage
 	}
 	Undoes   *string
+	Plan     *string
 	UndoneBy []string
 }
 

@@ -16,13 +16,15 @@ import (
 
 // plan is the plan in the answer to a dry run.
 type plan struct {
-	ID, Operation, Effect, Server, State string
-	Objects                              []struct {
+	ID, Operation, Effect, Server, State, Undo string
+	Change                                     *string
+	Checks                                     []struct{ Name, State, Message string }
+	Objects                                    []struct {
 		GUID              *string
 		DistinguishedName string
 		Changes           []struct {
-			Field, Attribute, Kind string
-			Before, After          any
+			Field, Attribute, Kind, Undo string
+			Before, After                any
 		}
 	}
 	Requires []string

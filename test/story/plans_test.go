@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -40,6 +41,51 @@ func update(user string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: params}
 }
 
+// TestEveryOperationAppliesItsPlan: every operation that changes something makes the change
+// that its dry run has shown, once, and the plan and the history name each other.
+func TestEveryOperationAppliesItsPlan(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for _, op := range opstest.Own() {
+		if !op.Effect.Writes() {
+			continue
+		}
+		t.Run(op.ID, func(t *testing.T) {
+			s := s.In(t)
+			if first, needed := systemtest.Setup[op.ID]; needed {
+				s.OK(first, http.StatusCreated)
+			}
+			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			p, _ := dryRun(s, call)
+			assert.NotEmpty(t, p.Checks)
+			assert.Equal(t, p, planned(s, p.ID))
+			start := s.Snapshot()
+			made := s.Do(applying(call, p))
+			require.Less(t, made.Status, 300, "%s", made.Body)
+			assert.NotEmpty(t, start.Compare(s.Snapshot()))
+			id := made.Header.Get("X-Change-Id")
+			found := changesIn(s, s.Do(getChange(id, nil)))
+			require.Len(t, found, 1)
+			assert.Equal(t, p.ID, *found[0].Plan)
+			assert.Equal(t, p.Undo, found[0].Undo)
+			require.Len(t, found[0].Objects, len(p.Objects))
+			for i, object := range p.Objects {
+				require.Len(t, found[0].Objects[i].Changes, len(object.Changes))
+				for n, change := range object.Changes {
+					recorded := found[0].Objects[i].Changes[n]
+					assert.Equal(t, []any{change.Field, change.Kind, change.Undo, change.Before, change.After},
+						[]any{recorded.Field, recorded.Kind, recorded.Undo, recorded.Before, recorded.After})
+				}
+			}
+			used := planned(s, p.ID)
+			assert.Equal(t, "used", used.State)
+			assert.Equal(t, id, *used.Change)
+			a := s.Rejects(applying(call, p), http.StatusConflict, "plan_used")
+			assert.Contains(t, a.Envelope.Error.Details[0].Message, id)
+			s.Undo(op)
+		})
+	}
+}
+
 func TestWhenAPlanIsNotApplied(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4711"})
@@ -52,26 +98,32 @@ func TestWhenAPlanIsNotApplied(t *testing.T) {
 		call   systemtest.Call
 		status int
 		code   string
+		field  string
 	}{
-		"of another object":        {applying(update("lweber", change.Params), p), 422, "plan_mismatch"},
-		"with another value":       {applying(update("aschmidt", map[string]any{"Department": "IT", "Password": "N0t-shown.4711"}), p), 422, "plan_mismatch"},
-		"with another password":    {applying(update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4712"}), p), 422, "plan_mismatch"},
-		"without the password":     {applying(update("aschmidt", map[string]any{"Department": "Quality"}), p), 422, "plan_mismatch"},
-		"of another operation":     {applying(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Disable"}, p), 422, "plan_mismatch"},
-		"that was never made":      {applying(change, plan{ID: "pl_019ab3f0-0000-7000-8000-000000000000"}), 404, "not_found"},
-		"that has no such form":    {applying(change, plan{ID: "7"}), 400, "invalid_request"},
-		"without a name":           {applying(change, plan{}), 400, "invalid_request"},
-		"as a dry run":             {applying(update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4711", "DryRun": true}), p), 400, "invalid_request"},
-		"by another credential":    {applying(change, p).As(systemtest.PlainToken), 403, "forbidden"},
-		"without the scope":        {applying(change, p).As(systemtest.ReadToken), 403, "forbidden"},
-		"of a read":                {systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details", Params: map[string]any{"PlanId": p.ID}}, 400, "invalid_request"},
-		"looked at by another one": {systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + p.ID}.As(systemtest.ReadToken), 404, "not_found"},
+		"of another object":        {applying(update("lweber", change.Params), p), 422, "plan_mismatch", "Username"},
+		"with another value":       {applying(update("aschmidt", map[string]any{"Department": "IT", "Password": "N0t-shown.4711"}), p), 422, "plan_mismatch", "Department"},
+		"with another password":    {applying(update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4712"}), p), 422, "plan_mismatch", "Password"},
+		"without the password":     {applying(update("aschmidt", map[string]any{"Department": "Quality"}), p), 422, "plan_mismatch", "Password"},
+		"of another operation":     {applying(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Disable"}, p), 422, "plan_mismatch", "PlanId"},
+		"that was never made":      {applying(change, plan{ID: "pl_019ab3f0-0000-7000-8000-000000000000"}), 404, "not_found", ""},
+		"that has no such form":    {applying(change, plan{ID: "7"}), 400, "invalid_request", "PlanId"},
+		"in upper case":            {applying(change, plan{ID: strings.ToUpper(p.ID)}), 400, "invalid_request", "PlanId"},
+		"without a name":           {applying(change, plan{}), 400, "invalid_request", "PlanId"},
+		"as a dry run":             {applying(update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4711", "DryRun": true}), p), 400, "invalid_request", "PlanId"},
+		"by another credential":    {applying(change, p).As(systemtest.PlainToken), 403, "forbidden", ""},
+		"without the scope":        {applying(change, p).As(systemtest.ReadToken), 403, "forbidden", ""},
+		"of a read":                {systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details", Params: map[string]any{"PlanId": p.ID}}, 400, "invalid_request", "PlanId"},
+		"looked at by another one": {systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + p.ID}.As(systemtest.ReadToken), 404, "not_found", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.In(t)
 			start := s.Snapshot()
-			s.Rejects(c.call, c.status, c.code)
+			a := s.Rejects(c.call, c.status, c.code)
 			assert.Empty(t, start.Compare(s.Snapshot()))
+			assert.NotContains(t, string(a.Body), "N0t-shown", "a password")
+			if c.field != "" {
+				assert.Equal(t, c.field, systemtest.FirstField(a))
+			}
 		})
 	}
 	assert.Equal(t, "open", planned(s, p.ID).State, "refusals do not use it up")
@@ -89,9 +141,54 @@ func TestWhenAPlanIsNotApplied(t *testing.T) {
 			s.OK(update("aschmidt", map[string]any{"Department": change.Before}), http.StatusOK)
 		}
 	}
-	s.OK(applying(change, p), http.StatusOK)
+	fields := applying(change, p)
+	fields.Params["ShowFields"] = "username"
+	s.OK(fields, http.StatusOK) // what the answer shows is no part of the plan
 	assert.Equal(t, "used", planned(s, p.ID).State)
 	s.Rejects(applying(change, p), http.StatusConflict, "plan_used")
+}
+
+// TestPlansOutsideTheLimitsAreNotKnown, whatever else the credential may.
+func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "plans.otherCaller=true")
+	outside := update("dvlachos", map[string]any{"Department": "Quality", "Manager": "aschmidt"})
+	p, _ := dryRun(s, outside)
+	for name, call := range map[string]systemtest.Call{
+		"shown":   {Method: http.MethodGet, Path: "/api/Plans/" + p.ID},
+		"applied": applying(outside, p),
+	} {
+		a := s.Rejects(call.As(systemtest.LimitedToken), http.StatusNotFound, "not_found")
+		assert.NotContains(t, string(a.Body), "dvlachos", name)
+	}
+	record := systemtest.Call{Method: http.MethodPut, Path: "/api/OU", Params: map[string]any{"OUPath": systemtest.AthensOU, "Description": "x"}}
+	p, _ = dryRun(s, record)
+	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + p.ID}.As(systemtest.LimitedToken), http.StatusNotFound, "not_found")
+
+	within, _ := dryRun(s, update("aschmidt", map[string]any{"Manager": "dvlachos"}))
+	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + within.ID}.As(systemtest.LimitedToken))
+	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+	assert.NotContains(t, string(a.Body), "Athens", "the name of an object outside the limits")
+}
+
+// TestARemovalOfMoreThanWasShown is not made.
+func TestARemovalOfMoreThanWasShown(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsLookupZone/planned.example"}, http.StatusCreated)
+	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsLookupZone/planned.example", Params: map[string]any{"Force": true}}
+	p, _ := dryRun(s, remove)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: map[string]any{"ZoneName": "planned.example", "DNS_HostName": "www", "IP_Address": "10.0.0.7"}}, http.StatusCreated)
+	a := s.Rejects(applying(remove, p), http.StatusPreconditionFailed, "drifted")
+	assert.Equal(t, "records", systemtest.FirstField(a))
+}
+
+// TestAKeyOfAnUndoIsForOneChange: what is undone is part of the call.
+func TestAKeyOfAnUndoIsForOneChange(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	first := s.Do(update("aschmidt", map[string]any{"Department": "A"})).Header.Get("X-Change-Id")
+	second := s.Do(update("aschmidt", map[string]any{"Company": "B"})).Header.Get("X-Change-Id")
+	a := s.Do(keyed(undoChange(first, nil), "undo-key-1"))
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+	s.Rejects(keyed(undoChange(second, nil), "undo-key-1"), http.StatusUnprocessableEntity, "key_reused")
 }
 
 // A plan that shows no change holds as long as there is none.
@@ -137,7 +234,7 @@ func TestAPlanIsAppliedOnce(t *testing.T) {
 			applied++
 			continue
 		}
-		assert.Contains(t, []int{http.StatusConflict, http.StatusPreconditionFailed}, status, "used by another call, or what it has changed has drifted")
+		assert.Equal(t, http.StatusConflict, status, "used by another call")
 	}
 	assert.Equal(t, 1, applied)
 	assert.Equal(t, "used", planned(s, p.ID).State)

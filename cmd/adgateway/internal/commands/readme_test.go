@@ -71,7 +71,11 @@ func endpointsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| call | scope | |\n|---|---|---|\n")
 	for _, op := range ops.Table() {
-		fmt.Fprintf(&b, "| `%s %s` | `%s` | %s |\n", op.Method, op.Path, op.Scope, cell(op.Summary))
+		scope := "`" + string(op.Scope) + "`"
+		if op.Scope == "" {
+			scope = "that of the operation it is about"
+		}
+		fmt.Fprintf(&b, "| `%s %s` | %s | %s |\n", op.Method, op.Path, scope, cell(op.Summary))
 	}
 	return b.String() + "\n"
 }
