@@ -300,7 +300,7 @@ func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, fi
 		return nil
 	}
 	r.records = len(records)
-	s.sendLocal(r, http.StatusOK, fmt.Sprintf("The change '%s' was undone.", p.ID), records, nil)
+	s.sendLocal(r, http.StatusOK, fmt.Sprintf("The change was undone: %s.", p.Operation), records, nil)
 	return nil
 }
 

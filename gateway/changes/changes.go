@@ -134,13 +134,6 @@ func Open(ctx context.Context, store *keep.Sealed, life time.Duration, most int6
 // Life is how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
 
-// Size returns how many bytes the records have, at most.
-func (h *History) Size() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.size
-}
-
 // measure returns the size of all records.
 func (h *History) measure(ctx context.Context) (size int64, err error) {
 	err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {

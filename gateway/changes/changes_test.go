@@ -1,0 +1,110 @@
+package changes
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// open returns an empty history.
+func open(t *testing.T, most int64) *History {
+	t.Helper()
+	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(t.TempDir(), "state.db")})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, plain.Close()) })
+	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	require.NoError(t, err)
+	sealed, err := keep.Seal(plain, key)
+	require.NoError(t, err)
+	h, err := Open(t.Context(), sealed, time.Hour, most)
+	require.NoError(t, err)
+	return h
+}
+
+// add adds some changes and returns their identities, the newest first.
+func add(t *testing.T, h *History, n int, text string) (ids []string) {
+	t.Helper()
+	for i := range n {
+		r := &Record{ID: NewID(), Time: time.Now(), Caller: text, Running: i == 0, Intent: ps.Intent{Effect: ps.EffectCreated, Objects: []ps.Intended{{}}}}
+		require.NoError(t, h.Save(t.Context(), r))
+		ids = append([]string{r.ID}, ids...)
+	}
+	return ids
+}
+
+// newest returns the identities of changes.
+func newest(t *testing.T, h *History, until time.Time, before string) (ids []string) {
+	t.Helper()
+	require.NoError(t, h.Newest(t.Context(), until, before, func(r *Record) bool {
+		ids = append(ids, r.ID)
+		return true
+	}))
+	return ids
+}
+
+func TestChangesAreKeptInTheOrderOfTime(t *testing.T) {
+	h := open(t, 1<<20)
+	ids := add(t, h, 5, "portal")
+	assert.Equal(t, ids, newest(t, h, time.Time{}, ""))
+	assert.Equal(t, ids[2:], newest(t, h, time.Time{}, ids[1]))
+	assert.Empty(t, newest(t, h, time.Now().Add(-time.Minute), ""))
+	assert.Equal(t, ids, newest(t, h, time.Now().Add(time.Minute), ""))
+	made, ok := Time(ids[0])
+	assert.True(t, ok)
+	assert.WithinDuration(t, time.Now(), made, time.Minute)
+	for _, id := range []string{"", "ch_1", strings.ToUpper(ids[0]), ids[0] + "0", "ch_01a206eb-99d2-4a25-ad66-d6f18814f7f7"} {
+		_, ok = Time(id)
+		assert.False(t, ok, id)
+	}
+	running, err := h.Running(t.Context())
+	require.NoError(t, err)
+	require.Len(t, running, 1)
+	require.NoError(t, h.Remove(t.Context(), running[0]))
+	_, err = h.Get(t.Context(), running[0].ID)
+	require.ErrorIs(t, err, ErrAbsent)
+	require.ErrorIs(t, h.Update(t.Context(), running[0].ID, func(*Record) {}), ErrAbsent)
+}
+
+func TestARecordIsCompletedAsItIs(t *testing.T) {
+	h := open(t, 1<<20)
+	id := add(t, h, 1, "portal")[0]
+	stale, err := h.Get(t.Context(), id)
+	require.NoError(t, err)
+	require.NoError(t, h.Update(t.Context(), id, func(r *Record) {
+		r.Running, r.Outcome = false, ps.OutcomePartial
+		r.Identify(&ps.Result{Changes: []ps.Change{{GUID: "g", DN: "CN=x"}}, Failures: []ps.Failure{{GUID: "f"}}})
+	}))
+	require.ErrorIs(t, h.Save(t.Context(), stale), keep.ErrConflict)
+	r, err := h.Get(t.Context(), id)
+	require.NoError(t, err)
+	assert.Equal(t, "g", r.Intent.Objects[0].GUID)
+	assert.Equal(t, "CN=x", r.Intent.Objects[0].DN)
+	assert.Equal(t, []string{"f"}, r.Failed)
+}
+
+func TestTheOldestChangesAreRemovedForNewerOnes(t *testing.T) {
+	const most = 64 << 10
+	h := open(t, most)
+	ids := add(t, h, 40, strings.Repeat("x", 4<<10))
+	kept := newest(t, h, time.Time{}, "")
+	assert.Less(t, len(kept), 20)
+	assert.Greater(t, len(kept), 5)
+	assert.Equal(t, ids[:len(kept)], kept, "the newest stay")
+	size, err := h.measure(t.Context())
+	require.NoError(t, err)
+	assert.LessOrEqual(t, size, int64(most))
+}
+
+func TestSumsBelongToTheHistory(t *testing.T) {
+	h := open(t, 1<<20)
+	assert.Equal(t, h.Sum("a", "b"), h.Sum("a", "b"))
+	assert.NotEqual(t, h.Sum("a", "b"), h.Sum("ab"))
+	assert.Equal(t, time.Hour, h.Life())
+}
