@@ -426,4 +426,4 @@ func compareTrees(t *testing.T, tree *clause, packet *ber.Packet) {
 	}
 }
 
-func data(packet *ber.Packet) string { return string(packet.Data.Bytes()) }
+func data(packet *ber.Packet) string { return packet.Data.String() }
