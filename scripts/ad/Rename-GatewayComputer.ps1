@@ -54,15 +54,20 @@ $newSpns = [string[]]@(foreach ($spn in $oldSpns) {
     }
 })
 
+$sameName = $oldName.Equals($NewName, [System.StringComparison]::Ordinal)
+$changed = -not ($sameName -and $oldSam.Equals($NewName + '$', [System.StringComparison]::Ordinal))
+
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After ($NewName + '$')
 Add-GatewayIntent -Name 'name' -Before $oldName -After $NewName
+if ($changed) {
+    Add-GatewayIntent -Name 'dNSHostName' -Before $oldDns -After $newDns
+    Add-GatewayIntent -Name 'servicePrincipalName' -Before (Get-GatewayNameList -Name $oldSpns) -After (Get-GatewayNameList -Name $newSpns)
+}
 Write-GatewayIntent -Effect 'changed'
 
 # Act.
-$sameName = $oldName.Equals($NewName, [System.StringComparison]::Ordinal)
-$changed = -not ($sameName -and $oldSam.Equals($NewName + '$', [System.StringComparison]::Ordinal))
 if ($changed) {
     Set-GatewayStep -Label 'set names' -Arg 'NewName'
     Set-GatewayComputerName -Guid $guid -Sam ($NewName + '$') -Dns $newDns -Spns $newSpns -Server $Server

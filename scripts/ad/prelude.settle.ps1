@@ -10,6 +10,16 @@ function Get-GatewayAge {
     [int]($now - ([datetime]$Object.whenCreated).ToUniversalTime()).TotalSeconds
 }
 
+# Names as one text, in an order that does not depend on the domain controller.
+function Get-GatewayNameList {
+    [CmdletBinding()]
+    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Name)
+    $sorted = [string[]]@(foreach ($item in $Name) { $item })
+    $order = [string[]]@(foreach ($item in $Name) { $item })
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $sorted -join ','
+}
+
 # The state of an object read with the properties of its class.
 function ConvertTo-GatewayState {
     [CmdletBinding()]
@@ -24,6 +34,10 @@ function ConvertTo-GatewayState {
         sAMAccountName = [string]$Object.SamAccountName
         description    = [string]@($Object.description)[0]
         protected      = [string][bool]$Object.ProtectedFromAccidentalDeletion
+    }
+    if ($Class -eq 'computer') {
+        $state['dNSHostName'] = [string]$Object.dNSHostName
+        $state['servicePrincipalName'] = [string](Get-GatewayNameList -Name ([string[]]@(foreach ($spn in $Object.servicePrincipalName) { [string]$spn })))
     }
     if ($Class -ne 'user') { return $state }
     $state['userPrincipalName'] = [string]$Object.UserPrincipalName

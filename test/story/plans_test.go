@@ -295,3 +295,23 @@ func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
 	assert.NotZero(t, held)
 	assert.NotZero(t, drifted)
 }
+
+// TestThePlanOfARenamedComputerHasAllItsNames: the DNS name and the service principal names
+// that are changed along with the account are shown, too.
+func TestThePlanOfARenamedComputerHasAllItsNames(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	rename := systemtest.RenameComputer("WEB1", "WEB9")
+	p, _ := dryRun(s, rename)
+	fields := map[string]any{}
+	for _, change := range p.Objects[0].Changes {
+		fields[change.Field] = change.After
+	}
+	assert.Equal(t, "WEB9$", fields["samName"])
+	assert.Equal(t, "WEB9", fields["computerName"])
+	assert.Equal(t, "web9.corp.example", fields["dnsName"])
+	s.OK(applying(rename, p), http.StatusOK)
+	stored := s.Stored("CN=WEB9,"+systemtest.ServersOU, "servicePrincipalName")
+	if spns, has := fields["servicePrincipalName"]; assert.True(t, has) {
+		assert.Contains(t, spns, "WEB9", "%v", stored)
+	}
+}
