@@ -22,7 +22,8 @@ func checksOf(r *request) []check {
 	}
 	checks := []check{}
 	if r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership {
-		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."))
+		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."),
+			notChecked("recycle_bin", "Whether the Recycle Bin is on was not read."))
 	} else {
 		checks = append(checks, notChecked("write_rights", "What the gateway may write was not read."))
 	}
