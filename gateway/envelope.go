@@ -180,7 +180,7 @@ func (e *envelope) flush() error {
 func (e *envelope) finish(result *ps.Result) error {
 	output := encode(e.sentence(result))
 	tail := []byte{}
-	if warnings := slices.Concat(result.Warnings, e.warnings); len(warnings) > 0 {
+	if warnings := slices.Concat(result.Warnings, e.warnings, e.r.unread); len(warnings) > 0 {
 		tail = append([]byte(`,"warnings":`), encode(warnings)...)
 	}
 	tail = append(tail, e.page.members()...)

@@ -39,7 +39,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 		return failed
 	}
 	defer r.principal.Leave()
-	if failed = authorise(r.principal, r.op.Scope); failed != nil {
+	if failed = authoriseRow(r.principal, r.op); failed != nil {
 		return failed
 	}
 	defer s.freeBody(r)
@@ -57,6 +57,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 		r.bound.Classic()
 	}
 	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
+		return failed
+	}
+	if failed = checkTypes(r); failed != nil {
 		return failed
 	}
 	if failed = checkCursor(r); failed != nil {
@@ -201,6 +204,7 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"StaleSince": func(r *request) ps.Value {
 		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
 	},
+	"Readable": func(r *request) ps.Value { return ps.List(r.readable) },
 }
 
 func limit(allowed []string) ps.Value {

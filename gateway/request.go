@@ -32,6 +32,8 @@ type request struct {
 	document  []byte          // body that a protocol of others reads as a whole
 	given     ops.Given       // nil: not read
 	bound     *ops.Bound      // nil: not accepted
+	readable  []string        // types of objects that a search over types may find
+	unread    []ps.Warning    // about the others
 	spending  spending        // empty: the operation does nothing that is counted
 
 	started     bool            // the run was started, or waited for a session

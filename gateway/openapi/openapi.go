@@ -264,7 +264,7 @@ func about(op *ops.Operation, p *ops.Param) string {
 		parts = append(parts, "Absent: left as it is.")
 	}
 	switch {
-	case p.Required:
+	case p.Required: // a kind that clears says so itself
 	case op.EmptyMeans(p) == ops.Cleared:
 		parts = append(parts, "Empty: cleared.")
 	case op.EmptyMeans(p) == ops.Refused:
@@ -288,6 +288,7 @@ func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	}
 	switch {
 	case doc.Type != "string":
+	case p.Clears:
 	case p.Required || op.EmptyMeans(p) == ops.Refused:
 		s.MinLength = 1
 	case doc.Pattern != "":

@@ -203,7 +203,7 @@ func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	switch {
 	case p.Kind.Secret() || p.Narrows:
 		return Refused
-	case op.Effect == Update && !p.Required && p.Kind.Clear() != nil:
+	case p.Clears || op.Effect == Update && !p.Required && p.Kind.Clear() != nil:
 		return Cleared
 	default:
 		return Absent

@@ -22,6 +22,7 @@ var contextArgs = map[string]string{
 	"Privileged":   "bool",
 	"BulkLimit":    "int",
 	"ImpactLimit":  "int",
+	"Readable":     "string[]", // types of objects that the caller may read
 	"StaleSince":   "string[]", // as a file time and as a generalized time
 	"Server":       "string",
 	"ComputerName": "string",
@@ -183,7 +184,7 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 		}
 		for _, name := range names {
 			name = strings.Trim(name, "{}")
-			if name == "records" || name == "counts" || name == "also" || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
+			if name == "records" || name == "counts" || name == "also" || name == expiryWord && op.Param(accountExpires) != nil || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
 				continue
 			}
 			if p := op.Param(name); p == nil || p.Name != name || p.Kind.Secret() {

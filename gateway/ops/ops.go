@@ -19,13 +19,14 @@ import (
 
 // Operation is one row of the API.
 type Operation struct {
-	ID      string     // "user.create": operationId, audit name, metric label; unique
-	Row     int        // number in the HTTP contract; unique
-	Summary string     // one sentence
-	Method  string     // http.MethodPost
-	Path    string     // "/api/ADUser/{UserName}"
-	Scope   auth.Scope // required of the caller
-	Effect  Effect     // decides what an empty string means and whether a run is cancelled when the client leaves
+	ID      string       // "user.create": operationId, audit name, metric label; unique
+	Row     int          // number in the HTTP contract; unique
+	Summary string       // one sentence
+	Method  string       // http.MethodPost
+	Path    string       // "/api/ADUser/{UserName}"
+	Scope   auth.Scope   // required of the caller
+	Or      []auth.Scope // each of which does instead of Scope; then the rest of the operation narrows to what the caller may
+	Effect  Effect       // decides what an empty string means and whether a run is cancelled when the client leaves
 	Params  []Param
 	Rules   []Rule // constraints across parameters, in order
 
@@ -108,6 +109,7 @@ type Param struct {
 	Classic  string     // value if absent in the classic dialect; empty: Default
 	Implied  string     // what an absent value amounts to where it is not an argument; for the API document
 	Narrows  bool       // without it more would be changed, so that an empty text is refused
+	Clears   bool       // required, but an empty text clears
 	Moves    bool       // given in an update, it moves the object, which counts as a change
 	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
 	Scope    auth.Scope // also required if the parameter is given and not false
@@ -183,7 +185,7 @@ type Rule struct {
 func Table() []*Operation { return table }
 
 var table = undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows)),
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows)),
 	acmeRows, externalDNSRows, planRows, historyRows,
 ))
 
@@ -214,6 +216,7 @@ var Resources = map[string]string{
 	"membership":  "Members of groups",
 	"user":        "User accounts",
 	"ou":          "Organizational units",
+	"search":      "Users, groups and computers",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
 	"plan":        "Plans of changes that dry runs have made",

@@ -14,6 +14,7 @@ const (
 	LimitName  = "Limit"
 	AfterName  = "After"
 	CountName  = "Count"
+	TypeName   = "Type"
 )
 
 // searched adds the parameters by which a list of objects of a class is narrowed and

@@ -107,3 +107,25 @@ func (cursorKind) Decode(raw any) (*Decoded, *Problem) {
 func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Start", Type: "int"}} }
 
 func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
+
+// AnyText is the kind of texts that objects of all types are searched by. The script
+// receives the text, and an LDAP filter for each type.
+var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
+
+type anyTextKind struct{ searchTextKind }
+
+func (anyTextKind) Decode(raw any) (*Decoded, *Problem) {
+	parsed, problem := decodeSearch(raw)
+	if problem != nil {
+		return nil, problem
+	}
+	values := []ps.Value{ps.Text(parsed.String())}
+	for _, class := range []*filter.Class{filter.Users, filter.Groups, filter.Computers} {
+		values = append(values, ps.Text(parsed.Clause(class)))
+	}
+	return &Decoded{Values: values, Text: parsed.String()}, nil
+}
+
+func (anyTextKind) Parts() []Part {
+	return []Part{{Type: "string"}, {Suffix: "User", Type: "string"}, {Suffix: "Group", Type: "string"}, {Suffix: "Computer", Type: "string"}}
+}

@@ -154,6 +154,69 @@ var (
 		{Name: "ipAddresses", Type: TextListField, Doc: "that the zone has for the name server"},
 	}}
 
+	GroupMember = &Shape{Name: "Member", Fields: []Field{
+		{Name: "type", Enum: MemberTypes},
+		{Name: "guid", Type: GUIDField},
+		{Name: "name", Doc: "CN; of one of another domain its SID"},
+		{Name: "username", Null: true, Doc: "sAMAccountName"},
+		{Name: "distinguishedName"},
+		{Name: "ouPath", Doc: "distinguished name of the parent"},
+		{Name: "enabled", Type: BoolField, Null: true, Doc: "null for what cannot log on"},
+		{Name: "sid", Null: true},
+		{Name: "direct", Type: BoolField},
+		{Name: "via", Null: true, Doc: "sAMAccountName of the direct member through which it belongs to the group; null for a direct one"},
+		{Name: "primary", Type: BoolField, Doc: "by its primary group"},
+	}}
+
+	Hit = &Shape{Name: "Hit", Fields: []Field{
+		{Name: "type", Enum: HitTypes},
+		{Name: "guid", Type: GUIDField},
+		{Name: "name", Doc: "CN"},
+		{Name: "username", Doc: "sAMAccountName"},
+		{Name: "displayName", Null: true},
+		{Name: "emailAddress", Null: true},
+		{Name: "description", Null: true},
+		{Name: "ouPath", Doc: "distinguished name of the parent"},
+		{Name: "enabled", Type: BoolField, Null: true, Doc: "null for groups"},
+		{Name: "matched", Doc: "the field that matched best"},
+	}}
+
+	CopiedGroup = &Shape{Name: "CopiedGroup", Fields: []Field{
+		{Name: "group", Doc: "sAMAccountName"},
+		{Name: "guid", Type: GUIDField},
+		{Name: "action", Enum: []string{"added", "present", "removed", "skipped", "failed"}},
+		{Name: "reason", Null: true, Doc: "why it was skipped, or failed"},
+	}}
+
+	LogonState = &Shape{Name: "LogonState", Fields: []Field{
+		{Name: "username"},
+		{Name: "canLogOn", Type: BoolField, Doc: "false if the account is disabled, expired, locked out or outside its hours"},
+		{Name: "verdicts", Type: ObjectListField, Doc: "the most serious one first", Of: []Field{
+			{Name: "code", Enum: []string{"ok", "disabled", "locked", "expired", "hours", "password_expired", "must_change", "smartcard_required", "workstations", "unknown"}},
+			{Name: "since", Type: TimeField, Null: true}, {Name: "until", Type: TimeField, Null: true}, {Name: "text", Doc: "for people"},
+		}},
+		{Name: "badPwdCount", Type: NumberField, Doc: "as the domain controller that was asked counts"},
+		{Name: "lastBadPassword", Type: TimeField, Null: true},
+		{Name: "passwordExpires", Type: TimeField, Null: true, Doc: "null: never, or at once"},
+		{Name: "accountExpires", Type: TimeField, Null: true},
+		{Name: "lockoutEnds", Type: TimeField, Null: true, Doc: "null: not locked out, or until it is unlocked"},
+		{Name: "policy", Doc: "name of the password policy"},
+		{Name: "source", Enum: PolicySources},
+	}}
+
+	PasswordPolicy = &Shape{Name: "PasswordPolicy", Fields: []Field{
+		{Name: "name"},
+		{Name: "source", Enum: PolicySources, Doc: "unknown for one that the service account may not read"},
+		{Name: "minLength", Type: NumberField, Null: true},
+		{Name: "complexity", Type: BoolField, Null: true},
+		{Name: "historyCount", Type: NumberField, Null: true},
+		{Name: "minAge", Type: NumberField, Null: true, Doc: "days"},
+		{Name: "maxAge", Type: NumberField, Null: true, Doc: "days; 0: passwords do not expire"},
+		{Name: "lockoutThreshold", Type: NumberField, Null: true, Doc: "wrong passwords; 0: no lockout"},
+		{Name: "lockoutWindow", Type: NumberField, Null: true, Doc: "minutes"},
+		{Name: "lockoutDuration", Type: NumberField, Null: true, Doc: "minutes; 0: until it is unlocked"},
+	}}
+
 	Existence = &Shape{Name: "Existence", Fields: []Field{
 		{Name: "exists", Type: BoolField},
 		{Name: "guid", Type: GUIDField, Null: true},
@@ -167,6 +230,13 @@ var (
 		{Name: "complete", Type: BoolField},
 		{Name: "unreached", Type: TextListField},
 	}}
+)
+
+// HitTypes are the types of objects that a search finds, MemberTypes those of members.
+var (
+	HitTypes      = []string{"user", "group", "computer"}
+	MemberTypes   = []string{"user", "group", "computer", "contact", "serviceAccount", "foreign", "other"}
+	PolicySources = []string{"pso", "domain", "unknown"}
 )
 
 // ZoneTypes are the types of zones, and DynamicUpdates which updates a zone accepts.

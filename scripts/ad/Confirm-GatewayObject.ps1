@@ -17,10 +17,11 @@ Set-GatewayStep -Label 'read object'
 $kind = $Class
 $properties = $GatewayContainerProperties
 if ($Class -eq 'ou') { $kind = 'container' }
-if ($Class -eq 'group') { $properties = $GatewayGroupProperties }
+if ($Class -eq 'group') { $properties = $GatewayGroupProperties + @('displayName') }
 if ($Class -eq 'computer') { $properties = $GatewayComputerProperties }
 if ($Class -eq 'user') {
-    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field $Field) + @('userAccountControl', 'pwdLastSet', 'LockedOut', 'whenCreated')
+    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field $Field)
+    $properties += @('userAccountControl', 'pwdLastSet', 'accountExpires', 'LockedOut', 'whenCreated')
 }
 $search = @{ Base = (Get-GatewayDomain -Server $Server).dn; Scope = 'Subtree'; Class = $kind; Property = $properties; Server = $Server }
 $filter = '(name=' + (Get-GatewayLdapEscaped -Value ([string]$ObjectName)) + ')'

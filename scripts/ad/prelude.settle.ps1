@@ -38,8 +38,16 @@ function ConvertTo-GatewayState {
     if ($Class -eq 'computer') {
         $state['dNSHostName'] = [string]$Object.dNSHostName
         $state['servicePrincipalName'] = [string](Get-GatewayNameList -Name ([string[]]@(foreach ($spn in $Object.servicePrincipalName) { [string]$spn })))
+        $state['enabled'] = [string][bool]$Object.Enabled
+    }
+    if ($Class -eq 'group') {
+        $state['mail'] = [string]$Object.mail
+        $state['displayName'] = [string]$Object.displayName
+        $state['managedBy'] = [string]$Object.managedBy
+        $state['scope'] = [string](Get-GatewayScopeName -Scope ([string]$Object.GroupScope))
     }
     if ($Class -ne 'user') { return $state }
+    $state['accountExpires'] = [string](Get-GatewayFileTime -Value $Object.accountExpires)
     $state['userPrincipalName'] = [string]$Object.UserPrincipalName
     $state['enabled'] = [string][bool]$Object.Enabled
     $state['lockedOut'] = [string][bool]$Object.LockedOut

@@ -24,6 +24,12 @@ var groupSamples = map[string]Sample{
 		Params: map[string]any{"GroupName": "Sample Group", "OUPath": LimitedOU, "GroupDescription": "A sample"}, Status: http.StatusCreated,
 		Undo: Call{Method: http.MethodDelete, Path: "/api/ADGroups/Sample%20Group/Remove"},
 	},
+	"search.find":   {Params: map[string]any{"Text": "anna"}},
+	"group.members": {Params: map[string]any{"GroupName": SampleGroup, "Recursive": true}},
+	"group.update": {
+		Params: map[string]any{"GroupName": SampleGroup, "GroupDescription": "changed"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADGroups/VPN%20Users", Params: map[string]any{"GroupDescription": "May dial in"}},
+	},
 	"group.rename": {
 		Params: map[string]any{"GroupName": SampleGroup, "NewGroupName": "Dial In"},
 		Undo:   Call{Method: http.MethodPut, Path: "/api/ADGroups/Dial%20In/Rename/VPN%20Users"},

@@ -4,6 +4,12 @@ import (
 	"net/http"
 )
 
+// copyTo and copyLike are users without groups besides the primary one.
+const (
+	copyTo   = "tom.gone"
+	copyLike = "mary.left"
+)
+
 var membershipSamples = map[string]Sample{
 	"membership.get":    {Params: map[string]any{"Username": SampleUser, "GroupName": SampleGroup}},
 	"membership.exists": {Params: map[string]any{"Username": SampleUser, "GroupName": SampleGroup}},
@@ -15,6 +21,10 @@ var membershipSamples = map[string]Sample{
 	"membership.remove": {
 		Params: map[string]any{"Username": SampleUser, "GroupName": SampleGroup},
 		Undo:   Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt/Group/VPN%20Users"},
+	},
+	"membership.copy": {
+		Params: map[string]any{"Username": copyTo, "From": SampleUser},
+		Undo:   Call{Method: http.MethodPost, Path: "/api/ADUser/" + copyTo + "/CopyGroups", Params: map[string]any{"From": copyLike, "Remove": true}},
 	},
 	"membership.addGroup": {
 		Params: map[string]any{"ParentGroupName": "Project Phoenix", "ChildGroupName": "Help Desk"}, Status: http.StatusCreated,

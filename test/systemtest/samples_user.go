@@ -36,6 +36,12 @@ var userSamples = map[string]Sample{
 		Params: map[string]any{"Username": LeftUser},
 		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/" + LeftUser + "/Disable"},
 	},
+	"user.logonState":     {Params: map[string]any{"Username": LockedUser}},
+	"user.passwordPolicy": {Params: map[string]any{"Username": SampleUser}},
+	"user.expiry": {
+		Params: map[string]any{"Username": SampleUser, "AccountExpires": "2035-06-30"},
+		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/" + SampleUser + "/Expiry", Params: map[string]any{"AccountExpires": ""}},
+	},
 	"user.rename": {
 		Params: map[string]any{"Username": SampleUser, "NewUsername": "a.schmidt"},
 		Undo:   Call{Method: http.MethodPut, Path: "/api/ADUser/a.schmidt/Rename/" + SampleUser},

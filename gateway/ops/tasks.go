@@ -1,0 +1,197 @@
+package ops
+
+import (
+	"net/http"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// taskRows are everyday tasks of a help desk, besides those of the other files.
+var taskRows = []*Operation{
+	{
+		ID: "search.find", Row: 64, Summary: "Finds users, groups and computers by a text, the best hits first.",
+		Method: http.MethodGet, Path: "/api/Search",
+		Scope: auth.UserRead, Or: []auth.Scope{auth.GroupRead, auth.ComputerRead}, Effect: Read,
+		Params: []Param{
+			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "What people type to find somebody or something."},
+			{Name: TypeName, Kind: schema.WordList("Types, separated by commas: user, group, computer.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Only these types; without it all that the credential may read."},
+			{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+			{Name: LimitName, Kind: schema.Number("The most hits.", 1, 50), Default: "20"},
+		},
+		Script:  "Search-GatewayDirectory",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Hit, List},
+		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
+		Subject: "text '{Text}'",
+	},
+	{
+		ID: "group.members", Row: 65, Summary: "Lists the members of a group.",
+		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Members",
+		Scope: auth.MemberRead, Effect: Read,
+		Params: append([]Param{
+			existingGroup,
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Doc: "The members of groups in it, too, each once."},
+			{Name: TypeName, Arg: "MemberType", Kind: schema.WordList("Types, separated by commas: user, group, computer, contact, serviceAccount, foreign, other.", schema.MemberTypes...), Doc: "Only members of these types."},
+		}, paged...),
+		Rules:   []Rule{afterLimit},
+		Script:  "Get-GatewayMemberList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.GroupMember, List},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Ambiguous, schema.Unprocessable},
+		Subject: groupSubject,
+	},
+	{
+		ID: "user.logonState", Row: 69, Summary: "Tells why a user can or cannot log on.",
+		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LogonState",
+		Scope: auth.UserRead, Effect: Read,
+		Params:  []Param{existingUser},
+		Script:  "Get-GatewayLogonState",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.LogonState, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userSubject,
+	},
+	{
+		ID: "user.passwordPolicy", Row: 70, Summary: "Shows the password policy that applies to a user.",
+		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/PasswordPolicy",
+		Scope: auth.UserRead, Effect: Read,
+		Params:  []Param{existingUser},
+		Script:  "Get-GatewayPasswordPolicy",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.PasswordPolicy, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userSubject,
+	},
+	{
+		ID: "membership.copy", Row: 72, Summary: "Adds a user to the groups of another user.",
+		Method: http.MethodPost, Path: "/api/ADUser/{UserName}/CopyGroups",
+		Scope: auth.MemberWrite, Effect: Update, Disrupts: true,
+		Params: []Param{
+			existingUser,
+			{Name: "From", Kind: schema.Identity, Required: true, Example: "lweber", Doc: "The user whose groups are copied."},
+			{Name: "Remove", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Take the user out of the groups that the other one lacks, too."},
+			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: auth.Privileged, Doc: "Do not skip guarded groups."},
+		},
+		Script:    "Copy-GatewayMembership",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.CopiedGroup, List},
+		Settle:    Settle{Script: "Confirm-GatewayCopy"},
+		Fails:     []schema.Code{schema.Partial, schema.NotFound, schema.Unprocessable},
+		Subject:   userSubject,
+		Success:   "The groups of the user '{From}' were copied to the {subject}.",
+		Unchanged: "The {subject} is in all groups of the user '{From}' that can be copied; nothing was changed.",
+	},
+	{
+		ID: "group.update", Row: 66, Summary: "Changes a group: its texts, its manager, its scope and its place.",
+		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}",
+		Scope: auth.GroupWrite, Effect: Update,
+		Params: []Param{
+			existingGroup,
+			{Name: "GroupDescription", Arg: "Description", Kind: schema.Text("description"), Example: "May dial in", Doc: "The description."},
+			{Name: "GroupEmail", Arg: "Email", Kind: schema.Text("mail"), Doc: "The mail address."},
+			{Name: "NewDisplayName", Arg: "DisplayName", Kind: schema.Text("displayName"), Doc: "The display name, which the record does not show."},
+			{Name: "ManagedBy", Kind: schema.Reference, Doc: "The user or group that manages it, which by itself gives no right."},
+			{Name: "GroupScope", Kind: schema.GroupScope, Doc: "The scope. The way between global and domain local leads through universal."},
+			{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "The OU or container that holds the group."},
+		},
+		Script:    "Set-GatewayGroup",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Group, Single},
+		Settle:    settleGroup,
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject:   groupSubject,
+		Success:   "The {subject} was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
+	},
+	{
+		ID: "computer.enable", Row: 67, Summary: "Enables a computer account.",
+		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Enable",
+		Scope: auth.ComputerWrite, Effect: Update,
+		Params:    []Param{existingComputer(computerName)},
+		Script:    "Set-GatewayComputerState",
+		Fixed:     ps.Args{"State": ps.Text("Enabled")},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Computer, Single},
+		Settle:    settleComputer,
+		Fails:     []schema.Code{schema.NotFound, schema.Protected},
+		Subject:   computerSubject,
+		Success:   "The {subject} was enabled.",
+		Unchanged: "The {subject} is enabled already; nothing was changed.",
+	},
+	{
+		ID: "computer.disable", Row: 167, Summary: "Disables a computer account.",
+		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Disable",
+		Scope: auth.ComputerWrite, Effect: Update, Disrupts: true,
+		Params:    []Param{existingComputer(computerName)},
+		Script:    "Set-GatewayComputerState",
+		Fixed:     ps.Args{"State": ps.Text("Disabled")},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Computer, Single},
+		Settle:    settleComputer,
+		Fails:     []schema.Code{schema.NotFound, schema.Protected},
+		Subject:   computerSubject,
+		Success:   "The {subject} was disabled.",
+		Unchanged: "The {subject} is disabled already; nothing was changed.",
+	},
+	{
+		ID: "computer.move", Row: 68, Summary: "Moves a computer to another OU, whose policies it gets.",
+		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Move",
+		Scope: auth.ComputerWrite, Effect: Move, Disrupts: true,
+		Params: []Param{
+			existingComputer(computerName),
+			{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container that will hold it."},
+		},
+		Script:    "Move-GatewayComputer",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.Computer, Single},
+		Settle:    settleComputer,
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Subject:   computerSubject,
+		Success:   "The {subject} was moved to '{OUPath}'.",
+		Unchanged: "The {subject} is there already; nothing was changed.",
+	},
+	{
+		ID: "user.expiry", Row: 71, Summary: "Sets when a user's account expires.",
+		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Expiry",
+		Scope: auth.UserWrite, Effect: Update, Disrupts: true,
+		Params: []Param{
+			existingUser,
+			{Name: accountExpires, Kind: schema.Expiry, Required: true, Clears: true, Doc: "When the account expires."},
+			userFields,
+		},
+		Rules:     []Rule{sayExpiry},
+		Script:    "Set-GatewayUserExpiry",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound},
+		Subject:   userSubject,
+		Success:   "The {subject} {expiry}.",
+		Unchanged: "The {subject} already has this expiry; nothing was changed.",
+	},
+}
+
+const (
+	accountExpires = "AccountExpires"
+	expiryWord     = "expiry"
+)
+
+// sayExpiry completes the sentence about a new expiry.
+var sayExpiry = Rule{
+	Doc: "A moment in the past is accepted: the account is expired at once",
+	Apply: func(b *Bound) []schema.Problem {
+		text := b.Text(accountExpires)
+		switch at, err := time.Parse(time.RFC3339, text); {
+		case err != nil:
+			b.texts[expiryWord] = "never expires"
+		case at.Before(time.Now()):
+			b.texts[expiryWord] = "has expired at " + text + ", which takes effect now"
+		default:
+			b.texts[expiryWord] = "expires at " + text
+		}
+		return nil
+	},
+}

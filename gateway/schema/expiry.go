@@ -1,0 +1,48 @@
+package schema
+
+import (
+	"time"
+
+	"adgateway/gateway/filter"
+	"adgateway/ps"
+)
+
+// Expiry is when an account expires: a date, of which the end in UTC is meant, or a date
+// with a time and an offset; empty for never. The script receives it in UTC and as a file
+// time.
+var Expiry Kind = expiryKind{base{"string"}}
+
+type expiryKind struct{ base }
+
+// neverTicks is the file time for never.
+const neverTicks = "9223372036854775807"
+
+func (expiryKind) Decode(raw any) (*Decoded, *Problem) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		if at, err = time.Parse(time.DateOnly, s); err != nil {
+			return nil, invalid("must be a date such as 2026-06-30, of which the end in UTC is meant, a date and time with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
+		}
+		at = at.AddDate(0, 0, 1)
+	}
+	at = at.UTC().Truncate(time.Second)
+	if at.Year() <= 1601 || at.Year() > 9998 {
+		return nil, invalid("must be between the years 1602 and 9998")
+	}
+	shown := at.Format(time.RFC3339)
+	return &Decoded{Values: []ps.Value{ps.Text(shown), ps.Text(filter.Moment(at)[0])}, Text: shown}, nil
+}
+
+func (expiryKind) Parts() []Part {
+	return []Part{{Type: "string"}, {Suffix: "Ticks", Type: "string"}}
+}
+
+func (expiryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(neverTicks)} }
+
+func (expiryKind) Doc() Doc {
+	return Doc{Type: "string", Text: "A date, of which the end in UTC is meant; a date and time with an offset; empty: never.", Example: "2030-06-30"}
+}

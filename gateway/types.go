@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// A search over types is for callers that may read at least one of them.
+
+// readScopes are the scopes for reading objects of a type.
+var readScopes = map[string]auth.Scope{"user": auth.UserRead, "group": auth.GroupRead, "computer": auth.ComputerRead}
+
+// authoriseRow requires the scope of a row, or one that does instead.
+func authoriseRow(p *auth.Principal, op *ops.Operation) *failure {
+	if slices.ContainsFunc(op.Or, p.Has) {
+		return nil
+	}
+	return authorise(p, op.Scope)
+}
+
+// checkTypes decides which types of objects the caller may read. One that was asked for
+// and may not be read is refused, others are left out.
+func checkTypes(r *request) *failure {
+	if len(r.op.Or) == 0 {
+		return nil
+	}
+	asked := r.bound.Text(ops.TypeName)
+	r.readable = nil
+	for _, name := range schema.HitTypes {
+		wanted := asked == "" || slices.Contains(strings.Split(asked, ","), name)
+		failed := authorise(r.principal, readScopes[name])
+		switch {
+		case !wanted:
+		case failed == nil:
+			r.readable = append(r.readable, name)
+		case asked != "":
+			return failed
+		default:
+			r.unread = append(r.unread, ps.Warning{Code: "scope_missing", Target: name,
+				Message: fmt.Sprintf("Objects of the type %s were left out: they need the scope '%s', which the credential does not have.", name, readScopes[name])})
+		}
+	}
+	return nil
+}

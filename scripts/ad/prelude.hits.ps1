@@ -1,0 +1,56 @@
+# Functions of the search over types.
+
+# Where a text is found in an object, and how good a hit that is: '0' equal to what identifies it, '1' the
+# beginning of a name, '2' anything else. The field is that of the record.
+function Get-GatewayMatch {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Item,
+        [Parameter(Mandatory)] [string] $Text,
+        [Parameter(Mandatory)] [string] $Type
+    )
+    $same = [System.StringComparison]::OrdinalIgnoreCase
+    $account = [string]$Item.sAMAccountName
+    $mail = [string]$Item.mail
+    $principal = [string]$Item.userPrincipalName
+    if ($account.Equals($Text, $same) -or $account.Equals($Text + '$', $same)) { return @{ rank = '0'; field = 'username' } }
+    if ($mail.Equals($Text, $same)) { return @{ rank = '0'; field = 'emailAddress' } }
+    if ($principal.Equals($Text, $same)) { return @{ rank = '0'; field = 'userPrincipalName' } }
+    if ($account.StartsWith($Text, $same)) { return @{ rank = '1'; field = 'username' } }
+    if (([string]$Item.Name).StartsWith($Text, $same)) { return @{ rank = '1'; field = 'name' } }
+    if (([string]$Item.displayName).StartsWith($Text, $same)) { return @{ rank = '1'; field = 'displayName' } }
+    if (([string]$Item.givenName).StartsWith($Text, $same)) { return @{ rank = '1'; field = 'firstName' } }
+    if (([string]$Item.sn).StartsWith($Text, $same)) { return @{ rank = '1'; field = 'lastName' } }
+    if ($mail.StartsWith($Text, $same)) { return @{ rank = '2'; field = 'emailAddress' } }
+    if ($principal.StartsWith($Text, $same)) { return @{ rank = '2'; field = 'userPrincipalName' } }
+    if (([string]$Item.physicalDeliveryOfficeName).StartsWith($Text, $same)) { return @{ rank = '2'; field = 'office' } }
+    if (([string]$Item.employeeID).Equals($Text, $same)) { return @{ rank = '2'; field = 'employeeId' } }
+    foreach ($address in @($Item.proxyAddresses)) {
+        if ($null -ne $address -and ([string]$address).StartsWith($Text, $same)) { return @{ rank = '2'; field = 'proxyAddress' } }
+    }
+    @{ rank = '2'; field = 'name' }
+}
+
+# Writes the record of a hit.
+function ConvertTo-GatewayHit {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Item,
+        [Parameter(Mandatory)] [string] $Type,
+        [Parameter(Mandatory)] [string] $Matched
+    )
+    $enabled = $null
+    if ($Type -ne 'group') { $enabled = ([long]$Item.userAccountControl -band 2) -eq 0 }
+    [ordered]@{
+        type         = [string]$Type
+        guid         = [string]$Item.ObjectGUID
+        name         = [string]$Item.Name
+        username     = [string]$Item.sAMAccountName
+        displayName  = [string]$Item.displayName
+        emailAddress = [string]$Item.mail
+        description  = [string]@($Item.description)[0]
+        ouPath       = [string](Get-GatewayParentDn -Dn ([string]$Item.DistinguishedName))
+        enabled      = $enabled
+        matched      = [string]$Matched
+    }
+}

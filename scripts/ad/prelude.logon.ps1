@@ -1,0 +1,84 @@
+# Functions shared by the scripts about logons and password policies.
+
+# Ages in the directory are negative numbers of 100 ns; 0 and the smallest number stand for none.
+function Get-GatewayAgeIn {
+    [CmdletBinding()]
+    param([AllowNull()] [object] $Value, [Parameter(Mandatory)] [long] $Ticks)
+    $age = [long]$Value
+    if ($age -ge 0 -or $age -lt -9000000000000000000) { return [int]0 }
+    [int](Get-GatewayQuotient -Number (0 - $age) -By $Ticks)
+}
+
+# The password policy of a user: that of a password settings object, or of the domain. Source is 'unknown' if
+# one applies that the service account may not read (people S23).
+function Get-GatewayPolicy {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $User, [Parameter(Mandatory)] [string] $Server)
+    $day = [long]864000000000
+    $minute = [long]600000000
+    $root = (Get-GatewayDomain -Server $Server).dn
+    $resultant = [string]$User.PSObject.Properties['msDS-ResultantPSO'].Value
+    if ($resultant -ne '') {
+        $names = @(
+            'msDS-MinimumPasswordLength', 'msDS-PasswordComplexityEnabled', 'msDS-PasswordHistoryLength', 'msDS-MinimumPasswordAge'
+            'msDS-MaximumPasswordAge', 'msDS-LockoutThreshold', 'msDS-LockoutObservationWindow', 'msDS-LockoutDuration'
+        )
+        $filter = '(&(objectClass=msDS-PasswordSettings)(distinguishedName=' + (Get-GatewayLdapEscaped -Value $resultant) + '))'
+        $own = @(Get-GatewayObject -Class 'any' -Filter $filter -Property $names -Base $root -Server $Server)[0]
+        if ($null -eq $own -or $null -eq $own.PSObject.Properties['msDS-MinimumPasswordLength'].Value) {
+            $name = $resultant -replace '^CN=((?:[^,\\]|\\.)+),.*$', '$1'
+            return @{ name = $name; source = 'unknown' }
+        }
+        return @{
+            name = [string]$own.Name; source = 'pso'
+            minLength = [int]$own.PSObject.Properties['msDS-MinimumPasswordLength'].Value
+            complexity = [bool]$own.PSObject.Properties['msDS-PasswordComplexityEnabled'].Value
+            historyCount = [int]$own.PSObject.Properties['msDS-PasswordHistoryLength'].Value
+            minAge = Get-GatewayAgeIn -Value $own.PSObject.Properties['msDS-MinimumPasswordAge'].Value -Ticks $day
+            maxAge = Get-GatewayAgeIn -Value $own.PSObject.Properties['msDS-MaximumPasswordAge'].Value -Ticks $day
+            lockoutThreshold = [int]$own.PSObject.Properties['msDS-LockoutThreshold'].Value
+            lockoutWindow = Get-GatewayAgeIn -Value $own.PSObject.Properties['msDS-LockoutObservationWindow'].Value -Ticks $minute
+            lockoutDuration = Get-GatewayAgeIn -Value $own.PSObject.Properties['msDS-LockoutDuration'].Value -Ticks $minute
+        }
+    }
+    $names = @(
+        'minPwdLength', 'pwdProperties', 'pwdHistoryLength', 'minPwdAge', 'maxPwdAge', 'lockoutThreshold', 'lockOutObservationWindow', 'lockoutDuration'
+    )
+    $domain = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=domainDNS)' -Property $names -Base $root -Scope 'Base' -Server $Server)[0]
+    if ($null -eq $domain -or $null -eq $domain.minPwdLength) { return @{ name = 'Default Domain Policy'; source = 'unknown' } }
+    @{
+        name = 'Default Domain Policy'; source = 'domain'
+        minLength = [int]$domain.minPwdLength
+        complexity = ([long]$domain.pwdProperties -band 1) -ne 0
+        historyCount = [int]$domain.pwdHistoryLength
+        minAge = Get-GatewayAgeIn -Value $domain.minPwdAge -Ticks $day
+        maxAge = Get-GatewayAgeIn -Value $domain.maxPwdAge -Ticks $day
+        lockoutThreshold = [int]$domain.lockoutThreshold
+        lockoutWindow = Get-GatewayAgeIn -Value $domain.lockOutObservationWindow -Ticks $minute
+        lockoutDuration = Get-GatewayAgeIn -Value $domain.lockoutDuration -Ticks $minute
+    }
+}
+
+# Warns that a policy applies that cannot be read.
+function Add-GatewayUnreadable {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Policy)
+    if ($Policy['source'] -ne 'unknown') { return }
+    $message = "The password policy '$($Policy['name'])' applies, which the service account may not read."
+    Add-GatewayWarning -Code 'policy_unreadable' -Target ([string]$Policy['name']) -Message $message
+}
+
+# One reason for or against a logon.
+function New-GatewayVerdict {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Code,
+        [Parameter(Mandatory)] [string] $Text,
+        [string] $Since = '',
+        [string] $Until = ''
+    )
+    $verdict = [ordered]@{ code = [string]$Code; since = $null; until = $null; text = [string]$Text }
+    if ($Since -ne '') { $verdict['since'] = [string]$Since }
+    if ($Until -ne '') { $verdict['until'] = [string]$Until }
+    $verdict
+}

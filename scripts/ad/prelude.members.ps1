@@ -1,0 +1,133 @@
+# Functions shared by the scripts that list members and copy memberships.
+
+# The properties of the record of a member.
+$GatewayMemberProperties = @('sAMAccountName', 'objectSid', 'userAccountControl', 'primaryGroupID')
+
+# The members of a group, of any class, and the accounts whose primary group it is (facts E18). The directory
+# answers from the link table, in pages, however many there are.
+function Get-GatewayMember {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server)
+    $sid = [string]$Group.SID
+    if ($sid -eq '') { $sid = [string]$Group.objectSid } # of objects read without their class
+    $rid = [long]($sid -replace '^.*-', '')
+    $filter = '(|(memberOf=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')(primaryGroupID=' + $rid + '))'
+    $search = @{ Class = 'any'; Property = $GatewayMemberProperties; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    Get-GatewayObject -Filter $filter @search
+}
+
+# Those of the objects that the caller may see: groups by the limits for groups, other objects by those for OUs.
+function Select-GatewaySeen {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Found,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $groups = @(foreach ($item in $Found) { if ([string]$item.ObjectClass -eq 'group') { $item } })
+    $others = @(foreach ($item in $Found) { if ([string]$item.ObjectClass -ne 'group') { $item } })
+    Select-GatewayAllowed -Found $groups -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server
+    Select-GatewayAllowed -Found $others -AllowedOU $AllowedOU -Server $Server
+}
+
+# The type of an object as records of members and hits show it.
+function Get-GatewayObjectType {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Class)
+    switch ($Class) {
+        'user' { return 'user' }
+        'inetOrgPerson' { return 'user' }
+        'group' { return 'group' }
+        'computer' { return 'computer' }
+        'contact' { return 'contact' }
+        'foreignSecurityPrincipal' { return 'foreign' }
+        'msDS-GroupManagedServiceAccount' { return 'serviceAccount' }
+        'msDS-ManagedServiceAccount' { return 'serviceAccount' }
+    }
+    'other'
+}
+
+# Writes the records of members of a group. Those of other domains have a SID and no account name here.
+function ConvertTo-GatewayMember {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Member,
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [bool] $Direct,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Via
+    )
+    $sid = [string]$Group.SID
+    if ($sid -eq '') { $sid = [string]$Group.objectSid }
+    $rid = $sid -replace '^.*-', ''
+    foreach ($item in $Member) {
+        $enabled = $null
+        if ($null -ne $item.userAccountControl) { $enabled = ([long]$item.userAccountControl -band 2) -eq 0 }
+        $dn = [string]$item.DistinguishedName
+        [ordered]@{
+            type              = [string](Get-GatewayObjectType -Class ([string]$item.ObjectClass))
+            guid              = [string]$item.ObjectGUID
+            name              = [string]$item.Name
+            username          = [string]$item.sAMAccountName
+            distinguishedName = [string]$dn
+            ouPath            = [string](Get-GatewayParentDn -Dn $dn)
+            enabled           = $enabled
+            sid               = [string]$item.objectSid
+            direct            = [bool]$Direct
+            via               = [string]$Via
+            primary           = [bool]($Direct -and $rid.Equals([string]$item.primaryGroupID, [System.StringComparison]::Ordinal))
+        }
+    }
+}
+
+# Sends a list that was collected in memory, or the page of it that begins after a GUID.
+function Write-GatewayListingPage {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Listing,
+        [int] $Limit = 0,
+        [AllowNull()] [string] $After,
+        [bool] $Count = $false
+    )
+    if ($Limit -le 0) {
+        Write-GatewayListing -Listing $Listing
+        return
+    }
+    $page = $Listing
+    if ($After) {
+        # What sorts behind a key that is shorter than that of the same GUID.
+        $keys = @(foreach ($key in $Listing['keys']) { $key + 'x' }) + @($After.ToUpperInvariant())
+        $texts = @(foreach ($text in $Listing['texts']) { $text }) + @('')
+        $order = [string[]]$keys
+        $sorted = [string[]]$texts
+        [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+        $page = New-GatewayListing
+        $reached = $false
+        for ($i = 0; $i -lt $sorted.Length; $i++) {
+            if ($sorted[$i].Length -eq 0) {
+                $reached = $true
+            } elseif ($reached) {
+                $page['keys'].Add($order[$i].Substring(0, 32))
+                $page['texts'].Add($sorted[$i])
+            }
+        }
+    }
+    if ($Count) { $script:GatewayCounts['total'] = [int]$Listing['keys'].Count }
+    Write-GatewayListing -Listing $page -Most $Limit
+}
+
+# Writes the record of what became of one group of a copy.
+function ConvertTo-GatewayCopied {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [string] $Action,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Reason
+    )
+    [ordered]@{
+        group  = [string]$Group.SamAccountName
+        guid   = [string]$Group.ObjectGUID
+        action = [string]$Action
+        reason = [string]$Reason
+    }
+}
