@@ -298,6 +298,7 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 		"mx.delete": "deletion", "recordSet.delete": "deletion",
 		"user.resetPassword": "reset",
 		"user.disable":       "change", "user.rename": "change", "group.rename": "change", "computer.rename": "change",
+		"computer.disable": "change", "computer.move": "change", "user.expiry": "change", "membership.copy": "change",
 		"ou.rename": "change", "ou.move": "change", "membership.remove": "change", "membership.removeGroup": "change",
 		"lookupZone.update": "change", "zone.setAging": "change", "forwarder.create": "change", "forwarder.update": "change",
 	}, counted)

@@ -13,6 +13,8 @@ func (s *Server) answerLocally(r *request) *failure {
 	switch {
 	case r.op.ID == "plan.get":
 		return s.showPlan(r)
+	case r.op.ID == "caller.show":
+		return s.whoAmI(r)
 	case s.History == nil:
 		return fail(schema.NotSupported, "This gateway keeps no history (store.file is off).")
 	case r.op.ID == "change.list":

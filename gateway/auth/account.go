@@ -123,6 +123,9 @@ type compiledSecret struct {
 func (a *Account) compile() (*compiled, []error) {
 	c := &compiled{Account: a}
 	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect, SecretsInQuery: a.InQuery}
+	if a.Expires != nil {
+		p.Expires = *a.Expires
+	}
 	c.principal = p
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

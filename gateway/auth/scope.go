@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"adgateway/gateway/nearest"
 )
@@ -143,6 +144,8 @@ type Principal struct {
 	Dialect Dialect
 
 	SecretsInQuery bool // passwords may stand in the query
+
+	Expires time.Time // zero: never
 
 	meter *meter // nil if nothing is counted
 }

@@ -55,7 +55,7 @@ func (s *Search) compile(n *node, at moment) *clause {
 }
 
 // slow returns the first field of a filter without a condition that has an index and
-// must hold; empty if there is one (people S12).
+// must hold; empty if there is one (facts S12).
 func slow(n *node) string {
 	first := ""
 	var visit func(n *node, top bool) bool
@@ -208,14 +208,14 @@ func (s stateForm) compile(_ *node, at moment) (*clause, []string) {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// lockedOut finds locks that may be over, too (people S20).
+// lockedOut finds locks that may be over, too (facts S20).
 func lockedOut(moment) *clause { return compare("lockoutTime", ">=", "1") }
 
 // passwordExpired leaves out accounts that must change their password.
 func passwordExpired(at moment) *clause { return passwordsUntil(ticks(at.now, false)) }
 
 // passwordsUntil finds accounts whose password may expire until a file time: one that is
-// older than the shortest maximum age (people S22).
+// older than the shortest maximum age (facts S22).
 func passwordsUntil(end int64) *clause {
 	return join('&', expiring(), refer(passwordSet, "<=", "age:"+decimal(end)))
 }
@@ -234,7 +234,7 @@ func neverLoggedOn(moment) *clause { return negation(compare(lastLogon, ">=", "1
 func noGroups(moment) *clause { return negation(present("memberOf")) }
 
 // empty finds groups without direct members. The primary groups of most accounts are not
-// empty, although no member is listed in them (people S26).
+// empty, although no member is listed in them (facts S26).
 func empty(moment) *clause {
 	return join('&', negation(present("member")), &clause{ref: "common:"})
 }
@@ -299,7 +299,7 @@ func (f fileTimeForm) compile(n *node, at moment) (*clause, []string) {
 	return between(n.field.attr, from, to), nil
 }
 
-// passwordExpiresForm is when a password expires, which the directory computes (people S21).
+// passwordExpiresForm is when a password expires, which the directory computes (facts S21).
 type passwordExpiresForm struct{}
 
 func (passwordExpiresForm) about() string                        { return aboutDates }

@@ -112,7 +112,7 @@ var (
 	members  = reference("memberOf", "memberOf", "member")
 )
 
-// Users are the fields of user accounts (which attributes are indexed: people 1.2).
+// Users are the fields of user accounts.
 var Users = &Class{
 	Name: "users", Example: `enabled eq true and lastLogonApprox lt "-P60D"`,
 	fields: slices.Concat(
@@ -190,7 +190,7 @@ var Computers = &Class{
 
 const remoteDesktop = "it is part of a packed attribute that the directory cannot search"
 
-// places are where objects are, which no filter can say (people S17).
+// places are where objects are, which no filter can say (facts S17).
 var places = map[string]string{
 	"distinguishedName": "the directory cannot search by parts of it; use the parameter OUPath",
 	"ouPath":            "use the parameter OUPath",

@@ -32,7 +32,7 @@ func (t *Text) String() string { return t.text }
 
 // Clause returns an LDAP filter for the objects of a class that begin with the text in
 // one of the attributes that people are searched by. It says more than anr does, and
-// what switches of the forest may take from anr (people S2, S5, S6).
+// what switches of the forest may take from anr (facts S2, S5, S6).
 func (t *Text) Clause(class *Class) string {
 	begins := func(attr, s string) *clause { return compare(attr, "=", s, "") }
 	any := join('|', compare("anr", "=", t.text))

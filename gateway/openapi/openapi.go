@@ -239,6 +239,9 @@ func description(op *ops.Operation) string {
 	if op.Scope == "" {
 		lines[0] = "Any credential may call it."
 	}
+	for _, other := range op.Or {
+		lines[0] = strings.TrimSuffix(lines[0], ".") + " or `" + string(other) + "`."
+	}
 	for _, rule := range op.Rules {
 		lines = append(lines, "- "+strings.ToUpper(rule.Doc[:1])+rule.Doc[1:]+".")
 	}

@@ -24,7 +24,7 @@ type Operation struct {
 	Summary string       // one sentence
 	Method  string       // http.MethodPost
 	Path    string       // "/api/ADUser/{UserName}"
-	Scope   auth.Scope   // required of the caller
+	Scope   auth.Scope   // required of the caller; empty: none
 	Or      []auth.Scope // each of which does instead of Scope; then the rest of the operation narrows to what the caller may
 	Effect  Effect       // decides what an empty string means and whether a run is cancelled when the client leaves
 	Params  []Param
@@ -216,6 +216,7 @@ var Resources = map[string]string{
 	"membership":  "Members of groups",
 	"user":        "User accounts",
 	"ou":          "Organizational units",
+	"caller":      "The credential of a request",
 	"search":      "Users, groups and computers",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",

@@ -167,7 +167,7 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"69 GET /api/ADUser/{UserName}/LogonState 1 user:read", "70 GET /api/ADUser/{UserName}/PasswordPolicy 1 user:read",
 		"72 POST /api/ADUser/{UserName}/CopyGroups L member:write", "66 PUT /api/ADGroups/{GroupName} 1 group:write", "67 PUT /api/Computers/{ADComputerName}/Enable 1 computer:write",
 		"167 PUT /api/Computers/{ADComputerName}/Disable 1 computer:write", "68 PUT /api/Computers/{ADComputerName}/Move 1 computer:write",
-		"71 PUT /api/ADUser/{UserName}/Expiry 1 user:write",
+		"71 PUT /api/ADUser/{UserName}/Expiry 1 user:write", "79 GET /api/WhoAmI 1 ",
 		"300 POST /api/Acme/HttpReq/present L dns:acme",
 		"301 POST /api/Acme/HttpReq/cleanup L dns:acme",
 		"302 POST /api/Acme/AcmeDns/update L dns:acme",

@@ -172,6 +172,14 @@ var taskRows = []*Operation{
 		Success:   "The {subject} {expiry}.",
 		Unchanged: "The {subject} already has this expiry; nothing was changed.",
 	},
+	{
+		ID: "caller.show", Row: 79, Summary: "Shows the credential of the request: its scopes and limits.",
+		Method: http.MethodGet, Path: "/api/WhoAmI",
+		Effect: Read, Local: true,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Caller, Single},
+		Subject: "credential",
+	},
 }
 
 const (
@@ -194,4 +202,31 @@ var sayExpiry = Rule{
 		}
 		return nil
 	},
+}
+
+// groupInputsFor returns the inputs of group.update that give an announced change its
+// value before. Records do not show the display name.
+func groupInputsFor(op *Operation, c ps.IntendedChange) Given {
+	if c.Name == "displayName" {
+		return Given{"NewDisplayName": c.Before}
+	}
+	return inputsFor(op, c)
+}
+
+// undoCopy takes back each membership of a copy. The member is announced second.
+func undoCopy(d Done) []Undoing {
+	var calls []Undoing
+	for i := range d.Intent.Objects {
+		group := d.Intent.Objects[i]
+		for _, c := range group.Changes {
+			row := "membership.remove"
+			if c.Before == "True" {
+				row = "membership.add"
+			}
+			member := d.Intent.Objects[1]
+			calls = append(calls, Undoing{Row: row, Given: Given{usernameName: member.GUID, existingGroup.Name: group.GUID},
+				Undone: []ps.Intended{group, member}})
+		}
+	}
+	return calls
 }

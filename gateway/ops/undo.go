@@ -3,6 +3,7 @@ package ops
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,6 +112,25 @@ var undos = map[string]Undo{
 	"group.createSecurity":     removed("group.delete", "GroupName"),
 	"group.rename":             renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
 	"group.delete":             fromBin,
+
+	"group.update": {
+		Rows:   []string{"group.update"},
+		Covers: func(d Done, c ps.IntendedChange) bool { return !c.Renewed && len(groupInputsFor(d.Op, c)) > 0 },
+		Calls: func(d Done) []Undoing {
+			given := Given{existingGroup.Name: d.object().GUID}
+			for _, c := range d.object().Changes {
+				maps.Copy(given, groupInputsFor(d.Op, c))
+			}
+			return d.all("group.update", given)
+		},
+	},
+	"membership.copy":  {Rows: []string{"membership.remove", "membership.add"}, Calls: undoCopy},
+	"user.expiry":      restored("user.expiry", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
+	"computer.enable":  called("computer.disable", func(d Done) Given { return Given{computerName: d.object().GUID} }),
+	"computer.disable": called("computer.enable", func(d Done) Given { return Given{computerName: d.object().GUID} }),
+	"computer.move": called("computer.move", func(d Done) Given {
+		return Given{computerName: d.object().GUID, "OUPath": d.before("parent")}
+	}),
 
 	"ou.create": called("ou.delete", func(d Done) Given {
 		return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}

@@ -181,6 +181,16 @@ var (
 		{Name: "matched", Doc: "the field that matched best"},
 	}}
 
+	Caller = &Shape{Name: "Caller", Fields: []Field{
+		{Name: "name"},
+		{Name: "kind", Doc: "token, user or certificate"},
+		{Name: "scopes", Type: TextListField},
+		{Name: "limits", Type: ObjectField, Doc: "an empty list stands for no limit", Of: []Field{
+			{Name: "ous", Type: TextListField}, {Name: "groups", Type: TextListField}, {Name: "zones", Type: TextListField}, {Name: "names", Type: TextListField},
+		}},
+		{Name: "expires", Type: TimeField, Null: true},
+	}}
+
 	CopiedGroup = &Shape{Name: "CopiedGroup", Fields: []Field{
 		{Name: "group", Doc: "sAMAccountName"},
 		{Name: "guid", Type: GUIDField},

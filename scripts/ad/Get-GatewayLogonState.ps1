@@ -46,7 +46,9 @@ if ($null -eq $computed) {
 } elseif (([long]$computed -band 0x10) -ne 0) {
     $since = [string](Get-GatewayFileTime -Value $user.lockoutTime)
     if ($policy['source'] -ne 'unknown' -and $policy['lockoutDuration'] -gt 0) {
-        $lockoutEnds = [string](Get-GatewayFileTime -Value ([long]$user.lockoutTime + [long]$policy['lockoutDuration'] * [long]600000000))
+        $minutes = [long]$policy['lockoutDuration']
+        $locked = [long]$user.lockoutTime
+        $lockoutEnds = [string](Get-GatewayFileTime -Value ($locked + $minutes * $GatewayTicksOfMinute))
     }
     $text = 'The account is locked out after wrong passwords, until it is unlocked.'
     if ($lockoutEnds -ne '') { $text = 'The account is locked out after wrong passwords.' }

@@ -1,5 +1,8 @@
 # Functions shared by the scripts about logons and password policies.
 
+# A minute in ticks of 100 ns.
+$GatewayTicksOfMinute = [long]600000000
+
 # Ages in the directory are negative numbers of 100 ns; 0 and the smallest number stand for none.
 function Get-GatewayAgeIn {
     [CmdletBinding()]
@@ -10,12 +13,12 @@ function Get-GatewayAgeIn {
 }
 
 # The password policy of a user: that of a password settings object, or of the domain. Source is 'unknown' if
-# one applies that the service account may not read (people S23).
+# one applies that the service account may not read (facts S23).
 function Get-GatewayPolicy {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $User, [Parameter(Mandatory)] [string] $Server)
     $day = [long]864000000000
-    $minute = [long]600000000
+    $minute = $GatewayTicksOfMinute
     $root = (Get-GatewayDomain -Server $Server).dn
     $resultant = [string]$User.PSObject.Properties['msDS-ResultantPSO'].Value
     if ($resultant -ne '') {

@@ -27,7 +27,7 @@ function Get-GatewayQuotient {
 
 # The shortest maximum age of a password in the domain, in ticks of 100 ns; 0 if one policy cannot be read, so
 # that it may be any, and -1 if no password expires. The policies of groups and users lie in a container that
-# only administrators can read by default (people S23).
+# only administrators can read by default (facts S23).
 function Get-GatewayShortestAge {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -397,7 +397,7 @@ function Measure-GatewayFound {
 
 # Reads at least Limit + 1 objects in the order of their GUIDs, if there are as many, beginning with After. The
 # directory neither sorts nor skips cheaply, but GUIDs are random and indexed: a window of them has a share of the
-# objects that can be foreseen (people S31). Windows are counted in the first three octets.
+# objects that can be foreseen (facts S31). Windows are counted in the first three octets.
 function Read-GatewayPage {
     [CmdletBinding()]
     param(

@@ -181,7 +181,7 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 }
 
 // storedBy has the checks of what operations have stored, which also restore it.
-var storedBy = systemtest.Merge(storedOU, storedComputer, storedGroup, storedZone, storedRecords())
+var storedBy = systemtest.Merge(storedTasks, storedOU, storedComputer, storedGroup, storedZone, storedRecords())
 
 type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
 

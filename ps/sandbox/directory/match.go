@@ -79,6 +79,9 @@ func (v *view) bindTo(m *matcher, c *clause) *Error {
 		v.bindSubstring(m, c)
 	case clauseRule:
 		v.bindRule(m, c)
+	case clauseGreater, clauseLess:
+		v.bindValue(m, c.value)
+		m.never = m.never || def.Syntax == SyntaxDN // references have no order
 	default:
 		v.bindValue(m, c.value)
 	}
@@ -201,37 +204,62 @@ func reach(n *node, back *Attribute) map[*node]bool {
 	return seen
 }
 
-// bindANR expands ambiguous name resolution: a prefix of any ANR attribute, or the
-// first and last name in either order.
+// bindANR expands ambiguous name resolution (facts S1-S5): a prefix of any attribute of
+// the set, or the parts before and after the first blank as first and last name, in
+// either order. All operators mean the same.
 func (v *view) bindANR(m *matcher, c *clause) *Error {
 	text := c.value
-	if c.kind == clauseSubstring {
-		text = strings.Join(c.parts, "")
+	switch c.kind {
+	case clausePresent:
+		*m = matcher{kind: clauseOr} // false
+		return nil
+	case clauseSubstring:
+		text = c.parts[0] // what follows the first asterisk is ignored
 	}
-	text = strings.TrimSpace(text)
-	exact := strings.HasPrefix(text, "=")
-	text = strings.TrimPrefix(text, "=")
-	or := &clause{kind: clauseOr}
-	item := func(attr, s string) *clause {
-		if exact {
-			return &clause{kind: clauseEqual, attr: attr, value: s}
-		}
-		return &clause{kind: clauseSubstring, attr: attr, parts: []string{s, ""}}
-	}
-	for _, a := range v.rep.anr {
-		or.subs = append(or.subs, item(a.Name, text))
-	}
-	if first, last, ok := strings.Cut(text, " "); ok {
-		last = strings.TrimSpace(last)
-		for _, p := range [][2]string{{first, last}, {last, first}} {
-			or.subs = append(or.subs, &clause{kind: clauseAnd, subs: []*clause{item("givenName", p[0]), item("sn", p[1])}})
-		}
-	}
+	text = strings.TrimLeft(text, " ")
+	text, exact := strings.CutPrefix(text, "=")
 	if text == "" {
 		*m = matcher{kind: clausePresent, never: true}
 		return nil
 	}
+	item := func(attr, s string) *clause {
+		if exact || strings.EqualFold(attr, "legacyExchangeDN") {
+			return &clause{kind: clauseEqual, attr: attr, value: s}
+		}
+		return &clause{kind: clauseSubstring, attr: attr, parts: []string{s, ""}}
+	}
+	or := &clause{kind: clauseOr}
+	for _, a := range v.rep.anr {
+		or.subs = append(or.subs, item(a.Name, text))
+	}
+	if before, after, ok := strings.Cut(text, " "); ok && after != "" {
+		pairs := [][2]string{{before, after}, {after, before}}
+		for i, suppressed := range v.suppressedANR() {
+			if !suppressed {
+				or.subs = append(or.subs, &clause{kind: clauseAnd, subs: []*clause{item("givenName", pairs[i][0]), item("sn", pairs[i][1])}})
+			}
+		}
+	}
 	return v.bindTo(m, or)
+}
+
+// suppressedANR reports which orders of first and last name the forest has switched off:
+// first and last, last and first.
+func (v *view) suppressedANR() (orders [2]bool) {
+	service, err := v.rep.resolve("CN=Directory Service,CN=Windows NT,CN=Services," + v.rep.dom.configNC)
+	if err != nil {
+		return orders
+	}
+	def, known := v.rep.dom.schema.Attribute("dSHeuristics")
+	if !known {
+		return orders
+	}
+	for i, switched := range service.first(def) {
+		if i < len(orders) {
+			orders[i] = switched != '0'
+		}
+	}
+	return orders
 }
 
 // match evaluates a filter for a node.

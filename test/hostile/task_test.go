@@ -1,0 +1,35 @@
+package hostile
+
+import (
+	"net/http"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// storedTasks has the checks of what the everyday tasks have stored.
+var storedTasks = map[string]storedCheck{
+	"group.update": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		record := s.Record(a)
+		assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.SampleGroup, "")}, http.StatusOK), name)
+		for _, field := range map[string][]string{"GroupDescription": {"description"}, "GroupEmail": {"email"}}[p.Name] {
+			assert.Equal(s.T, orNull(value), record[field], name)
+		}
+		require.NotContains(s.T, []string{"OUPath", "ManagedBy", "GroupScope"}, map[bool]string{true: "", false: p.Name}[value == ""], "%s: %s", name, a.Body)
+		s.Put(systemtest.GroupPath(systemtest.SampleGroup, ""), map[string]any{"GroupDescription": "May dial in", "GroupEmail": "", "NewDisplayName": ""})
+		g.base = s.Snapshot()
+	},
+	"user.expiry":      restoredTask,
+	"computer.enable":  restoredTask,
+	"computer.disable": restoredTask,
+	"computer.move":    restoredTask,
+	"membership.copy":  restoredTask,
+}
+
+// restoredTask undoes a task whose parameters are not stored as they are.
+func restoredTask(s *systemtest.System, g *guard, _ *ops.Param, _, _ string, _ systemtest.Answer) {
+	g.base = s.Snapshot()
+}
