@@ -195,3 +195,17 @@ func TestGroupsAreCopied(t *testing.T) {
 	refused(s, http.StatusNotFound, "not_found", systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups", Params: map[string]any{"From": "aschmidt"}, Token: systemtest.LimitedToken})
 	refused(s, http.StatusUnprocessableEntity, "unprocessable", systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt/CopyGroups", Params: map[string]any{"From": "q.mail"}, Token: systemtest.LimitedToken})
 }
+
+func TestACredentialShowsItself(t *testing.T) {
+	s := newSystem(t, 0)
+	who := func(token string) map[string]any {
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Token: token})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		return a.Envelope.Result[0]
+	}
+	none := map[string]any{"ous": []any{}, "groups": []any{}, "zones": []any{}, "names": []any{}}
+	assert.Equal(t, map[string]any{"name": systemtest.ReadToken, "kind": "token", "scopes": []any{"user:read"}, "limits": none, "expires": nil}, who(systemtest.ReadToken))
+	assert.Equal(t, []any{systemtest.LimitedOU}, who(systemtest.LimitedToken)["limits"].(map[string]any)["ous"])
+	refused(s, http.StatusUnauthorized, "unauthenticated", systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Token: "none"})
+	refused(s, http.StatusBadRequest, "invalid_request", systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Params: map[string]any{"Username": "x"}})
+}
