@@ -71,7 +71,7 @@ var taskRows = []*Operation{
 		Scope: auth.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
-			{Name: "From", Kind: schema.Identity, Required: true, Example: "lweber", Doc: "The user whose groups are copied."},
+			{Name: "From", Kind: schema.Reference, Required: true, Example: "lweber", Doc: "The user whose groups are copied."},
 			{Name: "Remove", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Take the user out of the groups that the other one lacks, too."},
 			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: auth.Privileged, Doc: "Do not skip guarded groups."},
 		},
