@@ -81,6 +81,9 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 					continue
 				}
 				assert.NotEqual(t, change.Before, change.After, "%s", change.Field)
+				if change.Kind == "member" && len(a.Envelope.Result) > 1 {
+					continue // a record for each group, none of which shows the member
+				}
 				shown, isField := s.Record(a)[change.Field]
 				if isField && planned.Effect != "removed" && change.Kind != "member" {
 					assert.Equal(t, change.After, shown, "%s", change.Field)
