@@ -75,6 +75,12 @@ func endpointsTable() string {
 		if op.Scope == "" {
 			scope = "that of the operation it is about"
 		}
+		if op.Scope == "" && len(op.Params) == 0 {
+			scope = "none"
+		}
+		for _, other := range op.Or {
+			scope += " or `" + string(other) + "`"
+		}
 		fmt.Fprintf(&b, "| `%s %s` | %s | %s |\n", op.Method, op.Path, scope, cell(op.Summary))
 	}
 	return b.String() + "\n"
