@@ -16,7 +16,7 @@ import (
 var scriptCodes = map[string]bool{
 	string(schema.InvalidRequest): true, string(schema.Forbidden): true, string(schema.Limit): true, string(schema.DirectoryDenied): true,
 	string(schema.NotFound): true, string(schema.Conflict): true, string(schema.Protected): true, string(schema.NotEmpty): true,
-	string(schema.Ambiguous): true, string(schema.TooMany): true, string(schema.Policy): true, string(schema.Unprocessable): true,
+	string(schema.Ambiguous): true, string(schema.TooMany): true, string(schema.ParentDeleted): true, string(schema.NotUndoable): true, string(schema.Policy): true, string(schema.Unprocessable): true,
 }
 
 // askWhy completes a sentence that refers to /readyz.

@@ -204,7 +204,8 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"StaleSince": func(r *request) ps.Value {
 		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
 	},
-	"Readable": func(r *request) ps.Value { return ps.List(r.readable) },
+	"Readable":      func(r *request) ps.Value { return ps.List(r.readable) },
+	"CreatableType": func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
 }
 
 func limit(allowed []string) ps.Value {

@@ -48,3 +48,17 @@ func checkTypes(r *request) *failure {
 	}
 	return nil
 }
+
+// createScopes are the scopes for creating objects of a type.
+var createScopes = map[string]auth.Scope{"user": auth.UserWrite, "group": auth.GroupWrite, "computer": auth.ComputerWrite, "ou": auth.OUWrite}
+
+// creatable returns the types of directory objects that a caller may create.
+func creatable(p *auth.Principal) []string {
+	types := []string{}
+	for _, name := range schema.DeletedTypes {
+		if p.Has(createScopes[name]) {
+			types = append(types, name)
+		}
+	}
+	return types
+}

@@ -43,6 +43,8 @@ const (
 	ComputerWrite      Scope = "computer:write"
 	ComputerDelete     Scope = "computer:delete"
 	ComputerBulkDelete Scope = "computer:bulk-delete"
+	BinRead            Scope = "bin:read"
+	BinRestore         Scope = "bin:restore"
 	ChangeRead         Scope = "change:read"
 	ChangeUndo         Scope = "change:undo"
 	OpsRead            Scope = "ops:read"
@@ -63,7 +65,7 @@ func Scopes() []Scope {
 		MemberRead, MemberWrite,
 		OURead, OUWrite, OUDelete, OUDeleteTree,
 		ComputerRead, ComputerWrite, ComputerDelete, ComputerBulkDelete,
-		ChangeRead, ChangeUndo, OpsRead, Privileged, All,
+		BinRead, BinRestore, ChangeRead, ChangeUndo, OpsRead, Privileged, All,
 	}
 }
 

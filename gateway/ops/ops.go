@@ -185,7 +185,7 @@ type Rule struct {
 func Table() []*Operation { return table }
 
 var table = undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows)),
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows,
 ))
 
@@ -221,6 +221,7 @@ var Resources = map[string]string{
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
 	"plan":        "Plans of changes that dry runs have made",
+	"bin":         "Recycle Bin of the directory",
 	"change":      "History of what the gateway has changed",
 	"externaldns": "Webhook provider for ExternalDNS",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",

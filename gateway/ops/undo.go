@@ -92,6 +92,7 @@ func undoOf(op *Operation) Undo {
 
 // undos are those of the rows that are not about records of one type.
 var undos = map[string]Undo{
+	binRow:               {Never: "what was restored is removed by its own row"},
 	"user.create":        removed("user.deleteByGuid", "UserGuid"),
 	"user.update":        undoOfUser,
 	"user.updateByGuid":  undoOfUser,

@@ -20,7 +20,7 @@ var ChangeCursor Kind = patternKind{
 	must: "must be the value of next in the answer before",
 }
 
-// Word is the name of something of the gateway: an operation, a credential.
+// Word is a name that is compared as a whole: of an operation, a credential, a deleted object.
 var Word Kind = wordKind{base{"string"}}
 
 const wordLimit = 256

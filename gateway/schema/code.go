@@ -24,6 +24,7 @@ const (
 	PlanUsed             Code = "plan_used"
 	PlanMismatch         Code = "plan_mismatch"
 	Expired              Code = "expired"
+	ParentDeleted        Code = "parent_deleted"
 	NotUndoable          Code = "not_undoable"
 	TooLarge             Code = "too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
@@ -69,6 +70,7 @@ var codes = []struct {
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
 	{PlanUsed, http.StatusConflict, "The plan was applied already, or the change was undone already."},
+	{ParentDeleted, http.StatusConflict, "Where the deleted object lay is deleted, too."},
 	{Drifted, http.StatusPreconditionFailed, "What was to be changed has been changed meanwhile."},
 	{NotUndoable, http.StatusUnprocessableEntity, "The change cannot be undone, or not all of it."},
 	{Expired, http.StatusGone, "The plan is too old to be applied."},

@@ -17,6 +17,7 @@ function Get-GatewayDomain {
             users     = [string]$domain.UsersContainer
             computers = [string]$domain.ComputersContainer
             controllers = [string]$domain.DomainControllersContainer
+            deleted = [string]$domain.DeletedObjectsContainer
         }
     }
     $GatewayDomains[$Server]

@@ -44,9 +44,7 @@ func TestClassicDialect(t *testing.T) {
 	for _, op := range opstest.Own() {
 		t.Run(op.ID, func(t *testing.T) {
 			s := whole.In(t)
-			if first, needed := systemtest.Setup[op.ID]; needed {
-				require.Equal(t, http.StatusCreated, s.Do(first).Status)
-			}
+			s.Prepare(op)
 			c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 			c.Token = systemtest.ClassicToken
 			a := s.Do(c)

@@ -78,9 +78,7 @@ func answersMatch(t *testing.T, path, token string) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s, path)
 	for _, op := range opstest.Own() {
-		if first, needed := systemtest.Setup[op.ID]; needed {
-			require.Equal(t, http.StatusCreated, s.Do(first).Status, op.ID)
-		}
+		s.Prepare(op)
 		good := systemtest.Samples[op.ID]
 		a := s.Do(systemtest.CallFor(op, good.Params).As(token))
 		require.Less(t, a.Status, 300, "%s: %s", op.ID, a.Body)
@@ -116,9 +114,15 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 				continue
 			}
 			c := systemtest.CallFor(op, d.filledIn(op))
-			a := s.Do(c)
+			do := func(s *systemtest.System) systemtest.Answer {
+				if strings.HasPrefix(op.ID, "bin.") {
+					s.Prepare(op) // what is in the Recycle Bin has been deleted before
+				}
+				return s.Do(c)
+			}
+			a := do(s)
 			if a.Status >= 300 && writes {
-				a = systemtest.New(t, sandbox.Options{Seed: 1}).Do(c)
+				a = do(systemtest.New(t, sandbox.Options{Seed: 1}))
 			}
 			assert.Less(t, a.Status, 300, "%s %s with %v: %s", c.Method, c.Path, c.Params, a.Body)
 		}

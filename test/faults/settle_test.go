@@ -207,7 +207,7 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	s := l.system.In(t)
 	for _, first := range w.before {
 		a := s.Do(first)
-		require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
+		require.Less(t, a.Status, 300, "%s", a.Body)
 	}
 	op, start := opstest.Find(w.op), s.Snapshot()
 	l.cutter.arm(op.Script, c)

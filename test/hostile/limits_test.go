@@ -39,6 +39,9 @@ func outsiders(s *systemtest.System, op *ops.Operation, p *ops.Param) map[string
 			"above": {root, "DC=nowhere,DC=example"}, "like the limit": {"ou = domain  controllers, dc=CORP,dc=Example", `OU=No\2ccorp,` + root},
 		}
 	case schema.GUID:
+		if strings.HasPrefix(op.ID, "bin.") {
+			return map[string]place{"guid": {deletedOutside(s), nowhere}}
+		}
 		if p.Name == "OUGuid" {
 			return map[string]place{"guid": {guid("OU=Domain Controllers," + root), nowhere}}
 		}
@@ -53,6 +56,15 @@ func outsiders(s *systemtest.System, op *ops.Operation, p *ops.Param) map[string
 		return account("krbtgt", "CN=krbtgt,CN=Users,"+root)
 	}
 	return nil
+}
+
+// deletedOutside deletes a group outside CorpOU and returns its GUID.
+func deletedOutside(s *systemtest.System) string {
+	name := map[string]any{"GroupName": "Gone", "OUPath": systemtest.UsersContainer}
+	a := s.Do(systemtest.CallFor(opstest.Find("group.createSecurity"), name))
+	require.Equal(s.T, http.StatusCreated, a.Status, "%s", a.Body)
+	require.NoError(s.T, s.DC1().Delete(s.T.Context(), "CN=Gone,"+systemtest.UsersContainer))
+	return a.Envelope.Result[0]["guid"].(string)
 }
 
 var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
@@ -78,6 +90,9 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 			}
 			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
 				s := systemtest.New(t, sandbox.Options{Seed: 1})
+				if strings.HasPrefix(op.ID, "bin.") {
+					s.Prepare(op)
+				}
 				params := map[string]any{}
 				for name, value := range systemtest.Samples[op.ID].Params {
 					params[name] = value

@@ -264,7 +264,7 @@ func typed(c systemtest.Call, contentType, body string) systemtest.Call {
 func (g *guarded) everyOperation(op *ops.Operation) {
 	bearer := "Bearer " + g.token
 	if first, needed := systemtest.Setup[op.ID]; needed {
-		require.Equal(g.T, http.StatusCreated, g.send(first, bearer))
+		require.Less(g.T, g.send(first, bearer), 300)
 	}
 	good := filled(op)
 	assert.Less(g.T, g.send(good, bearer), 300, op.ID)

@@ -64,9 +64,7 @@ func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
-			if first, needed := systemtest.Setup[op.ID]; needed {
-				s.OK(first, http.StatusCreated)
-			}
+			s.Prepare(op)
 			start := s.Snapshot()
 			made := s.Do(systemtest.CallFor(op, systemtest.Samples[op.ID].Params))
 			require.Less(t, made.Status, 300, "%s", made.Body)
@@ -94,6 +92,9 @@ func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 			case "full":
 				require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 				assert.Equal(t, notBack[op.ID], start.Compare(s.Snapshot()))
+			case "restore":
+				require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
+				requireBack(t, s, start)
 			default:
 				assert.Equal(t, 422, undone.Status, "%s", undone.Body)
 				s.Undo(op)

@@ -59,9 +59,7 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
-			if first, needed := systemtest.Setup[op.ID]; needed {
-				s.OK(first, http.StatusCreated)
-			}
+			s.Prepare(op)
 			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 			planned, _ := dryRun(s, call)
 			assert.Equal(t, op.ID, planned.Operation)

@@ -38,9 +38,7 @@ func TestAKeyRunsOnce(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
-			if first, needed := systemtest.Setup[op.ID]; needed {
-				s.OK(first, http.StatusCreated)
-			}
+			s.Prepare(op)
 			call := keyed(systemtest.CallFor(op, systemtest.Samples[op.ID].Params), fmt.Sprintf("key-%06d", i))
 			first := s.Do(call)
 			require.Less(t, first.Status, 300, "%s", first.Body)

@@ -17,11 +17,11 @@ type Sample struct {
 
 // Samples has one sample per operation, by ID. TestEveryOperationHasASample
 // fails for an operation without one.
-var Samples = Merge(dnsSamples, recordSamples(), zoneSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples)
+var Samples = Merge(dnsSamples, recordSamples(), zoneSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples, binSamples)
 
-// Setup has the calls that create what the samples of some operations remove,
-// by ID of the operation.
-var Setup = Merge(dnsBefore, zonesBefore, UserBefore, membershipBefore, ouBefore, groupBefore, computerBefore)
+// Setup has the calls that create what the samples of some operations remove, or remove
+// what they restore, by ID of the operation.
+var Setup = Merge(dnsBefore, zonesBefore, UserBefore, membershipBefore, ouBefore, groupBefore, computerBefore, binBefore)
 
 // Merge returns a new map with the entries of all tables; later ones win.
 func Merge[V any](tables ...map[string]V) map[string]V {

@@ -1,0 +1,32 @@
+# Reads one deleted object with its memberships and what lay directly below it.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Guid,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+Set-GatewayStep -Label 'read optional feature'
+$enabled = Test-GatewayBin -Server $Server
+if (-not $enabled) {
+    Add-GatewayWarning -Code 'bin_off' -Target '' -Message 'The Recycle Bin is not enabled: what is deleted cannot be restored.'
+}
+$known = @{}
+$object = Find-GatewayDeleted -Guid $Guid -Known $known -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server
+Set-GatewayStep -Label 'read children'
+$filter = '(lastKnownParent=' + (Get-GatewayLdapEscaped -Value ([string]$object.DistinguishedName)) + ')'
+$below = [System.Collections.Generic.List[object]]::new()
+foreach ($child in @(Get-GatewayDeleted -Filter $filter -Server $Server)) {
+    $type = [string]$GatewayDeletedTypes[[string]$child.ObjectClass]
+    if ($type -eq '') { $type = [string]$child.ObjectClass }
+    $below.Add([ordered]@{ guid = [string]$child.ObjectGUID; type = [string]$type; name = [string](Get-GatewayFormerName -Object $child) })
+}
+$bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+$groups = @(foreach ($dn in @($object.memberOf)) {
+    if ($null -ne $dn -and ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$dn) -Base $bases))) { [string]$dn }
+})
+$record = ConvertTo-GatewayDeleted -Object @($object) -Enabled $enabled -Known $known -Server $Server
+$record['memberOf'] = [string[]]$groups
+$record['children'] = $below.ToArray()
+$record

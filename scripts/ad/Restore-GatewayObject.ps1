@@ -1,0 +1,106 @@
+# Restores a deleted object from the Recycle Bin; with Recursive also what was deleted with it from below it.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Guid,
+    [AllowNull()] [string] $OUPath,
+    [AllowNull()] [string] $NewName,
+    [bool] $Recursive = $false,
+    [bool] $Disabled = $true,
+    [bool] $Protect = $false,
+    [Parameter(Mandatory)] [int] $BulkLimit,
+    [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $CreatableType,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+    [bool] $Privileged = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+    [Parameter(Mandatory)] [string] $Server
+)
+
+# Resolve.
+$known = @{}
+$object = Find-GatewayDeleted -Guid $Guid -Known $known -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server
+$guid = [string]$object.ObjectGUID
+$type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
+$former = Get-GatewayFormerName -Object $object
+Set-GatewayStep -Label 'read optional feature' -Arg 'Guid'
+if (-not (Test-GatewayBin -Server $Server) -or [string]$object.isRecycled -eq 'True') {
+    $message = "'$former' cannot be restored: without the Recycle Bin, or after its time in it, a deleted object keeps " +
+        'neither its password nor its names nor its memberships.'
+    Stop-Gateway -Code 'not_undoable' -Arg 'Guid' -Message $message
+}
+$place = Find-GatewayRestorePlace -Object $object -OUPath $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server
+$name = $former
+if ($NewName) { $name = $NewName }
+$rdn = 'CN='
+if ($type -eq 'ou') { $rdn = 'OU=' }
+$dn = $rdn + (Get-GatewayRdnEscaped -Value $name) + ',' + $place
+$below = @()
+if ($Recursive) { $below = @(Get-GatewayDeletedBelow -Object $object -Most $BulkLimit -Server $Server) }
+
+# Guard.
+foreach ($item in @($object) + $below) {
+    $limits = @{ CreatableType = $CreatableType; AllowedGroup = $AllowedGroup }
+    Assert-GatewayRestorable -Object $item -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server @limits
+}
+$names = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+Assert-GatewayNameFree -Account ([string]$object.sAMAccountName) -Principal ([string]$object.userPrincipalName) -Arg 'Guid' @names
+$argument = 'Guid'
+if ($NewName) { $argument = 'NewName' }
+Assert-GatewayNameFree -Name $name -Parent $place -Arg $argument @names
+
+# Announce.
+New-GatewayIntent -Creates -Guid $guid -Dn $dn
+if (Test-GatewayDisabling -Object $object -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
+if ($Protect) { Add-GatewayIntent -Name 'protected' -Before '' -After 'True' }
+foreach ($item in $below) {
+    New-GatewayIntent -Creates -Guid ([string]$item.ObjectGUID) -Dn ([string]$item.DistinguishedName)
+    if (Test-GatewayDisabling -Object $item -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
+}
+$script:GatewayCounts['objects'] = [int](1 + $below.Length)
+Write-GatewayIntent -Effect 'changed'
+
+# Act: the object itself. It has its old state until the step after (facts R4).
+$renamed = @{}
+if ($NewName) { $renamed['NewName'] = $NewName }
+Set-GatewayStep -Label 'restore object' -Arg 'Guid'
+Restore-ADObject -Identity $guid -TargetPath $place -Server $Server -Confirm:$false @renamed
+Complete-GatewayStep -Label 'restore object' -Guid $guid -Dn $dn
+if (Test-GatewayDisabling -Object $object -Disabled $Disabled) {
+    Set-GatewayStep -Label 'disable account' -Arg 'Disabled'
+    Disable-ADAccount -Identity $guid -Server $Server -Confirm:$false
+    Complete-GatewayStep -Label 'disable account' -Guid $guid -Dn $dn
+}
+if ($Protect) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'set protection' -Dn $dn -Arg 'Protect' -ForGood -Server $Server }
+Complete-GatewayChange -Effect 'changed'
+
+# Act: what lay below it, parents first. One that cannot come back is reported; the others go on.
+$restored = [System.Collections.Generic.List[string]]::new()
+$restored.Add($guid)
+$places = @{}
+foreach ($item in $below) {
+    $child = [string]$item.ObjectGUID
+    $childDn = [string]$item.DistinguishedName
+    Set-GatewayStep -Label 'restore below' -Arg 'Recursive'
+    try {
+        $parent = Get-GatewayDeletedGuid -Dn ([string]$item.lastKnownParent)
+        if (-not $places.ContainsKey($parent)) { $places[$parent] = [string](Get-ADObject -Identity $parent -Server $Server).DistinguishedName }
+        Restore-ADObject -Identity $child -TargetPath $places[$parent] -Server $Server -Confirm:$false
+        Complete-GatewayStep -Label 'restore below' -Guid $child -Dn $childDn
+        $restored.Add($child)
+        if (Test-GatewayDisabling -Object $item -Disabled $Disabled) {
+            Set-GatewayStep -Label 'disable below' -Arg 'Disabled'
+            Disable-ADAccount -Identity $child -Server $Server -Confirm:$false
+            Complete-GatewayStep -Label 'disable below' -Guid $child -Dn $childDn
+        }
+    } catch {
+        Add-GatewayFailure -Record $_ -Guid $child -Dn $childDn
+    }
+}
+$script:GatewayCounts['objects'] = [int]$restored.Count
+Set-GatewayStep -Label 'report'
+
+# Report.
+foreach ($record in @(ConvertTo-GatewayRestored -Guid $restored.ToArray() -Server $Server)) {
+    Add-GatewayChange -Guid ([string]$record.guid) -Dn ([string]$record.distinguishedName) -Before $null -After $record
+    $record
+}

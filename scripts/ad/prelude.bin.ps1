@@ -1,0 +1,319 @@
+# Functions shared by the scripts for the Recycle Bin.
+
+# The properties of deleted objects that their records and the guards need.
+$GatewayDeletedProperties = @(
+    'msDS-LastKnownRDN', 'lastKnownParent', 'isRecycled', 'sAMAccountName', 'objectSid', 'whenChanged', 'adminCount',
+    'isCriticalSystemObject', 'userAccountControl', 'primaryGroupID'
+)
+
+# The records' names of the classes that can be restored.
+$GatewayDeletedTypes = @{ user = 'user'; inetOrgPerson = 'user'; group = 'group'; computer = 'computer'; organizationalUnit = 'ou' }
+
+# Returns whether the Recycle Bin is enabled. It is asked for each time, because it can be enabled at any time
+# (facts R1), and isDeleted says nothing about it (facts R18).
+function Test-GatewayBin {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    $feature = Get-ADOptionalFeature -Identity 'Recycle Bin Feature' -Server $Server
+    @($feature.EnabledScopes).Length -gt 0
+}
+
+# How many days a deleted object stays restorable, and a tombstone or recycled object stays at all; $null if the
+# account may not read it (facts R2).
+function Get-GatewayLifetime {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    $life = @{ tombstone = $null; deleted = $null }
+    $names = @('tombstoneLifetime', 'msDS-DeletedObjectLifetime')
+    $configuration = [string](Get-ADRootDSE -Server $Server).configurationNamingContext
+    try {
+        $service = Get-ADObject -Identity "CN=Directory Service,CN=Windows NT,CN=Services,$configuration" -Properties $names -Server $Server
+    } catch {
+        if ($_.Exception.GetType().Name -ne 'ADIdentityNotFoundException') { throw }
+        return $life
+    }
+    $life['tombstone'] = 60
+    foreach ($property in $service.PSObject.Properties) {
+        if ($property.Name -eq 'tombstoneLifetime' -and $null -ne $property.Value) { $life['tombstone'] = [int]$property.Value }
+    }
+    $life['deleted'] = $life['tombstone']
+    foreach ($property in $service.PSObject.Properties) {
+        if ($property.Name -eq 'msDS-DeletedObjectLifetime' -and $null -ne $property.Value) { $life['deleted'] = [int]$property.Value }
+    }
+    $life
+}
+
+# Deleted objects that match an LDAP filter, which the caller has built from escaped values.
+function Get-GatewayDeleted {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Filter,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $search = @{
+        LDAPFilter = '(&(isDeleted=TRUE)' + $Filter + ')'; SearchBase = (Get-GatewayDomain -Server $Server).deleted; SearchScope = 'OneLevel'
+        ResultSetSize = $null; Properties = $GatewayDeletedProperties + $Property; Server = $Server
+    }
+    Get-ADObject -IncludeDeletedObjects @search
+}
+
+# The name that a deleted object had. Its present one may be cut (facts R10); a tombstone has no other (facts R18).
+function Get-GatewayFormerName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    foreach ($property in $Object.PSObject.Properties) {
+        if ($property.Name -eq 'msDS-LastKnownRDN' -and [string]$property.Value -ne '') { return [string]$property.Value }
+    }
+    ([string]$Object.Name).Split([char]10)[0]
+}
+
+# Returns whether a name is that of a deleted object.
+function Test-GatewayDeletedDn {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
+    Test-GatewayWithin -Dn $Dn -Base @((Get-GatewayDomain -Server $Server).deleted)
+}
+
+# The GUID of a deleted object from its name, '' if it is none.
+function Get-GatewayDeletedGuid {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn)
+    if ($Dn -notmatch '\\0ADEL:[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12},') { return '' }
+    $Dn -replace '^.*?\\0ADEL:([0-9A-Fa-f-]{36}),.*$', '$1'
+}
+
+# The distinguished name that a container had: of a deleted one it is put together from the names of those that it
+# lay in. '' if one of them cannot be read any more. Known holds what was found before.
+function Get-GatewayFormerDn {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Dn,
+        [Parameter(Mandatory)] [hashtable] $Known,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($Known.ContainsKey($Dn)) { return [string]$Known[$Dn] }
+    $at = $Dn
+    $front = ''
+    $former = ''
+    while ($at -ne '') {
+        if (-not (Test-GatewayDeletedDn -Dn $at -Server $Server)) {
+            $former = $front + $at
+            break
+        }
+        $guid = Get-GatewayDeletedGuid -Dn $at
+        if ($guid -eq '') { break }
+        $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')'
+        $found = @(Get-GatewayDeleted -Filter $filter -Server $Server)
+        if ($found.Length -eq 0) { break }
+        $front += ($at -replace '\\0ADEL:.*$', '') + ','
+        $at = [string]$found[0].lastKnownParent
+    }
+    $Known[$Dn] = $former
+    $former
+}
+
+# Returns whether a text is in a list, in any case.
+function Test-GatewayListed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Value,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List
+    )
+    foreach ($item in $List) {
+        if ($item.Equals($Value, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+    }
+    $false
+}
+
+# The deleted objects among those found that the caller may see: what lay outside the caller's limits is not there.
+function Select-GatewayDeleted {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Found,
+        [Parameter(Mandatory)] [hashtable] $Known,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    $named = $null -ne $AllowedGroup -and $AllowedGroup.Length -gt 0
+    foreach ($item in $Found) {
+        if ($named -and [string]$item.ObjectClass -eq 'group') {
+            $among = Test-GatewayListed -Value ([string]$item.sAMAccountName) -List $AllowedGroup
+            if ($among -or (Test-GatewayListed -Value ([string]$item.ObjectGUID) -List $AllowedGroup)) { $item } else { $script:GatewayOutside = $true }
+            continue
+        }
+        if ($null -eq $bases) {
+            $item
+            continue
+        }
+        $former = Get-GatewayFormerDn -Dn ([string]$item.lastKnownParent) -Known $Known -Server $Server
+        if ($former -ne '' -and (Test-GatewayWithin -Dn $former -Base $bases)) { $item } else { $script:GatewayOutside = $true }
+    }
+}
+
+# Finds a deleted object by its GUID, or ends the request: with not_found if there is none within the caller's
+# limits, with not_undoable if it cannot be restored.
+function Find-GatewayDeleted {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Guid,
+        [Parameter(Mandatory)] [hashtable] $Known,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'find deleted object' -Arg 'Guid'
+    $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Guid)) + ')'
+    $all = @(Get-GatewayDeleted -Filter $filter -Property @('memberOf', 'servicePrincipalName', 'userPrincipalName') -Server $Server)
+    $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU }
+    $found = @(Select-GatewayDeleted -Found $all -Known $Known -Server $Server @limits)
+    if ($found.Length -eq 0 -or -not $GatewayDeletedTypes.ContainsKey([string]$found[0].ObjectClass)) {
+        $message = "There is no deleted user, group, computer or OU with the GUID '$Guid'" + (Get-GatewayScopeText @limits) + '.'
+        Stop-Gateway -Code 'not_found' -Arg 'Guid' -Message $message
+    }
+    $found[0]
+}
+
+# Which of the account names, and which of the names in containers, live objects have: a table of the names in
+# upper case, an account's by itself, another's before a zero character and the container.
+function Get-GatewayTaken {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $taken = @{}
+    $zero = [string][char]0
+    $search = @{ Class = 'any'; Property = @('sAMAccountName'); Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    $terms = [System.Collections.Generic.List[string]]::new()
+    for ($i = 0; $i -lt $Object.Length; $i++) {
+        $terms.Add('(name=' + (Get-GatewayLdapEscaped -Value (Get-GatewayFormerName -Object $Object[$i])) + ')')
+        $account = [string]$Object[$i].sAMAccountName
+        if ($account -ne '') { $terms.Add('(sAMAccountName=' + (Get-GatewayLdapEscaped -Value $account) + ')') }
+        if ($terms.Count -lt 100 -and $i -lt $Object.Length - 1) { continue }
+        foreach ($holder in @(Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search)) {
+            $taken[([string]$holder.sAMAccountName).ToUpperInvariant()] = $true
+            $parent = Get-GatewayParentDn -Dn ([string]$holder.DistinguishedName)
+            $taken[([string]$holder.Name + $zero + $parent).ToUpperInvariant()] = $true
+        }
+        $terms.Clear()
+    }
+    $taken
+}
+
+# Writes the records of deleted objects.
+function ConvertTo-GatewayDeleted {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
+        [Parameter(Mandatory)] [bool] $Enabled,
+        [Parameter(Mandatory)] [hashtable] $Known,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $life = Get-GatewayLifetime -Server $Server
+    $taken = Get-GatewayTaken -Object $Object -Server $Server
+    $zero = [string][char]0
+    foreach ($item in $Object) {
+        $name = Get-GatewayFormerName -Object $item
+        $parent = [string]$item.lastKnownParent
+        $orphan = $parent -eq '' -or (Test-GatewayDeletedDn -Dn $parent -Server $Server)
+        $account = [string]$item.sAMAccountName
+        $why = ''
+        if ($taken.ContainsKey(($name + $zero + $parent).ToUpperInvariant())) { $why = 'name_taken' }
+        if ($account -ne '' -and $taken.ContainsKey($account.ToUpperInvariant())) { $why = 'account_taken' }
+        if ($orphan) { $why = 'parent_deleted' }
+        if ([string]$item.isRecycled -eq 'True') { $why = 'recycled' }
+        if (-not $Enabled) { $why = 'off' }
+        $deleted = ''
+        $expires = ''
+        $changed = $item.whenChanged # absent if the account may not read it
+        if ($null -ne $changed) {
+            $changed = ([datetime]$changed).ToUniversalTime()
+            $deleted = $changed.ToString($GatewayDateFormat, $GatewayInvariant)
+            if ($null -ne $life['deleted'] -and [int]$life['deleted'] -lt 1000000) {
+                # File times begin in the year 1601, ticks in the year 1.
+                $end = [long]$changed.Ticks - 504911232000000000 + [long]$life['deleted'] * 864000000000
+                $expires = Get-GatewayFileTime -Value $end
+            }
+        }
+        [ordered]@{
+            guid              = [string]$item.ObjectGUID
+            sid               = [string]$item.objectSid
+            type              = [string]$GatewayDeletedTypes[[string]$item.ObjectClass]
+            name              = [string]$name
+            account           = [string]$account
+            lastOUPath        = [string](Get-GatewayFormerDn -Dn $parent -Known $Known -Server $Server)
+            lastParentDeleted = [bool]$orphan
+            deletedAbout      = [string]$deleted
+            expiresAbout      = [string]$expires
+            restorable        = [bool]($why -eq '')
+            why               = [string]$why
+        }
+    }
+}
+
+# Returns why only privileged callers may restore a deleted object; '' if others may. Its memberships are those
+# that come back with it.
+function Get-GatewayDeletedReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if (Test-GatewayController -Computer $Object) { return $GatewayGuards.controller.why }
+    if ([string]$Object.isCriticalSystemObject -eq 'True') { return $GatewayGuards.critical.why }
+    if ([string]$Object.objectSid -match '^S-1-5-32-|-([0-9]{1,3})$') { return $GatewayGuards.builtIn.why }
+    if ([string]$Object.adminCount -eq '1') { return $GatewayGuards.adminCount.why }
+    if ([string]$Object.objectSid -eq '') { return '' } # no account and no group
+    $guard = Get-GatewayGuard -GuardedGroup $GuardedGroup -Server $Server
+    $guid = [string]$Object.ObjectGUID
+    if ($guard.own.ContainsKey($guid)) { return $guard.own[$guid] }
+    if ($guard.groups.ContainsKey($guid)) { return 'it is ' + $guard.groups[$guid] }
+    $groups = [System.Collections.Generic.List[string]]::new()
+    foreach ($dn in @($Object.memberOf)) { $groups.Add([string]$dn) }
+    $primary = Get-GatewayPrimaryGroupDn -Member $Object -Server $Server
+    if ($primary -ne '') { $groups.Add($primary) }
+    $base = (Get-GatewayDomain -Server $Server).dn
+    foreach ($dn in $groups) {
+        $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $dn) + ')'
+        foreach ($group in @(Get-GatewayObject -Class 'group' -Filter $filter -Base $base -Server $Server)) {
+            $reason = [string]$guard.groups[[string]$group.ObjectGUID]
+            if ($reason -ne '') { return 'it is in ' + $reason }
+            $reason = Get-GatewayMemberReason -Dn ([string]$group.DistinguishedName) -Guard $guard -Server $Server
+            if ($reason -ne '') { return $reason }
+        }
+    }
+    ''
+}
+
+# Writes the records of objects that were restored, by their GUIDs.
+function ConvertTo-GatewayRestored {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string[]] $Guid, [Parameter(Mandatory)] [string] $Server)
+    $properties = @('sAMAccountName', 'objectSid', 'userAccountControl', 'ProtectedFromAccidentalDeletion')
+    $search = @{ Class = 'any'; Property = $properties; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    foreach ($one in $Guid) {
+        $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')'
+        foreach ($object in @(Get-GatewayObject -Filter $filter @search)) {
+            $class = [string]$object.ObjectClass
+            $type = [string]$GatewayDeletedTypes[$class]
+            if ($type -eq '') { $type = $class }
+            $enabled = $null
+            if (@('user', 'computer') -contains $type) { $enabled = ([long]$object.userAccountControl -band 2) -eq 0 }
+            [ordered]@{
+                guid              = [string]$object.ObjectGUID
+                sid               = [string]$object.objectSid
+                type              = [string]$type
+                name              = [string]$object.Name
+                account           = [string]$object.sAMAccountName
+                distinguishedName = [string]$object.DistinguishedName
+                ouPath            = [string](Get-GatewayParentDn -Dn ([string]$object.DistinguishedName))
+                enabled           = $enabled
+                protected         = [bool]$object.ProtectedFromAccidentalDeletion
+            }
+        }
+    }
+}

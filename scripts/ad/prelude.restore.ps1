@@ -1,0 +1,110 @@
+# Functions of the script that restores deleted objects.
+
+# Where a deleted object comes back: where the request says, or where it lay.
+function Find-GatewayRestorePlace {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [AllowNull()] [string] $OUPath,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($OUPath) {
+        Set-GatewayStep -Label 'find destination' -Arg 'OUPath'
+        $place = Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable'
+        $found = [string]$place.DistinguishedName
+        if ([string]$Object.ObjectClass -eq 'organizationalUnit' -and @('organizationalUnit', 'domainDNS') -notcontains [string]$place.ObjectClass) {
+            Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message "'$found' is a container: an OU lies in an OU or in the domain itself."
+        }
+        Assert-GatewayPlace -Dn $found -Privileged $Privileged -Server $Server -Arg 'OUPath'
+        return $found
+    }
+    Set-GatewayStep -Label 'find last parent' -Arg 'Guid'
+    $parent = [string]$Object.lastKnownParent
+    if ($parent -eq '' -or (Test-GatewayDeletedDn -Dn $parent -Server $Server)) {
+        $message = 'Where the object lay is deleted, too. Restore that first, or say with OUPath where it shall come back.'
+        $guid = ''
+        if ($parent -ne '') { $guid = Get-GatewayDeletedGuid -Dn $parent }
+        if ($guid -ne '') {
+            $message = "Where the object lay is deleted, too: restore the object with the GUID '$guid' first, or say with OUPath where it shall come back."
+        }
+        Stop-Gateway -Code 'parent_deleted' -Arg 'Guid' -Message $message
+    }
+    Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'Guid'
+    $parent
+}
+
+# Escapes a name for a distinguished name (RFC 4514), as the directory does.
+function Get-GatewayRdnEscaped {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Value)
+    $escaped = $Value -replace '([\\,+"<>;=])', '\$1'
+    $escaped = $escaped -replace '^([# ])', '\$1'
+    $escaped -replace ' $', '\ '
+}
+
+# What was deleted with an object from below it, parents first: level by level the objects whose last parent it is,
+# if they were deleted within ten minutes of it. Ends the request if they are more than Most.
+function Get-GatewayDeletedBelow {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [Parameter(Mandatory)] [int] $Most,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'read deleted tree' -Arg 'Recursive'
+    $found = [System.Collections.Generic.List[object]]::new()
+    $queue = [System.Collections.Generic.List[object]]::new()
+    $queue.Add($Object)
+    $at = ([datetime]$Object.whenChanged).ToUniversalTime()
+    for ($i = 0; $i -lt $queue.Count; $i++) {
+        $filter = '(lastKnownParent=' + (Get-GatewayLdapEscaped -Value ([string]$queue[$i].DistinguishedName)) + ')'
+        foreach ($child in @(Get-GatewayDeleted -Filter $filter -Property @('memberOf') -Server $Server)) {
+            $apart = [long](([datetime]$child.whenChanged).ToUniversalTime() - $at).TotalSeconds
+            if ($apart -le 600 -and $apart -ge -600 -and [string]$child.isRecycled -ne 'True') {
+                $queue.Add($child)
+                $found.Add($child)
+            }
+        }
+        if ($found.Count + 1 -gt $Most) {
+            $message = "More than $Most objects were deleted together; one request restores at most $Most. Restore it without Recursive, then what lay in it."
+            Stop-Gateway -Code 'too_many' -Arg 'Recursive' -Message $message
+        }
+    }
+    $found.ToArray()
+}
+
+# Refuses to restore an object that the caller could not create, or that is guarded.
+function Assert-GatewayRestorable {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $CreatableType,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $type = [string]$GatewayDeletedTypes[[string]$Object.ObjectClass]
+    $name = Get-GatewayFormerName -Object $Object
+    if ($type -ne '' -and -not (Test-GatewayListed -Value $type -List $CreatableType)) {
+        Stop-Gateway -Code 'forbidden' -Arg 'Guid' -Message "Restoring the $type '$name' needs the scope '${type}:write', too."
+    }
+    $limited = $type -eq 'group' -and $null -ne $AllowedGroup -and $AllowedGroup.Length -gt 0
+    if ($limited -and -not (Test-GatewayListed -Value ([string]$Object.sAMAccountName) -List $AllowedGroup)) {
+        Stop-Gateway -Code 'limit' -Arg 'Guid' -Message 'A group is among the objects that is not among those that the caller is limited to.'
+    }
+    if ($Privileged) { return }
+    Set-GatewayStep -Label 'check privilege' -Arg 'Guid'
+    $why = Get-GatewayDeletedReason -Object $Object -GuardedGroup $GuardedGroup -Server $Server
+    if ($why -ne '') { Stop-GatewayGuarded -Target $name -Why $why -Arg 'Guid' }
+}
+
+# Returns whether an account has to be disabled once it is back.
+function Test-GatewayDisabling {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [bool] $Disabled)
+    $type = [string]$GatewayDeletedTypes[[string]$Object.ObjectClass]
+    $Disabled -and @('user', 'computer') -contains $type -and ([long]$Object.userAccountControl -band 2) -eq 0
+}
