@@ -51,9 +51,7 @@ func TestEveryOperationAppliesItsPlan(t *testing.T) {
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
-			if first, needed := systemtest.Setup[op.ID]; needed {
-				s.OK(first, http.StatusCreated)
-			}
+			s.Prepare(op)
 			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 			p, _ := dryRun(s, call)
 			assert.NotEmpty(t, p.Checks)
