@@ -142,8 +142,8 @@ func (c *chain) ready() (started bool, err error) {
 			return false, err
 		}
 	}
-	if !c.due() {
-		return false, nil
+	if c.unended || !c.due() {
+		return false, nil // what is left of a torn line is explained in its own file
 	}
 	return c.rotate()
 }

@@ -204,3 +204,52 @@ func FuzzVerify(f *testing.F) {
 		require.NoError(t, c.close())
 	})
 }
+
+// TestALineFeedIsMissingAtTheEndOfAFile: a line feed that was removed is found at the end of
+// every file of a log.
+func TestALineFeedIsMissingAtTheEndOfAFile(t *testing.T) {
+	file := newFile(t)
+	l := open(t, Options{File: file, MaxSize: 2000})
+	for i := range 6 {
+		record(t, l, fmt.Sprint(i))
+	}
+	require.NoError(t, l.Close())
+	files, err := logFiles(file, nil)
+	require.NoError(t, err)
+	require.Greater(t, len(files), 2)
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, bytes.TrimSuffix(text, []byte("\n")), 0o600))
+		faults := verify(t, file).Faults
+		require.Len(t, faults, 1, path)
+		require.Contains(t, faults[0].String(), "the line feed at the end is missing")
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+	}
+}
+
+// TestATornFileIsFull: what a crash has left at the end of a file that is full already is
+// explained in that file.
+func TestATornFileIsFull(t *testing.T) {
+	file := newFile(t)
+	l := open(t, Options{File: file})
+	record(t, l, "anna")
+	require.NoError(t, l.Close())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, append(bytes.Clone(text), `{"seq":`...), 0o600))
+	again := open(t, Options{File: file, MaxSize: int64(len(text))})
+	record(t, again, "berta")
+	record(t, again, "carla")
+	require.NoError(t, again.Close())
+	require.NotEmpty(t, whole(t, file).Notes)
+	files, err := logFiles(file, nil)
+	require.NoError(t, err)
+	require.Greater(t, len(files), 1)
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NotContains(t, "\n"+string(text), "\n\n", path)
+		require.True(t, bytes.HasSuffix(text, []byte("\n")), path)
+	}
+}

@@ -234,7 +234,7 @@ func (v *verifier) file(path string, newest bool) error {
 	return eachLine(path, func(number int, raw []byte, ended bool) error {
 		line, hashed, sum, err := parse(raw)
 		if err == nil {
-			if newest && !ended && line.Seq <= v.head.Seq {
+			if !ended && (!newest || line.Seq <= v.head.Seq) {
 				v.fault(path, number, "the line feed at the end is missing")
 			}
 			return v.line(path, number, line, hashed, sum)
