@@ -1,5 +1,5 @@
-# Finds users, groups and computers by a text: the best hits first, at most Limit of them. UserText, GroupText and
-# ComputerText are the filters that the gateway made of Text.
+# Finds users, groups and computers by a text: the best hits first, at most Limit of them. TextUser, TextGroup and
+# TextComputer are the filters that the gateway made of Text.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Text,
@@ -24,6 +24,8 @@ $needed = @(
 )
 # More than are shown, since the directory returns any of them, and the best are to be first.
 $most = $Limit * 10 + 1
+$escaped = Get-GatewayLdapEscaped -Value $Text
+$equal = '(|(sAMAccountName=' + $escaped + ')(sAMAccountName=' + $escaped + '$)(mail=' + $escaped + ')(userPrincipalName=' + $escaped + '))'
 $listing = New-GatewayListing
 $cut = $false
 foreach ($type in @($Readable)) {
@@ -40,7 +42,12 @@ foreach ($type in @($Readable)) {
     $search = @{ Class = $type; Property = $needed; Scope = 'Subtree'; Most = $most; Server = $Server }
     foreach ($spot in (Get-GatewaySearchPlace -Base $base -Scope 'Subtree' @limits)) {
         $found = @(Get-GatewayObject -Filter $filter -Base $spot @search)
-        if ($found.Length -ge $most) { $cut = $true }
+        if ($found.Length -ge $most) {
+            $cut = $true
+            # What the text identifies is shown, whichever of the others were returned.
+            $others = @(foreach ($item in $found) { if ((Get-GatewayMatch -Item $item -Text $Text -Type $type).rank -ne '0') { $item } })
+            $found = @(Get-GatewayObject -Filter ('(&' + $filter + $equal + ')') -Base $spot @search) + $others
+        }
         if ($type -eq 'group') { $found = @(Get-GatewayAllowedGroup -Group $found @limits) }
         foreach ($item in $found) {
             $match = Get-GatewayMatch -Item $item -Text $Text -Type $type

@@ -40,6 +40,14 @@ func TestSearchOverTypes(t *testing.T) {
 	assert.Equal(t, "more", a.Envelope.Warnings[0].Code)
 	assert.NotContains(t, string(a.Body), `"next"`)
 
+	// What the text identifies comes first, however many others are found.
+	require.Greater(t, len(find("", map[string]any{"Text": "berlin", "Type": "user", "Limit": 50}).Envelope.Result), 20)
+	require.Equal(t, http.StatusCreated, s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/berlin"}).Status)
+	a = find("", map[string]any{"Text": "berlin", "Limit": 2})
+	require.Len(t, a.Envelope.Result, 2)
+	assert.Equal(t, "berlin", a.Envelope.Result[0]["username"])
+	assert.NotEqual(t, "berlin", a.Envelope.Result[1]["username"])
+
 	a = find(systemtest.ReadToken, map[string]any{"Text": "q mail"}) // user:read only
 	assert.Empty(t, a.Envelope.Result)
 	codes := []string{}
