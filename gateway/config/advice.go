@@ -1,18 +1,45 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // adwsConnections is how many connections the directory's web service gives an account on
 // one domain controller (MaxConnectionsPerUser; facts D19).
 const adwsConnections = 5
 
-// Advice returns sentences about settings that are allowed, but do not work well.
-func (s *Settings) Advice() []string {
+// Advice returns sentences about settings that are allowed, but do not work well. from
+// is the origin of each setting.
+func (s *Settings) Advice(from map[string]Origin) []string {
 	var out []string
 	if n := s.Pool.DirectorySessions; n > adwsConnections {
 		out = append(out, fmt.Sprintf("pool.directorySessions is %d, but a domain controller gives an account %d connections unless its MaxConnectionsPerUser "+
 			"was raised, and each session uses one at a time: the other sessions are refused, and their requests answered with 503. "+
 			"Set at most %d, or fewer if a second gateway or the doctor runs with the same account", n, adwsConnections, adwsConnections))
+	}
+	if each, all := s.HTTP.MaxConnectionsPerAddress, s.HTTP.MaxConnections; each > all {
+		out = append(out, fmt.Sprintf("http.maxConnectionsPerAddress is %d and http.maxConnections %d: one address can take every connection", each, all))
+	}
+	if file, all := s.Audit.MaxSize, s.Audit.MaxTotal; all > 0 && file > all && s.Audit.File != AuditOff {
+		out = append(out, fmt.Sprintf("audit.maxSize is %d MiB and audit.maxTotal %d MiB: the space is spent before the first file is rotated, and only rotated files are removed", file, all))
+	}
+	if s.TLS.PFXPasswordFile != "" && s.TLS.PFXFile == "" {
+		out = append(out, "tls.pfxPasswordFile has no effect without tls.pfxFile")
+	}
+	for _, off := range []struct {
+		file, key, section string
+	}{
+		{s.Audit.File, "audit.file", "audit."}, {s.Store.File, "store.file", "idempotency."}, {s.Store.File, "store.file", "plans."}, {s.Store.File, "store.file", "changes."},
+	} {
+		if off.file != AuditOff {
+			continue
+		}
+		for _, row := range Rows() {
+			if strings.HasPrefix(row.Key, off.section) && row.Key != off.key && from[row.Key] != FromDefault {
+				out = append(out, fmt.Sprintf("%s has no effect, because %s is off", row.Key, off.key))
+			}
+		}
 	}
 	return out
 }

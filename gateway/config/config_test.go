@@ -108,6 +108,62 @@ func TestLimitsMayBeNone(t *testing.T) {
 	}
 }
 
+// Settings that contradict each other are refused where one of them is set.
+func TestSettingsFitTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []string // nothing: they fit
+	}{
+		"the pause":             {"http:\n  settlePause: 5s\n", []string{"x.yaml:2: http.settlePause: http.settlePause (5s) is not shorter than http.settleTimeout (5s)"}},
+		"its limit":             {"http:\n  settleTimeout: 1s\n", []string{"x.yaml:2: http.settleTimeout: http.settlePause (1s) is not shorter"}},
+		"just shorter":          {"http:\n  settlePause: 4999ms\n", nil},
+		"header and body":       {"http:\n  bodyTimeout: 9s\n", []string{"x.yaml:2: http.bodyTimeout: http.headerTimeout (10s) is longer than"}},
+		"header as body":        {"http:\n  bodyTimeout: 10s\n", nil},
+		"clients without CA":    {"tls:\n  clientCertificates: required\n", []string{"x.yaml:2: tls.clientCertificates: client certificates are required, but"}},
+		"clients with CA":       {"tls:\n  clientCertificates: required\n  clientCAFile: ca.pem\n", nil},
+		"memory":                {"memory:\n  limit: 64\n", []string{"x.yaml:2: memory.limit: http.maxBodyMemory (64 MiB) is not less than"}},
+		"memory without limit":  {"memory:\n  limit: 0\nhttp:\n  maxBodyMemory: 9000\n", nil},
+		"one file for two":      {"audit:\n  file: a/b.jsonl\nlog:\n  file: a/../a/b.jsonl\n", []string{"x.yaml:2: audit.file: audit.file and log.file are the same file"}},
+		"the store's key":       {"store:\n  file: s\nlog:\n  file: s.key\n", []string{": log.file and store.file (its key) are the same file, s.key"}},
+		"read twice":            {"tls:\n  certificateFile: both.pem\n  keyFile: both.pem\n", nil},
+		"switched off twice":    {"audit:\n  file: off\nstore:\n  file: off\n", nil},
+		"written and read":      {"audit:\n  file: k\n  keyFile: k\n", []string{"audit.file and audit.keyFile are the same file"}},
+		"accounts without zone": {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: www.x.example}\n", []string{"x.yaml:2: acme.accounts: the name www.x.example neither"}},
+		"accounts in the zone":  {"acme:\n  zones: [X.example]\n  accounts:\n  - {subdomain: a, credential: c, name: www.x.example}\n", nil},
+		"accounts twice": {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: _acme-challenge.x}\n  - {subdomain: a, credential: C, name: _acme-challenge.y}\n",
+			[]string{"x.yaml:2: acme.accounts: the subdomain a of the credential 'C' is there twice"}},
+		"accounts of two": {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: _acme-challenge.x}\n  - {subdomain: a, credential: d, name: _acme-challenge.y}\n", nil},
+		"all of them":     {"http:\n  settlePause: 1h\n  headerTimeout: 1h\n", []string{"x.yaml:2: http.settlePause", "x.yaml:3: http.headerTimeout"}},
+	} {
+		_, err := configtest.Load("x.yaml", []byte(c.text), nil)
+		if len(c.want) == 0 {
+			assert.NoError(t, err, name)
+		}
+		for _, want := range c.want {
+			assert.ErrorContains(t, err, want, name)
+		}
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	for text, want := range map[string]string{
+		"tls:\n  pfxPasswordFile: p.txt\n":                              "tls.pfxPasswordFile has no effect without tls.pfxFile",
+		"http:\n  maxConnections: 100\n":                                "one address can take every connection",
+		"audit:\n  maxTotal: 50\n":                                      "the space is spent before the first file is rotated",
+		"audit:\n  file: off\n  reads: true\n":                          "audit.reads has no effect, because audit.file is off",
+		"store:\n  file: off\nplans:\n  life: 1h\n":                     "plans.life has no effect, because store.file is off",
+		"pool:\n  directorySessions: 6\n":                               "MaxConnectionsPerUser",
+		"audit:\n  file: off\n  maxTotal: 50\nstore:\n  file: off.db\n": "audit.maxTotal has no effect",
+	} {
+		s, from, err := config.Sources{Name: "x.yaml", Text: []byte(text)}.Load()
+		require.NoError(t, err, text)
+		advice := s.Advice(from)
+		require.Len(t, advice, 1, text)
+		assert.Contains(t, advice[0], want)
+	}
+	assert.Empty(t, config.Default().Advice(map[string]config.Origin{}))
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add("http:\n  listen: 127.0.0.1:1\n")
 	f.Add("sandbox:\n  tokens:\n  - {value: a, limits: {ous: [x]}}\n")

@@ -63,6 +63,9 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	if len(r.faults) > 0 {
 		return nil, nil, errors.Join(r.faults...)
 	}
+	if err := errors.Join(r.settings.misfits(r.from)...); err != nil {
+		return nil, nil, src.Place(err, r.from)
+	}
 	return r.settings, r.from, nil
 }
 

@@ -8,12 +8,13 @@ import (
 
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/tlscert"
 )
 
 // Check checks what the settings refer to, without changing anything: the
-// certificate and its key, the client CAs, the audit log and its key, and whether
-// the address may be served without TLS. It joins every error, so that they are
+// certificate and its key, the client CAs, the audit log and its key, the store and its
+// key, and whether the address may be served without TLS. It joins every error, so that they are
 // all reported before the gateway listens. store is the system's certificate
 // store; nil if it has none.
 func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) error {
@@ -30,7 +31,7 @@ func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) 
 		}
 	}
 	if file := settings.Store.File; file != "" && file != config.AuditOff {
-		faults = append(faults, filefault.Usable("store.file", file))
+		faults = append(faults, filefault.Usable("store.file", file), filefault.Explain(storeKey, keep.CheckKey(settings.Store.KeyFile())))
 	}
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)
 }

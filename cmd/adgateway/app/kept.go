@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
+	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
 )
 
@@ -21,6 +22,9 @@ type kept struct {
 	folder string // temporary, removed at the end; empty: there is none
 	aside  string // new name of a damaged file; empty: there was none
 }
+
+// storeKey names the file of the store's key in messages.
+const storeKey = "store.file (its key)"
 
 // openKept opens the store of the settings, in a temporary folder if they name no file.
 // It returns nil if it is switched off.
@@ -38,7 +42,7 @@ func openKept(ctx context.Context, o Options) (s *kept, err error) {
 	}
 	key, err := keep.ReadKey(config.Store{File: path}.KeyFile())
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(filefault.Explain(storeKey, err), s.close())
 	}
 	file, aside, err := keep.Open(keep.Options{Path: path})
 	if err != nil {

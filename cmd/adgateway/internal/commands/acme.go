@@ -2,9 +2,7 @@ package commands
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -24,9 +22,6 @@ func acmeCommand() *cobra.Command {
 	return group("acme", "Manage what clients of certificate authorities need",
 		group("account", "Manage the accounts of clients that speak acme-dns", acmeAddCommand()))
 }
-
-// challengeLabel begins the names of the records that answer challenges.
-const challengeLabel = "_acme-challenge"
 
 func acmeAddCommand() *cobra.Command {
 	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
@@ -67,33 +62,22 @@ func acmeAddCommand() *cobra.Command {
 // addAccount completes an account and writes it to the settings file, which must be
 // valid before and after.
 func addAccount(f *settings.Flags, account *config.ACMEAccount) error {
-	_, cfg, _, err := f.Read()
+	src, cfg, _, err := f.Read()
 	if err != nil {
 		return err
 	}
 	account.Name = strings.TrimSuffix(account.Name, ".")
-	if label, _, _ := strings.Cut(account.Name, "."); !strings.EqualFold(label, challengeLabel) && len(cfg.ACME.Zones) == 0 {
-		return fmt.Errorf("--name %s does not begin with %s, and no zone is listed in acme.zones", account.Name, challengeLabel)
-	}
 	if err := knownCredential(f, cfg, account.Credential); err != nil {
 		return err
 	}
 	account.Subdomain = uuid.NewString()
-	before, err := os.ReadFile(f.Path())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return filefault.Explain("--config", err)
-	}
-	after, err := config.AppendAccount(before, *account)
-	if err != nil {
+	if src.Text, err = config.AppendAccount(src.Text, *account); err != nil {
 		return err
 	}
-	if err := os.WriteFile(f.Path(), after, 0o600); err != nil {
-		return filefault.Explain("--config", err)
+	if _, _, err := src.Load(); err != nil {
+		return err
 	}
-	if _, _, _, err := f.Read(); err != nil {
-		return errors.Join(err, os.WriteFile(f.Path(), before, 0o600))
-	}
-	return nil
+	return filefault.Explain("--config", os.WriteFile(f.Path(), src.Text, 0o600))
 }
 
 // knownCredential reports an error unless there is a token or user of a name.

@@ -59,7 +59,7 @@ func configCheckCommand() *cobra.Command {
 				file += " (does not exist; 'adgateway config init' creates it)"
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: no mistakes; %d of %d settings are set, the others have their defaults\n", file, set, len(from))
-			for _, sentence := range cfg.Advice() {
+			for _, sentence := range cfg.Advice(from) {
 				if err == nil {
 					_, err = fmt.Fprintf(c.OutOrStdout(), "warning: %s\n", sentence)
 				}

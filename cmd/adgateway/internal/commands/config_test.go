@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"adgateway/cmd/adgateway/internal/report"
@@ -115,26 +116,39 @@ func program(t *testing.T) string {
 func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
+	for name, text := range map[string]string{"file": "", "short.db.key": "short", "accounts.json": "{\n  \"version\": 1,\n  \"tokens\": [{\"name\": \"\"}]\n}\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
 	for name, c := range map[string]struct{ text, want string }{
 		"listens without TLS":   {"http:\n  listen: 0.0.0.0:8443\n", ":2: http.listen: other machines"},
 		"no private key":        {"tls:\n  certificateFile: gw.pem\n", ":2: tls.certificateFile is set without"},
 		"two certificates":      {"tls:\n  certificateFile: gw.pem\n  keyFile: gw.key\n  pfxFile: gw.pfx\n", "keep one of them"},
 		"no such certificate":   {"tls:\n  certificateFile: gw.pem\n  keyFile: gw.key\n", "gw.pem"},
 		"no such PowerShell":    {"powershell:\n  path: /nope/pwsh\n", ":2: powershell.path: /nope/pwsh cannot be run"},
-		"pause and limit":       {"http:\n  settlePause: 9s\n", ":2: http.settlePause: 9s is not shorter"},
+		"pause and limit":       {"http:\n  settlePause: 9s\n", ":2: http.settlePause: http.settlePause (9s) is not shorter than http.settleTimeout (5s)"},
+		"credentials' content":  {"auth:\n  store: accounts.json\n", "accounts.json:3: "},
+		"no key of the store":   {"store:\n  file: short.db\n", ":2: store.file (its key): key file "},
+		"address of others":     {"http:\n  listen: 192.0.2.1:8443\n  allowUnencrypted: true\n", ":2: http.listen: cannot listen on 192.0.2.1:8443"},
 		"audit in no folder":    {"audit:\n  file: file/audit.jsonl\n", ":2: audit.file"},
 		"log in no folder":      {"log:\n  level: info\n  file: file/gw.log\n", ":3: log.file"},
 		"several, each of them": {"http:\n  listen: 0.0.0.0:8443\nlog:\n  file: file/gw.log\n", ":4: log.file"},
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o600))
-		args := []string{"config", "check", "--config", file}
+		args := []string{"--config", file}
 		if name != "no such PowerShell" {
 			args = append(args, "--set", "powershell.path="+program(t))
 		}
-		code, stdout, stderr := runCommand(t, args...)
+		code, stdout, checked := runCommand(t, append([]string{"config", "check"}, args...)...)
 		assert.Equal(t, 1, code, name)
 		assert.Empty(t, stdout, name)
-		assert.Contains(t, stderr, c.want, name)
+		assert.Contains(t, checked, c.want, name)
+		if strings.Contains(c.text, "listen:") {
+			continue // this test's serve listens elsewhere
+		}
+		code, _, refused := runCommand(t, append([]string{"serve"}, args...)...)
+		assert.Equal(t, 1, code, name)
+		for line := range strings.Lines(refused) {
+			assert.Contains(t, checked, strings.TrimPrefix(strings.TrimSpace(line), "adgateway: "), name)
+		}
 	}
 }

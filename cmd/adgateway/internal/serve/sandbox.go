@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/ps/sandbox"
-	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
 )
@@ -39,9 +37,18 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 		err = fmt.Errorf("credentials:\n%w", err)
 	}
 	engine, engineErr := NewEngine(cfg.Sandbox)
-	faults := []error{err, engineErr, s.openLog(), app.Check(ctx, cfg, host.Certificates()), checkData(cfg.Sandbox),
-		s.addStore(static, settings.CredentialFile(cfg.Auth, o.Flags.Path()))}
+	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox)}
+	store := settings.CredentialFile(cfg.Auth, o.Flags.Path())
+	if cfg.Auth.Store != "" {
+		faults = append(faults, readStore(store)) // unlike a gateway, the sandbox creates none
+	}
 	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if err := s.openLog(); err != nil {
+		return nil, err
+	}
+	if err := s.addStore(static, store); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	s.log.WithField("engine", engine.Name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")

@@ -93,10 +93,14 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{options: o, live: live}
 	cfg := live.Now()
-	_, err = PowerShell(cfg.PowerShell, "")
 	s.backend = backend{name: "powershell", real: true, dial: o.Dial}
-	faults := []error{err, checkFolders(cfg.PowerShell), s.openLog(), app.Check(ctx, cfg, host.Certificates())}
-	if err := errors.Join(append(faults, s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())))...); err != nil {
+	if err := Check(ctx, cfg, o.Flags.Path()); err != nil {
+		return nil, err
+	}
+	if err := s.openLog(); err != nil {
+		return nil, err
+	}
+	if err := s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	s.openFolder()
@@ -110,16 +114,14 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// openLog opens the log. After an error the server has a log that discards
-// entries, so that the other checks can run.
+// openLog opens the log.
 func (s *Server) openLog() (err error) {
-	c := s.live.Now().Log
-	if s.log, s.closeLog, err = settings.OpenLog(c, s.options.Stderr); err != nil {
-		s.log, s.closeLog = settings.NewLog(c, io.Discard), io.NopCloser(nil)
+	if s.log, s.closeLog, err = settings.OpenLog(s.live.Now().Log, s.options.Stderr); err != nil {
+		return err
 	}
 	s.entries = &entries{to: s.log.Out}
 	s.log.SetOutput(s.entries)
-	return err
+	return nil
 }
 
 // openFolder creates the temporary folder of the sessions. Without one they use that

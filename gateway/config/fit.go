@@ -1,0 +1,117 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// misfits returns why settings that are valid one by one contradict each other. Each
+// error begins with the key of a setting, one that is not left at its default.
+func (s *Settings) misfits(from map[string]Origin) []error {
+	var faults []error
+	fault := func(keys []string, format string, args ...any) {
+		key := keys[0]
+		if at := slices.IndexFunc(keys, func(key string) bool { return from[key] != FromDefault }); at >= 0 {
+			key = keys[at]
+		}
+		faults = append(faults, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	if s.HTTP.SettlePause >= s.HTTP.SettleTimeout {
+		fault([]string{"http.settlePause", "http.settleTimeout"}, "http.settlePause (%s) is not shorter than http.settleTimeout (%s): no time would be left for the second look after the pause",
+			s.HTTP.SettlePause, s.HTTP.SettleTimeout)
+	}
+	if s.HTTP.HeaderTimeout > s.HTTP.BodyTimeout {
+		fault([]string{"http.headerTimeout", "http.bodyTimeout"}, "http.headerTimeout (%s) is longer than http.bodyTimeout (%s), which is the time for the whole request, its header included",
+			s.HTTP.HeaderTimeout, s.HTTP.BodyTimeout)
+	}
+	if s.TLS.ClientCertificates == "required" && s.TLS.ClientCAFile == "" {
+		fault([]string{"tls.clientCertificates"}, "client certificates are required, but without tls.clientCAFile no client is asked for one: set the authorities that they come from")
+	}
+	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
+		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
+	}
+	for _, text := range s.uselessAccounts() {
+		fault([]string{"acme.accounts"}, "%s", text)
+	}
+	for _, pair := range s.sharedFiles() {
+		fault(pair[:2], "%s and %s are the same file, %s: each needs a file of its own", pair[0], pair[1], pair[2])
+	}
+	return faults
+}
+
+// challengeLabel begins the names of the records that answer challenges outside acme.zones.
+const challengeLabel = "_acme-challenge."
+
+// uselessAccounts describes the accounts of acme-dns whose calls would all be refused.
+func (s *Settings) uselessAccounts() []string {
+	var faults []string
+	seen := map[string]bool{}
+	for _, a := range s.ACME.Accounts {
+		id := a.Subdomain + "\n" + strings.ToLower(a.Credential)
+		if seen[id] {
+			faults = append(faults, fmt.Sprintf("the subdomain %s of the credential '%s' is there twice: give every name its own", a.Subdomain, a.Credential))
+		}
+		seen[id] = true
+		name := strings.ToLower(a.Name)
+		inZone := slices.ContainsFunc(s.ACME.Zones, func(zone string) bool {
+			zone = strings.ToLower(strings.TrimSuffix(zone, "."))
+			return name == zone || strings.HasSuffix(name, "."+zone)
+		})
+		if !strings.HasPrefix(name, challengeLabel) && !inZone {
+			faults = append(faults, fmt.Sprintf("the name %s neither begins with _acme-challenge nor lies in a zone of acme.zones", a.Name))
+		}
+	}
+	return faults
+}
+
+// namedFile is a file that a setting names.
+type namedFile struct {
+	key, path string
+	written   bool // by the gateway
+}
+
+// files returns the files that the settings name.
+func (s *Settings) files() []namedFile {
+	all := []namedFile{
+		{"auth.store", s.Auth.Store, true}, {"audit.file", s.Audit.File, true}, {"audit.anchorFile", s.Audit.Anchor(), true},
+		{"store.file", s.Store.File, true}, {"log.file", s.Log.File, true},
+		{"audit.keyFile", s.Audit.KeyFile, false}, {"tls.certificateFile", s.TLS.CertificateFile, false}, {"tls.keyFile", s.TLS.KeyFile, false},
+		{"tls.pfxFile", s.TLS.PFXFile, false}, {"tls.pfxPasswordFile", s.TLS.PFXPasswordFile, false}, {"tls.clientCAFile", s.TLS.ClientCAFile, false},
+	}
+	if s.Store.File != "" && s.Store.File != AuditOff {
+		all = append(all, namedFile{"store.file (its key)", s.Store.KeyFile(), true})
+	}
+	for key, paths := range map[string][]string{"tls.clientCRLFiles": s.TLS.ClientCRLFiles, "sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
+		for _, path := range paths {
+			all = append(all, namedFile{key, path, false})
+		}
+	}
+	all = slices.DeleteFunc(all, func(f namedFile) bool { return f.path == "" || f.path == AuditOff })
+	slices.SortStableFunc(all, func(a, b namedFile) int { return cmp.Compare(a.key, b.key) })
+	return all
+}
+
+// sharedFiles returns two keys and the path for each file that the gateway writes and
+// that another setting names too.
+func (s *Settings) sharedFiles() [][3]string {
+	var shared [][3]string
+	by := map[string]namedFile{}
+	for _, file := range s.files() {
+		path, err := filepath.Abs(file.path)
+		if err != nil {
+			path = filepath.Clean(file.path)
+		}
+		if runtime.GOOS == "windows" {
+			path = strings.ToLower(path)
+		}
+		if other, taken := by[path]; taken && (other.written || file.written) {
+			shared = append(shared, [3]string{other.key, file.key, file.path})
+		}
+		by[path] = file
+	}
+	return shared
+}
