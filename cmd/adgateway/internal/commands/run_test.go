@@ -215,6 +215,29 @@ func TestSandboxPrintsCallsThatWork(t *testing.T) {
 	assert.Contains(t, s.log.String(), "this is the sandbox")
 }
 
+// The calls have the credential that was given and may do most.
+func TestSandboxPrintsCallsOfTheGivenCredential(t *testing.T) {
+	for name, c := range map[string]struct {
+		args       []string
+		credential string
+		status     int
+	}{
+		"a token":                {[]string{"--token", "abc=="}, "Bearer abc==", 200},
+		"the one with all":       {[]string{"--token", "few=user:read", "--token", "all=*"}, "Bearer all", 200},
+		"the one with most":      {[]string{"--token", "few=user:read", "--token", "it's=user:read,ou:read", "--user", "x:y=ou:read"}, "Bearer it's", 200},
+		"a user":                 {[]string{"--user", "anna:pass=*"}, "Basic YW5uYTpwYXNz", 200},
+		"none that can be known": {[]string{"--set", "sandbox.tokens=[{value: secret}]"}, "Bearer <your token>", 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startSandbox(t, c.args...)
+			require.Len(t, s.try, 3)
+			assert.Equal(t, "curl -s '"+s.url+"/api/OU/All' -H 'Auth-Token: "+strings.ReplaceAll(c.credential, "'", `'\''`)+"'", s.try[1])
+			status, body := s.get("/api/OU/All", c.credential)
+			assert.Equal(t, c.status, status, body)
+		})
+	}
+}
+
 // With a log file the console still shows the calls to try.
 func TestSandboxWithALogFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "a.log")

@@ -1,13 +1,15 @@
 package commands
 
 import (
-	"cmp"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 
 	"github.com/spf13/cobra"
@@ -53,7 +55,7 @@ func sandboxCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			printCalls(c, s)
+			printCalls(c, s, &more)
 			return s.Serve(c.Context())
 		},
 	}
@@ -100,20 +102,49 @@ func (f *sandboxFlags) addTo(cfg *config.Settings) error {
 	return nil
 }
 
-// printCalls prints where the sandbox listens, its page, and three calls to try.
-func printCalls(c *cobra.Command, s *serve.Sandbox) {
+// printCalls prints where the sandbox listens, its page, and three calls to try, with
+// the credential that was generated or given as a flag.
+func printCalls(c *cobra.Command, s *serve.Sandbox, given *sandboxFlags) {
 	w := c.OutOrStdout()
 	if s.PowerShell != "" {
 		fmt.Fprintf(w, "scripts run in %s\n", s.PowerShell)
 	}
 	url, example := s.URL(), s.World.Example(c.Context())
 	fmt.Fprintf(w, "listening on %s\nin a browser: %s/docs\n\n", url, url)
-	token := cmp.Or(s.Token, "<your token>")
+	credential := "Bearer " + s.Token
+	if s.Token == "" {
+		credential = given.credential()
+	}
 	for _, path := range []string{"/api/ADUser/" + example.User + "/Details", "/api/OU/All", "/api/DnsCNameRecord/" + example.Zone} {
-		printCall(w, url+path, token)
+		printCall(w, url+path, credential)
 	}
 }
 
-func printCall(w io.Writer, url, token string) {
-	fmt.Fprintf(w, "curl -s '%s' -H 'Auth-Token: Bearer %s'\n", url, token)
+// credential returns the Auth-Token of the credential among the flags that has the most
+// scopes. Those of the settings and of files are not printed.
+func (f *sandboxFlags) credential() string {
+	best, header := -1, "Bearer <your token>"
+	consider := func(credential string, scopes []string, err error) {
+		number := len(scopes)
+		if number == 0 || slices.Contains(scopes, string(auth.All)) {
+			number = len(auth.Scopes()) + 1
+		}
+		if err == nil && number > best {
+			best, header = number, credential
+		}
+	}
+	for _, text := range f.tokens {
+		token, err := serve.ParseToken(text)
+		consider("Bearer "+token.Value, token.Scopes, err)
+	}
+	for _, text := range f.users {
+		user, err := serve.ParseUser(text)
+		consider("Basic "+base64.StdEncoding.EncodeToString([]byte(user.Name+":"+user.Password)), user.Scopes, err)
+	}
+	return header
+}
+
+func printCall(w io.Writer, url, credential string) {
+	quoted := strings.ReplaceAll(credential, "'", `'\''`) // for a shell
+	fmt.Fprintf(w, "curl -s '%s' -H 'Auth-Token: %s'\n", url, quoted)
 }

@@ -41,7 +41,7 @@ func freeAddress(ctx context.Context, taken string) string {
 		address := net.JoinHostPort(host, strconv.Itoa(next))
 		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
 			_ = listener.Close() // nothing was accepted
-			return ", such as " + address
+			return address
 		}
 	}
 	return ""
@@ -49,14 +49,18 @@ func freeAddress(ctx context.Context, taken string) string {
 
 // explainListen says who uses the port and what to do about it.
 func explainListen(ctx context.Context, address string, err error) error {
-	const elsewhere = "listen on another address (setting http.listen, flag --listen, make run LISTEN=)"
+	const elsewhere = "listen on another address (setting http.listen, flag --listen)"
 	switch {
 	case PortTaken(err):
 		holder := "another process"
 		if name := host.PortHolder(ctx, address); name != "" {
 			holder = name
 		}
-		return fmt.Errorf("%s is in use by %s: stop it, or %s%s: %w", address, holder, elsewhere, freeAddress(ctx, address), err)
+		other := elsewhere
+		if free := freeAddress(ctx, address); free != "" {
+			other = fmt.Sprintf("listen on another address, such as %s (--listen %s, http.listen in the settings, or make run LISTEN=%s)", free, free, free)
+		}
+		return fmt.Errorf("%s is in use by %s: stop it, or %s: %w", address, holder, other, err)
 	case PortForbidden(err):
 		return fmt.Errorf("%s may not be used: the port is reserved or needs more rights "+
 			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ports); %s: %w", address, elsewhere, err)
