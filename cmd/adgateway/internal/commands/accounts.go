@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"adgateway/cmd/adgateway/internal/accounts"
@@ -59,21 +60,26 @@ func showCommand(at *accounts.Location, kind accounts.Kind) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shown := report.NewAccount(found, lastUse)
-			if asJSON {
-				return report.JSON(c.OutOrStdout(), shown)
-			}
-			return shown.Text(c.OutOrStdout(), time.Now())
+			return printAccount(c.OutOrStdout(), report.NewAccount(found, lastUse), time.Now(), asJSON)
 		},
 	}
 	jsonFlag(c, &asJSON)
 	return c
 }
 
+// printAccount prints an account, as text or as JSON.
+func printAccount(w io.Writer, shown report.Account, now time.Time, asJSON bool) error {
+	if asJSON {
+		return report.JSON(w, shown)
+	}
+	return shown.Text(w, now)
+}
+
 // setCommand changes what an account may do.
 func setCommand(at *accounts.Location, kind accounts.Kind) *cobra.Command {
 	var rights accounts.Rights
 	var clear []string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Change what a " + kind.Name + " may do; its secret stays the same",
@@ -93,10 +99,11 @@ func setCommand(at *accounts.Location, kind accounts.Kind) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("nothing was changed:\n%w", err)
 			}
-			return report.NewAccount(a, nil).Text(c.OutOrStdout(), now)
+			return printAccount(c.OutOrStdout(), report.NewAccount(a, nil), now, asJSON)
 		},
 	}
 	rights.AddTo(c.Flags(), "never")
+	jsonFlag(c, &asJSON)
 	c.Flags().Lookup("expires").DefValue = ""
 	c.Flags().StringSliceVar(&clear, "clear", nil, "`LIMIT,...` to remove, by the names of their flags, such as ou,rate")
 	return c

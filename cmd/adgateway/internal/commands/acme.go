@@ -46,7 +46,7 @@ func acmeAddCommand() *cobra.Command {
 			if err := addAccount(&f, &account); err != nil {
 				return fmt.Errorf("no account was added:\n%w", err)
 			}
-			return printAccount(c, account, key)
+			return printClientAccount(c, account, key)
 		},
 	}
 	f.AddTo(c.Flags())
@@ -101,8 +101,8 @@ func knownCredential(f *settings.Flags, cfg *config.Settings, name string) error
 	return fmt.Errorf("--credential %s: there is no token or user of this name; 'adgateway token create' makes one", name)
 }
 
-// printAccount prints what clients store, by the name of the certificate.
-func printAccount(c *cobra.Command, account config.ACMEAccount, key string) error {
+// printClientAccount prints what clients store, by the name of the certificate.
+func printClientAccount(c *cobra.Command, account config.ACMEAccount, key string) error {
 	type stored struct {
 		Username   string   `json:"username"`
 		Password   string   `json:"password"`

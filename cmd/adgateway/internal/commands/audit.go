@@ -63,6 +63,7 @@ func auditCommand() *cobra.Command {
 func auditVerifyCommand() *cobra.Command {
 	var f auditFlags
 	var last string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify [FILES]",
 		Short: "Find lines that were altered, removed, inserted or moved",
@@ -84,15 +85,20 @@ func auditVerifyCommand() *cobra.Command {
 			if err != nil {
 				return explainAudit(files, err)
 			}
-			report.Verification(c.OutOrStdout(), result)
-			if len(result.Faults) > 0 {
-				return exitCode(1)
+			if asJSON {
+				err = report.JSON(c.OutOrStdout(), report.NewVerification(result))
+			} else {
+				report.Verification(c.OutOrStdout(), result)
 			}
-			return nil
+			if err == nil && len(result.Faults) > 0 {
+				return codeFailed
+			}
+			return err
 		},
 	}
 	f.add(c)
 	c.Flags().StringVar(&last, "last", "", "an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
+	jsonFlag(c, &asJSON)
 	return c
 }
 

@@ -6,7 +6,6 @@ import (
 	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/config"
 
 	"github.com/spf13/cobra"
 )
@@ -36,38 +35,36 @@ func configInitCommand() *cobra.Command {
 
 func configCheckCommand() *cobra.Command {
 	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
+	asJSON := false
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Report every mistake in the settings and in what they name, with its line",
-		Args:  cobra.NoArgs,
+		Long: "Checks what 'adgateway serve' checks when it starts: the settings, that they fit together,\n" +
+			"and the files, programs, credentials and addresses that they name.\n" +
+			"Exit code 0: serve would start. 1: each mistake with its line.",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
-			if err != nil {
-				return err
-			}
-			if err := serve.Check(c.Context(), cfg, f.Path()); err != nil {
-				return fmt.Errorf("settings:\n%w", src.Place(err, from))
-			}
-			set := 0
-			for _, origin := range from {
-				if origin != config.FromDefault {
-					set++
+			if err == nil {
+				if err = serve.Check(c.Context(), cfg, f.Path()); err != nil {
+					err = fmt.Errorf("settings:\n%w", src.Place(err, from))
 				}
 			}
-			file := f.Path()
-			if src.Text == nil {
-				file += " (does not exist; 'adgateway config init' creates it)"
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: no mistakes; %d of %d settings are set, the others have their defaults\n", file, set, len(from))
-			for _, sentence := range cfg.Advice(from) {
-				if err == nil {
-					_, err = fmt.Fprintf(c.OutOrStdout(), "warning: %s\n", sentence)
+			result := report.NewConfigCheck(f.Path(), src.Text != nil, cfg, from, err)
+			if !asJSON {
+				if err != nil {
+					return err
 				}
+				return result.Text(c.OutOrStdout())
 			}
-			return err
+			if jsonErr := report.JSON(c.OutOrStdout(), result); jsonErr != nil || err == nil {
+				return jsonErr
+			}
+			return codeFailed
 		},
 	}
 	f.AddTo(c.Flags())
+	jsonFlag(c, &asJSON)
 	return c
 }
 

@@ -52,7 +52,7 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "adgateway: %v\n", err)
-			return exitCode(2) // 1 means warnings
+			return codeMisuse // 1 means warnings
 		},
 	}
 	f.AddTo(c.Flags())
@@ -69,6 +69,9 @@ func doctorCommand() *cobra.Command {
 }
 
 func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if f.list && f.json {
+		return report.JSON(stdout, doctor.Listed())
+	}
 	if f.list {
 		return doctor.List(stdout)
 	}

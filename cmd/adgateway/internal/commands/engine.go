@@ -1,19 +1,11 @@
 package commands
 
 import (
-	"fmt"
-
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/ps/sandbox/remote"
 
 	"github.com/spf13/cobra"
 )
-
-// exitCode is the error of a command that ends with an exit code of its own and
-// has printed everything.
-type exitCode int
-
-func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
 // engineCommand is the process of a session: the sandbox's engine, started like
 // powershell.exe. It is not meant for users.

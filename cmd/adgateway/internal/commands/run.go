@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 
 	"adgateway/cmd/adgateway/internal/input"
+	"adgateway/cmd/adgateway/internal/report"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,11 +24,32 @@ import (
 // version is set by the linker; if empty, the version of the module is used.
 var version = ""
 
-// Run runs one command and returns its exit code: 0 for success, 1 for failure, 2
-// for a wrong command line. The doctor has its own: 1 for warnings, 2 for failures.
+// Run runs one command and returns its exit code, see [exitTable].
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	started := false
-	root := &cobra.Command{
+	root, started := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if called, err := root.ExecuteContextC(ctx); err != nil {
+		var code exitCode
+		if errors.As(err, &code) {
+			return int(code)
+		}
+		fmt.Fprintf(stderr, "adgateway: %v\n", err)
+		if !*started {
+			fmt.Fprintf(stderr, "See '%s --help'.\n", called.CommandPath())
+			return int(codeMisuse)
+		}
+		return int(codeFailed)
+	}
+	return int(codeDone)
+}
+
+// rootCommand returns the command that all others are below. started becomes true when
+// one of them begins, after its arguments were understood.
+func rootCommand() (root *cobra.Command, started *bool) {
+	started = new(bool)
+	root = &cobra.Command{
 		Use:           "adgateway",
 		Short:         "Manage Active Directory, Windows DNS and computers over HTTP",
 		Args:          knownCommand,
@@ -35,12 +57,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(*cobra.Command, []string) {
-			started = true
+			*started = true
 		},
 	}
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Version = buildVersion()
 	root.SetVersionTemplate("adgateway {{.Version}}\n")
@@ -48,31 +67,25 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(),
 		auditCommand(), doctorCommand(), benchCommand(), versionCommand(), engineCommand())
 	addUsage(root)
-	if called, err := root.ExecuteContextC(ctx); err != nil {
-		var code exitCode
-		if errors.As(err, &code) {
-			return int(code)
-		}
-		fmt.Fprintf(stderr, "adgateway: %v\n", err)
-		if !started {
-			fmt.Fprintf(stderr, "See '%s --help'.\n", called.CommandPath())
-			return 2
-		}
-		return 1
-	}
-	return 0
+	return root, started
 }
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if asJSON {
+				return report.JSON(c.OutOrStdout(), map[string]string{"version": buildVersion()})
+			}
 			_, err := fmt.Fprintln(c.OutOrStdout(), "adgateway", buildVersion())
 			return err
 		},
 	}
+	jsonFlag(c, &asJSON)
+	return c
 }
 
 func buildVersion() string {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/winsvc"
@@ -168,7 +169,8 @@ func serviceUninstallCommand() *cobra.Command {
 }
 
 func serviceStatusCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the service is installed and running",
 		Args:  cobra.NoArgs,
@@ -181,13 +183,15 @@ func serviceStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.OutOrStdout(), "service %s: %s\n", winsvc.Name, state)
-			for _, problem := range problems {
-				fmt.Fprintf(c.OutOrStdout(), "problem: %s\n", problem)
+			status := report.ServiceStatus{Name: winsvc.Name, State: string(state), Problems: append([]string{}, problems...)}
+			if asJSON {
+				return report.JSON(c.OutOrStdout(), status)
 			}
-			return nil
+			return status.Text(c.OutOrStdout())
 		},
 	}
+	jsonFlag(c, &asJSON)
+	return c
 }
 
 // recordCrashes makes the Go runtime write crashes, such as panics, to a file next

@@ -25,6 +25,7 @@ func tokenCommand() *cobra.Command {
 func tokenCreateCommand(at *accounts.Location) *cobra.Command {
 	var flags accounts.Rights
 	var certificate accounts.Certificate
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "create NAME --scope SCOPE,...",
 		Short: "Create a token and print it once",
@@ -45,18 +46,22 @@ func tokenCreateCommand(at *accounts.Location) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("no token was created:\n%w", err)
 			}
-			return printToken(c, a, token, now)
+			return printToken(c, a, token, now, asJSON)
 		},
 	}
 	flags.AddTo(c.Flags(), "90d")
+	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&certificate.Subject, "certificate-subject", "", "`SUBJECT` of the client certificate to accept instead of a token: CN=portal,O=Example, dns:NAME, uri:URI, email:ADDRESS or sha256:DIGEST")
 	c.Flags().StringVar(&certificate.Issuer, "certificate-issuer", "", "`ISSUER` that this certificate must have: its subject, or sha256:DIGEST of an authority (default: any)")
 	return c
 }
 
 // printToken prints a new token on standard output and the account on the other
-// stream, so that a script can capture the token.
-func printToken(c *cobra.Command, a *auth.Account, token string, now time.Time) error {
+// stream, so that a script can capture the token. As JSON both are one object.
+func printToken(c *cobra.Command, a *auth.Account, token string, now time.Time, asJSON bool) error {
+	if asJSON {
+		return report.JSON(c.OutOrStdout(), report.IssuedToken{Account: report.NewAccount(a, nil), Token: token})
+	}
 	err := report.NewAccount(a, nil).Text(c.ErrOrStderr(), now)
 	if token == "" || err != nil {
 		return err
@@ -70,6 +75,7 @@ func printToken(c *cobra.Command, a *auth.Account, token string, now time.Time) 
 
 func tokenRotateCommand(at *accounts.Location) *cobra.Command {
 	var grace, expires string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "rotate NAME",
 		Short: "Replace a token with a new one that has the same rights, and print it",
@@ -97,9 +103,10 @@ func tokenRotateCommand(at *accounts.Location) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printToken(c, a, token, now)
+			return printToken(c, a, token, now, asJSON)
 		},
 	}
+	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&grace, "grace", "0s", "how long the old token remains valid, such as 24h")
 	c.Flags().StringVar(&expires, "expires", "", "new expiry: 90d, 12h, 2027-01-31 or never (default: unchanged)")
 	return c

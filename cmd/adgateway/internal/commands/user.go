@@ -28,7 +28,7 @@ func userCommand() *cobra.Command {
 
 func userAddCommand(at *accounts.Location) *cobra.Command {
 	var flags accounts.Rights
-	fromStdin := false
+	fromStdin, asJSON := false, false
 	c := &cobra.Command{
 		Use:   "add NAME --scope SCOPE,...",
 		Short: "Add a user",
@@ -54,11 +54,12 @@ func userAddCommand(at *accounts.Location) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("no user was added:\n%w", err)
 			}
-			return report.NewAccount(a, nil).Text(c.OutOrStdout(), now)
+			return printAccount(c.OutOrStdout(), report.NewAccount(a, nil), now, asJSON)
 		},
 	}
 	flags.AddTo(c.Flags(), "never")
 	stdinFlag(c, &fromStdin)
+	jsonFlag(c, &asJSON)
 	return c
 }
 

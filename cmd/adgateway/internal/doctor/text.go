@@ -39,3 +39,24 @@ func List(w io.Writer) error {
 	_, err := io.WriteString(w, out.String())
 	return err
 }
+
+// Listing is a check as [List] writes it, for programs.
+type Listing struct {
+	Check  string    `json:"check"`
+	About  string    `json:"about"`
+	How    string    `json:"how"`
+	Faults []Problem `json:"faults"` // what it can find, with {placeholders}
+}
+
+// Listed returns the table of checks.
+func Listed() []Listing {
+	var all []Listing
+	for _, c := range Checks() {
+		l := Listing{Check: c.Name, About: c.About, How: c.How, Faults: []Problem{}}
+		for _, f := range c.Faults {
+			l.Faults = append(l.Faults, Problem{f.ID, f.Severity, f.Says, f.Advice})
+		}
+		all = append(all, l)
+	}
+	return all
+}

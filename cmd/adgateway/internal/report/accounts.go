@@ -30,6 +30,12 @@ type Token struct {
 	Until   *time.Time `json:"until,omitempty"`
 }
 
+// IssuedToken is an account with its token, which is shown only once.
+type IssuedToken struct {
+	Account
+	Token string `json:"token,omitempty"` // empty for a client certificate
+}
+
 // NewAccount returns the account to show. lastUse is by account ID.
 func NewAccount(a *auth.Account, lastUse map[string]time.Time) Account {
 	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Issuer: a.Issuer, Created: a.Created, Rights: a.Rights}

@@ -37,7 +37,7 @@ func Verification(w io.Writer, r *audit.Report) {
 		keyed += ", compared with the anchor"
 	}
 	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", count(r.Lines, "line"), count(len(r.Files), "file"), r.First, r.Last, keyed)
-	fmt.Fprintf(w, "end: %d:%s\n", r.Head.Seq, r.Head.Hash)
+	fmt.Fprintf(w, "end: %s\n", end(r))
 	for _, limit := range limits(r) {
 		fmt.Fprintln(w, "not checked:", limit)
 	}
@@ -47,6 +47,50 @@ func Verification(w io.Writer, r *audit.Report) {
 		fmt.Fprintf(w, "NOT OK: %s\n", count(len(r.Faults), "fault"))
 	}
 }
+
+// Verified is the result of verifying an audit log, for programs.
+type Verified struct {
+	OK          bool          `json:"ok"`
+	Faults      []AuditFault  `json:"faults"`
+	Notes       []AuditFault  `json:"notes"`       // irregularities that are not faults
+	Interrupted []*audit.Line `json:"interrupted"` // calls that were running when the gateway crashed
+	Running     []*audit.Line `json:"running"`     // calls without an outcome yet
+	Lines       uint64        `json:"lines"`
+	Files       []string      `json:"files"`
+	First       uint64        `json:"first"`
+	Last        uint64        `json:"last"`
+	Keyed       bool          `json:"keyed"`
+	Anchored    bool          `json:"anchored"`
+	End         string        `json:"end"` // for --last
+	NotChecked  []string      `json:"notChecked"`
+}
+
+// AuditFault is what is wrong with a line, or with a file if its line is 0.
+type AuditFault struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// NewVerification returns the result for programs; its lists are never null.
+func NewVerification(r *audit.Report) Verified {
+	faults := func(all []audit.Fault) []AuditFault {
+		shown := []AuditFault{}
+		for _, fault := range all {
+			shown = append(shown, AuditFault(fault))
+		}
+		return shown
+	}
+	return Verified{
+		OK: len(r.Faults) == 0, Faults: faults(r.Faults), Notes: faults(r.Notes),
+		Interrupted: append([]*audit.Line{}, r.Interrupted...), Running: append([]*audit.Line{}, r.Running...),
+		Lines: r.Lines, Files: append([]string{}, r.Files...), First: r.First, Last: r.Last, Keyed: r.Keyed, Anchored: r.Anchored,
+		End: end(r), NotChecked: append([]string{}, limits(r)...),
+	}
+}
+
+// end returns the last intact line as --last takes it.
+func end(r *audit.Report) string { return fmt.Sprintf("%d:%s", r.Head.Seq, r.Head.Hash) }
 
 // limits says what a verification cannot find.
 func limits(r *audit.Report) []string {

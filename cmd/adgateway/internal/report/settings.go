@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"adgateway/gateway/config"
 )
@@ -43,4 +44,52 @@ func Settings(w io.Writer, all []Setting) error {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, s.Source, value) // Flush reports the error
 	}
 	return table.Flush()
+}
+
+// ConfigCheck is the result of checking the settings.
+type ConfigCheck struct {
+	File     string   `json:"file"`
+	Exists   bool     `json:"exists"`
+	OK       bool     `json:"ok"`
+	Faults   []string `json:"faults"`
+	Warnings []string `json:"warnings"`
+	Set      int      `json:"set"` // settings that are not left at their defaults
+	All      int      `json:"settings"`
+}
+
+// NewConfigCheck returns the result for a file of settings. They and their origins are
+// nil if they cannot be loaded; fault joins what is wrong.
+func NewConfigCheck(file string, exists bool, settings *config.Settings, from map[string]config.Origin, fault error) *ConfigCheck {
+	r := &ConfigCheck{File: file, Exists: exists, OK: fault == nil, Faults: []string{}, Warnings: []string{}, All: len(config.Rows())}
+	if fault != nil {
+		for line := range strings.SplitSeq(fault.Error(), "\n") {
+			if line != "" && !strings.HasSuffix(line, ":") { // a heading
+				r.Faults = append(r.Faults, line)
+			}
+		}
+	}
+	for _, origin := range from {
+		if origin != config.FromDefault {
+			r.Set++
+		}
+	}
+	if settings != nil {
+		r.Warnings = append(r.Warnings, settings.Advice(from)...)
+	}
+	return r
+}
+
+// Text writes the result of a check that found no faults.
+func (r *ConfigCheck) Text(w io.Writer) error {
+	file := r.File
+	if !r.Exists {
+		file += " (does not exist; 'adgateway config init' creates it)"
+	}
+	_, err := fmt.Fprintf(w, "%s: no mistakes; %d of %d settings are set, the others have their defaults\n", file, r.Set, r.All)
+	for _, sentence := range r.Warnings {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "warning: %s\n", sentence)
+		}
+	}
+	return err
 }
