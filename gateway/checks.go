@@ -1,6 +1,12 @@
 package gateway
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -13,24 +19,200 @@ type check struct {
 	Message string `json:"message"`
 }
 
-func notChecked(name, why string) check { return check{name, schema.NotChecked, why} }
+func checkPassed(name, what string) check { return check{name, schema.CheckPassed, what} }
+func checkFailed(name, what string) check { return check{name, schema.CheckFailed, what} }
+func notChecked(name, why string) check   { return check{name, schema.NotChecked, why} }
 
-// checksOf returns the checks that are of interest for what was announced.
-func checksOf(r *request) []check {
+// checksOf checks what was announced, and is stopped, on the server that announced it.
+func (s *Server) checksOf(r *request) []check {
 	if r.op.Lane == ps.DNS {
 		return []check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
 	}
+	removal := r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership
+	seen, err := s.forecast(r, removal)
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Warn("what a dry run checks could not be read")
+	}
 	checks := []check{}
-	if r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership {
-		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."),
-			notChecked("recycle_bin", "Whether the Recycle Bin is on was not read."))
+	if removal {
+		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin())
 	} else {
-		checks = append(checks, notChecked("write_rights", "What the gateway may write was not read."))
+		checks = append(checks, seen.writeRights(r))
 	}
 	if r.setsSecret() {
-		checks = append(checks, notChecked("password_policy", "Only the domain controller knows the history and the filters of passwords."))
+		checks = append(checks, seen.passwordPolicy(r))
 	}
-	return append(checks,
-		notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."),
-		notChecked("replication", "What other domain controllers are changing is not known."))
+	if takesName(r.announced) {
+		checks = append(checks, notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."))
+	}
+	return append(checks, notChecked("replication", "What other domain controllers are changing is not known."))
+}
+
+// failedCheck returns the first check that failed, or nil.
+func (p *plan) failedCheck() *check {
+	if i := slices.IndexFunc(p.Checks, func(c check) bool { return c.State == schema.CheckFailed }); i >= 0 {
+		return &p.Checks[i]
+	}
+	return nil
+}
+
+// takesName reports whether a change gives an object a name that is unique in the forest.
+func takesName(i *ps.Intent) bool {
+	for n := range i.Objects {
+		for _, c := range i.Objects[n].Changes {
+			if c.Before != c.After && c.After != "" && (c.Name == existence && c.After == "True" || c.Name == "userPrincipalName" || c.Name == "servicePrincipalName") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fact is a record of the script: the rights to an object or in a container, the
+// Recycle Bin, or the policy for a password.
+type fact struct {
+	About   string   `json:"about"`
+	Name    string   `json:"name"`
+	Allowed []string `json:"allowed"` // attributes, or classes
+	Enabled bool     `json:"enabled"`
+	Days    int      `json:"days"`
+	policyFact
+}
+
+type forecast []fact
+
+// forecast reads what the checks of a change need. Without the script nothing is known.
+func (s *Server) forecast(r *request, removal bool) (forecast, error) {
+	script, known := s.scripts[ops.ForecastScript]
+	if !known {
+		return nil, nil
+	}
+	written, containers := r.needs()
+	args := ps.Args{
+		"Written": ps.List(written), "Container": ps.List(containers), "Removal": ps.Bool(removal),
+		"Password": ps.Bool(r.setsSecret()), "Guid": ps.Text(r.announced.Objects[0].GUID),
+	}
+	for _, server := range ops.ServerArgs {
+		if _, declared := script.Param(server); declared {
+			args[server] = ps.Text(ps.AsError(r.runErr).Server)
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.c.Request.Context(), r.policy.ReadLimit)
+	defer cancel()
+	var facts []fact
+	_, err := s.Runner.Run(ctx, ps.Request{
+		ID: r.id, Script: script.Name, Lane: ps.Directory, Args: args, Limit: r.policy.ReadLimit, List: true, Records: ps.Collect(&facts),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return facts, nil
+}
+
+// about returns the facts about one kind of things.
+func (f forecast) about(what string) []fact {
+	var found []fact
+	for i := range f {
+		if f[i].About == what {
+			found = append(found, f[i])
+		}
+	}
+	return found
+}
+
+// directoryNames are the attributes that announced changes write, where they have other
+// names. Without a name: a right of another kind is needed, which cannot be read.
+var directoryNames = map[string]string{
+	"enabled": "userAccountControl", "passwordNeverExpired": "userAccountControl", "lockedOut": "lockoutTime", "scope": "groupType",
+	existence: "", parent: "", "protected": "", "dNSHostName": "", "servicePrincipalName": "",
+}
+
+// attributeOf returns the attribute that an announced change writes, or "" if that says
+// nothing about rights.
+func (r *request) attributeOf(c ps.IntendedChange) string {
+	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && r.setsSecret() {
+		return ""
+	}
+	if name, other := directoryNames[c.Name]; other {
+		return name
+	}
+	return c.Name
+}
+
+// needs returns the GUIDs of objects that attributes of are written, and the containers
+// that objects are created in.
+func (r *request) needs() (written, containers []string) {
+	for i := range r.announced.Objects {
+		object := &r.announced.Objects[i]
+		if object.GUID == "" && object.Parent != "" {
+			containers = append(containers, object.Parent)
+			continue
+		}
+		if slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return r.attributeOf(c) != "" }) {
+			written = append(written, object.GUID)
+		}
+	}
+	slices.Sort(containers)
+	return written, slices.Compact(containers)
+}
+
+// classes are the classes of objects that are created, by the records that show them.
+var classes = map[*schema.Shape]string{schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit"}
+
+// writeRights checks that the gateway's account may write and create what was announced.
+// Rights to move and to protect objects and to reset passwords cannot be read.
+func (f forecast) writeRights(r *request) check {
+	const name = "write_rights"
+	looked, partly := 0, false
+	for i := range r.announced.Objects {
+		object := &r.announced.Objects[i]
+		about, place := "object", object.GUID
+		if object.GUID == "" {
+			about, place = "container", object.Parent
+		}
+		at := slices.IndexFunc(f, func(known fact) bool { return known.About == about && strings.EqualFold(known.Name, place) })
+		if at < 0 {
+			partly = true
+			continue
+		}
+		if object.GUID == "" {
+			class := classes[r.op.Reply.Shape]
+			if looked++; class != "" && !slices.Contains(f[at].Allowed, class) {
+				return checkFailed(name, fmt.Sprintf("The gateway may not create a %s in '%s'.", class, place))
+			}
+			continue
+		}
+		for _, c := range object.Changes {
+			attribute := r.attributeOf(c)
+			if attribute == "" {
+				partly = partly || c.Before != c.After
+				continue
+			}
+			if looked++; !slices.ContainsFunc(f[at].Allowed, func(a string) bool { return strings.EqualFold(a, attribute) }) {
+				return checkFailed(name, fmt.Sprintf("The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN))
+			}
+		}
+	}
+	switch {
+	case looked == 0:
+		return notChecked(name, "The directory does not say whether the gateway may do this.")
+	case partly:
+		return checkPassed(name, "The gateway may write the attributes; whether it has the other rights, the directory does not say.")
+	}
+	return checkPassed(name, "The gateway may write what would change.")
+}
+
+// recycleBin checks that what is removed can be restored.
+func (f forecast) recycleBin() check {
+	const name = "recycle_bin"
+	for _, bin := range f.about("bin") {
+		switch {
+		case !bin.Enabled:
+			return checkFailed(name, "The Recycle Bin is not enabled: what is removed cannot be restored.")
+		case bin.Days > 0:
+			return checkPassed(name, fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", bin.Days))
+		}
+		return checkPassed(name, "The Recycle Bin is enabled: what is removed can be restored.")
+	}
+	return notChecked(name, "Whether the Recycle Bin is enabled could not be read.")
 }

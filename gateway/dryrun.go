@@ -107,7 +107,7 @@ func (s *Server) fill(r *request, p *plan) {
 	p.Effect, p.from = r.announced.Effect, r
 	texts, secret := r.parameters()
 	past, _ := s.pastOf(&changes.Record{Operation: r.op.ID, Parameters: texts, Intent: *r.announced, Secret: secret, Outcome: ps.OutcomeDone}) // the row exists
-	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.c.Request.Context(), past), checksOf(r)
+	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.c.Request.Context(), past), s.checksOf(r)
 }
 
 // hide hides names of objects outside the limits of a caller.
@@ -127,7 +127,8 @@ func (r *request) changesOf(i *ps.Intent) []change.Object {
 
 // setsSecret reports whether the request sets a password.
 func (r *request) setsSecret() bool {
-	return slices.ContainsFunc(r.op.Secrets(), func(name string) bool { return r.bound.Has(name) || r.bound.Generated != nil })
+	_, has := r.bound.Secret(r.op)
+	return has
 }
 
 // sentence says what would happen.
@@ -146,6 +147,9 @@ func (p *plan) sentence(r *request) string {
 		text += ": " + strings.Join(fields, ", ")
 	case len(r.announced.Counts) > 0:
 		text += ": " + r.op.Sentence("{counts}", r.bound, 0, &ps.Result{Counts: r.announced.Counts})
+	}
+	if failed := p.failedCheck(); failed != nil {
+		return text + ", but a check failed: " + failed.Message
 	}
 	return text + "."
 }

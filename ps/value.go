@@ -63,6 +63,14 @@ func Secret(s string) Value { return Value{kind: kindSecret, text: s} }
 // IsSecret reports whether v is a secret.
 func (v Value) IsSecret() bool { return v.kind == kindSecret }
 
+// Reveal returns the plain text of a secret, for a check of it that keeps nothing.
+func (v Value) Reveal() string {
+	if v.kind != kindSecret {
+		return ""
+	}
+	return v.text
+}
+
 // Type returns the PowerShell type of a parameter for v, as in [Param], or "" for
 // null, which fits any type.
 func (v Value) Type() string {

@@ -19,7 +19,7 @@ import (
 // question (#4); numbers of the part about Windows PowerShell 5.1 are stored
 // with their prefix.
 const (
-	factNumber  = `(?:N?[A-HRX][0-9]+[a-z]?|[A-H]\.[0-9])`
+	factNumber  = `(?:N?[A-HPRSX][0-9]+[a-z]?|[A-H]\.[0-9])`
 	factNumbers = factNumber + `(?:(?:, ?|/| and |-)` + factNumber + `)*`
 	oldNumber   = `[IK][0-9]+`
 	oldNumbers  = oldNumber + `(?:(?:, ?|/| and |-)` + oldNumber + `)*`
@@ -78,7 +78,7 @@ func readFacts(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("FACTS.md")
 	require.NoError(t, err)
-	row := regexp.MustCompile(`^\| (#[0-9]+|N?[A-IKRX][0-9]+[a-z]?) \| (.*)$`)
+	row := regexp.MustCompile(`^\| (#[0-9]+|N?[A-IKPRSX][0-9]+[a-z]?) \| (.*)$`)
 	heading := regexp.MustCompile(`^### ([A-H]\.[0-9]) (.*)$`)
 	facts := map[string]string{}
 	for line := range strings.Lines(string(page)) {

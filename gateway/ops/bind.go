@@ -36,6 +36,16 @@ func (b *Bound) Has(name string) bool {
 	return has
 }
 
+// Secret returns the secret of the request, given or generated, or false.
+func (b *Bound) Secret(op *Operation) (ps.Value, bool) {
+	for i := range op.Params {
+		if value := b.Args[op.Params[i].arg()]; value.IsSecret() {
+			return value, true
+		}
+	}
+	return ps.Value{}, false
+}
+
 // Canonical returns the request as text: equal requests have equal texts. A secret that
 // was generated for it is not part of it; others are, so that it must not be shown.
 func (b *Bound) Canonical() string {

@@ -33,8 +33,11 @@ var contextArgs = map[string]string{
 	"KnownController":  "string[]", // both
 }
 
-// ownScripts serve no operation; the runner uses them itself.
-var ownScripts = []string{"Get-GatewayServer"}
+// ForecastScript reads what dry runs check.
+const ForecastScript = "Get-GatewayForecast"
+
+// ownScripts serve no operation: the runner and dry runs use them.
+var ownScripts = []string{"Get-GatewayServer", ForecastScript}
 
 // Check verifies the table in itself and against the scripts. It returns all
 // faults, in the order of the table.

@@ -12,15 +12,16 @@ function Get-GatewayAgeIn {
     [int](Get-GatewayQuotient -Number (0 - $age) -By $Ticks)
 }
 
-# The password policy of a user: that of a password settings object, or of the domain. Source is 'unknown' if
-# one applies that the service account may not read (facts S23).
+# The password policy of a user: that of a password settings object, or of the domain, as for users to be created
+# (User is null). Source is 'unknown' if one applies that the service account may not read (facts S23).
 function Get-GatewayPolicy {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $User, [Parameter(Mandatory)] [string] $Server)
+    param([AllowNull()] [object] $User, [Parameter(Mandatory)] [string] $Server)
     $day = [long]864000000000
     $minute = $GatewayTicksOfMinute
     $root = (Get-GatewayDomain -Server $Server).dn
-    $resultant = [string]$User.PSObject.Properties['msDS-ResultantPSO'].Value
+    $resultant = ''
+    if ($null -ne $User) { $resultant = [string]$User.PSObject.Properties['msDS-ResultantPSO'].Value }
     if ($resultant -ne '') {
         $names = @(
             'msDS-MinimumPasswordLength', 'msDS-PasswordComplexityEnabled', 'msDS-PasswordHistoryLength', 'msDS-MinimumPasswordAge'

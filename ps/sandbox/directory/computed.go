@@ -63,7 +63,7 @@ func init() {
 		"allowedattributes":                   allowedAttributes(false),
 		"allowedattributeseffective":          allowedAttributes(true),
 		"allowedchildclasses":                 allowedChildren,
-		"allowedchildclasseseffective":        allowedChildren,
+		"allowedchildclasseseffective":        creatableChildren,
 		"possibleinferiors":                   allowedChildren,
 	}
 }
@@ -305,6 +305,9 @@ func tokenGroups(keep func(scope int64) bool) getter {
 
 func allowedAttributes(effective bool) getter {
 	return func(_ *view, n *node, b []string) []string {
+		if effective && !n.writable() {
+			return b
+		}
 		for _, a := range n.class.Allowed() {
 			if effective && (a.SystemOnly || a.IsBackLink()) {
 				continue
@@ -313,6 +316,13 @@ func allowedAttributes(effective bool) getter {
 		}
 		return b
 	}
+}
+
+func creatableChildren(v *view, n *node, b []string) []string {
+	if n.denied(RightCreateChild) {
+		return b
+	}
+	return allowedChildren(v, n, b)
 }
 
 func allowedChildren(v *view, n *node, b []string) []string {

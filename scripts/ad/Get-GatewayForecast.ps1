@@ -1,0 +1,57 @@
+# Reads what the announcement of a change does not tell: which attributes of objects the gateway's account may write
+# and what it may create in containers, whether what is removed can be restored, and the policy for a password.
+[CmdletBinding()]
+param(
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Written, # GUIDs
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Container, # distinguished names
+    [bool] $Removal = $false,
+    [bool] $Password = $false,
+    [AllowNull()] [string] $Guid, # whose password is set; none for a new user
+    [Parameter(Mandatory)] [string] $Server
+)
+
+$root = (Get-GatewayDomain -Server $Server).dn
+Set-GatewayStep -Label 'read rights'
+if ($null -ne $Written -and $Written.Length -gt 0) {
+    foreach ($object in @(Get-GatewayObjectAgain -Guid $Written -Property @('allowedAttributesEffective') -Base $root -Server $Server)) {
+        # The attribute is absent without any right (facts P12).
+        $allowed = @(foreach ($attribute in @($object.allowedAttributesEffective)) { if ($null -ne $attribute) { [string]$attribute } })
+        [ordered]@{ about = 'object'; name = [string]$object.ObjectGUID; allowed = [string[]]$allowed }
+    }
+}
+foreach ($dn in @($Container)) {
+    if (-not $dn) { continue }
+    $search = @{ Filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $dn) + ')'; Property = @('allowedChildClassesEffective') }
+    foreach ($object in @(Get-GatewayObject -Class 'any' -Base $root -Server $Server @search)) {
+        $allowed = @(foreach ($class in @($object.allowedChildClassesEffective)) { if ($null -ne $class) { [string]$class } })
+        [ordered]@{ about = 'container'; name = [string]$dn; allowed = [string[]]$allowed }
+    }
+}
+if ($Removal) {
+    Set-GatewayStep -Label 'read Recycle Bin'
+    $days = [int]0
+    $enabled = Test-GatewayBin -Server $Server
+    if ($enabled) { $days = [int](Get-GatewayLifetime -Server $Server)['deleted'] }
+    [ordered]@{ about = 'bin'; name = ''; enabled = [bool]$enabled; days = $days }
+}
+if ($Password) {
+    Set-GatewayStep -Label 'read policy'
+    $user = $null
+    if ($Guid) {
+        $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Guid)) + ')'
+        $search = @{ Class = 'user'; Property = @('msDS-ResultantPSO', 'displayName', 'userAccountControl'); Base = $root; Server = $Server }
+        $user = @(Get-GatewayObject -Filter $filter @search)[0]
+    }
+    $policy = Get-GatewayPolicy -User $user -Server $Server
+    $record = [ordered]@{ about = 'policy'; name = [string]$policy['name']; source = [string]$policy['source'] }
+    if ($policy['source'] -ne 'unknown') {
+        $record['minLength'] = [int]$policy['minLength']
+        $record['complexity'] = [bool]$policy['complexity']
+    }
+    if ($null -ne $user) {
+        $record['account'] = [string]$user.SamAccountName
+        $record['displayName'] = [string]$user.displayName
+        $record['exempt'] = ([long]$user.userAccountControl -band 0x20) -ne 0 # facts H27
+    }
+    $record
+}
