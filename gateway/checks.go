@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -120,23 +121,17 @@ func (f forecast) about(what string) []fact {
 	return found
 }
 
-// directoryNames are the attributes that announced changes write, where they have other
-// names. Without a name: a right of another kind is needed, which cannot be read.
-var directoryNames = map[string]string{
-	"enabled": "userAccountControl", "passwordNeverExpired": "userAccountControl", "lockedOut": "lockoutTime", "scope": "groupType",
-	existence: "", parent: "", "protected": "", "dNSHostName": "", "servicePrincipalName": "",
-}
+// unreadable are announced changes that need a right of another kind than to write an
+// attribute, which cannot be read.
+var unreadable = []string{existence, parent, "protected", "dNSHostName", "servicePrincipalName"}
 
 // attributeOf returns the attribute that an announced change writes, or "" if that says
 // nothing about rights.
 func (r *request) attributeOf(c ps.IntendedChange) string {
-	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && r.setsSecret() {
+	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && r.setsSecret() || slices.Contains(unreadable, c.Name) {
 		return ""
 	}
-	if name, other := directoryNames[c.Name]; other {
-		return name
-	}
-	return c.Name
+	return change.AttributeOf(c.Name)
 }
 
 // needs returns the GUIDs of objects that attributes of are written, and the containers

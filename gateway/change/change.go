@@ -106,9 +106,23 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	}
 	var changes []Change
 	for _, field := range a.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
-		changes = append(changes, Change{field.Field, field.Attribute, field.Before, field.After, kindOf(c, field)})
+		changes = append(changes, Change{field.Field, AttributeOf(field.Attribute), field.Before, field.After, kindOf(c, field)})
 	}
 	return changes
+}
+
+// attributes are those that hold what is announced under another name.
+var attributes = map[string]string{
+	"enabled": "userAccountControl", "passwordNeverExpired": "userAccountControl", "lockedOut": "lockoutTime",
+	"scope": "groupType", "protected": "nTSecurityDescriptor",
+}
+
+// AttributeOf returns the directory's name of what is announced under a name.
+func AttributeOf(announced string) string {
+	if name, other := attributes[announced]; other {
+		return name
+	}
+	return announced
 }
 
 // isRecord reports whether an announced change is about one DNS record. Its name is then
