@@ -263,10 +263,8 @@ function Get-GatewayDeletedReason {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
         [Parameter(Mandatory)] [string] $Server
     )
-    if (Test-GatewayController -Computer $Object) { return $GatewayGuards.controller.why }
-    if ([string]$Object.isCriticalSystemObject -eq 'True') { return $GatewayGuards.critical.why }
-    if ([string]$Object.objectSid -match '^S-1-5-32-|-([0-9]{1,3})$') { return $GatewayGuards.builtIn.why }
-    if ([string]$Object.adminCount -eq '1') { return $GatewayGuards.adminCount.why }
+    $own = Get-GatewayOwnReason -Object $Object
+    if ($own -ne '') { return $own }
     if ([string]$Object.objectSid -eq '') { return '' } # no account and no group
     $guard = Get-GatewayGuard -GuardedGroup $GuardedGroup -Server $Server
     $guid = [string]$Object.ObjectGUID

@@ -146,6 +146,27 @@ function Get-GatewayMemberReason {
     'it is in a guarded group'
 }
 
+# The SID of an object; '' if it has none.
+function Get-GatewaySid {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    $sid = [string]$Object.SID
+    if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without their class
+    $sid
+}
+
+# Returns why an object is guarded whatever it is a member of; '' if it is not.
+function Get-GatewayOwnReason {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    if (Test-GatewayController -Computer $Object) { return $GatewayGuards.controller.why }
+    if ([string]$Object.isCriticalSystemObject -eq 'True') { return $GatewayGuards.critical.why }
+    $sid = Get-GatewaySid -Object $Object
+    if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { return $GatewayGuards.builtIn.why }
+    if ([string]$Object.adminCount -eq '1') { return $GatewayGuards.adminCount.why }
+    ''
+}
+
 # Returns why only privileged callers may change an object; '' if others may. It is read with
 # $GatewayGuardProperties.
 function Get-GatewayGuardReason {
@@ -155,12 +176,9 @@ function Get-GatewayGuardReason {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
         [Parameter(Mandatory)] [string] $Server
     )
-    if (Test-GatewayController -Computer $Object) { return $GatewayGuards.controller.why }
-    if ([string]$Object.isCriticalSystemObject -eq 'True') { return $GatewayGuards.critical.why }
-    $sid = [string]$Object.SID
-    if ($sid -eq '') { $sid = [string]$Object.objectSid } # of objects read without their class
-    if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { return $GatewayGuards.builtIn.why }
-    if ([string]$Object.adminCount -eq '1') { return $GatewayGuards.adminCount.why }
+    $own = Get-GatewayOwnReason -Object $Object
+    if ($own -ne '') { return $own }
+    $sid = Get-GatewaySid -Object $Object
     $dn = [string]$Object.DistinguishedName
     $domain = Get-GatewayDomain -Server $Server
     if (Test-GatewayWithin -Dn $dn -Base @($domain.controllers)) { return $GatewayGuards.place.why }
