@@ -70,8 +70,7 @@ func auditVerifyCommand() *cobra.Command {
 		Long: "Reads the audit log from its first line to its last, rotated files included, and\n" +
 			"reports every line that was altered, removed, inserted, moved, or cut off at the end.\n" +
 			"The last lines say what cannot be found without a key (audit.keyFile), an anchor\n" +
-			"(audit.anchorFile), or an end that was recorded elsewhere (--last).\n" +
-			"Exit code 0: nothing was found. 1: something was, or the log cannot be read.",
+			"(audit.anchorFile), or an end that was recorded elsewhere (--last).",
 		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
 		RunE: func(c *cobra.Command, files []string) error {
 			check, err := f.check(c, files)

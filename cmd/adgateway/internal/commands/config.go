@@ -40,8 +40,7 @@ func configCheckCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Report every mistake in the settings and in what they name, with its line",
 		Long: "Checks what 'adgateway serve' checks when it starts: the settings, that they fit together,\n" +
-			"and the files, programs, credentials and addresses that they name.\n" +
-			"Exit code 0: serve would start. 1: each mistake with its line.",
+			"and the files, programs, credentials and addresses that they name.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()

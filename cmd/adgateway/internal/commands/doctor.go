@@ -35,15 +35,12 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what an installation needs, and say how to fix what is missing",
 		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would\n" +
-			"use, and says how to fix each fault. Nothing is changed. The exit code is 0 if all\n" +
-			"is in order, 1 with warnings, 2 with failures.\n\n" +
+			"use, and says how to fix each fault. Nothing is changed.\n\n" +
 			"With --live it tries what only a real domain can answer, and prints what the gateway\n" +
 			"expects next to what was found. It works only in the scratch OU --ou and the scratch\n" +
 			"zone --zone, which must be empty or not exist yet, and in the reverse zone of\n" +
 			"192.0.2.0/24, a network reserved for documentation, unless the server has that zone.\n" +
-			"Everything it creates has a name that begins with " + live.Prefix + " and is removed again. The\n" +
-			"exit code is 0 if everything is as expected, 1 if something differs, 2 if something\n" +
-			"failed or remains.",
+			"Everything it creates has a name that begins with " + live.Prefix + " and is removed again.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())

@@ -1,6 +1,12 @@
 package commands
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // exitCode is the error of a command that ends with an exit code of its own and
 // has printed everything.
@@ -32,5 +38,22 @@ func exitTable() []exitRow {
 		{[]string{"audit verify"}, [...]string{"no line was altered, as far as that was checked", "some were, or the log cannot be read", wrongLine}},
 		{[]string{"doctor"}, [...]string{"all is well", "warnings; with `--live`: differences", "failures, or the command line is wrong"}},
 		{nil, [...]string{"done", "not done", wrongLine}},
+	}
+}
+
+// addExits adds to the help of the commands below root what their exit codes mean, and to
+// its own what those of all others do.
+func addExits(root *cobra.Command) {
+	for _, row := range exitTable() {
+		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed], row.meaning[codeMisuse])
+		help = strings.ReplaceAll(help, "`", "")
+		if len(row.commands) == 0 {
+			root.Long = root.Short + ".\n\n" + help
+		}
+		for _, name := range row.commands {
+			if c, _, err := root.Find(strings.Fields(name)); err == nil {
+				c.Long = cmp.Or(c.Long, c.Short+".") + "\n" + help
+			}
+		}
 	}
 }

@@ -67,6 +67,7 @@ func rootCommand() (root *cobra.Command, started *bool) {
 	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(),
 		auditCommand(), doctorCommand(), benchCommand(), versionCommand(), engineCommand())
 	addUsage(root)
+	addExits(root)
 	return root, started
 }
 
