@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test deep lint vet-windows deadcode tidy race fuzz cover bench grammar clients clients-dns conformance soak release release-check clean
+.PHONY: run build test deep lint vet-windows deadcode tidy thorough race fuzz cover bench grammar clients clients-dns conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -29,7 +29,7 @@ build:
 test: lint ## what to run before a commit: lint, and all tests once
 	$(GO) test -vet=off ./...
 
-deep: vet-windows race fuzz ## what takes longer: all of vet for Windows, race detector, fuzzing
+deep: vet-windows thorough race fuzz ## what takes longer: all of vet for Windows, all hostile values, race detector, fuzzing
 
 # Linters and tests live for seconds: they collect garbage less often.
 lint test: export GOGC ?= 400
@@ -62,6 +62,9 @@ SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentI
 race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off -timeout 20m -skip '^($(SEQUENTIAL))$$' $(RACE)
 	$(GO) test -race -vet=off -run '^(TestSessionsRunInParallel|TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
+
+thorough: ## every hostile value in every place, of which `make test` tries a share
+	THOROUGH=1 $(GO) test -vet=off -run '^TestHostileValues$$' ./gateway ./test/hostile
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)

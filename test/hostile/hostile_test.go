@@ -4,7 +4,6 @@ package hostile
 
 import (
 	"bytes"
-	"hash/crc32"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -18,6 +17,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,9 +56,15 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 			g.base = s.Snapshot()
 		}()
 	}
-	again := hasTwin(op, p)
+	share := 1
+	switch {
+	case hasTwin(op, p):
+		share = 8
+	case hasAlike(op, p):
+		share = 3
+	}
 	for name, value := range systemtest.HostileValues {
-		if again && crc32.ChecksumIEEE([]byte(op.ID+p.Name+name))%8 != 0 {
+		if !thorough.OneOf(share, op.ID, p.Name, name) {
 			continue
 		}
 		if value == "" && op.Effect == ops.Delete && !p.Required && op.EmptyMeans(p) == ops.Absent {
@@ -77,6 +83,21 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 		}
 		twin := other.Param(p.Name)
 		if other.Script == op.Script && other.Effect == op.Effect && twin != nil && reflect.DeepEqual(twin.Kind, p.Kind) && twin.Path == p.Path && p.Path == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// hasAlike reports whether an earlier parameter of the operation is of the same kind of
+// text, which is only stored under another name.
+func hasAlike(op *ops.Operation, p *ops.Param) bool {
+	for i := range op.Params {
+		other := &op.Params[i]
+		if other == p {
+			return false
+		}
+		if reflect.TypeOf(p.Kind) == reflect.TypeOf(schema.Text("sn")) && reflect.TypeOf(other.Kind) == reflect.TypeOf(p.Kind) {
 			return true
 		}
 	}
