@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"errors"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +125,50 @@ func TestErrorsMapByNumberThenFaultThenType(t *testing.T) {
 			assert.Equal(t, ps.OutcomeNone, f.outcome)
 		})
 	}
+}
+
+// TestEveryCodeOfTheDNSServerIsMapped: the codes of the table in the facts have the
+// statuses that it gives them.
+func TestEveryCodeOfTheDNSServerIsMapped(t *testing.T) {
+	facts, err := os.ReadFile("../scripts/FACTS.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(facts), "### D.3 DnsServer")
+	table, _, _ = strings.Cut(table, "\n---")
+	code, status := regexp.MustCompile(`\b[0-9]{4}\b(?:-[0-9]{4})?`), regexp.MustCompile(`\b[45][0-9]{2}\b`)
+	codes := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 8 {
+			continue
+		}
+		groups, statuses := strings.Split(cells[2], ";"), status.FindAllString(cells[6], -1)
+		for i, group := range groups {
+			if len(statuses) == 0 {
+				break
+			}
+			for _, found := range code.FindAllString(group, -1) {
+				first, last, isRange := strings.Cut(found, "-")
+				if !isRange {
+					last = first
+				}
+				for number := atoi(t, first); number <= atoi(t, last); number++ {
+					e := dns(strconv.Itoa(number), "NotSpecified")
+					meaning, _ := meaningOf(&e)
+					want := statuses[min(i, len(statuses)-1)]
+					assert.Equal(t, want, strconv.Itoa(meaning.code.Status()), "%d: %s", number, line)
+					codes++
+				}
+			}
+		}
+	}
+	assert.Greater(t, codes, 60)
+}
+
+func atoi(t *testing.T, text string) int {
+	t.Helper()
+	number, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return number
 }
 
 // The hostile neighbours of a row are errors that differ from it in one respect:

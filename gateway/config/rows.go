@@ -271,6 +271,8 @@ func sandboxRows() []Row {
 			duration(func(s *Settings) *time.Duration { return &s.Sandbox.ReplicationLag })},
 		{"sandbox.recycleBin", "true", "Whether the Recycle Bin of the simulated directory is enabled.",
 			boolean(func(s *Settings) *bool { return &s.Sandbox.RecycleBin })},
+		{"sandbox.dns.setRemovesPtr", "true", "Whether a change of an A or AAAA record in the simulated DNS removes its PTR record, as Windows may do.",
+			boolean(func(s *Settings) *bool { return &s.Sandbox.SetRemovesPTR })},
 		{"sandbox.processes", "false", "Run every session of the sandbox in a process of its own, like PowerShell.",
 			boolean(func(s *Settings) *bool { return &s.Sandbox.Processes })},
 		{"sandbox.engine", "sandbox", "What runs the scripts of the sandbox: sandbox (its own engine), pwsh, powershell, or the path of a PowerShell.",

@@ -235,6 +235,7 @@ type Sandbox struct {
 	Culture        string
 	ReplicationLag time.Duration
 	RecycleBin     bool
+	SetRemovesPTR  bool
 	Processes      bool
 	Engine         string // "sandbox" is the built-in engine
 	Tokens         []Token

@@ -32,6 +32,7 @@ type Options struct {
 	Account engine.Account
 
 	NoRecycleBin bool // deleted objects become tombstones at once
+	SetKeepsPTR  bool // see zones.Config
 
 	Culture        string        // culture of messages: "en-US" (default) or "de-DE"
 	ReplicationLag time.Duration // delay until the second domain controller sees a change
@@ -158,7 +159,7 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 // loadZones loads the built-in zones, over them those that are entries of the
 // LDIF files, over them the zone files.
 func (w *World) loadZones(o Options, entries []zones.Entry) error {
-	config := zones.Config{Now: o.Clock, OnChange: o.OnDNSChange}
+	config := zones.Config{Now: o.Clock, OnChange: o.OnDNSChange, SetKeepsPTR: o.SetKeepsPTR}
 	if w.Directory != nil { // otherwise the zones are loaded only to find faults
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {

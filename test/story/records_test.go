@@ -170,3 +170,18 @@ func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Len(t, a.Envelope.Warnings, 1, "there was no PTR record")
 }
+
+// TestChangesOfAddressesKeepTheirPTRRecords: whether the server removes the PTR record of
+// an address with the change of its record or not, it is there afterwards.
+func TestChangesOfAddressesKeepTheirPTRRecords(t *testing.T) {
+	for keeps, warnings := range map[bool]int{true: 0, false: 1} {
+		s := systemtest.New(t, sandbox.Options{Seed: 1, SetKeepsPTR: keeps})
+		address := map[string]any{"ZoneName": "corp.example", "DNS_HostName": "with-ptr", "IP_Address": "10.0.7.7"}
+		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: with(address, "CreatePtr", true)}, http.StatusCreated)
+		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsARecord", Params: with(address, "TimeToLive", 120)})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		assert.Len(t, a.Envelope.Warnings, warnings, "keeps %v: %s", keeps, a.Body)
+		pointer := systemtest.Call{Method: http.MethodGet, Path: "/api/DnsPtrRecord", Params: map[string]any{"IP_Address": "10.0.7.7", "DNS_TargetName": "with-ptr.corp.example"}}
+		s.OK(pointer, http.StatusOK)
+	}
+}

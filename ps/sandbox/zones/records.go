@@ -150,7 +150,7 @@ func (st *Store) displace(s *Server, z *zone, rel string, rrtype uint16) {
 }
 
 // SetRecord replaces a record by one of the same name and type and returns it as stored.
-// Its time stamp is lost (facts NA20). Unless [Config.SetKeepsPtr] is set, the PTR
+// Its time stamp is lost (facts NA20). Unless [Config.SetKeepsPTR] is set, the PTR
 // records of an address that lead to the name are removed (facts NA21).
 func (s *Server) SetRecord(old Record, now dns.RR) (Record, error) {
 	st := s.store

@@ -190,9 +190,9 @@ type Config struct {
 	Forest  string           // default: Domain
 	Now     func() time.Time // default: time.Now
 
-	// SetKeepsPtr leaves the PTR records of an address alone when its record is
+	// SetKeepsPTR leaves the PTR records of an address alone when its record is
 	// replaced. Which flags the cmdlet sends is not known (facts NA21).
-	SetKeepsPtr bool
+	SetKeepsPTR bool
 
 	// OnChange receives every write in order, once it has taken effect; loading is
 	// not reported. It must not call the store. Nil discards the changes.

@@ -161,7 +161,7 @@ func NewWorld(ctx context.Context, c config.Sandbox, log *logrus.Logger) (*sandb
 	}
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{
 		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
-		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin,
+		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin, SetKeepsPTR: !c.SetRemovesPTR,
 		Progress: func(text string) { log.Info(text) },
 	})
 	if err != nil {
