@@ -50,6 +50,7 @@ type keptCall struct {
 	StartedAt   time.Time  `json:"startedAt"`
 	Intent      *ps.Intent `json:"intent,omitempty"` // nil: nothing has been changed yet
 	Server      string     `json:"server,omitempty"`
+	Change      string     `json:"change,omitempty"` // that the call made
 
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -192,6 +193,9 @@ func (s *Server) replay(r *request, call *keptCall) {
 	r.c.Header(replayedHeader, "true")
 	r.c.Header(repeatedHeader, call.RequestID)
 	setHeader(r.c.Writer.Header(), serverHeader, call.Server)
+	if call.Change != "" {
+		r.c.Header(changeHeader, call.Change)
+	}
 	var warning ps.Warning
 	switch {
 	case call.Secret != "":
@@ -297,6 +301,7 @@ func (s *Server) keepAnswer(r *request, status int, body []byte) {
 		return
 	default:
 		c.call.Status, c.call.Body, c.call.Intent = status, body, nil
+		c.call.Change = r.c.Writer.Header().Get(changeHeader)
 		if secret := r.bound.Generated; secret != nil {
 			name := string(encode(secret.Member)) + ":"
 			c.call.Body, c.call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member

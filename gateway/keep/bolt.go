@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -19,6 +20,9 @@ import (
 type file struct {
 	db  *bbolt.DB
 	now func() time.Time
+
+	mu    sync.Mutex // guards state
+	state State
 }
 
 // Options configure a store in a file.
@@ -215,6 +219,7 @@ func (f *file) Apply(ctx context.Context, changes ...Change) (revision Revision,
 		revision, err = f.apply(tx, changes)
 		return err
 	})
+	f.note(err, func(s *State) { s.Writes++ })
 	if err != nil {
 		return 0, closed(err)
 	}
@@ -277,7 +282,32 @@ func (f *file) Sweep(ctx context.Context) (removed int, err error) {
 			return nil
 		})
 	})
+	f.note(err, func(s *State) { s.Swept += uint64(removed) })
 	return removed, closed(err)
+}
+
+// note notes how a write ended. A conflict is an answer of the store, no failure of it.
+func (f *file) note(err error, done func(*State)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err == nil:
+		f.state.Failed = nil
+		done(&f.state)
+	case !errors.Is(err, ErrConflict) && !errors.Is(err, berrors.ErrDatabaseNotOpen):
+		f.state.Failed = err
+		f.state.Failures++
+	}
+}
+
+func (f *file) State() State {
+	f.mu.Lock()
+	state := f.state
+	f.mu.Unlock()
+	if info, err := os.Stat(f.db.Path()); err == nil {
+		state.Bytes = info.Size()
+	}
+	return state
 }
 
 func (f *file) Close() error { return f.db.Close() }

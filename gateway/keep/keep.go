@@ -63,8 +63,20 @@ type Store interface {
 	// Sweep removes expired values and returns how many.
 	Sweep(ctx context.Context) (int, error)
 
+	// State returns how the store is.
+	State() State
+
 	// Close closes the store; other calls fail then.
 	Close() error
+}
+
+// State is how a store is.
+type State struct {
+	Bytes    int64  // size of its file; 0 if it is not known
+	Writes   uint64 // calls of Apply that were on the disk
+	Failures uint64 // calls of Apply and Sweep that failed, but for conflicts
+	Swept    uint64 // expired values that were removed
+	Failed   error  // why the last write failed; nil: it did not
 }
 
 // The errors of stores.

@@ -321,3 +321,31 @@ func TestClockJumps(t *testing.T) {
 		assert.Empty(t, keys(t, s, ""), "it was removed")
 	})
 }
+
+func TestStateTellsHowWritesEnd(t *testing.T) {
+	drivers(t, func(t *testing.T, s Store, c *clock) {
+		ctx := t.Context()
+		revision, err := s.Apply(ctx, put("a", "1", Absent))
+		require.NoError(t, err)
+		_, err = s.Apply(ctx, put("a", "2", Absent))
+		require.ErrorIs(t, err, ErrConflict)
+		state := s.State()
+		assert.Equal(t, State{Bytes: state.Bytes, Writes: 1}, state, "a conflict is no failure")
+		assert.Positive(t, state.Bytes)
+
+		_, err = s.Apply(ctx, put("", "1", Absent)) // which no driver takes
+		require.Error(t, err)
+		state = s.State()
+		assert.EqualValues(t, 1, state.Failures)
+		assert.Error(t, state.Failed)
+
+		_, err = s.Apply(ctx, Change{Kind: "k", Key: "a", Expect: revision, Value: []byte("3"), Expires: c.Now().Add(time.Minute)})
+		require.NoError(t, err)
+		assert.NoError(t, s.State().Failed, "it works again")
+		c.advance(time.Hour)
+		_, err = s.Sweep(ctx)
+		require.NoError(t, err)
+		state = s.State()
+		assert.Equal(t, State{Bytes: state.Bytes, Writes: 2, Failures: 1, Swept: 1}, state)
+	})
+}

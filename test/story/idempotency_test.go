@@ -49,6 +49,8 @@ func TestAKeyRunsOnce(t *testing.T) {
 			assert.JSONEq(t, string(first.Body), string(second.Body))
 			assert.Equal(t, "true", second.Header.Get("Idempotency-Replayed"))
 			assert.Equal(t, first.Header.Get("X-Request-Id"), second.Header.Get("Idempotency-Request"))
+			assert.NotEmpty(t, first.Header.Get("X-Change-Id"))
+			assert.Equal(t, first.Header.Get("X-Change-Id"), second.Header.Get("X-Change-Id"))
 			assert.Equal(t, first.Header.Get("X-Directory-Server"), second.Header.Get("X-Directory-Server"))
 			assert.Empty(t, start.Compare(s.Snapshot()))
 			s.Undo(op)

@@ -102,7 +102,10 @@ func (s *kept) checks() []gateway.Check {
 		return nil
 	}
 	check := gateway.Check{Name: "store", OK: true}
-	if s.aside != "" {
+	switch failed := s.store.State().Failed; {
+	case failed != nil:
+		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
+	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	}
 	return []gateway.Check{check}

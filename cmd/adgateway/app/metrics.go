@@ -7,6 +7,7 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
+	"adgateway/gateway/keep"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
@@ -77,7 +78,8 @@ type state struct {
 	checks  []gateway.Check
 	expires time.Time // end of the certificate; zero without TLS
 	audit   *audit.Log
-	lost    int64 // log entries that could not be written
+	store   *keep.State // nil without a store
+	lost    int64       // log entries that could not be written
 }
 
 type laneState struct {
@@ -93,6 +95,10 @@ type serverState struct {
 
 func (c *collector) state() *state {
 	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit}
+	if store := c.stack.kept.sealed(); store != nil {
+		now := store.State()
+		s.store = &now
+	}
 	if c.options.LostEntries != nil {
 		s.lost = c.options.LostEntries()
 	}
@@ -159,6 +165,15 @@ func perName[K ~string](names []K, read func(*laneState) map[K]int64) func(*stat
 			for name, n := range counts {
 				put(number(n), s.lanes[i].name, string(name))
 			}
+		}
+	}
+}
+
+// perStore emits one value of the store, and nothing without one.
+func perStore(read func(keep.State) value) func(*state, emit) {
+	return func(s *state, put emit) {
+		if s.store != nil {
+			put(read(*s.store))
 		}
 	}
 }
@@ -260,6 +275,17 @@ var metrics = []metric{
 		perAudit(func(s audit.Stats) value { return number(s.MaxTotal) })},
 	{"adgateway_audit_counted_calls_total", "Calls without effect that were counted in the audit log, not written one by one.", counter, nil,
 		perAudit(func(s audit.Stats) value { return number(s.Suppressed) })},
+
+	{"adgateway_store_ok", "1 while the store can be written, else 0: calls with an Idempotency-Key are refused, and changes are not recorded in the history. Without a store there is none.", gauge, nil,
+		perStore(func(s keep.State) value { return boolean(s.Failed == nil) })},
+	{"adgateway_store_bytes", "Size of the store's file.", gauge, nil,
+		perStore(func(s keep.State) value { return number(s.Bytes) })},
+	{"adgateway_store_writes_total", "Writes to the store that are on the disk.", counter, nil,
+		perStore(func(s keep.State) value { return number(s.Writes) })},
+	{"adgateway_store_failures_total", "Attempts to write to the store that failed.", counter, nil,
+		perStore(func(s keep.State) value { return number(s.Failures) })},
+	{"adgateway_store_swept_total", "Expired values that were removed from the store.", counter, nil,
+		perStore(func(s keep.State) value { return number(s.Swept) })},
 
 	{"adgateway_server_pinned", "Always 1; the labels tell which server is asked. Without one there is none.", gauge, []string{"kind", "server"},
 		func(s *state, put emit) {
