@@ -53,6 +53,7 @@ type envelope struct {
 	stream   *stream // nil: the answer has not begun
 	err      error   // the first error of take; further records are dropped
 	page     page
+	tag      string // of the record
 
 	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
 }
@@ -97,7 +98,7 @@ func (e *envelope) take(batch json.RawMessage) error {
 	if e.records > 0 {
 		to = append(to, ',')
 	}
-	rendered, n, err := e.r.bound.Fields.Render(to, batch, schema.Style{Classic: e.classic, Warn: e.warn})
+	rendered, n, err := e.r.bound.Fields.Render(to, batch, e.style())
 	if err == nil && n > 0 {
 		err = e.add(rendered, n)
 	}
@@ -105,6 +106,19 @@ func (e *envelope) take(batch json.RawMessage) error {
 		e.err = err
 	}
 	return err
+}
+
+// style returns how the records are written.
+func (e *envelope) style() schema.Style {
+	style := schema.Style{Classic: e.classic, Warn: e.warn}
+	switch {
+	case !e.r.guard.asked:
+	case e.r.op.Reply.Mark == ops.List:
+		style.Tags = true
+	default:
+		style.Tagged = func(tag string) { e.tag = tag }
+	}
+	return style
 }
 
 // replace drops the records taken so far and takes others. It must not be called
@@ -199,6 +213,9 @@ func (e *envelope) finish(result *ps.Result) error {
 		return nil
 	}
 	setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
+	if e.unchanged() {
+		return nil
+	}
 	var body bytes.Buffer
 	body.Grow(e.result.Len() + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)

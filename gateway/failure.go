@@ -24,6 +24,7 @@ type failure struct {
 	details       []detail
 	unshown       int // further details
 	retryAfter    time.Duration
+	tag           string          // of the present state, if a guard did not hold
 	challenge     string          // value of WWW-Authenticate
 	refused       refusalReason   // empty unless the request was refused because of its sender
 	server        string          // domain controller or DNS server that was asked

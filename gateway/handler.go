@@ -65,6 +65,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = checkCursor(r); failed != nil {
 		return failed
 	}
+	if failed = readGuard(r); failed != nil {
+		return failed
+	}
 	if failed = s.complete(r); failed != nil {
 		return failed
 	}
@@ -87,6 +90,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
 		return failed
 	}
+	r.readAll()
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
 	if r.op.Protocol != nil {
@@ -174,6 +178,7 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 			req.Args[name] = value(r)
 		}
 	}
+	req.State = s.stateOf(r, req.Args)
 	switch {
 	case req.Limit > 0:
 	case req.Write:
@@ -237,6 +242,9 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 
 // answer writes the answer to a run that succeeded; otherwise it returns the failure.
 func (s *Server) answer(r *request, e *envelope) *failure {
+	if failed := r.guard.refusal(r, e); failed != nil {
+		return failed
+	}
 	if r.dryRun() {
 		return s.answerPlan(r, e)
 	}

@@ -80,7 +80,7 @@ func (s *Server) version(r *request) {
 
 // features are what this gateway has.
 func (s *Server) features() []string {
-	features := []string{"dryRun", "bin"}
+	features := []string{"dryRun", "etag", "bin"}
 	if s.Kept != nil {
 		features = append(features, "plan", "key")
 	}

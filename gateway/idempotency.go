@@ -109,7 +109,7 @@ func (s *Server) claim(r *request) (done bool, failed *failure) {
 	}
 	c := &claim{keys: s.keys, caller: sum("caller", r.principal.Kind, r.principal.Name)[:32] + "/"}
 	c.name = c.caller + sum("key", r.op.ID, key)
-	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()))
+	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()))
 	if !s.keys.enter(c.name) {
 		failed = fail(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.retryAfter = time.Second

@@ -14,8 +14,8 @@ import (
 // browser's credentials, such as a client certificate.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
-	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id"
-	corsAnswer  = "X-Request-Id, X-Engine, X-Directory-Server, Retry-After, WWW-Authenticate, Allow"
+	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id, If-Match, If-None-Match"
+	corsAnswer  = "X-Request-Id, X-Engine, X-Directory-Server, ETag, Retry-After, WWW-Authenticate, Allow"
 	corsMaxAge  = "600" // seconds
 )
 

@@ -48,12 +48,15 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 	case r.dryRun():
 		return func(i ps.Intent) error {
 			r.announced = &i
-			return cmp.Or(r.undoing.compare(&i), errDryRun)
+			return cmp.Or(r.guard.compare(r, &i), r.undoing.compare(&i), errDryRun)
 		}
 	case !r.op.Effect.Writes():
 		return nil
 	}
 	return func(i ps.Intent) error {
+		if err := r.guard.compare(r, &i); err != nil {
+			return err
+		}
 		if err := r.undoing.compare(&i); err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ type request struct {
 	document  []byte          // body that a protocol of others reads as a whole
 	given     ops.Given       // nil: not read
 	bound     *ops.Bound      // nil: not accepted
+	guard     guard           // what it demands of the state of its object
 	readable  []string        // types of objects that a search over types may find
 	unread    []ps.Warning    // about the others
 	spending  spending        // empty: the operation does nothing that is counted
@@ -70,6 +71,7 @@ func (r *request) fail(f *failure) {
 	header := r.c.Writer.Header()
 	setHeader(header, serverHeader, f.server)
 	setHeader(header, "WWW-Authenticate", f.challenge)
+	setHeader(header, tagHeader, f.tag)
 	if f.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
@@ -90,7 +92,7 @@ func (r *request) abort(f *failure) {
 
 // send writes a whole answer.
 func (r *request) send(status int, body []byte) {
-	if status != http.StatusNoContent {
+	if status != http.StatusNoContent && status != http.StatusNotModified {
 		r.c.Header("Content-Length", strconv.Itoa(len(body)))
 	}
 	if len(body) > 0 {

@@ -128,6 +128,14 @@ func (s *Server) undo(r *request) *failure {
 	if r.applying != nil && len(calls) > 1 {
 		return fail(schema.NotSupported, "The undo of the change '%s' takes several calls, of which each is compared on its own: leave out %s.", p.ID, ops.PlanID)
 	}
+	if r.guard.match != nil {
+		if len(calls) > 1 {
+			return notHonoured(ops.IfMatch, "the undo takes several calls, each about an object of its own")
+		}
+		if row := s.operationOf(calls[0].Row); !row.Guard.Matches() {
+			return notHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
+		}
+	}
 	plain := undoing{record: p.Record, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
 	return s.undoAll(r, p, plain, calls)
 }
@@ -315,6 +323,7 @@ func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
 	}
 	inner.given = u.call.Given
 	inner.applying, r.applying = r.applying, nil
+	inner.guard.match = r.guard.match
 	if r.dryRun() {
 		inner.given[ops.DryRun] = "true"
 	}
@@ -358,6 +367,9 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
 		return failed
 	}
 	r.result, r.runErr = s.run(r, e)
+	if failed := r.guard.refusal(r, e); failed != nil {
+		return failed
+	}
 	if failed := r.applying.applied(r); failed != nil {
 		return failed
 	}

@@ -52,6 +52,18 @@ type Request struct {
 	// anything: Run then fails with [KindStopped] and that error as its cause. It
 	// is called again if the request is run again on another server. Nil allows all.
 	Announced func(Intent) error
+
+	// State is what the announcement must tell of the object that is about to be changed.
+	// Nil: nothing, and nothing is read for it.
+	State *State
+}
+
+// State names the script that reads the present state of an object, in the session and on
+// the server of the run that is about to change it, for the announcement.
+type State struct {
+	Script   string
+	Identity string // argument that the GUID of the first announced object fills; empty: none
+	Args     Args   // without secrets; a Server and ComputerName among them get the values of the run
 }
 
 // ErrInvalidRecords is wrapped by the error of a Records callback that was called
@@ -150,6 +162,9 @@ type Intent struct {
 	Objects  []Intended     `json:"objects"`
 	Warnings []Warning      `json:"warnings"` // warnings and counts as in the end frame
 	Counts   map[string]int `json:"counts"`
+
+	// State is the record that Request.State asks for, as JSON; empty if it does not.
+	State string `json:"state,omitempty"`
 
 	Server string `json:"-"` // domain controller or DNS server that is used
 }

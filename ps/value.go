@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,12 +122,13 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // separator before the items of a list. An empty list is an empty array. A list
 // whose items use up all possible separators is an array of prefixed strings.
 func EncodeRequest(id, script string, args Args) string {
+	return EncodeRequestFor(id, script, args, nil)
+}
+
+// EncodeRequestFor is [EncodeRequest] of a run whose announcement tells a state; nil: it
+// does not. The member "state" has the members identity, script and arguments.
+func EncodeRequestFor(id, script string, args Args, state *State) string {
 	var secrets []string
-	names := make([]string, 0, len(args))
-	for name := range args {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	// A member at a time costs a third of what the encoder needs for maps.
@@ -140,14 +142,26 @@ func EncodeRequest(id, script string, args Args) string {
 		}
 		body.Truncate(body.Len() - 1)
 	}
-	separator := ""
-	body.WriteString(`{"arguments":{`)
-	for _, name := range names {
-		member(separator, name, args[name].wire(&secrets))
-		separator = ","
+	arguments := func(args Args) {
+		separator := ""
+		body.WriteString(`"arguments":{`)
+		for _, name := range slices.Sorted(maps.Keys(args)) {
+			member(separator, name, args[name].wire(&secrets))
+			separator = ","
+		}
+		body.WriteByte('}')
 	}
-	member("},", "id", "="+id)
+	body.WriteByte('{')
+	arguments(args)
+	member(",", "id", "="+id)
 	member(",", "script", "="+script)
+	if state != nil {
+		body.WriteString(`,"state":{`)
+		arguments(state.Args)
+		member(",", "identity", "="+state.Identity)
+		member(",", "script", "="+state.Script)
+		body.WriteByte('}')
+	}
 	body.WriteByte('}')
 	size := 1 + base64.StdEncoding.EncodedLen(body.Len())
 	for _, secret := range secrets {

@@ -27,6 +27,7 @@ $script:GatewayId = '?'
 $script:GatewayHeld = ''
 $script:GatewayStep = ''
 $script:GatewayArg = ''
+$script:GatewayState = $null
 $script:GatewayEffect = 'none'
 $script:GatewayLast = ''
 $script:GatewayOutside = $false
@@ -72,6 +73,17 @@ function ConvertFrom-GatewayValue {
     if ($Value[0] -eq ',') { return , $Value.Substring(2).Split([char]$Value[1]) }
     if ($Value[0] -eq '!') { return $script:GatewaySecrets[[int]$Value.Substring(1)] }
     return $Value.Substring(1)
+}
+
+# Converts the decoded arguments of a script.
+function ConvertFrom-GatewayArgument {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Argument)
+    $arguments = @{}
+    foreach ($property in $Argument.PSObject.Properties) {
+        $arguments[$property.Name] = ConvertFrom-GatewayValue -Value $property.Value
+    }
+    $arguments
 }
 
 # The number of an error, as text: a Win32 code of the directory ('8333') or of DNS ('9601'), else ''.
@@ -215,10 +227,8 @@ function Invoke-GatewayRequest {
         $id = $request.id.Substring(1)
         $script:GatewayId = $id
         $name = $request.script.Substring(1)
-        $arguments = @{}
-        foreach ($property in $request.arguments.PSObject.Properties) {
-            $arguments[$property.Name] = ConvertFrom-GatewayValue -Value $property.Value
-        }
+        $script:GatewayState = $request.state
+        $arguments = ConvertFrom-GatewayArgument -Argument $request.arguments
         $script:GatewayStep = 'run'
         $batch = [System.Collections.Generic.List[object]]::new()
         & $name @arguments | ForEach-Object -Process {
@@ -365,6 +375,20 @@ function Add-GatewayIntent {
     $intent['changes'] = @($intent['changes']) + @($change)
 }
 
+# The present record of the first announced object, as JSON, from the reading script that the request names for it.
+function Get-GatewayState {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $State)
+    $step = $script:GatewayStep
+    $name = $State.script.Substring(1)
+    $arguments = ConvertFrom-GatewayArgument -Argument $State.arguments
+    $identity = $State.identity.Substring(1)
+    if ($identity -ne '') { $arguments[$identity] = [string]$script:GatewayIntents[0]['guid'] }
+    $record = @(& $name @arguments)
+    Set-GatewayStep -Label $step
+    ConvertTo-Json -InputObject $record[0] -Compress -Depth 4
+}
+
 # Announces the intent and waits for the gateway's '+', which it sends once the announcement is
 # recorded. The request may change something only after this call: a request that is cut off without an
 # announcement has changed nothing.
@@ -377,6 +401,7 @@ function Write-GatewayIntent {
         warnings = $script:GatewayWarnings.ToArray()
         counts   = $script:GatewayCounts
     }
+    if ($null -ne $script:GatewayState) { $intent['state'] = [string](Get-GatewayState -State $script:GatewayState) }
     Write-GatewayFrame -Id $script:GatewayId -Kind 'intent' -Payload (ConvertTo-Json -InputObject $intent -Compress -Depth 6)
     $answer = [Console]::In.ReadLine()
     if ($answer -ne '+') { Stop-Gateway -Code 'unavailable' -Message 'The gateway did not allow the change.' }

@@ -104,9 +104,9 @@ var banned = map[string]string{
 	"set-strictmode":                  "makes absent properties an error",
 }
 
-// dynamicCallers may call what a variable holds: the script a request names, an
+// dynamicCallers may call what a variable holds: the scripts a request names, an
 // undo, and what the doctor tries.
-var dynamicCallers = []string{"Invoke-GatewayRequest", "Undo-GatewayStep", "Test-GatewayFact"}
+var dynamicCallers = []string{"Invoke-GatewayRequest", "Get-GatewayState", "Undo-GatewayStep", "Test-GatewayFact"}
 
 // tried are banned commands, and commands with a banned filter, that a script of the
 // doctor tries, to find out about them.

@@ -184,6 +184,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 		key := openapi3.NewHeaderParameter(ops.KeyHeader).WithSchema(openapi3.NewStringSchema().WithPattern("^" + ops.KeyPattern + "$"))
 		o.AddParameter(key.WithDescription("Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same answer."))
 	}
+	guards(op, o)
 	if len(body.Properties) > 0 {
 		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
@@ -333,7 +334,10 @@ func typed(doc schema.Doc, text string) any {
 func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	all := openapi3.NewResponsesWithCapacity(16)
 	for status, text := range b.successes(op) {
-		all.Set(status, answer(text, b.envelope(op)))
+		all.Set(status, answer(text, b.envelope(op), tagOf(op)...))
+	}
+	if honours(op, ops.IfNoneMatch) && !op.Effect.Writes() {
+		all.Set("304", unchanged())
 	}
 	byStatus, names := map[int][]string{}, map[int][]string{}
 	for _, code := range codes(op) {
@@ -385,7 +389,10 @@ func codes(op *ops.Operation) []schema.Code {
 		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
 	}
 	if op.Effect.Writes() {
-		common = append(common, schema.NotSupported, schema.InProgress, schema.KeyReused)
+		common = append(common, schema.NotSupported, schema.InProgress, schema.KeyReused, schema.PreconditionRequired)
+		if honours(op, ops.IfMatch) || honours(op, ops.IfNoneMatch) {
+			common = append(common, schema.PreconditionFailed)
+		}
 	}
 	if inBody(op) {
 		common = append(common, schema.TooLarge, schema.UnsupportedMediaType)
@@ -409,12 +416,15 @@ const (
 	directoryServer = "X-Directory-Server"
 	retryAfter      = "Retry-After"
 	challenge       = "WWW-Authenticate"
+	entityTag       = "ETag"
 )
 
 func headersOf(status int) []string {
 	switch status {
 	case http.StatusUnauthorized:
 		return []string{challenge}
+	case http.StatusPreconditionFailed:
+		return []string{entityTag}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return []string{retryAfter}
 	default:
@@ -430,6 +440,7 @@ func headers() openapi3.Headers {
 		directoryServer: "The domain controller or DNS server that was asked, where one was.",
 		retryAfter:      "Seconds after which another try makes sense.",
 		challenge:       "The challenge.",
+		entityTag:       "Identifies the state of the record, for If-Match and If-None-Match.",
 	} {
 		value := openapi3.NewStringSchema()
 		if name == retryAfter {

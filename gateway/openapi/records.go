@@ -45,6 +45,11 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 				s.Required = append(s.Required, f.Name)
 			}
 		}
+		if shape.Tag != nil {
+			s.WithProperty(schema.TagMember, &openapi3.Schema{
+				Type: &openapi3.Types{"string"}, Description: "The entity tag, with its quotes; in lists, with " + ops.WithETag + ".",
+			})
+		}
 		if generated != "" {
 			s.WithProperty(generated, &openapi3.Schema{
 				Type: &openapi3.Types{"string"}, Format: "password",

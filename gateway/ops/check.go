@@ -51,6 +51,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	}
 	for _, op := range table {
 		c.operation(op)
+		c.guards(op, table, func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) })
 	}
 	c.undos(table)
 	for _, script := range scripts {

@@ -49,7 +49,8 @@ type Operation struct {
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
 
-	Undo Undo // how what a change did is taken back; zero for reads
+	Undo  Undo  // how what a change did is taken back; zero for reads
+	Guard Guard // which guards of a change are honoured; zero for reads
 
 	// Protocol is that of others which the row speaks; nil: our own.
 	Protocol *Protocol
@@ -184,10 +185,10 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-var table = undoable(slices.Concat(
+var table = tagged(undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows,
-))
+)))
 
 // KeyHeader is the header with which operations that change something run once, and
 // KeyPattern what may stand in it.

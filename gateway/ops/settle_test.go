@@ -15,7 +15,7 @@ func goodWrite() *Operation {
 	op := good()
 	op.Method, op.Effect, op.Success, op.Script = http.MethodPost, Create, "The {subject} was created.", "New-Thing"
 	op.Settle = Settle{Script: "Confirm-Thing", CleanUp: "Remove-Thing", Fixed: ps.Args{"Class": ps.Text("thing")}}
-	op.Undo = Undo{Never: "things stay"}
+	op.Undo, op.Guard = Undo{Never: "things stay"}, Guard{Never: "things have no tags"}
 	return op
 }
 

@@ -21,6 +21,8 @@ const (
 	InProgress           Code = "in_progress"
 	KeyReused            Code = "key_reused"
 	Drifted              Code = "drifted"
+	PreconditionFailed   Code = "precondition_failed"
+	PreconditionRequired Code = "precondition_required"
 	PlanUsed             Code = "plan_used"
 	PlanMismatch         Code = "plan_mismatch"
 	Expired              Code = "expired"
@@ -72,6 +74,8 @@ var codes = []struct {
 	{PlanUsed, http.StatusConflict, "The plan was applied already, or the change was undone already."},
 	{ParentDeleted, http.StatusConflict, "Where the deleted object lay is deleted, too."},
 	{Drifted, http.StatusPreconditionFailed, "What was to be changed has been changed meanwhile."},
+	{PreconditionFailed, http.StatusPreconditionFailed, "The object is not in the state that If-Match names, or is there although If-None-Match excludes it."},
+	{PreconditionRequired, http.StatusPreconditionRequired, "The call must have If-Match or a plan, because otherwise it might undo a change of others."},
 	{NotUndoable, http.StatusUnprocessableEntity, "The change cannot be undone, or not all of it."},
 	{Expired, http.StatusGone, "The plan is too old to be applied."},
 	{PlanMismatch, http.StatusUnprocessableEntity, "The plan belongs to another call."},

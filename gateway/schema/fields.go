@@ -76,6 +76,7 @@ func (k fieldListKind) choose(list string) (*Selection, *Problem) {
 			selection.add(i)
 		}
 	}
+	selection.complete()
 	return selection, nil
 }
 

@@ -13,6 +13,8 @@ import (
 type Style struct {
 	Classic bool             // dialect
 	Warn    func(ps.Warning) // receives what could not be shown; nil discards it
+	Tags    bool             // each record ends with its entity tag
+	Tagged  func(tag string) // receives the entity tag of each record; nil: none is made
 }
 
 // Packed is one text member that a script emits for several fields.

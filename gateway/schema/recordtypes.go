@@ -178,8 +178,9 @@ func init() {
 			continue
 		}
 		t.Shape.Fields = slices.Concat(full, own)
+		t.Shape.Tag = &Tagging{Kind: "r1", Set: []string{"timestamp"}}
 		if t.Brief {
-			t.Shape.Fields = slices.Clone(common)
+			t.Shape.Fields, t.Shape.Tag.Beside = slices.Clone(common), []string{"ttl"}
 		}
 		t.Shape.Fields[1].Enum = []string{t.Name}
 		if len(t.Fields) == 1 && t.Fields[0].Form == NameForm {

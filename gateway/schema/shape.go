@@ -79,6 +79,7 @@ type Condition struct {
 type Shape struct {
 	Name   string // "User": schema name in the API document
 	Fields []Field
+	Tag    *Tagging // nil: its records have no entity tags
 
 	once sync.Once
 	all  *Selection
@@ -91,6 +92,7 @@ func (s *Shape) All() *Selection {
 		for i := range s.Fields {
 			s.all.add(i)
 		}
+		s.all.complete()
 	})
 	return s.all
 }
@@ -103,7 +105,8 @@ type Selection struct {
 	labels []string // by field: its name in a record, with the comma and the colon
 	hidden int      // the last of fields, which are read but not shown
 	packed []*Packed
-	index  map[string]int // by name of a member: index in fields, or -1-index in packed
+	beside []string       // members that are read for the tag only, after complete
+	index  map[string]int // by name of a member: index in fields, or -1-index in packed, then beside
 }
 
 func (s *Selection) add(field int) {
@@ -116,6 +119,17 @@ func (s *Selection) add(field int) {
 	case !slices.Contains(s.packed, f.Packed):
 		s.packed = append(s.packed, f.Packed)
 		s.index[f.Packed.Member] = -len(s.packed)
+	}
+}
+
+// complete ends the construction, after all fields have been added.
+func (s *Selection) complete() {
+	if s.Shape.Tag == nil {
+		return
+	}
+	s.beside = s.Shape.Tag.Beside
+	for i, name := range s.beside {
+		s.index[name] = -1 - len(s.packed) - i
 	}
 }
 
@@ -145,6 +159,7 @@ func (s *Selection) Classic() *Selection {
 			classic.hidden++
 		}
 	}
+	classic.complete()
 	return classic
 }
 
@@ -187,7 +202,7 @@ func (s *Selection) render(to []byte, batch json.RawMessage, style Style) (rende
 	if w.peek() != '[' {
 		return nil, 0, ps.ErrInvalidRecords
 	}
-	values := make([]json.RawMessage, len(s.fields)+len(s.packed))
+	values := make([]json.RawMessage, len(s.fields)+len(s.packed)+len(s.beside))
 	for more := w.enter(']'); more; more = w.next(']') {
 		clear(values)
 		if err := s.collect(&w, values); err != nil {
@@ -202,6 +217,7 @@ func (s *Selection) render(to []byte, batch json.RawMessage, style Style) (rende
 		if to, err = s.write(to, values, style.Classic); err != nil {
 			return nil, 0, err
 		}
+		to = s.tag(to, values, style)
 	}
 	if !w.ended() {
 		return nil, 0, ps.ErrInvalidRecords
@@ -242,7 +258,10 @@ func (s *Selection) member(place int) string {
 	if place < len(s.fields) {
 		return s.fields[place].Name
 	}
-	return s.packed[place-len(s.fields)].Member
+	if place -= len(s.fields); place < len(s.packed) {
+		return s.packed[place].Member
+	}
+	return s.beside[place-len(s.packed)]
 }
 
 // write appends a record.

@@ -2,7 +2,9 @@ package schema
 
 // The records, with their fields in the order of answers.
 var (
-	User = &Shape{Name: "User", Fields: []Field{
+	User = &Shape{Name: "User", Tag: &Tagging{
+		Kind: "u1", Except: []string{"lockedOut", "changePasswordNextLogon", "passwordLastSet", "modified"},
+	}, Fields: []Field{
 		{Name: "guid", Type: GUIDField},
 		{Name: "username", Attribute: "sAMAccountName", Doc: "sAMAccountName"},
 		{Name: "samUsername", Doc: "sAMAccountName", SetBy: "Rename"},
@@ -51,9 +53,9 @@ var (
 		{Name: "modified", Type: TimeField, Null: true},
 	}}
 
-	Group = &Shape{Name: "Group", Fields: groupFields}
+	Group = &Shape{Name: "Group", Tag: &Tagging{Kind: "g1", Except: []string{"modified"}}, Fields: groupFields}
 
-	Membership = &Shape{Name: "Membership", Fields: append(groupFields[:len(groupFields):len(groupFields)],
+	Membership = &Shape{Name: "Membership", Tag: &Tagging{Kind: "m1", Only: []string{"guid", "direct", "primary"}}, Fields: append(groupFields[:len(groupFields):len(groupFields)],
 		Field{Name: "memberName"},
 		Field{Name: "memberType"},
 		Field{Name: "memberDistinguishedName"},
@@ -61,7 +63,7 @@ var (
 		Field{Name: "primary", Type: BoolField},
 	)}
 
-	OU = &Shape{Name: "OU", Fields: []Field{
+	OU = &Shape{Name: "OU", Tag: &Tagging{Kind: "o1", Except: []string{"modified"}}, Fields: []Field{
 		{Name: "guid", Type: GUIDField},
 		{Name: "name"},
 		{Name: "path", Attribute: "parent", Doc: "distinguished name", Input: "OUPath"},
@@ -72,7 +74,7 @@ var (
 		{Name: "container", Type: BoolField, Doc: "a container, not an OU"},
 	}}
 
-	Computer = &Shape{Name: "Computer", Fields: []Field{
+	Computer = &Shape{Name: "Computer", Tag: &Tagging{Kind: "c1", Except: []string{"lastLogon", "modified"}}, Fields: []Field{
 		{Name: "guid", Type: GUIDField},
 		{Name: "sid"},
 		{Name: "computerName", Attribute: "name"},
@@ -89,14 +91,14 @@ var (
 		{Name: "modified", Type: TimeField, Null: true},
 	}}
 
-	ReverseZone = &Shape{Name: "ReverseZone", Fields: []Field{
+	ReverseZone = &Shape{Name: "ReverseZone", Tag: &Tagging{Kind: "z1", Beside: []string{"serial"}, Alone: true}, Fields: []Field{
 		{Name: "distinguishedName", Doc: "empty for a zone in a file"},
 		{Name: "zoneName"},
 		{Name: "zoneType", Enum: ZoneTypes},
 		{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
 	}}
 
-	DNSZone = &Shape{Name: "DnsZone", Fields: []Field{
+	DNSZone = &Shape{Name: "DnsZone", Tag: &Tagging{Kind: "y1", Beside: []string{"serial"}, Alone: true}, Fields: []Field{
 		{Name: "distinguishedName", Doc: "empty for a zone that is not in the directory"},
 		{Name: "zoneName"},
 		{Name: "zoneType", Enum: ZoneTypes, Words: &Words{From: "zoneType", Word: map[string]string{"Stub": "Stub Zone"}}},
@@ -139,7 +141,7 @@ var (
 		}},
 	}}
 
-	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Fields: []Field{
+	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Tag: &Tagging{Kind: "f1"}, Fields: []Field{
 		{Name: "zoneName"},
 		{Name: "masterServers", Type: TextListField, Input: "MasterServers"},
 		{Name: "forwarderTimeout", Type: NumberField, Input: "ForwarderTimeout", Doc: "seconds"},

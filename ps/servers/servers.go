@@ -221,6 +221,15 @@ func (u *use) request(req ps.Request) ps.Request {
 		args[argComputerName] = ps.Text(u.nameServer)
 	}
 	req.Args = args
+	if state := req.State; state != nil {
+		state = &ps.State{Script: state.Script, Identity: state.Identity, Args: maps.Clone(state.Args)}
+		for _, name := range []string{argServer, argComputerName} {
+			if _, declared := state.Args[name]; declared {
+				state.Args[name] = args[name]
+			}
+		}
+		req.State = state
+	}
 	if announced := req.Announced; announced != nil {
 		req.Announced = func(i ps.Intent) error {
 			i.Server = u.host()

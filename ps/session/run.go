@@ -41,7 +41,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	if limit <= 0 {
 		limit = s.cfg.Limit
 	}
-	line := ps.EncodeRequest(r.id, req.Script, req.Args)
+	line := ps.EncodeRequestFor(r.id, req.Script, req.Args, req.State)
 	secrets := lineSecrets(line)
 	s.noise.guard(secrets)
 	s.stderr.guard(secrets)

@@ -21,4 +21,6 @@ if ($Form -eq 'Forwarder' -and [string]$zone.ZoneType -ne 'Forwarder') {
     $kind = Get-GatewayZoneKind -Zone $zone
     Stop-Gateway -Code 'not_found' -Arg 'ZoneName' -Message "There is no conditional forwarder for '$ZoneName', which is $kind of this server."
 }
-ConvertTo-GatewayZone -Zone @($zone) -Form $Form
+$report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
+if ($Form -ne 'Forwarder') { $report['serial'] = [string](Get-GatewayZoneSerial -Zone $zone -ComputerName $ComputerName) }
+$report

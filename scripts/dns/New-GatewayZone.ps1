@@ -58,4 +58,5 @@ Complete-GatewayChange -Effect 'created'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
 Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $null -After $report
+$report['serial'] = [string](Get-GatewayZoneSerial -Zone $zone -ComputerName $ComputerName)
 $report

@@ -58,4 +58,5 @@ if ($changed) { Complete-GatewayChange -Effect 'changed' }
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form 'Zone'
 if ($changed) { Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $before -After $report }
+$report['serial'] = [string](Get-GatewayZoneSerial -Zone $zone -ComputerName $ComputerName)
 $report

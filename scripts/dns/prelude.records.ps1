@@ -203,8 +203,8 @@ function ConvertTo-GatewayRecord {
             zone      = [string]$ZoneName
             timestamp = [string]$stamp
         }
+        $report['ttl'] = [long]$item.TimeToLive.TotalSeconds # of a brief record for its entity tag only
         if (-not $brief) {
-            $report['ttl'] = [long]$item.TimeToLive.TotalSeconds
             $report['fqdn'] = [string](Get-GatewayFullName -Owner $report.name -ZoneName $ZoneName)
             if (-not $Type) { foreach ($member in $GatewayRecordMembers) { $report[$member] = $null } }
             $i = 0

@@ -397,6 +397,25 @@ function ConvertTo-GatewayZone {
     }
 }
 
+# The serial number of a zone, which rises with each change of its records; '' of a zone that has none here.
+function Get-GatewayZoneSerial {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone, [Parameter(Mandatory)] [string] $ComputerName)
+    if (@('Primary', 'Secondary') -notcontains [string]$Zone.ZoneType) { return '' }
+    $name = [string]$Zone.ZoneName
+    $step = $script:GatewayStep
+    Set-GatewayStep -Label 'read serial' -Arg 'ZoneName'
+    try {
+        foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $name -RRType 'SOA' -ComputerName $ComputerName)) {
+            return [string]$record.RecordData.SerialNumber
+        }
+    } catch {
+        Add-GatewayWarning -Code 'serial_unreadable' -Target $name -Message 'The serial number of the zone could not be read.'
+    }
+    Set-GatewayStep -Label $step
+    ''
+}
+
 # Writes the record of the aging of a zone. Server are the scavenging settings of the server; $null if they could
 # not be read.
 function ConvertTo-GatewayZoneAging {

@@ -1,0 +1,142 @@
+// Package etag makes and compares entity tags (RFC 9110, 8.8 and 13.1).
+//
+// A tag identifies the state of a record: it is a hash of what the gateway reads of it
+// ([New], [Hash.Tag]). So it is the same on every server and every gateway, and a value
+// that went and came back has its old tag. [Parse] reads the headers If-Match and
+// If-None-Match.
+package etag
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"slices"
+	"strings"
+)
+
+// Hash collects the values that a tag covers.
+type Hash struct {
+	kind string
+	sum  hash.Hash
+}
+
+// New returns a hash for records of a kind, which is also the beginning of its tags. It
+// names the version of the list of values, too: "u1".
+func New(kind string) *Hash {
+	h := &Hash{kind, sha256.New()}
+	h.Add(kind)
+	return h
+}
+
+// Add adds a value. Values are told apart by their lengths, so that no two lists have one
+// sum.
+func (h *Hash) Add(value string) {
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], uint64(len(value)))
+	h.sum.Write(size[:]) // a hash never fails
+	h.sum.Write([]byte(value))
+}
+
+// Tag returns the strong tag, with its quotes: 128 bits of the hash.
+func (h *Hash) Tag() string {
+	const bytes = 16
+	return `"` + h.kind + "-" + base64.RawURLEncoding.EncodeToString(h.sum.Sum(nil)[:bytes]) + `"`
+}
+
+// Condition is the value of If-Match or If-None-Match.
+type Condition struct {
+	Any  bool // "*"
+	Tags []Tag
+}
+
+// Tag is one tag of a condition.
+type Tag struct {
+	Weak bool
+	Text string // with its quotes
+}
+
+// MaxTags is the limit on the tags of a condition.
+const MaxTags = 100
+
+// The errors of Parse.
+var (
+	ErrMalformed = errors.New(`must be * or entity tags such as "u1-b3Jp", in double quotes and separated by commas`)
+	ErrTooMany   = errors.New("has more than 100 entity tags")
+)
+
+// Parse reads the lines of one header.
+func Parse(lines []string) (Condition, error) {
+	rest := strings.Trim(strings.Join(lines, ","), " \t")
+	if rest == "*" {
+		return Condition{Any: true}, nil
+	}
+	var c Condition
+	for {
+		rest = strings.TrimLeft(rest, " \t,") // empty members of a list count for nothing
+		if rest == "" {
+			break
+		}
+		tag, after, ok := cut(rest)
+		if !ok {
+			return Condition{}, ErrMalformed
+		}
+		rest = strings.TrimLeft(after, " \t")
+		if rest != "" && rest[0] != ',' {
+			return Condition{}, ErrMalformed
+		}
+		if len(c.Tags) == MaxTags {
+			return Condition{}, ErrTooMany
+		}
+		c.Tags = append(c.Tags, tag)
+	}
+	if len(c.Tags) == 0 {
+		return Condition{}, ErrMalformed
+	}
+	return c, nil
+}
+
+// cut cuts a tag off the beginning of a text.
+func cut(text string) (tag Tag, rest string, ok bool) {
+	text, tag.Weak = strings.CutPrefix(text, "W/")
+	if text == "" || text[0] != '"' {
+		return Tag{}, "", false
+	}
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			tag.Text = text[:i+1]
+			return tag, text[i+1:], true
+		case c <= ' ' || c == 0x7f:
+			return Tag{}, "", false
+		}
+	}
+	return Tag{}, "", false
+}
+
+// Match reports whether the condition allows a state for a change: strong comparison,
+// which a weak tag never passes. The tag of what does not exist is empty.
+func (c Condition) Match(tag string) bool {
+	return tag != "" && (c.Any || slices.ContainsFunc(c.Tags, func(t Tag) bool { return !t.Weak && t.Text == tag }))
+}
+
+// Same reports whether the condition names a state: weak comparison.
+func (c Condition) Same(tag string) bool {
+	return tag != "" && (c.Any || slices.ContainsFunc(c.Tags, func(t Tag) bool { return t.Text == tag }))
+}
+
+// String returns the condition in one spelling.
+func (c Condition) String() string {
+	if c.Any {
+		return "*"
+	}
+	texts := make([]string, len(c.Tags))
+	for i, t := range c.Tags {
+		texts[i] = t.Text
+		if t.Weak {
+			texts[i] = "W/" + t.Text
+		}
+	}
+	return strings.Join(texts, ", ")
+}

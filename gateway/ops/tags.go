@@ -1,0 +1,166 @@
+package ops
+
+import (
+	"slices"
+
+	"adgateway/gateway/schema"
+)
+
+// WithETag is the parameter that asks for entity tags where they are not sent anyway.
+const WithETag = "WithETag"
+
+// The headers with which a call depends on the state of what it is about.
+const (
+	IfMatch     = "If-Match"
+	IfNoneMatch = "If-None-Match"
+)
+
+// Guard declares which of these headers a row that changes something honours. A header
+// that it does not honour is refused, never ignored.
+type Guard struct {
+	// Reader is the row that reads the state that If-Match is about, as part of the same
+	// run and after the change was announced. Empty: Pair, or the row has no If-Match.
+	Reader string
+	// Identity is the argument of the reader's script that the GUID of the first announced
+	// object fills; empty: it gets the arguments of the row's own script.
+	Identity string
+	// Pair reports that the state is a membership, which the announcement tells.
+	Pair bool
+
+	New   bool   // If-None-Match: * keeps the row from touching what is there already
+	Never string // why there is no If-Match, for people; empty: there is
+}
+
+// Matches reports whether the row honours If-Match.
+func (g Guard) Matches() bool { return g.Never == "" }
+
+// Tagged reports whether the answer of a row can have entity tags.
+func (op *Operation) Tagged() bool {
+	tag := op.tagging()
+	return tag != nil && op.Protocol == nil && op.Effect != Delete && (op.Reply.Mark == Single || op.Reply.Mark == List && !tag.Alone)
+}
+
+func (op *Operation) tagging() *schema.Tagging {
+	if op.Reply.Shape == nil {
+		return nil
+	}
+	return op.Reply.Shape.Tag
+}
+
+var withETagParam = Param{
+	Name: WithETag, Kind: schema.Flag, Implied: "false",
+	Doc: "Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.",
+}
+
+// tagged adds the parameter to the operations whose answers can have tags, and declares
+// the guards of those that change something.
+func tagged(table []*Operation) []*Operation {
+	for _, op := range table {
+		if op.Tagged() {
+			op.Params = append(slices.Clip(op.Params), withETagParam)
+		}
+		if op.Effect.Writes() {
+			op.Guard = guardOf(op)
+		}
+	}
+	return table
+}
+
+// guardOf returns the guard of a row that changes something.
+func guardOf(op *Operation) Guard {
+	if guard, known := guards[op.ID]; known {
+		return guard
+	}
+	switch {
+	case op.Protocol != nil:
+		return Guard{Never: "it speaks a protocol that has no such header"}
+	case op.Effect.Creates():
+		return Guard{New: true, Never: "it makes something new"}
+	}
+	for _, t := range schema.RecordTypes {
+		if t.Resource != "" && (op.ID == t.Resource+".change" || op.ID == t.Resource+".delete") {
+			return Guard{Reader: t.Resource + ".get"}
+		}
+	}
+	switch op.Reply.Shape {
+	case schema.User:
+		return Guard{Reader: "user.getByGuid", Identity: existingUser.Arg}
+	case schema.Computer:
+		return Guard{Reader: "computer.get", Identity: "Identity"}
+	case schema.Group:
+		return Guard{Reader: "group.get", Identity: existingGroup.Name}
+	case schema.OU:
+		return Guard{Reader: "ou.getByGuid", Identity: "OUGuid"}
+	}
+	return Guard{}
+}
+
+// guards are those of the rows for which the shape of the answer does not say it.
+var guards = map[string]Guard{
+	"membership.remove":      {Pair: true},
+	"membership.removeGroup": {Pair: true},
+	"reverseZone.delete":     {Reader: "reverseZone.get"},
+	"lookupZone.update":      {Reader: "zone.get"},
+	"lookupZone.delete":      {Reader: "zone.get"},
+	"forwarder.update":       {Reader: "forwarder.get"},
+	"forwarder.delete":       {Reader: "forwarder.get"},
+	"computer.deleteMany":    {Never: "it is about several computers"},
+	"membership.copy":        {Never: "it is about several memberships"},
+	"recordSet.put":          {Never: "sets of records have no tags"},
+	"recordSet.delete":       {Never: "sets of records have no tags"},
+	"zone.setAging":          {Never: "the aging of a zone has no tag"},
+	"delegation.delete":      {Never: "delegations have no tags"},
+	binRow:                   {Never: "it makes something new of what was deleted"},
+	"change.undo":            {Reader: "change.get"}, // of the object that the change was about, by the row that takes it back
+}
+
+// guards checks that each row says which guards it honours, and that it can.
+func (c *checker) guards(op *Operation, table []*Operation, fault func(string, ...any)) {
+	g := op.Guard
+	if !op.Effect.Writes() {
+		if g != (Guard{}) {
+			fault("reads, but has a guard")
+		}
+		return
+	}
+	ways := 0
+	for _, way := range []bool{g.Reader != "", g.Pair, g.Never != ""} {
+		if way {
+			ways++
+		}
+	}
+	if ways != 1 {
+		fault("does not say, or says twice, how it honours %s", IfMatch)
+		return
+	}
+	if g.New && !op.Effect.Creates() || g.Identity != "" && g.Reader == "" {
+		fault("has a guard that contradicts itself")
+	}
+	if g.Reader == "" || op.Local {
+		return
+	}
+	at := slices.IndexFunc(table, func(other *Operation) bool { return other.ID == g.Reader })
+	if at < 0 {
+		fault("has a guard with unknown reader %s", g.Reader)
+		return
+	}
+	reader := table[at]
+	script := c.scripts[reader.Script]
+	if reader.Effect != Read || reader.Reply.Mark != Single || reader.tagging() == nil || reader.Lane != op.Lane {
+		fault("has a guard whose reader %s does not read one record with a tag in its lane", g.Reader)
+	}
+	own := c.scripts[op.Script]
+	for _, p := range script.Params {
+		_, given := contextArgs[p.Name]
+		_, fixed := reader.Fixed[p.Name]
+		same, has := own.Param(p.Name)
+		switch {
+		case given, fixed, p.Name == g.Identity, !p.Mandatory, p.Name == userFields.Arg:
+		case !has || same.Type != p.Type:
+			fault("has a guard whose reader %s needs %s, which the row does not have", g.Reader, p.Name)
+		}
+	}
+	if _, has := script.Param(g.Identity); g.Identity != "" && !has {
+		fault("has a guard whose reader %s has no %s", g.Reader, g.Identity)
+	}
+}

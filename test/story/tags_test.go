@@ -1,0 +1,137 @@
+package story
+
+import (
+	"maps"
+	"net/http"
+	"testing"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// guarded returns a call with a header.
+func guarded(c systemtest.Call, name, value string) systemtest.Call {
+	headers := map[string]string{}
+	maps.Copy(headers, c.Headers)
+	headers[name] = value
+	c.Headers = headers
+	return c
+}
+
+// asking returns a call with further parameters.
+func asking(c systemtest.Call, more map[string]any) systemtest.Call {
+	params := maps.Clone(more)
+	maps.Copy(params, c.Params)
+	c.Params = params
+	return c
+}
+
+func readUser(name string) systemtest.Call {
+	return systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + name + "/Details"}
+}
+
+// tagOf returns the tag of what a call reads.
+func tagOf(s *systemtest.System, c systemtest.Call) string {
+	s.T.Helper()
+	a := s.Do(c)
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	tag := a.Header.Get("ETag")
+	require.Regexp(s.T, `^"[a-z][0-9]-[A-Za-z0-9_-]{22}"$`, tag)
+	return tag
+}
+
+const noTag = `"u1-AAAAAAAAAAAAAAAAAAAAAA"`
+
+// TestEveryOperationHonoursOrRefusesAGuard: no header is ignored.
+func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	honoured := 0
+	for _, op := range opstest.Own() {
+		t.Run(op.ID, func(t *testing.T) {
+			s := s.In(t)
+			s.Prepare(op)
+			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			refused := func(name, value string) {
+				t.Helper()
+				a := s.Rejects(guarded(call, name, value), http.StatusBadRequest, "not_supported")
+				assert.Equal(t, name, a.Envelope.Error.Details[0].Field)
+			}
+			refused("If-Unmodified-Since", "Sat, 29 Oct 1994 19:43:31 GMT")
+			switch {
+			case !op.Effect.Writes():
+				refused(ops.IfMatch, "*")
+				if !op.Tagged() || op.Reply.Mark != ops.Single {
+					refused(ops.IfNoneMatch, noTag)
+					return
+				}
+				tag := tagOf(s, call)
+				for condition, status := range map[string]int{"*": 304, tag: 304, "W/" + tag: 304, noTag + ", " + tag: 304, noTag: 200} {
+					a := s.Do(guarded(call, ops.IfNoneMatch, condition))
+					assert.Equal(t, status, a.Status, condition)
+					assert.Equal(t, tag, a.Header.Get("ETag"))
+					assert.Equal(t, status == 304, len(a.Body) == 0)
+				}
+				return
+			case !op.Guard.Matches():
+				refused(ops.IfMatch, "*")
+				refused(ops.IfMatch, noTag)
+			default:
+				honoured++
+				for _, condition := range []string{noTag, noTag + `, "x"`} {
+					a := s.Rejects(guarded(call, ops.IfMatch, condition), http.StatusPreconditionFailed, "precondition_failed")
+					tag := a.Header.Get("ETag")
+					assert.Regexp(t, `^"[a-z][0-9]-[A-Za-z0-9_-]{22}"$`, tag)
+					assert.Equal(t, "none", a.Envelope.Error.Outcome)
+					s.Rejects(guarded(call, ops.IfMatch, "W/"+tag), http.StatusPreconditionFailed, "precondition_failed")
+					s.Rejects(guarded(asking(call, map[string]any{"DryRun": true}), ops.IfMatch, noTag), http.StatusPreconditionFailed, "precondition_failed")
+					assert.Equal(t, http.StatusOK, s.Do(guarded(asking(call, map[string]any{"DryRun": true}), ops.IfMatch, tag)).Status)
+				}
+			}
+			if !op.Guard.New {
+				refused(ops.IfNoneMatch, "*")
+			}
+			refused(ops.IfNoneMatch, noTag)
+		})
+	}
+	assert.GreaterOrEqual(t, honoured, 30)
+}
+
+func TestAMalformedGuardIsRefused(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for _, call := range []systemtest.Call{readUser("aschmidt"), update("aschmidt", map[string]any{"City": "Berlin"})} {
+		for _, malformed := range []string{"", "x", `"a" "b"`, `*, "a"`, `"a`, `W/x`, `w/"a"`, "*,*"} {
+			for _, name := range []string{ops.IfMatch, ops.IfNoneMatch} {
+				a := s.Rejects(guarded(call, name, malformed), http.StatusBadRequest, "invalid_request")
+				assert.Equal(t, name, a.Envelope.Error.Details[0].Field)
+			}
+		}
+	}
+}
+
+// TestATagIsTheSameForAll: whatever is shown, in whichever form.
+func TestATagIsTheSameForAll(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	tag := tagOf(s, readUser("aschmidt"))
+	for _, fields := range []string{"username", "department,city", "lockedOut", "rdsProfilePath", "*"} {
+		assert.Equal(t, tag, tagOf(s, asking(readUser("aschmidt"), map[string]any{"ShowFields": fields, "WithETag": true})), fields)
+	}
+	assert.Empty(t, s.Get("/api/ADUser/aschmidt/Details?ShowFields=username").Header.Get("ETag"))
+	for _, token := range []string{systemtest.ClassicToken, systemtest.ReadToken} {
+		assert.Equal(t, tag, tagOf(s, asking(readUser("aschmidt").As(token), map[string]any{"ShowFields": "City", "WithETag": true})))
+		assert.Equal(t, tag, tagOf(s, readUser("aschmidt").As(token)))
+	}
+	guid := s.Record(s.Do(readUser("aschmidt")))["guid"]
+	assert.Equal(t, tag, tagOf(s, systemtest.Call{Method: http.MethodGet, Path: "/api/ADUserGuid", Params: map[string]any{"UserGuid": guid}}))
+	list := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All", Params: map[string]any{"ShowFields": "username", "WithETag": true}})
+	found := false
+	for _, record := range list.Envelope.Result {
+		require.Len(t, record, 2)
+		found = found || record["username"] == "aschmidt" && record["etag"] == tag
+	}
+	assert.True(t, found)
+}
