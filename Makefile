@@ -54,7 +54,7 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
-RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auth ./gateway/config ./gateway/settle ./gateway/tlscert \
+RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auth ./gateway/changes ./gateway/config ./gateway/keep ./gateway/settle ./gateway/tlscert \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/hostile ./test/load ./test/processes ./test/soak ./test/systemtest
 SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters

@@ -21,8 +21,11 @@ type file struct {
 	db  *bbolt.DB
 	now func() time.Time
 
-	mu    sync.Mutex // guards state
-	state State
+	writing sync.Mutex // held by the call of Apply that writes for all that wait
+
+	mu      sync.Mutex // guards the fields below
+	waiting []*write
+	state   State
 }
 
 // Options configure a store in a file.
@@ -211,46 +214,96 @@ func closed(err error) error {
 	return err
 }
 
-func (f *file) Apply(ctx context.Context, changes ...Change) (revision Revision, err error) {
+// write is one call of Apply.
+type write struct {
+	changes  []Change
+	ended    bool // the fields below are set
+	revision Revision
+	err      error
+}
+
+// Apply shares a transaction, and with it the wait for the disk, with the calls that came
+// while the one before was written.
+func (f *file) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	err = f.db.Update(func(tx *bbolt.Tx) error {
-		revision, err = f.apply(tx, changes)
-		return err
-	})
-	f.note(err, func(s *State) { s.Writes++ })
-	if err != nil {
-		return 0, closed(err)
+	own := &write{changes: changes}
+	f.mu.Lock()
+	f.waiting = append(f.waiting, own)
+	f.mu.Unlock()
+
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if !own.ended {
+		f.mu.Lock()
+		all := f.waiting
+		f.waiting = nil
+		f.mu.Unlock()
+		f.applyAll(all)
 	}
-	return revision, nil
+	return own.revision, own.err
 }
 
-// apply makes the changes in a transaction, which is undone after an error.
+// applyAll makes the changes of several calls in one transaction. A call that conflicts
+// does not hinder the others. If the transaction fails, each is tried by itself.
+func (f *file) applyAll(all []*write) {
+	err := f.db.Update(func(tx *bbolt.Tx) error {
+		for _, w := range all {
+			w.revision, w.err = f.apply(tx, w.changes)
+			if w.err != nil && !errors.Is(w.err, ErrConflict) {
+				return w.err
+			}
+		}
+		return nil
+	})
+	if err != nil && len(all) > 1 {
+		for _, w := range all {
+			f.applyAll([]*write{w})
+		}
+		return
+	}
+	for _, w := range all {
+		if err != nil {
+			w.err = err
+		}
+		f.note(w.err, func(s *State) { s.Writes++ })
+		if w.err != nil {
+			w.revision, w.err = 0, closed(w.err)
+		}
+		w.ended = true
+	}
+}
+
+// apply makes changes in a transaction, all of them unless one conflicts. After another
+// error the transaction must be undone.
 func (f *file) apply(tx *bbolt.Tx, changes []Change) (Revision, error) {
 	counter, err := tx.CreateBucketIfNotExists([]byte("revision"))
 	if err != nil {
 		return 0, err
 	}
-	next, err := counter.NextSequence()
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range changes {
-		b, err := tx.CreateBucketIfNotExists([]byte(c.Kind))
-		if err != nil {
+	buckets := make([]*bbolt.Bucket, len(changes))
+	for i, c := range changes {
+		if buckets[i], err = tx.CreateBucketIfNotExists([]byte(c.Kind)); err != nil {
 			return 0, err
 		}
-		present, err := f.get(b, c.Key)
+		present, err := f.get(buckets[i], c.Key)
 		switch {
 		case err != nil && !errors.Is(err, ErrAbsent):
 			return 0, err
 		case present.Revision != c.Expect:
 			return 0, fmt.Errorf("%w: %s %q", ErrConflict, c.Kind, c.Key)
-		case c.Value == nil:
-			err = b.Delete([]byte(c.Key))
-		default:
-			err = b.Put([]byte(c.Key), encode(c.Value, Revision(next), c.Expires))
+		}
+	}
+	next, err := counter.NextSequence()
+	if err != nil {
+		return 0, err
+	}
+	for i, c := range changes {
+		if c.Value == nil {
+			err = buckets[i].Delete([]byte(c.Key))
+		} else {
+			err = buckets[i].Put([]byte(c.Key), encode(c.Value, Revision(next), c.Expires))
 		}
 		if err != nil {
 			return 0, err

@@ -54,7 +54,7 @@ type Store interface {
 	// the store.
 	RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error
 
-	// Apply makes all the changes, and returns the revision that they have, once they
+	// Apply makes all the changes, of different values, and returns the revision that they have, once they
 	// are on the disk; or none of them. It fails with [ErrConflict] if a value does not
 	// have the expected revision. After any other error it is not known whether the
 	// changes were made.

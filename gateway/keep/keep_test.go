@@ -349,3 +349,42 @@ func TestStateTellsHowWritesEnd(t *testing.T) {
 		assert.Equal(t, State{Bytes: state.Bytes, Writes: 2, Failures: 1, Swept: 1}, state)
 	})
 }
+
+// TestCallsShareATransaction: calls that wait for the disk are written together; one that
+// conflicts or cannot be written does not hinder the others.
+func TestCallsShareATransaction(t *testing.T) {
+	drivers(t, func(t *testing.T, s Store, _ *clock) {
+		ctx := t.Context()
+		_, err := s.Apply(ctx, put("taken", "1", Absent))
+		require.NoError(t, err)
+		const callers, rounds = 8, 30
+		var wait sync.WaitGroup
+		var revisions sync.Map
+		for caller := range callers {
+			wait.Go(func() {
+				for round := range rounds {
+					key := fmt.Sprintf("%d-%d", caller, round)
+					switch round % 3 {
+					case 0:
+						revision, err := s.Apply(ctx, put(key, "1", Absent), put(key+"b", "2", Absent))
+						assert.NoError(t, err)
+						_, twice := revisions.LoadOrStore(revision, key)
+						assert.False(t, twice, "each call has its own revision")
+					case 1:
+						_, err := s.Apply(ctx, put(key, "1", Absent), put("taken", "2", Absent))
+						assert.ErrorIs(t, err, ErrConflict)
+					case 2:
+						_, err := s.Apply(ctx, put(key, "1", Absent), put("", "2", Absent))
+						assert.Error(t, err)
+						assert.NotErrorIs(t, err, ErrConflict)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		assert.Len(t, keys(t, s, ""), 1+2*callers*rounds/3, "the others wrote nothing")
+		state := s.State()
+		assert.EqualValues(t, 1+callers*rounds/3, state.Writes)
+		assert.EqualValues(t, callers*rounds/3, state.Failures)
+	})
+}
