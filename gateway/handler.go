@@ -159,7 +159,11 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	r.started = true
 	ctx, cancel := limitRead(r.c.Request.Context(), r.op)
 	defer cancel()
-	result, err = s.Runner.Run(ctx, req)
+	if req.Write {
+		r.hold = s.locks.begin()
+		defer r.hold.end()
+	}
+	result, err = s.runLocked(ctx, r, req)
 	if cut := settle.Open(req, err); cut != nil {
 		return s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut})
 	}

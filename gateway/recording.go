@@ -54,31 +54,48 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 		return nil
 	}
 	return func(i ps.Intent) error {
-		if err := r.guard.compare(r, &i); err != nil {
-			return err
-		}
-		if err := r.undoing.compare(&i); err != nil {
-			return err
-		}
-		if err := r.applying.check(r, &i); err != nil {
-			return err
-		}
 		if !i.Changes() {
-			return nil
+			return holds(r, &i)
 		}
-		if p := r.op.Protocol; p != nil && p.PerSet {
-			s.remember(r, i)
-			return s.recordSets(r, i)
+		if err := r.hold.claim(keysOf(r, &i)); err != nil {
+			return err
 		}
-		if r.key != nil {
-			if err := r.key.announce(i); err != nil {
-				r.unrecorded = keysUnavailable(err)
-				return err
-			}
+		err := holds(r, &i)
+		if err == nil {
+			err = s.keepIntent(r, i)
 		}
-		s.remember(r, i)
-		return s.recordIntent(r)
+		r.hold.made = r.hold.made || err == nil
+		return err
 	}
+}
+
+// holds compares what is announced with what the call depends on: the state of the object,
+// the change to be undone, the plan to be applied.
+func holds(r *request, i *ps.Intent) error {
+	if err := r.guard.compare(r, i); err != nil {
+		return err
+	}
+	if err := r.undoing.compare(i); err != nil {
+		return err
+	}
+	return r.applying.check(r, i)
+}
+
+// keepIntent keeps what is about to be changed where it outlives the request: with its key,
+// in the history and in the audit.
+func (s *Server) keepIntent(r *request, i ps.Intent) error {
+	if p := r.op.Protocol; p != nil && p.PerSet {
+		s.remember(r, i)
+		return s.recordSets(r, i)
+	}
+	if r.key != nil {
+		if err := r.key.announce(i); err != nil {
+			r.unrecorded = keysUnavailable(err)
+			return err
+		}
+	}
+	s.remember(r, i)
+	return s.recordIntent(r)
 }
 
 // recordIntent records that a change is about to be made, or that an answer that is

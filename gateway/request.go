@@ -41,6 +41,7 @@ type request struct {
 	announced   *ps.Intent      // of a dry run; nil: nothing was announced
 	fingerprint []byte          // of a dry run whose plan is kept
 	applying    *application    // nil: the call applies no plan
+	hold        *hold           // what the change has locked; nil before it runs
 	key         *claim          // nil: without a key
 	replayed    bool            // the answer is that of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none

@@ -188,6 +188,7 @@ type Server struct {
 	meters         *meters
 	bodies         *bodies
 	spooler        *spooler
+	locks          *locks
 	startedAt      time.Time
 	keys           *keys                               // nil: none are kept
 	plans          *plans.Plans                        // nil: none are kept
@@ -214,6 +215,7 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
 		startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
+		locks: newLocks(),
 	}
 	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")

@@ -1,8 +1,10 @@
 package story
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
+	"sync"
 	"testing"
 
 	"adgateway/gateway/ops"
@@ -134,4 +136,60 @@ func TestATagIsTheSameForAll(t *testing.T) {
 		found = found || record["username"] == "aschmidt" && record["etag"] == tag
 	}
 	assert.True(t, found)
+}
+
+// TestOfTwoChangesWithOneTagOneIsMade by many callers at once.
+func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	const rounds, callers = 10, 6
+	for round := range rounds {
+		tag := tagOf(s, readUser("aschmidt"))
+		statuses := make([]int, callers)
+		var calls sync.WaitGroup
+		for i := range callers {
+			calls.Go(func() {
+				change := update("aschmidt", map[string]any{"Department": fmt.Sprintf("round %d of caller %d", round, i)})
+				statuses[i] = s.Do(guarded(change, ops.IfMatch, tag)).Status
+			})
+		}
+		calls.Wait()
+		made := 0
+		for _, status := range statuses {
+			if status == http.StatusOK {
+				made++
+				continue
+			}
+			assert.Equal(t, http.StatusPreconditionFailed, status)
+		}
+		require.Equal(t, 1, made, "round %d: %v", round, statuses)
+	}
+}
+
+// TestChangesOfManyObjectsAtOnce: rows that touch the same objects in other orders end, and
+// each change is made.
+func TestChangesOfManyObjectsAtOnce(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	users, groups := []string{"aschmidt", "ahoffmann"}, []string{"VPN%20Users", "Tokyo%20Office"}
+	var calls sync.WaitGroup
+	for i := range 4 {
+		for _, user := range users {
+			calls.Go(func() {
+				a := s.Do(update(user, map[string]any{"City": fmt.Sprint("city ", i)}))
+				assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+			})
+			for _, group := range groups {
+				calls.Go(func() {
+					path := "/api/ADUser/" + user + "/Group/" + group
+					for _, method := range []string{http.MethodPost, http.MethodDelete} {
+						a := s.Do(systemtest.Call{Method: method, Path: path})
+						assert.Less(t, a.Status, 300, "%s", a.Body)
+					}
+				})
+			}
+		}
+	}
+	calls.Wait()
+	for _, user := range users {
+		s.OK(update(user, map[string]any{"City": "Berlin"}), http.StatusOK)
+	}
 }

@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// lockAll claims objects as a run does, as often as it takes.
+func lockAll(ctx context.Context, l *locks, keys ...string) (*hold, error) {
+	h := l.begin()
+	for {
+		if err := h.claim(keys); err == nil {
+			return h, nil
+		}
+		if err := h.wait(ctx); err != nil {
+			h.end()
+			return nil, err
+		}
+	}
+}
+
+func (h *hold) done(made bool) {
+	h.made = made
+	h.end()
+}
+
+// left reports what a set of locks remembers when nothing runs.
+func (l *locks) left() []int { return []int{len(l.queues), len(l.ends), len(l.begins)} }
+
+func TestChangesOfOneObjectExcludeEachOther(t *testing.T) {
+	l := newLocks()
+	const objects, callers, rounds = 4, 8, 200
+	var inside [objects]int // without a lock of its own: the race detector watches
+	var changed [objects]int
+	var callersDone sync.WaitGroup
+	for i := range callers {
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		callersDone.Go(func() {
+			for range rounds {
+				a, b := random.IntN(objects), random.IntN(objects)
+				h, err := lockAll(t.Context(), l, fmt.Sprint(a), fmt.Sprint(b))
+				if !assert.NoError(t, err) {
+					return
+				}
+				inside[a]++
+				runtime.Gosched()
+				assert.Equal(t, 1, inside[a])
+				inside[a]--
+				changed[a]++
+				h.done(random.IntN(3) > 0)
+			}
+		})
+	}
+	callersDone.Wait()
+	total := 0
+	for _, n := range changed {
+		total += n
+	}
+	assert.Equal(t, callers*rounds, total)
+	assert.Equal(t, []int{0, 0, 0}, l.left())
+}
+
+// TestARunThatSawAnOldStateRunsAgain also if the lock is free when it asks for it.
+func TestARunThatSawAnOldStateRunsAgain(t *testing.T) {
+	l := newLocks()
+	early := l.begin()
+	other, err := lockAll(t.Context(), l, "a", "b")
+	require.NoError(t, err)
+	other.done(true)
+	refused, err := lockAll(t.Context(), l, "c")
+	require.NoError(t, err)
+	refused.done(false)
+	require.NoError(t, early.claim([]string{"c"}), "nothing was changed")
+	require.ErrorIs(t, early.claim([]string{"a"}), errContended)
+	require.NoError(t, early.wait(t.Context()))
+	require.NoError(t, early.claim([]string{"a"}), "it began again")
+	require.ErrorIs(t, l.begin().claim([]string{"a"}), errContended)
+	early.end()
+}
+
+func TestWaitersComeInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLocks()
+		first, err := lockAll(t.Context(), l, "a")
+		require.NoError(t, err)
+		var order []int
+		for i := range 5 {
+			go func() {
+				h, err := lockAll(t.Context(), l, "a")
+				assert.NoError(t, err)
+				order = append(order, i)
+				h.done(true)
+			}()
+			synctest.Wait()
+		}
+		late := l.begin()
+		first.done(true)
+		synctest.Wait()
+		assert.Equal(t, []int{0, 1, 2, 3, 4}, order)
+		assert.ErrorIs(t, late.claim([]string{"a"}), errContended, "it was changed since")
+		late.end()
+		assert.Equal(t, []int{0, 0, 0}, l.left())
+	})
+}
+
+func TestWaitingEndsWithTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLocks()
+		first, err := lockAll(t.Context(), l, "b")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = lockAll(ctx, l, "a", "b", "c")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		free, err := lockAll(t.Context(), l, "a", "c")
+		require.NoError(t, err, "what it had is free again")
+		free.done(true)
+		first.done(true)
+		assert.Equal(t, []int{0, 0, 0}, l.left())
+	})
+}
+
+func TestWhatEndedIsForgotten(t *testing.T) {
+	l := newLocks()
+	first := l.begin()
+	for i := range 5000 {
+		h, err := lockAll(t.Context(), l, fmt.Sprint(i))
+		require.NoError(t, err)
+		h.done(true)
+	}
+	require.ErrorIs(t, first.claim([]string{"7"}), errContended, "the oldest run knows what it missed")
+	require.NoError(t, first.wait(t.Context()))
+	for i := range 2000 {
+		h, err := lockAll(t.Context(), l, fmt.Sprint("more ", i))
+		require.NoError(t, err)
+		h.done(true)
+	}
+	assert.Less(t, len(l.ends), 3100, "of runs since the oldest one")
+	first.end()
+	assert.Equal(t, []int{0, 0, 0}, l.left())
+}
