@@ -213,8 +213,9 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"StaleSince": func(r *request) ps.Value {
 		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
 	},
-	"Readable":      func(r *request) ps.Value { return ps.List(r.readable) },
-	"CreatableType": func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
+	"Readable":        func(r *request) ps.Value { return ps.List(r.readable) },
+	"RemovedTogether": func(r *request) ps.Value { return ps.List(r.removedTogether()) },
+	"CreatableType":   func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
 }
 
 func limit(allowed []string) ps.Value {

@@ -38,6 +38,18 @@ type undoing struct {
 	inexact []string // fields that would not become what they were
 }
 
+// removedTogether returns the GUIDs of what the change removed that the request takes
+// back; none if it takes none back.
+func (r *request) removedTogether() []string {
+	guids := []string{}
+	if r.undoing != nil {
+		for i := range r.undoing.record.Intent.Objects {
+			guids = append(guids, r.undoing.record.Intent.Objects[i].GUID)
+		}
+	}
+	return guids
+}
+
 // undoable returns how much of a change can be undone, of what was not undone yet.
 func (s *Server) undoable(ctx context.Context, p *past) schema.Undoable {
 	switch {

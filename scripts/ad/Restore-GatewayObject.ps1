@@ -7,6 +7,7 @@ param(
     [bool] $Recursive = $false,
     [bool] $Disabled = $true,
     [bool] $Protect = $false,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $RemovedTogether, # GUIDs; none: what was deleted at about the same time
     [Parameter(Mandatory)] [int] $BulkLimit,
     [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $CreatableType,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
@@ -35,7 +36,7 @@ $rdn = 'CN='
 if ($type -eq 'ou') { $rdn = 'OU=' }
 $dn = $rdn + (Get-GatewayRdnEscaped -Value $name) + ',' + $place
 $below = @()
-if ($Recursive) { $below = @(Get-GatewayDeletedBelow -Object $object -Most $BulkLimit -Server $Server) }
+if ($Recursive) { $below = @(Get-GatewayDeletedBelow -Object $object -Among $RemovedTogether -Most $BulkLimit -Server $Server) }
 
 # Guard.
 foreach ($item in @($object) + $below) {

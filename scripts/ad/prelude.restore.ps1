@@ -45,11 +45,13 @@ function Get-GatewayRdnEscaped {
 }
 
 # What was deleted with an object from below it, parents first: level by level the objects whose last parent it is,
-# if they were deleted within ten minutes of it. Ends the request if they are more than Most.
+# if they are Among some GUIDs, or without those were deleted within ten minutes of it. Ends the request if they are
+# more than Most.
 function Get-GatewayDeletedBelow {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Object,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Among,
         [Parameter(Mandatory)] [int] $Most,
         [Parameter(Mandatory)] [string] $Server
     )
@@ -58,11 +60,14 @@ function Get-GatewayDeletedBelow {
     $queue = [System.Collections.Generic.List[object]]::new()
     $queue.Add($Object)
     $at = ([datetime]$Object.whenChanged).ToUniversalTime()
+    $named = $null -ne $Among -and $Among.Length -gt 0
     for ($i = 0; $i -lt $queue.Count; $i++) {
         $filter = '(lastKnownParent=' + (Get-GatewayLdapEscaped -Value ([string]$queue[$i].DistinguishedName)) + ')'
         foreach ($child in @(Get-GatewayDeleted -Filter $filter -Property @('memberOf') -Server $Server)) {
             $apart = [long](([datetime]$child.whenChanged).ToUniversalTime() - $at).TotalSeconds
-            if ($apart -le 600 -and $apart -ge -600 -and [string]$child.isRecycled -ne 'True') {
+            $with = $apart -le 600 -and $apart -ge -600
+            if ($named) { $with = Test-GatewayListed -Value ([string]$child.ObjectGUID) -List $Among }
+            if ($with -and [string]$child.isRecycled -ne 'True') {
                 $queue.Add($child)
                 $found.Add($child)
             }

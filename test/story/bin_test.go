@@ -192,3 +192,23 @@ func TestRecycleBinOff(t *testing.T) {
 	assert.Contains(t, a.Envelope.Error.Message, "password")
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
+
+// TestTheUndoOfATreeBringsBackThatTree: what was deleted from it before, however recently,
+// stays in the bin.
+func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	const ou = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+	gone := s.OK(post("/api/ADUser/gone.before", "OUPath", ou), http.StatusCreated)["guid"].(string)
+	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/gone.before"}, http.StatusOK)
+	start := s.Snapshot()
+	removed := s.Do(systemtest.RemoveOU(ou, "Force", "true", "Recursive", "true"))
+	require.Equal(t, http.StatusOK, removed.Status, "%s", removed.Body)
+	id := removed.Header.Get("X-Change-Id")
+	a := s.Do(undoChange(id, nil))
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+	for _, difference := range start.Compare(s.Snapshot()) {
+		assert.Regexp(t, `^~ .* (lastKnownParent|msDS-LastKnownRDN)$`, difference, "what the bin leaves behind")
+	}
+	assert.Len(t, s.Get("/api/RecycleBin").Envelope.Result, 1)
+	s.OK(deleted(gone), http.StatusOK)
+}
