@@ -77,6 +77,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = s.recordable(r); failed != nil {
 		return failed
 	}
+	if failed = requireGuard(r); failed != nil {
+		return failed
+	}
 	if done, failed := s.claim(r); done || failed != nil {
 		return failed
 	}

@@ -88,6 +88,9 @@ type claim struct {
 // call was sent in its place.
 func (s *Server) claim(r *request) (done bool, failed *failure) {
 	given := r.c.Request.Header.Values(keyHeader)
+	if scope := r.demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
+		return false, invalidKey("is required for changes with the scope '%s'", scope)
+	}
 	if len(given) == 0 || r.op.Protocol != nil { // protocols of others have no such header
 		return false, nil
 	}

@@ -93,6 +93,9 @@ type Policy struct {
 	Origins             []string     // origins whose pages may call the API
 	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is trusted
 
+	RequireGuard []auth.Scope // whose changes must have a guard
+	RequireKey   []auth.Scope // whose changes must have an Idempotency-Key
+
 	ReadLimit   time.Duration // for one run of a read; zero: 30 s
 	ListLimit   time.Duration // for one run of a list; zero: 5 min
 	WriteLimit  time.Duration // for one run of a change; zero: 1 min
@@ -244,6 +247,16 @@ func New(options Options) (*Server, error) {
 // as it was.
 func (s *Server) Apply(policy Policy) error {
 	policy.complete()
+	for name, scopes := range map[string][]auth.Scope{"http.requireGuard": policy.RequireGuard, "http.requireKey": policy.RequireKey} {
+		for _, scope := range scopes {
+			if _, err := auth.ParseScopes([]string{string(scope)}); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	if len(policy.RequireKey) > 0 && s.keys == nil {
+		return errors.New("http.requireKey: without a store (store.file) no call can have a key")
+	}
 	next := &view{policy: policy}
 	engine, err := s.engine(&next.policy)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -94,6 +96,43 @@ func (r *request) canHonour() *failure {
 		return notHonoured(ops.IfNoneMatch, "what is to be made has no tag yet: only * is of use")
 	}
 	return nil
+}
+
+// requireGuard refuses a change that must have a guard and has none.
+func requireGuard(r *request) *failure {
+	if r.guard.match != nil || r.guard.none != nil || r.bound.Has(ops.PlanID) {
+		return nil
+	}
+	scope := r.demands(slices.Concat(r.policy.RequireGuard, r.principal.RequireGuard))
+	if scope == "" {
+		return nil
+	}
+	ways := []string{ops.PlanID}
+	if r.op.Guard.New {
+		ways = append(ways, ops.IfNoneMatch+": *")
+	}
+	if r.op.Guard.Matches() {
+		ways = append(ways, ops.IfMatch)
+	}
+	failed := fail(schema.PreconditionRequired, "A change with the scope '%s' must have %s here, so that nobody's change is overwritten unseen.", scope, strings.Join(ways, " or "))
+	for _, way := range ways {
+		failed.details = append(failed.details, detail{Field: way, Message: "is missing"})
+	}
+	return failed
+}
+
+// demands returns the scope of a change that is among those that demand something; empty
+// if none is, for reads, dry runs and protocols of others, which have no such header.
+func (r *request) demands(scopes []auth.Scope) auth.Scope {
+	if !r.op.Effect.Writes() || r.dryRun() || r.op.Protocol != nil {
+		return ""
+	}
+	for _, scope := range append([]auth.Scope{r.op.Scope}, r.bound.Scopes...) {
+		if slices.Contains(scopes, scope) || slices.Contains(scopes, auth.All) {
+			return scope
+		}
+	}
+	return ""
 }
 
 // text identifies the guard in the fingerprint of a call.

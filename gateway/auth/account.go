@@ -39,6 +39,7 @@ type Rights struct {
 	Networks []string   `json:"networks,omitempty"` // from which it may be used
 	Dialect  Dialect    `json:"dialect,omitempty"`
 	InQuery  bool       `json:"secretsInQuery,omitempty"` // passwords may stand in the query
+	Guarded  []string   `json:"requireGuard,omitempty"`   // scopes whose changes must have a guard
 	Limits   *Limits    `json:"limits,omitempty"`
 	Quota    *Quota     `json:"quota,omitempty"`
 }
@@ -153,6 +154,10 @@ func (a *Account) compile() (*compiled, []error) {
 		prefix, err := parseNetwork(network)
 		check(err)
 		c.networks = append(c.networks, prefix)
+	}
+	if len(a.Guarded) > 0 {
+		p.RequireGuard, err = ParseScopes(a.Guarded)
+		check(err)
 	}
 	if a.Dialect != "" && a.Dialect != Standard && a.Dialect != Classic {
 		fault("the dialect %q is neither standard nor classic", a.Dialect)

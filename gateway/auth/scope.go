@@ -147,6 +147,8 @@ type Principal struct {
 
 	SecretsInQuery bool // passwords may stand in the query
 
+	RequireGuard []Scope // whose changes must have a guard
+
 	Expires time.Time // zero: never
 
 	meter *meter // nil if nothing is counted

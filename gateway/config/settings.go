@@ -40,6 +40,8 @@ type HTTP struct {
 	AllowUnencrypted    bool   // listen without TLS where other machines can connect
 	Dialect             string // standard or classic
 	AllowSecretsInQuery bool
+	RequireGuard        []string // scopes
+	RequireKey          []string // scopes
 	AllowedOrigins      []string
 	TrustedProxies      []string
 	ReadTimeout         time.Duration // time limit of a read

@@ -230,6 +230,13 @@ type list struct {
 
 func texts(field func(*Settings) *[]string) value { return list{field, nil, "a list of texts"} }
 
+// scopes are names of scopes; which there are the server knows.
+func scopes(field func(*Settings) *[]string) value {
+	return list{field, func(item string) bool { return scopePattern.MatchString(item) }, "a list of scopes, such as user:write, or *"}
+}
+
+var scopePattern = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
+
 // networks are addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
 func networks(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {

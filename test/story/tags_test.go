@@ -193,3 +193,77 @@ func TestChangesOfManyObjectsAtOnce(t *testing.T) {
 		s.OK(update(user, map[string]any{"City": "Berlin"}), http.StatusOK)
 	}
 }
+
+func TestGuardsAndKeysThatAreRequired(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "http.requireGuard=[user:write, computer:bulk-delete]", "http.requireKey=[group:write]")
+	change := update("aschmidt", map[string]any{"City": "Berlin"})
+	missing := func(c systemtest.Call, ways ...string) {
+		t.Helper()
+		a := s.Rejects(c, http.StatusPreconditionRequired, "precondition_required")
+		var found []string
+		for _, d := range a.Envelope.Error.Details {
+			found = append(found, d.Field)
+		}
+		assert.Equal(t, ways, found)
+	}
+	missing(change, "PlanId", "If-Match")
+	missing(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new.one"}, "PlanId", "If-None-Match: *")
+	missing(systemtest.RemoveComputers("OUPath", systemtest.RetiredOU), "PlanId")
+	s.Rejects(update("nobody", nil).As(systemtest.ReadToken), http.StatusForbidden, "forbidden")
+	s.OK(guarded(change, ops.IfMatch, tagOf(s, readUser("aschmidt"))), http.StatusOK)
+	other := update("aschmidt", map[string]any{"City": "Paris"})
+	p, _ := dryRun(s, other)
+	s.OK(applying(other, p), http.StatusOK)
+	s.OK(guarded(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new.one"}, ops.IfNoneMatch, "*"), http.StatusCreated)
+
+	group := systemtest.Call{Method: http.MethodPost, Path: "/api/ADGroups/New%20Team/Security"}
+	a := s.Rejects(group, http.StatusBadRequest, "invalid_request")
+	assert.Equal(t, "Idempotency-Key", a.Envelope.Error.Details[0].Field)
+	dryRun(s, group)
+	s.OK(keyed(group, "key-4711"), http.StatusCreated)
+}
+
+// TestIfNoneMatchOfWhatIsThere: a creation is refused by its guard, not as a conflict.
+func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for _, op := range opstest.Own() {
+		if !op.Guard.New {
+			continue
+		}
+		t.Run(op.ID, func(t *testing.T) {
+			s := s.In(t)
+			s.Prepare(op)
+			call := guarded(systemtest.CallFor(op, systemtest.Samples[op.ID].Params), ops.IfNoneMatch, "*")
+			if op.Tagged() {
+				call = asking(call, map[string]any{"WithETag": true})
+			}
+			a := s.Do(call)
+			require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
+			assert.Equal(t, op.Tagged(), a.Header.Get("ETag") != "")
+			made := s.Snapshot()
+			a = s.Rejects(call, http.StatusPreconditionFailed, "precondition_failed")
+			assert.Equal(t, "none", a.Envelope.Error.Outcome)
+			assert.Empty(t, made.Compare(s.Snapshot()))
+			s.Undo(op)
+		})
+	}
+}
+
+// TestAnUndoWithATag is made only in the state that the caller knows.
+func TestAnUndoWithATag(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	a := s.Do(update("aschmidt", map[string]any{"City": "Berlin", "Office": "B1"}))
+	undo := systemtest.Call{Method: http.MethodPut, Path: "/api/Changes/" + a.Header.Get("X-Change-Id") + "/Undo"}
+	old := tagOf(s, readUser("aschmidt"))
+	s.OK(update("aschmidt", map[string]any{"Department": "IT"}), http.StatusOK)
+	refused := s.Rejects(guarded(undo, ops.IfMatch, old), http.StatusPreconditionFailed, "precondition_failed")
+	now := tagOf(s, readUser("aschmidt"))
+	assert.Equal(t, now, refused.Header.Get("ETag"))
+	s.OK(guarded(undo, ops.IfMatch, now), http.StatusOK)
+	made := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt/Group/VPN%20Users"})
+	undo.Path = "/api/Changes/" + made.Header.Get("X-Change-Id") + "/Undo"
+	if made.Status == http.StatusCreated {
+		s.Rejects(guarded(undo, ops.IfMatch, noTag), http.StatusPreconditionFailed, "precondition_failed")
+		s.OK(guarded(undo, ops.IfMatch, "*"), http.StatusOK)
+	}
+}

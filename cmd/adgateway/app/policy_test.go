@@ -18,6 +18,7 @@ func TestEveryLiveSettingIsInThePolicy(t *testing.T) {
 		"http.trustedProxies": "[10.0.0.1]", "http.readTimeout": "1s", "http.writeTimeout": "1s", "http.listTimeout": "1s",
 		"http.shutdownTimeout": "1s", "http.settleTimeout": "2s", "http.settlePause": "2s", "limits.bulkDelete": "1", "limits.staleDays": "1", "limits.guardedGroups": "[Helpdesk]",
 		"acme.ttl": "1", "acme.zones": "[acme.example]", "acme.accounts": "[{subdomain: a, credential: b, name: _acme-challenge.d}]", "externaldns.budget": "1s",
+		"http.requireGuard": "[user:write]", "http.requireKey": "[user:write]",
 		"plans.life": "2m", "plans.otherCaller": "true",
 	}
 	before := policy(config.Default())

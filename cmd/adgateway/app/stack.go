@@ -215,6 +215,7 @@ func policy(settings *config.Settings) gateway.Policy {
 	h := settings.HTTP
 	return gateway.Policy{
 		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
+		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
@@ -222,6 +223,14 @@ func policy(settings *config.Settings) gateway.Policy {
 		PlanLife: settings.Plans.Life, PlansOfOthers: settings.Plans.OtherCaller,
 		Protocols: protocols(settings),
 	}
+}
+
+func scopes(names []string) []auth.Scope {
+	all := make([]auth.Scope, len(names))
+	for i, name := range names {
+		all[i] = auth.Scope(name)
+	}
+	return all
 }
 
 func protocols(settings *config.Settings) ops.ProtocolSettings {

@@ -17,6 +17,7 @@ import (
 // Rights are the flags that say what an account may do.
 type Rights struct {
 	scopes, networks, ous, zones, groups, names []string
+	requireGuard                                []string
 	expires, dialect, rate                      string
 	concurrency, deletions, resets, changes     int
 	secretsInQuery                              bool
@@ -35,6 +36,7 @@ func (r *Rights) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.StringSliceVar(&r.names, "name", nil, "DNS `NAME` it is limited to when it changes records, including all names below (repeatable)")
 	flags.StringVar(&r.dialect, "dialect", "", "shape of its responses: standard or classic (default: the server's)")
 	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false, "accept passwords in the query, for older clients")
+	flags.StringSliceVar(&r.requireGuard, "require-guard", nil, "`SCOPE,...` whose changes it may make only with If-Match, If-None-Match or a plan; * is every change (repeatable)")
 	flags.StringVar(&r.rate, "rate", "", "requests it may send, such as 10/s, 600/m or 5000/h")
 	flags.IntVar(&r.concurrency, "concurrency", 0, "requests it may run at once")
 	flags.IntVar(&r.deletions, "max-deletions", 0, "objects it may delete per hour")
@@ -52,7 +54,7 @@ func (r *Rights) Parse(now time.Time) (auth.Rights, error) {
 		}
 		return &n
 	}
-	parsed := auth.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: auth.Dialect(r.dialect), InQuery: r.secretsInQuery}
+	parsed := auth.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: auth.Dialect(r.dialect), InQuery: r.secretsInQuery, Guarded: r.requireGuard}
 	parsed.Limits = limitsOrNil(auth.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups, Names: r.names})
 	parsed.Quota = quotaOrNil(auth.Quota{
 		Rate: auth.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
@@ -78,6 +80,7 @@ func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) erro
 		"network":             func() { rights.Networks = parsed.Networks },
 		"dialect":             func() { rights.Dialect = parsed.Dialect },
 		"secrets-in-query":    func() { rights.InQuery = parsed.InQuery },
+		"require-guard":       func() { rights.Guarded = parsed.Guarded },
 		"ou":                  func() { limits.OUs = valueOf(parsed.Limits).OUs },
 		"zone":                func() { limits.Zones = valueOf(parsed.Limits).Zones },
 		"group":               func() { limits.Groups = valueOf(parsed.Limits).Groups },

@@ -111,6 +111,7 @@ func (a *Account) limits() [][2]string {
 		}
 	}
 	add("networks", strings.Join(a.Networks, " "))
+	add("guard required", strings.Join(a.Guarded, " "))
 	if l := a.Limits; l != nil {
 		add("OUs", strings.Join(l.OUs, " | "))
 		add("zones", strings.Join(l.Zones, " "))
