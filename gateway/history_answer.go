@@ -64,6 +64,11 @@ func (s *Server) pastOf(c *changes.Record) (*past, bool) {
 	if op == nil || op.Reply.Shape == nil && op.Protocol == nil {
 		return nil, false
 	}
+	if c.Rebuilt {
+		known := *op
+		known.Undo = ops.Undo{Never: "it was read back from the audit log, which has no image of what was there before"}
+		op = &known
+	}
 	return &past{c, op, ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}}, true
 }
 

@@ -41,6 +41,7 @@ type Record struct {
 	Running    bool              `json:"running,omitempty"`
 	Outcome    ps.Outcome        `json:"outcome,omitempty"` // empty while it is running
 	Failed     []string          `json:"failed,omitempty"`  // GUIDs of the objects that were not done
+	Rebuilt    bool              `json:"rebuilt,omitempty"` // from the audit log: it has no images, and names of fields
 
 	Undoes   string    `json:"undoes,omitempty"` // the change that it takes back
 	Fields   []string  `json:"fields,omitempty"` // of it; none: all

@@ -51,6 +51,9 @@ func Open(o Options) (store Store, aside string, err error) {
 			db, err = open(o.Path)
 		}
 	}
+	if errors.Is(err, berrors.ErrTimeout) {
+		err = errors.New("another process has it open: a gateway that is running")
+	}
 	if err != nil {
 		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
 	}

@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"gateway/cursor":                     {},
 	"gateway/etag":                       {},
 	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
-	"gateway/changes":                    {"gateway/keep", "ps"},
+	"gateway/changes":                    {"gateway/audit", "gateway/keep", "ps"},
 	"gateway/keep":                       {},
 	"gateway/plans":                      {"gateway/change", "gateway/keep", "ps"},
 	"gateway/settle":                     {"gateway/ops", "ps"},

@@ -57,6 +57,20 @@ func openKept(ctx context.Context, o Options) (s *kept, err error) {
 	return s, err
 }
 
+// RebuildHistory adds the changes of an audit log to the history of the settings, which no
+// gateway may have open. Without files the log is that of the settings.
+func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Rebuilding, error) {
+	s, err := openKept(ctx, o)
+	if s == nil && err == nil {
+		err = errors.New("the settings keep no history (store.file is off)")
+	}
+	if err != nil {
+		return changes.Rebuilding{}, err
+	}
+	found, err := s.past.Rebuild(ctx, o.Settings.Audit.File, files, time.Now())
+	return found, errors.Join(err, s.close())
+}
+
 // sweepEvery is how often expired values are removed.
 const sweepEvery = 10 * time.Minute
 
