@@ -215,26 +215,32 @@ func TestAPlanOfAnotherCredential(t *testing.T) {
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 
+// onlyOne makes calls at once, of which one must succeed and the others must be refused.
+func onlyOne(t *testing.T, callers, refused int, call func(i int) systemtest.Answer) {
+	t.Helper()
+	var calls sync.WaitGroup
+	statuses := make([]int, callers)
+	for i := range statuses {
+		calls.Go(func() { statuses[i] = call(i).Status })
+	}
+	calls.Wait()
+	succeeded := 0
+	for _, status := range statuses {
+		if status == http.StatusOK {
+			succeeded++
+			continue
+		}
+		assert.Equal(t, refused, status)
+	}
+	assert.Equal(t, 1, succeeded)
+}
+
 // TestAPlanIsAppliedOnce by many calls at the same time.
 func TestAPlanIsAppliedOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := update("aschmidt", map[string]any{"Department": "Quality"})
 	p, _ := dryRun(s, change)
-	var calls sync.WaitGroup
-	statuses := make([]int, 8)
-	for i := range statuses {
-		calls.Go(func() { statuses[i] = s.Do(applying(change, p)).Status })
-	}
-	calls.Wait()
-	applied := 0
-	for _, status := range statuses {
-		if status == http.StatusOK {
-			applied++
-			continue
-		}
-		assert.Equal(t, http.StatusConflict, status, "used by another call")
-	}
-	assert.Equal(t, 1, applied)
+	onlyOne(t, 8, http.StatusConflict, func(int) systemtest.Answer { return s.Do(applying(change, p)) })
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 

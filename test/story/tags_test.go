@@ -144,24 +144,10 @@ func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
 	const rounds, callers = 10, 6
 	for round := range rounds {
 		tag := tagOf(s, readUser("aschmidt"))
-		statuses := make([]int, callers)
-		var calls sync.WaitGroup
-		for i := range callers {
-			calls.Go(func() {
-				change := update("aschmidt", map[string]any{"Department": fmt.Sprintf("round %d of caller %d", round, i)})
-				statuses[i] = s.Do(guarded(change, ops.IfMatch, tag)).Status
-			})
-		}
-		calls.Wait()
-		made := 0
-		for _, status := range statuses {
-			if status == http.StatusOK {
-				made++
-				continue
-			}
-			assert.Equal(t, http.StatusPreconditionFailed, status)
-		}
-		require.Equal(t, 1, made, "round %d: %v", round, statuses)
+		onlyOne(t, callers, http.StatusPreconditionFailed, func(i int) systemtest.Answer {
+			change := update("aschmidt", map[string]any{"Department": fmt.Sprintf("round %d of caller %d", round, i)})
+			return s.Do(guarded(change, ops.IfMatch, tag))
+		})
 	}
 }
 

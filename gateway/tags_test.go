@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// TestWaitingForAnotherChangeCountsTowardsTheLimit: it ends with 504, or with the client,
+// and nothing was changed.
+func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
+	announced, goOn := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	runner := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
+	run := runner.run
+	runner.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		result, err := run(ctx, req)
+		if err == nil {
+			first.Do(func() { close(announced); <-goOn })
+		}
+		return result, err
+	}
+	s := newTestServer(t, runner, func(o *Options) { o.Policy.WriteLimit = 30 * time.Millisecond })
+	var holder sync.WaitGroup
+	holder.Go(func() {
+		assert.Equal(t, http.StatusOK, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code)
+	})
+	<-announced
+	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "")
+	got := read(t, w)
+	assert.Equal(t, http.StatusGatewayTimeout, w.Code)
+	assert.Equal(t, []string{"timeout", "none"}, []string{string(got.Error.Code), got.Error.Outcome})
+	left, cancel := context.WithCancel(t.Context())
+	cancel()
+	w = callWith(left, s, http.MethodPut, "/api/ADUser/jdoe/Enable")
+	assert.Equal(t, "none", read(t, w).Error.Outcome)
+	close(goOn)
+	holder.Wait()
+	assert.Equal(t, http.StatusOK, call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "").Code)
+	assert.Equal(t, []int{0, 0, 0}, s.locks.left())
+}
+
+// TestAStateThatCannotBeReadAllowsNothing: without the state no guard holds.
+func TestAStateThatCannotBeReadAllowsNothing(t *testing.T) {
+	for name, state := range map[string]string{"none": "", "no record": "[]", "another record": `{"guid":"x"}`, "null": "null"} {
+		t.Run(name, func(t *testing.T) {
+			runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+				require.NotNil(t, req.State)
+				assert.Equal(t, "Get-GatewayUser", req.State.Script)
+				assert.Equal(t, "UserName", req.State.Identity)
+				err := req.Announced(ps.Intent{State: state, Objects: []ps.Intended{{GUID: "g", Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}})
+				if err == nil {
+					return &ps.Result{Effect: ps.EffectChanged}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+				}
+				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+			}}
+			s := newTestServer(t, runner, nil)
+			w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", "If-Match: *")
+			assert.Equal(t, http.StatusInternalServerError, w.Code)
+			assert.Equal(t, "none", read(t, w).Error.Outcome)
+		})
+	}
+}
+
+// TestNothingIsReadWithoutIfMatch.
+func TestNothingIsReadWithoutIfMatch(t *testing.T) {
+	runner := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
+	s := newTestServer(t, runner, nil)
+	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "")
+	assert.Equal(t, http.StatusOK, w.Code)
+	assert.Empty(t, w.Header().Get("ETag"))
+	assert.Nil(t, runner.last(t).State)
+}
+
+func TestRequirementsThatCannotBeMet(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	assert.ErrorContains(t, s.Apply(Policy{RequireGuard: []auth.Scope{"user:writes"}}), `http.requireGuard: unknown scope "user:writes"`)
+	assert.ErrorContains(t, s.Apply(Policy{RequireKey: []auth.Scope{auth.UserWrite}}), "store.file")
+	assert.NoError(t, s.Apply(Policy{RequireGuard: []auth.Scope{auth.All}}))
+}
