@@ -145,13 +145,17 @@ func secure(r *request) {
 	if r.c.Request.TLS != nil {
 		r.c.Header("Strict-Transport-Security", "max-age=31536000")
 	}
-	r.checkOrigin(r.policy.Origins)
+	if !r.followsLink() {
+		r.checkOrigin(r.policy.Origins)
+	}
 }
 
 // noRoute answers requests that match no operation.
 func (s *Server) noRoute(r *request) {
 	found := routeOf(r.c.Request)
 	switch {
+	case s.wantsPages(r, found.path):
+		r.c.Redirect(http.StatusSeeOther, pagesPath)
 	case found.problem != "":
 		r.fail(fail(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:

@@ -55,6 +55,10 @@ type Options struct {
 
 	HideDocs bool // do not serve /openapi.json and /docs
 
+	// Pages returns the pages under /ui/ for people, which send their requests to api.
+	// Nil: there are none.
+	Pages func(api http.Handler) http.Handler
+
 	Engine  string  // "sandbox" or "powershell" (default)
 	Version Version // for /version
 	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
@@ -192,6 +196,7 @@ type Server struct {
 	bodies         *bodies
 	spooler        *spooler
 	locks          *locks
+	pages          http.Handler // nil: none
 	startedAt      time.Time
 	keys           *keys                               // nil: none are kept
 	plans          *plans.Plans                        // nil: none are kept
@@ -233,6 +238,9 @@ func New(options Options) (*Server, error) {
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script
+	}
+	if options.Pages != nil {
+		s.pages = options.Pages(s.Handler())
 	}
 	if err := s.meters.register(s.Metrics); err != nil {
 		return nil, err
@@ -292,6 +300,7 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	engine.GET("/metrics", endpoint(s.metrics()))
 	engine.GET("/version", endpoint(s.version))
 	s.addDocs(engine)
+	s.addPages(engine)
 	return engine, nil
 }
 

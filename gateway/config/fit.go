@@ -3,6 +3,8 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"net"
+	"net/netip"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,6 +33,9 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 	if s.TLS.ClientCertificates == "required" && s.TLS.ClientCAFile == "" {
 		fault([]string{"tls.clientCertificates"}, "client certificates are required, but without tls.clientCAFile no client is asked for one: set the authorities that they come from")
 	}
+	if s.SignIn.Tokens == SwitchOn && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" && !loopback(s.HTTP.Listen) {
+		fault([]string{"signIn.tokens"}, "people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or tls.storeThumbprint)")
+	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
 		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}
@@ -41,6 +46,13 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 		fault(pair[:2], "%s and %s are the same file, %s: each needs a file of its own", pair[0], pair[1], pair[2])
 	}
 	return faults
+}
+
+// loopback reports whether an address to listen on is one of this machine only.
+func loopback(listen string) bool {
+	host, _, _ := net.SplitHostPort(listen) // checked by the setting
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // challengeLabel begins the names of the records that answer challenges outside acme.zones.

@@ -43,7 +43,7 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows returns every setting, in the order of the file.
 func Rows() []Row {
-	return slices.Concat(httpRows(), tlsRows(), authRows(), serverRows(), protocolRows(), recordRows(), sandboxRows())
+	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(), recordRows(), sandboxRows())
 }
 
 func httpRows() []Row {
@@ -182,6 +182,29 @@ func serverRows() []Row {
 			live{number(func(s *Settings) *int { return &s.Limits.StaleDays }, 1, 3650)}},
 		{"limits.guardedGroups", "[]", "Groups of the gateway's own rights and hosts, by account name or DN, which need the scope privileged with all their members; if empty, those that its account and its computer are in.",
 			live{texts(func(s *Settings) *[]string { return &s.Limits.GuardedGroups })}},
+	}
+}
+
+// The values of a setting whose default differs between a gateway and the sandbox.
+const (
+	SwitchAuto = "auto"
+	SwitchOn   = "on"
+	SwitchOff  = "off"
+)
+
+// signInRows are the settings of signing in to the pages for people.
+func signInRows() []Row {
+	return []Row{
+		{"signIn.tokens", SwitchAuto, "Whether the pages for people under /ui/ can be signed in to with a token, over HTTPS only: on or off; auto is off, and in the sandbox on.",
+			choice(func(s *Settings) *string { return &s.SignIn.Tokens }, SwitchAuto, SwitchOn, SwitchOff)},
+		{"signIn.idle", "15m", "How long a session of the pages lasts without a request.",
+			shortDuration(func(s *Settings) *time.Duration { return &s.SignIn.Idle }, time.Minute, 8*time.Hour)},
+		{"signIn.max", "8h", "How long a session of the pages lasts at most.",
+			shortDuration(func(s *Settings) *time.Duration { return &s.SignIn.Max }, time.Minute, 24*time.Hour)},
+		{"signIn.recheck", "5m", "How often it is checked that a person who is signed in may still log on, and in which groups they are.",
+			shortDuration(func(s *Settings) *time.Duration { return &s.SignIn.Recheck }, time.Second, time.Hour)},
+		{"signIn.tries", "3", "Wrong passwords of an account that are passed on to the domain within its lockout window; fewer where it locks accounts out at fewer than five.",
+			number(func(s *Settings) *int { return &s.SignIn.Tries }, 1, 10)},
 	}
 }
 

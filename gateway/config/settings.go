@@ -17,6 +17,7 @@ type Settings struct {
 	TLS         TLS
 	Auth        Auth
 	PowerShell  PowerShell
+	SignIn      SignIn
 	Pool        Pool
 	Servers     Servers
 	Limits      Limits
@@ -164,6 +165,15 @@ type Idempotency struct {
 type Changes struct {
 	Keep    time.Duration
 	MaxSize int // MiB
+}
+
+// SignIn configures how people sign in to the pages.
+type SignIn struct {
+	Tokens  string // SwitchAuto, SwitchOn or SwitchOff
+	Idle    time.Duration
+	Max     time.Duration
+	Recheck time.Duration
+	Tries   int
 }
 
 // Plans configures plans of changes that dry runs make.

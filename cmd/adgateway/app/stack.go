@@ -25,6 +25,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/pool"
@@ -54,6 +55,9 @@ type Options struct {
 
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
+	Sandbox bool    // the domain is a simulated one
+	People  *People // nil: nobody signs in to the pages with an account of the domain
+
 	// LostEntries returns how many log entries could not be written. It may be nil.
 	LostEntries func() int64
 
@@ -69,7 +73,8 @@ type Stack struct {
 	Gateway *gateway.Server
 	Pool    *pool.Pool
 	Servers *servers.Servers
-	Audit   *audit.Log // nil if the audit log is switched off
+	Audit   *audit.Log   // nil if the audit log is switched off
+	Gate    *signin.Gate // nil if there are no pages
 
 	certificate *certificate
 	kept        *kept                  // nil if the store is switched off
@@ -199,6 +204,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
 		Kept: s.kept.sealed(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
+		Pages:        s.pages(o),
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
 }

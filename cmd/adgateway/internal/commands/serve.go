@@ -56,6 +56,7 @@ func sandboxCommand() *cobra.Command {
 				return err
 			}
 			printCalls(c, s, &more)
+			printLink(c, s)
 			return s.Serve(c.Context())
 		},
 	}
@@ -117,6 +118,13 @@ func printCalls(c *cobra.Command, s *serve.Sandbox, given *sandboxFlags) {
 	}
 	for _, path := range []string{"/api/ADUser/" + example.User + "/Details", "/api/OU/All", "/api/DnsCNameRecord/" + example.Zone} {
 		printCall(w, url+path, credential)
+	}
+}
+
+// printLink prints the address of the pages for people, with a link that signs in once.
+func printLink(c *cobra.Command, s *serve.Sandbox) {
+	if link := s.SignInLink(); link != "" {
+		fmt.Fprintf(c.OutOrStdout(), "\nhelp desk and status: %s/ui/\nsigns you in once, within 10 minutes: %s\n", s.URL(), link)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/signin"
 	"adgateway/ps/sandbox"
 
 	"github.com/sirupsen/logrus"
@@ -21,6 +22,8 @@ type Sandbox struct {
 	World      *sandbox.World
 	Token      string // generated because no credentials were given; else empty
 	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
+
+	operator *signin.Person // who the link signs in; nil: nobody
 }
 
 // PrepareSandbox prepares a gateway over a simulated domain. Serve must be called
@@ -56,6 +59,10 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
+	operator, err := s.addPeople(ctx, world)
+	if err != nil {
+		s.log.WithError(err).Warn("this domain does not take the people of the sandbox: tokens sign in to the pages")
+	}
 	s.backend.name, s.backend.dial, s.backend.real, s.backend.sandbox = engine.Name, world.Dial, engine.Path != "", true
 	s.openFolder()
 	if s.backend.starter, s.backend.end, err = engine.Starter(world, s.backend.folder.Name()); err != nil {
@@ -64,7 +71,7 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
-	return &Sandbox{Server: s, World: world, Token: token, PowerShell: engine.Path}, nil
+	return &Sandbox{Server: s, World: world, Token: token, PowerShell: engine.Path, operator: operator}, nil
 }
 
 // staticCredentials returns the authenticator of the tokens and users in the

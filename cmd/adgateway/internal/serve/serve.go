@@ -55,6 +55,7 @@ type backend struct {
 	real    bool            // starter starts a real PowerShell
 	folder  *session.Folder // of the sessions' processes; nil: none
 	sandbox bool            // a simulated domain
+	people  *app.People     // who signs in to the pages with an account; nil: nobody
 	dial    servers.Dial    // nil dials the network
 	auth    auth.Authenticator
 	checks  func() []gateway.Check // additional readiness checks; may be nil
@@ -154,7 +155,8 @@ func (s *Server) open(ctx context.Context) error {
 		Session: func(ps.Lane) session.Config { return s.backend.session() },
 		Dial:    s.backend.dial,
 		Event:   s.options.Event,
-		Checks:  s.checks, LostEntries: s.entries.lost.Load,
+		Sandbox: s.backend.sandbox, People: s.backend.people,
+		Checks: s.checks, LostEntries: s.entries.lost.Load,
 		Store: host.Certificates(),
 	})
 	if err != nil {

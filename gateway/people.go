@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+// pagesPath is where the pages for people are. They set their own headers.
+const pagesPath = "/ui/"
+
+// addPages adds the pages. gin answers every method there with them, so that a wrong
+// one gets a page, too.
+func (s *Server) addPages(engine *gin.Engine) {
+	if s.pages == nil {
+		return
+	}
+	show := endpoint(func(r *request) {
+		s.pages.ServeHTTP(r.c.Writer, r.c.Request)
+	})
+	engine.Any(pagesPath+"*page", show)
+	engine.GET(strings.TrimSuffix(pagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, pagesPath) })
+}
+
+// followsLink reports whether a request follows a link to a page, which may stand on any
+// web site. The pages themselves refuse other requests from there.
+func (r *request) followsLink() bool {
+	method := r.c.Request.Method
+	return r.gateway.pages != nil && strings.HasPrefix(r.c.Request.URL.Path, pagesPath) && (method == http.MethodGet || method == http.MethodHead)
+}
+
+// wantsPages reports whether a browser asks for the root of the gateway.
+func (s *Server) wantsPages(r *request, path string) bool {
+	return s.pages != nil && path == "/" && r.c.Request.Method == http.MethodGet && strings.Contains(r.c.GetHeader("Accept"), "text/html")
+}

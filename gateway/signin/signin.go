@@ -1,0 +1,67 @@
+// Package signin signs people in to the pages of the gateway: with their account of the
+// domain, with a token, or with a link that works once. It checks no password itself;
+// a [Directory] does. A [Gate] stops asking it before the domain would lock an account
+// out, gives roles by group, and keeps the sessions.
+package signin
+
+import (
+	"context"
+	"errors"
+
+	"adgateway/gateway/auth"
+)
+
+// Person is an account of the domain that signed in.
+type Person struct {
+	SID    string
+	Name   string   // sAMAccountName
+	Groups []string // SIDs of all groups, nested ones included
+}
+
+// Directory knows the accounts of the domain. Implementations are safe for concurrent
+// use. Errors other than those of this package mean that the directory could not answer.
+type Directory interface {
+	// Check checks a password. It does not keep it, and the caller wipes it.
+	Check(ctx context.Context, name string, password []byte) (*Person, error)
+	// Accept accepts a Kerberos token of a browser.
+	Accept(ctx context.Context, token []byte) (*Person, error)
+	// Groups returns the person as the directory has them now, or ErrRefused if the
+	// account may not log on any more.
+	Groups(ctx context.Context, sid string) (*Person, error)
+}
+
+// What a [Directory] may answer instead of a person.
+var (
+	ErrRefused     = errors.New("signin: the name or password is not right, or the account may not log on")
+	ErrMustChange  = errors.New("signin: the password is right and must be changed")
+	ErrExpired     = errors.New("signin: the password is right and has expired")
+	ErrUnsupported = errors.New("signin: this way to sign in is not supported")
+)
+
+// Role is what the members of a group may do. Roles are not merged: every action must
+// be allowed by one of them whole.
+type Role struct {
+	Group  string // SID
+	Name   string // shown to people
+	Scopes []auth.Scope
+	Limits auth.Limits
+}
+
+// KindPerson is the kind of the principal of a person.
+const KindPerson = "person"
+
+// principals returns one principal for each role that the groups of a person give.
+func principals(p *Person, roles []Role) []*auth.Principal {
+	var all []*auth.Principal
+	for _, role := range roles {
+		for _, sid := range p.Groups {
+			if sid == role.Group {
+				all = append(all, &auth.Principal{
+					ID: p.SID, Name: p.Name, Kind: KindPerson, Scopes: role.Scopes, Limits: role.Limits, Dialect: auth.Standard,
+				})
+				break
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/auth"
+)
+
+// kind is a kind of object that has pages.
+type kind struct {
+	hitType string // of the API's search
+	path    string // of its pages
+	Title   string
+	One     string
+	Hint    string // of the search
+	scope   auth.Scope
+	read    func(guid string) string // the path of the API that reads one
+	fill    func(*visit, *object)    // what the page shows besides the record
+	actions []action
+}
+
+func (k *kind) Path() string    { return base + k.path }
+func (k *kind) Section() string { return k.path }
+func (k *kind) Type() string    { return k.hitType }
+
+// action is a change that a page offers. Its paths are those of the API.
+type action struct {
+	ID     string
+	Label  string
+	Help   string
+	scope  auth.Scope
+	method string
+	path   func(guid string, given url.Values) string
+	Fields []field
+	// fits reports whether the action makes sense for the object as it is; nil: always.
+	fits      func(record map[string]any) bool
+	Inline    bool // offered at the places that it is about, such as a row of a table
+	generates bool // a password, which is shown once
+}
+
+// field is an input of an action. Its name is that of the API's parameter, or one that
+// stands in the path.
+type field struct {
+	Name, Label, Help, Type string
+	inPath                  bool
+	Required                bool
+	On                      bool // a box that is ticked at first
+	blankMeans              bool // an empty value is sent
+}
+
+// Secondary reports whether the action takes inputs, so that it stands folded.
+func (a action) Secondary() bool { return len(a.Fields) > 0 }
+
+func segment(text string) string { return url.PathEscape(text) }
+
+func is(name string, value bool) func(map[string]any) bool {
+	return func(record map[string]any) bool { return record[name] == value }
+}
+
+func ofUser(rest string) func(string, url.Values) string {
+	return func(guid string, _ url.Values) string { return "/api/ADUser/" + segment(guid) + rest }
+}
+
+func ofComputer(rest string) func(string, url.Values) string {
+	return func(guid string, _ url.Values) string { return "/api/Computers/" + segment(guid) + rest }
+}
+
+var (
+	inGroup = func(guid string, given url.Values) string {
+		return "/api/ADUser/" + segment(guid) + "/Group/" + segment(given.Get("Group"))
+	}
+	ofMember = func(guid string, given url.Values) string {
+		return "/api/ADUser/" + segment(given.Get("Member")) + "/Group/" + segment(guid)
+	}
+)
+
+var kinds = []*kind{
+	{
+		hitType: "user", path: "people", Title: "People", One: "person", scope: auth.UserRead,
+		Hint: "Name, logon name, mail address, office or employee number",
+		read: func(guid string) string { return "/api/ADUser/" + segment(guid) + "/Details" }, fill: (*visit).fillUser,
+		actions: []action{
+			{ID: "unlock", Label: "Unlock", Help: "The person can try to log on again.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Unlock"), fits: is("lockedOut", true)},
+			{ID: "reset", Label: "Reset password", Help: "A new password is generated and shown once.", scope: auth.UserPassword, method: http.MethodPut, path: ofUser("/ResetPassword"), generates: true,
+				Fields: []field{{Name: "ChangePassword", Label: "Must be changed at the next logon", Type: "checkbox", On: true}}},
+			{ID: "enable", Label: "Enable account", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Enable"), fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", Help: "The person cannot log on any more.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Disable"), fits: is("enabled", true)},
+			{ID: "expiry", Label: "Set expiry", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Expiry"),
+				Fields: []field{{Name: "AccountExpires", Label: "Last day", Type: "date", Help: "Empty: the account never expires.", blankMeans: true}}},
+			{ID: "join", Label: "Add to a group", scope: auth.MemberWrite, method: http.MethodPost, path: inGroup,
+				Fields: []field{{Name: "Group", Label: "Group", Type: "text", inPath: true, Required: true}}},
+			{ID: "leave", Label: "Remove", scope: auth.MemberWrite, method: http.MethodDelete, path: inGroup, Inline: true,
+				Fields: []field{{Name: "Group", Label: "Group", Type: "text", inPath: true, Required: true}}},
+			{ID: "copy", Label: "Copy groups from", scope: auth.MemberWrite, method: http.MethodPost, path: ofUser("/CopyGroups"),
+				Fields: []field{
+					{Name: "From", Label: "Person", Type: "text", Help: "A logon name. The groups that are missing are added.", Required: true},
+					{Name: "Remove", Label: "Also remove groups that this person does not have", Type: "checkbox"},
+				}},
+		},
+	},
+	{
+		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: auth.GroupRead,
+		Hint: "Name or mail address",
+		read: func(guid string) string { return "/api/ADGroups/" + segment(guid) }, fill: (*visit).fillGroup,
+		actions: []action{
+			{ID: "add", Label: "Add a person", scope: auth.MemberWrite, method: http.MethodPost, path: ofMember,
+				Fields: []field{{Name: "Member", Label: "Person", Type: "text", Help: "A logon name.", inPath: true, Required: true}}},
+			{ID: "remove", Label: "Remove", scope: auth.MemberWrite, method: http.MethodDelete, path: ofMember, Inline: true,
+				Fields: []field{{Name: "Member", Label: "Person", Type: "text", inPath: true, Required: true}}},
+		},
+	},
+	{
+		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: auth.ComputerRead,
+		Hint: "Name of the computer",
+		read: func(guid string) string { return "/api/Computers/" + segment(guid) },
+		fill: func(*visit, *object) {},
+		actions: []action{
+			{ID: "enable", Label: "Enable account", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Enable"), fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", Help: "Nobody can log on to the computer with a domain account any more.", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Disable"), fits: is("enabled", true)},
+			{ID: "move", Label: "Move", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Move"),
+				Fields: []field{{Name: "OUPath", Label: "Organizational unit", Type: "text", Help: "Its distinguished name, such as OU=Devices,DC=corp,DC=example.", Required: true}}},
+		},
+	},
+}
+
+func kindOf(hitType string) *kind {
+	return find(func(k *kind) bool { return k.hitType == hitType })
+}
+
+func kindAt(path string) *kind { return find(func(k *kind) bool { return k.path == path }) }
+
+func find(match func(*kind) bool) *kind {
+	if i := slices.IndexFunc(kinds, match); i >= 0 {
+		return kinds[i]
+	}
+	return nil
+}
+
+// action returns the action with an id; nil: there is none.
+func (k *kind) action(id string) *action {
+	for i := range k.actions {
+		if k.actions[i].ID == id {
+			return &k.actions[i]
+		}
+	}
+	return nil
+}
+
+// given returns the inputs of an action that a form has, and what is missing.
+func (a *action) given(form url.Values) (given url.Values, missing string) {
+	given = url.Values{}
+	for _, f := range a.Fields {
+		value := strings.TrimSpace(form.Get(f.Name))
+		switch {
+		case f.Type == "checkbox":
+			given.Set(f.Name, map[bool]string{true: "true", false: "false"}[value != ""])
+		case value != "" || f.blankMeans:
+			given.Set(f.Name, value)
+		case f.Required:
+			missing = f.Label
+		}
+	}
+	return given, missing
+}
+
+// parameters returns what of the inputs is sent besides the path.
+func (a *action) parameters(given url.Values) url.Values {
+	sent := url.Values{}
+	for _, f := range a.Fields {
+		if given.Has(f.Name) && !f.inPath {
+			sent.Set(f.Name, given.Get(f.Name))
+		}
+	}
+	return sent
+}

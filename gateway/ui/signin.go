@@ -1,0 +1,99 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/signin"
+)
+
+// signInPage is the page to sign in on.
+type signInPage struct {
+	Passwords, Tokens bool
+	Username, Next    string
+	Hint              string
+}
+
+func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
+	p.askSignIn(w, r, http.StatusOK, "", r.URL.Query().Get("next"))
+}
+
+// askSignIn shows the page to sign in on. A browser without a cookie gets one, to which
+// the form is bound.
+func (p *Pages) askSignIn(w http.ResponseWriter, r *http.Request, status int, problem, where string) {
+	shown := page{Title: "Sign in", Form: p.newForm(w, r), Body: signInPage{
+		Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Username: r.PostForm.Get("username"), Next: next(where), Hint: p.Hint,
+	}}
+	if problem != "" {
+		shown.Alert = &alert{Text: problem}
+	}
+	p.write(w, r, status, "signin", shown)
+}
+
+// newForm returns the token of a form for a browser that may have no cookie yet.
+func (p *Pages) newForm(w http.ResponseWriter, r *http.Request) string {
+	cookie := p.cookie(r)
+	if cookie == "" {
+		cookie = signin.NewID()
+		p.setCookie(w, r, cookie)
+	}
+	return p.Gate.FormToken(cookie)
+}
+
+// One text for all that is wrong, so that nobody learns which accounts there are.
+const notRight = "The name or password is not right, or sign-in is not allowed."
+
+func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
+	var id string
+	var err error
+	client, where := auth.Client(r), r.PostForm.Get("next")
+	if token := r.PostForm.Get("token"); token != "" {
+		id, err = p.Gate.Token(token, client)
+	} else {
+		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client)
+	}
+	var refused *auth.Refusal
+	switch {
+	case err == nil:
+		p.enter(w, r, id, where)
+	case errors.Is(err, signin.ErrMustChange):
+		p.askSignIn(w, r, http.StatusUnauthorized, "Your password must be changed first. Do that where you log on to Windows.", where)
+	case errors.Is(err, signin.ErrExpired):
+		p.askSignIn(w, r, http.StatusUnauthorized, "Your password has expired. Change it where you log on to Windows.", where)
+	case errors.Is(err, signin.ErrRefused), errors.Is(err, signin.ErrTooMany), errors.Is(err, signin.ErrUnsupported):
+		p.askSignIn(w, r, http.StatusUnauthorized, notRight, where)
+	case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError:
+		p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid, or too many were tried from here.", where)
+	default:
+		p.askSignIn(w, r, http.StatusServiceUnavailable, "The directory does not answer, so nobody can sign in. Try again in a moment.", where)
+	}
+}
+
+// enter starts a session under a new id and goes to a page.
+func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, where string) {
+	p.Gate.End(p.cookie(r))
+	p.setCookie(w, r, id)
+	http.Redirect(w, r, next(where), http.StatusSeeOther)
+}
+
+func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
+	p.Gate.End(p.cookie(r))
+	p.setCookie(w, r, "")
+	http.Redirect(w, r, base, http.StatusSeeOther)
+}
+
+// showLink asks before a link that works once is used up: programs that look at links
+// would use it up otherwise.
+func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
+	p.write(w, r, http.StatusOK, "link", page{Title: "Sign in with a link", Form: p.newForm(w, r), Body: r.PathValue("code")})
+}
+
+func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
+	id, err := p.Gate.UseLink(r.PathValue("code"), auth.Client(r))
+	if err != nil {
+		p.askSignIn(w, r, http.StatusUnauthorized, "This link was used already or has expired.", base)
+		return
+	}
+	p.enter(w, r, id, base)
+}

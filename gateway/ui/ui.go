@@ -1,0 +1,206 @@
+// Package ui serves the pages for people under /ui/: status, people, groups, computers
+// and one's own changes. They are rendered here and work without a script.
+//
+// The pages reach the directory only through the API, to which they send requests as the
+// person who is signed in ([Pages.call]). So scopes, limits, rates, plans and audit are
+// those of every caller. A change is a preview (a dry run and its plan), a confirmation
+// (its PlanId) and a result, see change.go.
+package ui
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/signin"
+)
+
+// Options configure the pages. API and Gate are required.
+type Options struct {
+	API  http.Handler
+	Gate *signin.Gate
+
+	Sandbox bool // says so on every page
+	// Unencrypted serves plain HTTP to browsers on this machine, for the sandbox.
+	Unencrypted bool
+	Version     string
+	Hint        string // how to sign in to the sandbox; empty: nothing
+}
+
+// Pages serves the pages. It is safe for concurrent use.
+type Pages struct {
+	Options
+	routes *http.ServeMux
+	sites  *http.CrossOriginProtection
+}
+
+// The prefix __Host- makes browsers refuse the cookie from plain HTTP and from other
+// hosts of the domain. It needs the attribute Secure, with which no cookie would be
+// kept on the sandbox's plain HTTP; so its cookie has another name.
+const (
+	secureCookie = "__Host-adgateway"
+	plainCookie  = "adgateway"
+)
+
+// base is where the pages are.
+const base = "/ui/"
+
+// headers of every page.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+	"X-Content-Type-Options":  "nosniff",
+	"X-Frame-Options":         "DENY",
+	// With no-referrer, browsers would send the origin "null" with forms.
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+const formLimit = 64 << 10 // bytes
+
+// New returns the pages.
+func New(o Options) *Pages {
+	p := &Pages{Options: o, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
+	p.routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
+	p.routes.HandleFunc("GET /ui/{$}", p.status)
+	p.routes.HandleFunc("GET /ui/signin", p.showSignIn)
+	p.routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
+	p.routes.HandleFunc("GET /ui/link/{code}", p.showLink)
+	p.routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
+	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
+	for _, k := range kinds {
+		p.routes.HandleFunc("GET /ui/"+k.path, p.person(func(c *visit) { c.search(k) }))
+		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k, http.StatusOK, nil) }))
+		p.routes.HandleFunc("POST /ui/"+k.path+"/{guid}/{action}", p.form(p.person(func(c *visit) { c.preview(k) })))
+	}
+	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
+	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
+	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))
+	p.routes.HandleFunc("/ui/", p.notFound)
+	return p
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range headers {
+		w.Header().Set(name, value)
+	}
+	switch {
+	case r.TLS == nil && !(p.Unencrypted && local(r)):
+		p.plain(w, r, http.StatusForbidden, "Not encrypted", "These pages are served over HTTPS only.")
+	case p.sites.Check(r) != nil:
+		p.plain(w, r, http.StatusForbidden, "Not accepted", "Forms are accepted from these pages only. Open the page again and repeat what you did.")
+	default:
+		p.routes.ServeHTTP(w, r)
+	}
+}
+
+// local reports whether a browser on this machine asks for this machine by its name or
+// address. A name of another site may have been made to lead here.
+func local(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return auth.Peer(r).IsLoopback() && (strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback())
+}
+
+func (p *Pages) notFound(w http.ResponseWriter, r *http.Request) {
+	p.plain(w, r, http.StatusNotFound, "No such page", "There is no page at this address.")
+}
+
+// cookie returns the value of the cookie; empty: there is none.
+func (p *Pages) cookie(r *http.Request) string {
+	found, err := r.Cookie(p.cookieName(r))
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (p *Pages) cookieName(r *http.Request) string {
+	if r.TLS != nil {
+		return secureCookie
+	}
+	return plainCookie
+}
+
+// setCookie sets the cookie until the browser ends; an empty value removes it.
+func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, value string) {
+	cookie := &http.Cookie{Name: p.cookieName(r), Value: value, Path: "/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// form requires the token of a form that was shown to the same browser.
+func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+		if err := r.ParseForm(); err != nil {
+			p.plain(w, r, http.StatusBadRequest, "Not readable", "The form could not be read.")
+			return
+		}
+		cookie := p.cookie(r)
+		if p.Gate.FormValid(cookie, r.PostForm.Get("form")) {
+			next(w, r)
+			return
+		}
+		if p.Gate.Find(r.Context(), cookie) == nil {
+			p.askSignIn(w, r, http.StatusUnauthorized, "Your session has ended, and nothing was changed. Sign in again.", pageOf(r))
+			return
+		}
+		p.plain(w, r, http.StatusForbidden, "Form not accepted", "This form is not one that was shown to you, or it is too old. Nothing was changed. Open the page again and repeat what you did.")
+	}
+}
+
+// pageOf returns the page that a form was on, to return to.
+func pageOf(r *http.Request) string {
+	if parts := strings.Split(r.URL.Path, "/"); len(parts) == 5 && kindAt(parts[2]) != nil {
+		return next(strings.Join(parts[:4], "/"))
+	}
+	return next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
+}
+
+// next returns the address of a page to go to, or that of the status page if the text is
+// anything but the path of a page here.
+func next(text string) string {
+	target, err := url.Parse(text)
+	if err != nil || target.Scheme != "" || target.Host != "" || target.User != nil || target.Opaque != "" ||
+		!strings.HasPrefix(target.Path, base) || strings.Contains(text, "\\") || strings.Contains(target.Path, "//") ||
+		strings.Contains(target.Path, "/..") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) ||
+		strings.HasPrefix(target.Path, base+"sign") || strings.HasPrefix(target.Path, base+"link") {
+		return base
+	}
+	return (&url.URL{Path: target.Path, RawQuery: target.RawQuery}).String()
+}
+
+// person passes on requests of people who are signed in.
+func (p *Pages) person(next func(*visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		session := p.Gate.Find(r.Context(), p.cookie(r))
+		if session == nil {
+			where := pageOf(r)
+			if r.Method == http.MethodGet {
+				where = r.URL.RequestURI()
+			}
+			p.askSignIn(w, r, http.StatusUnauthorized, "", where)
+			return
+		}
+		c, err := p.visit(w, r, session)
+		if err != nil {
+			p.Gate.End(p.cookie(r))
+			p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid any more. Sign in again.", base)
+			return
+		}
+		next(c)
+	}
+}

@@ -1,0 +1,564 @@
+// Package pages tests the pages for people as a browser without scripts uses them: over
+// HTTP, with the forms that they contain.
+package pages
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/signin"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/session"
+	"adgateway/test/systemtest"
+)
+
+// people are the accounts of a domain that can be disabled, and that counts how often it
+// was asked.
+type people struct {
+	mu    sync.Mutex
+	off   map[string]bool
+	asked int
+}
+
+const password = "Right-1-Password"
+
+func (d *people) Check(_ context.Context, name string, given []byte) (*signin.Person, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	switch {
+	case name == "must" && string(given) == password:
+		return nil, signin.ErrMustChange
+	case string(given) != password || d.off[name] || !strings.Contains("helpdesk operator berlin norights", name):
+		return nil, signin.ErrRefused
+	}
+	return &signin.Person{SID: "S-1-" + name, Name: name, Groups: []string{"group of " + name}}, nil
+}
+
+func (d *people) Accept(context.Context, []byte) (*signin.Person, error) {
+	return nil, signin.ErrUnsupported
+}
+
+func (d *people) Groups(_ context.Context, sid string) (*signin.Person, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := strings.TrimPrefix(sid, "S-1-")
+	if d.off[name] {
+		return nil, signin.ErrRefused
+	}
+	return &signin.Person{SID: sid, Name: name, Groups: []string{"group of " + name}}, nil
+}
+
+// system is a gateway with pages.
+type system struct {
+	*systemtest.System
+	people *people
+}
+
+func start(t testing.TB, overrides ...string) *system {
+	t.Helper()
+	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{})
+	require.NoError(t, err)
+	s := &system{people: &people{off: map[string]bool{}}}
+	desk := []auth.Scope{auth.UserRead, auth.GroupRead, auth.MemberRead, auth.ComputerRead, auth.ChangeRead, auth.OpsRead, auth.UserWrite, auth.UserPassword, auth.MemberWrite}
+	s.System = systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
+		o.Sandbox = true
+		o.People = &app.People{Directory: s.people, Roles: []signin.Role{
+			{Group: "group of helpdesk", Name: "Help desk", Scopes: desk},
+			{Group: "group of operator", Name: "Operators", Scopes: []auth.Scope{auth.All}},
+			{Group: "group of berlin", Name: "Berlin", Scopes: desk, Limits: auth.Limits{OUs: []string{systemtest.LimitedOU}}},
+		}}
+	}, append([]string{"store.file=" + t.TempDir() + "/store"}, overrides...)...)
+	return s
+}
+
+// browser is one without scripts.
+type browser struct {
+	t      testing.TB
+	url    string
+	client *http.Client
+	page   string // that was shown last
+	answer *http.Response
+}
+
+func (s *system) browser(t testing.TB) *browser {
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	return &browser{t: t, url: s.URL, client: &http.Client{Jar: jar, Timeout: systemtest.Patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+func (b *browser) do(r *http.Request) int {
+	b.t.Helper()
+	answer, err := b.client.Do(r)
+	require.NoError(b.t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	b.answer, b.page = answer, string(text)
+	return answer.StatusCode
+}
+
+func (b *browser) get(path string) int {
+	b.t.Helper()
+	r, err := http.NewRequest(http.MethodGet, b.url+path, nil)
+	require.NoError(b.t, err)
+	return b.do(r)
+}
+
+// post sends a form with the headers of a browser.
+func (b *browser) post(path string, values url.Values) int {
+	b.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, b.url+path, strings.NewReader(values.Encode()))
+	require.NoError(b.t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", b.url)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return b.do(r)
+}
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
+
+// form returns the hidden values of the form on the page that is sent to the path.
+func (b *browser) form(action string, pairs ...string) url.Values {
+	b.t.Helper()
+	_, rest, found := strings.Cut(b.page, `action="`+action+`"`)
+	require.True(b.t, found, "no form for %s in %s", action, b.page)
+	rest, _, _ = strings.Cut(rest, "</form>")
+	values := url.Values{}
+	for _, m := range hidden.FindAllStringSubmatch(rest, -1) {
+		values.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	return values
+}
+
+// submit fills in a form of the page and sends it.
+func (b *browser) submit(action string, pairs ...string) int {
+	b.t.Helper()
+	return b.post(action, b.form(action, pairs...))
+}
+
+func (b *browser) signIn(name string) {
+	b.t.Helper()
+	require.Equal(b.t, 200, b.get("/ui/signin"))
+	require.Equal(b.t, 303, b.submit("/ui/signin", "username", name, "password", password), b.page)
+}
+
+// follow goes where the last answer leads.
+func (b *browser) follow() int {
+	b.t.Helper()
+	to := b.answer.Header.Get("Location")
+	require.NotEmpty(b.t, to)
+	return b.get(to)
+}
+
+func (b *browser) cookie() string {
+	at, _ := url.Parse(b.url)
+	for _, c := range b.client.Jar.Cookies(at) {
+		return c.Value
+	}
+	return ""
+}
+
+const (
+	lea     = "1a806dcf-5989-521c-8d8b-e67368a5eed0"
+	finance = "cf2ca401-de8b-56c8-9a0e-533a8644841b"
+	oldPC   = "b0527901-8f25-5e1e-8874-67bac5bc9474"
+)
+
+func (b *browser) person(t testing.TB) string {
+	require.Equal(t, 200, b.get("/ui/people/"+lea), b.page)
+	return b.page
+}
+
+func TestSignIn(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	require.Equal(t, 200, b.get("/ui/"))
+	assert.Contains(t, b.page, "Sign in")
+	assert.NotContains(t, b.page, "Domain controller", "details are for people who are signed in")
+	require.Equal(t, 401, b.get("/ui/people?q=weber"))
+	assert.Equal(t, "/ui/people?q=weber", b.form("/ui/signin").Get("next"))
+	before := b.cookie()
+	require.Equal(t, 303, b.submit("/ui/signin", "username", "helpdesk", "password", password))
+	assert.Equal(t, "/ui/people?q=weber", b.answer.Header.Get("Location"))
+	assert.NotEqual(t, before, b.cookie(), "the session has a new id")
+	set := b.answer.Header.Get("Set-Cookie")
+	for _, flag := range []string{"adgateway=", "HttpOnly", "SameSite=Lax", "Path=/"} {
+		assert.Contains(t, set, flag)
+	}
+	for _, absent := range []string{"Domain", "Expires", "Max-Age"} {
+		assert.NotContains(t, set, absent)
+	}
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "Weber, Lea")
+	old := b.cookie()
+	require.Equal(t, 303, b.submit("/ui/signout"))
+	require.Equal(t, 401, b.get("/ui/people"))
+	r, err := http.NewRequest(http.MethodGet, s.URL+"/ui/people", nil)
+	require.NoError(t, err)
+	r.AddCookie(&http.Cookie{Name: "adgateway", Value: old})
+	b.client.Jar = nil
+	assert.Equal(t, 401, b.do(r), "the session has ended for the gateway, too")
+	r, err = http.NewRequest(http.MethodGet, s.URL+"/api/WhoAmI", nil)
+	require.NoError(t, err)
+	r.AddCookie(&http.Cookie{Name: "adgateway", Value: old})
+	assert.Equal(t, 401, b.do(r), "the API takes no cookies")
+}
+
+func TestHeaders(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	for path, status := range map[string]int{"/ui/": 200, "/ui/signin": 200, "/ui/nosuch": 404, "/ui/people": 401} {
+		require.Equal(t, status, b.get(path), path)
+		h := b.answer.Header
+		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", h.Get("Content-Security-Policy"))
+		assert.Equal(t, []string{"no-store", "nosniff", "DENY", "same-origin"}, []string{h.Get("Cache-Control"), h.Get("X-Content-Type-Options"), h.Get("X-Frame-Options"), h.Get("Referrer-Policy")})
+		for _, inline := range []string{"<style", " style=", " onclick", "javascript:"} {
+			assert.NotContains(t, b.page, inline)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:href|src)="(/ui/assets/[^"]*)"`).FindAllStringSubmatch(b.page, -1) {
+		require.Equal(t, 200, b.get(m[1]))
+		assert.Contains(t, b.answer.Header.Get("Cache-Control"), "immutable")
+	}
+	r, err := http.NewRequest(http.MethodGet, s.URL+"/", nil)
+	require.NoError(t, err)
+	r.Header.Set("Accept", "text/html")
+	assert.Equal(t, 303, b.do(r))
+	assert.Equal(t, "/ui/", b.answer.Header.Get("Location"))
+	r, err = http.NewRequest(http.MethodGet, s.URL+"/ui/", nil)
+	require.NoError(t, err)
+	r.Host = "rebound.example"
+	assert.Equal(t, 403, b.do(r), "plain HTTP under another name than this machine's")
+}
+
+func TestOpenRedirects(t *testing.T) {
+	s := start(t)
+	for _, next := range []string{
+		"https://evil.example/ui/", "//evil.example", "/\\evil.example", "/ui/../../evil", "/ui//evil.example", "\\\\evil.example", "javascript:alert(1)",
+		"/api/WhoAmI", "http:/ui/", "/ui/\r\nSet-Cookie: a=b", "@evil.example/ui/", "/ui/%2e%2e/%2e%2e/x", "/ui/signout", "/ui\\@evil.example", "https:evil.example", "",
+	} {
+		b := s.browser(t)
+		require.Equal(t, 200, b.get("/ui/signin?next="+url.QueryEscape(next)))
+		require.Equal(t, 303, b.submit("/ui/signin", "username", "helpdesk", "password", password, "next", next))
+		assert.Equal(t, "/ui/", b.answer.Header.Get("Location"), "%q", next)
+	}
+}
+
+func TestForgedForms(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	b.person(t)
+	action := "/ui/people/" + lea + "/disable"
+	good := b.form(action)
+	other := s.browser(t)
+	other.signIn("helpdesk")
+	other.person(t)
+	for what, token := range map[string]string{"none": "", "invented": "AAAA", "of another session": other.form(action).Get("form")} {
+		assert.Equal(t, 403, b.post(action, url.Values{"form": {token}}), what)
+		assert.Contains(t, b.page, "Nothing was changed")
+	}
+	for what, headers := range map[string][2]string{
+		"another site":    {"Origin", "https://evil.example"},
+		"no origin":       {"Origin", "null"},
+		"cross-site":      {"Sec-Fetch-Site", "cross-site"},
+		"the same domain": {"Sec-Fetch-Site", "same-site"},
+	} {
+		r, err := http.NewRequest(http.MethodPost, s.URL+action, strings.NewReader(good.Encode()))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set(headers[0], headers[1])
+		assert.Equal(t, 403, b.do(r), what)
+	}
+	assert.Equal(t, 200, b.post(action, good), "and the right one is a preview")
+}
+
+func TestTriesEndBelowTheLockout(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	for i := range 6 {
+		require.Equal(t, 200, b.get("/ui/signin"))
+		require.Equal(t, 401, b.submit("/ui/signin", "username", []string{"helpdesk", "HELPDESK", `CORP\helpdesk`}[i%3], "password", "wrong"))
+		assert.Contains(t, b.page, "not right, or sign-in is not allowed")
+	}
+	assert.Equal(t, 3, s.people.asked, "the domain locks out at five")
+	require.Equal(t, 401, b.submit("/ui/signin", "username", "helpdesk", "password", password), "the right one is not tried either")
+	assert.Equal(t, 3, s.people.asked)
+	for i := range 30 {
+		b.submit("/ui/signin", "username", fmt.Sprintf("nobody%d", i), "password", "wrong")
+	}
+	assert.Equal(t, 20, s.people.asked, "of one address")
+}
+
+func TestMustChange(t *testing.T) {
+	b := start(t).browser(t)
+	require.Equal(t, 200, b.get("/ui/signin"))
+	require.Equal(t, 401, b.submit("/ui/signin", "username", "must", "password", password))
+	assert.Contains(t, b.page, "must be changed")
+	require.Equal(t, 401, b.submit("/ui/signin", "username", "must", "password", "wrong"))
+	assert.NotContains(t, b.page, "must be changed")
+}
+
+func TestTokenSignsIn(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	require.Equal(t, 200, b.get("/ui/signin"))
+	require.Equal(t, 401, b.submit("/ui/signin", "token", "wrong"))
+	require.Equal(t, 303, b.submit("/ui/signin", "token", systemtest.ClassicToken), b.page)
+	require.Equal(t, 200, b.get("/ui/people?q=weber"), "the pages have a dialect of their own")
+	assert.Contains(t, b.page, "Weber, Lea")
+	b = s.browser(t)
+	require.Equal(t, 200, b.get("/ui/signin"))
+	require.Equal(t, 303, b.submit("/ui/signin", "token", systemtest.ReadToken))
+	page := b.person(t)
+	assert.NotContains(t, page, "Disable account", "actions without the right are not offered")
+	require.Equal(t, 403, b.post("/ui/people/"+lea+"/disable", url.Values{"form": {b.form("/ui/signout").Get("form")}}))
+	require.Equal(t, 403, b.get("/ui/groups?q=sales"))
+	assert.Contains(t, b.page, "group:read")
+}
+
+func TestLinkWorksOnce(t *testing.T) {
+	s := start(t)
+	path := "/ui/link/" + s.Stack.Gate.Link(&signin.Person{SID: "S-1-operator", Name: "operator", Groups: []string{"group of operator"}})
+	b := s.browser(t)
+	for range 2 {
+		require.Equal(t, 200, b.get(path), "looking at it does not use it up")
+	}
+	require.Equal(t, 303, b.submit(path))
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "operator")
+	other := s.browser(t)
+	require.Equal(t, 200, other.get(path))
+	require.Equal(t, 401, other.submit(path))
+	assert.Contains(t, other.page, "used already")
+}
+
+func TestNoRights(t *testing.T) {
+	b := start(t).browser(t)
+	b.signIn("norights")
+	require.Equal(t, 200, b.get("/ui/"))
+	assert.Contains(t, b.page, "have no rights here")
+	assert.Contains(t, b.page, "Help desk")
+	require.Equal(t, 403, b.get("/ui/people/"+lea))
+}
+
+func TestLimitsHideObjects(t *testing.T) {
+	b := start(t).browser(t)
+	b.signIn("berlin")
+	b.person(t)
+	require.Equal(t, 404, b.get("/ui/computers/"+oldPC))
+	require.Equal(t, 200, b.get("/ui/people?q=gallagher"))
+	assert.NotContains(t, b.page, "dgallagher")
+}
+
+func TestDisabledPersonIsSignedOut(t *testing.T) {
+	s := start(t, "signIn.recheck=1s")
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	s.people.mu.Lock()
+	s.people.off["helpdesk"] = true
+	s.people.mu.Unlock()
+	assert.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience, 50*time.Millisecond)
+}
+
+func TestSessionEndsInMidAction(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	b.person(t)
+	action := "/ui/people/" + lea + "/disable"
+	require.Equal(t, 200, b.submit(action))
+	confirm := b.form("/ui/confirm")
+	s.Stack.Gate.End(b.cookie())
+	require.Equal(t, 401, b.post("/ui/confirm", confirm))
+	assert.Equal(t, "/ui/people/"+lea, b.form("/ui/signin").Get("next"), "back to the page, not to the action")
+	require.Equal(t, 303, b.submit("/ui/signin", "username", "helpdesk", "password", password))
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "Disable account", "nothing was changed")
+	confirm.Set("form", b.form("/ui/signout").Get("form"))
+	require.Equal(t, 410, b.post("/ui/confirm", confirm), "the preview belonged to the other session")
+}
+
+// Every action is a preview that changes nothing, a confirmation and a result.
+func TestActions(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	for _, c := range []struct {
+		page, action string
+		given        []string
+		preview      string // on the page of the preview
+		after        string // on the page of the object
+	}{
+		{"/ui/people/" + lea, "disable", nil, "Account enabled", "Enable account"},
+		{"/ui/people/" + lea, "enable", nil, "Account enabled", "Disable account"},
+		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", "2099-12-31"}, "1 Jan 2100", "1 Jan 2100"},
+		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", ""}, "1 Jan 2100", "Account expires</dt><dd>never"},
+		{"/ui/people/" + lea, "join", []string{"Group", "Finance Staff"}, "Finance Staff", "Finance Staff"},
+		{"/ui/people/" + lea, "leave", []string{"Group", finance}, "Finance Staff", "Set expiry"},
+		{"/ui/people/" + lea, "copy", []string{"From", "mweber"}, "Finance Staff", "Finance Staff"},
+		{"/ui/groups/" + finance, "remove", []string{"Member", lea}, "Lea Weber", "Add a person"},
+		{"/ui/groups/" + finance, "add", []string{"Member", "lweber"}, "Lea Weber", "Lea Weber"},
+		{"/ui/computers/" + oldPC, "enable", nil, "Account enabled", "Disable account"},
+		{"/ui/computers/" + oldPC, "move", []string{"OUPath", "OU=Corp,DC=corp,DC=example"}, "OLD-PC1", "<dd>Corp</dd>"},
+	} {
+		require.Equal(t, 200, b.get(c.page), c.action)
+		before := s.Snapshot()
+		token := b.form("/ui/signout")
+		for i := 0; i < len(c.given); i += 2 {
+			token.Set(c.given[i], c.given[i+1])
+		}
+		require.Equal(t, 200, b.post(c.page+"/"+c.action, token), "%s: %s", c.action, b.page)
+		assert.Contains(t, b.page, c.preview, c.action)
+		assert.Equal(t, before, s.Snapshot(), "the preview of %s changes nothing", c.action)
+		confirm := b.form("/ui/confirm")
+		require.Equal(t, 303, b.post("/ui/confirm", confirm), b.page)
+		first := b.answer.Header.Get("Location")
+		require.Equal(t, 200, b.follow(), c.action)
+		assert.Contains(t, b.page, ": done</h1>", c.action)
+		after := s.Snapshot()
+		assert.NotEqual(t, before, after, c.action)
+		require.Equal(t, 303, b.post("/ui/confirm", confirm), "pressed again")
+		assert.Equal(t, first, b.answer.Header.Get("Location"))
+		assert.Equal(t, after, s.Snapshot())
+		require.Equal(t, 200, b.get(c.page))
+		assert.Contains(t, b.page, c.after, c.action)
+	}
+	require.Equal(t, 200, b.get("/ui/changes"))
+	assert.Contains(t, b.page, "user.disable")
+}
+
+func TestUnlockAndReset(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	dc := s.World.Directory.DCs()[0]
+	for range 8 {
+		_ = dc.Logon(context.Background(), "lweber", "wrong")
+	}
+	assert.Contains(t, b.person(t), "Cannot log on")
+	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/unlock"))
+	require.Equal(t, 303, b.submit("/ui/confirm"))
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.person(t), "Can log on")
+
+	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/reset"))
+	confirm := b.form("/ui/confirm")
+	require.Equal(t, 200, b.post("/ui/confirm", confirm), b.page)
+	m := regexp.MustCompile(`<output id="secret">([^<]*)</output>`).FindStringSubmatch(b.page)
+	require.Len(t, m, 2)
+	generated := html.UnescapeString(m[1])
+	assert.NoError(t, dc.Logon(context.Background(), "lweber", generated))
+	assert.Equal(t, "no-store", b.answer.Header.Get("Cache-Control"))
+	require.Equal(t, 303, b.post("/ui/confirm", confirm))
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "was shown once")
+	assert.NotContains(t, html.UnescapeString(b.page), generated)
+}
+
+func TestObjectChangedAfterThePreview(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	b.person(t)
+	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/expiry", "AccountExpires", "2099-12-31"))
+	confirm := b.form("/ui/confirm")
+	other := s.browser(t)
+	other.signIn("operator")
+	other.person(t)
+	require.Equal(t, 200, other.submit("/ui/people/"+lea+"/expiry", "AccountExpires", "2050-06-30"))
+	require.Equal(t, 303, other.submit("/ui/confirm"))
+	before := s.Snapshot()
+	require.Equal(t, 412, b.post("/ui/confirm", confirm))
+	assert.Contains(t, b.page, "Somebody changed this meanwhile")
+	assert.Contains(t, b.page, "1 Jul 2050")
+	assert.Equal(t, before, s.Snapshot())
+	require.Equal(t, 303, b.submit("/ui/confirm"))
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.person(t), "1 Jan 2100")
+}
+
+func TestBadInputOfActions(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	b.person(t)
+	at := "/ui/people/" + lea
+	for _, c := range []struct {
+		action, name, value string
+		status              int
+	}{
+		{"join", "Group", "", 400}, {"join", "Group", "no such group", 404}, {"join", "Group", "../../../api", 404}, {"join", "Group", "Domain Admins", 403},
+		{"expiry", "AccountExpires", "soon", 400}, {"copy", "From", "nobody", 422}, {"nosuch", "a", "b", 404},
+	} {
+		token := url.Values{"form": {b.form("/ui/signout").Get("form")}, c.name: {c.value}}
+		assert.Equal(t, c.status, b.post(at+"/"+c.action, token), "%s %q: %s", c.action, c.value, b.page)
+		assert.True(t, c.action == "nosuch" || strings.Contains(b.page, `role="alert"`), c.action)
+	}
+	require.Equal(t, 404, b.get("/ui/people/00000000-0000-0000-0000-000000000000"))
+	require.Equal(t, 404, b.get("/ui/done/nosuch"))
+}
+
+// hostile are texts that break out of HTML, attributes, scripts and addresses.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title><svg/onload=alert(1)>`,
+	`{{.Form}}`, `<!--`, `&lt;script&gt;`, `]]>`, "\u202egnp.exe", `*)(objectClass=*`, "a\x00b", strings.Repeat("x", 5000), `\`, `%3Cscript%3E`, "\ufffd",
+}
+
+func TestHostileTexts(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	harmless := func(text string) {
+		t.Helper()
+		for _, raw := range []string{"<script>alert", "<img src=x", "<svg/onload", `onmouseover='`} {
+			assert.NotContains(t, b.page, raw, "%q", text)
+		}
+	}
+	for i, text := range hostile {
+		assert.Less(t, b.get("/ui/people?q="+url.QueryEscape(text)), 500, "%q", text)
+		harmless(text)
+		assert.Less(t, b.get("/ui/people/"+url.PathEscape(text)), 500, "%q", text)
+		harmless(text)
+		if strings.ContainsRune(text, 0) || len(text) > 1000 {
+			continue
+		}
+		status := change(t, s.URL, text)
+		require.Less(t, status, 500, "%d %q", i, text)
+		b.person(t)
+		harmless(text)
+	}
+}
+
+// change sets the description of a person through the API.
+func change(t *testing.T, at, text string) int {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPut, at+"/api/ADUser/lweber", strings.NewReader(url.Values{"JobTitle": {text}, "Department": {text}}.Encode()))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
+}
