@@ -200,14 +200,14 @@ func (f forecast) writeRights(r *request) check {
 // recycleBin checks that what is removed can be restored.
 func (f forecast) recycleBin() check {
 	const name = "recycle_bin"
-	for _, bin := range f.about("bin") {
-		switch {
-		case !bin.Enabled:
-			return checkFailed(name, "The Recycle Bin is not enabled: what is removed cannot be restored.")
-		case bin.Days > 0:
-			return checkPassed(name, fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", bin.Days))
-		}
+	found := f.about("bin")
+	switch {
+	case len(found) == 0:
+		return notChecked(name, "Whether the Recycle Bin is enabled could not be read.")
+	case !found[0].Enabled:
+		return checkFailed(name, "The Recycle Bin is not enabled: what is removed cannot be restored.")
+	case found[0].Days == 0:
 		return checkPassed(name, "The Recycle Bin is enabled: what is removed can be restored.")
 	}
-	return notChecked(name, "Whether the Recycle Bin is enabled could not be read.")
+	return checkPassed(name, fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))
 }
