@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test deep lint vet-windows deadcode tidy thorough race fuzz cover bench grammar clients clients-dns conformance soak release release-check clean
+.PHONY: run build test deep lint vet-windows deadcode tidy thorough race fuzz cover bench grammar clients clients-dns pages conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -100,6 +100,13 @@ clients: build ## clients that three programs generate from the OpenAPI document
 
 clients-dns: ## lego with an ACME authority, and a client of acme-dns, against the sandbox, in a module of their own
 	cd test/clients && $(GO) vet . && $(GO) test -count=1 -timeout 10m -v .
+
+pages: build ## the pages for people in headless Chromium, with their pictures in dist/pages (needs Chromium and npm)
+	cd test/browser && npm ci
+	cd test/browser && $(GO) vet . && $(GO) test -count=1 -timeout 10m -v . -program $(CURDIR)/$(BIN) -pictures $(CURDIR)/dist/pages
+	mkdir -p test/browser/testdata
+	cp dist/pages/person-light-1280.png test/browser/testdata/person.png
+	cp dist/pages/preview-light-1280.png test/browser/testdata/preview.png
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults

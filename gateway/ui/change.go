@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -237,6 +238,7 @@ func takePassword(a *answer) (string, *answer) {
 type donePage struct {
 	*step
 	Password string
+	Output   string
 	OK       bool
 	Partial  []copied
 }
@@ -260,7 +262,7 @@ func (c *visit) done() {
 }
 
 func (c *visit) showDone(s *step, password string) {
-	body := donePage{step: s, Password: password, OK: s.Result.ok()}
+	body := donePage{step: s, Password: password, OK: s.Result.ok(), Output: strings.ReplaceAll(s.Result.Output, s.GUID, s.Name)}
 	if s.Action.ID == "copy" {
 		body.Partial = records[copied](s.Result)
 	}

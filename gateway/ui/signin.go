@@ -22,7 +22,7 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
 // askSignIn shows the page to sign in on. A browser without a cookie gets one, to which
 // the form is bound.
 func (p *Pages) askSignIn(w http.ResponseWriter, r *http.Request, status int, problem, where string) {
-	shown := page{Title: "Sign in", Form: p.newForm(w, r), Body: signInPage{
+	shown := page{Title: "Sign in", Section: "signin", Form: p.newForm(w, r), Body: signInPage{
 		Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Username: r.PostForm.Get("username"), Next: next(where), Hint: p.Hint,
 	}}
 	if problem != "" {
@@ -86,7 +86,7 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 // showLink asks before a link that works once is used up: programs that look at links
 // would use it up otherwise.
 func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
-	p.write(w, r, http.StatusOK, "link", page{Title: "Sign in with a link", Form: p.newForm(w, r), Body: r.PathValue("code")})
+	p.write(w, r, http.StatusOK, "link", page{Title: "Sign in with a link", Section: "signin", Form: p.newForm(w, r), Body: r.PathValue("code")})
 }
 
 func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {

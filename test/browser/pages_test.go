@@ -1,0 +1,287 @@
+// Package browser looks at the pages for people with headless Chromium. Run it with
+// `make pages`; it is a module of its own, so that the gateway does not need its
+// libraries.
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	program  = flag.String("program", "../../bin/adgateway", "the gateway")
+	pictures = flag.String("pictures", "", "folder for a picture of every page; empty: none")
+)
+
+const patience = 30 * time.Second
+
+// sandbox starts a sandbox and returns its address and the link that signs in.
+func sandbox(t *testing.T) (address, link string) {
+	t.Helper()
+	command := exec.Command(*program, "sandbox", "--listen", "127.0.0.1:0")
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Signal(os.Interrupt)
+		_ = command.Wait()
+	})
+	found := regexp.MustCompile(`(http://[^/]*)/ui/link/\S+`)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if m := found.FindStringSubmatch(lines.Text()); m != nil {
+			return m[1], m[0]
+		}
+	}
+	t.Fatal("the sandbox has printed no link")
+	return "", ""
+}
+
+// browser is a tab of Chromium.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+	axe string
+}
+
+func start(t *testing.T) *browser {
+	t.Helper()
+	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatalf("%v: run npm ci in test/browser", err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(allocator)
+	t.Cleanup(end)
+	b := &browser{t: t, axe: string(axe), ctx: ctx}
+	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+			Source: `window.violations = []; document.addEventListener("securitypolicyviolation", e => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile)); addEventListener("error", e => violations.push("error " + e.message));`,
+		})
+		return chromedp.Void{}, err
+	})
+	return b
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// follow does what leads to another page and waits for it.
+func (b *browser) follow(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func eval[T any](b *browser, script string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return value
+}
+
+func (b *browser) view(width int64, scheme string) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, 900), func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		return chromedp.Void{}, err
+	})
+}
+
+// look checks the page that is shown, in every width and colour scheme.
+func (b *browser) look(name string) {
+	b.t.Helper()
+	_ = eval[bool](b, b.axe+"; true")
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 320} {
+			b.view(width, scheme)
+			what := fmt.Sprintf("%s, %s, %d px", name, scheme, width)
+			if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				b.t.Errorf("%s: scrolls %d px to the side", what, over)
+			}
+			b.picture(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
+			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.target + " " + n.failureSummary).join(" | "))))`, chromedp.EvalAwaitPromise))
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			var faults []string
+			if err := json.Unmarshal([]byte(found), &faults); err != nil {
+				b.t.Fatal(err)
+			}
+			for _, fault := range faults {
+				b.t.Errorf("%s: %s", what, fault)
+			}
+		}
+	}
+	if faults := eval[[]string](b, `violations`); len(faults) > 0 {
+		b.t.Errorf("%s: %s", name, strings.Join(faults, "; "))
+	}
+	b.view(1280, "light")
+}
+
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	if *pictures == "" {
+		return
+	}
+	full, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.MkdirAll(*pictures, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*pictures, name), small(b.t, full), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// small returns a picture with the 64 colours that it has most of.
+func small(t *testing.T, picture []byte) []byte {
+	t.Helper()
+	full, err := png.Decode(bytes.NewReader(picture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[color.RGBA]int{}
+	for y := full.Bounds().Min.Y; y < full.Bounds().Max.Y; y++ {
+		for x := full.Bounds().Min.X; x < full.Bounds().Max.X; x++ {
+			count[color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)]++
+		}
+	}
+	most := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
+	var colours color.Palette
+	for _, c := range most[:min(len(most), 64)] {
+		colours = append(colours, c)
+	}
+	reduced := image.NewPaletted(full.Bounds(), colours)
+	draw.Draw(reduced, reduced.Bounds(), full, full.Bounds().Min, draw.Src)
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, reduced); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// reach moves the focus with the tab key to what has the text.
+func (b *browser) reach(text string) {
+	b.t.Helper()
+	for range 80 {
+		if strings.Contains(eval[string](b, `document.activeElement.textContent.slice(0, 60)`), text) &&
+			eval[bool](b, `document.activeElement.matches("a, button, summary")`) {
+			return
+		}
+		b.do(chromedp.KeyEvent("\t"))
+	}
+	b.t.Fatalf("the tab key does not lead to %q", text)
+}
+
+func (b *browser) press(text string) {
+	b.t.Helper()
+	b.reach(text)
+	b.follow(chromedp.KeyEvent("\r"))
+}
+
+func (b *browser) title(text string) {
+	b.t.Helper()
+	if got := eval[string](b, `document.title`); !strings.Contains(got, text) {
+		b.t.Fatalf("the page %q is shown instead of %q", got, text)
+	}
+}
+
+// TestPages signs in with the link and goes through the pages with the keyboard only.
+func TestPages(t *testing.T) {
+	address, link := sandbox(t)
+	b := start(t)
+	open := func(path string) {
+		t.Helper()
+		b.follow(chromedp.Navigate(address + path))
+	}
+	open("/ui/")
+	b.look("status-outside")
+	open("/ui/signin")
+	b.look("signin")
+	open("/ui/nosuch")
+	b.look("no-such-page")
+	b.follow(chromedp.Navigate(link))
+	b.look("link")
+	b.press("Sign in")
+	b.title("Status")
+	b.look("status")
+	open("/ui/people")
+	b.look("people-empty")
+	open("/ui/people") // with the focus where it is at first
+	b.follow(chromedp.KeyEvent("weber"), chromedp.KeyEvent("\r"))
+	b.look("people-found")
+	b.press("Weber, Lea")
+	b.title("Weber, Lea")
+	b.look("person")
+	person := eval[string](b, `location.pathname`)
+	b.press("Disable account")
+	b.look("preview")
+	b.press("Disable account")
+	b.title("done")
+	b.look("done")
+	open(person)
+	b.look("person-disabled")
+	b.reach("Reset password")
+	b.do(chromedp.KeyEvent("\r"))
+	b.press("Preview")
+	b.look("preview-reset")
+	b.press("Reset password")
+	b.title("done")
+	b.look("password")
+	open(person)
+	b.reach("Berlin Office")
+	b.press("Berlin Office")
+	b.look("group")
+	open("/ui/people?q=zzzzzz")
+	b.look("people-none")
+	open("/ui/people?q=" + strings.Repeat("*", 3))
+	b.look("people-refused")
+	open("/ui/computers?q=old")
+	b.look("computers-found")
+	b.press("OLD-PC1")
+	b.look("computer")
+	open("/ui/changes")
+	b.look("changes")
+}
