@@ -151,6 +151,10 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the name or the password has no valid form"})
 		return "", ErrRefused
 	}
+	if g.tries.full(client) { // before anything is asked
+		g.o.Record(Event{What: "refused", Name: account, Client: client, Reason: "too many tries from this address; the directory was not asked"})
+		return "", ErrTooMany
+	}
 	key, most, window := account, g.o.Tries, StandardWindow
 	if g.o.Policy != nil {
 		if known, threshold, counts, err := g.o.Policy(ctx, account, client); err == nil {

@@ -53,6 +53,14 @@ func (t *tries) take(name string, client netip.Addr, most int, window time.Durat
 	return true
 }
 
+// full reports whether an address has no tries left.
+func (t *tries) full(client netip.Addr) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	times, _ := t.addresses.Peek(auth.Host(client))
+	return len(since(times, t.now().Add(-StandardWindow))) >= addressTries
+}
+
 // right takes back what [tries.take] counted, and forgets the wrong ones of the account.
 func (t *tries) right(name string, client netip.Addr) {
 	t.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -535,6 +536,7 @@ func TestHostileTexts(t *testing.T) {
 			assert.NotContains(t, b.page, raw, "%q", text)
 		}
 	}
+	stored := 0
 	for i, text := range hostile {
 		assert.Less(t, b.get("/ui/people?q="+url.QueryEscape(text)), 500, "%q", text)
 		harmless(text)
@@ -545,15 +547,47 @@ func TestHostileTexts(t *testing.T) {
 		}
 		status := change(t, s.URL, text)
 		require.Less(t, status, 500, "%d %q", i, text)
+		if status == http.StatusOK {
+			stored++
+		}
 		b.person(t)
 		harmless(text)
 	}
+	assert.Greater(t, stored, 10)
+	assert.Contains(t, b.page, "Description</dt>")
+}
+
+func TestCookieOverHTTPS(t *testing.T) {
+	s := start(t)
+	server := httptest.NewTLSServer(s.Stack.Gateway.Handler())
+	t.Cleanup(server.Close)
+	b := s.browser(t)
+	b.url, b.client.Transport = server.URL, server.Client().Transport
+	b.signIn("helpdesk")
+	set := b.answer.Header.Get("Set-Cookie")
+	assert.True(t, strings.HasPrefix(set, "__Host-adgateway="), set)
+	assert.Contains(t, set, "; Path=/; HttpOnly; Secure; SameSite=Lax")
+	assert.NotContains(t, set, "Domain")
+	require.Equal(t, 200, b.get("/ui/people"))
+}
+
+func TestOldestSessionEnds(t *testing.T) {
+	s := start(t)
+	var all []*browser
+	for range 6 {
+		b := s.browser(t)
+		b.signIn("helpdesk")
+		all = append(all, b)
+	}
+	assert.Equal(t, 401, all[0].get("/ui/people"))
+	assert.Equal(t, 200, all[1].get("/ui/people"))
+	assert.Equal(t, 200, all[5].get("/ui/people"))
 }
 
 // change sets the description of a person through the API.
 func change(t *testing.T, at, text string) int {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPut, at+"/api/ADUser/lweber", strings.NewReader(url.Values{"JobTitle": {text}, "Department": {text}}.Encode()))
+	r, err := http.NewRequest(http.MethodPut, at+"/api/ADUser/lweber", strings.NewReader(url.Values{"Description": {text}}.Encode()))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)
