@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"adgateway/gateway/audit"
@@ -100,7 +101,13 @@ func lockoutPolicy(api http.Handler) func(context.Context, string, netip.Addr) (
 	return func(ctx context.Context, name string, _ netip.Addr) (string, int, time.Duration, error) {
 		var user struct{ SamUsername string }
 		var policy struct{ LockoutThreshold, LockoutWindow int }
-		err := read(ctx, "/api/ADUser/"+url.PathEscape(name)+"/Details?ShowFields=samUsername", &user)
+		path := "/api/ADUser/" + url.PathEscape(name) + "/Details?"
+		query := url.Values{"ShowFields": {"samUsername"}}
+		if strings.Contains(name, "@") {
+			text, _ := json.Marshal(name) // always has a JSON form
+			path, query["Filter"] = "/api/ADUser/ListUsers/All?", []string{"userPrincipalName eq " + string(text)}
+		}
+		err := read(ctx, path+query.Encode(), &user)
 		if err == nil {
 			err = read(ctx, "/api/ADUser/"+url.PathEscape(user.SamUsername)+"/PasswordPolicy", &policy)
 		}
