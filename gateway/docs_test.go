@@ -45,7 +45,7 @@ func TestThePageIsSelfContained(t *testing.T) {
 	assert.NotContains(t, w.Body.String(), "//", "no URL of another host")
 	assert.NotRegexp(t, `<script>|<style>| on[a-z]+=`, w.Body.String(), "no inline code, which the policy forbids")
 	named := regexp.MustCompile(`(?:src|href)="([^".][^"]*)"`).FindAllStringSubmatch(w.Body.String(), -1)
-	require.Len(t, named, 4)
+	require.Len(t, named, 5)
 	for _, name := range named {
 		for _, encoding := range []string{"gzip", "identity"} {
 			w := call(s, http.MethodGet, "/docs/"+name[1], "", noCredential, "Accept-Encoding: "+encoding)

@@ -18,7 +18,7 @@ var pageFiles embed.FS
 var bundle = []string{"swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"}
 
 // PageFiles returns the names that [Page] serves; the empty one is the page itself.
-func PageFiles() []string { return append([]string{"", "page.js"}, bundle...) }
+func PageFiles() []string { return append([]string{"", "page.js", "page.css"}, bundle...) }
 
 // Policy is the Content-Security-Policy of the page, which may load from this server
 // and call it, nothing else. Swagger UI uses data: URLs for icons and inline styles.
