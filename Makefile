@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test deep lint vet-windows deadcode tidy thorough race fuzz cover bench grammar clients clients-dns pages conformance soak release release-check clean
+.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench grammar clients clients-dns pages conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -26,13 +26,16 @@ run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 
-test: lint ## what to run before a commit: lint, and all tests once
+test: ## what to run before a commit: lint, and all tests once
+	@$(MAKE) --no-print-directory -j2 -Oline lint plain
+
+plain: ## all tests once
 	$(GO) test -vet=off ./...
 
 deep: vet-windows thorough race fuzz ## what takes longer: all of vet for Windows, all hostile values, race detector, fuzzing
 
 # Linters and tests live for seconds: they collect garbage less often.
-lint test: export GOGC ?= 400
+lint plain: export GOGC ?= 400
 
 # What is built for Windows is type-checked here by deadcode, and vetted by vet-windows.
 lint: tidy
