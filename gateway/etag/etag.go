@@ -11,38 +11,38 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"slices"
 	"strings"
 )
 
 // Hash collects the values that a tag covers.
 type Hash struct {
-	kind string
-	sum  hash.Hash
+	kind   string
+	values []byte // each after its length
 }
 
 // New returns a hash for records of a kind, which is also the beginning of its tags. It
 // names the version of the list of values, too: "u1".
 func New(kind string) *Hash {
-	h := &Hash{kind, sha256.New()}
-	h.Add(kind)
+	const usual = 2048 // bytes that most records stay below
+	h := &Hash{kind, make([]byte, 0, usual)}
+	h.Add([]byte(kind))
 	return h
 }
 
 // Add adds a value. Values are told apart by their lengths, so that no two lists have one
 // sum.
-func (h *Hash) Add(value string) {
-	var size [8]byte
-	binary.BigEndian.PutUint64(size[:], uint64(len(value)))
-	h.sum.Write(size[:]) // a hash never fails
-	h.sum.Write([]byte(value))
+func (h *Hash) Add(value []byte) {
+	h.values = append(binary.BigEndian.AppendUint64(h.values, uint64(len(value))), value...)
 }
 
 // Tag returns the strong tag, with its quotes: 128 bits of the hash.
 func (h *Hash) Tag() string {
 	const bytes = 16
-	return `"` + h.kind + "-" + base64.RawURLEncoding.EncodeToString(h.sum.Sum(nil)[:bytes]) + `"`
+	sum := sha256.Sum256(h.values)
+	tag := append(make([]byte, 0, 64), '"')
+	tag = append(append(tag, h.kind...), '-')
+	return string(append(base64.RawURLEncoding.AppendEncode(tag, sum[:bytes]), '"'))
 }
 
 // Condition is the value of If-Match or If-None-Match.

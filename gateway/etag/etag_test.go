@@ -76,7 +76,7 @@ func TestHash(t *testing.T) {
 	of := func(kind string, values ...string) string {
 		h := etag.New(kind)
 		for _, value := range values {
-			h.Add(value)
+			h.Add([]byte(value))
 		}
 		return h.Tag()
 	}

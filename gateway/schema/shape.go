@@ -81,8 +81,9 @@ type Shape struct {
 	Fields []Field
 	Tag    *Tagging // nil: its records have no entity tags
 
-	once sync.Once
-	all  *Selection
+	once    sync.Once
+	all     *Selection
+	covered []string // by tags
 }
 
 // All returns the selection of every field.
@@ -93,6 +94,7 @@ func (s *Shape) All() *Selection {
 			s.all.add(i)
 		}
 		s.all.complete()
+		s.covered = s.cover()
 	})
 	return s.all
 }

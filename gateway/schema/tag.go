@@ -1,11 +1,11 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"adgateway/gateway/etag"
 )
@@ -33,6 +33,12 @@ func (t *Tagging) covers(field *Field) bool {
 // Covered returns the members that the tags of a shape cover, in order; none if it has no
 // tags.
 func (s *Shape) Covered() []string {
+	s.All()
+	return s.covered
+}
+
+// cover returns the members that the tags of a shape cover.
+func (s *Shape) cover() []string {
 	if s.Tag == nil {
 		return nil
 	}
@@ -97,7 +103,7 @@ func (s *Shape) TagOfValues(values map[string]string) (string, error) {
 		if !has {
 			return "", errShape("%s lacks %s", s.Name, name)
 		}
-		h.Add(value)
+		h.Add([]byte(value))
 	}
 	return h.Tag(), nil
 }
@@ -132,7 +138,7 @@ func (s *Selection) tagOf(values []json.RawMessage) string {
 		}
 		text := canonical(values[at])
 		if slices.Contains(s.Shape.Tag.Set, name) {
-			text = strconv.FormatBool(text != "")
+			text = strconv.AppendBool(nil, len(text) > 0)
 		}
 		h.Add(text)
 	}
@@ -149,24 +155,28 @@ func (s *Selection) slot(name string) (int, bool) {
 }
 
 // canonical returns a value in one spelling: texts without their escapes, and no value
-// as an empty text, which is how scripts emit it.
-func canonical(value json.RawMessage) string {
+// as an empty text, which is how scripts emit it. The result may share its bytes with the
+// value.
+func canonical(value json.RawMessage) []byte {
 	switch value[0] {
 	case 'n':
-		return ""
+		return nil
 	case '"':
-		return unquote(value)
+		if bytes.IndexByte(value, '\\') < 0 {
+			return value[1 : len(value)-1]
+		}
+		return []byte(unquote(value))
 	case '[':
 		var list []string
 		if json.Unmarshal(value, &list) != nil {
-			return string(value)
+			return value
 		}
-		var text strings.Builder
+		var text []byte
 		for _, item := range list {
-			text.WriteString(strconv.Quote(item))
+			text = strconv.AppendQuote(text, item)
 		}
-		return text.String()
+		return text
 	default:
-		return string(value)
+		return value
 	}
 }
