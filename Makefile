@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench grammar clients clients-dns pages conformance soak release release-check clean
+.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns pages conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -32,7 +32,7 @@ test: ## what to run before a commit: lint, and all tests once
 plain: ## all tests once
 	$(GO) test -vet=off ./...
 
-deep: vet-windows thorough race fuzz ## what takes longer: all of vet for Windows, all hostile values, race detector, fuzzing
+deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all hostile values, race detector, fuzzing, benchmarks once
 
 # Linters and tests live for seconds: they collect garbage less often.
 lint plain: export GOGC ?= 400
@@ -77,6 +77,9 @@ cover: ## the share of the sandbox's engine and of the parser that scripts enter
 
 bench: ## figures for test/BENCHMARKS.md
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
+
+bench-once: ## every benchmark once, so that none stops working
+	@out=$$($(GO) test -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
 
 # The same commit gives the same bytes: times are the commit's.
 RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION)

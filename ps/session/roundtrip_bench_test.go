@@ -10,8 +10,9 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// BenchmarkRun measures the overhead of a session: for a request with one record
-// and for an answer of 4 MiB, within this process and through real pipes.
+// BenchmarkRun measures the overhead of a session: for a request with one record, for a
+// change that waits for leave after its announcement, for one that does neither, and for
+// an answer of 4 MiB, within this process and through real pipes.
 func BenchmarkRun(b *testing.B) {
 	path, err := os.Executable()
 	if err != nil {
@@ -29,6 +30,9 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(engine.name+"/one record", func(b *testing.B) {
 			benchRequest(b, s, ps.Request{Script: "Get-GatewayEcho", Args: ps.Args{"UserName": ps.Text("jdoe")}})
 		})
+		for _, name := range []string{"Get-GatewayNothing", "Set-GatewayOffice"} {
+			b.Run(engine.name+"/"+name, func(b *testing.B) { benchRequest(b, s, ps.Request{Script: name, Write: true}) })
+		}
 		b.Run(engine.name+"/4MiB", func(b *testing.B) {
 			b.SetBytes(4 << 20)
 			benchRequest(b, s, ps.Request{Script: "Get-GatewayMany", Args: ps.Args{"Batches": ps.Int(64), "Size": ps.Int(64 << 10)}})

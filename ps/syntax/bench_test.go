@@ -28,11 +28,9 @@ function Get-GatewayThingNUMBER {
             enabled = [bool]$user.Enabled
             created = $user.whenCreated.ToUniversalTime().ToString('o', [System.Globalization.CultureInfo]::InvariantCulture)
         }
-        switch ($Scope) {
-            'Global' { $record['scope'] = 1 }
-            default { $record['scope'] = ($record.Count - 1) * 2 }
-        }
-        try { Write-Output -InputObject $record } catch [System.Exception] { $failed = $_ } finally { $i++ }
+        if ($Scope -eq 'Global') { $record['scope'] = 1 }
+        else { $record['scope'] = ($record.Count - 1) * 2 }
+        try { Write-Output -InputObject $record } catch { $failed = $_ } finally { $i++ }
     }
 }
 `

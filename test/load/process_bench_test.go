@@ -1,27 +1,81 @@
 package load
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/session"
+	"adgateway/scripts"
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkProcesses reads the details of a user through pool, session and
-// stand-in processes, with 1, 4 and 16 connections, and compares with one
-// process per request.
+// BenchmarkProcesses reads the details of a user, with 1, 4 and 16 connections, over HTTP
+// from stand-in processes that are kept, and compares with one process per request, which
+// is started, asked and ended without HTTP.
 func BenchmarkProcesses(b *testing.B) {
 	for _, connections := range []int{1, 4, 16} {
-		for _, c := range []struct {
-			name     string
-			settings []string
-		}{{"sessions", nil}, {"process per request", []string{"pool.maxRequests=1"}}} {
-			b.Run(fmt.Sprintf("%s/connections=%d", c.name, connections), func(b *testing.B) {
-				s := (&systemtest.Processes{}).NewSystem(b, append(c.settings, "log.level=error")...)
-				defer http.DefaultClient.CloseIdleConnections()
-				load(b, s.URL, connections, []string{"aschmidt"})
-			})
-		}
+		b.Run(fmt.Sprintf("sessions/connections=%d", connections), func(b *testing.B) {
+			s := (&systemtest.Processes{}).NewSystem(b, "log.level=error")
+			defer http.DefaultClient.CloseIdleConnections()
+			load(b, s.URL, connections, []string{"aschmidt"})
+		})
+		b.Run(fmt.Sprintf("process per request/connections=%d", connections), func(b *testing.B) {
+			perProcess(b, connections)
+		})
 	}
+}
+
+// perProcess reads the details of a user b.N times, each time in a process of its own.
+func perProcess(b *testing.B, connections int) {
+	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
+	require.NoError(b, err)
+	modules, culture := world.Modules()
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, server.Close()) }()
+	config := session.Config{
+		Starter: &remote.Starter{Server: server, Env: func() []string { return []string{systemtest.EngineVariable + "=1"} }},
+		Boot:    session.Boot{Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory), Module: scripts.Modules[ps.Directory]},
+	}
+	request := ps.Request{Script: "Get-GatewayUser", Args: ps.Args{
+		"UserName": ps.Text("aschmidt"), "Field": ps.List(schema.User.All().Names()), "Server": ps.Text("dc1.corp.example"),
+	}}
+	read := func(ctx context.Context) error {
+		s, err := session.Start(ctx, config)
+		if err != nil {
+			return err
+		}
+		if _, err = s.Run(ctx, request); err != nil {
+			return err
+		}
+		return s.Close(ctx)
+	}
+	took := make([]time.Duration, b.N)
+	var wait sync.WaitGroup
+	b.ResetTimer()
+	for first := range connections {
+		wait.Go(func() {
+			for i := first; i < b.N; i += connections {
+				startedAt := time.Now()
+				if err := read(b.Context()); err != nil {
+					b.Error(err)
+				}
+				took[i] = time.Since(startedAt)
+			}
+		})
+	}
+	wait.Wait()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[b.N/2].Microseconds()), "p50-µs")
 }
