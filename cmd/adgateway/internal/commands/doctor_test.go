@@ -35,7 +35,7 @@ func TestDoctorExaminesTheSandbox(t *testing.T) {
 	require.Empty(t, stderr)
 	var report doctor.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
-	for _, name := range []string{"settings", "powershell", "language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "dns-rights", "port", "files", "credentials"} {
+	for _, name := range []string{"settings", "powershell", "language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "recycle-bin", "dns-rights", "port", "files", "credentials"} {
 		at := slices.IndexFunc(report.Results, func(r doctor.Result) bool { return r.Check == name })
 		require.GreaterOrEqual(t, at, 0, name)
 		assert.Equal(t, doctor.OK, report.Results[at].Status, "%+v", report.Results[at])

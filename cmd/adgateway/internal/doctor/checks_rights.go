@@ -27,6 +27,18 @@ func rightsChecks() []Check {
 			probe: probeRights,
 		},
 		{
+			Name: "recycle-bin", About: "what is deleted can be restored, and the account sees it",
+			How:   "reads the optional features of the forest, and CN=Deleted Objects; the right to restore cannot be read",
+			Needs: []string{"adws"}, Limit: time.Minute,
+			Faults: []Fault{
+				{"off", Warning, "The Recycle Bin is not enabled: a deleted object is lost, and so are its memberships.",
+					"An Enterprise Admin can enable it, once and for all: 'Enable-ADOptionalFeature \"Recycle Bin Feature\" -Scope ForestOrConfigurationSet -Target FOREST' with the forest's DNS name."},
+				{"unseen", Warning, "{account} cannot see deleted objects, so that the gateway neither lists nor restores them.",
+					"If it should: 'Accounts and rights' in the README has the two dsacls lines for bin:read, and the one more for bin:restore. If it should not, do nothing."},
+			},
+			probe: probeBin,
+		},
+		{
 			Name: "dns-rights", About: "the account may manage the DNS server",
 			How: "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
 			Faults: []Fault{
@@ -89,6 +101,32 @@ func probeRights(ctx context.Context, x *exam) verdict {
 		}
 	}
 	v.found = strings.Join(summary, "; ")
+	return v
+}
+
+func probeBin(ctx context.Context, x *exam) verdict {
+	found, err := records[struct {
+		Enabled, CanRead  bool
+		DeletedObjectDays *int
+	}](ctx, x, ps.Request{Script: "Get-GatewayBinStatus", Lane: ps.Directory, Args: ps.Args{"Server": ps.Text(x.controllers[0])}})
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%s returned %d records, not one", x.controllers[0], len(found))
+	}
+	if err != nil {
+		return failed(err)
+	}
+	var v verdict
+	if !found[0].Enabled {
+		v.hit("off")
+		return v
+	}
+	v.found = "enabled"
+	if days := found[0].DeletedObjectDays; days != nil {
+		v.found = fmt.Sprintf("enabled, for %d days", *days)
+	}
+	if !found[0].CanRead {
+		v.hit("unseen", "account", x.accountName())
+	}
 	return v
 }
 

@@ -77,8 +77,9 @@ func healthy() *computer {
 		readers:     map[string]string{}, writers: map[string]error{}, locked: map[string]error{}, refusals: map[string]error{},
 		free: 50 << 30,
 		answers: map[string]string{
-			"Get-GatewayServer": `[{"hostName":"dc1.corp.example","writable":true},{"hostName":"dc2.corp.example","writable":true},{"hostName":"rodc.corp.example","writable":false}]`,
-			"Get-GatewayClock":  `[{"time":"2026-03-01T12:00:03Z"}]`,
+			"Get-GatewayServer":    `[{"hostName":"dc1.corp.example","writable":true},{"hostName":"dc2.corp.example","writable":true},{"hostName":"rodc.corp.example","writable":false}]`,
+			"Get-GatewayClock":     `[{"time":"2026-03-01T12:00:03Z"}]`,
+			"Get-GatewayBinStatus": `[{"enabled":true,"canRead":true,"deletedObjectDays":180}]`,
 			"Get-GatewayRights": `[{"container":"CN=Users,DC=corp,DC=example","exists":true,"creates":["user","group","computer"],"writes":27},
 				{"container":"OU=Staff,DC=corp,DC=example","exists":true,"creates":["user","group","computer","organizationalUnit"],"writes":30}]`,
 			"Get-GatewayDnsAccess": `[{"zones":14}]`,
@@ -238,6 +239,11 @@ var broken = []struct {
 	{"may not create", func(c *computer) {
 		c.answers["Get-GatewayRights"] = `[{"container":"OU=A,DC=c","exists":true,"creates":["user"],"writes":0},{"container":"OU=B,DC=c","exists":false}]`
 	}, "rights/no-create rights/no-write rights/gone", `dsacls "OU=A,DC=c" /I:T /G "CORP\svc-adgateway$:CCDC;group"`, 1},
+	{"bin off", func(c *computer) { c.answers["Get-GatewayBinStatus"] = `[{"enabled":false,"canRead":true}]` }, "recycle-bin/off", "Enable-ADOptionalFeature", 1},
+	{"bin unseen", func(c *computer) {
+		c.answers["Get-GatewayBinStatus"] = `[{"enabled":true,"canRead":false,"deletedObjectDays":180}]`
+	}, "recycle-bin/unseen", "bin:restore", 1},
+	{"bin refused", func(c *computer) { c.refusals["Get-GatewayBinStatus"] = accessDenied }, "recycle-bin/unknown", "doctor", 2},
 	{"may not manage DNS", func(c *computer) {
 		c.refusals["Get-GatewayDnsAccess"] = &ps.Error{Kind: ps.KindScript, Native: "WIN32 5"}
 	}, "dns-rights/denied", "DnsAdmins", 2},
@@ -347,7 +353,7 @@ func TestSkippedChecks(t *testing.T) {
 	without := healthy()
 	without.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("none") }
 	of = status(without)
-	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "rights", "dns-rights"} {
+	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "rights", "recycle-bin", "dns-rights"} {
 		assert.Equal(t, doctor.Skipped, of[name], name)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
@@ -381,7 +387,7 @@ func TestHangingProbe(t *testing.T) {
 			found, first := problems(report)
 			require.NotEmpty(t, found)
 			for _, one := range found {
-				assert.Regexp(t, "^(settings|disk|clock|rights|dns-rights)/hangs$", one)
+				assert.Regexp(t, "^(settings|disk|clock|rights|recycle-bin|dns-rights)/hangs$", one)
 			}
 			assert.Contains(t, first.Text, "20ms")
 			assert.Equal(t, 2, report.ExitCode())
