@@ -51,6 +51,7 @@ type keptCall struct {
 	Intent      *ps.Intent `json:"intent,omitempty"` // nil: nothing has been changed yet
 	Server      string     `json:"server,omitempty"`
 	Change      string     `json:"change,omitempty"` // that the call made
+	Tag         string     `json:"tag,omitempty"`    // of the record in the answer
 
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -196,9 +197,8 @@ func (s *Server) replay(r *request, call *keptCall) {
 	r.c.Header(replayedHeader, "true")
 	r.c.Header(repeatedHeader, call.RequestID)
 	setHeader(r.c.Writer.Header(), serverHeader, call.Server)
-	if call.Change != "" {
-		r.c.Header(changeHeader, call.Change)
-	}
+	setHeader(r.c.Writer.Header(), changeHeader, call.Change)
+	setHeader(r.c.Writer.Header(), tagHeader, call.Tag)
 	var warning ps.Warning
 	switch {
 	case call.Secret != "":
@@ -304,7 +304,8 @@ func (s *Server) keepAnswer(r *request, status int, body []byte) {
 		return
 	default:
 		c.call.Status, c.call.Body, c.call.Intent = status, body, nil
-		c.call.Change = r.c.Writer.Header().Get(changeHeader)
+		header := r.c.Writer.Header()
+		c.call.Change, c.call.Tag = header.Get(changeHeader), header.Get(tagHeader)
 		if secret := r.bound.Generated; secret != nil {
 			name := string(encode(secret.Member)) + ":"
 			c.call.Body, c.call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member

@@ -40,6 +40,9 @@ func TestAKeyRunsOnce(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
 			call := keyed(systemtest.CallFor(op, systemtest.Samples[op.ID].Params), fmt.Sprintf("key-%06d", i))
+			if op.Tagged() {
+				call = asking(call, map[string]any{"WithETag": true})
+			}
 			first := s.Do(call)
 			require.Less(t, first.Status, 300, "%s", first.Body)
 			assert.Empty(t, first.Header.Get("Idempotency-Replayed"))
@@ -50,8 +53,10 @@ func TestAKeyRunsOnce(t *testing.T) {
 			assert.Equal(t, "true", second.Header.Get("Idempotency-Replayed"))
 			assert.Equal(t, first.Header.Get("X-Request-Id"), second.Header.Get("Idempotency-Request"))
 			assert.NotEmpty(t, first.Header.Get("X-Change-Id"))
-			assert.Equal(t, first.Header.Get("X-Change-Id"), second.Header.Get("X-Change-Id"))
-			assert.Equal(t, first.Header.Get("X-Directory-Server"), second.Header.Get("X-Directory-Server"))
+			assert.Equal(t, op.Tagged(), first.Header.Get("ETag") != "")
+			for _, name := range []string{"X-Change-Id", "ETag", "X-Directory-Server"} {
+				assert.Equal(t, first.Header.Get(name), second.Header.Get(name), name)
+			}
 			assert.Empty(t, start.Compare(s.Snapshot()))
 			s.Undo(op)
 		})
