@@ -39,9 +39,9 @@ var (
 const patience = 30 * time.Second
 
 // sandbox starts a sandbox and returns its address and the link that signs in.
-func sandbox(t *testing.T) (address, link string) {
+func sandbox(t *testing.T, arguments ...string) (address, link string) {
 	t.Helper()
-	command := exec.Command(*program, "sandbox", "--listen", "127.0.0.1:0")
+	command := exec.Command(*program, append([]string{"sandbox", "--listen", "127.0.0.1:0"}, arguments...)...)
 	out, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
