@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/filefault"
 
 	"github.com/gofrs/flock"
@@ -126,53 +127,16 @@ func (f File) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// replace replaces the file atomically: readers find the complete old or new text,
-// even after a power failure.
-func (f File) replace(text []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".new-*") // accessible to the owner only
-	if err != nil {
-		return f.explain(err)
-	}
-	name := temporary.Name()
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s is unchanged: %w", f.Path, errors.Join(err, temporary.Close(), os.Remove(name)))
-		}
-	}()
+// replace replaces the file atomically.
+func (f File) replace(text []byte) error {
+	var restrict func(string) error
 	if f.Guardian != nil {
-		if err := f.Guardian.Restrict(name); err != nil {
-			return err
-		}
+		restrict = f.Guardian.Restrict
 	}
-	if _, err := temporary.Write(text); err != nil {
-		return err
-	}
-	if err := temporary.Sync(); err != nil {
-		return err
-	}
-	if err := temporary.Close(); err != nil {
-		return err
-	}
-	if err := rename(name, f.Path); err != nil {
-		return err
-	}
-	if folder, err := os.Open(filepath.Dir(f.Path)); err == nil {
-		_ = folder.Sync() // makes the rename durable; not possible on Windows
-		_ = folder.Close()
+	if err := atomicfile.Write(f.Path, text, restrict); err != nil {
+		return fmt.Errorf("%s is unchanged: %w", f.Path, f.explain(err))
 	}
 	return nil
-}
-
-// rename replaces a file. On Windows that fails while another process reads it.
-func rename(from, to string) (err error) {
-	const tries, pause = 10, 20 * time.Millisecond
-	for range tries {
-		if err = os.Rename(from, to); err == nil {
-			return nil
-		}
-		time.Sleep(pause)
-	}
-	return err
 }
 
 // fault is a mistake in a document.

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"sync"
 	"time"
@@ -111,8 +110,8 @@ func (s *Stack) RefreshCertificate() {
 }
 
 // Certificate returns the certificate that a gateway with these settings would
-// serve, checked as New checks it, or [errors.ErrUnsupported] without TLS.
-func Certificate(settings *config.Settings, store tlscert.Store) (*x509.Certificate, error) {
+// serve, with Leaf set, checked as New checks it, or [errors.ErrUnsupported] without TLS.
+func Certificate(settings *config.Settings, store tlscert.Store) (*tls.Certificate, error) {
 	s, given := certificateSettings(settings.TLS)
 	if !given {
 		return nil, errors.ErrUnsupported
@@ -121,9 +120,5 @@ func Certificate(settings *config.Settings, store tlscert.Store) (*x509.Certific
 	if err != nil {
 		return nil, err
 	}
-	served, err := keeper.Config().GetCertificate(nil)
-	if err != nil {
-		return nil, err
-	}
-	return x509.ParseCertificate(served.Certificate[0])
+	return keeper.Config().GetCertificate(nil)
 }

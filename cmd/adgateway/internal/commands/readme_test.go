@@ -254,7 +254,7 @@ func TestReadmeNamesWhatExists(t *testing.T) {
 func TestReadmePowerShellIsValid(t *testing.T) {
 	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
-		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", `.\adgateway`,
+		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`,
 	}}
 	blocks := regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(readme(t), -1)
 	require.Greater(t, len(blocks), 8)

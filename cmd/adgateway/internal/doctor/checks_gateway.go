@@ -23,9 +23,9 @@ func gatewayChecks() []Check {
 			How: "reads the certificate and its key as the gateway does",
 			Faults: []Fault{
 				{"unusable", Failure, "The certificate cannot be served: {error}", "Fix what it names; in the Windows store the service's account needs the right to read the private key (certlm.msc, All Tasks, Manage Private Keys)."},
-				{"expires", Warning, "The certificate of {subject} ends on {date}, in {days} days.", "Renew it in its current place; the gateway uses it without a restart."},
+				{"expires", Warning, "The certificate of {subject} ends on {date}, in {days} days.", "Renew it in its current place, such as with 'adgateway tls request' and 'adgateway tls import'; the gateway uses it without a restart."},
 				{"name", Warning, "The certificate is for {names}, but this computer is called {host}.", "Get a certificate whose DNS names include the name that clients use."},
-				{"none", Warning, "Nothing is encrypted on {listen}, which other machines can reach.", "Set tls.storeThumbprint or tls.certificateFile with tls.keyFile, or make sure that only a proxy that encrypts can connect."},
+				{"none", Warning, "Nothing is encrypted on {listen}, which other machines can reach.", "Get one with 'adgateway tls request', or one that signs itself with 'adgateway tls selfsigned', and set tls.certificateFile with tls.keyFile, or tls.storeThumbprint; or make sure that only a proxy that encrypts can connect."},
 			},
 			probe: probeCertificate,
 		},

@@ -14,6 +14,7 @@ import (
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/session"
 	"adgateway/scripts"
@@ -115,15 +116,12 @@ func tryListening(ctx context.Context, cfg *config.Settings) error {
 // certificateOf describes the certificate that a gateway with these settings
 // would serve.
 func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
-	leaf, err := app.Certificate(cfg, host.Certificates())
+	served, err := app.Certificate(cfg, host.Certificates())
 	if err != nil {
 		return doctor.Certificate{}, err
 	}
-	c := doctor.Certificate{Subject: leaf.Subject.String(), Names: leaf.DNSNames, Ends: leaf.NotAfter}
-	for _, address := range leaf.IPAddresses {
-		c.Names = append(c.Names, address.String())
-	}
-	return c, nil
+	leaf := served.Leaf
+	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
 }
 
 // readCredentials lists who can call the API, without secrets.

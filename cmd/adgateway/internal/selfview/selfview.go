@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"adgateway/gateway/atomicfile"
 	"adgateway/ps"
 )
 
@@ -140,32 +141,12 @@ func (f Files) Serve(ctx context.Context, ready <-chan struct{}, take func(conte
 }
 
 // write replaces the view atomically.
-func (f Files) write(view View) (err error) {
+func (f Files) write(view View) error {
 	text, err := json.MarshalIndent(view, "", "  ")
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(f.Folder, f.Name+".new-*") // accessible to the owner only
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
-		}
-	}()
-	if f.Restrict != nil {
-		if err := f.Restrict(file.Name()); err != nil {
-			return err
-		}
-	}
-	if _, err := file.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), f.view())
+	return atomicfile.Write(f.view(), append(text, '\n'), f.Restrict)
 }
 
 // Read returns the last view; [fs.ErrNotExist] if there is none.

@@ -1,0 +1,61 @@
+// Package atomicfile replaces files: readers find the complete old or new text, even
+// after a power failure.
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Write replaces a file, or creates it, accessible to its owner only. restrict is called
+// with the name of the new file before anything is written to it; nil: it is not. After an
+// error the file is unchanged.
+func Write(path string, text []byte, restrict func(name string) error) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	if err != nil {
+		return err
+	}
+	name := temporary.Name()
+	defer func() {
+		if err != nil {
+			_ = temporary.Close() // it may be closed already
+			err = errors.Join(err, os.Remove(name))
+		}
+	}()
+	if restrict != nil {
+		if err := restrict(name); err != nil {
+			return err
+		}
+	}
+	if _, err := temporary.Write(text); err != nil {
+		return err
+	}
+	if err := temporary.Sync(); err != nil {
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	if err := rename(name, path); err != nil {
+		return err
+	}
+	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = folder.Sync() // makes the rename durable; not possible on Windows
+		_ = folder.Close()
+	}
+	return nil
+}
+
+// rename replaces a file. On Windows that fails while another process reads it.
+func rename(from, to string) (err error) {
+	const tries, pause = 10, 20 * time.Millisecond
+	for range tries {
+		if err = os.Rename(from, to); err == nil {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	return err
+}
