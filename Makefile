@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns pages conformance soak release release-check clean
+.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns pages monitoring conformance soak release release-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -113,6 +113,15 @@ pages: build ## the pages for people in headless Chromium, with their pictures i
 	mkdir -p test/browser/testdata
 	cp dist/pages/person-light-1280.png test/browser/testdata/person.png
 	cp dist/pages/preview-light-1280.png test/browser/testdata/preview.png
+
+monitoring: ## the alert rules, their tests and the queries of the dashboard (needs promtool)
+	@command -v promtool >/dev/null || { echo "promtool is missing; it comes with Prometheus (apt-get install prometheus)"; exit 1; }
+	cd cmd/release/monitoring && promtool check rules adgateway.rules.yml && promtool test rules tests.yml
+	mkdir -p dist
+	$(GO) test -count=1 ./cmd/release -run '^TestTheDashboardIsAboutWhatIsMeasured$$' -dashboard-rules $(CURDIR)/dist/dashboard.rules.yml
+	promtool check rules dist/dashboard.rules.yml
+	awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- prometheus.yml -->" {f = 1} {last = $$0}' README.md > dist/prometheus.yml
+	promtool check config --syntax-only dist/prometheus.yml
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"adgateway/gateway/auth"
+	"adgateway/ps"
 )
 
 // meters are the server's own metrics of requests. No label contains anything that a
@@ -26,6 +27,7 @@ type meters struct {
 
 	handshakes   prometheus.Counter
 	unremembered prometheus.Counter
+	incomplete   *prometheus.CounterVec
 	plans        *prometheus.CounterVec
 }
 
@@ -63,6 +65,10 @@ func newMeters() *meters {
 			Name: "adgateway_plans_total",
 			Help: "Plans of dry runs, by what happened to them: made, applied, or drifted when they were to be applied.",
 		}, []string{"event"}),
+		incomplete: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adgateway_changes_incomplete_total",
+			Help: "Changes of which only a part was made, or of which it is unknown whether they were made, by outcome; the audit names them.",
+		}, []string{"outcome"}),
 		unremembered: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_changes_unrecorded_total",
 			Help: "Changes that could not be recorded in the history; the audit has them.",
@@ -71,8 +77,14 @@ func newMeters() *meters {
 	for _, event := range []string{planMade, planApplied, planDrifted} {
 		m.plans.WithLabelValues(event)
 	}
+	for _, outcome := range incompleteOutcomes { // so that the first one is an increase
+		m.incomplete.WithLabelValues(string(outcome))
+	}
 	return m
 }
+
+// incompleteOutcomes are those of changes that somebody must look at.
+var incompleteOutcomes = []ps.Outcome{ps.OutcomePartial, ps.OutcomeUnknown}
 
 // What happens to plans.
 const (
@@ -96,7 +108,7 @@ const (
 )
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes, m.unremembered, m.plans} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes, m.unremembered, m.incomplete, m.plans} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
@@ -114,6 +126,9 @@ func (s *Server) measure(r *request) {
 		}
 		if r.c.Request.Context().Err() != nil {
 			code = clientLeft
+		}
+		if outcome := r.outcome(); r.op != nil && r.op.Effect.Writes() && slices.Contains(incompleteOutcomes, outcome) {
+			s.meters.incomplete.WithLabelValues(string(outcome)).Inc()
 		}
 		if r.failure.refused != "" {
 			s.meters.refused.WithLabelValues(string(r.failure.refused)).Inc()

@@ -59,6 +59,8 @@ func TestAFailedRunIsCountedByItsCode(t *testing.T) {
 	call(s, "DELETE", "/api/ADUser/jdoe", "")
 	assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.requests.WithLabelValues("user.delete", ownProtocol, "5xx", "timeout")))
 	assert.Equal(t, 1, testutil.CollectAndCount(s.meters.duration))
+	assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.incomplete.WithLabelValues("unknown")))
+	assert.EqualValues(t, 0, testutil.ToFloat64(s.meters.incomplete.WithLabelValues("partial")))
 }
 
 func TestWhoMayReadTheMetrics(t *testing.T) {

@@ -1,5 +1,6 @@
 // Command release builds a release: a zip for each system with the executable, default
-// settings, the README, the licences of everything inside, and checksums.
+// settings, the README, alert rules and a dashboard, the licences of everything inside, and
+// checksums.
 //
 //	release -version v1.2.3 -out dist
 //
@@ -115,6 +116,16 @@ func contents(ctx context.Context, t target, version string, stamp time.Time) (m
 		// The Notepad of Windows Server 2016 supports no other line ends.
 		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
 	}
+	rules, err := os.ReadFile("cmd/release/monitoring/adgateway.rules.yml")
+	if err != nil {
+		return nil, err
+	}
+	graphs, err := dashboard()
+	if err != nil {
+		return nil, err
+	}
+	all["monitoring/adgateway.rules.yml"] = file{rules, 0o644}
+	all["monitoring/dashboard.json"] = file{graphs, 0o644}
 	licences, err := licencesOf(ctx, t)
 	if err != nil {
 		return nil, err

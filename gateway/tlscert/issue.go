@@ -22,7 +22,8 @@ import (
 	"github.com/smallstep/pkcs7"
 )
 
-// MaxDays is the longest life of a certificate that browsers accept (facts F2).
+// MaxDays is the longest life of a certificate that browsers accept: less than the 398 days
+// of the Baseline Requirements of the CA/Browser Forum.
 const MaxDays = 397
 
 // errNoNames is why nothing is issued without names: clients look at nothing else.
@@ -57,7 +58,7 @@ func SelfSigned(names []string, days int, now time.Time) (certificate, key []byt
 }
 
 // templateName is the extension by which an authority of Windows knows the template of a
-// request (facts F4).
+// request ([MS-WCCE] 2.2.2.7.7.1).
 var templateName = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 20, 2}
 
 // Request returns a request for a certificate and its new key, both in PEM format. The

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+var writeRules = flag.String("dashboard-rules", "", "write the queries of the dashboard as recording rules to this file")
+
+// known are the labels of each metric: those of the golden file of /metrics, and what
+// Prometheus and its library add.
+func known(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile("../adgateway/app/testdata/metrics.txt")
+	require.NoError(t, err)
+	found := map[string][]string{
+		"up": {}, "process_start_time_seconds": {}, "process_resident_memory_bytes": {},
+		"adgateway_certificate_expires_timestamp_seconds": {}, // there is none without TLS
+	}
+	for _, match := range regexp.MustCompile(`(?m)^(adgateway_\w+) (\w+) \{(.*)\}$`).FindAllStringSubmatch(string(text), -1) {
+		labels := strings.FieldsFunc(match[3], func(r rune) bool { return r == ',' })
+		found[match[1]] = labels
+		if match[2] == "histogram" {
+			found[match[1]+"_bucket"] = append(slices.Clone(labels), "le")
+		}
+	}
+	for name := range found {
+		found[name] = append(found[name], "instance", "job")
+	}
+	return found
+}
+
+var (
+	metricsIn  = regexp.MustCompile(`\b(adgateway_\w+|process_\w+|up)\b(?:\{([^}]*)\})?`)
+	labelsIn   = regexp.MustCompile(`(\w+)\s*[!=]=?~?"`)
+	groupsIn   = regexp.MustCompile(`by \(([^)]*)\)`)
+	legendsIn  = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}`)
+	placesOf   = regexp.MustCompile(`\$value`)
+	variableIn = regexp.MustCompile(`\$(\w+)`)
+)
+
+// holds checks that a query names metrics and labels that there are. texts are shown with
+// its result.
+func holds(t *testing.T, all map[string][]string, expr string, texts ...string) {
+	t.Helper()
+	var labels []string
+	named := metricsIn.FindAllStringSubmatch(expr, -1)
+	require.NotEmpty(t, named, expr)
+	for _, metric := range named {
+		require.Contains(t, all, metric[1], expr)
+		labels = append(labels, all[metric[1]]...)
+		for _, label := range labelsIn.FindAllStringSubmatch(metric[2], -1) {
+			assert.Contains(t, all[metric[1]], label[1], expr)
+		}
+	}
+	for _, group := range groupsIn.FindAllStringSubmatch(expr, -1) {
+		for label := range strings.SplitSeq(group[1], ",") {
+			assert.Contains(t, labels, strings.TrimSpace(label), expr)
+		}
+	}
+	for _, text := range texts {
+		for _, label := range legendsIn.FindAllStringSubmatch(placesOf.ReplaceAllString(text, ""), -1) {
+			assert.Contains(t, labels, label[1], text)
+		}
+	}
+}
+
+func TestEveryAlertIsAboutWhatIsMeasured(t *testing.T) {
+	text, err := os.ReadFile("monitoring/adgateway.rules.yml")
+	require.NoError(t, err)
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &rules))
+	tests, err := os.ReadFile("monitoring/tests.yml")
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	all := known(t)
+	require.Len(t, rules.Groups, 1)
+	require.Greater(t, len(rules.Groups[0].Rules), 15)
+	for _, rule := range rules.Groups[0].Rules {
+		t.Run(rule.Alert, func(t *testing.T) {
+			holds(t, all, rule.Expr, rule.Annotations["summary"], rule.Annotations["description"])
+			assert.Contains(t, []string{"critical", "warning", "info"}, rule.Labels["severity"])
+			assert.Equal(t, "README.md#alerts", rule.Annotations["runbook_url"])
+			assert.Contains(t, string(readme), "| `"+rule.Alert+"` |", "README, Alerts")
+			assert.Contains(t, string(tests), "alertname: "+rule.Alert+"\n        exp_alerts:", "fires in a unit test")
+		})
+	}
+	assert.Contains(t, string(readme), "\n### Alerts\n")
+}
+
+// The dashboard keeps the rules of Grafana's provisioning, which has no schema to check it
+// with.
+func TestTheDashboardIsAboutWhatIsMeasured(t *testing.T) {
+	text, err := dashboard()
+	require.NoError(t, err)
+	var d struct {
+		ID            *int
+		UID           string
+		SchemaVersion int
+		Panels        []struct {
+			ID                 int
+			Title, Description string
+			GridPos            struct{ X, Y, W, H int }
+			Datasource         struct{ UID string }
+			Targets            []struct{ Expr, LegendFormat, RefID string }
+			FieldConfig        struct{ Defaults struct{ Unit string } }
+		}
+		Templating struct{ List []struct{ Name string } }
+	}
+	require.NoError(t, json.Unmarshal(text, &d))
+	assert.Nil(t, d.ID)
+	assert.Equal(t, "adgateway", d.UID)
+	variables := []string{"__rate_interval"}
+	for _, v := range d.Templating.List {
+		variables = append(variables, v.Name)
+	}
+	all := known(t)
+	taken := map[[2]int]string{}
+	for i, p := range d.Panels {
+		assert.Equal(t, i+1, p.ID)
+		assert.NotEmpty(t, p.Title)
+		assert.NotEmpty(t, p.Description, p.Title)
+		assert.NotEmpty(t, p.FieldConfig.Defaults.Unit, p.Title)
+		assert.Equal(t, "${datasource}", p.Datasource.UID)
+		require.NotEmpty(t, p.Targets, p.Title)
+		for _, target := range p.Targets {
+			holds(t, all, target.Expr, target.LegendFormat)
+			assert.NotEmpty(t, target.LegendFormat, p.Title)
+			for _, v := range variableIn.FindAllStringSubmatch(target.Expr, -1) {
+				assert.Contains(t, variables, v[1], target.Expr)
+			}
+		}
+		g := p.GridPos
+		assert.LessOrEqual(t, g.X+g.W, 24, p.Title)
+		for x := g.X; x < g.X+g.W; x++ {
+			for y := g.Y; y < g.Y+g.H; y++ {
+				assert.Empty(t, taken[[2]int{x, y}], "%s overlaps", p.Title)
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
+	}
+	if *writeRules != "" {
+		require.NoError(t, os.WriteFile(*writeRules, []byte(dashboardRules()), 0o600))
+	}
+}
