@@ -11,30 +11,32 @@ import (
 	"github.com/kardianos/service"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/winsvc/events"
 )
 
 // events records what is written to the system's event log.
-type events struct {
+type journal struct {
 	service.Logger // other methods are not called
 	mu             sync.Mutex
 	lines          []string
 }
 
-func (e *events) add(kind string, v ...any) error {
+func (e *journal) add(kind string, v ...any) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lines = append(e.lines, kind+": "+fmt.Sprint(v...))
 	return nil
 }
 
-func (e *events) Error(v ...any) error   { return e.add("error", v...) }
-func (e *events) Warning(v ...any) error { return e.add("warning", v...) }
-func (e *events) Info(v ...any) error    { return e.add("info", v...) }
+func (e *journal) Error(v ...any) error   { return e.add("error", v...) }
+func (e *journal) Warning(v ...any) error { return e.add("warning", v...) }
+func (e *journal) Info(v ...any) error    { return e.add("info", v...) }
 
-func started(t *testing.T, serve func(context.Context) error) (*handler, *events, chan int) {
+func started(t *testing.T, serve func(context.Context) error) (*handler, *journal, chan int) {
 	t.Helper()
-	exits, recorded := make(chan int, 1), &events{}
-	h := newHandler(t.Context(), func(context.Context, Event) (func(context.Context) error, string, error) {
+	exits, recorded := make(chan int, 1), &journal{}
+	h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string, error) {
 		return serve, "It listens.", nil
 	}, func(code int) { exits <- code })
 	h.events = recorded
@@ -57,12 +59,12 @@ func TestStartReturnsAndStopWaits(t *testing.T) {
 
 // What is prepared writes to the event log until it has been stopped.
 func TestEventsOfWhatIsServed(t *testing.T) {
-	recorded := &events{}
-	h := newHandler(t.Context(), func(_ context.Context, event Event) (func(context.Context) error, string, error) {
-		event("It has 42 lines.", false)
+	recorded := &journal{}
+	h := newHandler(t.Context(), func(_ context.Context, write events.Write) (func(context.Context) error, string, error) {
+		write(events.AuditEnd, "It has 42 lines.")
 		return func(ctx context.Context) error {
 			<-ctx.Done()
-			event("It was altered.", true)
+			write(events.AuditTrouble, "It was altered.")
 			return nil
 		}, "It listens.", nil
 	}, nil)
@@ -109,8 +111,10 @@ func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
 
 func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
 	broken := errors.New("settings: broken")
-	h := newHandler(t.Context(), func(context.Context, Event) (func(context.Context) error, string, error) { return nil, "", broken }, nil)
-	recorded := &events{}
+	h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string, error) {
+		return nil, "", broken
+	}, nil)
+	recorded := &journal{}
 	h.events = recorded
 	assert.Equal(t, broken, h.Start(nil))
 	assert.Equal(t, []string{"error: The service cannot start: settings: broken"}, recorded.lines)
@@ -119,10 +123,10 @@ func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
 func TestTheContextOfTheCommandEndsItToo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	exits := make(chan int, 1)
-	h := newHandler(ctx, func(context.Context, Event) (func(context.Context) error, string, error) {
+	h := newHandler(ctx, func(context.Context, events.Write) (func(context.Context) error, string, error) {
 		return func(ctx context.Context) error { <-ctx.Done(); return nil }, "", nil
 	}, func(code int) { exits <- code })
-	h.events = &events{}
+	h.events = &journal{}
 	require.NoError(t, h.Start(nil))
 	cancel()
 	select {

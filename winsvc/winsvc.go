@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/kardianos/service"
+
+	"adgateway/winsvc/events"
 )
 
 // Name is the name of the service, of its event log source, and of its virtual
@@ -44,12 +46,8 @@ const (
 // Prepare does what must have happened before the service counts as started. If it
 // fails, the service does not start. The returned serve runs until its context is
 // done, and stops everything it started before it returns; started describes in one
-// line what is running. event may be called as long as serve has not returned.
-type Prepare func(ctx context.Context, event Event) (serve func(context.Context) error, started string, err error)
-
-// Event writes an entry to the system's event log, as an error if failed. It is safe
-// for concurrent use.
-type Event func(text string, failed bool)
+// line what is running. write may be called as long as serve has not returned.
+type Prepare func(ctx context.Context, write events.Write) (serve func(context.Context) error, started string, err error)
 
 // Run runs as the service until the service manager or ctx stops it. After an error
 // of serve it calls exit with a non-zero code, so that the service manager restarts
@@ -87,31 +85,38 @@ func newHandler(ctx context.Context, prepare Prepare, exit func(int)) *handler {
 
 // Start implements [service.Interface]. It is called once and must return soon.
 func (h *handler) Start(service.Service) error {
-	serve, started, err := h.prepare(h.ctx, h.event)
+	serve, started, err := h.prepare(h.ctx, h.write)
 	if err != nil {
-		_ = h.events.Error("The service cannot start: ", err) // there is nowhere else to report it
+		h.write(events.CannotStart, fmt.Sprint("The service cannot start: ", err))
 		return err
 	}
-	_ = h.events.Info(started)
+	h.write(events.Started, started)
 	h.ended = make(chan struct{})
 	go func() {
 		defer close(h.ended)
 		h.err = serve(h.ctx)
 		if h.ctx.Err() == nil {
-			_ = h.events.Error("The service stops because of an error: ", h.err)
+			h.write(events.Ended, fmt.Sprint("The service stops because of an error: ", h.err))
 			h.exit(1)
 		}
 	}()
 	return nil
 }
 
-// event implements [Event].
-func (h *handler) event(text string, failed bool) {
-	write := h.events.Info
-	if failed {
-		write = h.events.Error
+// numbered are the methods of an event log whose entries have ids: that of Windows.
+type numbered interface {
+	NInfo(id uint32, v ...any) error
+	NWarning(id uint32, v ...any) error
+	NError(id uint32, v ...any) error
+}
+
+// write implements [events.Write]. What cannot be written is in the service's log.
+func (h *handler) write(e events.Event, text string) {
+	if log, ok := h.events.(numbered); ok {
+		_ = [...]func(uint32, ...any) error{log.NInfo, log.NWarning, log.NError}[e.Level](e.ID, text)
+		return
 	}
-	_ = write(text) // the service's log has it as well
+	_ = [...]func(...any) error{h.events.Info, h.events.Warning, h.events.Error}[e.Level](text)
 }
 
 // Stop implements [service.Interface]. It is called once, after Start. It returns no
@@ -126,10 +131,10 @@ func (h *handler) Stop(service.Service) error {
 		h.err = fmt.Errorf("requests or sessions did not end within %s", StopWait)
 	}
 	if h.err != nil {
-		_ = h.events.Warning("The service has stopped: ", h.err)
+		h.write(events.StoppedLate, fmt.Sprint("The service has stopped: ", h.err))
 		return nil
 	}
-	_ = h.events.Info("The service has stopped.")
+	h.write(events.Stopped, "The service has stopped.")
 	return nil
 }
 

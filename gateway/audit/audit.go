@@ -75,6 +75,9 @@ type Options struct {
 	// "hash") at checkpoints; failures and alterations (field "error"); recoveries. It
 	// is called from any goroutine, and must not call the log. Nil discards notices.
 	Notice func(message string, fields map[string]any)
+	// Recorded is called with each call and the line about its outcome or refusal, also
+	// if it could not be written yet. It must not block. Nil: it is not.
+	Recorded func(Call, *Line)
 
 	now  func() time.Time // tests only
 	open opener           // tests only
@@ -239,7 +242,7 @@ func (e *Entry) Outcome(r Result) error {
 		r.Duration = e.log.o.now().Sub(e.start)
 	}
 	line.add(r)
-	return e.log.append(line)
+	return e.log.record(e.call, line)
 }
 
 // Done records the result of a call that has no intent, because it announced no
@@ -252,9 +255,9 @@ func (l *Log) Done(c Call, r Result, reads bool) error {
 	line := c.line(EventOutcome)
 	line.add(r)
 	if r.Outcome != string(ps.OutcomeNone) || reads {
-		return l.append(line)
+		return l.record(c, line)
 	}
-	return l.limited(line)
+	return l.limited(c, line)
 }
 
 // Refuse records a call that was rejected before anything ran, or only counts it if
@@ -266,11 +269,11 @@ func (l *Log) Refuse(c Call, r Result) error {
 	line := c.line(EventRefused)
 	r.Outcome = outcomeRefused
 	line.add(r)
-	return l.limited(line)
+	return l.limited(c, line)
 }
 
 // limited writes a line about a call without effect, or counts it.
-func (l *Log) limited(line *Line) error {
+func (l *Log) limited(c Call, line *Line) error {
 	if !l.flood.admit(line) {
 		l.mu.Lock()
 		l.stats.Suppressed++
@@ -278,7 +281,17 @@ func (l *Log) limited(line *Line) error {
 		return nil
 	}
 	line.Parameters = brief(line.Parameters)
-	return l.append(line)
+	c.Parameters = line.Parameters
+	return l.record(c, line)
+}
+
+// record writes a line about a call, and reports it.
+func (l *Log) record(c Call, line *Line) error {
+	err := l.append(line)
+	if l.o.Recorded != nil {
+		l.o.Recorded(c, line)
+	}
+	return err
 }
 
 // Check returns why changes must be rejected now, or nil. After a failed attempt to

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +43,7 @@ type Store struct {
 
 	mu     sync.Mutex        // held while loading; guards the following fields
 	meters map[string]*meter // by account ID
+	names  map[string]string // kind and name by ID; nil: not read yet
 	seen   os.FileInfo       // the file as last loaded
 	state  atomic.Pointer[storeState]
 	uses   uses
@@ -162,7 +165,7 @@ func (s *Store) follow() {
 	if err == nil {
 		return
 	}
-	fields := map[string]any{"cause": err.Error()}
+	fields := map[string]any{"cause": err.Error(), "event": "credentials_unusable"}
 	switch {
 	case before.err == nil:
 		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; the previous ones remain valid for %s", grace), fields)
@@ -223,10 +226,37 @@ func (s *Store) read() error {
 	s.state.Store(&storeState{})
 	fields := map[string]any{"tokens": len(document.Tokens), "users": len(document.Users)}
 	s.options.Log(false, "credentials read", fields)
+	s.report(all)
 	if warning != "" {
 		s.options.Log(true, "the credentials can be read by others; restrict the file to the service's account", map[string]any{"warning": warning})
 	}
 	return nil
+}
+
+// report logs which tokens and users were made and removed since the last time.
+func (s *Store) report(all []*compiled) {
+	before, now := s.names, map[string]string{}
+	s.names = now
+	for _, c := range all {
+		now[c.ID] = string(c.Kind()) + " " + c.Name
+	}
+	if before == nil {
+		return
+	}
+	for _, change := range []struct {
+		message, event string
+		from, to       map[string]string
+	}{{"credentials were made", "credentials_made", now, before}, {"credentials were removed", "credentials_revoked", before, now}} {
+		var names []string
+		for id, name := range change.from {
+			if change.to[id] == "" {
+				names = append(names, name)
+			}
+		}
+		if slices.Sort(names); len(names) > 0 {
+			s.options.Log(false, change.message, map[string]any{"event": change.event, "names": strings.Join(names, ", ")})
+		}
+	}
 }
 
 func indexed(all []*compiled) *accounts {

@@ -240,6 +240,8 @@ func recordRows() []Row {
 			text(func(s *Settings) *string { return &s.Audit.AnchorFile })},
 		{"audit.checkpoint", "10m", "How often the end of a growing audit log is written to audit.anchorFile, the service's log and the event log; 0s: only at start, stop and rotation.",
 			duration(func(s *Settings) *time.Duration { return &s.Audit.Checkpoint })},
+		{"audit.eventLog", "changes", "Which calls the Windows event log gets as well, when the gateway runs as a service: changes, made, refused and failed ones; all: callers that were refused, too; off: none.",
+			choice(func(s *Settings) *string { return &s.Audit.EventLog }, "changes", "all", "off")},
 		{"audit.reads", "false", "Record requests that only read as well.",
 			boolean(func(s *Settings) *bool { return &s.Audit.Reads })},
 		{"store.file", "\"\"", "File in which the gateway keeps plans, calls with an Idempotency-Key and the history of changes, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and a temporary file for the sandbox; off: none are kept.",

@@ -194,6 +194,7 @@ type Audit struct {
 	MaxTotal   int    // MiB
 	AnchorFile string // empty means next to the key file, [AuditOff] none
 	Checkpoint time.Duration
+	EventLog   string // "off", "changes" or "all"
 }
 
 // Anchor returns the file in which the end of the log is recorded as well, or "".

@@ -25,7 +25,7 @@ func TestSelfSignedIsServed(t *testing.T) {
 	certificate, key, err := tlscert.SelfSigned(gatewayNames, 30, time.Now())
 	require.NoError(t, err)
 	f := newFolder(t)
-	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: f.write("gw.pem", string(certificate)), KeyFile: f.write("gw.key", string(key))}, Log: func(bool, string) {}})
+	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: f.write("gw.pem", string(certificate)), KeyFile: f.write("gw.key", string(key))}, Log: func(tlscert.Notice, string) {}})
 	require.NoError(t, err)
 	assert.WithinDuration(t, time.Now().AddDate(0, 0, 30), k.Expires(), time.Minute)
 

@@ -41,7 +41,7 @@ func TestRevokedClientCertificates(t *testing.T) {
 	both := f.write("c.pem", server.pem()+server.keyPEM(t))
 	later, earlier := time.Now().Add(2*24*time.Hour), time.Now().Add(-time.Minute)
 	s := tlscert.Settings{CertificateFile: both, KeyFile: both, ClientCAFile: f.write("ca.pem", root.pem()), ClientCRLFiles: []string{f.write("a.crl", list(root, later)+list(between, later))}}
-	k, err := tlscert.New(tlscert.Options{Settings: s, Log: func(bool, string) {}})
+	k, err := tlscert.New(tlscert.Options{Settings: s, Log: func(tlscert.Notice, string) {}})
 	require.NoError(t, err)
 	connects := func(client *identity, more ...*identity) bool {
 		config := &tls.Config{}
@@ -86,7 +86,7 @@ func TestRevokedClientCertificates(t *testing.T) {
 	assert.Contains(t, reason, "not a certificate revocation list")
 	assert.True(t, connects(direct), "the previous lists stay in use")
 	s.ClientCAFile = ""
-	_, err = tlscert.New(tlscert.Options{Settings: s, Log: func(bool, string) {}})
+	_, err = tlscert.New(tlscert.Options{Settings: s, Log: func(tlscert.Notice, string) {}})
 	assert.ErrorContains(t, err, "set tls.clientCAFile too")
 }
 
@@ -98,7 +98,7 @@ func TestSuitesWithCBCAreRefused(t *testing.T) {
 	}
 	server := issued(t, "gw", nil, lasting)
 	both := f.write("c.pem", server.pem()+server.keyPEM(t))
-	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: both, KeyFile: both}, Log: func(bool, string) {}})
+	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: both, KeyFile: both}, Log: func(tlscert.Notice, string) {}})
 	require.NoError(t, err)
 	accepted := 0
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {

@@ -63,13 +63,24 @@ func (s Settings) sources() []string {
 	return given
 }
 
+// Notice is what a message is about.
+type Notice uint8
+
+// The notices. All but Taken are warnings.
+const (
+	Taken    Notice = iota // a certificate is served
+	Rejected               // a changed certificate; the previous one is served
+	Ending                 // the certificate ends soon or has ended, or a revocation list has
+	Weak                   // most clients will not accept it
+)
+
 // Options configure a [Keeper]. Settings and Log are required.
 type Options struct {
 	Settings Settings
 	Store    Store // the Windows certificate store; nil if the system has none
 	// Log receives messages about certificates that were loaded, rejected or expire
 	// soon.
-	Log   func(warning bool, message string)
+	Log   func(n Notice, message string)
 	Now   func() time.Time // nil means time.Now
 	Every time.Duration    // interval at which the source is checked; zero means 10 s
 }
@@ -257,13 +268,13 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 	case err != nil && first, known:
 		// returned by New, or logged before
 	case err != nil:
-		k.options.Log(true, fmt.Sprintf("the changed certificate is rejected, the previous one is still served: %v", err))
+		k.options.Log(Rejected, fmt.Sprintf("the changed certificate is rejected, the previous one is still served: %v", err))
 	default:
 		leaf := config.Certificates[0].Leaf
-		k.options.Log(false, fmt.Sprintf("serving TLS with the certificate %s (%s) from %s, valid until %s",
+		k.options.Log(Taken, fmt.Sprintf("serving TLS with the certificate %s (%s) from %s, valid until %s",
 			leaf.Subject, Thumbprint(leaf), k.source, leaf.NotAfter.UTC().Format(time.RFC3339)))
 		if len(leaf.DNSNames)+len(leaf.IPAddresses) == 0 {
-			k.options.Log(true, "the certificate has no subject alternative name; most clients will not accept it")
+			k.options.Log(Weak, "the certificate has no subject alternative name; most clients will not accept it")
 		}
 	}
 }
@@ -280,7 +291,7 @@ func (k *Keeper) warnOfExpiry() {
 	k.mu.Unlock()
 	if due {
 		_, reason := k.State()
-		k.options.Log(true, reason)
+		k.options.Log(Ending, reason)
 	}
 }
 

@@ -106,10 +106,10 @@ type journal struct {
 	lines []string
 }
 
-func (j *journal) add(warning bool, message string) {
+func (j *journal) add(n tlscert.Notice, message string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if warning {
+	if n != tlscert.Taken {
 		message = "WARNING " + message
 	}
 	j.lines = append(j.lines, message)

@@ -87,7 +87,7 @@ func (l *lane) start(a *attempt) {
 		l.failed++
 		reason := ps.AsError(err)
 		pause := l.circuit.failed(a.before, died(reason) || len(l.live) > l.ending, reason)
-		l.log("a session could not be started", map[string]any{"error": err.Error(), "pause": pause.String()})
+		l.log("a session could not be started", map[string]any{"event": "session_trouble", "error": err.Error(), "pause": pause.String()})
 	}
 	l.settle()
 }

@@ -295,7 +295,11 @@ func (g *group) set(host, why string) {
 		if host == "" {
 			message = "no " + g.kind + " answers"
 		}
-		g.cfg.Log(message, map[string]any{"server": host, "before": before, "reason": reason})
+		fields := map[string]any{"server": host, "before": before, "reason": reason}
+		if before != "" {
+			fields["event"] = "failover"
+		}
+		g.cfg.Log(message, fields)
 	}
 }
 

@@ -23,17 +23,17 @@ const module = "adgateway/"
 // its tests. A pattern that ends in /... covers all packages below.
 var mayImport = map[string][]string{
 	"cmd/adgateway":                       {"cmd/adgateway/internal/commands"},
-	"cmd/adgateway/app":                   {"gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts"},
+	"cmd/adgateway/app":                   {"gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts", "winsvc/events"},
 	"cmd/adgateway/internal/certificates": {"cmd/adgateway/app", "cmd/adgateway/internal/settings", "gateway/atomicfile", "gateway/config", "gateway/tlscert", "winsvc/host"},
-	"cmd/adgateway/internal/commands":     {"cmd/adgateway/app", "cmd/adgateway/internal/...", "gateway/audit", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/tlscert", "ps/sandbox/remote", "winsvc", "winsvc/host"},
-	"cmd/adgateway/internal/serve":        {"cmd/adgateway/app", "cmd/adgateway/internal/input", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/settings", "gateway", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/signin", "ps", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/host"},
+	"cmd/adgateway/internal/commands":     {"cmd/adgateway/app", "cmd/adgateway/internal/...", "gateway/audit", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/tlscert", "ps/sandbox/remote", "winsvc", "winsvc/events", "winsvc/host"},
+	"cmd/adgateway/internal/serve":        {"cmd/adgateway/app", "cmd/adgateway/internal/input", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/settings", "gateway", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/signin", "ps", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/selfview":     {"gateway/atomicfile", "ps"},
 	"cmd/adgateway/internal/accounts":     {"cmd/adgateway/internal/input", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/nearest"},
 	"cmd/adgateway/internal/settings":     {"gateway/auth", "gateway/config", "gateway/filefault", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/input":        {"gateway/nearest"},
 	"cmd/adgateway/internal/bench":        {},
 	"cmd/adgateway/internal/report":       {"gateway/audit", "gateway/auth", "gateway/config"},
-	"cmd/adgateway/internal/examination":  {"cmd/adgateway/app", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/serve", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/tlscert", "ps", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/host"},
+	"cmd/adgateway/internal/examination":  {"cmd/adgateway/app", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/serve", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/tlscert", "ps", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/doctor":       {"cmd/adgateway/internal/selfview", "gateway/auth", "gateway/config", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/doctor/live":  {"ps", "ps/session"},
 	"cmd/release":                         {"gateway/config"},
@@ -85,7 +85,8 @@ var mayImport = map[string][]string{
 	"ps/sandbox/proxies":                  {"ps", "ps/cmdlets", "ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/remote"},
 	"ps/sandbox/proxies/proxytest":        {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote"},
 	"scripts":                             {"ps", "ps/syntax", "ps/cmdlets"},
-	"winsvc":                              {},
+	"winsvc":                              {"winsvc/events"},
+	"winsvc/events":                       {},
 	"winsvc/host":                         {},
 }
 

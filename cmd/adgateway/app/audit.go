@@ -8,12 +8,13 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/winsvc/events"
 )
 
 // openAudit opens the audit log of the settings, or returns nil if it is switched
 // off. Its head and what is wrong with it also go to the system's event log, which
 // somebody who can change the gateway's files cannot change.
-func openAudit(o Options) (*audit.Log, error) {
+func openAudit(o Options, calls *callEvents) (*audit.Log, error) {
 	c := o.Settings.Audit
 	if !audited(c) {
 		return nil, nil
@@ -22,11 +23,15 @@ func openAudit(o Options) (*audit.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return audit.Open(audit.Options{
+	options := audit.Options{
 		File: c.File, Key: key, MaxSize: int64(c.MaxSize) << 20, MaxAge: c.MaxAge, Reads: c.Reads,
 		KeepFor: c.KeepFor, MaxTotal: int64(c.MaxTotal) << 20, Anchor: c.Anchor(), Checkpoint: c.Checkpoint,
 		Notice: func(message string, fields map[string]any) { auditNotice(o, message, fields) },
-	})
+	}
+	if calls != nil {
+		options.Recorded = calls.record
+	}
+	return audit.Open(options)
 }
 
 // auditNotice passes on what the audit log reports.
@@ -41,9 +46,9 @@ func auditNotice(o Options, message string, fields map[string]any) {
 	switch {
 	case o.Event == nil:
 	case failed:
-		o.Event(fmt.Sprintf("%s: %v", message, fault), true)
+		o.Event(events.AuditTrouble, fmt.Sprintf("%s: %v", message, fault))
 	case fields["hash"] != nil:
-		o.Event(fmt.Sprintf("%s: its end is %v:%v (%v)", message, fields["sequence"], fields["hash"], fields["file"]), false)
+		o.Event(events.AuditEnd, fmt.Sprintf("%s: its end is %v:%v (%v)", message, fields["sequence"], fields["hash"], fields["file"]))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/config"
 	"adgateway/gateway/tlscert"
+	"adgateway/winsvc/events"
 
 	"github.com/sirupsen/logrus"
 )
@@ -44,18 +45,26 @@ type certificate struct {
 	ended sync.WaitGroup
 }
 
+// certificateEvents are the entries of the system's event log about certificates.
+var certificateEvents = map[tlscert.Notice]events.Event{
+	tlscert.Taken: events.CertificateTaken, tlscert.Rejected: events.CertificateRefused, tlscert.Ending: events.CertificateEnds,
+}
+
 // newCertificate loads the certificate and watches its source until close. It
 // outlives ctx, which is the context of the construction.
-func newCertificate(ctx context.Context, t config.TLS, store tlscert.Store, log *logrus.Logger) (*certificate, error) {
+func newCertificate(ctx context.Context, t config.TLS, store tlscert.Store, log *logrus.Logger, write events.Write) (*certificate, error) {
 	s, given := certificateSettings(t)
 	if !given {
 		return nil, nil
 	}
-	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(warning bool, message string) {
-		if warning {
-			log.Warn(message)
-		} else {
+	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(n tlscert.Notice, message string) {
+		if n == tlscert.Taken {
 			log.Info(message)
+		} else {
+			log.Warn(message)
+		}
+		if event, has := certificateEvents[n]; has && write != nil {
+			write(event, message)
 		}
 	}})
 	if err != nil {
@@ -116,7 +125,7 @@ func Certificate(settings *config.Settings, store tlscert.Store) (*tls.Certifica
 	if !given {
 		return nil, errors.ErrUnsupported
 	}
-	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(bool, string) {}})
+	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(tlscert.Notice, string) {}})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ import (
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
 	"adgateway/scripts"
+	"adgateway/winsvc/events"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -51,7 +52,7 @@ type Options struct {
 	Dial    servers.Dial // probes servers; nil dials the network
 
 	// Event writes an entry to the system's event log; nil: there is none.
-	Event func(text string, failed bool)
+	Event events.Write
 
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
@@ -77,6 +78,7 @@ type Stack struct {
 	Gate    *signin.Gate // nil if there are no pages
 
 	certificate *certificate
+	calls       *callEvents            // nil if the event log gets none
 	kept        *kept                  // nil if the store is switched off
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
@@ -92,11 +94,11 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid scripts:\n%w", err)
 	}
-	cert, err := newCertificate(ctx, o.Settings.TLS, o.Store, o.Log)
+	cert, err := newCertificate(ctx, o.Settings.TLS, o.Store, o.Log, o.Event)
 	if err != nil {
 		return nil, err
 	}
-	log := logTo(o.Log)
+	log := logTo(o.Log, o.Event)
 	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
@@ -118,7 +120,8 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	})
 	var registry *prometheus.Registry
 	if err == nil {
-		s.Audit, err = openAudit(o)
+		s.calls = newCallEvents(o.Event, o.Settings.Audit.EventLog)
+		s.Audit, err = openAudit(o, s.calls)
 	}
 	if err == nil {
 		s.kept, err = openKept(ctx, o)
@@ -265,7 +268,9 @@ func (s *Stack) Close(ctx context.Context) error {
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
 	}
-	return errors.Join(err, s.Pool.Close(ctx), s.kept.close(), s.Audit.Close()) // the audit log last, so that it records the calls that were still running
+	err = errors.Join(err, s.Pool.Close(ctx), s.kept.close(), s.Audit.Close()) // the audit log last, so that it records the calls that were still running
+	s.calls.close()
+	return err
 }
 
 // checks are the readiness checks: the sessions of each lane, the servers they
@@ -328,9 +333,11 @@ func optional(text string) []string {
 
 // logTo adapts a logger to the plain function that packages without a logging
 // library take. Entries with a field "error" are logged as warnings; empty fields
-// are dropped.
-func logTo(log *logrus.Logger) func(string, map[string]any) {
+// are dropped. An entry whose field "event" names one goes to the system's event log, too,
+// whatever the level of the log.
+func logTo(log *logrus.Logger, write events.Write) func(string, map[string]any) {
 	return func(message string, fields map[string]any) {
+		events.Logged(write, message, fields)
 		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" })
 		entry := log.WithFields(fields)
 		entry.Time = time.Now()

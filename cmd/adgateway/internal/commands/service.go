@@ -16,6 +16,7 @@ import (
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/winsvc"
+	"adgateway/winsvc/events"
 	"adgateway/winsvc/host"
 
 	"github.com/spf13/cobra"
@@ -215,8 +216,8 @@ func serviceRunCommand() *cobra.Command {
 		Short: "Run as the service; called by the service manager",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			prepare := func(ctx context.Context, event winsvc.Event) (func(context.Context) error, string, error) {
-				s, err := serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: event})
+			prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
+				s, err := serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
 				if err != nil {
 					return nil, "", err
 				}

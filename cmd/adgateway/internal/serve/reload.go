@@ -9,6 +9,7 @@ import (
 
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
+	"adgateway/winsvc/events"
 )
 
 // reloadOnSignal reloads the settings and the certificate on SIGHUP.
@@ -31,6 +32,7 @@ func (s *Server) reloadOnSignal(ctx context.Context) {
 func (s *Server) reloaded(change config.Change, err error) {
 	if err != nil {
 		s.log.WithField("faults", settings.OneLine(err)).Error("the settings have mistakes; the previous settings remain in effect")
+		s.event(events.SettingsRefused, "The settings have mistakes; the previous settings remain in effect.\r\n"+err.Error())
 		return
 	}
 	now := s.live.Now()
@@ -40,11 +42,19 @@ func (s *Server) reloaded(change config.Change, err error) {
 	}
 	if len(change.Applied) > 0 {
 		s.log.WithField("keys", strings.Join(change.Applied, ", ")).Info("settings reloaded and applied")
+		s.event(events.SettingsTaken, "Settings reloaded and applied: "+strings.Join(change.Applied, ", "))
 	} else {
 		s.log.Info("settings reloaded; nothing that takes effect at once has changed")
 	}
 	settings.TuneLog(s.log, now.Log)
 	if len(change.Waiting) > 0 {
 		s.log.WithField("keys", strings.Join(change.Waiting, ", ")).Warn("these changed settings take effect at the next start: restart needed")
+	}
+}
+
+// event writes an entry to the system's event log, if there is one.
+func (s *Server) event(e events.Event, text string) {
+	if s.options.Event != nil {
+		s.options.Event(e, text)
 	}
 }

@@ -139,7 +139,7 @@ func (s *Server) addStore(static *auth.Static, file auth.File) error {
 	if c.Store == "" {
 		return nil
 	}
-	store, err := openStore(file, c, s.log)
+	store, err := openStore(file, c, s.log, s.options.Event)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ import (
 	"adgateway/scripts"
 	"adgateway/winsvc/host"
 
+	"adgateway/winsvc/events"
+
 	"github.com/sirupsen/logrus"
 )
 
@@ -43,9 +45,9 @@ const reloadEvery = 500 * time.Millisecond
 type Options struct {
 	Flags   *settings.Flags
 	Version string
-	Stderr  io.Writer                      // the log, unless log.file is set
-	Dial    servers.Dial                   // probes servers; nil dials the network; unused by the sandbox
-	Event   func(text string, failed bool) // writes to the system's event log; nil: there is none
+	Stderr  io.Writer    // the log, unless log.file is set
+	Dial    servers.Dial // probes servers; nil dials the network; unused by the sandbox
+	Event   events.Write // writes to the system's event log; nil: there is none
 }
 
 // backend is what a gateway runs its scripts on and authenticates with.
@@ -229,7 +231,7 @@ func (s *Server) useStore(ctx context.Context, file auth.File) error {
 	if err := createStore(ctx, file); err != nil {
 		return fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
 	}
-	store, err := openStore(file, s.live.Now().Auth, s.log)
+	store, err := openStore(file, s.live.Now().Auth, s.log, s.options.Event)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/winsvc/events"
 
 	"github.com/sirupsen/logrus"
 )
@@ -28,7 +29,7 @@ func createStore(ctx context.Context, file auth.File) error {
 }
 
 // openStore opens the credentials of a gateway. The caller calls Run.
-func openStore(file auth.File, c config.Auth, log *logrus.Logger) (*auth.Store, error) {
+func openStore(file auth.File, c config.Auth, log *logrus.Logger, write events.Write) (*auth.Store, error) {
 	store, err := auth.OpenStore(auth.StoreOptions{
 		File: file, Header: auth.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
 		Defaults: auth.Quota{
@@ -42,6 +43,7 @@ func openStore(file auth.File, c config.Auth, log *logrus.Logger) (*auth.Store, 
 				level = logrus.ErrorLevel
 			}
 			log.WithFields(fields).Log(level, message)
+			events.Logged(write, message, fields)
 		},
 	})
 	if err != nil {

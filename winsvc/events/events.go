@@ -1,0 +1,140 @@
+// Package events is the list of what the gateway writes to the system's event log
+// (Application, source adgateway): [List]. Ids are for those who collect events; they are
+// never used for something else.
+package events
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Level is how serious an event is.
+type Level uint8
+
+// The levels.
+const (
+	Info Level = iota
+	Warning
+	Error
+)
+
+// String returns the name of the level in the event log.
+func (l Level) String() string { return [...]string{"Information", "Warning", "Error"}[l] }
+
+// Event is a kind of entry.
+type Event struct {
+	ID    uint32
+	Level Level
+	Name  string // also the field "event" of the entry in the service's log
+	About string
+}
+
+// Failed is what is added to the id of a change for the same one that was refused or
+// failed.
+const Failed = 50
+
+// The events of the service itself.
+var (
+	Started     = Event{100, Info, "started", "the service has started"}
+	Stopped     = Event{101, Info, "stopped", "the service has stopped as asked"}
+	StoppedLate = Event{104, Warning, "stopped_late", "the service has stopped, and something did not end in time"}
+	CannotStart = Event{102, Error, "cannot_start", "the service cannot start"}
+	Ended       = Event{103, Error, "ended", "the service ends because of an error"}
+)
+
+// The events of settings, certificate, sessions, servers and files.
+var (
+	SettingsTaken       = Event{110, Info, "settings_taken", "changed settings are in effect"}
+	SettingsRefused     = Event{111, Error, "settings_refused", "changed settings have mistakes; the previous ones stay in effect"}
+	CertificateTaken    = Event{120, Info, "certificate_taken", "a certificate is served"}
+	CertificateRefused  = Event{121, Error, "certificate_refused", "a changed certificate cannot be used; the previous one is served"}
+	CertificateEnds     = Event{122, Warning, "certificate_ends", "the certificate ends soon or has ended, or a revocation list is out of date"}
+	SessionTrouble      = Event{130, Warning, "session_trouble", "a PowerShell session could not be started"}
+	Failover            = Event{140, Warning, "failover", "another domain controller or DNS server is asked from now on"}
+	AuditTrouble        = Event{150, Error, "audit_trouble", "the audit log cannot be written, or was altered"}
+	AuditEnd            = Event{151, Info, "audit_end", "number and hash of the last line of the audit log"}
+	NotWritten          = Event{152, Warning, "not_written", "calls of which no event was written, because there were too many"}
+	CredentialsMade     = Event{310, Info, "credentials_made", "tokens or users were made"}
+	CredentialsRevoked  = Event{311, Info, "credentials_revoked", "tokens or users were removed"}
+	CredentialsUnusable = Event{312, Error, "credentials_unusable", "the file of tokens and users cannot be used"}
+)
+
+// The events of calls. Each of the first ten exists as failed, too: see [Event.AsFailed].
+var (
+	Created           = Event{200, Info, "created", "an object was created or restored"}
+	Changed           = Event{201, Info, "changed", "an object was changed, or a change was taken back"}
+	Moved             = Event{202, Info, "moved", "an object was renamed or moved"}
+	Removed           = Event{203, Info, "removed", "an object was removed"}
+	PasswordSet       = Event{204, Info, "password_set", "a password was set"}
+	MembershipAdded   = Event{205, Info, "membership_added", "a member was added to a group"}
+	MembershipRemoved = Event{206, Info, "membership_removed", "a member was removed from a group"}
+	RecordMade        = Event{207, Info, "record_made", "a DNS record or zone was created or changed"}
+	RecordRemoved     = Event{208, Info, "record_removed", "a DNS record or zone was removed"}
+	Incomplete        = Event{290, Error, "incomplete", "only a part of a change was made, or it is unknown whether it was"}
+	SignInRefused     = Event{300, Warning, "sign_in_refused", "a caller had no valid credential"}
+	Locked            = Event{301, Warning, "locked", "a caller has failed or asked too often, and is refused for a while"}
+	OutOfLimits       = Event{302, Warning, "out_of_limits", "a caller lacks a scope, or asked for something outside of its limits"}
+)
+
+// changes are the events of calls that change something.
+var changes = []Event{Created, Changed, Moved, Removed, PasswordSet, MembershipAdded, MembershipRemoved, RecordMade, RecordRemoved}
+
+// AsFailed returns the event of a change that was refused or failed.
+func (e Event) AsFailed() Event {
+	return Event{e.ID + Failed, Warning, e.Name + "_failed", "refused or failed: " + e.About}
+}
+
+// List returns all events, ordered by id.
+func List() []Event {
+	all := []Event{
+		Started, Stopped, StoppedLate, CannotStart, Ended,
+		SettingsTaken, SettingsRefused, CertificateTaken, CertificateRefused, CertificateEnds, SessionTrouble, Failover,
+		AuditTrouble, AuditEnd, NotWritten, CredentialsMade, CredentialsRevoked, CredentialsUnusable,
+		Incomplete, SignInRefused, Locked, OutOfLimits,
+	}
+	for _, e := range changes {
+		all = append(all, e, e.AsFailed())
+	}
+	slices.SortFunc(all, func(a, b Event) int { return int(a.ID) - int(b.ID) })
+	return all
+}
+
+// ByName returns the event with a name.
+func ByName(name string) (Event, bool) {
+	all := List()
+	if i := slices.IndexFunc(all, func(e Event) bool { return e.Name == name }); i >= 0 {
+		return all[i], true
+	}
+	return Event{}, false
+}
+
+// Write writes an entry to the event log. It is safe for concurrent use.
+type Write func(e Event, text string)
+
+// MaxText is the length in UTF-16 code units that an entry may have: longer ones are not
+// written at all (ReportEvent: 31,839).
+const MaxText = 31_000
+
+// field is the field of an entry of the service's log that names its event, for packages
+// that know nothing of the event log.
+const field = "event"
+
+// Logged writes an entry of the service's log if its field "event" names one of the
+// list. write may be nil.
+func Logged(write Write, message string, fields map[string]any) {
+	name, _ := fields[field].(string)
+	event, known := ByName(name)
+	if write == nil || !known {
+		return
+	}
+	var all strings.Builder
+	all.WriteString(message)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name != field {
+			fmt.Fprintf(&all, "\r\n%s: %v", name, fields[name])
+		}
+	}
+	write(event, all.String())
+}
