@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // panel is a graph of the Grafana dashboard. Its queries use $instance and $lane.
@@ -96,23 +95,4 @@ func dashboard() ([]byte, error) {
 			variable("instance", "Gateway", "adgateway_build_info"), variable("lane", "Lane", "adgateway_sessions_max"),
 		}},
 	}, "", "  ")
-}
-
-// dashboardRules returns the queries of the dashboard as recording rules, so that promtool
-// can check them.
-func dashboardRules() string {
-	var b strings.Builder
-	b.WriteString("groups:\n  - name: dashboard\n    rules:\n")
-	fill := strings.NewReplacer("$__rate_interval", "5m", "$instance", ".+", "$lane", ".+")
-	for i, p := range panels {
-		for n, q := range p.queries {
-			fmt.Fprintf(&b, "      - record: panel_%d_%d\n        expr: %s\n", i+1, n+1, quoted(fill.Replace(q.expr)))
-		}
-	}
-	return b.String()
-}
-
-func quoted(text string) string {
-	raw, _ := json.Marshal(text) // a JSON text is a YAML text, too
-	return string(raw)
 }
