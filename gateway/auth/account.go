@@ -164,7 +164,7 @@ func (a *Account) compile() (*compiled, []error) {
 	}
 	if a.Limits != nil {
 		p.Limits = *a.Limits
-		faults = append(faults, a.Limits.check()...)
+		faults = append(faults, a.Limits.Check()...)
 	}
 	if a.Quota != nil {
 		check(a.Quota.check())
@@ -265,7 +265,8 @@ func (c *compiled) expired(now time.Time) bool {
 	return c.Expires != nil && !now.Before(*c.Expires)
 }
 
-func (l *Limits) check() []error {
+// Check returns every mistake in the limits.
+func (l *Limits) Check() []error {
 	var faults []error
 	for _, c := range []struct {
 		what  string

@@ -36,6 +36,12 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 	if s.SignIn.Tokens == SwitchOn && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" && !loopback(s.HTTP.Listen) {
 		fault([]string{"signIn.tokens"}, "people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or tls.storeThumbprint)")
 	}
+	if s.SignIn.Mode != SwitchOff && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" {
+		fault([]string{"signIn.mode"}, "passwords are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
+	}
+	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 {
+		fault([]string{"signIn.mode"}, "people could sign in and do nothing: set signIn.roles, a list of groups with scopes")
+	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
 		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // leadingKey matches the key with which an error about a setting begins.
-var leadingKey = regexp.MustCompile(`^([a-z]+\.[A-Za-z.]+)[ :]`)
+var leadingKey = regexp.MustCompile(`^([a-zA-Z]+\.[A-Za-z.]+)[ :]`)
 
 // Place puts the file and the line of the setting before each of the joined errors that
 // begins with the key of a setting that the file sets.

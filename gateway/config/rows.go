@@ -195,6 +195,12 @@ const (
 // signInRows are the settings of signing in to the pages for people.
 func signInRows() []Row {
 	return []Row{
+		{"signIn.mode", SwitchOff, "How people sign in to the pages under /ui/ with their account of the domain: form, with name and password, over HTTPS only; off: they cannot. Kerberos is not there yet. The sandbox has people of its own.",
+			choice(func(s *Settings) *string { return &s.SignIn.Mode }, SwitchOff, SignInForm)},
+		{"signIn.roles", "[]", "What people may do there, by group (DOMAIN\\name or SID): scopes, and limits as tokens have them. Of several roles each action must be allowed by one whole.",
+			signInRoles(func(s *Settings) *[]Role { return &s.SignIn.Roles })},
+		{"signIn.domains", "[]", "Names of domains, NetBIOS names and UPN suffixes, whose accounts may sign in; if empty, the domain of this computer.",
+			zones(func(s *Settings) *[]string { return &s.SignIn.Domains })},
 		{"signIn.tokens", SwitchAuto, "Whether the pages for people under /ui/ can be signed in to with a token, over HTTPS only: on or off; auto is off, and in the sandbox on.",
 			choice(func(s *Settings) *string { return &s.SignIn.Tokens }, SwitchAuto, SwitchOn, SwitchOff)},
 		{"signIn.idle", "15m", "How long a session of the pages lasts without a request.",

@@ -169,11 +169,25 @@ type Changes struct {
 
 // SignIn configures how people sign in to the pages.
 type SignIn struct {
+	Mode    string // SwitchOff, or SignInForm
+	Domains []string
+	Roles   []Role
 	Tokens  string // SwitchAuto, SwitchOn or SwitchOff
 	Idle    time.Duration
 	Max     time.Duration
 	Recheck time.Duration
 	Tries   int
+}
+
+// SignInForm is the mode in which people sign in with name and password.
+const SignInForm = "form"
+
+// Role is what the members of a group may do on the pages for people.
+type Role struct {
+	Group  string // DOMAIN\name, or a SID
+	Name   string // shown to people; empty: the group
+	Scopes []string
+	Limits TokenLimits
 }
 
 // Plans configures plans of changes that dry runs make.

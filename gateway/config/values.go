@@ -516,6 +516,17 @@ func intoLimits(limits *TokenLimits) part {
 	}, "ous, zones, groups and names, each a list")
 }
 
+func signInRoles(field func(*Settings) *[]Role) value {
+	return records[Role]{field, func(r *Role) map[string]part {
+		return map[string]part{
+			"group":  intoText(&r.Group),
+			"name":   intoText(&r.Name),
+			"scopes": intoList(&r.Scopes),
+			"limits": intoLimits(&r.Limits),
+		}
+	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name and limits"}
+}
+
 func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
 	return records[ACMEAccount]{field, func(a *ACMEAccount) map[string]part {
 		return map[string]part{

@@ -21,6 +21,7 @@ type Options struct {
 	Directory Directory          // nil: nobody signs in with a password
 	Tokens    auth.Authenticator // nil: nobody signs in with a token
 	Roles     []Role
+	Domains   []string // NetBIOS names and UPN suffixes of the accounts that may sign in; none: any
 
 	Idle    time.Duration // without a request, after which a session ends; zero: 15 min
 	Max     time.Duration // after which a session ends; zero: 8 h
@@ -146,7 +147,7 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 	if g.o.Directory == nil {
 		return "", ErrUnsupported
 	}
-	account, err := account(name)
+	account, domain, err := account(name, g.o.Domains)
 	if err != nil || len(password) == 0 {
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the name or the password has no valid form"})
 		return "", ErrRefused
@@ -167,7 +168,7 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 		g.o.Record(Event{What: "refused", Name: account, Client: client, Reason: "too many tries; the directory was not asked"})
 		return "", ErrTooMany
 	}
-	person, err := g.o.Directory.Check(ctx, account, password)
+	person, err := g.o.Directory.Check(ctx, domain, account, password)
 	switch {
 	case err == nil:
 		g.tries.right(key, client)

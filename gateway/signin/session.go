@@ -17,16 +17,25 @@ var root = &url.URL{Path: "/"}
 
 func fold(name string) string { return strings.ToLower(name) }
 
-// account returns the name of an account without the domain that may stand before it.
-func account(name string) (string, error) {
-	name = strings.TrimSpace(name)
-	if _, after, ok := strings.Cut(name, `\`); ok {
+// account returns the name of an account without the domain that may stand before it, and
+// that domain, or an error if it, or the suffix of the name, is none of the domains.
+func account(typed string, domains []string) (name, before string, err error) {
+	name = strings.TrimSpace(typed)
+	before, after, given := strings.Cut(name, `\`)
+	domain := before
+	if given {
 		name = after
+	} else {
+		before = ""
+		_, domain, given = strings.Cut(name, "@")
+	}
+	if given && len(domains) > 0 && !slices.ContainsFunc(domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+		return "", "", ErrRefused
 	}
 	if name == "" || len(name) > 256 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(`"/\[]:;|=,+*?<>`, r) }) {
-		return "", ErrRefused
+		return "", "", ErrRefused
 	}
-	return name, nil
+	return name, before, nil
 }
 
 // start keeps a new session. The oldest ones of the same credential end beyond the limit.

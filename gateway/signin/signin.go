@@ -21,8 +21,9 @@ type Person struct {
 // Directory knows the accounts of the domain. Implementations are safe for concurrent
 // use. Errors other than those of this package mean that the directory could not answer.
 type Directory interface {
-	// Check checks a password. It does not keep it, and the caller wipes it.
-	Check(ctx context.Context, name string, password []byte) (*Person, error)
+	// Check checks a password. The name is a sAMAccountName or a UPN, the domain what was
+	// typed before it, if anything. It does not keep the password, and the caller wipes it.
+	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
 	// Accept accepts a Kerberos token of a browser.
 	Accept(ctx context.Context, token []byte) (*Person, error)
 	// Groups returns the person as the directory has them now, or ErrRefused if the

@@ -20,7 +20,8 @@ import (
 // that of the settings.
 func Check(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
-	return errors.Join(err, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(settings.CredentialFile(cfg.Auth, file)))
+	_, peopleErr := domainPeople(cfg.SignIn)
+	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(settings.CredentialFile(cfg.Auth, file)))
 }
 
 // checkFiles checks the files that a gateway and a sandbox have in common.

@@ -1,13 +1,18 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
 	"adgateway/gateway/signin"
 	"adgateway/ps/sandbox"
+	"adgateway/winsvc/host"
 )
 
 // helpdeskScopes are those of the role helpdesk of the sandbox: read everything, unlock,
@@ -29,12 +34,17 @@ func (s *Server) addPeople(ctx context.Context, world *sandbox.World) (*signin.P
 			operator = append(operator, scope)
 		}
 	}
+	roles := []signin.Role{
+		{Group: groups[sandbox.HelpdeskGroup], Name: sandbox.HelpdeskGroup, Scopes: helpdeskScopes},
+		{Group: groups[sandbox.OperatorGroup], Name: sandbox.OperatorGroup, Scopes: operator},
+	}
+	if own := s.live.Now().SignIn.Roles; len(own) > 0 {
+		if roles, err = rolesOf(own, func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
+			return nil, err
+		}
+	}
 	s.backend.people = &app.People{
-		Directory: worldDirectory{world},
-		Roles: []signin.Role{
-			{Group: groups[sandbox.HelpdeskGroup], Name: sandbox.HelpdeskGroup, Scopes: helpdeskScopes},
-			{Group: groups[sandbox.OperatorGroup], Name: sandbox.OperatorGroup, Scopes: operator},
-		},
+		Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains,
 		Hint: "People of the sandbox: " + sandbox.HelpdeskPerson + ", " + sandbox.OperatorPerson + " and " + sandbox.NoRightsPerson +
 			". The password of each is " + sandbox.PersonsPassword + " and the name.",
 	}
@@ -45,7 +55,7 @@ func (s *Server) addPeople(ctx context.Context, world *sandbox.World) (*signin.P
 type worldDirectory struct{ world *sandbox.World }
 
 // Check implements [signin.Directory].
-func (d worldDirectory) Check(ctx context.Context, name string, password []byte) (*signin.Person, error) {
+func (d worldDirectory) Check(ctx context.Context, _, name string, password []byte) (*signin.Person, error) {
 	return personOf(d.world.LogOn(ctx, name, string(password)))
 }
 
@@ -57,6 +67,119 @@ func (d worldDirectory) Accept(context.Context, []byte) (*signin.Person, error) 
 // Groups implements [signin.Directory].
 func (d worldDirectory) Groups(ctx context.Context, sid string) (*signin.Person, error) {
 	return personOf(d.world.Account(ctx, sid))
+}
+
+// sidIn returns the SID of a group of a simulated domain: DOMAIN\name, or a SID.
+func sidIn(ctx context.Context, world *sandbox.World, group string) (string, error) {
+	if strings.HasPrefix(group, "S-1-") {
+		return group, nil
+	}
+	found, err := world.Lookup(ctx, group[strings.LastIndexByte(group, '\\')+1:])
+	if err != nil {
+		return "", err
+	}
+	return found.SID, nil
+}
+
+// rolesOf returns the roles of the settings. The error names every one that is useless.
+func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]signin.Role, error) {
+	var all []signin.Role
+	var faults []error
+	for _, r := range roles {
+		fault := func(err error) {
+			if err != nil {
+				faults = append(faults, fmt.Errorf("signIn.roles: the role of %s: %w", r.Group, err))
+			}
+		}
+		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: auth.Limits(r.Limits)}
+		var err error
+		role.Group, err = sid(r.Group)
+		fault(err)
+		role.Scopes, err = auth.ParseScopes(r.Scopes)
+		fault(err)
+		fault(errors.Join(role.Limits.Check()...))
+		all = append(all, role)
+	}
+	return all, errors.Join(faults...)
+}
+
+// domainPeople returns who signs in with an account of the domain of this computer; nil if
+// nobody does.
+func domainPeople(s config.SignIn) (*app.People, error) {
+	if s.Mode == config.SwitchOff {
+		return nil, nil
+	}
+	system, err := host.ReadSystem()
+	if err != nil {
+		return nil, err
+	}
+	if system.Domain == "" {
+		return nil, errors.New("signIn.mode: this computer is in no domain, so that nobody can sign in with an account of one")
+	}
+	roles, err := rolesOf(s.Roles, host.SIDOf)
+	if err != nil {
+		return nil, err
+	}
+	domains := s.Domains
+	if len(domains) == 0 {
+		domains = append(domains, system.Domain)
+		for _, name := range host.Names() {
+			if _, suffix, ok := strings.Cut(name, "."); ok {
+				domains = append(domains, suffix)
+			}
+		}
+	}
+	return &app.People{
+		Directory: windowsDirectory{domain: system.Domain, logOn: host.LogOn, groups: host.GroupsOf}, Roles: roles, Domains: domains, ByName: true,
+		Hint: "Your account of the domain " + system.Domain + ".",
+	}, nil
+}
+
+// windowsDirectory signs people in with the accounts of the domain of this computer.
+type windowsDirectory struct {
+	domain string // for names without one
+	logOn  func(ctx context.Context, domain, name string, password []byte) (host.Logon, error)
+	groups func(ctx context.Context, sid string) (host.Logon, error)
+}
+
+// The codes of Windows for a right password that does not let its holder in.
+const (
+	codePasswordExpired    = 1330
+	codePasswordMustChange = 1907
+)
+
+// Check implements [signin.Directory].
+func (d windowsDirectory) Check(ctx context.Context, domain, name string, password []byte) (*signin.Person, error) {
+	if domain == "" && !strings.Contains(name, "@") {
+		domain = d.domain
+	}
+	found, err := d.logOn(ctx, domain, name, password)
+	var refused *host.LogonError
+	switch {
+	case err == nil:
+		return &signin.Person{SID: found.SID, Name: found.Name, Groups: found.Groups}, nil
+	case !errors.As(err, &refused):
+		return nil, err
+	case refused.Code == codePasswordMustChange:
+		return nil, signin.ErrMustChange
+	case refused.Code == codePasswordExpired:
+		return nil, signin.ErrExpired
+	}
+	return nil, errors.Join(signin.ErrRefused, err)
+}
+
+// Accept implements [signin.Directory].
+func (d windowsDirectory) Accept(context.Context, []byte) (*signin.Person, error) {
+	return nil, signin.ErrUnsupported
+}
+
+// Groups implements [signin.Directory].
+func (d windowsDirectory) Groups(ctx context.Context, sid string) (*signin.Person, error) {
+	found, err := d.groups(ctx, sid)
+	if err != nil {
+		return nil, err
+	}
+	return &signin.Person{SID: found.SID, Name: found.Name, Groups: found.Groups}, nil
 }
 
 func personOf(a *sandbox.Account, err error) (*signin.Person, error) {

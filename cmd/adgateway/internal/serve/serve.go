@@ -100,6 +100,9 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	if err := Check(ctx, cfg, o.Flags.Path()); err != nil {
 		return nil, err
 	}
+	if s.backend.people, err = domainPeople(cfg.SignIn); err != nil {
+		return nil, err
+	}
 	if err := s.openLog(); err != nil {
 		return nil, err
 	}
