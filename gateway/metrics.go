@@ -134,6 +134,9 @@ func (s *Server) measure(r *request) {
 			s.meters.refused.WithLabelValues(string(r.failure.refused)).Inc()
 		}
 	}
+	if r.op != nil {
+		s.hour.add(time.Now(), status)
+	}
 	operation := r.operation()
 	s.meters.requests.WithLabelValues(operation, r.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
 	s.meters.duration.WithLabelValues(operation).Observe(time.Since(r.startedAt).Seconds())

@@ -193,6 +193,7 @@ type Server struct {
 	parameterNames []string
 	scripts        map[string]ps.Script
 	meters         *meters
+	hour           hour
 	bodies         *bodies
 	spooler        *spooler
 	locks          *locks

@@ -19,6 +19,7 @@ type visit struct {
 	r          *http.Request
 	session    *signin.Session
 	principals []*auth.Principal
+	sees       map[*auth.Principal]bool // whether a role shows the object of the page
 }
 
 func (p *Pages) visit(w http.ResponseWriter, r *http.Request, session *signin.Session) (*visit, error) {

@@ -51,6 +51,7 @@ type object struct {
 	Record  map[string]any
 	Buttons []action // without inputs
 	Forms   []action // with inputs
+	Denied  []action // that a role allows elsewhere only
 	Inline  map[string]bool
 	Given   url.Values // of a form that was not accepted
 	Failed  string     // id of its action
@@ -131,6 +132,10 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 	for _, a := range k.actions {
 		switch {
 		case !c.may(a.scope) || a.fits != nil && !a.fits(o.Record):
+		case !c.reaches(k, o.GUID, a.scope):
+			if !a.Inline {
+				o.Denied = append(o.Denied, a)
+			}
 		case a.Inline:
 			o.Inline[a.ID] = true
 		case a.Secondary():
@@ -152,6 +157,31 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 		shown.Alert = said[0]
 	}
 	c.page(status, k.hitType, shown)
+}
+
+// reaches reports whether a role with the scope sees the object. Roles are not merged: one
+// role may show an object, and another one allow the action elsewhere only.
+func (c *visit) reaches(k *kind, guid string, scope auth.Scope) bool {
+	if len(c.principals) == 1 {
+		return true
+	}
+	for _, principal := range c.principals {
+		if !principal.Has(scope) {
+			continue
+		}
+		if c.sees == nil {
+			c.sees = map[*auth.Principal]bool{}
+		}
+		seen, known := c.sees[principal]
+		if !known {
+			seen = principal.Has(k.scope) && c.callAs(principal, http.MethodGet, k.read(guid), nil, nil).ok()
+			c.sees[principal] = seen
+		}
+		if seen {
+			return true
+		}
+	}
+	return false
 }
 
 // part reads a part of a page, or notes why it could not be read.
@@ -205,6 +235,7 @@ type statusPage struct {
 	Sound   bool
 	Checks  []checked
 	Changes []made
+	Figures *Figures // nil: they may not be shown
 	Roles   []string // that would give rights to somebody without any
 	Person  bool
 }
@@ -264,6 +295,10 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	}
 	if c.may(auth.ChangeRead) {
 		body.Changes = records[made](c.get("/api/Changes", "Caller", session.Name, "Limit", "10"))
+	}
+	if c.may(auth.OpsRead) && p.Figures != nil {
+		figures := p.Figures()
+		body.Figures = &figures
 	}
 	shown.Body = body
 	c.page(http.StatusOK, "status", shown)

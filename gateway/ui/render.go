@@ -45,7 +45,7 @@ func asset(w http.ResponseWriter, r *http.Request) {
 }
 
 // templates are the pages by name, each with the layout.
-var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "preview", "done", "changes")
+var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "preview", "done", "changes", "audit")
 
 func parse(names ...string) map[string]*template.Template {
 	common := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
@@ -73,6 +73,7 @@ type page struct {
 	Version string
 	Alert   *alert
 	Kinds   []*kind
+	Audit   bool // there is a page of the audit log
 	Body    any
 }
 
@@ -103,7 +104,7 @@ func alertOf(a *answer) *alert {
 
 // write renders a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
-	shown.Assets, shown.Sandbox, shown.Kinds = base+"assets/"+assetsVersion+"/", p.Sandbox, kinds
+	shown.Assets, shown.Sandbox, shown.Kinds, shown.Audit = base+"assets/"+assetsVersion+"/", p.Sandbox, kinds, p.Log != nil
 	if shown.Form == "" {
 		shown.Form = p.Gate.FormToken(p.cookie(r))
 	}

@@ -29,6 +29,11 @@ type Options struct {
 	Unencrypted bool
 	Version     string
 	Hint        string // how to sign in to the sandbox; empty: nothing
+
+	// Figures returns how the gateway works at this moment. Nil: it is not shown.
+	Figures func() Figures
+	// Log returns lines of the audit log, the newest first. Nil: there is none.
+	Log func(LogFilter) ([]LogLine, error)
 }
 
 // Pages serves the pages. It is safe for concurrent use.
@@ -82,6 +87,9 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
 	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
 	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))
+	if p.Log != nil {
+		p.routes.HandleFunc("GET /ui/audit", p.person((*visit).audit))
+	}
 	p.routes.HandleFunc("/ui/", p.notFound)
 	return p
 }

@@ -230,7 +230,7 @@ func (b *browser) title(text string) {
 
 // TestPages signs in with the link and goes through the pages with the keyboard only.
 func TestPages(t *testing.T) {
-	address, link := sandbox(t)
+	address, link := sandbox(t, "--set", "audit.file="+filepath.Join(t.TempDir(), "audit.jsonl"))
 	b := start(t)
 	open := func(path string) {
 		t.Helper()
@@ -284,4 +284,12 @@ func TestPages(t *testing.T) {
 	b.look("computer")
 	open("/ui/changes")
 	b.look("changes")
+	open("/ui/audit")
+	b.look("audit")
+	open("/ui/audit?day=2020-01-01")
+	b.look("audit-none")
+	open("/ui/audit?day=x")
+	b.look("audit-refused")
+	open("/ui/")
+	b.look("status-figures")
 }

@@ -1,12 +1,17 @@
 package app
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
+	"slices"
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 	"adgateway/gateway/signin"
 	"adgateway/gateway/ui"
+	"adgateway/ps"
+	"adgateway/ps/servers"
 
 	"github.com/sirupsen/logrus"
 )
@@ -42,6 +47,7 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 			}
 		}
 		s.Gate = signin.NewGate(options)
+		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate = s.Gate
 		return ui.New(pages)
 	}
@@ -76,5 +82,62 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 		if err != nil {
 			log.WithError(err).Error("a sign-in could not be recorded")
 		}
+	}
+}
+
+// figures returns what the status page shows of sessions, servers and calls.
+func (s *Stack) figures() ui.Figures {
+	stats := s.Pool.Stats()
+	directory, dns := s.Servers.Status()
+	f := ui.Figures{Certificate: s.certificateExpires(), Minutes: s.Gateway.LastHour()}
+	for _, lane := range []struct {
+		name   ps.Lane
+		server servers.Status
+	}{{ps.Directory, directory}, {ps.DNS, dns}} {
+		now := stats[lane.name]
+		f.Lanes = append(f.Lanes, ui.Lane{
+			Name: string(lane.name), Busy: now.Busy, Idle: now.Idle, Starting: now.Starting, Max: now.Size, Waiting: now.Waiting, Trouble: now.Reason,
+			Server: lane.server.Pinned, Since: lane.server.Since, Failovers: lane.server.Failovers,
+		})
+	}
+	return f
+}
+
+// auditLines returns what reads the audit log for the pages; nil if there is none.
+func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, error) {
+	if !audited(c) {
+		return nil
+	}
+	return func(f ui.LogFilter) (lines []ui.LogLine, err error) {
+		filter := audit.Filter{Since: f.Day, Until: f.Day.AddDate(0, 0, 1), Who: f.Who, Target: f.Target}
+		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
+			call := r.Call()
+			line := ui.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
+			if call.Who != nil {
+				line.Who = call.Who.Name
+			}
+			if f.Only != "" && line.Who != f.Only {
+				return nil
+			}
+			if r.Outcome != nil {
+				line.Code = r.Outcome.Code
+			}
+			for _, of := range r.Lines() {
+				for _, object := range of.Targets() {
+					if name := cmp.Or(object.DN, object.GUID); !slices.Contains(line.Targets, name) {
+						line.Targets = append(line.Targets, name)
+					}
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(call.Parameters)) {
+				line.Given = append(line.Given, name+"="+call.Parameters[name])
+			}
+			if lines = append(lines, line); len(lines) > f.Most {
+				lines = lines[1:]
+			}
+			return nil
+		})
+		slices.Reverse(lines)
+		return lines, err
 	}
 }

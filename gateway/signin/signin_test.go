@@ -1,0 +1,182 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+)
+
+// directory knows one password for everybody.
+type directory struct {
+	mu    sync.Mutex
+	err   error // of Groups
+	asked []string
+	last  []byte
+}
+
+func (d *directory) Check(_ context.Context, domain, name string, password []byte) (*Person, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked, d.last = append(d.asked, domain+"/"+name), password
+	if string(password) != "right" {
+		return nil, ErrRefused
+	}
+	return &Person{SID: "S-" + name, Name: name, Groups: []string{"desk"}}, nil
+}
+
+func (d *directory) Accept(context.Context, []byte) (*Person, error) { return nil, ErrUnsupported }
+
+func (d *directory) Groups(_ context.Context, sid string) (*Person, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &Person{SID: sid, Name: sid[2:], Groups: []string{"desk"}}, d.err
+}
+
+var client = netip.MustParseAddr("192.0.2.1")
+
+// gate returns a gate with a clock of its own.
+func gate(adjust func(*Options)) (g *Gate, d *directory, now *time.Time, events *[]Event) {
+	d, now, events = &directory{}, new(time.Time), &[]Event{}
+	*now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	o := Options{
+		Directory: d, Roles: []Role{{Group: "desk", Name: "Desk", Scopes: []auth.Scope{auth.UserRead, auth.UserPassword}}},
+		Now: func() time.Time { return *now }, Record: func(e Event) { *events = append(*events, e) },
+	}
+	adjust(&o)
+	return NewGate(o), d, now, events
+}
+
+func in(t *testing.T, g *Gate, name string) string {
+	t.Helper()
+	id, err := g.Password(t.Context(), name, []byte("right"), client)
+	require.NoError(t, err)
+	return id
+}
+
+func TestSessionsEnd(t *testing.T) {
+	g, _, now, events := gate(func(*Options) {})
+	idle := in(t, g, "anna")
+	*now = now.Add(14 * time.Minute)
+	require.NotNil(t, g.Find(t.Context(), idle))
+	*now = now.Add(14 * time.Minute)
+	require.NotNil(t, g.Find(t.Context(), idle), "each request keeps it")
+	*now = now.Add(15 * time.Minute)
+	assert.Nil(t, g.Find(t.Context(), idle), "without one it ends")
+
+	busy := in(t, g, "anna")
+	for range 8*6 - 1 {
+		*now = now.Add(10 * time.Minute)
+		require.NotNil(t, g.Find(t.Context(), busy))
+	}
+	*now = now.Add(10 * time.Minute)
+	assert.Nil(t, g.Find(t.Context(), busy), "after eight hours it ends in any case")
+
+	out := in(t, g, "anna")
+	g.End(out)
+	g.End(out)
+	assert.Nil(t, g.Find(t.Context(), out))
+	assert.Nil(t, g.Find(t.Context(), ""))
+	assert.Nil(t, g.Find(t.Context(), "made up"))
+	assert.NotEqual(t, idle, busy, "each sign-in has an id of its own")
+	assert.Equal(t, Event{What: "signed out", Name: "anna", SID: "S-anna", Client: client}, (*events)[len(*events)-1])
+}
+
+func TestEachPersonHasFiveSessions(t *testing.T) {
+	g, _, now, _ := gate(func(*Options) {})
+	var ids []string
+	for range sessionsEach + 1 {
+		*now = now.Add(time.Second)
+		ids = append(ids, in(t, g, "Anna"))
+	}
+	other := in(t, g, "bert")
+	assert.Nil(t, g.Find(t.Context(), ids[0]), "the oldest ended")
+	for _, id := range append(ids[1:], other) {
+		assert.NotNil(t, g.Find(t.Context(), id))
+	}
+}
+
+func TestLinks(t *testing.T) {
+	g, _, now, events := gate(func(*Options) {})
+	person := &Person{SID: "S-1", Name: "operator", Groups: []string{"desk"}}
+	code := g.Link(person)
+	id, err := g.UseLink(code, client)
+	require.NoError(t, err)
+	require.NotNil(t, g.Find(t.Context(), id))
+	_, err = g.UseLink(code, client)
+	require.ErrorIs(t, err, ErrRefused, "it works once")
+	late := g.Link(person)
+	*now = now.Add(linkLife)
+	_, err = g.UseLink(late, client)
+	require.ErrorIs(t, err, ErrRefused, "and for ten minutes")
+	_, err = g.UseLink("", client)
+	require.ErrorIs(t, err, ErrRefused)
+	assert.Equal(t, "refused", (*events)[len(*events)-1].What)
+}
+
+func TestRecheck(t *testing.T) {
+	g, d, now, events := gate(func(*Options) {})
+	id := in(t, g, "anna")
+	*now = now.Add(6 * time.Minute)
+	d.err = errors.New("no domain controller")
+	s := g.Find(t.Context(), id)
+	require.NotNil(t, s)
+	principals, err := s.Principals(client)
+	require.NoError(t, err)
+	assert.Equal(t, []auth.Scope{auth.UserRead}, principals[0].Scopes, "while nobody answers it only reads")
+	d.err = nil
+	s = g.Find(t.Context(), id)
+	principals, _ = s.Principals(client)
+	assert.Equal(t, []auth.Scope{auth.UserRead, auth.UserPassword}, principals[0].Scopes)
+
+	d.err = errors.New("no domain controller")
+	for range 3 {
+		*now = now.Add(6 * time.Minute)
+		require.NotNil(t, g.Find(t.Context(), id))
+	}
+	*now = now.Add(6 * time.Minute)
+	assert.Nil(t, g.Find(t.Context(), id), "not for longer than a quarter of an hour")
+	assert.Equal(t, "the directory did not answer for too long", (*events)[len(*events)-1].Reason)
+
+	d.err = nil
+	id = in(t, g, "anna")
+	d.err = ErrRefused
+	*now = now.Add(6 * time.Minute)
+	assert.Nil(t, g.Find(t.Context(), id), "an account that was disabled ends its sessions")
+}
+
+func TestPasswords(t *testing.T) {
+	g, d, _, events := gate(func(o *Options) { o.Domains = []string{"CORP", "corp.example"} })
+	password := []byte("right")
+	_, err := g.Password(t.Context(), `corp\anna`, password, client)
+	require.NoError(t, err)
+	assert.Equal(t, make([]byte, 5), password, "it is wiped")
+	assert.Equal(t, []string{"corp/anna"}, d.asked)
+	for _, name := range []string{"", " ", `\`, `other\anna`, "anna@other.example", "a*", "a\x00b", "(a)=b", string(make([]byte, 300))} {
+		_, err := g.Password(t.Context(), name, []byte("right"), client)
+		assert.ErrorIs(t, err, ErrRefused, "%q", name)
+	}
+	_, err = g.Password(t.Context(), "anna", nil, client)
+	assert.ErrorIs(t, err, ErrRefused)
+	assert.Len(t, d.asked, 1, "nobody was asked")
+	for _, e := range *events {
+		assert.NotContains(t, e.Reason+e.Name, "right")
+	}
+}
+
+func TestFormTokensBelongToACookie(t *testing.T) {
+	g, _, _, _ := gate(func(*Options) {})
+	other, _, _, _ := gate(func(*Options) {})
+	assert.True(t, g.FormValid("cookie", g.FormToken("cookie")))
+	for _, forged := range []string{"", "x", g.FormToken("another"), other.FormToken("cookie")} {
+		assert.False(t, g.FormValid("cookie", forged))
+	}
+	assert.False(t, g.FormValid("", g.FormToken("")), "nobody has the empty cookie")
+}

@@ -1,0 +1,96 @@
+package pages
+
+import (
+	"net/url"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/signin"
+	"adgateway/test/systemtest"
+)
+
+// TestFiguresOnTheStatusPage: sessions, servers and calls are shown to those with ops:read.
+func TestFiguresOnTheStatusPage(t *testing.T) {
+	s := start(t)
+	s.Get("/api/ADUser/aschmidt/Details")
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	require.Equal(t, 200, b.get("/ui/"))
+	assert.Regexp(t, `[1-9][0-9]* calls, 0 of them failed`, b.page)
+	assert.Contains(t, b.page, "dc1.corp.example")
+	assert.Regexp(t, `<path class="calls" d="M[0-9]+ [0-9]+v[0-9]+h3v-[0-9]+z`, b.page)
+	assert.Len(t, regexp.MustCompile(`<td data-label="Time \(UTC\)">`).FindAllString(b.page, -1), 4)
+	assert.Len(t, regexp.MustCompile(`<td data-label="Waiting calls">0</td>`).FindAllString(b.page, -1), 2)
+
+	other := s.browser(t)
+	other.signIn("norights")
+	require.Equal(t, 200, other.get("/ui/"))
+	assert.NotContains(t, other.page, "PowerShell sessions")
+	assert.NotContains(t, other.page, "dc1.corp.example")
+}
+
+// TestAuditPage: people see their own lines, with ops:read those of all, by day, caller and
+// object; and sign-ins are among them.
+func TestAuditPage(t *testing.T) {
+	none := start(t).browser(t)
+	none.signIn("operator")
+	assert.NotContains(t, none.page, "/ui/audit")
+	assert.Equal(t, 404, none.get("/ui/audit"), "there is no audit log")
+
+	s := startWith(t, func(p *app.People) {
+		p.Roles = append(p.Roles, signin.Role{Group: "group of plain", Name: "Plain", Scopes: []auth.Scope{auth.UserRead}})
+	}, "audit.file="+t.TempDir()+"/audit.jsonl")
+	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/audit"))
+	for _, text := range []string{"user.disable", "Anna Schmidt", "signin.start", "operator", "Calls of everybody"} {
+		assert.Contains(t, b.page, text)
+	}
+	for query, shown := range map[string]bool{
+		"target=schmidt": true, "target=nobody": false, "who=nobody": false, "day=2020-01-01": false, "day=" + time.Now().UTC().Format(time.DateOnly): true,
+		"target=" + url.QueryEscape("<script>alert(1)</script>"): false,
+	} {
+		require.Equal(t, 200, b.get("/ui/audit?"+query), query)
+		assert.Equal(t, shown, regexp.MustCompile("user.disable").MatchString(b.page), query)
+		assert.NotContains(t, b.page, "<script>alert", query)
+	}
+	assert.Equal(t, 400, b.get("/ui/audit?day=yesterday"))
+	assert.Contains(t, b.page, "2026-03-01")
+
+	own := s.browser(t)
+	own.signIn("norights")
+	require.Equal(t, 200, own.get("/ui/audit"))
+	assert.Contains(t, own.page, "signin.start")
+	assert.NotContains(t, own.page, "user.disable")
+	require.Equal(t, 200, own.get("/ui/audit?who=operator"))
+	assert.NotContains(t, own.page, "operator</td>", "nothing of others")
+	s.Stack.Gate.End(own.cookie())
+	assert.Equal(t, 401, own.get("/ui/audit"))
+	require.Equal(t, 200, b.get("/ui/audit?who=norights"))
+	assert.Contains(t, b.page, "signin.end")
+}
+
+// TestDeniedActionsSayWhy: an action that a role allows elsewhere only is shown, disabled,
+// with the reason; one that no role allows is not shown.
+func TestDeniedActionsSayWhy(t *testing.T) {
+	s := startWith(t, func(p *app.People) {
+		p.Roles = []signin.Role{
+			{Group: "group of berlin", Name: "Berlin", Scopes: []auth.Scope{auth.UserRead, auth.UserPassword}, Limits: auth.Limits{OUs: []string{"OU=Sales,OU=Corp,DC=corp,DC=example"}}},
+			{Group: "group of berlin", Name: "Readers", Scopes: []auth.Scope{auth.UserRead}},
+		}
+	})
+	b := s.browser(t)
+	b.signIn("berlin")
+	b.person(t)
+	assert.Regexp(t, `<button type="button" disabled aria-describedby="denied">Reset password`, b.page)
+	assert.Contains(t, b.page, "outside the limits of the role")
+	assert.NotContains(t, b.page, "Disable account")
+	assert.NotContains(t, b.page, lea+"/reset")
+}
