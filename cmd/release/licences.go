@@ -59,26 +59,26 @@ type goModule struct {
 }
 
 // licencesOf returns the licence files of all modules whose code is in the executable,
-// and of Go itself, by their path below licenses/. A module without an allowed licence
-// is an error.
-func licencesOf(ctx context.Context, t target) (map[string][]byte, error) {
+// and of Go itself, by their path below licenses/, and the names of the licences by the
+// path of the module. A module without an allowed licence is an error.
+func licencesOf(ctx context.Context, t target) (all map[string][]byte, of map[string][]string, err error) {
 	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+product)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	root, err := goTool(ctx, t, "env", "GOROOT", "GOVERSION")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	goRoot, goVersion, _ := strings.Cut(strings.TrimSpace(string(root)), "\n")
 	dirs, modules, err := packageDirs(listed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	standard := goModule{Path: "go", Version: goVersion, Dir: goRoot}
 	modules["go"], dirs["go"] = standard, []string{goRoot}
 
-	all := map[string][]byte{}
+	all, of = map[string][]byte{}, map[string][]string{}
 	var faults []error
 	overview := []string{"The executable holds code of these modules, unchanged. Their sources are at https://pkg.go.dev/PATH@VERSION.", ""}
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
@@ -87,10 +87,11 @@ func licencesOf(ctx context.Context, t target) (map[string][]byte, error) {
 		if err != nil {
 			faults = append(faults, err)
 		}
+		of[m.Path] = names
 		overview = append(overview, fmt.Sprintf("%s %s: %s", m.Path, m.Version, strings.Join(names, ", ")))
 	}
 	all["MODULES.txt"] = []byte(strings.Join(overview, "\n") + "\n")
-	return all, errors.Join(faults...)
+	return all, of, errors.Join(faults...)
 }
 
 // packageDirs returns the folders of the packages of each module but our own.

@@ -1,11 +1,13 @@
 // Command release builds a release: a zip for each system with the executable, default
-// settings, the README, alert rules and a dashboard, the licences of everything inside, and
-// checksums.
+// settings, the README, alert rules and a dashboard, the licences of everything inside, a
+// bill of materials, and checksums.
 //
 //	release -version v1.2.3 -out dist
 //
 // The same sources and SOURCE_DATE_EPOCH produce the same bytes: entries are sorted,
-// every time is SOURCE_DATE_EPOCH, and nothing depends on the machine.
+// every time is SOURCE_DATE_EPOCH, and nothing depends on the machine. With a certificate
+// (-sign-certificate, -sign-key) what is for Windows is signed before it is packed; then the
+// bytes are other ones each time.
 package main
 
 import (
@@ -37,16 +39,23 @@ var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd6
 func main() {
 	version := flag.String("version", "", "`VERSION` to stamp, such as v1.2.3")
 	out := flag.String("out", "dist", "`DIRECTORY` to write to")
+	certificate := flag.String("sign-certificate", "", "PEM `FILE` with the certificate that signs what is for Windows, and its chain")
+	key := flag.String("sign-key", "", "PEM `FILE` with its key")
+	timestamps := flag.String("sign-timestamps", "", "`URL` of an authority for time stamps (RFC 3161)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := release(ctx, *version, *out); err != nil {
+	sign, err := newSigner(*certificate, *key, *timestamps)
+	if err == nil {
+		err = release(ctx, *version, *out, sign)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func release(ctx context.Context, version, out string) error {
+func release(ctx context.Context, version, out string, sign *signer) error {
 	if version == "" {
 		return errors.New("-version is missing")
 	}
@@ -59,7 +68,7 @@ func release(ctx context.Context, version, out string) error {
 	}
 	var sums []string
 	for _, t := range targets {
-		content, err := contents(ctx, t, version, stamp)
+		content, err := contents(ctx, t, version, stamp, sign)
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
 		}
@@ -68,12 +77,15 @@ func release(ctx context.Context, version, out string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(out, name+".zip"), archive, 0o644); err != nil {
-			return err
+		for suffix, content := range map[string][]byte{".zip": archive, ".cdx.json": content[sbomFile].content} {
+			if err := os.WriteFile(filepath.Join(out, name+suffix), content, 0o644); err != nil {
+				return err
+			}
+			sums = append(sums, sum(name+suffix, content))
 		}
-		sums = append(sums, sum(name+".zip", archive))
-		fmt.Println(sums[len(sums)-1])
 	}
+	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) }) // by name
+	fmt.Println(strings.Join(sums, "\n"))
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(strings.Join(sums, "\n")+"\n"), 0o644)
 }
 
@@ -90,7 +102,7 @@ func sum(name string, content []byte) string {
 }
 
 // contents returns the files of a zip by their path in it.
-func contents(ctx context.Context, t target, version string, stamp time.Time) (map[string]file, error) {
+func contents(ctx context.Context, t target, version string, stamp time.Time, sign *signer) (map[string]file, error) {
 	executable, err := build(ctx, t, version)
 	if err != nil {
 		return nil, err
@@ -100,6 +112,9 @@ func contents(ctx context.Context, t target, version string, stamp time.Time) (m
 		name, newline = product+".exe", "\r\n"
 		if executable, err = withVersion(executable, version, stamp); err != nil {
 			return nil, fmt.Errorf("version information: %w", err)
+		}
+		if executable, err = sign.sign(ctx, name, executable); err != nil {
+			return nil, err
 		}
 	}
 	all := map[string]file{
@@ -126,13 +141,18 @@ func contents(ctx context.Context, t target, version string, stamp time.Time) (m
 	}
 	all["monitoring/adgateway.rules.yml"] = file{rules, 0o644}
 	all["monitoring/dashboard.json"] = file{graphs, 0o644}
-	licences, err := licencesOf(ctx, t)
+	licences, names, err := licencesOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	for path, text := range licences {
 		all["licenses/"+path] = file{text, 0o644}
 	}
+	materials, err := sbom(executable, t, version, stamp, names)
+	if err != nil {
+		return nil, fmt.Errorf("bill of materials: %w", err)
+	}
+	all[sbomFile] = file{materials, 0o644}
 	var sums []string
 	for path, f := range all {
 		sums = append(sums, sum(path, f.content))

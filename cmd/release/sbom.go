@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/uuid"
+)
+
+// sbomFile is the bill of materials in a zip.
+const sbomFile = "sbom.cdx.json"
+
+// spdx are the licences whose name is that of SPDX.
+var spdx = []string{"Apache-2.0", "MIT", "ISC", "Zlib", "MPL-2.0"}
+
+// sbom returns the bill of materials of an executable in CycloneDX: every module that the
+// linker recorded in it, and Go itself. licences are by the path of the module.
+func sbom(executable []byte, t target, version string, stamp time.Time, licences map[string][]string) ([]byte, error) {
+	info, err := buildinfo.Read(bytes.NewReader(executable))
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(executable)
+	all := cyclonedx.NewBOM()
+	all.SerialNumber = uuid.NewSHA1(uuid.NameSpaceOID, digest[:]).URN() // of the same bytes the same
+	all.Metadata = &cyclonedx.Metadata{
+		Timestamp: stamp.UTC().Format(time.RFC3339),
+		Component: &cyclonedx.Component{
+			BOMRef: product, Type: cyclonedx.ComponentTypeApplication, Name: product, Version: version,
+			Hashes:     &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: fmt.Sprintf("%x", digest)}},
+			Properties: &[]cyclonedx.Property{{Name: "os", Value: t.os}, {Name: "architecture", Value: t.arch}},
+		},
+	}
+	modules := append(slices.Clone(info.Deps), &debug.Module{Path: "go", Version: info.GoVersion})
+	var components []cyclonedx.Component
+	var refs []string
+	for _, m := range modules {
+		path := m.Path
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		component := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, BOMRef: m.Path + "@" + m.Version}
+		if m.Path == "go" {
+			component.Name, component.Type = "Go standard library", cyclonedx.ComponentTypeFramework
+			component.PackageURL = "pkg:golang/std@" + strings.TrimPrefix(m.Version, "go")
+		} else {
+			component.PackageURL = "pkg:golang/" + m.Path + "@" + m.Version
+		}
+		if len(licences[path]) == 0 {
+			return nil, fmt.Errorf("%s has no licence", path)
+		}
+		component.Licenses = choices(licences[path])
+		components, refs = append(components, component), append(refs, component.BOMRef)
+	}
+	all.Components = &components
+	all.Dependencies = &[]cyclonedx.Dependency{{Ref: product, Dependencies: &refs}}
+	var text bytes.Buffer
+	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(all, cyclonedx.SpecVersion1_6)
+	return text.Bytes(), err
+}
+
+// choices returns the licences as a component names them.
+func choices(names []string) *cyclonedx.Licenses {
+	var all cyclonedx.Licenses
+	for _, name := range names {
+		if slices.Contains(spdx, name) {
+			all = append(all, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: name}})
+		} else {
+			all = append(all, cyclonedx.LicenseChoice{License: &cyclonedx.License{Name: name}})
+		}
+	}
+	return &all
+}
