@@ -34,7 +34,7 @@ var advice = map[syscall.Errno]string{
 	errnoAlreadyRunning: "the service is already running",
 	errnoInvalidAccount: "the account does not exist, or may not run services: check its spelling; a group managed service account must be installed on this computer (Test-ADServiceAccount name)",
 	errnoNoneMapped:     "the account does not exist: check its spelling, and that this computer can reach the domain",
-	errnoDisabled:       "the service is disabled; run 'adgateway service install' to set it to start automatically",
+	errnoDisabled:       "the service is disabled; 'adgateway service install --reset' sets it to start automatically",
 	errnoDoesNotExist:   "the service is not installed; run 'adgateway service install'",
 	errnoCannotAccept:   "the service is starting or stopping and cannot be controlled: try again in a moment",
 	errnoNotActive:      "the service is not running",

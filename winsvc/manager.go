@@ -36,6 +36,10 @@ type Registration struct {
 	Arguments  []string // to run as the service
 	Account    string   // see [ParseAccount]
 	Password   string   // of a user account; never shown
+	Reset      bool     // an update sets start type and recovery actions as well
+	Kept       *Kept    // of a service that was removed; nil if there is none
+	// OnDomainController allows an installation there.
+	OnDomainController bool
 }
 
 // Manager installs and controls the service. Use [NewManager].
@@ -51,13 +55,18 @@ type Manager struct {
 type native interface {
 	Elevated() bool
 	Find() (registered, error)
-	// Change sets the command line, the account and its password (both unchanged if
-	// empty), and what every installation has: description, delayed automatic start,
-	// pre-shutdown timeout.
-	Change(commandLine, account, password string) error
+	// Create registers the service; Change does the rest.
+	Create(commandLine, account, password string) error
+	DomainController() bool // this computer is one
+	// Change sets the command line, the account and its password, and the start type,
+	// each unchanged if empty, and what every installation has: description and
+	// pre-shutdown timeout. The warnings name what this Windows does not support.
+	Change(c change) (warnings []string, err error)
+	// GrantLogon gives an account the right to log on as a service.
+	GrantLogon(account string) error
 	// Recover makes Windows restart the service after failures, including those that
 	// it reports itself.
-	Recover(delays []time.Duration, reset time.Duration) error
+	Recover(delays []time.Duration, reset time.Duration) (warnings []string, err error)
 	AddEventSource() error
 	Stop() error // requests a stop and does not wait
 }
@@ -67,9 +76,27 @@ type registered struct {
 	CommandLine string
 	Arguments   []string // of it
 	Account     string
-	Delayed     bool // delayed automatic start
+	Start       StartType
+	Recovers    bool // has recovery actions
 	State       State
 }
+
+// change is what to change of a service.
+type change struct {
+	CommandLine, Account, Password string
+	Start                          StartType
+}
+
+// StartType says when Windows starts the service.
+type StartType string
+
+// The start types.
+const (
+	Delayed   StartType = "automatic, delayed"
+	Automatic StartType = "automatic"
+	Manual    StartType = "manual"
+	Disabled  StartType = "disabled"
+)
 
 var errNotWindows = errors.New("the service is only available on Windows. Here run 'adgateway serve' under this system's own service manager, " +
 	"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml")
@@ -87,16 +114,12 @@ func NewManager() (*Manager, error) {
 		poll:   pollWait,
 		exists: func(path string) bool { _, err := os.Stat(path); return !errors.Is(err, os.ErrNotExist) },
 	}
-	_, err := m.service(Registration{})
+	_, err := m.service()
 	return m, err
 }
 
-func (m *Manager) service(r Registration) (service.Service, error) {
-	s, err := m.open(&service.Config{
-		Name: Name, DisplayName: displayName, Description: description,
-		Executable: r.Executable, Arguments: r.Arguments, UserName: r.Account,
-		Option: service.KeyValue{"Password": r.Password, "DelayedAutoStart": true},
-	})
+func (m *Manager) service() (service.Service, error) {
+	s, err := m.open(&service.Config{Name: Name})
 	if err != nil {
 		return nil, noManager(err)
 	}
@@ -122,6 +145,9 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 		return nil, errElevation
 	case !m.exists(r.Executable):
 		return nil, fmt.Errorf("%s does not exist", r.Executable)
+	case !r.OnDomainController && m.native.DomainController():
+		return nil, errors.New("this computer is a domain controller, where the service's account would have the rights of one: " +
+			"install on a member server, or repeat with --on-domain-controller")
 	}
 	keep := r.Account == ""
 	r.Account = account
@@ -129,6 +155,11 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	var done []string
 	switch {
 	case errors.Is(err, service.ErrNotInstalled):
+		if keep && r.Kept != nil && r.Kept.Account != "" {
+			if r.Account, kind, err = ParseAccount(r.Kept.Account); err != nil {
+				return nil, fmt.Errorf("the account of the service that was removed: %w", err)
+			}
+		}
 		done, err = m.create(r, kind)
 	case err == nil:
 		done, err = m.update(r, kind, old, keep)
@@ -136,10 +167,29 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	if err != nil {
 		return done, explain(err)
 	}
-	if err := m.native.Recover(recovery, recoveryReset); err != nil {
+	if old.Recovers && !r.Reset {
+		return append(done, "what Windows does after a failure is unchanged"), nil
+	}
+	warnings, err := m.native.Recover(recovery, recoveryReset)
+	if err != nil {
 		return done, fmt.Errorf("the recovery actions cannot be set: %w", explain(err))
 	}
-	return append(done, "Windows restarts it after a failure, waiting "+strings.Join(texts(recovery), ", ")), nil
+	done = append(done, "Windows restarts it after a failure, waiting "+strings.Join(texts(recovery), ", "))
+	return append(done, warnings...), nil
+}
+
+// allowLogon grants the right to log on as a service to accounts that do not have it
+// by their kind, and returns what it did. It is no error if that fails: a group policy
+// may give the right.
+func (m *Manager) allowLogon(account string, kind AccountKind) []string {
+	if kind != UserAccount && kind != ManagedAccount {
+		return nil
+	}
+	if err := m.native.GrantLogon(account); err != nil {
+		return []string{fmt.Sprintf("%s could not be given the right 'Log on as a service' (%v): grant it in secpol.msc, Local Policies, User Rights Assignment, "+
+			"or in the group policy that sets it", account, err)}
+	}
+	return []string{account + " has the right 'Log on as a service'; a group policy that sets this right has to name it, too"}
 }
 
 // Arguments returns those of the installed service, or none.
@@ -155,17 +205,22 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	if kind == UserAccount && r.Password == "" {
 		return nil, fmt.Errorf("%s is a user account: its password is required", r.Account)
 	}
-	s, err := m.service(r)
+	if err := m.native.Create(commandLine(r), r.Account, r.Password); err != nil {
+		return nil, fmt.Errorf("the service cannot be registered: %w", err)
+	}
+	if err := m.native.AddEventSource(); err != nil {
+		return nil, fmt.Errorf("the event log source cannot be registered: %w", err)
+	}
+	start := Delayed
+	if r.Kept != nil && r.Kept.Start != "" && !r.Reset {
+		start = r.Kept.Start
+	}
+	warnings, err := m.native.Change(change{CommandLine: commandLine(r), Start: start})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the service was registered, but cannot be configured: %w", err)
 	}
-	if err := s.Install(); err != nil {
-		return nil, err
-	}
-	if err := m.native.Change(commandLine(r), "", ""); err != nil { // sets what kardianos/service does not
-		return nil, err
-	}
-	return []string{fmt.Sprintf("service %s was installed; it runs as %s (%s) and starts automatically (delayed)", Name, r.Account, kind)}, nil
+	done := []string{fmt.Sprintf("service %s was installed; it runs as %s (%s), start type: %s", Name, r.Account, kind, start)}
+	return slices.Concat(done, m.allowLogon(r.Account, kind), warnings), nil
 }
 
 // update changes what differs; keep means that the account is not changed.
@@ -176,8 +231,13 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 		return nil, fmt.Errorf("%s is a user account: its password is required", r.Account)
 	}
 	line := commandLine(r)
-	if err := m.native.Change(line, r.Account, r.Password); err != nil {
-		return nil, err
+	c := change{CommandLine: line, Account: r.Account, Password: r.Password}
+	if r.Reset {
+		c.Start = Delayed
+	}
+	warnings, err := m.native.Change(c)
+	if err != nil {
+		return nil, fmt.Errorf("the installed service cannot be changed: %w", err)
 	}
 	done := []string{fmt.Sprintf("service %s was already installed and has been updated", Name)}
 	if old.CommandLine != line {
@@ -185,10 +245,12 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 	}
 	if r.Account != "" {
 		done = append(done, fmt.Sprintf("it runs as %s; previously: %s", r.Account, old.Account))
+		done = append(done, m.allowLogon(r.Account, kind)...)
 	}
-	if !old.Delayed {
-		done = append(done, "it starts automatically (delayed) again")
+	if c.Start != "" && c.Start != old.Start {
+		done = append(done, fmt.Sprintf("start type: %s; previously: %s", c.Start, old.Start))
 	}
+	done = append(done, warnings...)
 	if old.State == Running {
 		done = append(done, "the running service is unchanged: apply this with 'adgateway service restart'")
 	}
@@ -209,7 +271,7 @@ func (m *Manager) Uninstall(ctx context.Context) error {
 			return err
 		}
 	}
-	s, err := m.service(Registration{})
+	s, err := m.service()
 	if err != nil {
 		return err
 	}
@@ -234,7 +296,7 @@ func (m *Manager) Start(ctx context.Context) error {
 		}
 	}
 	if state != Starting {
-		s, err := m.service(Registration{})
+		s, err := m.service()
 		if err != nil {
 			return err
 		}
@@ -318,8 +380,8 @@ func (m *Manager) Status() (state State, problems []string, err error) {
 	if path := executableOf(found.CommandLine); !m.exists(path) {
 		problems = append(problems, fmt.Sprintf("its executable %s no longer exists: run 'adgateway service install' from its current location", path))
 	}
-	if !found.Delayed {
-		problems = append(problems, "it does not start automatically (delayed): run 'adgateway service install' to fix this")
+	if found.Start != Delayed && found.Start != Automatic {
+		problems = append(problems, fmt.Sprintf("it does not start with Windows (start type: %s): 'adgateway service install --reset' changes that", found.Start))
 	}
 	return found.State, problems, nil
 }

@@ -2,8 +2,10 @@ package winsvc
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -16,17 +18,19 @@ import (
 // fakeWindows is a service manager for both kardianos/service and native.
 type fakeWindows struct {
 	service.Service // other methods are not called
-	config          *service.Config
 
-	elevated  bool
-	installed bool
-	found     registered
-	password  string
-	delays    []time.Duration
-	reset     time.Duration
-	source    bool
-	calls     []string
-	states    []State // results of the next Finds, after Start and Stop
+	elevated   bool
+	controller bool
+	granted    []string // accounts that may log on as a service
+	warnings   []string // of Change
+	installed  bool
+	found      registered
+	password   string
+	delays     []time.Duration
+	reset      time.Duration
+	source     bool
+	calls      []string
+	states     []State // results of the next Finds, after Start and Stop
 
 	fails map[string]error // errors by call
 }
@@ -36,20 +40,21 @@ func (f *fakeWindows) call(name string) error {
 	return f.fails[name]
 }
 
-func (f *fakeWindows) Install() error {
-	if err := f.call("Install"); err != nil {
+func (f *fakeWindows) Create(line, account, password string) error {
+	if err := f.call("Create"); err != nil {
 		return err
 	}
-	if f.installed {
-		return errors.New("service adgateway already exists") // the error of kardianos/service
-	}
-	f.installed, f.source = true, true
-	f.found = registered{
-		CommandLine: commandLine(Registration{Executable: f.config.Executable, Arguments: f.config.Arguments}),
-		Account:     f.config.UserName, Delayed: f.config.Option["DelayedAutoStart"].(bool), State: Stopped,
-	}
-	f.password, _ = f.config.Option["Password"].(string)
+	f.installed = true
+	f.found = registered{CommandLine: line, Account: account, Start: Manual, State: Stopped}
+	f.password = password
 	return nil
+}
+
+func (f *fakeWindows) DomainController() bool { return f.controller }
+
+func (f *fakeWindows) GrantLogon(account string) error {
+	f.granted = append(f.granted, account)
+	return f.fails["GrantLogon"]
 }
 
 func (f *fakeWindows) Uninstall() error {
@@ -90,20 +95,23 @@ func (f *fakeWindows) Find() (registered, error) {
 	return f.found, nil
 }
 
-func (f *fakeWindows) Change(line, account, password string) error {
+func (f *fakeWindows) Change(c change) ([]string, error) {
 	if err := f.call("Change"); err != nil {
-		return err
+		return nil, err
 	}
-	f.found.CommandLine, f.found.Delayed = line, true
-	if account != "" {
-		f.found.Account, f.password = account, password
+	f.found.CommandLine = c.CommandLine
+	if c.Start != "" {
+		f.found.Start = c.Start
 	}
-	return nil
+	if c.Account != "" {
+		f.found.Account, f.password = c.Account, c.Password
+	}
+	return f.warnings, nil
 }
 
-func (f *fakeWindows) Recover(delays []time.Duration, reset time.Duration) error {
-	f.delays, f.reset = delays, reset
-	return f.call("Recover")
+func (f *fakeWindows) Recover(delays []time.Duration, reset time.Duration) ([]string, error) {
+	f.delays, f.reset, f.found.Recovers = delays, reset, true
+	return nil, f.call("Recover")
 }
 
 func (f *fakeWindows) AddEventSource() error {
@@ -126,7 +134,7 @@ func newFake(t *testing.T) (*fakeWindows, *Manager) {
 	t.Helper()
 	f := &fakeWindows{elevated: true, fails: map[string]error{}}
 	return f, &Manager{
-		open:   func(c *service.Config) (service.Service, error) { f.config = c; return f, nil },
+		open:   func(*service.Config) (service.Service, error) { return f, nil },
 		native: f, poll: time.Millisecond,
 		exists: func(path string) bool { return path == exe },
 	}
@@ -138,30 +146,29 @@ func TestInstallRegistersEverything(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, registered{
 		CommandLine: `"C:\Program Files\adgateway\adgateway.exe" service run --config "C:\Program Data\a.yaml"`,
-		Account:     `NT SERVICE\adgateway`, Delayed: true, State: Stopped,
+		Account:     `NT SERVICE\adgateway`, Start: Delayed, Recovers: true, State: Stopped,
 	}, f.found)
 	assert.Equal(t, []time.Duration{5 * time.Second, 30 * time.Second, time.Minute}, f.delays)
 	assert.Equal(t, 24*time.Hour, f.reset)
 	assert.True(t, f.source)
 	assert.Equal(t, []string{
-		`service adgateway was installed; it runs as NT SERVICE\adgateway (virtual account) and starts automatically (delayed)`,
+		`service adgateway was installed; it runs as NT SERVICE\adgateway (virtual account), start type: automatic, delayed`,
 		"Windows restarts it after a failure, waiting 5 s, 30 s, 60 s",
 	}, done)
-	assert.Equal(t, description, f.config.Description)
+	assert.Empty(t, f.granted, "a virtual account has the right")
 }
 
 func TestInstallTwiceUpdates(t *testing.T) {
 	f, m := newFake(t)
 	f.installed = true
-	f.found = registered{CommandLine: `C:\old\adgateway.exe service run`, Account: `CORP\web`, State: Running}
+	f.found = registered{CommandLine: `C:\old\adgateway.exe service run`, Account: `CORP\web`, Start: Disabled, State: Running}
 	done, err := m.Install(Registration{Executable: exe})
 	require.NoError(t, err)
-	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Delayed: true, State: Running}, f.found, "without an account the previous one is kept")
+	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Start: Disabled, Recovers: true, State: Running}, f.found, "account and start type are kept")
 	assert.Equal(t, []string{"Change", "AddEventSource", "Recover"}, f.calls)
 	assert.Equal(t, []string{
 		"service adgateway was already installed and has been updated",
 		`it runs "C:\Program Files\adgateway\adgateway.exe"; previously: C:\old\adgateway.exe service run`,
-		"it starts automatically (delayed) again",
 		"the running service is unchanged: apply this with 'adgateway service restart'",
 		"Windows restarts it after a failure, waiting 5 s, 30 s, 60 s",
 	}, done)
@@ -170,6 +177,7 @@ func TestInstallTwiceUpdates(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `CORP\gw$`, f.found.Account)
 	assert.Contains(t, done, `it runs as CORP\gw$; previously: CORP\web`)
+	assert.Equal(t, []string{`CORP\gw$`}, f.granted)
 	_, err = m.Install(Registration{Executable: exe, Account: `CORP\web`})
 	assert.EqualError(t, err, `CORP\web is a user account: its password is required`)
 	_, err = m.Install(Registration{Executable: exe, Account: `CORP\web`, Password: "s3cret"})
@@ -178,6 +186,67 @@ func TestInstallTwiceUpdates(t *testing.T) {
 	_, err = m.Install(Registration{Executable: exe, Account: `corp\WEB`})
 	require.NoError(t, err, "the same account needs no password")
 	assert.Equal(t, "s3cret", f.password)
+}
+
+func TestAnUpdateKeepsRecoveryActionsAndStartType(t *testing.T) {
+	f, m := newFake(t)
+	f.installed, f.found = true, registered{CommandLine: exe, Account: `CORP\gw$`, Start: Manual, Recovers: true, State: Stopped}
+	done, err := m.Install(Registration{Executable: exe, Account: `CORP\gw$`})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Change", "AddEventSource"}, f.calls)
+	assert.Equal(t, Manual, f.found.Start)
+	assert.Contains(t, done, "what Windows does after a failure is unchanged")
+
+	done, err = m.Install(Registration{Executable: exe, Reset: true})
+	require.NoError(t, err)
+	assert.Equal(t, Delayed, f.found.Start)
+	assert.Equal(t, recovery, f.delays)
+	assert.Contains(t, done, "start type: automatic, delayed; previously: manual")
+}
+
+func TestARemovedServiceComesBackAsItWas(t *testing.T) {
+	f, m := newFake(t)
+	none, err := m.Keep()
+	require.NoError(t, err)
+	assert.Nil(t, none)
+	f.installed, f.found = true, registered{CommandLine: exe, Account: `CORP\gw$`, Start: Automatic, State: Running}
+	kept, err := m.Keep()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "service.json")
+	missing, err := ReadKept(path)
+	require.NoError(t, err)
+	assert.Nil(t, missing)
+	require.NoError(t, kept.Write(path))
+	read, err := ReadKept(path)
+	require.NoError(t, err)
+	assert.Equal(t, &Kept{CommandLine: exe, Account: `CORP\gw$`, Start: Automatic, Running: true}, read)
+
+	f.found.CommandLine = "other"
+	require.NoError(t, m.Restore(t.Context(), read))
+	assert.Equal(t, exe, f.found.CommandLine)
+	f.states = []State{Stopped}
+	require.NoError(t, m.Restore(t.Context(), nil))
+	assert.False(t, f.installed, "a failed installation leaves no service behind")
+	require.NoError(t, m.Restore(t.Context(), nil))
+	f.warnings = []string{"no delayed start"}
+	done, err := m.Install(Registration{Executable: exe, Kept: read})
+	require.NoError(t, err)
+	assert.Equal(t, `CORP\gw$`, f.found.Account)
+	assert.Equal(t, Automatic, f.found.Start)
+	assert.Contains(t, done, "no delayed start", "what Windows does not support is no error")
+
+	require.NoError(t, os.WriteFile(path, []byte(`{"start":"soon"}`), 0o600))
+	_, err = ReadKept(path)
+	assert.ErrorContains(t, err, `"soon" is no start type`)
+	assert.ErrorContains(t, err, path)
+}
+
+func TestTheRightToLogOnMayBeGivenByAPolicy(t *testing.T) {
+	f, m := newFake(t)
+	f.fails["GrantLogon"] = errnoAccessDenied
+	done, err := m.Install(Registration{Executable: exe, Account: `CORP\gw$`})
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(done, "\n"), `CORP\gw$ could not be given the right 'Log on as a service'`)
 }
 
 func TestInstallRefuses(t *testing.T) {
@@ -191,10 +260,12 @@ func TestInstallRefuses(t *testing.T) {
 		"password of a gMSA":     {nil, Registration{Executable: exe, Account: `CORP\gw$`, Password: "x"}, "which has no password"},
 		"user without password":  {nil, Registration{Executable: exe, Account: `CORP\web`}, "its password is required"},
 		"missing executable":     {nil, Registration{Executable: `D:\adgateway.exe`}, `D:\adgateway.exe does not exist`},
-		"unknown account":        {failing("Install", errnoInvalidAccount), Registration{Executable: exe, Account: `CORP\gw$`}, "Test-ADServiceAccount"},
-		"marked for deletion":    {failing("Install", errnoMarkedForDeletion), Registration{Executable: exe}, "close services.msc"},
+		"unknown account":        {failing("Create", errnoInvalidAccount), Registration{Executable: exe, Account: `CORP\gw$`}, "Test-ADServiceAccount"},
+		"marked for deletion":    {failing("Create", errnoMarkedForDeletion), Registration{Executable: exe}, "close services.msc"},
 		"marked, when updating":  {func(f *fakeWindows) { f.installed = true; f.fails["Change"] = errnoMarkedForDeletion }, Registration{Executable: exe}, "close services.msc"},
-		"denied":                 {failing("Install", errnoAccessDenied), Registration{Executable: exe}, "Run as administrator"},
+		"denied":                 {failing("Create", errnoAccessDenied), Registration{Executable: exe}, "Run as administrator"},
+		"domain controller":      {func(f *fakeWindows) { f.controller = true }, Registration{Executable: exe}, "--on-domain-controller"},
+		"no password any more":   {nil, Registration{Executable: exe, Kept: &Kept{Account: `CORP\web`}}, "its password is required"},
 		"recovery cannot be set": {failing("Recover", errnoAccessDenied), Registration{Executable: exe}, "recovery actions"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,18 +368,18 @@ func TestStatusTellsWhatKeepsItFromRunning(t *testing.T) {
 	assert.Equal(t, NotInstalled, state)
 	assert.Empty(t, problems)
 
-	f.installed, f.found = true, registered{CommandLine: `"` + exe + `" service run`, Delayed: true, State: Starting}
+	f.installed, f.found = true, registered{CommandLine: `"` + exe + `" service run`, Start: Automatic, State: Starting}
 	state, problems, err = m.Status()
 	require.NoError(t, err)
 	assert.Equal(t, Starting, state)
 	assert.Empty(t, problems)
 
-	f.found.CommandLine, f.found.Delayed = `D:\gone.exe service run`, false
+	f.found.CommandLine, f.found.Start = `D:\gone.exe service run`, Disabled
 	_, problems, err = m.Status()
 	require.NoError(t, err)
 	require.Len(t, problems, 2)
 	assert.Contains(t, problems[0], `D:\gone.exe no longer exists`)
-	assert.Contains(t, problems[1], "does not start automatically")
+	assert.Contains(t, problems[1], "start type: disabled")
 }
 
 func TestAccounts(t *testing.T) {

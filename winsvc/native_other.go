@@ -11,7 +11,4 @@ import (
 // newNative returns nil: there are no Windows services.
 func newNative() native { return nil }
 
-// endedByManager returns ctx: other service managers stop a service with a signal.
-func endedByManager(ctx context.Context) context.Context { return ctx }
-
-func run(_ *handler, s service.Service) error { return s.Run() }
+func run(_ *handler, s service.Service, _ context.Context) error { return s.Run() }

@@ -3,6 +3,7 @@ package winsvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,6 +16,8 @@ import (
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/eventlog"
 	"golang.org/x/sys/windows/svc/mgr"
+
+	"adgateway/winsvc/host"
 )
 
 // serviceManager implements native with the service manager of Windows.
@@ -49,7 +52,7 @@ func with(managerRights, serviceRights uint32, do func(*mgr.Service) error) erro
 
 func (serviceManager) Find() (found registered, err error) {
 	err = with(windows.SC_MANAGER_CONNECT, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
-		config, err := s.Config()
+		config, err := host.ServiceConfig(s)
 		if err != nil {
 			return err
 		}
@@ -61,10 +64,18 @@ func (serviceManager) Find() (found registered, err error) {
 			CommandLine: config.BinaryPathName,
 			Account:     config.ServiceStartName,
 			Arguments:   argumentsOf(config.BinaryPathName),
-			Delayed:     config.StartType == mgr.StartAutomatic && config.DelayedAutoStart,
+			Start:       startTypes[config.StartType],
 			State:       states[status.State],
 		}
-		return nil
+		if found.Start == Automatic && config.DelayedAutoStart {
+			found.Start = Delayed
+		}
+		actions, err := s.RecoveryActions()
+		found.Recovers = len(actions) > 0
+		if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+			return nil
+		}
+		return err
 	})
 	return found, err
 }
@@ -73,6 +84,15 @@ var states = map[svc.State]State{
 	svc.Stopped: Stopped, svc.StartPending: Starting, svc.StopPending: Stopping, svc.Running: Running,
 	svc.ContinuePending: Running, svc.PausePending: Running, svc.Paused: Running,
 }
+
+var startTypes = map[uint32]StartType{mgr.StartAutomatic: Automatic, mgr.StartManual: Manual, mgr.StartDisabled: Disabled}
+
+func (serviceManager) DomainController() bool {
+	const verNTDomainController = 2 // winnt.h
+	return windows.RtlGetVersion().ProductType == verNTDomainController
+}
+
+func (serviceManager) GrantLogon(account string) error { return host.AllowServiceLogon(account) }
 
 // stopHint is the interval at which a stopping service reports its progress.
 const stopHint = 5 * time.Second
@@ -87,39 +107,96 @@ func argumentsOf(line string) []string {
 	return words[1:]
 }
 
-func (serviceManager) Change(commandLine, account, password string) error {
-	return with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
-		config, err := s.Config()
+// Create registers the service. Its start type and texts are those of Change.
+func (serviceManager) Create(commandLine, account, password string) error {
+	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CREATE_SERVICE)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = windows.CloseServiceHandle(manager) }()
+	var texts [4]*uint16
+	for i, s := range []string{Name, commandLine, account, password} {
+		if texts[i], err = text(s); err != nil {
+			return err
+		}
+	}
+	handle, err := windows.CreateService(manager, texts[0], texts[0], windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
+		mgr.StartManual, mgr.ErrorNormal, texts[1], nil, nil, nil, texts[2], texts[3])
+	if err != nil {
+		return err
+	}
+	return windows.CloseServiceHandle(handle)
+}
+
+// optional adds a warning if this Windows does not know a setting of services, which is
+// ERROR_INVALID_LEVEL, and otherwise returns the error.
+func optional(warnings *[]string, setting string, err error) error {
+	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+		*warnings = append(*warnings, fmt.Sprintf("this Windows does not support %s (%v)", setting, err))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", setting, err)
+	}
+	return nil
+}
+
+// text returns nil, which means unchanged, for an empty text.
+func text(s string) (*uint16, error) {
+	if s == "" {
+		return nil, nil
+	}
+	return windows.UTF16PtrFromString(s)
+}
+
+func (serviceManager) Change(c change) (warnings []string, err error) {
+	start := map[StartType]uint32{"": windows.SERVICE_NO_CHANGE, Delayed: mgr.StartAutomatic, Automatic: mgr.StartAutomatic, Manual: mgr.StartManual, Disabled: mgr.StartDisabled}[c.Start]
+	var texts [5]*uint16
+	for i, s := range []string{c.CommandLine, c.Account, c.Password, displayName, description} {
+		if texts[i], err = text(s); err != nil {
+			return nil, err
+		}
+	}
+	err = with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
+		err := windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, mgr.ErrorNormal, // records a failed start in the system's event log
+			texts[0], nil, nil, nil, texts[1], texts[2], texts[3])
 		if err != nil {
 			return err
 		}
-		config.BinaryPathName = commandLine
-		config.ServiceStartName = account // unchanged if empty
-		config.Password = password        // unchanged if empty
-		config.DisplayName = displayName
-		config.Description = description
-		config.StartType = mgr.StartAutomatic
-		config.DelayedAutoStart = true
-		config.ErrorControl = mgr.ErrorNormal // records a failed start in the system's event log
-		if err := s.UpdateConfig(config); err != nil {
+		about := windows.SERVICE_DESCRIPTION{Description: texts[4]}
+		err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DESCRIPTION, (*byte)(unsafe.Pointer(&about)))
+		if err := optional(&warnings, "a description", err); err != nil {
 			return err
 		}
+		if c.Start == Delayed || c.Start == Automatic {
+			var delayed windows.SERVICE_DELAYED_AUTO_START_INFO
+			if c.Start == Delayed {
+				delayed.IsDelayedAutoStartUp = 1
+			}
+			err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DELAYED_AUTO_START_INFO, (*byte)(unsafe.Pointer(&delayed)))
+			if err := optional(&warnings, "a delayed start", err); err != nil {
+				return err
+			}
+		}
 		wait := uint32((StopWait + 5*time.Second).Milliseconds()) // SERVICE_PRESHUTDOWN_INFO; the default is 10 seconds
-		return windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_PRESHUTDOWN_INFO, (*byte)(unsafe.Pointer(&wait)))
+		err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_PRESHUTDOWN_INFO, (*byte)(unsafe.Pointer(&wait)))
+		return optional(&warnings, "time to stop before a shutdown", err)
 	})
+	return warnings, err
 }
 
-func (serviceManager) Recover(delays []time.Duration, reset time.Duration) error {
+func (serviceManager) Recover(delays []time.Duration, reset time.Duration) (warnings []string, err error) {
 	var actions []mgr.RecoveryAction
 	for _, delay := range delays {
 		actions = append(actions, mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: delay})
 	}
-	return with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
-		if err := s.SetRecoveryActions(actions, uint32(reset.Seconds())); err != nil {
+	err = with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
+		if err := optional(&warnings, "recovery actions", s.SetRecoveryActions(actions, uint32(reset.Seconds()))); err != nil {
 			return err
 		}
-		return s.SetRecoveryActionsOnNonCrashFailures(true)
+		return optional(&warnings, "recovery after errors that the service reports", s.SetRecoveryActionsOnNonCrashFailures(true))
 	})
+	return warnings, err
 }
 
 // AddEventSource registers the event log source if it is missing.
@@ -148,20 +225,21 @@ func (serviceManager) Stop() error {
 // as well, the former whenever anybody logs off; a service that reacted would stop
 // while its manager considers it running.
 func endedByManager(ctx context.Context) context.Context {
-	if service.Interactive() {
-		return ctx
-	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	return context.WithoutCancel(ctx)
 }
 
-// run runs the handler under the service manager, or in the foreground of a console.
-func run(h *handler, s service.Service) error {
-	if service.Interactive() {
+// run asks the service manager first, instead of guessing from the session or the parent
+// process, and runs in the foreground if the manager did not start this process.
+func run(h *handler, s service.Service, foreground context.Context) error {
+	p := &program{handler: h}
+	err := svc.Run(Name, p)
+	if errors.Is(err, windows.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT) {
+		h.ctx, h.cancel = context.WithCancel(foreground)
+		h.events = service.ConsoleLogger
 		return s.Run()
 	}
-	p := &program{handler: h}
-	return errors.Join(svc.Run(Name, p), p.failed)
+	return errors.Join(err, p.failed)
 }
 
 // program implements [svc.Handler]. In contrast to that of kardianos/service it
@@ -176,6 +254,7 @@ type program struct {
 func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states chan<- svc.Status) (specific bool, code uint32) {
 	const accepted = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown
 	states <- svc.Status{State: svc.StartPending, WaitHint: uint32(startWait.Milliseconds())}
+	p.ctx, p.cancel = context.WithCancel(endedByManager(p.ctx))
 	if p.failed = p.Start(nil); p.failed != nil {
 		return true, 1
 	}

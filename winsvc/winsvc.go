@@ -54,7 +54,6 @@ type Prepare func(ctx context.Context, write events.Write) (serve func(context.C
 // the service. Starts, stops and errors are recorded in the system's event log.
 // Signals do not stop a Windows service.
 func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
-	ctx = endedByManager(ctx)
 	h := newHandler(ctx, prepare, exit)
 	s, err := service.New(h, &service.Config{Name: Name, DisplayName: displayName, Description: description})
 	if err != nil {
@@ -63,7 +62,7 @@ func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	if h.events, err = s.Logger(nil); err != nil {
 		h.events = service.ConsoleLogger
 	}
-	return run(h, s)
+	return run(h, s, ctx)
 }
 
 // handler implements [service.Interface].

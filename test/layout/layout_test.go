@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 	"ps/sandbox/proxies":                  {"ps", "ps/cmdlets", "ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/remote"},
 	"ps/sandbox/proxies/proxytest":        {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote"},
 	"scripts":                             {"ps", "ps/syntax", "ps/cmdlets"},
-	"winsvc":                              {"winsvc/events"},
+	"winsvc":                              {"winsvc/events", "winsvc/host"},
 	"winsvc/events":                       {},
 	"winsvc/host":                         {},
 }

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"crypto/sha1"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
 )
 
 // This file decides who may use a file on Windows, with SIDs in text form, so that it
@@ -24,6 +27,24 @@ var builtInAccounts = map[string]string{
 	`nt authority\system`:         sidSystem,
 	`nt authority\localservice`:   sidLocalService,
 	`nt authority\networkservice`: sidNetworkService,
+}
+
+// virtualAccount returns the SID of the virtual account of a service, which Windows derives
+// from the service's name, or "" for any other account.
+func virtualAccount(account string) string {
+	const domain = `nt service\`
+	if len(account) <= len(domain) || !strings.EqualFold(account[:len(domain)], domain) {
+		return ""
+	}
+	var name []byte
+	for _, unit := range utf16.Encode([]rune(strings.ToUpper(account[len(domain):]))) {
+		name = binary.LittleEndian.AppendUint16(name, unit)
+	}
+	sum, sid := sha1.Sum(name), "S-1-5-80"
+	for part := range slices.Chunk(sum[:], 4) {
+		sid += fmt.Sprint("-", binary.LittleEndian.Uint32(part))
+	}
+	return sid
 }
 
 // accounts are the accounts that may use the gateway's files.

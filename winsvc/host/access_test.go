@@ -115,3 +115,10 @@ func TestWhoMayReplaceWhatIsInAFolder(t *testing.T) {
 		}
 	}
 }
+
+func TestVirtualAccountsHaveTheSIDOfTheirName(t *testing.T) {
+	assert.Equal(t, sidTrustedInstaller, virtualAccount(`nt service\trustedinstaller`))
+	for _, account := range []string{"", `NT SERVICE\`, `CORP\gw$`, "LocalSystem"} {
+		assert.Empty(t, virtualAccount(account), account)
+	}
+}

@@ -172,6 +172,9 @@ func sidOf(account string) (string, error) {
 	if sid, ok := builtInAccounts[strings.ToLower(account)]; ok {
 		return sid, nil
 	}
+	if sid := virtualAccount(account); sid != "" {
+		return sid, nil
+	}
 	sid, _, _, err := windows.LookupSID("", strings.TrimPrefix(account, `.\`))
 	if err != nil {
 		return "", err

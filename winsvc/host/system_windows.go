@@ -85,7 +85,7 @@ func ReadService(name string) (Service, error) {
 	}
 	s := &mgr.Service{Name: name, Handle: handle}
 	defer func() { _ = s.Close() }() // opened for reading
-	config, err := s.Config()
+	config, err := ServiceConfig(s)
 	if err != nil {
 		return Service{}, err
 	}
@@ -102,6 +102,9 @@ func ReadService(name string) (Service, error) {
 		found.Start += ", delayed"
 	}
 	actions, err := s.RecoveryActions()
+	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+		return found, nil
+	}
 	if err != nil {
 		return found, err
 	}

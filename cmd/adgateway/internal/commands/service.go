@@ -25,6 +25,7 @@ import (
 func serviceCommand() *cobra.Command {
 	return group("service", "Install and control the Windows service",
 		serviceInstallCommand(), serviceUninstallCommand(),
+		serviceKeepCommand(), serviceRestoreCommand(), serviceResumeCommand(),
 		controlCommand("start", "Start the service", "is running", (*winsvc.Manager).Start),
 		controlCommand("stop", "Stop the service; running requests are finished first", "is stopped", (*winsvc.Manager).Stop),
 		controlCommand("restart", "Stop the service and start it again", "is running", (*winsvc.Manager).Restart),
@@ -50,7 +51,7 @@ func controlCommand(name, short, result string, do func(*winsvc.Manager, context
 
 func serviceInstallCommand() *cobra.Command {
 	r := winsvc.Registration{}
-	file, fromStdin := "", false
+	file, fromStdin, fromMSI := "", false, false
 	c := &cobra.Command{
 		Use:   "install",
 		Short: "Install the service, or update the one that is installed",
@@ -89,7 +90,18 @@ func serviceInstallCommand() *cobra.Command {
 			if err := serve.CheckProgram(); err != nil {
 				return err
 			}
+			if err := checkSettings(file); err != nil {
+				return err
+			}
 			r.Arguments = []string{"service", "run", "--config", file}
+			if fromMSI {
+				if err := keep(m, true); err != nil {
+					return err
+				}
+			}
+			if r.Kept, err = kept(keptFile()); err != nil {
+				return err
+			}
 			done, err := m.Install(r)
 			for _, line := range done {
 				fmt.Fprintln(c.OutOrStdout(), line)
@@ -103,13 +115,33 @@ func serviceInstallCommand() *cobra.Command {
 			if _, missing := os.Stat(file); missing != nil {
 				fmt.Fprintf(c.OutOrStdout(), "there are no settings yet: create %s with 'adgateway config init'\n", file)
 			}
-			return nil
+			if fromMSI {
+				return nil // 'service resume' reads it, too
+			}
+			return forget(keptFile())
 		},
 	}
 	c.Flags().StringVar(&r.Account, "account", "", "`ACCOUNT` to run as")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the account's password from standard input")
+	c.Flags().BoolVar(&r.Reset, "reset", false, "set start type and recovery actions as for a new installation; an update keeps them by default")
+	c.Flags().BoolVar(&r.OnDomainController, "on-domain-controller", false, "install even on a domain controller")
+	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
+	_ = c.Flags().MarkHidden("from-msi") // it exists
 	c.Flags().StringVar(&file, "config", settings.DefaultFile(), "settings `FILE` of the service; an update keeps the previous one by default")
 	return c
+}
+
+// checkSettings reports mistakes in the settings file of a service to be. A missing file
+// is none: it may be created later.
+func checkSettings(file string) error {
+	if _, err := os.Stat(file); err != nil {
+		return nil
+	}
+	f := settings.Flags{Fallback: file}
+	if _, _, _, err := f.Read(); err != nil {
+		return fmt.Errorf("the service would not start with %s, and nothing was changed; correct it and check it with 'adgateway config check': %w", file, err)
+	}
+	return nil
 }
 
 // settingsFileOf returns the settings file in the arguments of a service, or
@@ -138,7 +170,7 @@ func restrictData(out io.Writer, dir string) error {
 }
 
 func serviceUninstallCommand() *cobra.Command {
-	purge := false
+	purge, fromMSI := false, false
 	c := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove the service; settings and data remain",
@@ -146,6 +178,9 @@ func serviceUninstallCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			m, err := winsvc.NewManager()
 			if err != nil {
+				return err
+			}
+			if err := keep(m, fromMSI); err != nil {
 				return err
 			}
 			if err := m.Uninstall(c.Context()); err != nil {
@@ -165,6 +200,8 @@ func serviceUninstallCommand() *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
+	_ = c.Flags().MarkHidden("from-msi") // it exists
 	c.Flags().BoolVar(&purge, "purge", false, "remove settings, credentials, audit log and logs in "+settings.DataDir()+" as well")
 	return c
 }

@@ -63,3 +63,32 @@ func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
 		assert.Equal(t, "default", settingsFileOf(arguments, "default"))
 	}
 }
+
+func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "adgateway.yaml")
+	require.NoError(t, checkSettings(file), "they may be created later")
+	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:8080\n"), 0o600))
+	require.NoError(t, checkSettings(file))
+	require.NoError(t, os.WriteFile(file, []byte("http:\n  lisen: 127.0.0.1:8080\n"), 0o600))
+	err := checkSettings(file)
+	assert.ErrorContains(t, err, "nothing was changed")
+	assert.ErrorContains(t, err, "lisen")
+}
+
+// In ProgramData every user can create a file, and that of the service names its account.
+func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.json")
+	none, err := kept(path)
+	require.NoError(t, err)
+	assert.Nil(t, none)
+	require.NoError(t, forget(path))
+	require.NoError(t, os.WriteFile(path, []byte(`{"account":"LocalSystem"}`), 0o600))
+	found, err := kept(path)
+	require.NoError(t, err)
+	assert.Equal(t, "LocalSystem", found.Account)
+	require.NoError(t, os.Chmod(path, 0o666))
+	_, err = kept(path)
+	assert.ErrorContains(t, err, path)
+	require.NoError(t, forget(path))
+	assert.NoFileExists(t, path)
+}

@@ -1,0 +1,77 @@
+package winsvc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/kardianos/service"
+)
+
+// Kept is what is kept of a service that is removed or updated, for the next
+// installation. A password is not.
+type Kept struct {
+	CommandLine string    `json:"commandLine"`
+	Account     string    `json:"account"`
+	Start       StartType `json:"start"`
+	Running     bool      `json:"running"`
+}
+
+// Keep returns what is to be kept of the installed service, or nil if there is none.
+func (m *Manager) Keep() (*Kept, error) {
+	found, err := m.native.Find()
+	if errors.Is(err, service.ErrNotInstalled) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &Kept{CommandLine: found.CommandLine, Account: found.Account, Start: found.Start, Running: found.State == Running || found.State == Starting}, nil
+}
+
+// Restore undoes an installation that failed afterwards: the service has the command line
+// that was kept, or is removed if there was none.
+func (m *Manager) Restore(ctx context.Context, kept *Kept) error {
+	if kept == nil {
+		if _, err := m.native.Find(); errors.Is(err, service.ErrNotInstalled) {
+			return nil
+		}
+		return m.Uninstall(ctx)
+	}
+	_, err := m.native.Change(change{CommandLine: kept.CommandLine})
+	if errors.Is(err, service.ErrNotInstalled) {
+		return nil
+	}
+	return explain(err)
+}
+
+// Write writes it to a file.
+func (k Kept) Write(path string) error {
+	text, err := json.MarshalIndent(k, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o600)
+}
+
+// ReadKept returns what a file keeps, or nil if there is no such file.
+func ReadKept(path string) (*Kept, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var k Kept
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err == nil && k.Start != "" && k.Start != Delayed && k.Start != Automatic && k.Start != Manual && k.Start != Disabled {
+		err = fmt.Errorf("%q is no start type", k.Start)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s, which keeps the service's account and start type: %w; correct or delete it", path, err)
+	}
+	return &k, nil
+}
