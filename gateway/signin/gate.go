@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +30,8 @@ type Options struct {
 	Tries   int           // wrong passwords of an account that are passed on to the domain; zero: 3
 
 	// Policy returns the account's name, at how many wrong passwords the domain locks it
-	// out, and for how long each counts. Nil, or an error: the defaults.
+	// out, and for how long each counts. Nil, or an error: the defaults; with an error the
+	// account may be empty.
 	Policy func(ctx context.Context, name string, client netip.Addr) (account string, threshold int, window time.Duration, err error)
 	// Record records what became of signing in: who, from where, why. Nil: nothing is recorded.
 	Record func(Event)
@@ -156,11 +158,13 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 		g.o.Record(Event{What: "refused", Name: account, Client: client, Reason: "too many tries from this address; the directory was not asked"})
 		return "", ErrTooMany
 	}
-	key, most, window := account, g.o.Tries, StandardWindow
+	key, _, _ := strings.Cut(account, "@") // unless it is known better
+	most, window := g.o.Tries, StandardWindow
 	if g.o.Policy != nil {
-		if known, threshold, counts, err := g.o.Policy(ctx, account, client); err == nil {
-			key, most = known, allowed(g.o.Tries, threshold)
-			window = max(counts, StandardWindow)
+		known, threshold, counts, err := g.o.Policy(ctx, account, client)
+		key = cmp.Or(known, key)
+		if err == nil {
+			most, window = allowed(g.o.Tries, threshold), max(counts, StandardWindow)
 		}
 	}
 	key = fold(key)

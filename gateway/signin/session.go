@@ -24,7 +24,7 @@ func account(typed string, domains []string) (name, before string, err error) {
 	before, after, given := strings.Cut(name, `\`)
 	domain := before
 	if given {
-		name = after
+		name = strings.TrimSpace(after)
 	} else {
 		before = ""
 		_, domain, given = strings.Cut(name, "@")
@@ -65,8 +65,11 @@ func (g *Gate) limit(match func(*Session) bool, most int) {
 			keys = append(keys, key)
 		}
 	}
+	if len(keys) <= most {
+		return
+	}
 	slices.SortFunc(keys, func(a, b [32]byte) int { return g.sessions[a].startedAt.Compare(g.sessions[b].startedAt) })
-	for _, key := range keys[:max(len(keys)-most, 0)] {
+	for _, key := range keys[:len(keys)-most] {
 		delete(g.sessions, key)
 	}
 }

@@ -2,8 +2,10 @@ package signin
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/netip"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -169,6 +171,43 @@ func TestPasswords(t *testing.T) {
 	for _, e := range *events {
 		assert.NotContains(t, e.Reason+e.Name, "right")
 	}
+}
+
+// Without an answer of the directory the part before the @ is taken for the account, so
+// that another suffix gives no tries more.
+func TestTriesWithoutAPolicy(t *testing.T) {
+	for name, policy := range map[string]func(context.Context, string, netip.Addr) (string, int, time.Duration, error){
+		"none": nil,
+		"no answer": func(context.Context, string, netip.Addr) (string, int, time.Duration, error) {
+			return "", 0, 0, errors.New("down")
+		},
+		"only the account": func(context.Context, string, netip.Addr) (string, int, time.Duration, error) {
+			return "Anna", 9, 0, errors.New("down")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, d, now, _ := gate(func(o *Options) { o.Policy = policy })
+			for _, name := range []string{"anna", "anna@corp.example", "ANNA@CORP", "anna@other", `CORP\ anna`, "anna"} {
+				_, err := g.Password(t.Context(), name, []byte("wrong"), client)
+				require.Error(t, err)
+			}
+			assert.Len(t, d.asked, standardTries)
+			*now = now.Add(StandardWindow)
+			in(t, g, "anna")
+		})
+	}
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	g, _, now, _ := gate(func(*Options) {})
+	first := in(t, g, "anna")
+	*now = now.Add(time.Second)
+	for i := range sessionsMost - 1 {
+		g.sessions[sha256.Sum256([]byte(strconv.Itoa(i)))] = &Session{Kind: "token", gate: g, startedAt: *now, usedAt: *now}
+	}
+	in(t, g, "bert")
+	assert.Len(t, g.sessions, sessionsMost)
+	assert.Nil(t, g.Find(t.Context(), first), "the oldest ended")
 }
 
 func TestFormTokensBelongToACookie(t *testing.T) {

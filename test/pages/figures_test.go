@@ -2,7 +2,9 @@ package pages
 
 import (
 	"net/url"
+	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/signin"
 	"adgateway/test/systemtest"
@@ -75,6 +78,58 @@ func TestAuditPage(t *testing.T) {
 	assert.Equal(t, 401, own.get("/ui/audit"))
 	require.Equal(t, 200, b.get("/ui/audit?who=norights"))
 	assert.Contains(t, b.page, "signin.end")
+}
+
+// TestSignInsAreAudited: each sign-in, refusal and end of a session is a line with the
+// person and the address, and none has a password or an id of a session.
+func TestSignInsAreAudited(t *testing.T) {
+	file := t.TempDir() + "/audit.jsonl"
+	s := start(t, "audit.file="+file, "signIn.recheck=1s")
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	session := b.cookie()
+	require.Equal(t, 303, b.submitFrom("/ui/", "/ui/signout"))
+	require.Equal(t, 401, b.submitFrom("/ui/signin", "/ui/signin", "username", `CORP\helpdesk`, "password", "Wrong-1-Password"))
+	require.Equal(t, 401, b.submitFrom("/ui/signin", "/ui/signin", "username", "must", "password", password))
+	require.Equal(t, 401, b.submitFrom("/ui/signin", "/ui/signin", "token", "no-such-token"))
+	b.signIn("operator")
+	s.people.mu.Lock()
+	s.people.off["operator"] = true
+	s.people.mu.Unlock()
+	require.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience, 50*time.Millisecond)
+
+	var lines []string
+	err := audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
+		call, who := r.Call(), ""
+		if call.Who != nil {
+			who = call.Who.Kind + " " + call.Who.Name
+		}
+		assert.Equal(t, "127.0.0.1", call.From)
+		lines = append(lines, strings.TrimSpace(strings.Join([]string{call.Operation, who, call.Parameters["sid"], r.State()}, "; ")))
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"signin.start; person helpdesk; S-1-helpdesk; done",
+		"signin.end; person helpdesk; S-1-helpdesk; done",
+		"signin.refuse; person helpdesk; ; refused",
+		"signin.refuse; person must; ; refused",
+		"signin.refuse; ; ; refused",
+		"signin.start; person operator; S-1-operator; done",
+		"signin.revoke; person operator; S-1-operator; done",
+	}, lines)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, secret := range []string{password, "Wrong-1-Password", "no-such-token", session} {
+		assert.NotContains(t, string(text), secret)
+	}
+}
+
+// submitFrom fills in a form of a page and sends it.
+func (b *browser) submitFrom(page, action string, pairs ...string) int {
+	b.t.Helper()
+	require.Equal(b.t, 200, b.get(page))
+	return b.submit(action, pairs...)
 }
 
 // TestDeniedActionsSayWhy: an action that a role allows elsewhere only is shown, disabled,

@@ -15,12 +15,14 @@ import (
 )
 
 // TestEveryNameOfAnAccountCountsTowardsItsTries: for the domain wrong passwords under the
-// account name, under its UPN and under the UPN that every account has are those of one account.
+// account name, under its UPN and under the names that every account has besides are those
+// of one account.
 func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	s := start(t)
 	modify(t, s, "aschmidt", "userPrincipalName", "anna@corp.example")
 	b := s.browser(t)
-	for _, name := range []string{"aschmidt", "anna@corp.example", "ASchmidt@Corp.Example", `CORP\aschmidt`, "aschmidt@corp.example", "aschmidt"} {
+	names := []string{"aschmidt", "anna@corp.example", "ASchmidt@Corp.Example", `CORP\aschmidt`, "aschmidt@CORP", `CORP\ aschmidt`, "aschmidt@corp.example", "aschmidt"}
+	for _, name := range names {
 		require.Equal(t, 200, b.get("/ui/signin"))
 		require.Equal(t, 401, b.submit("/ui/signin", "username", name, "password", "wrong"))
 	}

@@ -20,12 +20,12 @@ type accounts struct{ api http.Handler }
 
 // account is what the API says of an account.
 type account struct {
-	SamUsername, SID, DistinguishedName string
-	Enabled                             bool
-	AccountExpires                      *time.Time
+	SamUsername, SID string
+	Enabled          bool
+	AccountExpires   *time.Time
 }
 
-const accountFields = "samUsername,sid,distinguishedName,enabled,accountExpires"
+const accountFields = "samUsername,sid,enabled,accountExpires"
 
 // read reads the only record of an answer. A list may have none: then found is false.
 func (a accounts) read(ctx context.Context, path string, query url.Values, record any) (found bool, err error) {
@@ -57,10 +57,12 @@ func (a accounts) byName(ctx context.Context, name string) (found account, ok bo
 	return found, ok, err
 }
 
-// named returns the account that somebody signs in to: by its sAMAccountName, its UPN, or
-// the UPN that every account has, sAMAccountName@domain.
+// named returns the account whose password is tried under a name: a sAMAccountName, a UPN,
+// or what every account has besides, sAMAccountName@domain, with the DNS name of the domain
+// or its NetBIOS name. An account of another domain counts as the one of this domain that
+// has its sAMAccountName.
 func (a accounts) named(ctx context.Context, name string) (found account, ok bool, err error) {
-	before, suffix, upn := strings.Cut(name, "@")
+	before, _, upn := strings.Cut(name, "@")
 	if !upn {
 		return a.byName(ctx, name)
 	}
@@ -72,21 +74,7 @@ func (a accounts) named(ctx context.Context, name string) (found account, ok boo
 	if ok, err = a.read(ctx, "/api/ADUser/ListUsers/All", filter, &found); ok || err != nil {
 		return found, ok, err
 	}
-	if found, ok, err = a.byName(ctx, before); ok && !strings.EqualFold(domainOf(found.DistinguishedName), suffix) {
-		return account{}, false, nil
-	}
-	return found, ok, err
-}
-
-// domainOf returns the DNS name of the domain of a distinguished name.
-func domainOf(dn string) string {
-	var labels []string
-	for part := range strings.SplitSeq(dn, ",") {
-		if label, ok := strings.CutPrefix(strings.ToUpper(strings.TrimSpace(part)), "DC="); ok {
-			labels = append(labels, label)
-		}
-	}
-	return strings.Join(labels, ".")
+	return a.byName(ctx, before)
 }
 
 // lockoutPolicy reads the policy that locks an account out: the Policy of a gate.

@@ -103,18 +103,24 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 	return all, errors.Join(faults...)
 }
 
+// asGiven stands for the lookup of groups where there is no domain: scopes and limits are
+// still checked.
+func asGiven(group string) (string, error) { return group, nil }
+
 // domainPeople returns who signs in with an account of the domain of this computer; nil if
 // nobody does.
 func domainPeople(s config.SignIn) (*app.People, error) {
 	if s.Mode == config.SwitchOff {
-		return nil, nil
+		_, err := rolesOf(s.Roles, asGiven)
+		return nil, err
 	}
 	system, err := host.ReadSystem()
 	if err != nil {
 		return nil, err
 	}
 	if system.Domain == "" {
-		return nil, errors.New("signIn.mode: this computer is in no domain, so that nobody can sign in with an account of one")
+		_, err := rolesOf(s.Roles, asGiven)
+		return nil, errors.Join(errors.New("signIn.mode: this computer is in no domain, so that nobody can sign in with an account of one"), err)
 	}
 	roles, err := rolesOf(s.Roles, host.SIDOf)
 	if err != nil {

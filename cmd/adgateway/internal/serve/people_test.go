@@ -78,6 +78,13 @@ func TestRolesOfTheSettings(t *testing.T) {
 	for _, want := range []string{`signIn.roles: the role of CORP\none: no such group`, "user:raed", `the OU "Staff"`} {
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = domainPeople(config.SignIn{Mode: config.SignInForm})
+	mistaken := []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:raed"}}}
+	_, err = domainPeople(config.SignIn{Mode: config.SignInForm, Roles: mistaken})
 	assert.ErrorContains(t, err, "signIn.mode: this computer is in no domain")
+	assert.ErrorContains(t, err, "user:raed", "where there is no domain, too")
+	_, err = domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: mistaken})
+	assert.ErrorContains(t, err, "user:raed", "and before it is turned on")
+	people, err := domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:read"}}}})
+	assert.NoError(t, err)
+	assert.Nil(t, people)
 }
