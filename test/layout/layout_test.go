@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/settings":     {"gateway/auth", "gateway/config", "gateway/filefault", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/input":        {"gateway/nearest"},
 	"cmd/adgateway/internal/bench":        {},
+	"cmd/adgateway/internal/rights":       {},
 	"cmd/adgateway/internal/report":       {"gateway/audit", "gateway/auth", "gateway/config"},
 	"cmd/adgateway/internal/examination":  {"cmd/adgateway/app", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/serve", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/tlscert", "ps", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/doctor":       {"cmd/adgateway/internal/selfview", "gateway/auth", "gateway/config", "ps", "winsvc", "winsvc/host"},
