@@ -157,7 +157,7 @@ func tableAfter(t *testing.T, text, heading string) (keys []string, rows map[str
 	t.Helper()
 	_, section, ok := strings.Cut(text, "\n"+heading+"\n")
 	require.True(t, ok, heading)
-	section, _, _ = strings.Cut(section, "\n## ")
+	section = regexp.MustCompile("\n##+ ").Split(section, 2)[0]
 	rows = map[string]string{}
 	for _, match := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|.*$").FindAllStringSubmatch(section, -1) {
 		keys = append(keys, match[1])
