@@ -14,7 +14,9 @@ import (
 // each waits no longer than its caller.
 func TestLogonsThatHang(t *testing.T) {
 	hang := make(chan struct{})
-	short := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), 20*time.Millisecond) }
+	short := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(t.Context(), 20*time.Millisecond)
+	}
 	for range logons {
 		ctx, cancel := short()
 		_, err := limited(ctx, func() (int, error) { <-hang; return 0, nil })
