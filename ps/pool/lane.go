@@ -80,7 +80,7 @@ func (l *lane) run(ctx context.Context, s Session, req ps.Request, waited time.D
 	l.runs.add(took)
 	l.results.add(ended)
 	l.pool.cfg.Debug("a script was run", func() map[string]any {
-		return map[string]any{"request": req.ID, "script": req.Script, "lane": string(l.name), "waited": waited.String(), "took": took.String(), "result": ended}
+		return map[string]any{"request": req.ID, "script": req.Script, "lane": string(l.name), "waited_ms": milliseconds(waited), "took_ms": milliseconds(took), "result": ended}
 	})
 	if err == nil || ps.AsError(err).Kind == ps.KindScript {
 		l.answered()
@@ -176,3 +176,6 @@ func (l *lane) log(message string, fields map[string]any) {
 	fields["lane"] = string(l.name)
 	l.pool.cfg.Log(message, fields)
 }
+
+// milliseconds is a time as log entries have it, whose field names the unit.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -73,7 +73,7 @@ func (l *lane) begin(replacement bool) bool {
 func (l *lane) start(a *attempt) {
 	session, err := l.cfg.Start(l.pool.starting)
 	if err == nil {
-		l.log("a session was started", map[string]any{"took": time.Since(a.at).String()})
+		l.log("a session was started", map[string]any{"took_ms": milliseconds(time.Since(a.at))})
 		l.add(a, session)
 		l.pool.cfg.Started(l.name)
 		return
@@ -87,7 +87,7 @@ func (l *lane) start(a *attempt) {
 		l.failed++
 		reason := ps.AsError(err)
 		pause := l.circuit.failed(a.before, died(reason) || len(l.live) > l.ending, reason)
-		l.log("a session could not be started", map[string]any{"event": "session_trouble", "error": err.Error(), "pause": pause.String()})
+		l.log("a session could not be started", map[string]any{"event": "session_trouble", "error": err.Error(), "pause_ms": milliseconds(pause)})
 	}
 	l.settle()
 }
@@ -280,7 +280,7 @@ func (l *lane) ended(h *held) {
 		l.retiring = false
 	}
 	l.ends.add(h.why)
-	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age": time.Since(h.startedAt).String()})
+	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age_ms": milliseconds(time.Since(h.startedAt))})
 	l.settle()
 }
 

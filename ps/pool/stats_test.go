@@ -67,8 +67,8 @@ func TestTheLogHasEveryRunAndTheAgeOfSessions(t *testing.T) {
 		require.Error(t, err)
 		calls.Wait()
 		require.NoError(t, p.Close(t.Context()))
-		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory", "waited": "5s", "took": "0s", "result": "script"}, logged["a script was run"])
-		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age": "5s"}, logged["a session was ended"])
+		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory", "waited_ms": 5000.0, "took_ms": 0.0, "result": "script"}, logged["a script was run"])
+		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age_ms": 5000.0}, logged["a session was ended"])
 	})
 }
 

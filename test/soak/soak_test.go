@@ -92,7 +92,7 @@ func TestSoak(t *testing.T) {
 		log := s.Log.String()
 		settled = strings.Count(log, `"outcome":"done","request"`)
 		failed = strings.Count(log, `"msg":"a session could not be started"`)
-		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause":"0s"`)
+		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause_ms":0,`)
 		s.Log.Reset() // it is large, and timers may keep it for some seconds
 	})
 	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
