@@ -34,6 +34,7 @@ type callEvents struct {
 	ended      sync.WaitGroup
 
 	mu      sync.Mutex
+	closed  bool
 	lost    int       // calls since the last entry about them
 	refused int       // in the present minute
 	minute  time.Time // when it began
@@ -94,12 +95,16 @@ func (c *callEvents) sum() {
 	}
 }
 
-// close writes what is in the queue. No call may be recorded any more.
+// close writes what is in the queue. Calls that are recorded later have no entry.
 func (c *callEvents) close() {
-	if c != nil {
-		close(c.queue)
-		c.ended.Wait()
+	if c == nil {
+		return
 	}
+	c.mu.Lock()
+	c.closed = true
+	close(c.queue)
+	c.mu.Unlock()
+	c.ended.Wait()
 }
 
 // record is the Recorded of the audit log.
@@ -112,22 +117,22 @@ func (c *callEvents) record(call audit.Call, line *audit.Line) {
 	if !wanted || event.ID >= events.SignInRefused.ID && !c.all {
 		return
 	}
-	if event.Level == events.Warning && !c.admit(time.Now()) {
+	text := callText(call, line)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || event.Level == events.Warning && !c.admit(time.Now()) {
 		return
 	}
 	select {
-	case c.queue <- entry{event, callText(call, line)}:
+	case c.queue <- entry{event, text}:
 	default:
-		c.mu.Lock()
 		c.lost++
-		c.mu.Unlock()
 	}
 }
 
-// admit reports whether one more call that was refused or failed has an entry.
+// admit reports whether one more call that was refused or failed has an entry. The mutex
+// is held.
 func (c *callEvents) admit(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if now.Sub(c.minute) >= eventMinute {
 		c.minute, c.refused = now, 0
 	}
