@@ -42,6 +42,7 @@ type Options struct {
 type Event struct {
 	What   string // "signed in", "refused", "signed out" or "ended"
 	Name   string
+	Kind   string // KindPerson, or that of a credential
 	SID    string
 	Client netip.Addr
 	Reason string
@@ -155,7 +156,7 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 		return "", ErrRefused
 	}
 	if g.tries.full(client) { // before anything is asked
-		g.o.Record(Event{What: "refused", Name: account, Client: client, Reason: "too many tries from this address; the directory was not asked"})
+		g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: "too many tries from this address; the directory was not asked"})
 		return "", ErrTooMany
 	}
 	key, _, _ := strings.Cut(account, "@") // unless it is known better
@@ -169,7 +170,7 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 	}
 	key = fold(key)
 	if !g.tries.take(key, client, most, window) {
-		g.o.Record(Event{What: "refused", Name: account, Client: client, Reason: "too many tries; the directory was not asked"})
+		g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: "too many tries; the directory was not asked"})
 		return "", ErrTooMany
 	}
 	person, err := g.o.Directory.Check(ctx, domain, account, password)
@@ -182,7 +183,7 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 	case !errors.Is(err, ErrRefused):
 		g.tries.withdrawn(key)
 	}
-	g.o.Record(Event{What: "refused", Name: account, Client: client, Reason: err.Error()})
+	g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: err.Error()})
 	return "", err
 }
 

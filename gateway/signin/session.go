@@ -79,7 +79,7 @@ func (g *Gate) over(s *Session, now time.Time) bool {
 }
 
 func (s *Session) event(what, reason string) Event {
-	e := Event{What: what, Name: s.Name, Client: s.client, Reason: reason}
+	e := Event{What: what, Name: s.Name, Kind: s.Kind, Client: s.client, Reason: reason}
 	if s.person != nil {
 		e.SID = s.person.SID
 	}

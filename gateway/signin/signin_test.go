@@ -88,7 +88,7 @@ func TestSessionsEnd(t *testing.T) {
 	assert.Nil(t, g.Find(t.Context(), ""))
 	assert.Nil(t, g.Find(t.Context(), "made up"))
 	assert.NotEqual(t, idle, busy, "each sign-in has an id of its own")
-	assert.Equal(t, Event{What: "signed out", Name: "anna", SID: "S-anna", Client: client}, (*events)[len(*events)-1])
+	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: KindPerson, SID: "S-anna", Client: client}, (*events)[len(*events)-1])
 }
 
 func TestEachPersonHasFiveSessions(t *testing.T) {

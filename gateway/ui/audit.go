@@ -12,10 +12,13 @@ import (
 type LogFilter struct {
 	Day    time.Time // from its midnight in UTC to the next one
 	Who    string    // part of the caller's name
-	Only   string    // the caller's name
+	Only   *Caller   // nil: of everybody
 	Target string    // part of a DN, a GUID or a parameter
 	Most   int       // lines, the newest ones
 }
+
+// Caller is a person, or a credential, that called.
+type Caller struct{ Name, Kind string }
 
 // LogLine is a call in the audit log.
 type LogLine struct {
@@ -49,7 +52,7 @@ func (c *visit) audit() {
 	} else {
 		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
 		if !body.All {
-			filter.Only = c.session.Name
+			filter.Only = &Caller{c.session.Name, c.session.Kind}
 		}
 		if body.Lines, err = c.Log(filter); err != nil {
 			status, shown.Alert = http.StatusServiceUnavailable, &alert{Text: "The audit log cannot be read at the moment."}

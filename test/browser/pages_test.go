@@ -293,3 +293,41 @@ func TestPages(t *testing.T) {
 	open("/ui/")
 	b.look("status-figures")
 }
+
+// TestPagesOfPeopleWithoutRights looks at the pages of people who may not sign in, may do
+// nothing, may do something elsewhere only, or have signed out.
+func TestPagesOfPeopleWithoutRights(t *testing.T) {
+	address, link := sandbox(t, "--set", `signIn.roles=[{"group":"GW-Operators","name":"Readers","scopes":["user:read"]},`+
+		`{"group":"GW-Operators","name":"Administration","scopes":["user:read","user:password"],"limits":{"ous":["OU=Administration,DC=corp,DC=example"]}}]`)
+	b := start(t)
+	open := func(path string) {
+		t.Helper()
+		b.follow(chromedp.Navigate(address + path))
+	}
+	signIn := func(name, password string) {
+		t.Helper()
+		open("/ui/signin")
+		b.follow(chromedp.KeyEvent(name), chromedp.KeyEvent("\t"), chromedp.KeyEvent(password), chromedp.KeyEvent("\r"))
+	}
+	open("/ui/people?q=weber")
+	b.look("session-over")
+	signIn("norights", "Wrong-1-Password")
+	b.look("signin-refused")
+	signIn("norights", "Sandbox-1-norights")
+	b.title("Status")
+	b.look("status-norights")
+	open("/ui/people?q=weber")
+	b.look("people-norights")
+	b.press("Sign out")
+	b.follow(chromedp.Navigate(link))
+	b.press("Sign in")
+	open("/ui/people?q=weber")
+	b.press("Weber, Lea")
+	if !strings.Contains(eval[string](b, `document.querySelector("button[disabled]").textContent`), "password") {
+		t.Error("the action that a role allows elsewhere only is not shown")
+	}
+	b.look("person-denied")
+	b.follow(chromedp.Navigate(link))
+	b.press("Sign in")
+	b.look("link-used")
+}

@@ -74,6 +74,13 @@ func TestAuditPage(t *testing.T) {
 	assert.NotContains(t, own.page, "user.disable")
 	require.Equal(t, 200, own.get("/ui/audit?who=operator"))
 	assert.NotContains(t, own.page, "operator</td>", "nothing of others")
+	namesake := s.browser(t)
+	require.Equal(t, 303, namesake.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.ReadToken))
+	link := "/ui/link/" + s.Stack.Gate.Link(&signin.Person{SID: "S-1-namesake", Name: "read-token"})
+	require.Equal(t, 303, s.browser(t).submitFrom(link, link))
+	require.Equal(t, 200, namesake.get("/ui/audit"))
+	assert.Contains(t, namesake.page, "signin.start")
+	assert.NotContains(t, namesake.page, "S-1-namesake", "a person with the name of the token is somebody else")
 	s.Stack.Gate.End(own.cookie())
 	assert.Equal(t, 401, own.get("/ui/audit"))
 	require.Equal(t, 200, b.get("/ui/audit?who=norights"))
@@ -92,6 +99,7 @@ func TestSignInsAreAudited(t *testing.T) {
 	require.Equal(t, 401, b.submitFrom("/ui/signin", "/ui/signin", "username", `CORP\helpdesk`, "password", "Wrong-1-Password"))
 	require.Equal(t, 401, b.submitFrom("/ui/signin", "/ui/signin", "username", "must", "password", password))
 	require.Equal(t, 401, b.submitFrom("/ui/signin", "/ui/signin", "token", "no-such-token"))
+	require.Equal(t, 303, b.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.ReadToken))
 	b.signIn("operator")
 	s.people.mu.Lock()
 	s.people.off["operator"] = true
@@ -115,7 +123,9 @@ func TestSignInsAreAudited(t *testing.T) {
 		"signin.refuse; person helpdesk; ; refused",
 		"signin.refuse; person must; ; refused",
 		"signin.refuse; ; ; refused",
+		"signin.start; token read-token; ; done",
 		"signin.start; person operator; S-1-operator; done",
+		"signin.end; token read-token; ; done",
 		"signin.revoke; person operator; S-1-operator; done",
 	}, lines)
 	text, err := os.ReadFile(file)

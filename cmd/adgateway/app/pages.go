@@ -66,7 +66,7 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 		call := audit.Call{Operation: "signin." + map[string]string{"signed in": "start", "refused": "refuse", "signed out": "end", "ended": "revoke"}[e.What],
 			From: e.Client.String(), Parameters: map[string]string{}}
 		if e.Name != "" {
-			call.Who = &audit.Who{Name: e.Name, Kind: signin.KindPerson}
+			call.Who = &audit.Who{Name: e.Name, Kind: e.Kind}
 		}
 		for name, value := range map[string]string{"sid": e.SID, "reason": e.Reason} {
 			if value != "" {
@@ -113,10 +113,12 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
 			call := r.Call()
 			line := ui.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
+			var caller ui.Caller
 			if call.Who != nil {
 				line.Who = call.Who.Name
+				caller = ui.Caller{Name: call.Who.Name, Kind: call.Who.Kind}
 			}
-			if f.Only != "" && line.Who != f.Only {
+			if f.Only != nil && caller != *f.Only {
 				return nil
 			}
 			if r.Outcome != nil {
