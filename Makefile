@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns pages monitoring conformance soak release release-check sign-check clean
+.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns pages monitoring conformance soak release release-check wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -82,16 +82,21 @@ bench-once: ## every benchmark once, so that none stops working
 	@out=$$($(GO) test -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
 
 # The same commit gives the same bytes: times are the commit's.
-RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION)
+MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
+RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) $(MSI)
 
-release: ## a zip for each system in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
+release: ## a zip for each system, and an MSI for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
+	@[ -n "$(MSI)" ] || echo "no MSI is built: wixl, msibuild or faketime is missing (apt-get install wixl msitools faketime)"
 	$(RELEASE) -out dist $(if $(SIGN_CERT),-sign-certificate $(SIGN_CERT) -sign-key $(SIGN_KEY) $(if $(TSA),-sign-timestamps $(TSA)))
 
 sign-check: ## signs with a throw-away certificate, verifies, and tampers (needs osslsigncode)
 	@command -v osslsigncode >/dev/null || { echo "osslsigncode is missing (apt-get install osslsigncode)"; exit 1; }
 	$(GO) test -count=1 -timeout 20m ./cmd/release -run '^TestSigning$$' -sign
 
-release-check: ## the zips are equal byte for byte when they are made twice
+wine-test: ## the executable and the MSI for Windows under Wine; what is missing is named
+	./test/wine.sh
+
+release-check: ## zips and MSIs are equal byte for byte when they are made twice
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second

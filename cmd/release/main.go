@@ -42,12 +42,14 @@ func main() {
 	certificate := flag.String("sign-certificate", "", "PEM `FILE` with the certificate that signs what is for Windows, and its chain")
 	key := flag.String("sign-key", "", "PEM `FILE` with its key")
 	timestamps := flag.String("sign-timestamps", "", "`URL` of an authority for time stamps (RFC 3161)")
+	only := flag.String("only", "", "a single `SYSTEM` to build for, such as windows/amd64; all by default")
+	withMSI := flag.Bool("msi", false, "build a package of Windows Installer for each Windows system, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	sign, err := newSigner(*certificate, *key, *timestamps)
 	if err == nil {
-		err = release(ctx, *version, *out, sign)
+		err = release(ctx, *version, *out, *only, *withMSI, sign)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -55,7 +57,7 @@ func main() {
 	}
 }
 
-func release(ctx context.Context, version, out string, sign *signer) error {
+func release(ctx context.Context, version, out, only string, withMSI bool, sign *signer) error {
 	if version == "" {
 		return errors.New("-version is missing")
 	}
@@ -68,6 +70,9 @@ func release(ctx context.Context, version, out string, sign *signer) error {
 	}
 	var sums []string
 	for _, t := range targets {
+		if only != "" && only != t.os+"/"+t.arch {
+			continue
+		}
 		content, err := contents(ctx, t, version, stamp, sign)
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
@@ -77,12 +82,24 @@ func release(ctx context.Context, version, out string, sign *signer) error {
 		if err != nil {
 			return err
 		}
-		for suffix, content := range map[string][]byte{".zip": archive, ".cdx.json": content[sbomFile].content} {
+		all := map[string][]byte{".zip": archive, ".cdx.json": content[sbomFile].content}
+		if t.os == "windows" && withMSI {
+			if all[".msi"], err = msi(ctx, t.arch, version, content, stamp); err == nil {
+				all[".msi"], err = sign.sign(ctx, name+".msi", all[".msi"])
+			}
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+			}
+		}
+		for suffix, content := range all {
 			if err := os.WriteFile(filepath.Join(out, name+suffix), content, 0o644); err != nil {
 				return err
 			}
 			sums = append(sums, sum(name+suffix, content))
 		}
+	}
+	if len(sums) == 0 {
+		return fmt.Errorf("-only %s: there is no such system", only)
 	}
 	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) }) // by name
 	fmt.Println(strings.Join(sums, "\n"))

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+//go:embed msi/adgateway.wxs
+var msiSource []byte
+
+// environmentTable adds the program's folder to PATH. wixl knows no such table.
+const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\nEnvironment\tEnvironment\r\n" +
+	"SearchPath\t=-*PATH\t[~];[INSTALLDIR]\tPath\r\n"
+
+// msiChanges are what wixl cannot express. It makes a rollback action an immediate one,
+// and ignores that properties are secure, without which those that are given to an msiexec without administrator
+// rights are lost in the part that has them.
+var msiChanges = []string{
+	"UPDATE CustomAction SET Type = 3410 WHERE Action = 'ServiceRestore'",
+	"UPDATE Property SET Value = 'WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETECTED;INSTALLDIR;SERVICEACCOUNT;START;ADDTOPATH;ALLOWDOMAINCONTROLLER' WHERE Property = 'SecureCustomProperties'",
+	"UPDATE Component SET Condition = 'ADDTOPATH = \"1\"' WHERE Component = 'Path'",
+	"INSERT INTO InstallExecuteSequence (Action, Condition, Sequence) VALUES ('RemoveEnvironmentStrings', '', 3300)",
+	"INSERT INTO InstallExecuteSequence (Action, Condition, Sequence) VALUES ('WriteEnvironmentStrings', '', 5200)",
+}
+
+// msiSpace is the name space of product and package codes.
+var msiSpace = uuid.MustParse("6f6b6c32-6e0b-5b0f-9c6b-0c4c6f0b3a51")
+
+func msiCode(parts ...string) string {
+	return "{" + strings.ToUpper(uuid.NewSHA1(msiSpace, []byte(strings.Join(parts, "\n"))).String()) + "}"
+}
+
+// msiVersion returns the version of a package, which has three numbers of a limited size.
+func msiVersion(version string) (string, error) {
+	n := versionNumbers(version)
+	if n[0] > 255 || n[1] > 255 {
+		return "", fmt.Errorf("version %s: the first two numbers of an MSI are at most 255", version)
+	}
+	return fmt.Sprintf("%d.%d.%d", n[0], n[1], n[2]), nil
+}
+
+// msiTools are the programs that build a package.
+var msiTools = []string{"wixl", "msibuild", "faketime"}
+
+// msi returns the package of a Windows system with files of its zip. The same files
+// give the same bytes.
+func msi(ctx context.Context, arch, version string, files map[string]file, stamp time.Time) ([]byte, error) {
+	for _, tool := range msiTools {
+		if _, err := exec.LookPath(tool); err != nil {
+			return nil, fmt.Errorf("%s, which an MSI is built with, is missing: apt-get install wixl msitools faketime", tool)
+		}
+	}
+	number, err := msiVersion(version)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "msi")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	staged := map[string][]byte{"adgateway.wxs": msiSource, "environment.idt": []byte(environmentTable)}
+	for _, name := range []string{product + ".exe", "adgateway.yaml", "README.md", "LICENSE.txt"} {
+		staged[name] = files[name].content
+	}
+	for name, content := range staged {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, content, 0o644), os.Chtimes(path, stamp, stamp)); err != nil {
+			return nil, err
+		}
+	}
+	run := func(args ...string) error {
+		cmd := exec.CommandContext(ctx, "faketime", append([]string{"-f", stamp.UTC().Format("2006-01-02 15:04:05")}, args...)...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TZ=UTC")
+		text, err := cmd.CombinedOutput()
+		if err != nil || strings.Contains(string(text), "has no property named") { // an attribute that wixl drops
+			return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), errors.Join(err, errors.New("it did not do all that was asked")), text)
+		}
+		return nil
+	}
+	platform, name := "x64", product+".msi"
+	if arch == "arm64" {
+		platform = "Arm64"
+	}
+	steps := [][]string{
+		{"wixl", "-a", "x64", "-D", "Version=" + number, "-D", "ProductCode=" + msiCode(number, arch), "-o", name, "adgateway.wxs"},
+		{"msibuild", name, "-i", "environment.idt"},
+	}
+	for _, change := range msiChanges {
+		steps = append(steps, []string{"msibuild", name, "-q", change})
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(files[product+".exe"].content))
+	steps = append(steps, []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", msiCode(number, arch, sum)})
+	for _, step := range steps {
+		if err := run(step...); err != nil {
+			return nil, err
+		}
+	}
+	return os.ReadFile(filepath.Join(dir, name))
+}
