@@ -41,7 +41,8 @@ ends() {
     [ "$code" = "$want" ] || fail "it ended with $code, not $want"
 }
 gateway() { local want=$1; shift; ends "$want" 'C:\Program Files\adgateway\adgateway.exe' "$@"; }
-# installer CODE ...: msiexec, whose exit code is modulo 256: 1603 is 67.
+# installer CODE ...: msiexec, whose exit code is modulo 256: 1603 is 67, and 1627, which
+# Wine gives for a failed action, is 91.
 installer() { local want=$1; shift; ends "$want" msiexec /qn "$@"; }
 says() { [[ $said == *"$1"* ]] || fail "it does not say: $1"; }
 key() { local text; text=$(wine reg query "$@" 2>/dev/null) && tr -d '\r' <<<"$text"; }
@@ -137,7 +138,7 @@ installer 0 /x "$new"
 
 title "Settings with mistakes: the installation is rolled back"
 printf 'http:\n  lisen: 127.0.0.1:8080\n' > "$data/adgateway.yaml"
-installer 67 /i "$new"
+installer 91 /i "$new"
 [ ! -e "$program" ] || fail "the executable is left behind"
 [ -z "$(registered)" ] || fail "a service is left behind"
 
