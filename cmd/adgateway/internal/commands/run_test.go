@@ -258,7 +258,7 @@ func TestDebugLevelLogsEveryScriptRun(t *testing.T) {
 		status, body := s.get("/api/OU/All", "Bearer t")
 		require.Equal(t, http.StatusOK, status, body)
 		require.Zero(t, s.stop())
-		for _, text := range []string{"a script was run", "script=Get-GatewayOUList", " waited=", "the domain controllers were discovered"} {
+		for _, text := range []string{"a script was run", "script=Get-GatewayOUList", " waited_ms=", "the domain controllers were discovered"} {
 			assert.Equal(t, want, strings.Contains(s.log.String(), text), "%s: %s", text, s.log)
 		}
 	}
