@@ -63,6 +63,7 @@ func childMain() int {
 			c.Frame("records", string(text))
 			c.End()
 		},
+		"Set-GatewayOffice": setOffice,
 		"Get-GatewayID": func(c *sessiontest.Call) {
 			c.Frame("records", fmt.Sprintf(`[%q]`, c.ID))
 			c.End()

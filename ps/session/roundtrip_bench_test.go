@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"testing"
 
@@ -19,10 +20,12 @@ func BenchmarkRun(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Setenv(childVariable, "serve")
+	withOffice := maps.Clone(sessiontest.Faults)
+	withOffice["Set-GatewayOffice"] = setOffice
 	for _, engine := range []struct {
 		name    string
 		starter session.Starter
-	}{{"in process", &sessiontest.Process{Scripts: sessiontest.Faults}}, {"real pipes", session.Local{Path: path}}} {
+	}{{"in process", &sessiontest.Process{Scripts: withOffice}}, {"real pipes", session.Local{Path: path}}} {
 		s, err := session.Start(b.Context(), config(engine.starter))
 		if err != nil {
 			b.Fatal(err)
@@ -50,4 +53,13 @@ func benchRequest(b *testing.B, s *session.Session, req ps.Request) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// setOffice announces a change, waits for leave and makes it.
+func setOffice(c *sessiontest.Call) {
+	if c.Announce(`{"effect":"changed","objects":[{"account":"x","changes":[{"name":"office","before":"1","after":"2"}]}]}`) {
+		c.Frame("end", `{"effect":"changed","warnings":[]}`)
+		return
+	}
+	c.End()
 }

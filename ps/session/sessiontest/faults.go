@@ -25,13 +25,6 @@ var Faults = map[string]func(*Call){
 		c.Frame("end", `{"effect":"created","warnings":[{"code":"w","target":"t","message":"m"}],`+
 			`"changes":[{"guid":"g-1","dn":"CN=x","before":{},"after":{"name":"x"}}],"counts":{"created":1}}`)
 	},
-	"Set-GatewayOffice": func(c *Call) {
-		if c.Announce(`{"effect":"changed","objects":[{"account":"x","changes":[{"name":"office","before":"1","after":"2"}]}]}`) {
-			c.Frame("end", `{"effect":"changed","warnings":[]}`)
-			return
-		}
-		c.End()
-	},
 	"Get-GatewayMany": func(c *Call) { // Batches batches of Size bytes each
 		filler := strings.Repeat("x", number(c, "Size"))
 		for i := range number(c, "Batches") {
