@@ -1,6 +1,6 @@
 // Command release builds a release: a zip for each system with the executable, default
 // settings, the README, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums.
+// bill of materials, and checksums; and the PowerShell module as zip and NuGet package.
 //
 //	release -version v1.2.3 -out dist
 //
@@ -100,6 +100,16 @@ func release(ctx context.Context, version, out, only string, withMSI bool, sign 
 	}
 	if len(sums) == 0 {
 		return fmt.Errorf("-only %s: there is no such system", only)
+	}
+	archives, err := moduleArchives(ctx, version, stamp, sign)
+	if err != nil {
+		return err
+	}
+	for name, content := range archives {
+		if err := os.WriteFile(filepath.Join(out, name), content, 0o644); err != nil {
+			return err
+		}
+		sums = append(sums, sum(name, content))
 	}
 	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) }) // by name
 	fmt.Println(strings.Join(sums, "\n"))

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io/fs"
 	"maps"
+	slashes "path"
 	"slices"
 	"time"
 )
@@ -14,12 +15,12 @@ type file struct {
 	mode    fs.FileMode
 }
 
-// pack creates a zip of files below one folder. Its bytes depend on nothing else.
+// pack creates a zip of files below one folder, or below none. Its bytes depend on nothing else.
 func pack(folder string, files map[string]file, stamp time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		header := &zip.FileHeader{Name: folder + "/" + path, Method: zip.Deflate, Modified: stamp.UTC()}
+		header := &zip.FileHeader{Name: slashes.Join(folder, path), Method: zip.Deflate, Modified: stamp.UTC()}
 		header.SetMode(files[path].mode)
 		entry, err := w.CreateHeader(header)
 		if err != nil {

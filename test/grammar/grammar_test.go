@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/cmd/release/clients"
+	"adgateway/gateway/ops"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/proxies"
@@ -25,7 +27,8 @@ import (
 // grammarVariable is set by "make grammar".
 const grammarVariable = "GRAMMAR"
 
-// texts returns all texts that are ever sent to a PowerShell, by file name.
+// texts returns all texts that are ever sent to a PowerShell, and the module for clients,
+// by file name.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -42,6 +45,11 @@ func texts(t *testing.T) map[string]string {
 	require.NoError(t, err)
 	for _, m := range modules {
 		out[m.Name+".psm1"], out[m.Name+".psd1"] = m.Script(), m.Manifest()
+	}
+	client, err := clients.Module(ops.Table(), "1.2.3")
+	require.NoError(t, err)
+	for name, text := range client {
+		out[name] = string(text)
 	}
 	return out
 }

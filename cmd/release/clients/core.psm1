@@ -1,0 +1,179 @@
+# AdGateway: functions for each operation of an adgateway server. Generated; see
+# Get-Command -Module AdGateway, and Get-Help for each function.
+
+$script:Connection = $null
+
+function Connect-AdGateway {
+    # .SYNOPSIS
+    # Chooses the gateway and the token for the functions of this module, and shows who is calling.
+    #
+    # .DESCRIPTION
+    # The address must be https, unless it is that of this machine. The certificate of the gateway must be
+    # one that this machine trusts; there is no switch that skips the check. The token stays a SecureString
+    # in memory, until Disconnect-AdGateway or the end of the session.
+    #
+    # .PARAMETER Uri
+    # The address of the gateway, without /api: https://gateway.corp.example:8443
+    #
+    # .PARAMETER Token
+    # The token, as a SecureString.
+    #
+    # .PARAMETER TimeoutSec
+    # How long a call may take, in seconds. A change that takes longer continues at the gateway.
+    #
+    # .EXAMPLE
+    # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Token (Read-Host -AsSecureString -Prompt 'Token')
+    [CmdletBinding()]
+    [OutputType('System.Management.Automation.PSObject')]
+    param(
+        [Parameter(Mandatory = $true, Position = 0)]
+        [System.Uri] $Uri,
+
+        [Parameter(Mandatory = $true, Position = 1)]
+        [System.Security.SecureString] $Token,
+
+        [ValidateRange(1, 3600)]
+        [int] $TimeoutSec = 120
+    )
+    process {
+        $allowed = $Uri.IsAbsoluteUri -and ($Uri.Scheme -eq 'https' -or ($Uri.Scheme -eq 'http' -and $Uri.IsLoopback))
+        if (-not $allowed) {
+            $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address of https. Without TLS the token could be read on its way; http is for this machine only." }
+            $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
+        }
+        if ($PSVersionTable.PSEdition -ne 'Core') {
+            # Windows PowerShell on Windows Server 2016 does not offer it by itself.
+            [System.Net.ServicePointManager]::SecurityProtocol = [System.Net.ServicePointManager]::SecurityProtocol -bor [System.Net.SecurityProtocolType]::Tls12
+        }
+        $before = $script:Connection
+        $script:Connection = @{ Address = $Uri.AbsoluteUri.TrimEnd('/'); Token = $Token; TimeoutSec = $TimeoutSec }
+        try {
+            Get-AdgCaller -ErrorAction Stop
+        } catch {
+            $script:Connection = $before
+            $PSCmdlet.ThrowTerminatingError($_)
+        }
+    }
+}
+
+function Disconnect-AdGateway {
+    # .SYNOPSIS
+    # Forgets the address and the token.
+    #
+    # .EXAMPLE
+    # Disconnect-AdGateway
+    [CmdletBinding()]
+    param()
+    process {
+        $script:Connection = $null
+    }
+}
+
+# ConvertFrom-AdgSecret returns the text of a SecureString, for a request and nothing else.
+function ConvertFrom-AdgSecret {
+    [CmdletBinding()]
+    param([System.Security.SecureString] $Secret)
+    [System.Net.NetworkCredential]::new('', $Secret).Password
+}
+
+# New-AdgErrorRecord returns what is shown of a failure: ErrorId is the code of the API, and
+# TargetObject the error of the answer, with details, outcome and requestId.
+function New-AdgErrorRecord {
+    [CmdletBinding()]
+    param($Failure)
+    $category = $script:Categories[$Failure.code]
+    if ($null -eq $category) { $category = 'NotSpecified' }
+    $exception = [System.InvalidOperationException]::new($Failure.message)
+    [System.Management.Automation.ErrorRecord]::new($exception, $Failure.code, $category, $Failure)
+}
+
+# ConvertTo-AdgFailure returns the error of the answer that a failed request has, or one that says
+# that there is none. A body that is not ours, such as that of a proxy, is no answer.
+function ConvertTo-AdgFailure {
+    [CmdletBinding()]
+    param($Problem)
+    $failure = $null
+    if ($null -ne $Problem.ErrorDetails) {
+        try { $failure = (ConvertFrom-Json -InputObject $Problem.ErrorDetails.Message).error } catch { $failure = $null }
+    }
+    if ($null -eq $failure -or $null -eq $failure.code) {
+        $failure = @{ code = 'no_answer'; message = "The gateway at $($script:Connection.Address) gave no answer: $($Problem.Exception.Message) A change may have been made: read the object, or repeat the call with the same -IdempotencyKey." }
+    }
+    $failure
+}
+
+# Send-AdgRequest sends one request and returns the answer.
+function Send-AdgRequest {
+    [CmdletBinding()]
+    param([string] $Method, [string] $Path, [hashtable] $Values, [hashtable] $Headers)
+    $all = @{ 'Authorization' = 'Bearer ' + (ConvertFrom-AdgSecret -Secret $script:Connection.Token); 'Accept' = 'application/json' }
+    foreach ($name in $Headers.Keys) { $all[$name] = $Headers[$name] }
+    $request = @{
+        Uri = $script:Connection.Address + $Path; Method = $Method; Headers = $all; TimeoutSec = $script:Connection.TimeoutSec
+        MaximumRedirection = 0; UseBasicParsing = $true; ErrorAction = 'Stop'; Verbose = $false
+    }
+    if ($Method -eq 'GET' -or $Method -eq 'DELETE') {
+        $pairs = @(foreach ($name in $Values.Keys) { $name + '=' + [System.Uri]::EscapeDataString(@($Values[$name]) -join ',') })
+        if ($pairs.Count -gt 0) { $request.Uri = $request.Uri + '?' + ($pairs -join '&') }
+    } elseif ($Values.Count -gt 0) {
+        $request.ContentType = 'application/json; charset=utf-8'
+        $request.Body = [System.Text.Encoding]::UTF8.GetBytes((ConvertTo-Json -InputObject $Values -Compress -Depth 4))
+    }
+    Invoke-RestMethod @request
+}
+
+# Invoke-AdgOperation makes the call of one operation for the function that was called, and writes its
+# records, warnings and errors as those of that function.
+function Invoke-AdgOperation {
+    [CmdletBinding()]
+    param($Caller, [hashtable] $Operation, $Given, [bool] $DryRun)
+    if ($null -eq $script:Connection) {
+        $failure = @{ code = 'not_connected'; message = 'No gateway is chosen: call Connect-AdGateway first.' }
+        $Caller.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
+    }
+    $path = $Operation.Path
+    $values = @{}
+    foreach ($name in $Operation.Parameters) {
+        if (-not $Given.ContainsKey($name)) { continue }
+        $value = $Given[$name]
+        if ($value -is [System.Security.SecureString]) { $value = ConvertFrom-AdgSecret -Secret $value }
+        if ($value -is [bool]) { $value = "$value".ToLowerInvariant() }
+        $place = $Operation.Places[$name]
+        if ($null -eq $place) {
+            $values[$name] = $value
+        } else {
+            $path = $path.Replace('{' + $place + '}', [System.Uri]::EscapeDataString($value))
+        }
+    }
+    if ($DryRun) { $values['DryRun'] = 'true' }
+    $headers = @{}
+    if ($Given.ContainsKey('IdempotencyKey')) { $headers['Idempotency-Key'] = $Given['IdempotencyKey'] }
+    if ($Given.ContainsKey('IfMatch')) { $headers['If-Match'] = $Given['IfMatch'] }
+    if ($Given.ContainsKey('OnlyIfNew') -and $Given['OnlyIfNew']) { $headers['If-None-Match'] = '*' }
+    $paged = $Given.ContainsKey('PageSize')
+    if ($paged) { $values['Limit'] = $Given['PageSize'] }
+    do {
+        try {
+            $answer = Send-AdgRequest -Method $Operation.Method -Path $path -Values $values -Headers $headers
+        } catch {
+            $Caller.WriteError((New-AdgErrorRecord -Failure (ConvertTo-AdgFailure -Problem $_)))
+            return
+        }
+        $Caller.WriteVerbose($answer.output)
+        foreach ($warning in @($answer.warnings)) {
+            if ($null -ne $warning) { $Caller.WriteWarning($warning.message) }
+        }
+        if ($Given.ContainsKey('Raw') -and $Given['Raw']) {
+            $answer
+        } else {
+            foreach ($record in @($answer.result)) {
+                if ($Operation.Exists) { [bool] $record.exists } else { $record }
+            }
+        }
+        if ($null -ne $answer.error) {
+            $Caller.WriteError((New-AdgErrorRecord -Failure $answer.error))
+            return
+        }
+        $values['After'] = $answer.next
+    } while ($paged -and $null -ne $answer.next)
+}
