@@ -27,18 +27,16 @@ function Connect-AdGateway {
     [OutputType('System.Management.Automation.PSObject')]
     param(
         [Parameter(Mandatory = $true, Position = 0)]
-        [System.Uri] $Uri,
+        [string] $Uri,
 
         [Parameter(Mandatory = $true, Position = 1)]
         [System.Security.SecureString] $Token,
 
-        [ValidateRange(1, 3600)]
         [int] $TimeoutSec = 120
     )
     process {
-        $allowed = $Uri.IsAbsoluteUri -and ($Uri.Scheme -eq 'https' -or ($Uri.Scheme -eq 'http' -and $Uri.IsLoopback))
-        if (-not $allowed) {
-            $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address of https. Without TLS the token could be read on its way; http is for this machine only." }
+        if ($Uri -notmatch '^https://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]+)?/?$' -and $Uri -notmatch '^http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?/?$') {
+            $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address such as https://gateway.corp.example:8443. Without TLS the token could be read on its way; http is for this machine only." }
             $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
         }
         if ($PSVersionTable.PSEdition -ne 'Core') {
@@ -46,7 +44,7 @@ function Connect-AdGateway {
             [System.Net.ServicePointManager]::SecurityProtocol = [System.Net.ServicePointManager]::SecurityProtocol -bor [System.Net.SecurityProtocolType]::Tls12
         }
         $before = $script:Connection
-        $script:Connection = @{ Address = $Uri.AbsoluteUri.TrimEnd('/'); Token = $Token; TimeoutSec = $TimeoutSec }
+        $script:Connection = @{ Address = $Uri.TrimEnd('/'); Token = $Token; TimeoutSec = $TimeoutSec }
         try {
             Get-AdgCaller -ErrorAction Stop
         } catch {
@@ -74,6 +72,13 @@ function ConvertFrom-AdgSecret {
     [CmdletBinding()]
     param([System.Security.SecureString] $Secret)
     [System.Net.NetworkCredential]::new('', $Secret).Password
+}
+
+# ConvertTo-AdgPart returns a text as part of an address.
+function ConvertTo-AdgPart {
+    [CmdletBinding()]
+    param([string] $Text)
+    [System.Uri]::EscapeDataString($Text)
 }
 
 # New-AdgErrorRecord returns what is shown of a failure: ErrorId is the code of the API, and
@@ -110,10 +115,10 @@ function Send-AdgRequest {
     foreach ($name in $Headers.Keys) { $all[$name] = $Headers[$name] }
     $request = @{
         Uri = $script:Connection.Address + $Path; Method = $Method; Headers = $all; TimeoutSec = $script:Connection.TimeoutSec
-        MaximumRedirection = 0; UseBasicParsing = $true; ErrorAction = 'Stop'; Verbose = $false
+        MaximumRedirection = 0; UseBasicParsing = $true; ErrorAction = 'Stop'
     }
     if ($Method -eq 'GET' -or $Method -eq 'DELETE') {
-        $pairs = @(foreach ($name in $Values.Keys) { $name + '=' + [System.Uri]::EscapeDataString(@($Values[$name]) -join ',') })
+        $pairs = @(foreach ($name in $Values.Keys) { $name + '=' + (ConvertTo-AdgPart -Text (@($Values[$name]) -join ',')) })
         if ($pairs.Count -gt 0) { $request.Uri = $request.Uri + '?' + ($pairs -join '&') }
     } elseif ($Values.Count -gt 0) {
         $request.ContentType = 'application/json; charset=utf-8'
@@ -142,7 +147,7 @@ function Invoke-AdgOperation {
         if ($null -eq $place) {
             $values[$name] = $value
         } else {
-            $path = $path.Replace('{' + $place + '}', [System.Uri]::EscapeDataString($value))
+            $path = $path.Replace('{' + $place + '}', (ConvertTo-AdgPart -Text $value))
         }
     }
     if ($DryRun) { $values['DryRun'] = 'true' }
@@ -165,6 +170,8 @@ function Invoke-AdgOperation {
         }
         if ($Given.ContainsKey('Raw') -and $Given['Raw']) {
             $answer
+        } elseif ($DryRun) {
+            $answer.plan
         } else {
             foreach ($record in @($answer.result)) {
                 if ($Operation.Exists) { [bool] $record.exists } else { $record }

@@ -93,7 +93,6 @@ func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 	}
 	assert.Equal(t, map[string]bool{
 		"unknown attribute [OutputType]":                   true,
-		"unknown attribute [ValidateRange]":                true,
 		"the variable $WhatIfPreference is never assigned": true, // PowerShell does that
 		"unknown type [System.Uri]":                        true,
 		"unknown type [System.Net.ServicePointManager]":    true, // Windows PowerShell 5.1 only
@@ -102,7 +101,7 @@ func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 }
 
 // internal are the functions that the module does not export.
-var internal = []string{"ConvertFrom-AdgSecret", "New-AdgErrorRecord", "ConvertTo-AdgFailure", "Send-AdgRequest", "Invoke-AdgOperation"}
+var internal = []string{"ConvertFrom-AdgSecret", "ConvertTo-AdgPart", "New-AdgErrorRecord", "ConvertTo-AdgFailure", "Send-AdgRequest", "Invoke-AdgOperation"}
 
 // common are the parameters that every advanced function has already.
 var common = []string{

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"adgateway/cmd/release/clients"
+	"adgateway/gateway/ops"
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -198,7 +200,8 @@ func runProgram(t *testing.T, program string, args []string, stdin, token string
 // the parsed JSON of the response and throws if the status is an error.
 const invokeRestMethod = `function Invoke-RestMethod {
     [CmdletBinding()]
-    param([string] $Uri, [string] $Method = 'Get', [hashtable] $Headers, [string] $Body, [string] $ContentType)
+    param([string] $Uri, [string] $Method = 'Get', [hashtable] $Headers, $Body, [string] $ContentType, [int] $TimeoutSec, [int] $MaximumRedirection, [switch] $UseBasicParsing)
+    if ($Body -is [byte[]]) { $Body = [System.Text.Encoding]::UTF8.GetString($Body) }
     $names = @($Headers.Keys)
     $values = @(foreach ($name in $names) { $Headers[$name] })
     ConvertFrom-Json -InputObject (Send-Request -Uri $Uri -Method $Method -HeaderName $names -HeaderValue $values -Body $Body -ContentType $ContentType)
@@ -231,8 +234,26 @@ func runPowerShell(t *testing.T, text, token string) string {
 		Error:  func(rec *dotnet.ErrorRecord) { t.Errorf("%v", rec) },
 	}
 	require.NoError(t, session.Run(ctx, "prelude", invokeRestMethod, streams))
+	if imported := "Import-Module -Name " + clients.ModuleName + "\n"; strings.HasPrefix(text, imported) {
+		text = clientModule(t) + strings.Replace(strings.TrimPrefix(text, imported), "Read-Host -AsSecureString -Prompt 'Token'", "[System.Net.NetworkCredential]::new('', $env:GATEWAY_TOKEN).SecurePassword", 1)
+	}
 	require.NoError(t, session.Run(ctx, "README.md", text, streams))
 	return formatOutput(printed)
+}
+
+// clientModule returns the functions of the PowerShell module, with what the engine lacks
+// left out or put in other words.
+func clientModule(t *testing.T) string {
+	t.Helper()
+	files, err := clients.Module(ops.Table(), "1.2.3")
+	require.NoError(t, err)
+	text, _, _ := strings.Cut(strings.ReplaceAll(string(files[clients.ModuleName+".psm1"]), "\r\n", "\n"), "\nExport-ModuleMember")
+	text = regexp.MustCompile(`(?m)^ *\[(OutputType|System\.Net\.ServicePointManager).*\n`).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`\[CmdletBinding\(SupportsShouldProcess.*\n *param\(`).ReplaceAllString(text, "[CmdletBinding()]\n    param([switch] $$WhatIf, [switch] $$Confirm,")
+	return strings.NewReplacer(
+		"$WhatIfPreference", "$WhatIf", "$PSCmdlet.ShouldProcess($target)", "$true",
+		"[System.Uri]::EscapeDataString($Text)", "$Text.Replace('%', '%25').Replace(' ', '%20').Replace('/', '%2F')",
+	).Replace(text) + "\n"
 }
 
 func sendRequest(c *engine.Call) error {
