@@ -69,6 +69,10 @@ func release(ctx context.Context, version, out, only string, withMSI bool, sign 
 		return err
 	}
 	var sums []string
+	keep := func(name string, content []byte) error {
+		sums = append(sums, sum(name, content))
+		return os.WriteFile(filepath.Join(out, name), content, 0o644)
+	}
 	for _, t := range targets {
 		if only != "" && only != t.os+"/"+t.arch {
 			continue
@@ -92,10 +96,9 @@ func release(ctx context.Context, version, out, only string, withMSI bool, sign 
 			}
 		}
 		for suffix, content := range all {
-			if err := os.WriteFile(filepath.Join(out, name+suffix), content, 0o644); err != nil {
+			if err := keep(name+suffix, content); err != nil {
 				return err
 			}
-			sums = append(sums, sum(name+suffix, content))
 		}
 	}
 	if len(sums) == 0 {
@@ -106,10 +109,9 @@ func release(ctx context.Context, version, out, only string, withMSI bool, sign 
 		return err
 	}
 	for name, content := range archives {
-		if err := os.WriteFile(filepath.Join(out, name), content, 0o644); err != nil {
+		if err := keep(name, content); err != nil {
 			return err
 		}
-		sums = append(sums, sum(name, content))
 	}
 	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) }) // by name
 	fmt.Println(strings.Join(sums, "\n"))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/internal/rights"
+	"adgateway/cmd/release/clients"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
@@ -253,6 +254,7 @@ func TestReadmePowerShellIsValid(t *testing.T) {
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
 		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
+	options.Prelude = []ps.Source{{Name: clients.ModuleName, Text: clientModule(t)}}
 	blocks := regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(readme(t), -1)
 	require.Greater(t, len(blocks), 8)
 	for _, block := range blocks {
