@@ -223,12 +223,14 @@ func anyCertificates(content []byte) ([]*x509.Certificate, error) {
 	if found {
 		return all, nil
 	}
-	content = bytes.TrimSpace(content)
-	if all, err := x509.ParseCertificates(content); err == nil && len(all) > 0 {
-		return all, nil
-	}
-	if all, err := signedData(content); err == nil && len(all) > 0 {
-		return all, nil
+	// What a mail or an editor added is left out, unless it is of the certificate.
+	for _, content := range [][]byte{content, bytes.TrimSpace(content)} {
+		if all, err := x509.ParseCertificates(content); err == nil && len(all) > 0 {
+			return all, nil
+		}
+		if all, err := signedData(content); err == nil && len(all) > 0 {
+			return all, nil
+		}
 	}
 	return nil, errors.New("contains no certificate in PEM, DER or PKCS #7 (.p7b) format")
 }

@@ -144,6 +144,19 @@ func TestImport(t *testing.T) {
 	assert.ErrorContains(t, err, "no private key")
 }
 
+// TestImportOfDERThatEndsInWhiteSpace: the last byte of a signature may be any.
+func TestImportOfDERThatEndsInWhiteSpace(t *testing.T) {
+	root := issued(t, "root", nil, authority)
+	server := issued(t, "gw", root, nil)
+	for n := 0; !strings.ContainsRune(" \t\r\n", rune(server.Raw[len(server.Raw)-1])); n++ {
+		require.Less(t, n, 10_000)
+		server = issued(t, "gw", root, nil)
+	}
+	_, leaf, err := tlscert.Import([][]byte{server.Raw}, []byte(server.keyPEM(t)), nil, today)
+	require.NoError(t, err)
+	assert.True(t, leaf.Equal(server.Certificate))
+}
+
 // FuzzImport: whatever an authority sends is imported as certificates of which the first
 // belongs to the key, or refused.
 func FuzzImport(f *testing.F) {
