@@ -18,10 +18,14 @@ import (
 // file is a store in one file. Each value is preceded by its revision and the time when
 // it expires.
 type file struct {
-	db  *bbolt.DB
-	now func() time.Time
+	db       *bbolt.DB
+	now      func() time.Time
+	creation string
+	bells    bells
 
-	writing sync.Mutex // held by the call of Apply that writes for all that wait
+	writing sync.Mutex // held by the call of Apply that writes for all that wait; guards the fields below
+	head    head
+	headAt  time.Time // when it was written last
 
 	mu      sync.Mutex // guards the fields below
 	waiting []*write
@@ -57,7 +61,14 @@ func Open(o Options) (store Store, aside string, err error) {
 	if err != nil {
 		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
 	}
-	return &file{db: db, now: o.Now}, aside, nil
+	f := &file{db: db, now: o.Now}
+	if f.creation, err = created(db); err == nil {
+		err = f.compare(aside != "")
+	}
+	if err != nil {
+		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), db.Close())
+	}
+	return f, aside, nil
 }
 
 // open opens a file and reads all of it. Package bbolt may panic on a damaged one.
@@ -153,53 +164,66 @@ func (f *file) get(b *bbolt.Bucket, key string) (Entry, error) {
 }
 
 func (f *file) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
-	return f.view(ctx, kind, func(b *bbolt.Bucket) error {
-		if b == nil {
-			return nil
-		}
-		now, cursor := f.now(), b.Cursor()
-		for key, stored := cursor.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = cursor.Next() {
-			if more, err := f.pass(ctx, now, key, stored, visit); err != nil || !more {
-				return err
+	return inPages(prefix, func(from string, most int) (page page, err error) {
+		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
+			if b == nil {
+				return nil
 			}
-		}
-		return nil
-	})
+			cursor := b.Cursor()
+			key, stored := cursor.Seek([]byte(from))
+			page, err = f.read(ctx, key, stored, cursor.Next, []byte(prefix), most)
+			page.next += "\x00" // the least key that is greater
+			return err
+		})
+		return page, err
+	}, visit)
 }
 
 func (f *file) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
-	return f.view(ctx, kind, func(b *bbolt.Bucket) error {
-		if b == nil {
-			return nil
-		}
-		now, cursor := f.now(), b.Cursor()
-		key, stored := cursor.Last()
-		if before != "" {
-			if at, _ := cursor.Seek([]byte(before)); at != nil {
-				key, stored = cursor.Prev()
-			} else {
-				key, stored = cursor.Last()
+	return inPages(before, func(before string, most int) (page page, err error) {
+		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
+			if b == nil {
+				return nil
 			}
-		}
-		for ; key != nil; key, stored = cursor.Prev() {
-			if more, err := f.pass(ctx, now, key, stored, visit); err != nil || !more {
-				return err
+			cursor := b.Cursor()
+			key, stored := cursor.Last()
+			if before != "" {
+				if at, _ := cursor.Seek([]byte(before)); at != nil {
+					key, stored = cursor.Prev()
+				} else {
+					key, stored = cursor.Last()
+				}
 			}
-		}
-		return nil
-	})
+			page, err = f.read(ctx, key, stored, cursor.Prev, nil, most)
+			return err
+		})
+		return page, err
+	}, visit)
 }
 
-// pass passes one value to visit unless it has expired, and reports whether to go on.
-func (f *file) pass(ctx context.Context, now time.Time, key, stored []byte, visit func(Entry) bool) (bool, error) {
-	e, err := decode(key, stored)
-	switch {
-	case err != nil:
-		return false, err
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
+// read reads a page of values that have not expired, beginning with one; next is its last
+// key.
+func (f *file) read(ctx context.Context, key, stored []byte, step func() ([]byte, []byte), prefix []byte, most int) (page page, err error) {
+	now, size := f.now(), 0
+	for ; key != nil && bytes.HasPrefix(key, prefix); key, stored = step() {
+		if ctx.Err() != nil {
+			return page, context.Cause(ctx)
+		}
+		e, err := decode(key, stored)
+		if err != nil {
+			return page, err
+		}
+		page.next = e.Key
+		if e.expired(now) {
+			continue
+		}
+		page.entries = append(page.entries, e)
+		if size += len(e.Value); len(page.entries) >= most || size >= pageSize {
+			page.more = true
+			break
+		}
 	}
-	return e.expired(now) || visit(e), nil
+	return page, nil
 }
 
 // view reads a kind in one transaction; the bucket is nil if there is none yet.
@@ -275,18 +299,28 @@ func (f *file) applyAll(all []*write) {
 			w.revision, w.err = 0, closed(w.err)
 		}
 		w.ended = true
+		if w.err == nil {
+			f.acknowledge(w.revision)
+			f.bells.ring(w.changes)
+		}
 	}
 }
 
 // apply makes changes in a transaction, all of them unless one conflicts. After another
 // error the transaction must be undone.
 func (f *file) apply(tx *bbolt.Tx, changes []Change) (Revision, error) {
-	counter, err := tx.CreateBucketIfNotExists([]byte("revision"))
+	counter, err := tx.CreateBucketIfNotExists(revisionBucket)
 	if err != nil {
 		return 0, err
 	}
 	buckets := make([]*bbolt.Bucket, len(changes))
 	for i, c := range changes {
+		if err := c.check(); err != nil {
+			return 0, err
+		}
+		if c.Log != "" {
+			continue // which never conflicts
+		}
 		if buckets[i], err = tx.CreateBucketIfNotExists([]byte(c.Kind)); err != nil {
 			return 0, err
 		}
@@ -303,9 +337,12 @@ func (f *file) apply(tx *bbolt.Tx, changes []Change) (Revision, error) {
 		return 0, err
 	}
 	for i, c := range changes {
-		if c.Value == nil {
+		switch {
+		case c.Log != "":
+			err = appendTo(tx, c, Revision(next))
+		case c.Value == nil:
 			err = buckets[i].Delete([]byte(c.Key))
-		} else {
+		default:
 			err = buckets[i].Put([]byte(c.Key), encode(c.Value, Revision(next), c.Expires))
 		}
 		if err != nil {
@@ -320,7 +357,10 @@ func (f *file) Sweep(ctx context.Context) (removed int, err error) {
 		return 0, context.Cause(ctx)
 	}
 	err = f.db.Update(func(tx *bbolt.Tx) error {
-		removed = 0
+		var err error
+		if removed, err = f.sweepLogs(tx); err != nil {
+			return err
+		}
 		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error {
 			now, cursor := f.now(), b.Cursor()
 			var old [][]byte // a cursor must not skip what is removed under it
@@ -351,8 +391,7 @@ func (f *file) note(err error, done func(*State)) {
 		f.state.Failed = nil
 		done(&f.state)
 	case !errors.Is(err, ErrConflict) && !errors.Is(err, berrors.ErrDatabaseNotOpen):
-		f.state.Failed = err
-		f.state.Failures++
+		f.state.failed(err)
 	}
 }
 
@@ -366,4 +405,14 @@ func (f *file) State() State {
 	return state
 }
 
-func (f *file) Close() error { return f.db.Close() }
+func (f *file) Close() error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	var err error
+	if f.db.Path() != "" { // not closed yet
+		err = f.head.write(f.db.Path())
+	}
+	err = errors.Join(err, f.db.Close())
+	f.bells.close()
+	return err
+}

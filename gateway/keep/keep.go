@@ -1,19 +1,29 @@
 // Package keep stores what the gateway must remember beyond one request: which calls
-// with an idempotency key have run, and how, and what was changed.
+// with an idempotency key have run, and how, what was changed, and what was spent.
 //
 // A [Store] holds values by kind and key. Every value has a revision; [Store.Apply]
 // changes several values together, or none, and only while their revisions are the
-// expected ones, so that a decision is one call. [Open] opens the store in one file.
-// [Seal] encrypts the values of a store, because they hold personal data.
+// expected ones, so that a decision is one call. [Open] opens the store in one file, and
+// [NewMemory] one that ends with the process; what every driver must do is in keeptest.
+// [Seal] encrypts the values of a store, because they hold personal data, and finds out
+// what became of a change whose answer was lost.
+//
+// Beside the values there are logs, whose entries have an order: [Store.Apply] appends
+// to them in the same decision, and a reader goes on from the [Position] that it has
+// reached, also after a restart, and learns if it has missed anything.
 package keep
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// Kind is a group of values: "key", "change". The names of kinds are part of the file's format.
+// Kind is a group of values: "key", "change". The names of kinds are part of the file's
+// format, which has "revision", "store" and "logs" for itself.
 type Kind string
 
 // Revision counts the changes of a store. A value has the revision of its last change,
@@ -31,13 +41,69 @@ type Entry struct {
 	Expires  time.Time // zero: never
 }
 
-// Change sets or removes one value, if it has the expected revision.
+// Change sets or removes one value, if it has the expected revision. With a Log, it
+// appends the value to it, or removes what is at its beginning; Kind, Key and Expect
+// are not used then.
 type Change struct {
 	Kind    Kind
 	Key     string
 	Expect  Revision
-	Value   []byte // nil removes the value
+	Value   []byte // nil removes the value, or the entries of the log
 	Expires time.Time
+
+	Log     Log
+	Through uint64 // sequence of the last entry of the log to remove
+}
+
+// mostKey is the length of the longest key that a driver takes.
+const mostKey = 32 << 10
+
+// check returns why no driver takes a change.
+func (c *Change) check() error {
+	switch {
+	case c.Log != "":
+		return nil
+	case c.Kind == "", c.Kind == "revision", c.Kind == "store", c.Kind == "logs":
+		return fmt.Errorf("values have no kind %q", c.Kind)
+	case c.Key == "", len(c.Key) > mostKey:
+		return errors.New("the key of a value has 1 to 32768 bytes")
+	}
+	return nil
+}
+
+// Log is an ordered list of values. The names of logs are part of the file's format.
+type Log string
+
+// Position is a place in a log: after an entry, or before the first. The zero position
+// is before the oldest entry that is kept, in every store.
+type Position struct {
+	Creation string // identifies the store, and with it what the sequence counts
+	Sequence uint64 // of the entry; 0 before the first. Entries have 1, 2, 3 and so on: none is left out or given twice
+}
+
+// String returns the position as text without white space or commas, which
+// [Position.UnmarshalText] reads.
+func (p Position) String() string { return fmt.Sprintf("%s.%d", p.Creation, p.Sequence) }
+
+// MarshalText never fails.
+func (p Position) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads the text of a position. It fails with [ErrPosition] if it is none.
+func (p *Position) UnmarshalText(text []byte) error {
+	creation, number, _ := strings.Cut(string(text), ".")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	read := Position{creation, sequence}
+	if err != nil || read.String() != string(text) {
+		return fmt.Errorf("%w: %q is none", ErrPosition, text)
+	}
+	*p = read
+	return nil
+}
+
+// Appended is an entry of a log.
+type Appended struct {
+	Position Position
+	Value    []byte
 }
 
 // Store is safe for concurrent use. Values that have expired are absent.
@@ -46,12 +112,12 @@ type Store interface {
 	Get(ctx context.Context, kind Kind, key string) (Entry, error)
 
 	// Range calls visit with the values whose keys begin with prefix, in the order of
-	// their keys, until it returns false. It must not change the store.
+	// their keys, until it returns false. It may use the store; whether values are passed
+	// that change meanwhile, and how, is not said.
 	Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error
 
 	// RangeBack calls visit with the values whose keys are less than before, or with all
-	// if it is empty, the greatest key first, until it returns false. It must not change
-	// the store.
+	// if it is empty, the greatest key first, until it returns false, as Range does.
 	RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error
 
 	// Apply makes all the changes, of different values, and returns the revision that they have, once they
@@ -60,7 +126,21 @@ type Store interface {
 	// changes were made.
 	Apply(ctx context.Context, changes ...Change) (Revision, error)
 
-	// Sweep removes expired values and returns how many.
+	// Log calls visit with the entries of a log after a position, in their order, until it
+	// returns false. It may use the store. An entry is kept until its time and those of
+	// all before it have passed, or until it is removed. Log fails with [ErrPosition] if
+	// entries after the position are not kept any more, or if it is not one of this store:
+	// then the reader has missed something, and may go on from [Store.End].
+	Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error
+
+	// End returns the position after the last entry that was ever appended to a log.
+	End(ctx context.Context, log Log) (Position, error)
+
+	// Appends returns a channel that is closed when something is appended to a log, or when
+	// the store is closed. A reader takes it before it reads the log, and waits afterwards.
+	Appends(log Log) <-chan struct{}
+
+	// Sweep removes expired values and entries of logs and returns how many.
 	Sweep(ctx context.Context) (int, error)
 
 	// State returns how the store is.
@@ -77,6 +157,13 @@ type State struct {
 	Failures uint64 // calls of Apply and Sweep that failed, but for conflicts
 	Swept    uint64 // expired values that were removed
 	Failed   error  // why the last write failed; nil: it did not
+	Rewound  error  // [ErrRewound], until it is accepted; nil: nothing is missing
+}
+
+// failed notes why a write failed.
+func (s *State) failed(err error) {
+	s.Failed = err
+	s.Failures++
 }
 
 // The errors of stores.
@@ -84,4 +171,5 @@ var (
 	ErrAbsent   = errors.New("there is no such value")
 	ErrConflict = errors.New("the value is not the expected one")
 	ErrClosed   = errors.New("the store is closed")
+	ErrPosition = errors.New("the position is not one of this log, or entries after it are not kept any more")
 )

@@ -112,6 +112,9 @@ func bound(kind Kind, key string) []byte {
 	return []byte(format + "\x00" + string(kind) + "\x00" + key)
 }
 
+// boundTo is what the entries of a log are bound to; kinds have no such name.
+func boundTo(log Log) []byte { return bound("\x00log", string(log)) }
+
 func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
 	value, err := s.aead.Open(nil, nil, e.Value, bound(kind, e.Key))
 	if err != nil {
@@ -157,14 +160,35 @@ func (s *Sealed) opening(kind Kind, visit func(Entry) bool, unreadable *error) f
 	}
 }
 
-// Apply is that of [Store].
+// Apply is that of [Store]. If the answer of the store is lost, it finds out what became
+// of the changes, or tries again, for a moment.
 func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	sealed := make([]Change, len(changes))
 	for i, c := range changes {
-		if c.Value != nil {
+		switch {
+		case c.Value == nil:
+		case c.Log != "":
+			c.Value = s.aead.Seal(nil, nil, c.Value, boundTo(c.Log))
+		default:
 			c.Value = s.aead.Seal(nil, nil, c.Value, bound(c.Kind, c.Key))
 		}
 		sealed[i] = c
 	}
-	return s.Store.Apply(ctx, sealed...)
+	return s.certainly(ctx, sealed)
+}
+
+// Log is that of [Store]. It ends with [ErrUnreadable] at an entry that cannot be
+// decrypted.
+func (s *Sealed) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
+	var unreadable error
+	err := s.Store.Log(ctx, log, after, func(a Appended) bool {
+		value, err := s.aead.Open(nil, nil, a.Value, boundTo(log))
+		if err != nil {
+			unreadable = fmt.Errorf("%w: log %s", ErrUnreadable, log)
+			return false
+		}
+		a.Value = value
+		return visit(a)
+	})
+	return errors.Join(err, unreadable)
 }

@@ -1,0 +1,137 @@
+package keep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLostAnswersAreFoundOut: whatever the store does, a step that is acknowledged was
+// made once, and its line is in the log once.
+func TestLostAnswersAreFoundOut(t *testing.T) {
+	happened := map[keeptest.Fault]int{}
+	for seed := range uint64(4) {
+		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.4)
+		s := keeptest.Seal(t, faulty)
+		const callers, steps = 4, 25
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		made, unsure := map[keep.Revision]bool{}, 0
+		for caller := range callers {
+			group.Go(func() {
+				for step := 0; step < steps; {
+					e, err := s.Get(t.Context(), "k", "counter")
+					if err != nil && !errors.Is(err, keep.ErrAbsent) {
+						continue
+					}
+					n := 0
+					_, _ = fmt.Sscan(string(e.Value), &n) // stays 0 without a value
+					revision, err := s.Apply(t.Context(), keep.Change{Log: "log", Value: fmt.Append(nil, caller, " ", step)},
+						keep.Change{Kind: "k", Key: "counter", Expect: e.Revision, Value: fmt.Append(nil, n+1)})
+					mu.Lock()
+					switch {
+					case err == nil:
+						assert.False(t, made[revision], "acknowledged twice")
+						made[revision] = true
+						step++
+					case !errors.Is(err, keep.ErrConflict):
+						unsure++
+						step++ // it must not be tried again
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		faulty.Heal()
+		e, err := s.Get(t.Context(), "k", "counter")
+		require.NoError(t, err)
+		n := 0
+		_, err = fmt.Sscan(string(e.Value), &n)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, n, len(made))
+		assert.LessOrEqual(t, n, len(made)+unsure)
+		logged := map[string]int{}
+		require.NoError(t, s.Log(t.Context(), "log", keep.Position{}, func(a keep.Appended) bool {
+			logged[string(a.Value)]++
+			return true
+		}))
+		assert.Len(t, logged, n)
+		for text, times := range logged {
+			assert.Equal(t, 1, times, text)
+		}
+		for fault, times := range faulty.Happened() {
+			happened[fault] += times
+		}
+		require.NoError(t, faulty.Close())
+	}
+	for _, fault := range []keeptest.Fault{keeptest.Refused, keeptest.Lost, keeptest.Late, keeptest.Doubled, keeptest.Delayed, keeptest.Swapped, keeptest.Stale} {
+		assert.NotZero(t, happened[fault], fault)
+	}
+}
+
+// scripted answers calls of Apply with errors, before or after they are made.
+type scripted struct {
+	keep.Store
+	made   []bool // for each call that fails; later ones work
+	called int
+}
+
+func (s *scripted) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	s.called++
+	if len(s.made) == 0 {
+		return s.Store.Apply(ctx, changes...)
+	}
+	made := s.made[0]
+	s.made = s.made[1:]
+	if made {
+		if _, err := s.Store.Apply(ctx, changes...); err != nil {
+			return 0, err
+		}
+	}
+	return 0, keeptest.ErrFault
+}
+
+func TestDoubtEnds(t *testing.T) {
+	const no, yes = false, true
+	for name, c := range map[string]struct {
+		made   []bool
+		other  bool // another call has changed the value
+		want   error
+		called int
+	}{
+		"made, and the answer lost": {made: []bool{yes}, called: 2},
+		"not made":                  {made: []bool{no}, called: 2},
+		"not made twice, then lost": {made: []bool{no, no, yes}, called: 4},
+		"for too long":              {made: []bool{no, no, no, no}, want: keeptest.ErrFault, called: 4},
+		"another was faster":        {made: []bool{no}, other: true, want: keeptest.ErrFault, called: 2},
+		"no doubt":                  {other: true, want: keep.ErrConflict, called: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain := keep.NewMemory(nil)
+			store := &scripted{Store: plain, made: c.made}
+			s := keeptest.Seal(t, store)
+			if c.other {
+				_, err := keeptest.Seal(t, plain).Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: []byte("theirs")})
+				require.NoError(t, err)
+			}
+			revision, err := s.Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: []byte("mine")})
+			require.ErrorIs(t, err, c.want)
+			assert.Equal(t, c.called, store.called)
+			if c.want == nil {
+				e, err := s.Get(t.Context(), "k", "a")
+				require.NoError(t, err)
+				assert.Equal(t, revision, e.Revision)
+				assert.Equal(t, "mine", string(e.Value))
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package keep_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// said is what a store answers, but for what names it.
+type said struct {
+	text     string
+	revision keep.Revision
+}
+
+// ask makes one call, chosen by some bytes, of a store.
+func ask(t *testing.T, s keep.Store, now time.Time, choice [4]byte) said {
+	key := fmt.Sprintf("k%d", choice[1]%4)
+	log := keep.Log([]string{"a", "b"}[choice[1]%2])
+	expires := func(by byte) time.Time {
+		return []time.Time{{}, now.Add(-time.Second), now.Add(time.Minute), now.Add(3 * time.Minute)}[by%4]
+	}
+	expect := func(key string) keep.Revision {
+		e, _ := s.Get(t.Context(), "k", key) // the zero entry if it is absent
+		return e.Revision + keep.Revision(choice[2]%5/4)
+	}
+	var changes []keep.Change
+	answer := ""
+	switch choice[0] % 8 {
+	case 0, 1:
+		changes = []keep.Change{{Kind: "k", Key: key, Expect: expect(key), Value: choice[2:], Expires: expires(choice[3])}}
+	case 2:
+		changes = []keep.Change{{Kind: "k", Key: key, Expect: expect(key)}, {Log: log, Value: choice[:], Expires: expires(choice[3])}}
+	case 3:
+		changes = []keep.Change{{Log: log, Through: uint64(choice[2] % 8)}, {Log: log, Value: choice[:]}, {Kind: "other", Key: key, Expect: keep.Revision(choice[2] % 2)}}
+	case 4:
+		changes = []keep.Change{{Kind: "k", Key: key[choice[2]%3:], Value: []byte{}}, {Log: log, Value: choice[:], Expires: expires(choice[3])}}
+	case 5:
+		removed, err := s.Sweep(t.Context())
+		return said{text: fmt.Sprint(removed, err)}
+	case 6:
+		end, err := s.End(t.Context(), log)
+		require.NoError(t, err)
+		after := keep.Position{Creation: end.Creation, Sequence: uint64(choice[2] % 16)}
+		err = s.Log(t.Context(), log, after, func(a keep.Appended) bool {
+			answer += fmt.Sprint(a.Position.Sequence, a.Value, " ")
+			return len(a.Value) == 0 || choice[3]%4 > 0
+		})
+		return said{text: fmt.Sprint(answer, end.Sequence, errors.Is(err, keep.ErrPosition))}
+	case 7:
+		visit := func(e keep.Entry) bool {
+			answer += fmt.Sprint(e.Key, e.Value, e.Revision, e.Expires.Unix(), " ")
+			return choice[3]%4 > 0
+		}
+		prefix := key[:choice[2]%3]
+		return said{text: fmt.Sprint(s.Range(t.Context(), "k", prefix, visit), s.RangeBack(t.Context(), "k", prefix, visit), answer)}
+	}
+	revision, err := s.Apply(t.Context(), changes...)
+	return said{fmt.Sprint(err), revision}
+}
+
+// FuzzDrivers: a store in a file and one in memory answer alike, whatever they are asked.
+func FuzzDrivers(f *testing.F) {
+	f.Add([]byte("\x00\x01\x00\x02\x02\x01\x00\x02\x06\x01\x00\x03\x07\x01\x00\x03"))
+	f.Add([]byte("\x03\x00\x03\x00\x03\x00\x03\x00\xff\x02\x00\x00\x05\x00\x00\x00\x06\x00\x02\x01\x04\x00\x02\x00"))
+	f.Fuzz(func(t *testing.T, script []byte) {
+		clock := keeptest.NewClock()
+		var stores []keep.Store
+		for _, driver := range []keeptest.Driver{file, memory} {
+			s, err := driver.Open(t.TempDir(), clock.Now)
+			require.NoError(t, err)
+			defer s.Close()
+			stores = append(stores, s)
+		}
+		for calls := 0; len(script) >= 4 && calls < 50; calls++ {
+			choice := [4]byte(script)
+			script = script[4:]
+			if choice[0] == 0xff {
+				clock.Advance(time.Duration(choice[1]%4) * time.Minute)
+				continue
+			}
+			require.Equal(t, ask(t, stores[0], clock.Now(), choice), ask(t, stores[1], clock.Now(), choice), "call %d: %v", calls, choice)
+		}
+	})
+}
