@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -16,32 +19,113 @@ import (
 type spending struct {
 	reserved []*auth.Spending
 	many     bool // the run may affect as many objects as held
+	kept     *ledger.Reservation
 }
 
 // unlimited is more than any run affects.
 const unlimited = math.MaxInt32
 
-// reserve reserves what a run can do from the caller's hourly limits: up to bulkLimit
-// objects for a bulk removal, and all that is left where the extent is not known
-// before the run.
-func reserve(p *auth.Principal, b *ops.Bound, bulkLimit int) (spending, *failure) {
-	var s spending
-	for _, impact := range b.Impacts() {
+// reserve reserves what a run can do from the caller's hourly limits: up to
+// [Policy.BulkLimit] objects for a bulk removal, and all that is left where the extent is
+// not known before the run. [Server.giveBack] must follow.
+func (s *Server) reserve(r *request) *failure {
+	r.spending = spending{}
+	for _, impact := range r.bound.Impacts() {
 		most := 1
 		switch {
 		case impact.Many:
-			most, s.many = bulkLimit, true
-		case b.Op.Extent != "":
-			most, s.many = unlimited, true
+			most, r.spending.many = r.policy.BulkLimit, true
+		case r.bound.Op.Extent != "":
+			most, r.spending.many = unlimited, true
 		}
-		one, refused := p.Spend(impact.Kind, most)
+		if err := s.recall(r, impact.Kind); err != nil {
+			s.giveBack(r)
+			return ledgerUnavailable(err)
+		}
+		one, refused := r.principal.Spend(impact.Kind, most)
 		if refused != nil {
-			s.settle(func(auth.Impact) int { return 0 })
-			return spending{}, refusedBy(refused)
+			s.giveBack(r)
+			return refusedBy(refused)
 		}
-		s.reserved = append(s.reserved, one)
+		r.spending.reserved = append(r.spending.reserved, one)
 	}
-	return s, nil
+	return nil
+}
+
+// giveBack gives back what the call has reserved and no run has spent.
+func (s *Server) giveBack(r *request) {
+	s.spend(r, func(auth.Impact) int { return 0 })
+	r.spending = spending{}
+}
+
+// recall reads what the caller has spent before the gateway was started.
+func (s *Server) recall(r *request, kind auth.Impact) error {
+	if s.ledger == nil {
+		return nil
+	}
+	return r.principal.Recall(kind, func() (map[time.Time]int, error) {
+		before := map[time.Time]int{}
+		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.ID, Impact: kind.String()})
+		for _, one := range spent {
+			before[one.At] += one.N
+		}
+		return before, err
+	})
+}
+
+// charge reserves what is about to be changed in the ledger, before it is.
+func (s *Server) charge(r *request, i *ps.Intent) error {
+	if s.ledger == nil || r.spending.kept != nil {
+		return nil
+	}
+	amounts := r.amounts(func(one *auth.Spending) int {
+		if r.bound.Op.Extent != "" {
+			return one.Held() // it is corrected once it is known what was there
+		}
+		return min(one.Held(), max(1, len(i.Objects)))
+	})
+	if len(amounts) == 0 {
+		return nil
+	}
+	kept, err := s.ledger.Reserve(context.Background(), amounts) // the caller may leave, the change goes on
+	if err != nil {
+		r.unrecorded = ledgerUnavailable(err)
+		return err
+	}
+	r.spending.kept = kept
+	return nil
+}
+
+// amounts returns a number for each budget of the caller that the call spends.
+func (r *request) amounts(n func(*auth.Spending) int) map[ledger.Budget]int {
+	all := map[ledger.Budget]int{}
+	for _, one := range r.spending.reserved {
+		if one.Limited() {
+			all[ledger.Budget{Account: r.principal.ID, Impact: one.Impact().String()}] += n(one)
+		}
+	}
+	return all
+}
+
+// ledgerUnavailable returns the refusal of a call whose spending cannot be kept.
+func ledgerUnavailable(err error) *failure {
+	failed := fail(schema.Unavailable, "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
+	failed.cause, failed.retryAfter = err, auditRetry
+	return failed
+}
+
+// spend counts what a run did. Only the first call has an effect.
+func (s *Server) spend(r *request, affected func(auth.Impact) int) {
+	if kept := r.spending.kept; kept != nil {
+		r.spending.kept = nil
+		done := r.amounts(func(one *auth.Spending) int { return affected(one.Impact()) })
+		if err := kept.Settle(context.Background(), done); err != nil {
+			s.Log.WithError(err).WithField("request_id", r.id).Error("what a call has spent of the hourly limits of its credential could not be corrected")
+		}
+	}
+	for _, one := range r.spending.reserved {
+		one.Settle(affected(one.Impact()))
+	}
 }
 
 // held returns how many objects the run may affect.
@@ -51,13 +135,6 @@ func (s spending) held() int {
 		held = min(held, one.Held())
 	}
 	return held
-}
-
-// settle counts what the run did.
-func (s spending) settle(affected func(auth.Impact) int) {
-	for _, one := range s.reserved {
-		one.Settle(affected(one.Impact()))
-	}
 }
 
 // exceeded returns the refusal of a run that would have spent more than was left, or

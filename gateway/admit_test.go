@@ -29,7 +29,8 @@ type quotas struct {
 	t  *testing.T
 	mu sync.Mutex
 	// now is the time of the store.
-	now time.Time
+	now  time.Time
+	file auth.File
 }
 
 func (q *quotas) clock() time.Time {
@@ -57,6 +58,7 @@ func (q *quotas) stored(rights auth.Rights) (*auth.Store, string) {
 		d.Tokens = append(d.Tokens, a)
 		return nil
 	}))
+	q.file = file
 	store, err := auth.OpenStore(auth.StoreOptions{File: file, Now: q.clock})
 	require.NoError(q.t, err)
 	return store, "Auth-Token: Bearer " + token

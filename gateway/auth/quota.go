@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,6 +101,9 @@ const (
 	impacts
 )
 
+// String returns the name that a ledger keeps the impact under.
+func (i Impact) String() string { return [impacts]string{"deletion", "passwordReset", "change"}[i] }
+
 // verbs describe the impacts in messages.
 var verbs = [impacts]struct{ may, what string }{
 	Deletion:      {"remove", "objects"},
@@ -115,6 +119,8 @@ type meter struct {
 	running atomic.Int64
 	most    atomic.Int64 // maximum of concurrent requests
 	lastUse atomic.Int64 // Unix seconds; zero for never
+
+	recalling sync.Mutex // held while a ledger is read
 
 	mu    sync.Mutex
 	spent [impacts]window
@@ -192,6 +198,37 @@ func tooMany(wait time.Duration, format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusTooManyRequests, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
 }
 
+// Recall adds what was spent of an impact before the gateway was started, which spent
+// returns as numbers by time. It is called once, if the principal has such a limit; an
+// error is returned, and the next Recall calls it again.
+func (p *Principal) Recall(kind Impact, spent func() (map[time.Time]int, error)) error {
+	m := p.meter
+	if m == nil {
+		return nil
+	}
+	m.recalling.Lock()
+	defer m.recalling.Unlock()
+	m.mu.Lock()
+	due := m.spent[kind].limit != nil && !m.spent[kind].recalled
+	m.mu.Unlock()
+	if !due {
+		return nil
+	}
+	before, err := spent()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &m.spent[kind]
+	w.recalled = true
+	for at, n := range before {
+		w.events = append(w.events, event{at, n})
+	}
+	slices.SortFunc(w.events, func(a, b event) int { return a.at.Compare(b.at) })
+	return nil
+}
+
 // Spend reserves up to most of an impact before a run, so that concurrent runs do
 // not spend the same. If nothing is left, it returns a refusal that says when there
 // will be. Unless it does, Settle must be called.
@@ -235,6 +272,18 @@ type Spending struct {
 // Held returns how many the run may spend at most.
 func (s *Spending) Held() int { return s.held }
 
+// Limited reports whether the principal has such a limit, so that it must be known later
+// what it has spent.
+func (s *Spending) Limited() bool {
+	m := s.principal.meter
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent[s.kind].limit != nil
+}
+
 // Impact returns what it is.
 func (s *Spending) Impact() Impact { return s.kind }
 
@@ -272,9 +321,10 @@ const hour = time.Hour
 
 // window counts events of the last hour.
 type window struct {
-	limit  *int // nil means no limit
-	held   int  // reserved by runs
-	events []event
+	limit    *int // nil means no limit
+	held     int  // reserved by runs
+	events   []event
+	recalled bool // those from before the start are among them
 }
 
 // event is a number of events in one second.

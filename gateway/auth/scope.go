@@ -47,6 +47,8 @@ const (
 	BinRestore         Scope = "bin:restore"
 	ChangeRead         Scope = "change:read"
 	ChangeUndo         Scope = "change:undo"
+	JobRead            Scope = "job:read"
+	JobSubmit          Scope = "job:submit"
 	OpsRead            Scope = "ops:read"
 
 	// Privileged is required in addition to an operation's own scope to change what
@@ -65,7 +67,7 @@ func Scopes() []Scope {
 		MemberRead, MemberWrite,
 		OURead, OUWrite, OUDelete, OUDeleteTree,
 		ComputerRead, ComputerWrite, ComputerDelete, ComputerBulkDelete,
-		BinRead, BinRestore, ChangeRead, ChangeUndo, OpsRead, Privileged, All,
+		BinRead, BinRestore, ChangeRead, ChangeUndo, JobRead, JobSubmit, OpsRead, Privileged, All,
 	}
 }
 

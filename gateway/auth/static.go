@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -114,6 +115,40 @@ func (s *Static) ByCertificate(chains [][]*x509.Certificate, _ netip.Addr) (*Pri
 		return nil, unauthenticated(unknownCertificate(chains[0][0]))
 	}
 	return found, nil
+}
+
+// Now implements [Source].
+func (s *Static) Now(id, kind, name string) *Principal {
+	if id != "" {
+		return nil // of an account
+	}
+	for p := range s.all() {
+		if p.Kind == kind && p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// all yields every principal, some of them twice.
+func (s *Static) all() iter.Seq[*Principal] {
+	return func(yield func(*Principal) bool) {
+		for _, p := range s.tokens {
+			if !yield(p) {
+				return
+			}
+		}
+		for _, user := range s.users {
+			if !yield(user.principal) {
+				return
+			}
+		}
+		for _, p := range s.certificates {
+			if !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Static) digest(secret string) (sum [32]byte) {

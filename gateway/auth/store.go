@@ -67,6 +67,7 @@ type accounts struct {
 	users    map[string]*compiled   // by nameKey
 	subjects map[string][]*compiled // by certificateKey
 	limited  []*compiled            // those that expire
+	byID     map[string]*compiled
 	count    int
 }
 
@@ -262,9 +263,10 @@ func (s *Store) report(all []*compiled) {
 func indexed(all []*compiled) *accounts {
 	ix := &accounts{
 		tokens: make(map[[tokenKey]byte]*tokenAccount, len(all)), users: map[string]*compiled{}, subjects: map[string][]*compiled{},
-		count: len(all),
+		byID: make(map[string]*compiled, len(all)), count: len(all),
 	}
 	for _, c := range all {
+		ix.byID[c.ID] = c
 		for _, secret := range c.secrets {
 			ix.tokens[[tokenKey]byte(secret.digest[:tokenKey])] = &tokenAccount{c, secret}
 		}
@@ -331,6 +333,18 @@ func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 	}
 	c.principal.meter.lastUse.Store(now.Unix())
 	return c.principal, nil
+}
+
+// Now implements [Source].
+func (s *Store) Now(id, _, _ string) *Principal {
+	if shut, _ := s.State(); shut {
+		return nil
+	}
+	c := s.accounts.Load().byID[id]
+	if c == nil || c.expired(s.options.Now()) {
+		return nil
+	}
+	return c.principal
 }
 
 // ByCertificate returns the principal of the account that a client certificate stands
@@ -438,9 +452,13 @@ func unreadable(why error) *Refusal {
 	}
 }
 
-// Source is an [Authenticator] that also knows client certificates.
+// Source is an [Authenticator] that also knows client certificates, and finds callers
+// again.
 type Source interface {
 	Authenticator
+	// Now returns a caller as it is now, by what its [Principal] had before; nil if it was
+	// revoked or has expired. Jobs ask before each item.
+	Now(id, kind, name string) *Principal
 	// ByCertificate returns the principal of a client certificate with these verified
 	// chains. The error is a [*Refusal].
 	ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*Principal, error)
@@ -458,6 +476,16 @@ func (c Chain) Authenticate(r *http.Request, client netip.Addr) (*Principal, err
 // ByCertificate implements [Source].
 func (c Chain) ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*Principal, error) {
 	return c.ask(func(s Source) (*Principal, error) { return s.ByCertificate(chains, client) })
+}
+
+// Now implements [Source].
+func (c Chain) Now(id, kind, name string) *Principal {
+	for _, s := range c {
+		if p := s.Now(id, kind, name); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 func (c Chain) ask(source func(Source) (*Principal, error)) (*Principal, error) {

@@ -1,0 +1,172 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// counting counts the calls of Apply, and fails while it is told to.
+type counting struct {
+	keep.Store
+	mu      sync.Mutex
+	applied int
+	fails   error
+}
+
+func (c *counting) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	c.mu.Lock()
+	c.applied++
+	fails := c.fails
+	c.mu.Unlock()
+	if fails != nil {
+		return 0, fails
+	}
+	return c.Store.Apply(ctx, changes...)
+}
+
+var (
+	deletions = Budget{"portal", "deletion"}
+	resets    = Budget{"portal", "passwordReset"}
+)
+
+func open(t *testing.T) (*Ledger, *counting, *keeptest.Clock) {
+	t.Helper()
+	clock := keeptest.NewClock()
+	store := &counting{Store: keep.NewMemory(clock.Now)}
+	return New(keeptest.Seal(t, store), clock.Now), store, clock
+}
+
+func total(t *testing.T, l *Ledger, of Budget) (n int) {
+	t.Helper()
+	spent, err := l.Spent(t.Context(), of)
+	require.NoError(t, err)
+	for _, one := range spent {
+		n += one.N
+	}
+	return n
+}
+
+func TestWhatIsReservedIsSpentUntilItIsCorrected(t *testing.T) {
+	l, store, _ := open(t)
+	r, err := l.Reserve(t.Context(), map[Budget]int{deletions: 3, resets: 0})
+	require.NoError(t, err)
+	assert.Equal(t, 3, total(t, l, deletions), "also if the gateway ends now")
+	assert.Zero(t, total(t, l, resets))
+	require.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 3, resets: 0}))
+	assert.Equal(t, 1, store.applied, "one write if it is as it was announced")
+	require.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 1, resets: 2}))
+	assert.Equal(t, 2, store.applied, "both are one decision")
+	assert.Equal(t, 1, total(t, l, deletions))
+	assert.Equal(t, 2, total(t, l, resets))
+	require.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 0, resets: 2}))
+	assert.Zero(t, total(t, l, deletions), "it is given back")
+	assert.Zero(t, total(t, l, Budget{"other", "deletion"}))
+}
+
+func TestWhatIsOlderThanAnHourDoesNotCount(t *testing.T) {
+	l, store, clock := open(t)
+	start := clock.Now()
+	for range 3 {
+		_, err := l.Reserve(t.Context(), map[Budget]int{deletions: 2})
+		require.NoError(t, err)
+		clock.Advance(20 * time.Second)
+	}
+	slow, err := l.Reserve(t.Context(), map[Budget]int{deletions: 4})
+	require.NoError(t, err)
+	clock.Advance(30 * time.Minute)
+	_, err = l.Reserve(t.Context(), map[Budget]int{deletions: 1})
+	require.NoError(t, err)
+	spent, err := l.Spent(t.Context(), deletions)
+	require.NoError(t, err)
+	assert.Equal(t, []Spent{{start.Add(40 * time.Second), 6}, {start.Add(time.Minute), 4}, {start.Add(31 * time.Minute), 1}}, spent,
+		"a number for each minute, by its end")
+	require.NoError(t, slow.Settle(t.Context(), map[Budget]int{deletions: 3}))
+	assert.Equal(t, 10, total(t, l, deletions), "it is corrected where it was reserved")
+	clock.Advance(29*time.Minute + 40*time.Second)
+	assert.Equal(t, 4, total(t, l, deletions))
+	clock.Advance(20 * time.Second)
+	assert.Equal(t, 1, total(t, l, deletions))
+	require.NoError(t, slow.Settle(t.Context(), map[Budget]int{deletions: 0}))
+	assert.Equal(t, 1, total(t, l, deletions), "what has passed is not given back")
+	clock.Advance(3 * time.Hour)
+	removed, err := store.Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, removed)
+}
+
+func TestReservationsAtOnceAreAllCounted(t *testing.T) {
+	l, _, _ := open(t)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range 10 {
+				r, err := l.Reserve(t.Context(), map[Budget]int{deletions: 2, resets: 1})
+				assert.NoError(t, err)
+				if i%2 == 0 {
+					assert.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 0, resets: 1}))
+				}
+			}
+		})
+	}
+	group.Wait()
+	assert.Equal(t, 80, total(t, l, deletions))
+	assert.Equal(t, 80, total(t, l, resets))
+}
+
+// TestAFaultyStoreForgetsNothingThatWasSpent: what was acknowledged is counted once; what
+// was not may be, and was not spent.
+func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
+	for seed := range uint64(3) {
+		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.4)
+		l := New(keeptest.Seal(t, faulty), nil)
+		var group sync.WaitGroup
+		var reserved, unsure atomic.Int64
+		for range 4 {
+			group.Go(func() {
+				for range 10 {
+					if _, err := l.Reserve(t.Context(), map[Budget]int{deletions: 1}); err == nil {
+						reserved.Add(1)
+					} else {
+						unsure.Add(1)
+					}
+				}
+			})
+		}
+		group.Wait()
+		faulty.Heal()
+		n := int64(total(t, l, deletions))
+		assert.GreaterOrEqual(t, n, reserved.Load(), "seed %d", seed)
+		assert.LessOrEqual(t, n, reserved.Load()+unsure.Load(), "seed %d", seed)
+		assert.NotZero(t, reserved.Load())
+		require.NoError(t, faulty.Close())
+	}
+}
+
+func TestAReservationThatCannotBeKept(t *testing.T) {
+	l, store, _ := open(t)
+	store.fails = keep.ErrClosed
+	_, err := l.Reserve(t.Context(), map[Budget]int{deletions: 1})
+	require.ErrorIs(t, err, keep.ErrClosed)
+	store.fails = keep.ErrConflict
+	gone, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("left")
+	cancel(why)
+	_, err = l.Reserve(gone, map[Budget]int{deletions: 1})
+	require.ErrorIs(t, err, why)
+	store.fails = nil
+	assert.Zero(t, total(t, l, deletions))
+	_, err = l.store.Apply(t.Context(), keep.Change{Kind: kind, Key: l.key(deletions), Value: []byte(`{"v":2}`)})
+	require.NoError(t, err)
+	_, err = l.Spent(t.Context(), deletions)
+	require.ErrorContains(t, err, "format")
+}
