@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
 )
 
 // Options configure a [Gate]. The zero value of every field but Now selects a default.
@@ -36,6 +37,12 @@ type Options struct {
 	// Record records what became of signing in: who, from where, why. Nil: nothing is recorded.
 	Record func(Event)
 	Now    func() time.Time // nil: time.Now
+
+	// Store keeps the sessions, so that [Gate.Restore] can continue them. Nil: they end with
+	// the gate.
+	Store *keep.Sealed
+	// Problem is told why a session could not be kept. Nil: nobody is.
+	Problem func(error)
 }
 
 // Event is a line of the log about signing in.
@@ -52,16 +59,17 @@ type Event struct {
 // for a wrong one.
 var ErrTooMany = errors.New("signin: too many tries")
 
-// Gate signs people in and keeps their sessions in memory, by hash. It is safe for
-// concurrent use.
+// Gate signs people in and keeps their sessions by hash, in memory and in a store if there
+// is one. It is safe for concurrent use.
 type Gate struct {
 	o     Options
 	key   [32]byte // of the tokens in forms
 	tries *tries
 
 	mu       sync.Mutex
-	sessions map[[32]byte]*Session
-	links    map[[32]byte]*link
+	sessions map[sum]*Session
+	ended    map[sum]*Session // that are still in the store
+	links    map[sum]*link
 }
 
 // Limits of what a gate keeps.
@@ -86,8 +94,14 @@ type Session struct {
 	gate   *Gate
 	client netip.Addr
 
-	startedAt, usedAt, checkedAt time.Time // guarded by the gate
-	principals                   []*auth.Principal
+	startedAt, usedAt, checkedAt, savedAt time.Time // guarded by the gate, and so are those that follow
+	principals                            []*auth.Principal
+	groups                                []string // of the person, when it was last asked for
+
+	sealed   []byte     // the token
+	keeping  sync.Mutex // held while the store is used; guards the fields below
+	revision keep.Revision
+	ended    bool
 
 	// Steps are what the session is about to do, or did; of the pages.
 	Steps sync.Map
@@ -103,8 +117,15 @@ func NewGate(o Options) *Gate {
 	if o.Record == nil {
 		o.Record = func(Event) {}
 	}
-	g := &Gate{o: o, tries: newTries(o.Now), sessions: map[[32]byte]*Session{}, links: map[[32]byte]*link{}}
-	_, _ = rand.Read(g.key[:]) // never fails
+	if o.Problem == nil {
+		o.Problem = func(error) {}
+	}
+	g := &Gate{o: o, tries: newTries(o.Now), sessions: map[sum]*Session{}, links: map[sum]*link{}}
+	if o.Store != nil {
+		copy(g.key[:], o.Store.Sum([]byte("forms"))) // those that are open in a browser can still be sent
+	} else {
+		_, _ = rand.Read(g.key[:]) // never fails
+	}
 	return g
 }
 
@@ -218,13 +239,13 @@ func (g *Gate) Link(person *Person) string {
 	code := NewID()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.links[sha256.Sum256([]byte(code))] = &link{person: person, expires: g.o.Now().Add(linkLife)}
+	g.links[sumOf(code)] = &link{person: person, expires: g.o.Now().Add(linkLife)}
 	return code
 }
 
 // UseLink uses a link up and returns the id of the new session.
 func (g *Gate) UseLink(code string, client netip.Addr) (string, error) {
-	sum := sha256.Sum256([]byte(code))
+	sum := sumOf(code)
 	g.mu.Lock()
 	found := g.links[sum]
 	delete(g.links, sum)

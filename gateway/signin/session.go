@@ -2,7 +2,6 @@ package signin
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -42,24 +41,36 @@ func account(typed string, domains []string) (name, before string, err error) {
 func (g *Gate) start(s *Session) string {
 	id := NewID()
 	now := g.o.Now()
-	s.gate, s.startedAt, s.usedAt, s.checkedAt = g, now, now, now
+	s.gate, s.startedAt, s.usedAt, s.checkedAt, s.savedAt = g, now, now, now, now
+	kept := true
+	if s.person != nil {
+		s.groups = s.person.Groups
+	} else if err := s.sealToken(id); err != nil {
+		kept = false
+		g.o.Problem(err)
+	}
+	key := sumOf(id)
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	for key, other := range g.sessions {
 		if g.over(other, now) {
-			delete(g.sessions, key)
+			g.drop(key)
 		}
 	}
 	g.limit(func(other *Session) bool { return other.Kind == s.Kind && fold(other.Name) == fold(s.Name) }, sessionsEach-1)
 	g.limit(func(*Session) bool { return true }, sessionsMost-1)
-	g.sessions[sha256.Sum256([]byte(id))] = s
+	g.sessions[key] = s
 	g.o.Record(s.event("signed in", ""))
+	g.mu.Unlock()
+	g.forget()
+	if kept {
+		g.save(key, s)
+	}
 	return id
 }
 
 // limit ends the oldest sessions that match until no more than most are left.
 func (g *Gate) limit(match func(*Session) bool, most int) {
-	var keys [][32]byte
+	var keys []sum
 	for key, s := range g.sessions {
 		if match(s) {
 			keys = append(keys, key)
@@ -68,9 +79,9 @@ func (g *Gate) limit(match func(*Session) bool, most int) {
 	if len(keys) <= most {
 		return
 	}
-	slices.SortFunc(keys, func(a, b [32]byte) int { return g.sessions[a].startedAt.Compare(g.sessions[b].startedAt) })
+	slices.SortFunc(keys, func(a, b sum) int { return g.sessions[a].startedAt.Compare(g.sessions[b].startedAt) })
 	for _, key := range keys[:len(keys)-most] {
-		delete(g.sessions, key)
+		g.drop(key)
 	}
 }
 
@@ -92,23 +103,32 @@ func (g *Gate) Find(ctx context.Context, id string) *Session {
 	if id == "" {
 		return nil
 	}
-	key, now := sha256.Sum256([]byte(id)), g.o.Now()
+	key, now := sumOf(id), g.o.Now()
 	g.mu.Lock()
 	s := g.sessions[key]
-	if s == nil || g.over(s, now) {
-		delete(g.sessions, key)
+	if s == nil || g.over(s, now) || !s.openToken(id) {
+		g.drop(key)
 		g.mu.Unlock()
+		g.forget()
 		return nil
 	}
 	s.usedAt = now
 	due := s.person != nil && g.o.Directory != nil && now.Sub(s.checkedAt) >= g.o.Recheck
+	save := now.Sub(s.savedAt) >= saveEvery
+	if save {
+		s.savedAt = now
+	}
 	g.mu.Unlock()
 	if !due || g.recheck(ctx, s, now) {
+		if save {
+			g.save(key, s)
+		}
 		return s
 	}
 	g.mu.Lock()
-	delete(g.sessions, key)
+	g.drop(key)
 	g.mu.Unlock()
+	g.forget()
 	return nil
 }
 
@@ -123,7 +143,7 @@ func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 	defer g.mu.Unlock()
 	switch {
 	case err == nil:
-		s.checkedAt, s.principals = now, principals(person, g.o.Roles)
+		s.checkedAt, s.groups, s.principals = now, person.Groups, principals(person, g.o.Roles)
 		return true
 	case errors.Is(err, ErrRefused):
 		g.o.Record(s.event("ended", "the account may not log on any more"))
@@ -149,13 +169,14 @@ func readers(all []*auth.Principal) []*auth.Principal {
 
 // End ends a session.
 func (g *Gate) End(id string) {
-	key := sha256.Sum256([]byte(id))
+	key := sumOf(id)
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	if s := g.sessions[key]; s != nil {
-		delete(g.sessions, key)
+		g.drop(key)
 		g.o.Record(s.event("signed out", ""))
 	}
+	g.mu.Unlock()
+	g.forget()
 }
 
 // Principals returns what the session may do: one principal for each role of a person,

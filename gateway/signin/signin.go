@@ -13,9 +13,9 @@ import (
 
 // Person is an account of the domain that signed in.
 type Person struct {
-	SID    string
-	Name   string   // sAMAccountName
-	Groups []string // SIDs of all groups, nested ones included
+	SID    string   `json:"sid"`
+	Name   string   `json:"name"`   // sAMAccountName
+	Groups []string `json:"groups"` // SIDs of all groups, nested ones included
 }
 
 // Directory knows the accounts of the domain. Implementations are safe for concurrent

@@ -1,0 +1,258 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+)
+
+// oneToken accepts a token until it is revoked.
+type oneToken struct{ revoked bool }
+
+const goodToken = "adgw_secret-of-the-portal"
+
+func (o *oneToken) Authenticate(r *http.Request, _ netip.Addr) (*auth.Principal, error) {
+	if o.revoked || r.Header.Get("Auth-Token") != "Bearer "+goodToken {
+		return nil, &auth.Refusal{Status: http.StatusUnauthorized}
+	}
+	return &auth.Principal{Name: "portal", Kind: "token"}, nil
+}
+
+// counting counts what is written, and fails while it is told to.
+type counting struct {
+	keep.Store
+	mu      sync.Mutex
+	applied int
+	fails   error
+}
+
+func (c *counting) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.applied++
+	if c.fails != nil {
+		return 0, c.fails
+	}
+	return c.Store.Apply(ctx, changes...)
+}
+
+// restarts are gates one after another, over the same store.
+type restarts struct {
+	t      *testing.T
+	plain  *counting
+	now    *time.Time
+	d      *directory
+	tokens *oneToken
+	faults []error
+}
+
+func newRestarts(t *testing.T) *restarts {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	return &restarts{t: t, now: &now, d: &directory{}, tokens: &oneToken{},
+		plain: &counting{Store: keep.NewMemory(func() time.Time { return now })}}
+}
+
+func (r *restarts) gate() *Gate {
+	r.t.Helper()
+	g, _, _, _ := gate(func(o *Options) {
+		o.Directory, o.Tokens, o.Now, o.Store = r.d, r.tokens, func() time.Time { return *r.now }, keeptest.Seal(r.t, r.plain)
+		o.Problem = func(err error) { r.faults = append(r.faults, err) }
+	})
+	require.NoError(r.t, g.Restore(r.t.Context()))
+	return g
+}
+
+func (r *restarts) find(g *Gate, id string) *Session { return g.Find(r.t.Context(), id) }
+
+func TestSessionsGoOnAfterARestart(t *testing.T) {
+	r := newRestarts(t)
+	g := r.gate()
+	person := in(t, g, "anna")
+	token, err := g.Token(goodToken, client)
+	require.NoError(t, err)
+	form := g.FormToken(person)
+	gone := in(t, g, "bert")
+	g.End(gone)
+
+	*r.now = r.now.Add(time.Minute)
+	g = r.gate()
+	assert.Nil(t, r.find(g, gone), "who signed out stays signed out")
+	assert.True(t, g.FormValid(person, form), "a form that is open can be sent")
+	s := r.find(g, person)
+	require.NotNil(t, s)
+	assert.Equal(t, "anna", s.Name)
+	assert.Equal(t, KindPerson, s.Kind)
+	roles, err := s.Principals(client)
+	require.NoError(t, err)
+	require.Len(t, roles, 1)
+	assert.Equal(t, "S-anna", roles[0].ID)
+	assert.True(t, roles[0].Has(auth.UserPassword))
+	s = r.find(g, token)
+	require.NotNil(t, s)
+	roles, err = s.Principals(client)
+	require.NoError(t, err)
+	assert.Equal(t, "portal", roles[0].Name)
+	r.tokens.revoked = true
+	_, err = s.Principals(client)
+	require.Error(t, err, "it was revoked")
+	assert.Nil(t, r.find(g, "x"+token))
+	assert.Empty(t, r.faults)
+}
+
+func TestRestoredSessionsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		after, again time.Duration // before the restart, and after it
+		known        bool
+	}{
+		"in time":          {14 * time.Minute, 0, true},
+		"idle meanwhile":   {15 * time.Minute, 0, false},
+		"idle afterwards":  {14 * time.Minute, time.Minute, false},
+		"longer than that": {9 * time.Hour, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRestarts(t)
+			id := in(t, r.gate(), "anna")
+			*r.now = r.now.Add(c.after)
+			g := r.gate()
+			*r.now = r.now.Add(c.again)
+			assert.Equal(t, c.known, r.find(g, id) != nil)
+		})
+	}
+	t.Run("after eight hours, also with restarts", func(t *testing.T) {
+		r := newRestarts(t)
+		id := in(t, r.gate(), "anna")
+		for range 8*6 - 1 {
+			*r.now = r.now.Add(10 * time.Minute)
+			require.NotNil(t, r.find(r.gate(), id))
+		}
+		*r.now = r.now.Add(10 * time.Minute)
+		assert.Nil(t, r.find(r.gate(), id))
+	})
+}
+
+func TestRestoredPeopleAreAskedForAtOnce(t *testing.T) {
+	r := newRestarts(t)
+	id := in(t, r.gate(), "anna")
+	r.d.err = errors.New("the directory is away")
+	s := r.find(r.gate(), id)
+	require.NotNil(t, s)
+	roles, err := s.Principals(client)
+	require.NoError(t, err)
+	assert.True(t, roles[0].Has(auth.UserRead))
+	assert.False(t, roles[0].Has(auth.UserPassword), "they read until it answers")
+	r.d.err = ErrRefused
+	assert.Nil(t, r.find(r.gate(), id), "the account may not log on any more")
+	r.d.err = nil
+	assert.Nil(t, r.find(r.gate(), id), "and does not come back")
+}
+
+func TestTheLastUseIsKeptEachMinute(t *testing.T) {
+	r := newRestarts(t)
+	g := r.gate()
+	id := in(t, g, "anna")
+	for range 59 {
+		*r.now = r.now.Add(time.Second)
+		require.NotNil(t, r.find(g, id))
+	}
+	assert.Equal(t, 1, r.plain.applied)
+	*r.now = r.now.Add(time.Second)
+	require.NotNil(t, r.find(g, id))
+	require.NotNil(t, r.find(g, id))
+	assert.Equal(t, 2, r.plain.applied)
+}
+
+func TestRestoredSessionsCountForTheLimit(t *testing.T) {
+	r := newRestarts(t)
+	var ids []string
+	for range sessionsEach + 2 {
+		*r.now = r.now.Add(time.Second)
+		ids = append(ids, in(t, r.gate(), "anna"))
+	}
+	g := r.gate()
+	for i, id := range ids {
+		assert.Equal(t, i >= 2, r.find(g, id) != nil, "%d", i)
+	}
+	kept := 0
+	require.NoError(t, r.plain.Range(t.Context(), kind, "", func(keep.Entry) bool { kept++; return true }))
+	assert.Equal(t, sessionsEach, kept)
+}
+
+// TestTheStoreOfSessionsHoldsNoSecret: neither the cookie nor the token is in it, also for
+// who has its key.
+func TestTheStoreOfSessionsHoldsNoSecret(t *testing.T) {
+	r := newRestarts(t)
+	g := r.gate()
+	token, err := g.Token(goodToken, client)
+	require.NoError(t, err)
+	person := in(t, g, "anna")
+	n := 0
+	require.NoError(t, g.o.Store.Range(t.Context(), kind, "", func(e keep.Entry) bool {
+		n++
+		for _, secret := range []string{token, person, goodToken, "right"} {
+			assert.NotContains(t, e.Key+string(e.Value), secret)
+		}
+		return true
+	}))
+	assert.Equal(t, 2, n)
+	require.NoError(t, r.plain.Range(t.Context(), kind, "", func(e keep.Entry) bool {
+		assert.False(t, strings.Contains(string(e.Value), "anna"), "it is sealed")
+		return true
+	}))
+}
+
+func TestSessionsThatCannotBeKept(t *testing.T) {
+	r := newRestarts(t)
+	g := r.gate()
+	r.plain.fails = errors.New("the disk is full")
+	id := in(t, g, "anna")
+	require.NotNil(t, r.find(g, id), "it ends with the gateway")
+	require.Len(t, r.faults, 1)
+	assert.ErrorContains(t, r.faults[0], "the disk is full")
+	assert.Nil(t, r.find(r.gate(), id))
+	r.plain.fails = nil
+	_, err := r.plain.Apply(t.Context(), keep.Change{Kind: kind, Key: "00", Value: []byte("moved here")})
+	require.NoError(t, err)
+	g, _, _, _ = gate(func(o *Options) { o.Store = keeptest.Seal(t, r.plain) })
+	require.ErrorIs(t, g.Restore(t.Context()), keep.ErrUnreadable)
+}
+
+// TestASessionThatIsUsedWhileItEnds is not there after a restart, whether its use is kept
+// before its end or comes too late.
+func TestASessionThatIsUsedWhileItEnds(t *testing.T) {
+	r := newRestarts(t)
+	g := r.gate()
+	for _, unkept := range []error{nil, errors.New("the disk is full")} {
+		r.plain.fails = unkept
+		id := in(t, g, "anna")
+		r.plain.fails, r.faults = nil, nil
+		s := r.find(g, id)
+		g.End(id)
+		g.save(sumOf(id), s)
+		assert.Nil(t, r.find(r.gate(), id))
+		assert.Empty(t, r.faults)
+	}
+	for range 20 {
+		id := in(t, g, "anna")
+		*r.now = r.now.Add(time.Minute)
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() { g.Find(context.Background(), id) })
+		}
+		group.Go(func() { g.End(id) })
+		group.Wait()
+		require.Nil(t, r.find(r.gate(), id))
+	}
+	assert.Empty(t, r.faults)
+}
