@@ -20,6 +20,26 @@ var ChangeCursor Kind = patternKind{
 	must: "must be the value of next in the answer before",
 }
 
+// FeedStart is where a stream of changes begins: after a cursor of it, or at a time.
+var FeedStart Kind = feedStartKind{base{"string"}}
+
+type feedStartKind struct{ base }
+
+func (feedStartKind) Decode(raw any) (*Decoded, *Problem) {
+	if at, problem := Moment.Decode(raw); problem == nil {
+		return at, nil
+	}
+	cursor, problem := ChangeCursor.Decode(raw)
+	if problem != nil {
+		return nil, invalid("must be the id of an event, the next of an answer, or a time such as 2026-11-22T12:40:00Z")
+	}
+	return cursor, nil
+}
+
+func (feedStartKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: 256, Text: "The id of an event, the next of an answer, or a time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
+}
+
 // Word is a name that is compared as a whole: of an operation, a credential, a deleted object.
 var Word Kind = wordKind{base{"string"}}
 

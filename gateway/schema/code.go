@@ -26,6 +26,10 @@ const (
 	PlanUsed             Code = "plan_used"
 	PlanMismatch         Code = "plan_mismatch"
 	Expired              Code = "expired"
+	CursorExpired        Code = "cursor_expired"
+	JobState             Code = "job_state"
+	JobTooLarge          Code = "job_too_large"
+	Poison               Code = "poison"
 	ParentDeleted        Code = "parent_deleted"
 	NotUndoable          Code = "not_undoable"
 	TooLarge             Code = "too_large"
@@ -63,6 +67,7 @@ var codes = []struct {
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "The path has no such method."},
 	{NotAcceptable, http.StatusNotAcceptable, "The client does not take what the route answers with."},
 	{TooLarge, http.StatusRequestEntityTooLarge, "The body is too large."},
+	{JobTooLarge, http.StatusRequestEntityTooLarge, "The list has more items, or more bytes, than a job may have."},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "The body is neither JSON nor a form."},
 	{RateLimited, http.StatusTooManyRequests, "Too many calls; see Retry-After."},
 	{Conflict, http.StatusConflict, "The name is taken, or the object is in a state that does not allow it."},
@@ -71,6 +76,8 @@ var codes = []struct {
 	{InProgress, http.StatusConflict, "A call with this Idempotency-Key is running; see Retry-After."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
+	{JobState, http.StatusConflict, "The job is not in a state for the call."},
+	{Poison, http.StatusConflict, "The gateway was ended each time that it made the call, so that it is not made again."},
 	{PlanUsed, http.StatusConflict, "The plan was applied already, or the change was undone already."},
 	{ParentDeleted, http.StatusConflict, "Where the deleted object lay is deleted, too."},
 	{Drifted, http.StatusPreconditionFailed, "What was to be changed has been changed meanwhile."},
@@ -78,6 +85,7 @@ var codes = []struct {
 	{PreconditionRequired, http.StatusPreconditionRequired, "The call must have If-Match or a plan, because otherwise it might undo a change of others."},
 	{NotUndoable, http.StatusUnprocessableEntity, "The change cannot be undone, or not all of it."},
 	{Expired, http.StatusGone, "The plan is too old to be applied."},
+	{CursorExpired, http.StatusGone, "What follows the cursor is not kept any more, or the store is another one."},
 	{PlanMismatch, http.StatusUnprocessableEntity, "The plan belongs to another call."},
 	{KeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another call."},
 	{Policy, http.StatusUnprocessableEntity, "The password policy does not allow it."},

@@ -1,0 +1,209 @@
+// Package joblist reads the list of a bulk job, as spreadsheets and programs write it,
+// and writes the list of its results. It knows nothing of HTTP or of operations: what
+// the columns mean is the caller's (facts: many 7.4, 7.11).
+//
+// [Read] reads CSV (csv.go), NDJSON and JSON (json.go) through one reader that limits
+// the size and checks the encoding (source.go). What is wrong with single items is
+// collected as a [Problem]; what cannot be read as a list at all is an error:
+// [*Unreadable] or [*TooLarge]. No message contains a value of a cell, which may be a
+// password; ids and names of columns are repeated.
+//
+// [Order] finds which items must have ended before another may begin. [Result] writes
+// the items back with what became of them.
+package joblist
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Format is how a list is written.
+type Format string
+
+// The formats.
+const (
+	CSV    Format = "csv"    // text/csv: the first row has the names of the parameters
+	NDJSON Format = "ndjson" // application/x-ndjson: one object a line
+	JSON   Format = "json"   // application/json: {"items": [...]}
+)
+
+// Item is one item of a list, as written.
+type Item struct {
+	Line       int            // physical line where it begins, from 1
+	ID         string         // "" when it has none
+	Operation  string         // operationId; "" when the item does not name one
+	Parameters map[string]any // CSV: string, without empty cells; JSON: string, json.Number, bool, nil, []any, map[string]any
+	Columns    map[string]int // CSV: number of each parameter's column, from 1, shared by all items; else nil
+	IfMatch    string
+	After      []string // ids of items that must have been done
+	Invalid    bool     // one of the problems is about this item: it cannot be run
+}
+
+// Problem says what is wrong with a list, for whoever wrote it.
+type Problem struct {
+	Line    int    `json:"line"`             // physical line where the item begins, from 1
+	Column  int    `json:"column,omitempty"` // CSV: number of the cell, from 1; a line that is no JSON: number of the character
+	ID      string `json:"id,omitempty"`     // of the item
+	Field   string `json:"field,omitempty"`  // name of the column, parameter or member
+	Message string `json:"message"`
+}
+
+// List is a list that was read.
+type List struct {
+	Format        Format
+	Separator     rune     // CSV: , ; or tab
+	BOM           bool     // it began with a byte order mark
+	Header        []string // CSV: the names of all columns, in order; JSON: those of all parameters, in the order of their first use
+	HeaderLine    int      // CSV: physical line where the first row begins
+	Items         []Item
+	Problems      []Problem // the first [Limits.MaxProblems], in the order of the lines
+	TotalProblems int
+	Broken        bool // one of the problems is about the header or the list as a whole: leaving out items does not help
+}
+
+// Limits bound a list; 0 stands for the default.
+type Limits struct {
+	MaxItems    int   // 20,000
+	MaxBytes    int64 // 32 MiB
+	MaxLine     int   // bytes of a line of NDJSON, an item of JSON, or a row of CSV: 256 KiB
+	MaxProblems int   // problems that are listed: 1,000
+}
+
+// Limits of what is repeated in answers.
+const (
+	longestID    = 100 // characters
+	longestName  = 100 // characters of a column
+	mostAfter    = 100 // ids in one After
+	mostProblems = 1000
+)
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		MaxItems: cmp.Or(l.MaxItems, 20_000), MaxBytes: cmp.Or(l.MaxBytes, 32<<20),
+		MaxLine: cmp.Or(l.MaxLine, 256<<10), MaxProblems: cmp.Or(l.MaxProblems, mostProblems),
+	}
+}
+
+// Unreadable is the error of what is no list: the position, what is wrong, and what to
+// send instead.
+type Unreadable struct {
+	Line, Column int // Column counts characters; 0 when there is no position
+	Message      string
+}
+
+func (e *Unreadable) Error() string {
+	switch {
+	case e.Line > 0 && e.Column > 0:
+		return fmt.Sprintf("line %d, character %d: %s", e.Line, e.Column, e.Message)
+	case e.Line > 0:
+		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+	default:
+		return e.Message
+	}
+}
+
+// TooLarge is the error of a list over a limit.
+type TooLarge struct {
+	Limit int64
+	Items bool // the limit is one of items, else of bytes
+}
+
+func (e *TooLarge) Error() string {
+	if e.Items {
+		return fmt.Sprintf("the list has more than %d items; send it in several jobs", e.Limit)
+	}
+	return fmt.Sprintf("the list is larger than %d bytes; send it in several jobs", e.Limit)
+}
+
+// Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or that of r.
+func Read(r io.Reader, format Format, limits Limits) (*List, error) {
+	limits = limits.orDefault()
+	src, err := newSource(r, limits.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	in := &reader{List: List{Format: format, BOM: src.bom}, limits: limits}
+	switch format {
+	case CSV:
+		err = in.readCSV(src)
+	case NDJSON:
+		err = in.readNDJSON(src)
+	case JSON:
+		err = in.readJSON(src)
+	default:
+		err = &Unreadable{Message: fmt.Sprintf("%q is no format of a list: csv, ndjson or json", string(format))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Items) == 0 && in.TotalProblems == 0 {
+		return nil, &Unreadable{Message: "the list has no items"}
+	}
+	return &in.List, nil
+}
+
+// reader is a list that is being read.
+type reader struct {
+	List
+	limits Limits
+	names  map[string]bool // JSON: of the header
+}
+
+// add adds an item that was read, and what is wrong with it.
+func (r *reader) add(item Item, problems ...Problem) error {
+	if len(r.Items) == r.limits.MaxItems {
+		return &TooLarge{Limit: int64(r.limits.MaxItems), Items: true}
+	}
+	item.Invalid = len(problems) > 0
+	r.Items = append(r.Items, item)
+	for _, p := range problems {
+		p.Line, p.ID = item.Line, item.ID
+		r.problem(p)
+	}
+	return nil
+}
+
+func (r *reader) problem(p Problem) {
+	if r.TotalProblems++; len(r.Problems) < r.limits.MaxProblems {
+		r.Problems = append(r.Problems, p)
+	}
+}
+
+// broken adds a problem of the list as a whole.
+func (r *reader) broken(p Problem) {
+	r.Broken = true
+	r.problem(p)
+}
+
+// checkItem says what is wrong with the ids of an item, and cuts them to what is
+// repeated in answers. Blanks and commas separate ids in the column After.
+func checkItem(item *Item) (problems []Problem) {
+	unfit := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == ',' }
+	wrong := func(field, format string, args ...any) {
+		problems = append(problems, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case utf8.RuneCountInString(item.ID) > longestID:
+		wrong("id", "The id is longer than %d characters.", longestID)
+		item.ID = ""
+	case strings.ContainsFunc(item.ID, unfit):
+		wrong("id", "An id has no blanks, commas and control characters: they separate ids in After.")
+		item.ID = ""
+	}
+	if len(item.After) > mostAfter {
+		wrong("after", "An item comes after at most %d others. Let it come after the last of them.", mostAfter)
+		item.After = nil
+	}
+	for _, id := range item.After {
+		if id == "" || utf8.RuneCountInString(id) > longestID || strings.ContainsFunc(id, unfit) {
+			wrong("after", "This has ids of 1 to %d characters, without blanks, commas and control characters.", longestID)
+			item.After = nil
+			break
+		}
+	}
+	return problems
+}

@@ -1,0 +1,246 @@
+package joblist
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Outcome is what became of an item. Texts may be empty.
+type Outcome struct {
+	State    string
+	Code     string // of the error
+	Message  string
+	ChangeID string
+	GUID     string // of the object
+	Sealed   string // secrets for whoever asked for the job; see [ResultOptions]
+}
+
+// ResultOptions say how a result is written.
+type ResultOptions struct {
+	Format Format                 // CSV or NDJSON, whatever the list was
+	Secret func(name string) bool // says which parameters are left out; nil: none
+	Sealed bool                   // there is a column Sealed, with the item's secrets as a sealed box
+}
+
+// Result writes the result of a job: the submitted columns without the secret ones,
+// then State, Code, Message, ChangeId, Guid and, if asked for, Sealed, whose names begin
+// with Job when the list has a column of that name. NDJSON has the same as members
+// named state, code, message, changeId, guid and sealed.
+//
+// Spreadsheets take cells that begin with = + - @, a tab or CR as formulas. In the
+// columns that are added here, which may tell of what others wrote into the directory,
+// such a cell begins with an apostrophe. The submitted columns stay as they were: they
+// are no news to whoever submitted them, and a telephone number that begins with + must
+// survive when rows of the result are submitted again.
+//
+// A Result is not safe for concurrent use.
+type Result struct {
+	options ResultOptions
+	list    *List
+	csv     *csv.Writer
+	json    *json.Encoder
+	columns []column
+	cells   []string
+	begun   bool
+	w       io.Writer
+}
+
+// column is one of those that were submitted.
+type column struct {
+	name string
+	cell func(*Item) string
+}
+
+// addition is a column that a result adds.
+type addition struct {
+	name string
+	of   func(*Outcome) string
+}
+
+// additions are the columns that are added, in order.
+var additions = []addition{
+	{"State", func(o *Outcome) string { return o.State }},
+	{"Code", func(o *Outcome) string { return o.Code }},
+	{"Message", func(o *Outcome) string { return o.Message }},
+	{"ChangeId", func(o *Outcome) string { return o.ChangeID }},
+	{"Guid", func(o *Outcome) string { return o.GUID }},
+	{"Sealed", func(o *Outcome) string { return o.Sealed }},
+}
+
+// NewResult begins the result of a list, of which Separator, BOM and Header are used,
+// and Format, to know which columns there are besides the parameters. The separator of
+// a list that is no CSV is a comma.
+func NewResult(w io.Writer, list *List, options ResultOptions) *Result {
+	r := &Result{options: options, list: list, w: w}
+	if r.options.Secret == nil {
+		r.options.Secret = func(string) bool { return false }
+	}
+	if options.Format == CSV {
+		r.csv = csv.NewWriter(w)
+		r.csv.UseCRLF = true
+		if list.Separator != 0 {
+			r.csv.Comma = list.Separator
+		}
+		r.columns = r.submitted()
+		return r
+	}
+	r.json = json.NewEncoder(w)
+	r.json.SetEscapeHTML(false)
+	return r
+}
+
+// submitted returns the columns of the list.
+func (r *Result) submitted() []column {
+	fixed := map[string]column{
+		"operation": {"Operation", func(i *Item) string { return i.Operation }},
+		"id":        {"Id", func(i *Item) string { return i.ID }},
+		"ifmatch":   {"IfMatch", func(i *Item) string { return i.IfMatch }},
+		"after":     {"After", func(i *Item) string { return strings.Join(i.After, " ") }},
+	}
+	var all []column
+	if r.list.Format != CSV {
+		for _, key := range []string{"id", "operation", "ifmatch", "after"} {
+			all = append(all, fixed[key])
+		}
+	}
+	for _, name := range r.list.Header {
+		c, ok := fixed[strings.ToLower(strings.ReplaceAll(name, "-", ""))]
+		switch {
+		case ok && r.list.Format == CSV:
+			all = append(all, column{name, c.cell})
+		case name != "" && !r.options.Secret(name):
+			all = append(all, column{name, func(i *Item) string { return cellOf(i.Parameters, name) }})
+		}
+	}
+	return all
+}
+
+// cellOf returns a parameter as a cell that reads as the same.
+func cellOf(parameters map[string]any, name string) string {
+	value, given := parameters[name]
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		if given && v == "" {
+			return Clear
+		}
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return fmt.Sprint(v)
+	default:
+		text, _ := json.Marshal(v) // came from JSON
+		return string(text)
+	}
+}
+
+// Write adds an item. Its parameters may be missing.
+func (r *Result) Write(item Item, outcome Outcome) error {
+	if r.json != nil {
+		return r.line(item, outcome)
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	r.cells = r.cells[:0]
+	for _, c := range r.columns {
+		r.cells = append(r.cells, oneBreak(c.cell(&item))) // the writer makes CR LF of LF, and drops CR
+	}
+	for _, c := range r.added() {
+		r.cells = append(r.cells, defuse(c.of(&outcome)))
+	}
+	return r.csv.Write(r.cells)
+}
+
+// Flush writes what is left. Without items a CSV has its first row.
+func (r *Result) Flush() error {
+	if r.csv == nil {
+		return nil
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	r.csv.Flush()
+	return r.csv.Error()
+}
+
+func (r *Result) added() []addition {
+	if r.options.Sealed {
+		return additions
+	}
+	return additions[:len(additions)-1]
+}
+
+// begin writes the first row, once.
+func (r *Result) begin() error {
+	if r.begun {
+		return nil
+	}
+	r.begun = true
+	if r.list.BOM {
+		if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
+			return err
+		}
+	}
+	var names []string
+	for _, c := range r.columns {
+		names = append(names, c.name)
+	}
+	for _, c := range r.added() {
+		name := c.name
+		if slices.ContainsFunc(r.columns, func(submitted column) bool { return strings.EqualFold(submitted.name, name) }) {
+			name = "Job" + name
+		}
+		names = append(names, name)
+	}
+	return r.csv.Write(names)
+}
+
+// defuse keeps a spreadsheet from taking a cell as a formula.
+func defuse(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// resultLine is an item of a result in NDJSON.
+type resultLine struct {
+	Line       int            `json:"line"`
+	ID         string         `json:"id,omitempty"`
+	Operation  string         `json:"operation,omitempty"`
+	Parameters map[string]any `json:"parameters,omitempty"`
+	IfMatch    string         `json:"ifMatch,omitempty"`
+	After      []string       `json:"after,omitempty"`
+	State      string         `json:"state"`
+	Code       string         `json:"code,omitempty"`
+	Message    string         `json:"message,omitempty"`
+	ChangeID   string         `json:"changeId,omitempty"`
+	GUID       string         `json:"guid,omitempty"`
+	Sealed     string         `json:"sealed,omitempty"`
+}
+
+func (r *Result) line(item Item, o Outcome) error {
+	line := resultLine{
+		Line: item.Line, ID: item.ID, Operation: item.Operation, IfMatch: item.IfMatch, After: item.After,
+		State: o.State, Code: o.Code, Message: o.Message, ChangeID: o.ChangeID, GUID: o.GUID,
+	}
+	if r.options.Sealed {
+		line.Sealed = o.Sealed
+	}
+	for name, value := range item.Parameters {
+		if !r.options.Secret(name) {
+			if line.Parameters == nil {
+				line.Parameters = make(map[string]any, len(item.Parameters))
+			}
+			line.Parameters[name] = value
+		}
+	}
+	return r.json.Encode(line)
+}

@@ -1,0 +1,91 @@
+// Package jobstate names the states of jobs and of their items, which the store, the
+// answers of the API and its description share (many 7.5).
+package jobstate
+
+// Job is the state of a job.
+type Job string
+
+// The states of jobs. A job that is held goes on by itself; a ready or paused one waits
+// for a call. The others after them have ended.
+const (
+	Ready     Job = "ready"    // validated or dry run, to be started
+	Held      Job = "held"     // waits for something, see [Reason]
+	Running   Job = "running"  //
+	Paused    Job = "paused"   // by a call
+	Stopping  Job = "stopping" // items that were begun end first
+	Done      Job = "done"     // every item has ended
+	Failed    Job = "failed"   // stopped because of what became of items
+	Cancelled Job = "cancelled"
+	Rejected  Job = "rejected" // the list has mistakes; nothing was run
+)
+
+// Jobs are all states of jobs.
+var Jobs = []string{
+	string(Ready), string(Held), string(Running), string(Paused), string(Stopping),
+	string(Done), string(Failed), string(Cancelled), string(Rejected),
+}
+
+// Ended reports whether nothing more happens to a job in the state.
+func (s Job) Ended() bool {
+	switch s {
+	case Done, Failed, Cancelled, Rejected:
+		return true
+	}
+	return false
+}
+
+// Reason is why a job is held or was stopped.
+type Reason string
+
+// The reasons.
+const (
+	NotBefore  Reason = "notBefore"  // held until the time that was given
+	OtherJobs  Reason = "caller"     // held while others of its caller, or of all, run
+	Budget     Reason = "budget"     // held until an hourly limit or the rate of its caller allows more
+	Credential Reason = "credential" // held while its caller is revoked, or lacks a scope
+	Lane       Reason = "lane"       // held while no session or server can be used
+	Errors     Reason = "errors"     // stopped by as many failures as StopAfter allows
+	AnUnknown  Reason = "unknown"    // stopped by an item of which it is not known what became
+)
+
+// Reasons are all reasons.
+var Reasons = []string{
+	string(NotBefore), string(OtherJobs), string(Budget), string(Credential), string(Lane), string(Errors), string(AnUnknown),
+}
+
+// Item is the state of an item.
+type Item string
+
+// The states of items. Those after Going have ended.
+const (
+	Waiting Item = "waiting"
+	Going   Item = "running"
+	Made    Item = "done"
+	Noop    Item = "noop"    // there was nothing to change
+	Refused Item = "failed"  // nothing of it was done, or only a part
+	Unknown Item = "unknown" // what became of it
+	Skipped Item = "skipped" // it has mistakes, or cannot be undone
+	NotRun  Item = "not_run" // the job ended first, or an item that it needs was not done
+)
+
+// Items are all states of items.
+var Items = []string{string(Waiting), string(Going), string(Made), string(Noop), string(Refused), string(Unknown), string(Skipped), string(NotRun)}
+
+// Ended reports whether nothing more happens to an item in the state.
+func (s Item) Ended() bool { return s != Waiting && s != Going }
+
+// Succeeded reports whether the item is as it was wanted.
+func (s Item) Succeeded() bool { return s == Made || s == Noop }
+
+// Mode is what is done with a list.
+type Mode string
+
+// The modes. After the last two a job is [Ready].
+const (
+	Run      Mode = "run"
+	DryRun   Mode = "dryRun"
+	Validate Mode = "validate"
+)
+
+// Modes are all modes.
+var Modes = []string{string(Run), string(Validate), string(DryRun)}
