@@ -38,8 +38,11 @@ type collector struct {
 // collect reads all parameters of a request. The failure is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
-	if r.op.Protocol != nil {
+	switch {
+	case r.op.Protocol != nil:
 		return s.collectForeign(r)
+	case r.op.Takes != nil:
+		return s.collectList(r)
 	}
 	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery || r.principal.SecretsInQuery, given: ops.Given{}, credential: credentialOf(r.c.Request)}
 	values := routeOf(r.c.Request).values

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -38,7 +39,8 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = admit(r.principal); failed != nil {
 		return failed
 	}
-	defer r.principal.Leave()
+	r.leave = sync.OnceFunc(r.principal.Leave)
+	defer r.leave()
 	if failed = authoriseRow(r.principal, r.op); failed != nil {
 		return failed
 	}
@@ -90,9 +92,10 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = s.findPlan(r); failed != nil {
 		return failed
 	}
-	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
+	if failed = s.reserve(r); failed != nil {
 		return failed
 	}
+	defer s.giveBack(r)
 	r.readAll()
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
@@ -156,7 +159,7 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		r.spending.settle(func(kind auth.Impact) int { return affected(kind, r.op, result, err) })
+		s.spend(r, func(kind auth.Impact) int { return affected(kind, r.op, result, err) })
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	r.started = true

@@ -50,8 +50,9 @@ type keptCall struct {
 	StartedAt   time.Time  `json:"startedAt"`
 	Intent      *ps.Intent `json:"intent,omitempty"` // nil: nothing has been changed yet
 	Server      string     `json:"server,omitempty"`
-	Change      string     `json:"change,omitempty"` // that the call made
-	Tag         string     `json:"tag,omitempty"`    // of the record in the answer
+	Attempts    int        `json:"attempts,omitempty"` // that ended with the gateway
+	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
+	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
 
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -82,12 +83,20 @@ type claim struct {
 	name     string
 	revision keep.Revision
 	call     keptCall
-	unsure   bool // an earlier call with the key was cut off after its announcement
+	unsure   bool      // an earlier call with the key was cut off after its announcement
+	earlier  string    // request id of an earlier call that was cut off; empty: there was none
+	expires  time.Time // zero: as long as all keys
 }
+
+// mostAttempts is how often the gateway may end while it makes the call of an item.
+const mostAttempts = 3
 
 // claim takes the key of a request for it. done reports whether the answer of an earlier
 // call was sent in its place.
 func (s *Server) claim(r *request) (done bool, failed *failure) {
+	if item := itemCallOf(r.c.Request); item != nil {
+		return s.claimItem(r, item)
+	}
 	given := r.c.Request.Header.Values(keyHeader)
 	if scope := r.demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
 		return false, invalidKey("is required for changes with the scope '%s'", scope)
@@ -104,16 +113,32 @@ func (s *Server) claim(r *request) (done bool, failed *failure) {
 	case failed != nil:
 		return false, failed
 	}
-	sum := func(parts ...string) string {
-		raw := make([][]byte, len(parts))
-		for i, part := range parts {
-			raw[i] = []byte(part)
-		}
-		return hex.EncodeToString(s.keys.store.Sum(raw...))
+	caller := s.keys.sum("caller", r.principal.Kind, r.principal.Name)[:32] + "/"
+	return s.take(r, &claim{keys: s.keys, caller: caller, name: caller + s.keys.sum("key", r.op.ID, key)})
+}
+
+// claimItem takes the key of an item of a job for its call. The keys of items are those of
+// the job, so that they do not count among the caller's, and are kept as long as it is.
+func (s *Server) claimItem(r *request, item *itemCall) (done bool, failed *failure) {
+	if r.dryRun() {
+		return false, nil
 	}
-	c := &claim{keys: s.keys, caller: sum("caller", r.principal.Kind, r.principal.Name)[:32] + "/"}
-	c.name = c.caller + sum("key", r.op.ID, key)
-	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()))
+	caller := s.keys.sum("job")[:32] + "/"
+	return s.take(r, &claim{keys: s.keys, caller: caller, name: caller + s.keys.sum("item", item.key), expires: item.expires})
+}
+
+// sum returns the digest of some texts.
+func (k *keys) sum(parts ...string) string {
+	raw := make([][]byte, len(parts))
+	for i, part := range parts {
+		raw[i] = []byte(part)
+	}
+	return hex.EncodeToString(k.store.Sum(raw...))
+}
+
+// take takes a key for a request, unless another one has it.
+func (s *Server) take(r *request, c *claim) (done bool, failed *failure) {
+	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.document)
 	if !s.keys.enter(c.name) {
 		failed = fail(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.retryAfter = time.Second
@@ -132,6 +157,8 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
 	fresh := keptCall{Version: keptVersion, Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
 	switch {
+	case errors.Is(err, keep.ErrAbsent) && !c.expires.IsZero():
+		c.call = fresh
 	case errors.Is(err, keep.ErrAbsent):
 		if full, err := s.keys.full(ctx, c.caller); err != nil {
 			return false, keysUnavailable(err)
@@ -154,10 +181,15 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 			s.replay(r, &c.call)
 			return true, nil
 		}
-		c.revision, c.unsure = found.Revision, c.call.Intent != nil
-		if !c.unsure {
-			c.call = fresh // the earlier call changed nothing
+		c.revision, c.unsure, c.earlier = found.Revision, c.call.Intent != nil, c.call.RequestID
+		if c.unsure {
+			break // what became of it is found out, which is no other attempt
 		}
+		fresh.Attempts = c.call.Attempts + 1
+		if fresh.Attempts > mostAttempts && !c.expires.IsZero() {
+			return false, fail(schema.Poison, "The gateway was ended %d times while it made this call, so that it is not made again.", fresh.Attempts)
+		}
+		c.call = fresh // the earlier call changed nothing
 	}
 	if err := c.save(ctx); err != nil {
 		return false, keysUnavailable(err)
@@ -235,9 +267,10 @@ func withWarning(body []byte, warning ps.Warning) []byte {
 	return encode(e)
 }
 
-// announce keeps what the script is about to change, before it may.
-func (c *claim) announce(i ps.Intent) error {
-	c.call.Intent, c.call.Server = &i, i.Server
+// announce keeps what the script is about to change, and the identity of the change in the
+// history, before it may.
+func (c *claim) announce(i ps.Intent, change string) error {
+	c.call.Intent, c.call.Server, c.call.Change = &i, i.Server, change
 	return c.save(context.Background()) // the caller may leave, the change goes on
 }
 
@@ -247,7 +280,7 @@ func (c *claim) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	revision, err := c.keys.store.Apply(ctx, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: time.Now().Add(c.keys.life)})
+	revision, err := c.keys.store.Apply(ctx, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(time.Now().Add(c.keys.life), c.expires)})
 	if err != nil {
 		return err
 	}
@@ -256,6 +289,13 @@ func (c *claim) save(ctx context.Context) error {
 	}
 	c.revision = revision
 	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // forget gives the key back: the call has changed nothing, and may be tried again.
@@ -278,8 +318,11 @@ func (s *Server) resume(r *request, e *envelope) (*ps.Result, error) {
 	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
 	result, err := s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut})
 	if err != nil && cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone) == ps.OutcomeNone {
-		call.Intent, call.StartedAt = nil, time.Now()
+		call.Intent, call.StartedAt, call.Change = nil, time.Now(), ""
 		return nil, errNotRun
+	}
+	if err == nil {
+		setHeader(r.c.Writer.Header(), changeHeader, call.Change) // which is settled in the history, too
 	}
 	r.started = true
 	if secret := r.bound.Generated; secret != nil && err == nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"maps"
+	"strings"
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -15,10 +16,14 @@ func (s *Server) answerLocally(r *request) *failure {
 		return s.showPlan(r)
 	case r.op.ID == "caller.show":
 		return s.whoAmI(r)
+	case strings.HasPrefix(r.op.ID, "job."):
+		return s.answerJobs(r)
 	case s.History == nil:
 		return fail(schema.NotSupported, "This gateway keeps no history (store.file is off).")
 	case r.op.ID == "change.list":
 		return s.listChanges(r)
+	case r.op.ID == "change.stream":
+		return s.streamChanges(r)
 	case r.op.ID == "change.get":
 		return s.showChange(r)
 	default:

@@ -255,8 +255,11 @@ func (e *envelope) takeRaw(batch json.RawMessage) error {
 
 // bodyLimit returns the limit on the body of a request.
 func (s *Server) bodyLimit(op *ops.Operation) int64 {
-	if op != nil && op.Protocol != nil && op.Protocol.BodyLimit > 0 {
+	switch {
+	case op != nil && op.Protocol != nil && op.Protocol.BodyLimit > 0:
 		return op.Protocol.BodyLimit
+	case op != nil && op.Takes != nil:
+		return s.JobLimits.MaxBytes
 	}
 	return s.BodyLimit
 }
@@ -265,8 +268,8 @@ func (s *Server) bodyLimit(op *ops.Operation) int64 {
 // quarter, or one body of a row that takes larger ones.
 func (s *Server) share(op *ops.Operation) int64 {
 	quarter := s.bodies.most / 4
-	if op == nil || op.Protocol == nil || op.Protocol.BodyLimit == 0 {
+	if s.bodyLimit(op) == s.BodyLimit {
 		return quarter
 	}
-	return max(quarter, min(op.Protocol.BodyLimit+1, s.bodies.most))
+	return max(quarter, min(s.bodyLimit(op)+1, s.bodies.most))
 }

@@ -81,20 +81,23 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.check(r, i)
 }
 
-// keepIntent keeps what is about to be changed where it outlives the request: with its key,
-// in the history and in the audit.
+// keepIntent keeps what is about to be changed where it outlives the request: in the ledger,
+// with its key, in the history and in the audit.
 func (s *Server) keepIntent(r *request, i ps.Intent) error {
+	if err := s.charge(r, &i); err != nil {
+		return err
+	}
 	if p := r.op.Protocol; p != nil && p.PerSet {
 		s.remember(r, i)
 		return s.recordSets(r, i)
 	}
+	s.remember(r, i)
 	if r.key != nil {
-		if err := r.key.announce(i); err != nil {
+		if err := r.key.announce(i, r.changeID()); err != nil {
 			r.unrecorded = keysUnavailable(err)
 			return err
 		}
 	}
-	s.remember(r, i)
 	return s.recordIntent(r)
 }
 

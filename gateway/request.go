@@ -23,11 +23,13 @@ type request struct {
 	c           *gin.Context
 	id          string
 	startedAt   time.Time
+	answeredAt  time.Time // when a stream of events began; zero for other answers
 	policy      *Policy
 	sendTimeout time.Duration // for one piece of the answer
 
 	op        *ops.Operation  // nil: not for an operation
 	principal *auth.Principal // nil: not authenticated
+	leave     func()          // ends what counts against the caller's requests at once; only the first call has an effect
 	body      int64           // bytes of the memory for bodies that it holds
 	document  []byte          // body that a protocol of others reads as a whole
 	given     ops.Given       // nil: not read

@@ -35,7 +35,9 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/ps"
@@ -77,16 +79,23 @@ type Options struct {
 	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
 	SpoolMost   int64  // bytes in these files; zero: 2 GiB, negative: no files
 
+	Streams int // of events that are sent at the same time, of which one caller gets a quarter; zero: 50
+
 	Kept    *keep.Sealed  // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
 	KeyLife time.Duration // for which calls are kept; zero: 24 h
 
 	History *changes.History // of what was changed; nil: none is kept
 
+	JobLimits JobLimits          // jobs need a store and a history
+	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
+	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share; nil: one each
+
 	// Stopping is called when the server stops and waits for running requests, so that
 	// the Runner can refuse new runs. It may be nil.
 	Stopping func()
 
-	streamAbove int // tests lower it
+	streamAbove int           // tests lower it
+	keepAlive   time.Duration // of streams of events; tests lower it
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -158,6 +167,12 @@ func (o *Options) complete() error {
 	if o.streamAbove <= 0 {
 		o.streamAbove = streamAbove
 	}
+	o.Streams = cmp.Or(o.Streams, 50)
+	o.keepAlive = cmp.Or(o.keepAlive, keepAlive)
+	o.JobLimits.complete()
+	if o.Sessions == nil {
+		o.Sessions = map[ps.Lane]int{ps.Directory: 1, ps.DNS: 1}
+	}
 	o.SpoolMost = cmp.Or(o.SpoolMost, 2<<30)
 	o.Connections.complete()
 	return errors.Join(missing...)
@@ -196,13 +211,19 @@ type Server struct {
 	hour           hour
 	bodies         *bodies
 	spooler        *spooler
+	streams        *budget // of events
 	locks          *locks
 	pages          http.Handler // nil: none
 	startedAt      time.Time
+	stopping       context.Context // done when the server stops: streams of events end then
+	stop           context.CancelFunc
 	keys           *keys                               // nil: none are kept
 	plans          *plans.Plans                        // nil: none are kept
+	ledger         *ledger.Ledger                      // nil: the end of the gateway gives back what was spent
+	jobs           *jobs.Manager                       // nil: there are none
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
+	unsettled      atomic.Pointer[map[string]bool] // changes whose undo was cut off, and is not settled; nil: none
 }
 
 // view is the server under one policy. A request uses the same view throughout.
@@ -224,17 +245,22 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
 		startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
-		locks: newLocks(),
+		locks: newLocks(), streams: newBudget(int64(options.Streams)),
 	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
 	if options.Kept != nil {
+		s.ledger = ledger.New(options.Kept, nil)
 		s.keys = newKeys(options.Kept, cmp.Or(options.KeyLife, 24*time.Hour))
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
+	}
+	if err := s.openJobs(); err != nil {
+		return nil, err
 	}
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {
@@ -329,6 +355,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		failed <- nil
 	case <-ctx.Done():
 	}
+	s.stop()
 	if s.Stopping != nil {
 		s.Stopping()
 	}

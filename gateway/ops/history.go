@@ -12,6 +12,8 @@ import (
 const (
 	ChangeIDParam = "ChangeId"
 	AcceptDrift   = "AcceptDrift"
+	WaitName      = "Wait"
+	SinceName     = "Since"
 	UndoFields    = "Fields"
 )
 
@@ -23,19 +25,31 @@ var historyRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/Changes",
 		Scope: auth.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
-			{Name: "Since", Kind: schema.Moment, Unsent: true, Doc: "Not before."},
+			{Name: SinceName, Kind: schema.Moment, Unsent: true, Doc: "Not before."},
 			{Name: "Until", Kind: schema.Moment, Unsent: true, Doc: "Before."},
-			{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object: its GUID, distinguished name or account, or the full name of a DNS record."},
-			{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."},
-			{Name: "Caller", Kind: schema.Word, Unsent: true, Doc: "Changes by this credential."},
-			{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."},
+			aboutObject, byOperation, byCaller, ofOutcome,
 			{Name: "Undo", Kind: schema.OneOf("How much can be undone.", schema.Undoables...), Unsent: true, Doc: "Changes of which so much can be undone."},
 			{Name: LimitName, Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
-			{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next, with the same filters."},
+			{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next, with the same filters. With Wait: the next of an answer with Wait, or the id of an event of the stream."},
+			{Name: WaitName, Kind: schema.Number("Seconds.", 0, 30), Unsent: true, Doc: "Answer with what ended after the cursor in After, the oldest first, and wait so long for it if there is nothing yet. Without After or Since: for what is new. The answer always has a next."},
 		},
+		Rules:   []Rule{waitsForward},
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, List},
-		Fails:   []schema.Code{schema.TokenMismatch},
+		Fails:   []schema.Code{schema.TokenMismatch, schema.CursorExpired},
+		Subject: "changes",
+	},
+	{
+		ID: "change.stream", Row: 333, Summary: "Follows what is changed: each change is an event as soon as it has ended.",
+		Method: http.MethodGet, Path: "/api/Changes/stream",
+		Scope: auth.ChangeRead, Effect: Read, Local: true,
+		Params: []Param{
+			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Begin after this event, or with what was begun at this time or later. Without it, and without Last-Event-ID: with what is new."},
+			aboutObject, byOperation, byCaller, ofOutcome,
+		},
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Change, Events},
+		Fails:   []schema.Code{schema.CursorExpired},
 		Subject: "changes",
 	},
 	{
@@ -67,6 +81,25 @@ var historyRows = []*Operation{
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.PlanUsed, schema.PlanMismatch, schema.Expired, schema.Drifted, schema.NotUndoable, schema.Protected, schema.NotEmpty, schema.Policy, schema.Unprocessable},
 		Subject: changeSubject,
 		Success: "The {subject} was undone.",
+	},
+}
+
+// The filters of changes.
+var (
+	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object: its GUID, distinguished name or account, or the full name of a DNS record."}
+	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."}
+	byCaller    = Param{Name: "Caller", Kind: schema.Word, Unsent: true, Doc: "Changes by this credential."}
+	ofOutcome   = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
+)
+
+// waitsForward refuses what only a list of the past can have.
+var waitsForward = Rule{
+	Doc: "Wait looks forward: it takes no Until",
+	Apply: func(b *Bound) []schema.Problem {
+		if b.Has(WaitName) && b.Has("Until") {
+			return []schema.Problem{{Field: "Until", Code: schema.InvalidRequest, Message: "cannot be together with Wait, which looks forward"}}
+		}
+		return nil
 	},
 }
 

@@ -48,6 +48,13 @@ type Operation struct {
 
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
+	// Takes are the media types of a body that is a list of calls; then no parameter is in
+	// the body. Nil: the body has parameters.
+	Takes []string
+	// Answers are the media types of the answer, if it is not an envelope.
+	Answers []string
+	// Accepted reports that the work goes on after a success, which is 202.
+	Accepted bool
 
 	Undo  Undo  // how what a change did is taken back; zero for reads
 	Guard Guard // which guards of a change are honoured; zero for reads
@@ -172,6 +179,7 @@ const (
 	Single Mark = "1"
 	Exists Mark = "?" // one existence; classic: a boolean
 	Moment Mark = "t" // one last logon; classic: a date-time
+	Events Mark = "E" // a stream of server-sent events, whose data are the records
 )
 
 // Rule is a constraint across parameters, applied once each of them has been
@@ -187,8 +195,11 @@ func Table() []*Operation { return table }
 
 var table = tagged(undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
-	acmeRows, externalDNSRows, planRows, historyRows,
+	acmeRows, externalDNSRows, planRows, historyRows, jobRows,
 )))
+
+// LastEventHeader is the header with which clients go on with a stream of events.
+const LastEventHeader = "Last-Event-ID"
 
 // KeyHeader is the header with which operations that change something run once, and
 // KeyPattern what may stand in it.
@@ -224,6 +235,7 @@ var Resources = map[string]string{
 	"plan":        "Plans of changes that dry runs have made",
 	"bin":         "Recycle Bin of the directory",
 	"change":      "History of what the gateway has changed",
+	"job":         "Lists of changes that run as one job",
 	"externaldns": "Webhook provider for ExternalDNS",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
 }

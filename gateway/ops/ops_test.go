@@ -181,8 +181,21 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"313 POST /api/ExternalDns/records L dns:write",
 		"320 GET /api/Plans/{PlanId} 1 ",
 		"330 GET /api/Changes L change:read",
+		"333 GET /api/Changes/stream E change:read",
 		"331 GET /api/Changes/{ChangeId} 1 change:read",
 		"332 PUT /api/Changes/{ChangeId}/Undo L change:undo",
+		"350 POST /api/Jobs 1 job:submit",
+		"351 GET /api/Jobs L job:read",
+		"352 GET /api/Jobs/{JobId} 1 job:read",
+		"353 GET /api/Jobs/{JobId}/Stream E job:read",
+		"354 GET /api/Jobs/{JobId}/Items L job:read",
+		"355 GET /api/Jobs/{JobId}/Result 1 job:read",
+		"356 PUT /api/Jobs/{JobId}/Start 1 job:submit",
+		"357 PUT /api/Jobs/{JobId}/Pause 1 job:submit",
+		"358 PUT /api/Jobs/{JobId}/Resume 1 job:submit",
+		"359 DELETE /api/Jobs/{JobId} 1 job:submit",
+		"360 POST /api/Jobs/{JobId}/Retry 1 job:submit",
+		"361 POST /api/Jobs/{JobId}/Undo 1 change:undo",
 	}, routes)
 }
 

@@ -72,6 +72,8 @@ func guardOf(op *Operation) Guard {
 		return guard
 	}
 	switch {
+	case op.Reply.Shape == schema.Job:
+		return Guard{Never: "it is about a job, which has no tag"}
 	case op.Protocol != nil:
 		return Guard{Never: "it speaks a protocol that has no such header"}
 	case op.Effect.Creates():

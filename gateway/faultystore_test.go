@@ -1,0 +1,184 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// cities is a directory of users, of whom one property can be changed. Some of the
+// sessions that change it die before they can answer, and some reads are not answered.
+type cities struct {
+	mu     sync.Mutex
+	of     map[string]string
+	writes map[string][]string // request ids, by user
+	random *rand.Rand
+}
+
+func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
+	user := userOf(req)
+	record := sample(schema.User)
+	d.mu.Lock()
+	unlucky := d.random.IntN(2) == 0
+	present := d.of[user]
+	d.mu.Unlock()
+	if !req.Write {
+		if unlucky {
+			return nil, &ps.Error{Kind: ps.KindUnavailable}
+		}
+		return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
+			`[{"guid":"` + user + `","dn":"CN=` + user + `","age":1,"state":{"exists":"True","l":"` + present + `"},"record":` + record + `}]`))
+	}
+	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
+		{GUID: user, DN: "CN=" + user, Changes: []ps.IntendedChange{{Name: "l", Before: present, After: "Rome"}}}}}
+	if err := req.Announced(intent); err != nil {
+		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+	}
+	d.mu.Lock()
+	d.of[user] = "Rome"
+	d.writes[user] = append(d.writes[user], req.ID)
+	d.mu.Unlock()
+	if unlucky {
+		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}
+	}
+	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
+}
+
+// userOf returns the user that a script is about.
+func userOf(req ps.Request) (user string) {
+	for _, name := range []string{"UserName", ops.SettleGuid} {
+		if value, has := req.Args[name]; has {
+			raw, _ := value.MarshalJSON()
+			_ = json.Unmarshal(raw, &user)
+		}
+	}
+	return user
+}
+
+// faultyServer returns a server over a store with faults, and its history.
+func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error)) (*Server, *keeptest.Faulty, *changes.History) {
+	t.Helper()
+	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.5)
+	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
+	store := keeptest.Seal(t, faulty)
+	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
+	require.NoError(t, err)
+	s := newTestServer(t, &fakeRunner{run: run}, func(o *Options) {
+		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
+	})
+	return s, faulty, history
+}
+
+// TestAFaultyStoreRunsNoKeyTwice: whatever the store loses, doubles, delays or does in
+// another order, a change with a key that its clients repeat until it succeeds is made
+// once, is in the history, and in its log at most once.
+func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for seed := range uint64(5) {
+		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}
+		s, faulty, history := faultyServer(t, seed, d.run)
+		var group sync.WaitGroup
+		const users, clients = 6, 3
+		for user := range users {
+			for range clients { // with the same key
+				group.Go(func() {
+					name := fmt.Sprintf("user%d", user)
+					for ctx.Err() == nil {
+						w := call(s, http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
+						switch w.Code {
+						case http.StatusOK:
+							return
+						case http.StatusConflict:
+							time.Sleep(time.Millisecond) // another client has the key
+						case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+						default:
+							assert.Fail(t, "no repetition helps", "%d: %s", w.Code, w.Body)
+							return
+						}
+					}
+					assert.Fail(t, "the call did not succeed in time")
+				})
+			}
+		}
+		group.Wait()
+		faulty.Heal()
+		for user := range users {
+			assert.Len(t, d.writes[fmt.Sprintf("user%d", user)], 1, "seed %d, user %d", seed, user)
+		}
+		logged := map[string]int{}
+		require.NoError(t, s.Kept.Log(t.Context(), changes.Log, keep.Position{}, func(a keep.Appended) bool {
+			logged[string(a.Value)]++
+			return true
+		}))
+		for id, times := range logged {
+			assert.Equal(t, 1, times)
+			_, err := history.Get(t.Context(), id)
+			assert.NoError(t, err)
+		}
+		assert.NotEmpty(t, logged)
+	}
+}
+
+// TestAFaultyStoreAppliesNoPlanTwice: of many that apply a plan at once, one changes the
+// directory, or none if its answer is not to be had.
+func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
+	for seed := range uint64(5) {
+		var mu sync.Mutex
+		made := map[string]int{}
+		good := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
+		s, _, _ := faultyServer(t, seed, func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			result, err := good.run(ctx, req)
+			if err == nil && req.Write {
+				mu.Lock()
+				made[userOf(req)]++
+				mu.Unlock()
+			}
+			return result, err
+		})
+		var group sync.WaitGroup
+		applied := 0
+		for user := range 5 {
+			path := fmt.Sprintf("/api/ADUser/user%d/Disable", user)
+			var body []byte
+			for !strings.Contains(string(body), `"id":"pl_`) { // the plan could not be kept
+				body = call(s, http.MethodPut, path+"?DryRun=true", "").Body.Bytes()
+			}
+			id := planID(t, body)
+			mu.Lock()
+			delete(made, fmt.Sprintf("user%d", user)) // of the dry run
+			mu.Unlock()
+			for range 4 {
+				group.Go(func() {
+					if w := call(s, http.MethodPut, path+"?PlanId="+id, ""); w.Code == http.StatusOK {
+						mu.Lock()
+						applied++
+						mu.Unlock()
+					}
+				})
+			}
+		}
+		group.Wait()
+		for user, times := range made {
+			assert.Equal(t, 1, times, user)
+		}
+		assert.NotZero(t, applied, "seed %d", seed)
+		assert.Len(t, made, applied)
+	}
+}

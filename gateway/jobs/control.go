@@ -1,0 +1,123 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/schema/jobstate"
+)
+
+// StateError says why a job cannot be treated so. It is [ErrState].
+type StateError struct {
+	State jobstate.Job
+	Wants string // what it must be: "running or held"
+}
+
+func (e *StateError) Error() string {
+	return fmt.Sprintf("the job is %s, and must be %s", e.State, e.Wants)
+}
+
+func (e *StateError) Unwrap() error { return ErrState }
+
+// control changes a job that has not ended, and returns it as it is then. change is
+// called with the lock of the run.
+func (m *Manager) control(ctx context.Context, id, wants string, change func(r *run) bool) (*Job, error) {
+	r := m.runOf(id)
+	if r == nil {
+		job, err := m.store.job(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return job, &StateError{job.State, wants}
+	}
+	defer r.wakeUp()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !change(r) {
+		job := r.job
+		return &job, &StateError{r.job.State, wants}
+	}
+	r.finish()
+	r.save(ctx)
+	job := r.job
+	if r.unsaved {
+		return &job, errors.New("the store cannot be written")
+	}
+	return &job, nil
+}
+
+// Pause keeps a job from beginning further items. Those that were begun end.
+func (m *Manager) Pause(ctx context.Context, id string) (*Job, error) {
+	return m.control(ctx, id, "running or held", func(r *run) bool {
+		switch r.job.State {
+		case jobstate.Running, jobstate.Held:
+			r.become(jobstate.Paused, "")
+		case jobstate.Paused:
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// Resume lets a paused job go on.
+func (m *Manager) Resume(ctx context.Context, id string) (*Job, error) {
+	return m.control(ctx, id, "paused", func(r *run) bool {
+		switch r.job.State {
+		case jobstate.Paused:
+			r.heldUntil = time.Time{}
+			r.become(jobstate.Held, jobstate.OtherJobs)
+		case jobstate.Running, jobstate.Held:
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// Cancel ends a job after the items that were begun. The others are not run.
+func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
+	return m.control(ctx, id, "one that has not ended", func(r *run) bool {
+		r.become(jobstate.Stopping, "")
+		return true
+	})
+}
+
+// Start runs the items of a job that was validated or dry run. After a dry run each is
+// bound to its plan; what had none because it failed is not run, unless it waits for
+// another item, which a dry run cannot make.
+func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
+	return m.control(ctx, id, "ready, as it is after validate or dryRun", func(r *run) bool {
+		if r.job.State != jobstate.Ready {
+			return false
+		}
+		r.job.Mode = jobstate.Run
+		r.failures, r.pace = nil, pace{}
+		waits := make([]bool, len(r.results))
+		for _, followers := range r.followers {
+			for _, follower := range followers {
+				waits[follower] = true
+			}
+		}
+		for i := range r.results {
+			result := &r.results[i]
+			switch {
+			case result.State == jobstate.Skipped:
+				continue
+			case result.State.Succeeded(), waits[i]:
+				*result = Result{State: jobstate.Waiting, Plan: result.Plan}
+			case result.State == jobstate.Refused, result.State == jobstate.Unknown:
+				result.State = jobstate.NotRun
+			default:
+				*result = Result{State: jobstate.Waiting}
+			}
+			r.changed[i] = true
+		}
+		r.recount()
+		r.job.Started, r.heldUntil = time.Time{}, time.Time{}
+		r.become(jobstate.Held, jobstate.OtherJobs)
+		return true
+	})
+}

@@ -1,0 +1,186 @@
+// Package jobs runs lists of calls: many changes as one job, beside the daily work.
+//
+// A [Job] is a list of items ([Spec]), each of which is a call of an operation under a
+// key of its own, so that it is made at most once however often it is tried: the key is
+// the truth, and what the store holds of an item ([Result]) is written after it, in
+// batches. A [Manager] runs jobs: it starts an item when those that it waits for have
+// ended and a session may be used (run.go), keeps the counters (progress.go) and obeys the calls that start, pause, resume and cancel
+// (control.go). A gateway that was killed goes on where the store says (manager.go).
+//
+// The package knows nothing of HTTP and operations: [Options.Call] makes the call of an
+// item.
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+)
+
+// Log is the log of the store to which each job that has ended is appended, in the form of
+// [Options.Entry].
+const Log keep.Log = "jobs"
+
+// Caller identifies the credential that submitted a job.
+type Caller struct {
+	ID   string `json:"id,omitempty"` // of the account, never reused; empty for static ones
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// Job is a list of calls and how far it has come.
+type Job struct {
+	Version   int           `json:"v"`
+	ID        string        `json:"id"`
+	Name      string        `json:"name,omitempty"`
+	Operation string        `json:"operation,omitempty"` // of items that name none
+	Mode      jobstate.Mode `json:"mode"`
+	Caller    Caller        `json:"caller"`
+	From      string        `json:"from,omitempty"` // address from which it was submitted
+
+	State     jobstate.Job    `json:"state"`
+	Why       jobstate.Reason `json:"why,omitempty"`
+	Created   time.Time       `json:"created"`
+	Started   time.Time       `json:"started,omitzero"`
+	Ended     time.Time       `json:"ended,omitzero"`
+	Expires   time.Time       `json:"expires"` // when it is no longer kept
+	NotBefore time.Time       `json:"notBefore,omitzero"`
+
+	StopAfter     int  `json:"stopAfter"` // failures; 0: never
+	StopOnUnknown bool `json:"stopOnUnknown,omitempty"`
+
+	Total        int       `json:"total"`
+	Counts       Counts    `json:"counts"`
+	Problems     []Problem `json:"problems,omitempty"` // of a list with mistakes, the first ones
+	MoreProblems int       `json:"moreProblems,omitempty"`
+
+	List      List   `json:"list"`
+	ResultKey []byte `json:"resultKey,omitempty"` // X25519, to which generated secrets are sealed
+	Secrets   bool   `json:"secrets,omitempty"`   // items have secrets, sealed with the data key of the root
+
+	Root    string `json:"root"`              // the job itself, or the first one that it retries
+	Retries string `json:"retries,omitempty"` // the job whose items it tries again
+	All     bool   `json:"all,omitempty"`     // of those that can be tried again, none is left out
+	Undoes  string `json:"undoes,omitempty"`  // the job that it takes back
+
+	revision keep.Revision
+}
+
+// List is the form of the list, in which the result is written.
+type List struct {
+	Format    string   `json:"format"`
+	Separator string   `json:"separator,omitempty"`
+	BOM       bool     `json:"bom,omitempty"`
+	Header    []string `json:"header,omitempty"`
+}
+
+// Problem is a mistake in a list. Message never has a value of the list.
+type Problem struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column,omitempty"`
+	ID      string `json:"id,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// Spec is an item as it was submitted.
+type Spec struct {
+	Line       int            `json:"line"`
+	ID         string         `json:"id,omitempty"`
+	Operation  string         `json:"operation"`
+	Parameters map[string]any `json:"parameters"`       // without secrets
+	Sealed     []byte         `json:"sealed,omitempty"` // the secrets
+	IfMatch    string         `json:"ifMatch,omitempty"`
+	After      []string       `json:"after,omitempty"` // as written
+	Lane       ps.Lane        `json:"lane"`
+	Waits      []int          `json:"waits,omitempty"` // items that must have ended before
+	Needs      []int          `json:"needs,omitempty"` // of those, the ones that must have succeeded
+	Key        string         `json:"key"`             // under which the call is made, in retries that of the first
+	RequestID  string         `json:"requestId"`
+	Skip       *Result        `json:"skip,omitempty"` // the item is not run
+}
+
+// Result is what became of an item.
+type Result struct {
+	State    jobstate.Item `json:"state"`
+	Code     string        `json:"code,omitempty"`
+	Message  string        `json:"message,omitempty"`
+	ChangeID string        `json:"changeId,omitempty"`
+	GUID     string        `json:"guid,omitempty"`
+	Plan     string        `json:"plan,omitempty"` // that a dry run has made
+	Secret   []byte        `json:"secret,omitempty"`
+	Attempts int           `json:"attempts,omitempty"`
+}
+
+// Counts are the numbers of items by state.
+type Counts struct {
+	Waiting int `json:"waiting"`
+	Going   int `json:"running"`
+	Made    int `json:"done"`
+	Noop    int `json:"noop"`
+	Refused int `json:"failed"`
+	Unknown int `json:"unknown"`
+	Skipped int `json:"skipped"`
+	NotRun  int `json:"notRun"`
+}
+
+// of returns the number for a state.
+func (c *Counts) of(state jobstate.Item) *int {
+	switch state {
+	case jobstate.Going:
+		return &c.Going
+	case jobstate.Made:
+		return &c.Made
+	case jobstate.Noop:
+		return &c.Noop
+	case jobstate.Refused:
+		return &c.Refused
+	case jobstate.Unknown:
+		return &c.Unknown
+	case jobstate.Skipped:
+		return &c.Skipped
+	case jobstate.NotRun:
+		return &c.NotRun
+	default:
+		return &c.Waiting
+	}
+}
+
+// Open returns how many items have not ended.
+func (c Counts) Open() int { return c.Waiting + c.Going }
+
+// retryable returns how many items can be tried again.
+func (c Counts) retryable() int { return c.Refused + c.Unknown + c.NotRun }
+
+// MostOpen is how many jobs of a caller may be open: their items are counted in memory.
+const MostOpen = 50
+
+const (
+	version = 1
+	prefix  = "jb_"
+)
+
+// Pattern is what the identity of a job looks like.
+const Pattern = prefix + `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
+
+var pattern = regexp.MustCompile("^" + Pattern + "$")
+
+// NewID returns an identity for a job. Later ones are greater.
+func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
+
+// ItemKey returns the key and the request id of an item of a job.
+func ItemKey(job string, index int) string { return fmt.Sprintf("%s.%d", job, index+1) }
+
+// The errors of calls about jobs.
+var (
+	ErrAbsent = keep.ErrAbsent
+	ErrState  = errors.New("the job is not in a state for it")
+	ErrOpen   = errors.New("the caller has as many jobs that have not ended as it may have")
+)

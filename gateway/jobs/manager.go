@@ -1,0 +1,386 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+)
+
+// Call is the call of an item.
+type Call struct {
+	Job     *Job // a copy
+	Spec    *Spec
+	Secrets map[string]string // by parameter
+	DryRun  bool
+	Plan    string // to be applied; empty: none
+}
+
+// Answer is what a call came to: a result, or why the item has to wait.
+type Answer struct {
+	Result
+	Hold jobstate.Reason // nothing was done, and the job is held; empty: it was run
+	For  time.Duration   // how long it is held at least
+}
+
+// Options configure a manager. Store, Call and Log are required.
+type Options struct {
+	Store *keep.Sealed
+	// Call makes the call of an item. Its context ends only after the manager's has, and a
+	// call that was cut off by that is made again by the next manager.
+	Call func(ctx context.Context, call Call) Answer
+	// Entry returns what [Log] tells of a job that has ended. Nil: nothing.
+	Entry func(job *Job) []byte
+	// Ended is called when a job has ended. It may be nil.
+	Ended func(job *Job)
+	Log   *logrus.Logger
+
+	// Ready reports whether a lane has a session that can be used. Items wait until it has:
+	// a call that only waits would count as one that ended with the gateway. Nil: always.
+	Ready func(lane ps.Lane) bool
+
+	Sessions  map[ps.Lane]int // of each lane
+	Share     float64         // of a lane's sessions that items may use at a time; at least one may
+	Running   int             // jobs at a time
+	PerCaller int             // of one caller
+	Rate      int             // items of a job a second; 0: no limit
+	Keep      time.Duration   // how long jobs are kept
+}
+
+// Manager runs jobs. It is safe for concurrent use. [Manager.Run] must be called once.
+type Manager struct {
+	Options
+	store store
+	slots map[ps.Lane]chan struct{}
+	seals seals
+
+	mu      sync.Mutex
+	active  map[string]*run // jobs that have not ended
+	ctx     context.Context // of Run; nil before and after
+	running sync.WaitGroup
+}
+
+// Open returns the manager of the jobs in a store.
+func Open(ctx context.Context, o Options) (*Manager, error) {
+	m := &Manager{Options: o, store: store{o.Store}, slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
+	for lane, sessions := range o.Sessions {
+		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
+	}
+	var open []*Job
+	if err := m.store.jobs(ctx, "", func(job *Job) bool {
+		if !job.State.Ended() {
+			open = append(open, job)
+		}
+		return true
+	}); err != nil {
+		return nil, fmt.Errorf("jobs that were kept: %w", err)
+	}
+	for _, job := range slices.Backward(open) { // the oldest first
+		r, err := m.load(ctx, job)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		m.active[job.ID] = r
+	}
+	return m, nil
+}
+
+// load returns the run of a job as the store has it.
+func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
+	r := newRun(m, job)
+	var err error
+	if r.results, r.revisions, err = m.store.results(ctx, job); err != nil {
+		return nil, err
+	}
+	err = m.store.specs(ctx, job.ID, func(i int, spec *Spec) bool {
+		if i < job.Total {
+			r.plan(i, spec)
+		}
+		return true
+	})
+	r.recount()
+	return r, err
+}
+
+// Run runs jobs until ctx is done, and returns when no item is being called any more.
+func (m *Manager) Run(ctx context.Context) {
+	m.mu.Lock()
+	m.ctx = ctx
+	for _, r := range m.active {
+		m.launch(r)
+	}
+	m.mu.Unlock()
+	<-ctx.Done()
+	m.mu.Lock()
+	m.ctx = nil
+	m.mu.Unlock()
+	m.running.Wait()
+}
+
+// launch starts the goroutine of a job, if the manager runs. m.mu is held.
+func (m *Manager) launch(r *run) {
+	if ctx := m.ctx; ctx != nil {
+		m.running.Go(func() {
+			r.loop(ctx)
+			m.leave(r)
+		})
+	}
+}
+
+// leave forgets the run of a job that has ended, and wakes those that wait for a place.
+func (m *Manager) leave(r *run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.state().Ended() {
+		delete(m.active, r.job.ID)
+	}
+	m.wakeAll()
+}
+
+// wakeAll wakes the jobs that run or wait for their turn. m.mu is held.
+func (m *Manager) wakeAll() {
+	for _, r := range m.active {
+		if state := r.state(); state == jobstate.Running || state == jobstate.Held || state == jobstate.Stopping {
+			r.wakeUp()
+		}
+	}
+}
+
+// released wakes the jobs that wait for a session.
+func (m *Manager) released() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wakeAll()
+}
+
+// place reports whether a job may run now: those that run, and older ones that could run as
+// well, leave a place for it, of all and of its caller.
+func (m *Manager) place(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total, own := 0, map[Caller]int{}
+	var held []*Job
+	for _, r := range m.active {
+		switch job := r.snapshot(); {
+		case job.ID != id && (job.State == jobstate.Running || job.State == jobstate.Stopping):
+			total++
+			own[job.Caller]++
+		case job.ID == id, job.State == jobstate.Held && job.Why != jobstate.NotBefore:
+			held = append(held, job)
+		}
+	}
+	slices.SortFunc(held, func(a, b *Job) int { return strings.Compare(a.ID, b.ID) })
+	for _, job := range held {
+		fits := total < m.Running && own[job.Caller] < m.PerCaller
+		if job.ID == id {
+			return fits
+		}
+		if fits {
+			total++
+			own[job.Caller]++
+		}
+	}
+	return false
+}
+
+// Submission is a job to be added.
+type Submission struct {
+	Job   *Job // without identity, state and counts
+	Specs []Spec
+	// Secrets are the secrets of the items, by parameter; nil: none has any. They are
+	// sealed with a key of their own, which is destroyed when nothing is left to retry.
+	Secrets []map[string]string
+	Once    string // names the call, so that its repetition adds nothing; empty: no such call
+}
+
+// Submit adds a job. If the call has added one before, it returns that one. It fails with
+// [ErrOpen] if its caller has [MostOpen] others that have not ended.
+func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
+	if s.Once != "" {
+		switch id, err := m.store.submittedBy(ctx, s.Once); {
+		case err == nil:
+			return m.Get(ctx, id)
+		case !errors.Is(err, ErrAbsent):
+			return nil, err
+		}
+	}
+	job := s.Job
+	if m.openOf(job.Caller) >= MostOpen {
+		return nil, ErrOpen
+	}
+	job.Version, job.ID, job.Created, job.Total = version, NewID(), now(), len(s.Specs)
+	job.Expires = job.Created.Add(m.Keep)
+	if job.Root == "" {
+		job.Root = job.ID
+	}
+	var dataKey []byte
+	if s.Secrets != nil {
+		dataKey = make([]byte, keep.KeyLength)
+		_, _ = rand.Read(dataKey) // never fails
+		job.Secrets = true
+	}
+	for i := range s.Specs {
+		spec := &s.Specs[i]
+		if spec.Key == "" {
+			spec.Key = ItemKey(job.ID, i)
+		}
+		spec.RequestID = ItemKey(job.ID, i)
+		if s.Secrets != nil && len(s.Secrets[i]) > 0 {
+			sealed, err := sealSecrets(dataKey, spec.Key, s.Secrets[i])
+			if err != nil {
+				return nil, err
+			}
+			spec.Sealed = sealed
+		}
+	}
+	switch {
+	case len(job.Problems) > 0 && job.Total == 0:
+		job.State, job.Ended = jobstate.Rejected, job.Created
+	case job.Mode == jobstate.Validate:
+		job.State = jobstate.Ready
+	default:
+		job.State = jobstate.Held // until it has a place
+	}
+	r := m.prepare(job, s.Specs)
+	if err := m.store.add(ctx, &r.job, s.Specs, dataKey, s.Once, m.entry(&r.job)...); err != nil {
+		return nil, err
+	}
+	var err error
+	if _, r.revisions, err = m.store.results(ctx, &r.job); err != nil { // of those that are skipped
+		return nil, err
+	}
+	added := r.job
+	if !added.State.Ended() {
+		m.mu.Lock()
+		m.active[job.ID] = r
+		m.launch(r)
+		m.mu.Unlock()
+	}
+	return &added, nil
+}
+
+// entry returns what the log is told of a job; nothing unless it has ended.
+func (m *Manager) entry(job *Job) []keep.Change {
+	if m.Entry == nil || !job.State.Ended() {
+		return nil
+	}
+	return []keep.Change{{Log: Log, Value: m.Entry(job), Expires: job.Expires}}
+}
+
+// openOf returns how many jobs of a caller have not ended.
+func (m *Manager) openOf(by Caller) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.active {
+		if r.job.Caller == by {
+			n++
+		}
+	}
+	return n
+}
+
+// prepare returns the run of a new job.
+func (m *Manager) prepare(job *Job, specs []Spec) *run {
+	r := newRun(m, job)
+	r.results = make([]Result, len(specs))
+	for i := range specs {
+		r.results[i].State = jobstate.Waiting
+		if specs[i].Skip != nil {
+			r.results[i] = *specs[i].Skip
+		}
+		r.plan(i, &specs[i])
+	}
+	r.recount()
+	return r
+}
+
+// runOf returns the run of a job that has not ended; nil: there is none.
+func (m *Manager) runOf(id string) *run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.active[id]
+}
+
+// Get returns a copy of a job as it is now, or [ErrAbsent].
+func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
+	if r := m.runOf(id); r != nil {
+		return r.snapshot(), nil
+	}
+	return m.store.job(ctx, id)
+}
+
+// List calls visit with the jobs that are older than a job, or with all, the newest first,
+// until it returns false.
+func (m *Manager) List(ctx context.Context, before string, visit func(*Job) bool) error {
+	return m.store.jobs(ctx, before, func(job *Job) bool {
+		if r := m.runOf(job.ID); r != nil {
+			job = r.snapshot()
+		}
+		return visit(job)
+	})
+}
+
+// Items calls visit with the items of a job from a number on, until it returns false.
+func (m *Manager) Items(ctx context.Context, job *Job, from int, visit func(int, *Spec, Result) bool) error {
+	results, err := m.results(ctx, job)
+	if err != nil {
+		return err
+	}
+	return m.store.specs(ctx, job.ID, func(i int, spec *Spec) bool {
+		if i < from || i >= len(results) {
+			return true
+		}
+		return visit(i, spec, results[i])
+	})
+}
+
+func (m *Manager) results(ctx context.Context, job *Job) ([]Result, error) {
+	if r := m.runOf(job.ID); r != nil {
+		return r.copyResults(), nil
+	}
+	results, _, err := m.store.results(ctx, job)
+	return results, err
+}
+
+// Delivered removes the sealed secrets of a job's result, once it has been fetched.
+func (m *Manager) Delivered(ctx context.Context, job *Job) error {
+	if len(job.ResultKey) == 0 || !job.State.Ended() {
+		return nil
+	}
+	results, revisions, err := m.store.results(ctx, job)
+	var changed []int
+	for i := range results {
+		if results[i].Secret != nil {
+			results[i].Secret = nil
+			changed = append(changed, i)
+		}
+	}
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	stored, err := m.store.job(ctx, job.ID)
+	if err != nil {
+		return err
+	}
+	return m.store.put(ctx, stored, changed, results, revisions)
+}
+
+// Open returns the number of jobs that have not ended, and of their items that have not.
+func (m *Manager) Open() (jobs, items int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.active {
+		items += r.snapshot().Counts.Open()
+	}
+	return len(m.active), items
+}

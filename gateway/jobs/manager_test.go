@@ -1,0 +1,390 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const patience = 20 * time.Second
+
+// world is what the calls of items change: the number of times that each key was called.
+type world struct {
+	mu     sync.Mutex
+	made   map[string]int
+	order  []string
+	most   map[ps.Lane]int // calls at a time
+	going  map[ps.Lane]int
+	answer func(c jobs.Call, tries int) jobs.Answer
+}
+
+func newWorld(answer func(c jobs.Call, tries int) jobs.Answer) *world {
+	if answer == nil {
+		answer = func(jobs.Call, int) jobs.Answer { return jobs.Answer{Result: jobs.Result{State: jobstate.Made}} }
+	}
+	return &world{made: map[string]int{}, most: map[ps.Lane]int{}, going: map[ps.Lane]int{}, answer: answer}
+}
+
+func (w *world) call(_ context.Context, c jobs.Call) jobs.Answer {
+	w.mu.Lock()
+	w.made[c.Spec.Key]++
+	tries := w.made[c.Spec.Key]
+	w.order = append(w.order, c.Spec.ID)
+	w.going[c.Spec.Lane]++
+	w.most[c.Spec.Lane] = max(w.most[c.Spec.Lane], w.going[c.Spec.Lane])
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.going[c.Spec.Lane]--
+	}()
+	return w.answer(c, tries)
+}
+
+// gatewayOf is a manager that runs over a store in a file, until it is stopped.
+type gatewayOf struct {
+	*jobs.Manager
+	stop func()
+}
+
+func start(t *testing.T, file string, w *world, change func(*jobs.Options)) *gatewayOf {
+	t.Helper()
+	plain, _, err := keep.Open(keep.Options{Path: file})
+	require.NoError(t, err)
+	key, err := keep.ReadKey(file + ".key")
+	require.NoError(t, err)
+	sealed, err := keep.Seal(plain, key)
+	require.NoError(t, err)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	options := jobs.Options{
+		Store: sealed, Call: w.call, Log: log, Sessions: map[ps.Lane]int{ps.Directory: 4, ps.DNS: 2},
+		Share: 0.5, Running: 4, PerCaller: 2, Keep: time.Hour,
+	}
+	if change != nil {
+		change(&options)
+	}
+	m, err := jobs.Open(t.Context(), options)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); m.Run(ctx) }()
+	g := &gatewayOf{Manager: m, stop: sync.OnceFunc(func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(patience):
+			t.Error("the manager does not end")
+		}
+		assert.NoError(t, plain.Close())
+	})}
+	t.Cleanup(g.stop)
+	return g
+}
+
+// specs returns so many items of a lane.
+func specs(n int, lane ps.Lane) []jobs.Spec {
+	all := make([]jobs.Spec, n)
+	for i := range all {
+		all[i] = jobs.Spec{Line: i + 1, ID: fmt.Sprint(i), Operation: "user.update", Lane: lane, Parameters: map[string]any{"City": "Rome"}}
+	}
+	return all
+}
+
+func (g *gatewayOf) submit(t *testing.T, job jobs.Job, items []jobs.Spec) string {
+	t.Helper()
+	if job.Mode == "" {
+		job.Mode = jobstate.Run
+	}
+	if job.Caller.Name == "" {
+		job.Caller.Name = "token"
+	}
+	added, err := g.Submit(t.Context(), jobs.Submission{Job: &job, Specs: items})
+	require.NoError(t, err)
+	return added.ID
+}
+
+func (g *gatewayOf) await(t *testing.T, id string, state jobstate.Job) *jobs.Job {
+	t.Helper()
+	var job *jobs.Job
+	require.Eventually(t, func() bool {
+		var err error
+		job, err = g.Get(t.Context(), id)
+		return err == nil && job.State == state
+	}, patience, time.Millisecond, "not %s", state)
+	return job
+}
+
+func storeFile(t *testing.T) string { return filepath.Join(t.TempDir(), "state.db") }
+
+func TestItemsWaitForWhatTheyNeed(t *testing.T) {
+	refused := jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: "not_found"}}
+	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
+		if c.Spec.ID == "1" {
+			return refused
+		}
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made}}
+	})
+	g := start(t, storeFile(t), w, nil)
+	items := specs(6, ps.Directory)
+	items[2].Waits = []int{1}                                 // in the order only
+	items[3].Waits, items[3].Needs = []int{1}, []int{1}       // and needs it
+	items[4].Waits, items[4].Needs = []int{3}, []int{3}       // of what was not run
+	items[5].Waits, items[5].Needs = []int{0, 2}, []int{0, 2} //
+	job := g.await(t, g.submit(t, jobs.Job{}, items), jobstate.Done)
+	assert.Equal(t, jobs.Counts{Made: 3, Refused: 1, NotRun: 2}, job.Counts)
+	assert.Less(t, slices.Index(w.order, "1"), slices.Index(w.order, "2"))
+	assert.Equal(t, "5", w.order[len(w.order)-1])
+	assert.NotContains(t, w.order, "3")
+}
+
+func TestJobsLeaveSessionsToOthers(t *testing.T) {
+	release := make(chan struct{})
+	w := newWorld(func(jobs.Call, int) jobs.Answer {
+		<-release
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made}}
+	})
+	g := start(t, storeFile(t), w, nil)
+	var ids []string
+	for range 2 {
+		ids = append(ids, g.submit(t, jobs.Job{}, append(specs(10, ps.Directory), specs(10, ps.DNS)...)))
+	}
+	require.Eventually(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.going[ps.Directory] == 2 && w.going[ps.DNS] == 1
+	}, patience, time.Millisecond)
+	close(release)
+	for _, id := range ids {
+		g.await(t, id, jobstate.Done)
+	}
+	assert.Equal(t, map[ps.Lane]int{ps.Directory: 2, ps.DNS: 1}, w.most)
+}
+
+func TestJobsOfACallerTakeTurns(t *testing.T) {
+	release := make(chan struct{})
+	w := newWorld(func(jobs.Call, int) jobs.Answer {
+		<-release
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made}}
+	})
+	g := start(t, storeFile(t), w, func(o *jobs.Options) { o.PerCaller, o.Running = 1, 2 })
+	first := g.submit(t, jobs.Job{}, specs(1, ps.Directory))
+	g.await(t, first, jobstate.Running)
+	second := g.submit(t, jobs.Job{}, specs(1, ps.Directory))
+	require.Eventually(t, func() bool {
+		job, err := g.Get(t.Context(), second)
+		return err == nil && job.State == jobstate.Held && job.Why == jobstate.OtherJobs
+	}, patience, time.Millisecond)
+	other := g.submit(t, jobs.Job{Caller: jobs.Caller{Name: "another"}}, specs(1, ps.DNS))
+	g.await(t, other, jobstate.Running)
+	close(release)
+	for _, id := range []string{first, second, other} {
+		g.await(t, id, jobstate.Done)
+	}
+}
+
+func TestHeldItemsAreCalledAgain(t *testing.T) {
+	w := newWorld(func(_ jobs.Call, tries int) jobs.Answer {
+		if tries < 3 {
+			return jobs.Answer{Hold: jobstate.Budget, For: time.Millisecond}
+		}
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made}}
+	})
+	g := start(t, storeFile(t), w, nil)
+	job := g.await(t, g.submit(t, jobs.Job{}, specs(5, ps.Directory)), jobstate.Done)
+	assert.Equal(t, jobs.Counts{Made: 5}, job.Counts)
+}
+
+func TestJobsStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		job    jobs.Job
+		result jobstate.Item
+		want   jobstate.Job
+		why    jobstate.Reason
+		most   int // items that were called
+	}{
+		"after failures":       {jobs.Job{StopAfter: 3}, jobstate.Refused, jobstate.Failed, jobstate.Errors, 4},
+		"never":                {jobs.Job{}, jobstate.Refused, jobstate.Done, "", 20},
+		"at an unknown":        {jobs.Job{StopOnUnknown: true}, jobstate.Unknown, jobstate.Failed, jobstate.AnUnknown, 2},
+		"unknown are not told": {jobs.Job{StopAfter: 1}, jobstate.Unknown, jobstate.Done, "", 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(func(jobs.Call, int) jobs.Answer { return jobs.Answer{Result: jobs.Result{State: c.result}} })
+			g := start(t, storeFile(t), w, nil)
+			job := g.await(t, g.submit(t, c.job, specs(20, ps.Directory)), c.want)
+			assert.Equal(t, c.why, job.Why)
+			assert.LessOrEqual(t, len(w.order), c.most)
+			assert.Equal(t, 20, len(w.order)+job.Counts.NotRun)
+		})
+	}
+}
+
+// TestNothingIsLostOrRepeated: a manager that is ended at any moment is followed by another
+// one, and a call that had ended before is made again only under its key.
+func TestNothingIsLostOrRepeated(t *testing.T) {
+	file := storeFile(t)
+	effects := map[string]int{} // what is changed, once by key
+	var mu sync.Mutex
+	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		if effects[c.Spec.Key] == 0 {
+			effects[c.Spec.Key]++
+		}
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made, ChangeID: "ch of " + c.Spec.Key}}
+	})
+	g := start(t, file, w, nil)
+	items := specs(500, ps.Directory)
+	for i := 1; i < len(items); i++ {
+		items[i].Waits = []int{i - 1}
+	}
+	id := g.submit(t, jobs.Job{}, items)
+	for n := 100; n <= 400; n += 100 {
+		require.Eventually(t, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(effects) >= n
+		}, patience, time.Millisecond)
+		g.stop()
+		g = start(t, file, w, nil)
+	}
+	job := g.await(t, id, jobstate.Done)
+	assert.Equal(t, jobs.Counts{Made: 500}, job.Counts)
+	require.NoError(t, g.Items(t.Context(), job, 0, func(i int, spec *jobs.Spec, result jobs.Result) bool {
+		return assert.Equal(t, jobs.ItemKey(id, i), spec.Key) && assert.Equal(t, "ch of "+spec.Key, result.ChangeID)
+	}))
+	assert.Len(t, slices.Collect(maps.Keys(effects)), 500)
+}
+
+func TestPlansAreBound(t *testing.T) {
+	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
+		switch {
+		case c.DryRun && c.Spec.ID == "2", c.DryRun && c.Spec.ID == "3":
+			return jobs.Answer{Result: jobs.Result{State: jobstate.Refused}}
+		case c.DryRun:
+			return jobs.Answer{Result: jobs.Result{State: jobstate.Made, Plan: "plan " + c.Spec.ID}}
+		}
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made, Message: c.Plan}}
+	})
+	g := start(t, storeFile(t), w, nil)
+	items := specs(4, ps.Directory)
+	items[3].Waits = []int{0}
+	id := g.submit(t, jobs.Job{Mode: jobstate.DryRun, StopAfter: 1}, items)
+	g.await(t, id, jobstate.Ready)
+	_, err := g.Start(t.Context(), id)
+	require.NoError(t, err)
+	job := g.await(t, id, jobstate.Done)
+	var got []string
+	require.NoError(t, g.Items(t.Context(), job, 0, func(_ int, _ *jobs.Spec, result jobs.Result) bool {
+		got = append(got, string(result.State)+" "+result.Message)
+		return true
+	}))
+	assert.Equal(t, []string{"done plan 0", "done plan 1", "not_run ", "done "}, got, "the last one waits for what a dry run cannot make")
+	_, err = g.Start(t.Context(), id)
+	assert.ErrorIs(t, err, jobs.ErrState)
+	_, err = g.Get(t.Context(), "jb_of no job")
+	assert.ErrorIs(t, err, jobs.ErrAbsent)
+}
+
+// TestSecretsAreDestroyed: the key of a job's secrets is gone when nothing is left to retry.
+func TestSecretsAreDestroyed(t *testing.T) {
+	file := storeFile(t)
+	seen := make(chan map[string]string, 10)
+	fails := true
+	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
+		seen <- c.Secrets
+		if fails {
+			return jobs.Answer{Result: jobs.Result{State: jobstate.Refused}}
+		}
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Made}}
+	})
+	g := start(t, file, w, nil)
+	submit := func(job *jobs.Job, items []jobs.Spec, secrets []map[string]string) *jobs.Job {
+		added, err := g.Submit(t.Context(), jobs.Submission{Job: job, Specs: items, Secrets: secrets})
+		require.NoError(t, err)
+		return g.await(t, added.ID, jobstate.Done)
+	}
+	secret := map[string]string{"Password": "s3cret"}
+	first := submit(&jobs.Job{Mode: jobstate.Run}, specs(1, ps.Directory), []map[string]string{secret})
+	assert.Equal(t, secret, <-seen)
+	again := func() *jobs.Job {
+		var items []jobs.Spec
+		require.NoError(t, g.Items(t.Context(), first, 0, func(_ int, spec *jobs.Spec, _ jobs.Result) bool {
+			assert.NotContains(t, string(spec.Sealed), "s3cret")
+			items = append(items, *spec)
+			return true
+		}))
+		return submit(&jobs.Job{Mode: jobstate.Run, Root: first.ID, Retries: first.ID, Secrets: true, All: true}, items, nil)
+	}
+	fails = false
+	assert.Equal(t, 1, again().Counts.Made)
+	assert.Equal(t, secret, <-seen)
+	last := again()
+	assert.Equal(t, 1, last.Counts.Refused, "the key is destroyed")
+	require.NoError(t, g.Items(t.Context(), last, 0, func(_ int, _ *jobs.Spec, result jobs.Result) bool {
+		return assert.Equal(t, "expired", result.Code)
+	}))
+}
+
+func TestASubmissionThatIsRepeated(t *testing.T) {
+	g := start(t, storeFile(t), newWorld(nil), nil)
+	once := func() string {
+		added, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(3, ps.Directory), Once: "call"})
+		require.NoError(t, err)
+		return added.ID
+	}
+	assert.Equal(t, once(), once())
+	n := 0
+	require.NoError(t, g.List(t.Context(), "", func(*jobs.Job) bool { n++; return true }))
+	assert.Equal(t, 1, n)
+}
+
+func TestACallerHasSoManyOpenJobs(t *testing.T) {
+	g := start(t, storeFile(t), newWorld(nil), nil)
+	var ids []string
+	for range jobs.MostOpen {
+		ids = append(ids, g.submit(t, jobs.Job{Mode: jobstate.Validate}, specs(1, ps.Directory)))
+	}
+	_, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}}, Specs: specs(1, ps.Directory)})
+	require.ErrorIs(t, err, jobs.ErrOpen)
+	g.submit(t, jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "another"}}, specs(1, ps.Directory))
+	_, err = g.Cancel(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}}, Specs: specs(1, ps.Directory)})
+		return err == nil
+	}, patience, time.Millisecond)
+}
+
+func TestReversed(t *testing.T) {
+	assert.Equal(t, [][]int{{1, 2}, {2}, nil}, jobs.Reversed([][]int{nil, {0}, {0, 1}}))
+}
+
+func TestStateErrors(t *testing.T) {
+	g := start(t, storeFile(t), newWorld(nil), nil)
+	id := g.submit(t, jobs.Job{}, specs(1, ps.Directory))
+	g.await(t, id, jobstate.Done)
+	for _, control := range []func(context.Context, string) (*jobs.Job, error){g.Pause, g.Resume, g.Cancel, g.Start} {
+		require.Eventually(t, func() bool {
+			_, err := control(t.Context(), id)
+			var wrong *jobs.StateError
+			return errors.As(err, &wrong) && wrong.State == jobstate.Done
+		}, patience, time.Millisecond)
+	}
+}

@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"adgateway/gateway/schema/jobstate"
+)
+
+// pace counts the items that ended in each of the last seconds (many J15).
+type pace struct {
+	seconds [paceWindow]int
+	last    int64 // second of the newest count
+	first   int64 // of the oldest one
+}
+
+const paceWindow = 60
+
+func (p *pace) add(at time.Time) {
+	p.forget(at.Unix())
+	p.seconds[at.Unix()%paceWindow]++
+}
+
+// forget clears the seconds since the last count.
+func (p *pace) forget(second int64) {
+	if p.first == 0 {
+		p.first, p.last = second, second
+	}
+	for p.last < second && second-p.last <= paceWindow {
+		p.last++
+		p.seconds[p.last%paceWindow] = 0
+	}
+	if p.last < second {
+		p.seconds, p.last = [paceWindow]int{}, second
+	}
+}
+
+// rate returns the items a second, a mean over the last minute or since the first.
+func (p *pace) rate(at time.Time) float64 {
+	if p.first == 0 {
+		return 0
+	}
+	second := at.Unix()
+	p.forget(second)
+	sum := 0
+	for _, n := range p.seconds {
+		sum += n
+	}
+	return float64(sum) / float64(min(paceWindow, second-p.first+1))
+}
+
+// fewest is how many open items a job must have so that the rest of its time is foretold.
+const fewest = 20
+
+// Progress is how far a job has come.
+type Progress struct {
+	Job
+	Rate      float64        // items a second
+	Remaining *time.Duration // nil: not known
+}
+
+// Percent returns the share of the items that have ended, rounded down.
+func (p *Progress) Percent() int {
+	if p.Total == 0 {
+		return 100
+	}
+	return (p.Total - p.Counts.Open()) * 100 / p.Total
+}
+
+// Progress returns how far a job has come. Its rate is known while it runs only.
+func (m *Manager) Progress(ctx context.Context, id string) (*Progress, error) {
+	job, err := m.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return m.ProgressOf(job), nil
+}
+
+// ProgressOf returns how far a job has come.
+func (m *Manager) ProgressOf(job *Job) *Progress {
+	p := &Progress{Job: *job}
+	r := m.runOf(job.ID)
+	if r == nil {
+		return p
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Rate = r.pace.rate(time.Now())
+	if open := p.Counts.Open(); open >= fewest && p.Rate > 0 && p.State == jobstate.Running {
+		left := time.Duration(float64(open) / p.Rate * float64(time.Second)).Round(time.Second)
+		p.Remaining = &left
+	}
+	return p
+}
+
+// snapshot returns a copy of the job.
+func (r *run) snapshot() *Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	job := r.job
+	return &job
+}
+
+func (r *run) copyResults() []Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.results)
+}
+
+// notify tells everyone who watches that something has changed. r.mu is held.
+func (r *run) notify() {
+	for watcher := range r.watchers {
+		select {
+		case watcher <- struct{}{}:
+		default: // it was told already
+		}
+	}
+}
+
+// Watch follows a job. [Watch.Stop] must be called.
+type Watch struct {
+	// Changed gets a value after changes of the job; it is nil if the job had ended.
+	Changed <-chan struct{}
+
+	r       *run // nil: the job had ended
+	changed chan struct{}
+	sent    int // failures that were returned
+}
+
+// Watch follows a job from now on.
+func (m *Manager) Watch(id string) *Watch {
+	r := m.runOf(id)
+	if r == nil {
+		return &Watch{}
+	}
+	w := &Watch{r: r, changed: make(chan struct{}, 1)}
+	w.Changed = w.changed
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers[w.changed] = true
+	return w
+}
+
+// Stop ends the watch.
+func (w *Watch) Stop() {
+	if w.r != nil {
+		w.r.mu.Lock()
+		defer w.r.mu.Unlock()
+		delete(w.r.watchers, w.changed)
+	}
+}
+
+// Failure is an item that ended without success.
+type Failure struct {
+	*Spec
+	Result
+}
+
+// Failures returns the items that ended without success since the gateway started, those
+// that were returned before left out.
+func (w *Watch) Failures(ctx context.Context) ([]Failure, error) {
+	if w.r == nil {
+		return nil, nil
+	}
+	w.r.mu.Lock()
+	places := slices.Clone(w.r.failures[min(w.sent, len(w.r.failures)):])
+	failed := make([]Failure, len(places))
+	for i, place := range places {
+		failed[i].Result = w.r.results[place]
+	}
+	w.r.mu.Unlock()
+	for i, place := range places {
+		var err error
+		if failed[i].Spec, err = w.r.m.store.spec(ctx, w.r.job.ID, place); err != nil {
+			return nil, err
+		}
+	}
+	w.sent += len(failed)
+	return failed, nil
+}

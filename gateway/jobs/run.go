@@ -1,0 +1,394 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+)
+
+// Intervals of a run.
+const (
+	saveEvery   = 250 * time.Millisecond // results that wait to be written
+	lookAgain   = 5 * time.Second        // while a job is held and nothing wakes it
+	laneAgain   = 100 * time.Millisecond // while a lane has no session
+	shortestNap = time.Millisecond
+)
+
+// run is a job that has not ended. One goroutine, its loop, starts items and saves; each
+// item that is called has another one.
+type run struct {
+	m       *Manager
+	limiter *rate.Limiter
+	wake    chan struct{}
+	calls   sync.WaitGroup
+
+	mu        sync.Mutex // guards the fields below
+	job       Job
+	results   []Result
+	revisions []keep.Revision
+	lanes     []ps.Lane
+	waiting   []int   // number of items that each still waits for
+	followers [][]int // items that wait for each
+	needs     [][]int // items that must have succeeded
+	ready     map[ps.Lane][]int
+	changed   map[int]bool // results that are not saved
+	unsaved   bool         // the job is not saved as it is
+	saveAt    time.Time    // zero: nothing waits
+	heldUntil time.Time
+	pace      pace
+	failures  []int // items that ended without success, in that order
+	watchers  map[chan struct{}]bool
+}
+
+func newRun(m *Manager, job *Job) *run {
+	limit, burst := rate.Inf, 0
+	if m.Rate > 0 {
+		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
+	}
+	return &run{
+		m: m, job: *job, limiter: rate.NewLimiter(limit, burst), wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
+		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total), needs: make([][]int, job.Total),
+		changed: map[int]bool{}, watchers: map[chan struct{}]bool{},
+	}
+}
+
+// plan notes what an item waits for.
+func (r *run) plan(i int, spec *Spec) {
+	r.lanes[i], r.needs[i] = spec.Lane, spec.Needs
+	for _, before := range spec.Waits {
+		r.followers[before] = append(r.followers[before], i)
+	}
+}
+
+// recount counts the items by state and finds those that may begin.
+func (r *run) recount() {
+	r.job.Counts = Counts{}
+	clear(r.ready)
+	clear(r.waiting)
+	for i, followers := range r.followers {
+		if !r.results[i].State.Ended() {
+			for _, follower := range followers {
+				r.waiting[follower]++
+			}
+		}
+	}
+	for i := range r.results {
+		*r.job.Counts.of(r.results[i].State)++
+		if r.results[i].State == jobstate.Waiting && r.waiting[i] == 0 {
+			r.ready[r.lanes[i]] = append(r.ready[r.lanes[i]], i)
+		}
+	}
+}
+
+// wakeUp makes the loop look at the job.
+func (r *run) wakeUp() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will
+	}
+}
+
+func (r *run) state() jobstate.Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.job.State
+}
+
+// loop runs the job until it has ended or ctx is done, and then waits for its items.
+func (r *run) loop(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		nap, ended := r.step(ctx)
+		if ended {
+			return
+		}
+		timer.Reset(max(nap, shortestNap))
+		select {
+		case <-ctx.Done():
+		case <-r.wake:
+		case <-timer.C:
+		}
+	}
+	r.calls.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.save(context.WithoutCancel(ctx))
+}
+
+// step does what there is to do now, and returns when to look again at the latest.
+func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
+	mayRun := r.m.place(r.job.ID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.admit(mayRun)
+	nap = math.MaxInt64
+	switch r.job.State {
+	case jobstate.Running:
+		nap = r.begin(ctx)
+	case jobstate.Held:
+		nap = lookAgain
+		if !r.heldUntil.IsZero() {
+			nap = min(nap, time.Until(r.heldUntil))
+		}
+	}
+	r.finish()
+	if ended = r.job.State.Ended(); ended || !r.saveAt.IsZero() && !time.Now().Before(r.saveAt) {
+		r.save(ctx)
+		if ended = ended && r.saveAt.IsZero(); ended {
+			r.bury(ctx)
+			return 0, true
+		}
+	}
+	if !r.saveAt.IsZero() {
+		nap = min(nap, time.Until(r.saveAt))
+	}
+	return nap, false
+}
+
+// admit lets a held job run when what it waits for has come, and holds one that has no place.
+func (r *run) admit(mayRun bool) {
+	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 && r.job.State == jobstate.Running {
+		return
+	}
+	switch {
+	case time.Now().Before(r.job.NotBefore):
+		r.heldUntil = r.job.NotBefore
+		r.become(jobstate.Held, jobstate.NotBefore)
+	case time.Now().Before(r.heldUntil):
+	case !mayRun && r.job.State == jobstate.Held:
+		r.become(jobstate.Held, jobstate.OtherJobs)
+	default:
+		r.heldUntil = time.Time{}
+		if r.job.Started.IsZero() {
+			r.job.Started = now()
+		}
+		r.become(jobstate.Running, "")
+	}
+}
+
+// become changes the state of the job. r.mu is held.
+func (r *run) become(state jobstate.Job, why jobstate.Reason) {
+	if r.job.State == state && r.job.Why == why {
+		return
+	}
+	r.job.State, r.job.Why = state, why
+	if state.Ended() {
+		r.job.Ended = now()
+	}
+	r.unsaved, r.saveAt = true, time.Now() // a state is saved at once
+	r.notify()
+}
+
+// begin starts the items that may be called now, and returns when the next one may be.
+func (r *run) begin(ctx context.Context) (nap time.Duration) {
+	nap = math.MaxInt64
+	for lane := range r.ready {
+		for begun := true; begun && len(r.ready[lane]) > 0 && r.job.State == jobstate.Running; {
+			var wait time.Duration
+			if begun, wait = r.beginOne(ctx, lane); wait > 0 {
+				nap = min(nap, wait)
+			}
+		}
+	}
+	return nap
+}
+
+// beginOne starts the first item of a lane that is ready. If it cannot, wait is when to try
+// again; 0: a session must be released, which wakes all.
+func (r *run) beginOne(ctx context.Context, lane ps.Lane) (begun bool, wait time.Duration) {
+	i := r.ready[lane][0]
+	if !r.allowed(i) {
+		r.ready[lane] = r.ready[lane][1:]
+		r.end(i, Result{State: jobstate.NotRun, Message: "An item that it comes after was not done."})
+		return true, 0
+	}
+	if r.m.Ready != nil && !r.m.Ready(lane) {
+		return false, laneAgain
+	}
+	slot := r.m.slots[lane]
+	select {
+	case slot <- struct{}{}:
+	default:
+		return false, 0
+	}
+	token := r.limiter.Reserve()
+	if wait = token.Delay(); wait > 0 {
+		token.Cancel()
+		<-slot
+		return false, wait
+	}
+	r.ready[lane] = r.ready[lane][1:]
+	r.job.Counts.Waiting--
+	r.job.Counts.Going++
+	r.results[i].State = jobstate.Going
+	r.calls.Add(1)
+	go r.call(ctx, i, slot)
+	return true, 0
+}
+
+// allowed reports whether the items that an item needs have succeeded.
+func (r *run) allowed(i int) bool {
+	return !slices.ContainsFunc(r.needs[i], func(before int) bool { return !r.results[before].State.Succeeded() })
+}
+
+// call makes the call of an item.
+func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
+	defer r.calls.Done()
+	answer := r.answer(ctx, i)
+	<-slot
+	r.mu.Lock()
+	before := r.results[i]
+	r.job.Counts.Going--
+	r.job.Counts.Waiting++
+	r.results[i].State = jobstate.Waiting
+	switch {
+	case ctx.Err() != nil && (answer.Hold != "" || answer.State == jobstate.Unknown):
+		// The gateway ends. The next one calls it again, under the same key.
+	case answer.Hold != "":
+		r.ready[r.lanes[i]] = slices.Insert(r.ready[r.lanes[i]], 0, i)
+		if r.job.State == jobstate.Running {
+			r.heldUntil = time.Now().Add(answer.For)
+			r.become(jobstate.Held, answer.Hold)
+		}
+	default:
+		answer.Attempts = before.Attempts + 1
+		r.end(i, answer.Result)
+	}
+	r.mu.Unlock()
+	r.wakeUp()
+	r.m.released()
+}
+
+// answer makes the call of an item and returns what it came to.
+func (r *run) answer(ctx context.Context, i int) Answer {
+	r.mu.Lock()
+	job, plan := r.job, r.results[i].Plan
+	r.mu.Unlock()
+	spec, err := r.m.store.spec(ctx, job.ID, i)
+	if err != nil {
+		return r.unreadable(ctx, err)
+	}
+	secrets, err := r.m.seals.open(ctx, r.m.store, job.Root, spec)
+	if errors.Is(err, ErrNoSecrets) {
+		return Answer{Result: Result{State: jobstate.Refused, Code: "expired", Message: "The secrets of the list are not kept any more. Submit it again."}}
+	}
+	if err != nil {
+		return r.unreadable(ctx, err)
+	}
+	return r.m.Call(context.WithoutCancel(ctx), Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan})
+}
+
+// unreadable holds a job of which the store cannot be read.
+func (r *run) unreadable(ctx context.Context, err error) Answer {
+	if ctx.Err() == nil {
+		r.m.Log.WithError(err).WithField("job", r.job.ID).Error("an item of a job cannot be read from the store")
+	}
+	return Answer{Hold: jobstate.Lane, For: lookAgain}
+}
+
+// end notes what became of an item, and lets those that wait for it begin. r.mu is held.
+func (r *run) end(i int, result Result) {
+	r.results[i] = result
+	r.job.Counts.Waiting--
+	*r.job.Counts.of(result.State)++
+	r.changed[i], r.unsaved = true, true
+	if r.saveAt.IsZero() {
+		r.saveAt = time.Now().Add(saveEvery)
+	}
+	r.pace.add(time.Now())
+	if !result.State.Succeeded() {
+		r.failures = append(r.failures, i)
+	}
+	for _, follower := range r.followers[i] {
+		if r.waiting[follower]--; r.waiting[follower] == 0 && r.results[follower].State == jobstate.Waiting {
+			lane := r.lanes[follower]
+			r.ready[lane] = append(r.ready[lane], follower)
+		}
+	}
+	if r.job.Mode == jobstate.DryRun {
+		r.notify()
+		return // it shows what would fail
+	}
+	switch {
+	case r.job.State != jobstate.Running && r.job.State != jobstate.Held && r.job.State != jobstate.Paused:
+	case result.State == jobstate.Unknown && r.job.StopOnUnknown:
+		r.become(jobstate.Stopping, jobstate.AnUnknown)
+	case result.State == jobstate.Refused && r.job.StopAfter > 0 && r.job.Counts.Refused >= r.job.StopAfter:
+		r.become(jobstate.Stopping, jobstate.Errors)
+	}
+	r.notify()
+}
+
+// finish ends a job of which no item can begin any more. r.mu is held.
+func (r *run) finish() {
+	counts := r.job.Counts
+	switch {
+	case counts.Going > 0 || r.job.State.Ended():
+	case r.job.State == jobstate.Stopping:
+		why := r.job.Why
+		for i := range r.results {
+			if r.results[i].State == jobstate.Waiting {
+				r.end(i, Result{State: jobstate.NotRun, Plan: r.results[i].Plan})
+			}
+		}
+		if why == "" {
+			r.become(jobstate.Cancelled, "")
+		} else {
+			r.become(jobstate.Failed, why)
+		}
+	case counts.Waiting > 0:
+	case r.job.Mode == jobstate.DryRun:
+		if r.job.State == jobstate.Running {
+			r.become(jobstate.Ready, "")
+		}
+	case r.job.State == jobstate.Running || r.job.State == jobstate.Paused || r.job.State == jobstate.Held:
+		r.become(jobstate.Done, "")
+	}
+}
+
+// save writes what has changed. After an error it is tried again. r.mu is held.
+func (r *run) save(ctx context.Context) {
+	if !r.unsaved {
+		r.saveAt = time.Time{}
+		return
+	}
+	var changed []int
+	for i := range r.changed {
+		changed = append(changed, i)
+	}
+	slices.Sort(changed)
+	if err := r.m.store.put(ctx, &r.job, changed, r.results, r.revisions, r.m.entry(&r.job)...); err != nil {
+		r.saveAt = time.Now().Add(lookAgain)
+		if ctx.Err() == nil {
+			r.m.Log.WithError(err).WithField("job", r.job.ID).Error("what became of items of a job cannot be kept; it is tried again")
+		}
+		return
+	}
+	clear(r.changed)
+	r.unsaved, r.saveAt = false, time.Time{}
+}
+
+// bury does what follows the end of a job. r.mu is held.
+func (r *run) bury(ctx context.Context) {
+	r.m.seals.forget(r.job.Root)
+	if r.job.Secrets && r.job.Counts.retryable() == 0 && (r.job.Retries == "" || r.job.All) {
+		if err := r.m.store.destroyKey(ctx, r.job.Root); err != nil {
+			r.m.Log.WithError(err).WithField("job", r.job.ID).Error("the key of a job's secrets could not be destroyed; it expires with the job")
+		}
+	}
+	r.notify()
+	if r.m.Ended != nil {
+		job := r.job
+		r.m.Ended(&job)
+	}
+}

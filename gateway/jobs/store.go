@@ -1,0 +1,218 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema/jobstate"
+)
+
+// The kinds of values in the store. Items have the keys of itemName, so that those of a
+// job are together and in order.
+const (
+	jobKind    keep.Kind = "job"
+	specKind   keep.Kind = "jobspec"
+	resultKind keep.Kind = "jobitem"
+	dataKind   keep.Kind = "jobkey" // the data key of a root
+	onceKind   keep.Kind = "jobonce"
+)
+
+// batch is how many values are written at a time.
+const batch = 1000
+
+func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
+
+// indexOf is the reverse of itemName.
+func indexOf(name string) (index int) {
+	_, _ = fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &index) // written by itemName
+	return index
+}
+
+// store reads and writes jobs.
+type store struct{ *keep.Sealed }
+
+// add keeps a new job with its items. The job itself is last: without it the items are
+// those of no job, and expire. once, if it is not empty, names the call that submits
+// it; also is decided together with the job.
+func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, once string, also ...keep.Change) error {
+	var changes []keep.Change
+	for i := range specs {
+		changes = append(changes, keep.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(&specs[i]), Expires: job.Expires})
+		if specs[i].Skip != nil {
+			changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(specs[i].Skip), Expires: job.Expires})
+		}
+	}
+	for part := range slices.Chunk(changes, batch) {
+		if _, err := s.Apply(ctx, part...); err != nil {
+			return err
+		}
+	}
+	last := append(also, keep.Change{Kind: jobKind, Key: job.ID, Value: encode(job), Expires: job.Expires})
+	if dataKey != nil {
+		last = append(last, keep.Change{Kind: dataKind, Key: job.Root, Value: dataKey, Expires: job.Expires})
+	}
+	if once != "" {
+		last = append(last, keep.Change{Kind: onceKind, Key: once, Value: []byte(job.ID), Expires: job.Expires})
+	}
+	revision, err := s.Apply(ctx, last...)
+	job.revision = revision
+	return err
+}
+
+// encode encodes a value of this package, which can always be encoded.
+func encode(value any) []byte {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+func decodeJob(e keep.Entry) (*Job, error) {
+	job := &Job{}
+	err := json.Unmarshal(e.Value, job)
+	if err == nil && job.Version != version {
+		err = fmt.Errorf("a kept job has the format %d", job.Version)
+	}
+	job.revision = e.Revision
+	return job, err
+}
+
+func (s store) job(ctx context.Context, id string) (*Job, error) {
+	if !pattern.MatchString(id) {
+		return nil, ErrAbsent
+	}
+	e, err := s.Get(ctx, jobKind, id)
+	if err != nil {
+		return nil, err
+	}
+	return decodeJob(e)
+}
+
+// jobs calls visit with the jobs whose identity is less than before, or with all, the
+// newest first, until it returns false.
+func (s store) jobs(ctx context.Context, before string, visit func(*Job) bool) error {
+	var failed error
+	err := s.RangeBack(ctx, jobKind, before, func(e keep.Entry) bool {
+		job, err := decodeJob(e)
+		if err != nil {
+			failed = err
+			return false
+		}
+		return visit(job)
+	})
+	return errors.Join(err, failed)
+}
+
+func (s store) spec(ctx context.Context, job string, index int) (*Spec, error) {
+	e, err := s.Get(ctx, specKind, itemName(job, index))
+	if err != nil {
+		return nil, err
+	}
+	return decodeSpec(e)
+}
+
+func decodeSpec(e keep.Entry) (*Spec, error) {
+	spec := &Spec{}
+	decoder := json.NewDecoder(strings.NewReader(string(e.Value)))
+	decoder.UseNumber()
+	return spec, decoder.Decode(spec)
+}
+
+// specs calls visit with the items of a job in their order.
+func (s store) specs(ctx context.Context, job string, visit func(int, *Spec) bool) error {
+	var failed error
+	err := s.Range(ctx, specKind, job+"/", func(e keep.Entry) bool {
+		spec, err := decodeSpec(e)
+		if err != nil {
+			failed = err
+			return false
+		}
+		return visit(indexOf(e.Key), spec)
+	})
+	return errors.Join(err, failed)
+}
+
+// results returns what is kept of the items of a job, by their number, with the revisions.
+func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision, error) {
+	results, revisions := make([]Result, job.Total), make([]keep.Revision, job.Total)
+	for i := range results {
+		results[i].State = jobstate.Waiting
+	}
+	var failed error
+	err := s.Range(ctx, resultKind, job.ID+"/", func(e keep.Entry) bool {
+		if index := indexOf(e.Key); index < len(results) {
+			failed = json.Unmarshal(e.Value, &results[index])
+			revisions[index] = e.Revision
+		}
+		return failed == nil
+	})
+	return results, revisions, errors.Join(err, failed)
+}
+
+// put keeps a job and results of its items, and also together with the job. Every decision of a job but the last batch of
+// results is in the keys of its calls as well.
+func (s store) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []keep.Revision, also ...keep.Change) error {
+	for len(changed) > batch { // all but the last batch without the job
+		if err := s.putSome(ctx, nil, nil, job, changed[:batch], results, revisions); err != nil {
+			return err
+		}
+		changed = changed[batch:]
+	}
+	own := keep.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(job), Expires: job.Expires}
+	return s.putSome(ctx, &own, also, job, changed, results, revisions)
+}
+
+func (s store) putSome(ctx context.Context, own *keep.Change, also []keep.Change, job *Job, changed []int, results []Result, revisions []keep.Revision) error {
+	changes := slices.Clone(also)
+	for _, i := range changed {
+		changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(&results[i]), Expires: job.Expires})
+	}
+	if own != nil {
+		changes = append(changes, *own)
+	}
+	revision, err := s.Apply(ctx, changes...)
+	if err != nil {
+		return err
+	}
+	for _, i := range changed {
+		revisions[i] = revision
+	}
+	if own != nil {
+		job.revision = revision
+	}
+	return nil
+}
+
+// dataKey returns the data key of a root, or [ErrAbsent].
+func (s store) dataKey(ctx context.Context, root string) ([]byte, error) {
+	e, err := s.Get(ctx, dataKind, root)
+	return e.Value, err
+}
+
+// destroyKey removes the data key of a root.
+func (s store) destroyKey(ctx context.Context, root string) error {
+	e, err := s.Get(ctx, dataKind, root)
+	if errors.Is(err, keep.ErrAbsent) {
+		return nil
+	}
+	if err == nil {
+		_, err = s.Apply(ctx, keep.Change{Kind: dataKind, Key: root, Expect: e.Revision})
+	}
+	return err
+}
+
+// submittedBy returns the job that a call has submitted, or [ErrAbsent].
+func (s store) submittedBy(ctx context.Context, once string) (string, error) {
+	e, err := s.Get(ctx, onceKind, once)
+	return string(e.Value), err
+}
+
+// now returns the time as records have it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

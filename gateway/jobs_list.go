@@ -1,0 +1,377 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/etag"
+	"adgateway/gateway/joblist"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/nearest"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+)
+
+// A list is read, bound and checked as a whole before anything of it runs (many 7.11).
+// What cannot be read as a list is refused, and so is a list for whose items the caller
+// lacks a scope. Everything else that is wrong makes a job that is rejected and says where.
+
+// JobLimits are the limits of jobs. The zero value of every field selects a default.
+type JobLimits struct {
+	MaxItems  int
+	MaxBytes  int64         // of a list
+	Running   int           // jobs at a time
+	PerCaller int           // of one caller
+	Share     float64       // of a lane's sessions that items may use
+	Rate      int           // items of a job a second; negative: no limit
+	Keep      time.Duration // how long jobs are kept
+	Secrets   bool          // lists may hold passwords
+}
+
+func (l *JobLimits) complete() {
+	l.MaxItems = cmp.Or(l.MaxItems, 20_000)
+	l.MaxBytes = cmp.Or(l.MaxBytes, 32<<20)
+	l.Running, l.PerCaller = cmp.Or(l.Running, 4), cmp.Or(l.PerCaller, 2)
+	l.Share, l.Rate = cmp.Or(l.Share, 0.5), cmp.Or(l.Rate, 20)
+	l.Keep = cmp.Or(l.Keep, 7*24*time.Hour)
+}
+
+// maxListProblems is the limit on the problems that a job lists.
+const maxListProblems = 1000
+
+// listForms are the forms of lists by media type.
+var listForms = map[string]joblist.Format{ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON}
+
+// collectList reads the body of a row that takes a list, and its parameters from the query.
+func (s *Server) collectList(r *request) (ops.Given, []schema.Problem, *failure) {
+	c := &collector{op: r.op, names: s.parameterNames, given: ops.Given{}, credential: credentialOf(r.c.Request)}
+	if failed := c.pairs([]byte(r.c.Request.URL.RawQuery), true); failed != nil {
+		return nil, nil, failed
+	}
+	if media := mediaTypeOf(r.c.Request.Header); !slices.Contains(r.op.Takes, media) {
+		return nil, nil, fail(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(r.op.Takes, ", "))
+	}
+	content, failed := s.readBody(r)
+	if failed != nil && failed.code == schema.TooLarge {
+		failed = fail(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.JobLimits.MaxBytes)
+	}
+	if failed != nil {
+		return nil, nil, failed
+	}
+	r.document = content
+	return c.given, c.problems, nil
+}
+
+// submission is a list that is being bound.
+type submission struct {
+	s        *Server
+	r        *request
+	list     *joblist.List
+	common   *ops.Operation // of items that name none; nil: none
+	missing  auth.Scope     // that an item needs and the caller lacks
+	specs    []jobs.Spec
+	secrets  []map[string]string
+	touches  []joblist.Touch
+	faulty   []bool
+	problems []jobs.Problem
+	columns  map[string]bool // unknown ones that were told, by operation and name
+	more     int             // problems that are not listed
+	rejected bool            // also if items with mistakes are left out
+}
+
+// submitJob submits a list as a job.
+func (s *Server) submitJob(r *request) *failure {
+	form := listForms[mediaTypeOf(r.c.Request.Header)]
+	done := s.bodies.parse(r.body)
+	list, err := joblist.Read(bytes.NewReader(r.document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
+	done()
+	if err != nil {
+		return unreadableList(err)
+	}
+	sub := &submission{s: s, r: r, list: list}
+	if name := r.bound.Text(ops.JobOperation); name != "" {
+		var problem string
+		if sub.common, problem = s.listable(name); problem != "" {
+			return refusal([]schema.Problem{{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: problem}})
+		}
+	}
+	if failed := sub.bind(); failed != nil {
+		return failed
+	}
+	return sub.submit()
+}
+
+// unreadableList returns the refusal of what cannot be read as a list.
+func unreadableList(err error) *failure {
+	code := schema.InvalidRequest
+	var tooLarge *joblist.TooLarge
+	if errors.As(err, &tooLarge) {
+		code = schema.JobTooLarge
+	}
+	return fail(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
+}
+
+// listable returns the operation of items, or what is wrong with its name.
+func (s *Server) listable(name string) (*ops.Operation, string) {
+	var known []string
+	for _, op := range s.Operations {
+		if strings.EqualFold(op.ID, name) {
+			switch {
+			case op.Listable():
+				return op, ""
+			case !op.Effect.Writes():
+				return nil, "names an operation that changes nothing: a list has changes only"
+			}
+			return nil, "names an operation that cannot be in a list"
+		}
+		if op.Listable() {
+			known = append(known, op.ID)
+		}
+	}
+	problem := "is not the operationId of a change; /openapi.json has them all"
+	if near := nearest.Of(name, known, nearest.Limit(name)); near != "" {
+		problem += ": did you mean " + near + "?"
+	}
+	return nil, problem
+}
+
+// bind binds the items of the list.
+func (sub *submission) bind() *failure {
+	items := sub.list.Items
+	n := len(items)
+	sub.specs, sub.touches, sub.faulty = make([]jobs.Spec, n), make([]joblist.Touch, n), make([]bool, n)
+	for _, p := range sub.list.Problems {
+		sub.note(jobs.Problem(p))
+	}
+	sub.more += sub.list.TotalProblems - len(sub.list.Problems)
+	sub.rejected = sub.list.Broken
+	for i := range items {
+		if sub.faulty[i] = items[i].Invalid; !sub.faulty[i] || len(items[i].Parameters) > 0 {
+			sub.bindItem(i)
+		}
+	}
+	if sub.missing != "" {
+		return authorise(sub.r.principal, sub.missing)
+	}
+	units, problems := joblist.Order(items, func(i int) joblist.Touch { return sub.touches[i] })
+	for _, p := range problems {
+		p.Column = sub.column(nil, p.Field)
+		sub.note(jobs.Problem(p))
+	}
+	sub.sortProblems()
+	sub.rejected = sub.rejected || len(problems) > 0 // leaving out items does not mend the order
+	for i, unit := range units {
+		sub.specs[i].Waits, sub.specs[i].Needs = unit.Before, unit.After
+	}
+	return nil
+}
+
+// bindItem binds one item, as a request with its parameters would be bound.
+func (sub *submission) bindItem(i int) {
+	item, spec := &sub.list.Items[i], &sub.specs[i]
+	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
+	op := sub.common
+	if item.Operation != "" {
+		var problem string
+		if op, problem = sub.s.listable(item.Operation); problem != "" {
+			sub.problem(i, "Operation", problem)
+			return
+		}
+	}
+	if op == nil {
+		sub.problem(i, "Operation", "is missing: name it for each item, or for all with the parameter Operation of the call")
+		return
+	}
+	spec.Operation, spec.Lane = op.ID, op.Lane
+	if authoriseRow(sub.r.principal, op) != nil {
+		sub.missing = cmp.Or(sub.missing, op.Scope)
+	}
+	c := &collector{op: op, names: sub.s.parameterNames, given: ops.Given{}}
+	for _, name := range slices.Sorted(maps.Keys(item.Parameters)) {
+		sub.take(i, c, name, item.Parameters[name])
+	}
+	bound, problems := op.Bind(c.given, c.problems...)
+	for _, p := range problems {
+		sub.problem(i, p.Field, p.Message)
+	}
+	for _, scope := range bound.Scopes {
+		if scope != "" && !sub.r.principal.Has(scope) {
+			sub.missing = cmp.Or(sub.missing, scope)
+		}
+	}
+	if bound.Generated != nil && !sub.r.bound.Has(ops.JobResultKey) {
+		sub.problem(i, generatedBy(op, bound), "is missing, so that a password would be generated, which only a result sealed to your key may show: send ResultKey, as adgateway job submit --passwords-to does")
+	}
+	sub.guard(i, op, item.IfMatch)
+	sub.touches[i].Changes, sub.touches[i].Uses = bound.Touches()
+	sub.keepParameters(i, c.given, op)
+}
+
+// take reads one value of an item.
+func (sub *submission) take(i int, c *collector, name string, value any) {
+	found := len(c.problems)
+	p := c.param(name)
+	switch {
+	case p == nil:
+		c.problems = sub.unknown(i, c, name, found)
+		return
+	case p.Name == ops.DryRun || p.Name == ops.PlanID:
+		c.wrong(p.Name, "does not belong in a list: Mode of the job says whether its items are dry run, and Start applies the plans")
+		return
+	}
+	decoded, err := listValue(value, p.Kind)
+	if err != nil {
+		c.wrong(p.Name, err.Error())
+		return
+	}
+	if before, twice := c.given[p.Name]; twice && before != decoded {
+		c.wrong(p.Name, "is given twice, under two names")
+		return
+	}
+	c.given[p.Name] = decoded
+}
+
+// listValue returns a value of a list as a body would have it.
+func listValue(value any, kind schema.Kind) (any, error) {
+	if text, isText := value.(string); isText {
+		return text, nil
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, errors.New("is no value that a call takes")
+	}
+	return scalar(raw, kind)
+}
+
+// generatedBy returns the parameter in whose place a secret is generated.
+func generatedBy(op *ops.Operation, b *ops.Bound) string {
+	at := slices.IndexFunc(op.Params, func(p ops.Param) bool { return p.Generated == b.Generated.Member })
+	return op.Params[at].Name
+}
+
+// guard checks the If-Match of an item.
+func (sub *submission) guard(i int, op *ops.Operation, text string) {
+	if text == "" {
+		return
+	}
+	if !op.Guard.Matches() {
+		sub.problem(i, "IfMatch", "is not honoured by "+op.ID+": "+op.Guard.Never)
+		return
+	}
+	if _, err := etag.Parse([]string{text}); err != nil {
+		sub.problem(i, "IfMatch", err.Error())
+	}
+}
+
+// keepParameters keeps the values of an item, and its secrets apart.
+func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation) {
+	spec := &sub.specs[i]
+	spec.Parameters = map[string]any{}
+	for name, value := range given {
+		p := op.Param(name)
+		if !p.Kind.Secret() {
+			if texts, repeated := value.(schema.Texts); repeated {
+				value = texts.List()
+			}
+			spec.Parameters[p.Name] = value
+			continue
+		}
+		if !sub.s.JobLimits.Secrets {
+			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). Leave it out, so that a password is generated, and send ResultKey")
+			continue
+		}
+		if sub.secrets == nil {
+			sub.secrets = make([]map[string]string, len(sub.specs))
+		}
+		if sub.secrets[i] == nil {
+			sub.secrets[i] = map[string]string{}
+		}
+		sub.secrets[i][p.Name] = fmt.Sprint(value)
+	}
+}
+
+// submit submits what was bound.
+func (sub *submission) submit() *failure {
+	s, r, b := sub.s, sub.r, sub.r.bound
+	job := s.newJob(r)
+	job.Name, job.Mode = b.Text(ops.JobName), jobstate.Mode(b.Text(ops.JobMode))
+	if sub.common != nil {
+		job.Operation = sub.common.ID
+	}
+	job.NotBefore = moment(b.Text(ops.JobNotBefore))
+	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has tried it
+	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
+	if sub.list.Separator != 0 {
+		job.List.Separator = string(sub.list.Separator)
+	}
+	slices.SortStableFunc(sub.problems, func(a, b jobs.Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	job.Problems, job.MoreProblems = sub.problems, sub.more
+	if len(sub.problems) > 0 && (sub.rejected || b.Text(ops.JobSkip) != "true") {
+		sub.specs, sub.secrets = nil, nil
+	}
+	for i := range sub.specs {
+		if sub.faulty[i] {
+			sub.specs[i].Skip = &jobs.Result{State: jobstate.Skipped, Code: string(schema.InvalidRequest), Message: "The item has mistakes, which the problems of the job list."}
+			if sub.secrets != nil {
+				sub.secrets[i] = nil
+			}
+		}
+	}
+	return s.addJob(r, jobs.Submission{Job: job, Specs: sub.specs, Secrets: sub.secrets})
+}
+
+// newJob returns a job of the caller.
+func (s *Server) newJob(r *request) *jobs.Job {
+	job := &jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{ID: r.principal.ID, Kind: r.principal.Kind, Name: r.principal.Name}}
+	job.From = auth.Client(r.c.Request).String()
+	job.StopAfter, _ = strconv.Atoi(r.bound.Text(ops.JobStopAfter)) // its kind has tried it
+	job.StopOnUnknown = r.bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
+	return job
+}
+
+// addJob submits a job and answers with it.
+func (s *Server) addJob(r *request, submission jobs.Submission) *failure {
+	if s.callerNow(submission.Job.Caller) == nil {
+		return fail(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
+	}
+	if r.key != nil {
+		submission.Once = r.key.name
+	}
+	job, err := s.jobs.Submit(r.c.Request.Context(), submission)
+	if errors.Is(err, jobs.ErrOpen) {
+		failed := fail(schema.RateLimited, "The credential has %d jobs that have not ended, which is the limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
+		failed.retryAfter = time.Minute
+		return failed
+	}
+	if err != nil {
+		return jobsUnavailable(err)
+	}
+	r.c.Header("Location", "/api/Jobs/"+job.ID)
+	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
+	if job.State == jobstate.Rejected {
+		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
+	}
+	r.records = 1
+	s.sendLocal(r, http.StatusAccepted, output, []any{s.showJob(s.jobs.ProgressOf(job))}, nil)
+	return nil
+}
+
+func jobsUnavailable(err error) *failure {
+	failed := fail(schema.Unavailable, "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+	failed.cause, failed.retryAfter = err, auditRetry
+	return failed
+}

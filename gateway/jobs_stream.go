@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
+)
+
+// progressEvery is how often the progress of a job is sent at most.
+const progressEvery = time.Second
+
+// streamJob sends the progress of a job as server-sent events until it ends (many 7.4): at
+// most one progress a second, and the items that fail if they are asked for.
+func (s *Server) streamJob(r *request, job *jobs.Job) *failure {
+	free, failed := s.takeStream(r)
+	if failed != nil {
+		return failed
+	}
+	defer free()
+	stream := &jobStream{s: s, id: job.ID, items: r.bound.Text(ops.JobItems) == "failed", watch: s.jobs.Watch(job.ID)}
+	defer stream.watch.Stop()
+	e, err := r.startEvents()
+	for ended := false; err == nil && !ended; {
+		if ended, err = stream.send(r.c.Request.Context(), e); err == nil && !ended {
+			err = e.wait(stream.watch.Changed)
+		}
+		if err == nil && !ended {
+			err = e.wait(after(time.Until(stream.sentAt.Add(progressEvery))))
+		}
+	}
+	e.end(err)
+	return nil
+}
+
+// after returns a channel that is closed after a time.
+func after(d time.Duration) <-chan struct{} {
+	elapsed := make(chan struct{})
+	time.AfterFunc(d, func() { close(elapsed) })
+	return elapsed
+}
+
+// jobStream is a stream of the progress of one job.
+type jobStream struct {
+	s      *Server
+	id     string
+	items  bool // those that fail are sent, too
+	watch  *jobs.Watch
+	sentAt time.Time
+}
+
+// send sends what is new, and reports whether the job has ended.
+func (j *jobStream) send(ctx context.Context, e *eventStream) (ended bool, err error) {
+	progress, err := j.s.jobs.Progress(ctx, j.id)
+	if err != nil {
+		return false, err
+	}
+	if j.items {
+		failed, err := j.watch.Failures(ctx)
+		if err != nil {
+			return false, err
+		}
+		for _, one := range failed {
+			if err := e.send(serverEvent{name: "item", data: encode(showItem(one.Spec, one.Result))}); err != nil {
+				return false, err
+			}
+		}
+	}
+	name := "progress"
+	if ended = progress.State.Ended(); ended {
+		name = "end"
+	}
+	j.sentAt = time.Now()
+	return ended, e.send(serverEvent{name: name, data: encode(j.s.showJob(progress))})
+}

@@ -1,0 +1,205 @@
+package ops
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+)
+
+// Names of parameters of jobs.
+const (
+	JobIDParam    = "JobId"
+	JobOperation  = "Operation"
+	JobName       = "Name"
+	JobMode       = "Mode"
+	JobStopAfter  = "StopAfter"
+	JobOnUnknown  = "OnUnknown"
+	JobSkip       = "SkipInvalid"
+	JobNotBefore  = "NotBefore"
+	JobResultKey  = "ResultKey"
+	JobState      = "State"
+	JobItems      = "Items"
+	JobFormat     = "Format"
+	JobUndoFields = UndoFields
+)
+
+// The media types of lists and of what streams.
+const (
+	MediaNDJSON = "application/x-ndjson"
+	MediaCSV    = "text/csv"
+	MediaJSON   = "application/json"
+)
+
+// Values of OnUnknown.
+const (
+	StopOnUnknown = "stop"
+	GoOnUnknown   = "continue"
+)
+
+const jobSubject = "job '{JobId}'"
+
+var jobID = Param{Name: JobIDParam, Path: JobIDParam, Kind: schema.JobID, Required: true, Unsent: true, Example: "jb_019ab3f0-0000-7000-8000-000000000000", Doc: "The job."}
+
+// stopParams say when a job stops.
+var stopParams = []Param{
+	{Name: JobStopAfter, Kind: schema.Number("A number of items.", 0, 1_000_000), Default: "20", Unsent: true, Doc: "Stop when so many items have failed; 0: never."},
+	{Name: JobOnUnknown, Kind: schema.OneOf("What follows an item of which it is not known what became.", StopOnUnknown, GoOnUnknown), Default: StopOnUnknown, Unsent: true, Doc: "Stop or go on when it is not known what became of an item."},
+}
+
+// pageParams choose a part of a list.
+var pageParams = []Param{
+	{Name: LimitName, Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
+	{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next."},
+}
+
+// jobRow returns a row about one job.
+func jobRow(op Operation) *Operation {
+	op.Local, op.Lane, op.Subject = true, ps.Directory, jobSubject
+	op.Params = append([]Param{jobID}, op.Params...)
+	op.Fails = append(op.Fails, schema.NotFound, schema.Unavailable)
+	if op.Reply.Shape == nil {
+		op.Reply = Reply{schema.Job, Single}
+	}
+	if op.Effect.Writes() {
+		op.Fails = append(op.Fails, schema.JobState)
+	}
+	return &op
+}
+
+// jobRows are about lists of calls that run as one job. An item of a list is a call of
+// another row, with its scopes and limits.
+var jobRows = []*Operation{
+	{
+		ID: "job.submit", Row: 350, Summary: "Submits a list of changes, which run as one job. The body is the list, as CSV, NDJSON or JSON.",
+		Method: http.MethodPost, Path: "/api/Jobs",
+		Scope: auth.JobSubmit, Effect: Create, Local: true, Accepted: true, Takes: []string{MediaNDJSON, MediaCSV, MediaJSON},
+		Params: slices.Concat([]Param{
+			{Name: JobOperation, Kind: schema.Word, Unsent: true, Audited: true, Example: "user.update", Doc: "The operation of items that name none, by its operationId."},
+			{Name: JobName, Kind: schema.Word, Unsent: true, Audited: true, Doc: "A name for people."},
+			{Name: JobMode, Kind: schema.OneOf("What is done with the list.", jobstate.Modes...), Default: string(jobstate.Run), Unsent: true, Audited: true, Doc: "Run the items, only check the list, or dry run each item; after the last two Start runs them."},
+			{Name: JobSkip, Kind: schema.Bool, Default: "false", Unsent: true, Audited: true, Doc: "Leave out the items with mistakes; otherwise one keeps the whole list from being run."},
+			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Begin then."},
+			{Name: JobResultKey, Kind: schema.ResultKey, Unsent: true, Doc: "Public key to which generated passwords are sealed in the result."},
+		}, stopParams),
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Job, Single},
+		Fails:   []schema.Code{schema.JobTooLarge, schema.UnsupportedMediaType, schema.Unavailable},
+		Subject: "jobs", Success: "The list was submitted as a job.",
+	},
+	{
+		ID: "job.list", Row: 351, Summary: "Lists jobs, the newest first: the caller's own, and with ops:read those of all.",
+		Method: http.MethodGet, Path: "/api/Jobs",
+		Scope: auth.JobRead, Effect: Read, Local: true,
+		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of a job.", jobstate.Jobs...), Unsent: true, Doc: "Jobs in this state."}}, pageParams...),
+		Lane:   ps.Directory, Reply: Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
+	},
+	jobRow(Operation{
+		ID: "job.get", Row: 352, Summary: "Shows a job and how far it has come.",
+		Method: http.MethodGet, Path: "/api/Jobs/{JobId}", Scope: auth.JobRead, Effect: Read,
+	}),
+	jobRow(Operation{
+		ID: "job.stream", Row: 353, Summary: "Streams the progress of a job until it ends, as server-sent events: progress, item and end.",
+		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Stream", Scope: auth.JobRead, Effect: Read, Reply: Reply{schema.Job, Events},
+		Params: []Param{{Name: JobItems, Kind: schema.OneOf("Which items are sent.", "failed", "none"), Default: "none", Unsent: true, Doc: "Send each item that fails as an event."}},
+		Fails:  []schema.Code{schema.RateLimited},
+	}),
+	jobRow(Operation{
+		ID: "job.items", Row: 354, Summary: "Lists the items of a job and what became of them, in the order of the list.",
+		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Items", Scope: auth.JobRead, Effect: Read,
+		Reply:  Reply{schema.JobItem, List},
+		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of an item.", jobstate.Items...), Unsent: true, Doc: "Items in this state."}}, pageParams...),
+		Fails:  []schema.Code{schema.TokenMismatch},
+	}),
+	jobRow(Operation{
+		ID: "job.result", Row: 355, Summary: "Downloads the list with what became of each item, without secrets.",
+		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Result", Scope: auth.JobRead, Effect: Read, Answers: []string{MediaCSV, MediaNDJSON},
+		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("A format.", "csv", "ndjson"), Unsent: true, Doc: "The format; if absent, that of the list."}},
+		Fails:  []schema.Code{schema.NotAcceptable},
+	}),
+	jobRow(Operation{
+		ID: "job.start", Row: 356, Summary: "Runs the items of a job that was validated or dry run; after a dry run each as it was shown, or not at all.",
+		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Start", Scope: auth.JobSubmit, Effect: Update, Success: "The job was started.",
+	}),
+	jobRow(Operation{
+		ID: "job.pause", Row: 357, Summary: "Pauses a job between two items.",
+		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Pause", Scope: auth.JobSubmit, Effect: Update, Success: "The job was paused.",
+	}),
+	jobRow(Operation{
+		ID: "job.resume", Row: 358, Summary: "Lets a paused job go on.",
+		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Resume", Scope: auth.JobSubmit, Effect: Update, Success: "The job goes on.",
+	}),
+	jobRow(Operation{
+		ID: "job.cancel", Row: 359, Summary: "Cancels a job: the items that were begun end, the others are not run.",
+		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}", Scope: auth.JobSubmit, Effect: Update, Success: "The job was cancelled.",
+	}),
+	jobRow(Operation{
+		ID: "job.retry", Row: 360, Summary: "Tries items of a job again, as a new job under their first keys, so that what was done is not done again.",
+		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Retry", Scope: auth.JobSubmit, Effect: Create, Accepted: true,
+		Params: slices.Concat([]Param{
+			{Name: JobState, Kind: schema.WordList("States of items.", string(jobstate.Refused), string(jobstate.Unknown), string(jobstate.NotRun)), Default: "failed,not_run", Unsent: true, Audited: true, Doc: "Which items: failed, unknown (it is found out first what became of them), not_run."},
+		}, stopParams),
+		Success: "The items were submitted again as a job.",
+	}),
+	jobRow(Operation{
+		ID: "job.undo", Row: 361, Summary: "Takes back what a job has changed, as a new job, the last change first. What cannot be undone is listed and left.",
+		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Undo", Scope: auth.ChangeUndo, Effect: Create, Accepted: true,
+		Params: slices.Concat([]Param{
+			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each undo would do: a job in the mode dryRun."},
+			{Name: JobUndoFields, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},
+		}, stopParams),
+		Success: "The undo was submitted as a job.",
+	}),
+}
+
+// Listable reports whether calls of the operation can be items of a job.
+func (op *Operation) Listable() bool {
+	return op.Effect.Writes() && op.Protocol == nil && op.Reply.Shape != schema.Job
+}
+
+// Touches returns the objects that the request is about, by names that are equal for the
+// same object: those that it changes, and those that it only needs. An object that is
+// called by its account name here and by its distinguished name there has two names.
+func (b *Bound) Touches() (changes, uses []string) {
+	if names := b.NamesChanged(); len(names) > 0 {
+		for _, name := range names {
+			changes = append(changes, "dns "+Fold(strings.TrimSuffix(name, ".")))
+		}
+		return changes, nil
+	}
+	if b.Op.Reply.Shape == schema.Membership {
+		pair := "membership"
+		for i := range b.Op.Params {
+			if p := &b.Op.Params[i]; p.Required {
+				name := strings.ToLower(b.Text(p.Name))
+				pair += "\x00" + name
+				uses = append(uses, name)
+			}
+		}
+		return []string{pair}, uses
+	}
+	isOU := b.Op.Reply.Shape == schema.OU
+	if isOU && b.Op.Effect.Creates() {
+		path := strings.ToLower(b.Text("OUDestinationPath"))
+		return []string{"ou=" + strings.ToLower(b.Text("OUName")) + "," + path}, []string{path}
+	}
+	for i := range b.Op.Params {
+		p := &b.Op.Params[i]
+		text := strings.ToLower(b.Text(p.Name))
+		switch {
+		case text == "":
+		case p.Path != "":
+			changes = append(changes, text)
+		case p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Reference && p.Kind != schema.Identity:
+		case p.Required || isOU:
+			changes = append(changes, text)
+		default:
+			uses = append(uses, text)
+		}
+	}
+	return changes, uses
+}
