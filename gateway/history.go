@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -43,6 +42,14 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	if err := s.History.Save(context.Background(), c); err != nil { // the caller may leave, the change goes on
 		s.unremembered(r, err)
 	}
+}
+
+// changeID returns the identity of the change in the history; empty: there is none.
+func (r *request) changeID() string {
+	if r.change == nil {
+		return ""
+	}
+	return cmp.Or(r.change.Batch, r.change.ID)
 }
 
 // unremembered reports that a change is not in the history, or not as it ended.
@@ -107,7 +114,7 @@ func (s *Server) keepChange(r *request) {
 	if r.c.Writer.Written() {
 		return
 	}
-	r.c.Header(changeHeader, cmp.Or(c.Batch, c.ID))
+	r.c.Header(changeHeader, r.changeID())
 }
 
 // settled completes a record with what became of its change.
@@ -116,22 +123,10 @@ func (s *Server) settled(c *changes.Record, outcome ps.Outcome, result *ps.Resul
 	if outcome == ps.OutcomeNone {
 		return s.History.Remove(ctx, c)
 	}
-	c.Running, c.Outcome = false, outcome
 	if result != nil {
 		c.Identify(result)
 	}
-	err := s.History.Save(ctx, c)
-	if err == nil && c.Undoes != "" {
-		err = s.History.Update(ctx, c.Undoes, func(undone *changes.Record) {
-			if !slices.ContainsFunc(undone.UndoneBy, func(u changes.Undoing) bool { return u.ID == c.ID }) {
-				undone.UndoneBy = append(undone.UndoneBy, changes.Undoing{ID: c.ID, Fields: c.Fields})
-			}
-		})
-		if errors.Is(err, changes.ErrAbsent) {
-			err = nil // no longer kept
-		}
-	}
-	return err
+	return s.History.Complete(ctx, c, outcome)
 }
 
 // SettleHistory finds out what became of the changes that were running when the gateway
@@ -141,6 +136,8 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		return 0, nil
 	}
 	running, err := s.History.Running(ctx)
+	unsettled := map[string]bool{}
+	defer func() { s.unsettled.Store(&unsettled) }()
 	for _, c := range running {
 		if c.Time.After(s.startedAt) {
 			continue // of this gateway
@@ -151,8 +148,9 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 			settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: policy.SettleLimit, Pause: policy.SettlePause}
 			found := settler.Settle(ctx, change)
 			outcome, result = found.Outcome, found.Result
-			if kind := ps.AsError(found.Unread).Kind; found.Unread != nil && (kind == ps.KindUnavailable || kind == ps.KindOverloaded || ctx.Err() != nil) {
+			if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 				left++
+				unsettled[c.Undoes] = true
 				continue
 			}
 		}
@@ -161,6 +159,9 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	}
 	return left, err
 }
+
+// passing are the reasons for which a change cannot be read now, but may be later.
+var passing = map[ps.Kind]bool{ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true, ps.KindCancelled: true}
 
 // pastChange returns a recorded change as it can be settled or compared; false if that
 // cannot be done.

@@ -199,6 +199,9 @@ func historyUnavailable(err error) *failure {
 // listChanges answers with the changes that pass the filters.
 func (s *Server) listChanges(r *request) *failure {
 	b := r.bound
+	if b.Has(ops.WaitName) {
+		return s.awaitChanges(r)
+	}
 	since, until := moment(b.Text("Since")), moment(b.Text("Until"))
 	var limit int
 	_ = json.Unmarshal([]byte(b.Text("Limit")), &limit) // it is a number, or the default
@@ -310,7 +313,7 @@ const cursorSumLength = 16
 func (s *Server) cursorSum(r *request, last string) []byte {
 	parts := []string{"cursor", r.principal.Kind, r.principal.Name, last}
 	for i := range r.op.Params {
-		if name := r.op.Params[i].Name; name != ops.AfterName && name != ops.LimitName {
+		if name := r.op.Params[i].Name; name != ops.AfterName && name != ops.LimitName && name != ops.WaitName {
 			parts = append(parts, r.bound.Text(name))
 		}
 	}

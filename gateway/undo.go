@@ -121,6 +121,12 @@ func (s *Server) undo(r *request) *failure {
 	}
 	ctx := r.c.Request.Context()
 	fields, accept := names(r.bound.Text(ops.UndoFields)), names(r.bound.Text(ops.AcceptDrift))
+	if failed := s.beingSettled(r, p); failed != nil {
+		return failed
+	}
+	if done := s.undoneBefore(ctx, r, p, fields); len(done) > 0 {
+		return s.answerUndo(r, p, done, nil, nil, nil)
+	}
 	done, failed := s.toUndo(ctx, p, fields)
 	if failed != nil {
 		return failed
@@ -150,6 +156,37 @@ func (s *Server) undo(r *request) *failure {
 	}
 	plain := undoing{record: p.Record, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
 	return s.undoAll(r, p, plain, calls)
+}
+
+// beingSettled refuses the repetition of a call whose undo was cut off, until it is known
+// what became of it.
+func (s *Server) beingSettled(r *request, p *past) *failure {
+	unsettled := s.unsettled.Load()
+	if r.key == nil || r.key.earlier == "" || unsettled == nil || !(*unsettled)[p.ID] {
+		return nil
+	}
+	failed := fail(schema.InProgress, "It is being found out what became of an earlier undo of the change '%s'. Try again later.", p.ID)
+	failed.retryAfter = time.Second
+	return failed
+}
+
+// undoneBefore returns the changes of an earlier call with the key of the request that was
+// cut off after them; none if there was no such call, or if it has left something to do.
+func (s *Server) undoneBefore(ctx context.Context, r *request, p *past, fields []string) []any {
+	if r.key == nil || r.key.earlier == "" || r.dryRun() || s.undoneBy(ctx, p.Record, fields, 0) == "" {
+		return nil
+	}
+	var records []any
+	for _, by := range p.UndoneBy {
+		made, err := s.History.Get(ctx, by.ID)
+		if err != nil || made.RequestID != r.key.earlier && !strings.HasPrefix(made.RequestID, r.key.earlier+".") {
+			continue
+		}
+		if past, known := s.pastOf(made); known {
+			records = append(records, s.show(ctx, past, r.principal, false))
+		}
+	}
+	return records
 }
 
 func names(list string) []string {
@@ -375,7 +412,7 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
 			return failed
 		}
 	}
-	if r.spending, failed = reserve(r.principal, r.bound, r.policy.BulkLimit); failed != nil {
+	if failed = s.reserve(r); failed != nil {
 		return failed
 	}
 	r.result, r.runErr = s.run(r, e)

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,12 @@ import (
 
 // kind is the kind of changes in the store.
 const kind keep.Kind = "change"
+
+// Log is the log of the store in which the identity of each change is appended when it
+// is completed, in the same decision: whoever reads it sees every change once, in the
+// order of their ends, and none that is still running. Its entries live as long as the
+// changes; one that was changed again, such as by being undone, is not appended again.
+const Log keep.Log = "changes"
 
 // Record is a change that was made, or is being made.
 type Record struct {
@@ -145,18 +152,66 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 }
 
 // Save creates a record or replaces it as it was last saved or read.
-func (h *History) Save(ctx context.Context, r *Record) error {
+func (h *History) Save(ctx context.Context, r *Record) error { return h.save(ctx, r) }
+
+// Complete saves a record with what became of its change, and appends it to [Log]. The
+// change that it takes back, if it is still kept, names it from then on.
+func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
+	r.Running, r.Outcome = false, outcome
+	entry := keep.Change{Log: Log, Value: []byte(r.ID), Expires: r.Time.Add(h.life)}
+	for try := 1; ; try++ {
+		with := []keep.Change{entry}
+		undone, err := h.undoneBy(ctx, r)
+		if err != nil {
+			return err
+		}
+		if undone != nil {
+			with = append(with, *undone)
+		}
+		if err = h.save(ctx, r, with...); !errors.Is(err, keep.ErrConflict) || undone == nil || try == mostTries {
+			return err // else another undo of the change was faster
+		}
+	}
+}
+
+const mostTries = 20
+
+// undoneBy returns the change of the record that a change takes back; nil if there is none.
+func (h *History) undoneBy(ctx context.Context, r *Record) (*keep.Change, error) {
+	if r.Undoes == "" {
+		return nil, nil
+	}
+	undone, err := h.Get(ctx, r.Undoes)
+	if errors.Is(err, ErrAbsent) {
+		return nil, nil // no longer kept
+	}
+	if err != nil || slices.ContainsFunc(undone.UndoneBy, func(u Undoing) bool { return u.ID == r.ID }) {
+		return nil, err
+	}
+	undone.UndoneBy = append(undone.UndoneBy, Undoing{ID: r.ID, Fields: r.Fields})
+	change, err := h.change(undone)
+	return &change, err
+}
+
+// change returns the change of the store that saves a record.
+func (h *History) change(r *Record) (keep.Change, error) {
 	r.Version = version
 	value, err := json.Marshal(r)
+	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.Time.Add(h.life)}, err
+}
+
+// save saves a record together with other changes of the store.
+func (h *History) save(ctx context.Context, r *Record, with ...keep.Change) error {
+	own, err := h.change(r)
 	if err != nil {
 		return err
 	}
-	revision, err := h.store.Apply(ctx, keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.Time.Add(h.life)})
+	revision, err := h.store.Apply(ctx, append(with, own)...)
 	if err != nil {
 		return err
 	}
 	r.revision = revision
-	return h.grow(ctx, int64(len(value)))
+	return h.grow(ctx, int64(len(own.Value)))
 }
 
 // grow counts what was added, and removes the oldest records if all are too large.
@@ -184,6 +239,13 @@ func (h *History) grow(ctx context.Context, more int64) error {
 	if err != nil || len(oldest) == 0 {
 		return err
 	}
+	through, err := h.through(ctx, oldest[len(oldest)-1].Key)
+	if err != nil {
+		return err
+	}
+	if through > 0 {
+		oldest = append(oldest, keep.Change{Log: Log, Through: through})
+	}
 	if _, err = h.store.Store.Apply(ctx, oldest...); err == nil {
 		h.size = size
 	}
@@ -191,6 +253,19 @@ func (h *History) grow(ctx context.Context, more int64) error {
 		return nil // one of them was replaced meanwhile; the next record tries again
 	}
 	return err
+}
+
+// through returns the sequence of the last entry at the beginning of the log that is of a
+// change up to one, or 0.
+func (h *History) through(ctx context.Context, id string) (sequence uint64, err error) {
+	err = h.store.Log(ctx, Log, keep.Position{}, func(a keep.Appended) bool {
+		if string(a.Value) > id {
+			return false
+		}
+		sequence = a.Position.Sequence
+		return true
+	})
+	return sequence, err
 }
 
 // Remove removes a record: its change was not made.

@@ -108,3 +108,48 @@ func TestSumsBelongToTheHistory(t *testing.T) {
 	assert.NotEqual(t, h.Sum("a", "b"), h.Sum("ab"))
 	assert.Equal(t, time.Hour, h.Life())
 }
+
+// logged returns the identities in the log of completed changes.
+func logged(t *testing.T, h *History) (ids []string) {
+	t.Helper()
+	require.NoError(t, h.store.Log(t.Context(), Log, keep.Position{}, func(a keep.Appended) bool {
+		ids = append(ids, string(a.Value))
+		return true
+	}))
+	return ids
+}
+
+func TestCompletedChangesAreLoggedOnce(t *testing.T) {
+	h := open(t, 1<<20)
+	var records []*Record
+	for range 3 {
+		r := &Record{ID: NewID(), Time: time.Now(), Running: true}
+		require.NoError(t, h.Save(t.Context(), r))
+		records = append(records, r)
+	}
+	assert.Empty(t, logged(t, h), "they are running")
+	require.NoError(t, h.Complete(t.Context(), records[2], ps.OutcomeDone))
+	require.NoError(t, h.Complete(t.Context(), records[0], ps.OutcomePartial))
+	require.NoError(t, h.Remove(t.Context(), records[1]))
+	require.NoError(t, h.Update(t.Context(), records[0].ID, func(r *Record) { r.UndoneBy = []Undoing{{ID: "x"}} }))
+	assert.Equal(t, []string{records[2].ID, records[0].ID}, logged(t, h), "in the order of their ends")
+	found, err := h.Get(t.Context(), records[0].ID)
+	require.NoError(t, err)
+	assert.False(t, found.Running)
+	assert.Equal(t, ps.OutcomePartial, found.Outcome)
+	records[0].revision = 0
+	require.ErrorIs(t, h.Complete(t.Context(), records[0], ps.OutcomeDone), keep.ErrConflict)
+	assert.Len(t, logged(t, h), 2, "the record and its entry are one decision")
+}
+
+// TestTheLogEndsWithItsChanges: what is removed for newer changes leaves the log too.
+func TestTheLogEndsWithItsChanges(t *testing.T) {
+	h := open(t, 64<<10)
+	for range 40 {
+		r := &Record{ID: NewID(), Time: time.Now(), Caller: strings.Repeat("x", 4<<10)}
+		require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
+	}
+	ids, kept := logged(t, h), newest(t, h, time.Time{}, "")
+	require.Len(t, ids, len(kept))
+	assert.Equal(t, kept[len(kept)-1], ids[0])
+}

@@ -1,0 +1,155 @@
+package changes
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// Ended is a change that has its final outcome, with its place in the order in which
+// changes ended.
+type Ended struct {
+	Position keep.Position
+	*Record
+}
+
+// Ends returns a channel that is closed when a change ends, or with the store. A reader
+// takes it before it reads, and waits afterwards.
+func (h *History) Ends() <-chan struct{} { return h.store.Appends(Log) }
+
+// End returns the position after the last change that has ended.
+func (h *History) End(ctx context.Context) (keep.Position, error) { return h.store.End(ctx, Log) }
+
+// After returns the changes that ended after a position, at most so many, in the order in
+// which they ended, and the position that was reached; it is the same one if there are
+// none. The error is [keep.ErrPosition] if some of them are not kept any more, or if the
+// position is one of another store.
+func (h *History) After(ctx context.Context, position keep.Position, most int) (ended []Ended, reached keep.Position, err error) {
+	reached = position
+	var ids []string
+	err = h.store.Log(ctx, Log, position, func(a keep.Appended) bool {
+		ids, reached = append(ids, string(a.Value)), a.Position
+		ended = append(ended, Ended{Position: a.Position})
+		return len(ids) < most
+	})
+	for i := 0; err == nil && i < len(ids); i++ {
+		ended[i].Record, err = h.Get(ctx, ids[i])
+		if errors.Is(err, ErrAbsent) {
+			err = nil // it was removed meanwhile, as the oldest are
+		}
+	}
+	if err != nil {
+		return nil, position, err
+	}
+	return slices.DeleteFunc(ended, func(e Ended) bool { return e.Record == nil }), reached, nil
+}
+
+// longest is more than a change can take: so much later than one that began later may it
+// have ended.
+const longest = time.Hour
+
+// From returns the position before the first change that began at a time or later; it is
+// the end if there is none.
+func (h *History) From(ctx context.Context, t time.Time) (keep.Position, error) {
+	oldest, found, err := h.next(ctx, keep.Position{})
+	end, endErr := h.End(ctx)
+	if err = errors.Join(err, endErr); err != nil || !found {
+		return end, err
+	}
+	position := oldest.Position
+	position.Sequence--
+	// Changes are in the order of their ends, which is nearly that of their beginnings.
+	low, high := position.Sequence, end.Sequence
+	for low < high {
+		middle := keep.Position{Creation: end.Creation, Sequence: low + (high-low)/2}
+		entry, found, err := h.next(ctx, middle)
+		if err != nil && !errors.Is(err, keep.ErrPosition) { // it was kept a moment ago
+			return end, err
+		}
+		if began, _ := Time(string(entry.Value)); found && began.Before(t.Add(-longest)) {
+			low = entry.Position.Sequence
+		} else {
+			high = middle.Sequence
+		}
+	}
+	position.Sequence = low
+	found = false
+	err = h.store.Log(ctx, Log, position, func(a keep.Appended) bool {
+		began, _ := Time(string(a.Value))
+		if found = !began.Before(t); !found {
+			position = a.Position
+		}
+		return !found
+	})
+	return position, err
+}
+
+// next returns the entry after a position.
+func (h *History) next(ctx context.Context, position keep.Position) (entry keep.Appended, found bool, err error) {
+	err = h.store.Log(ctx, Log, position, func(a keep.Appended) bool {
+		entry, found = a, true
+		return false
+	})
+	return entry, found, err
+}
+
+// ErrCursor means that a text is not that of a position.
+var ErrCursor = errors.New("it is not a cursor")
+
+// cursorVersion is the first octet of a cursor.
+const cursorVersion = 1
+
+// Cursor returns a position as text for clients: the same at every gateway with the key
+// of this store, and without telling how many changes there were.
+func (h *History) Cursor(position keep.Position) string {
+	octets := make([]byte, 1+aes.BlockSize)
+	octets[0] = cursorVersion
+	copy(octets[1:], creationSum(position.Creation))
+	binary.BigEndian.PutUint64(octets[1+aes.BlockSize/2:], position.Sequence)
+	h.cursors().Encrypt(octets[1:], octets[1:])
+	return base64.RawURLEncoding.EncodeToString(octets)
+}
+
+// Position reads a cursor. It fails with [ErrCursor] if the text is none, and with
+// [keep.ErrPosition] if it is one of another store.
+func (h *History) Position(ctx context.Context, cursor string) (keep.Position, error) {
+	octets, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(octets) != 1+aes.BlockSize || octets[0] != cursorVersion || base64.RawURLEncoding.EncodeToString(octets) != cursor {
+		return keep.Position{}, ErrCursor
+	}
+	position, err := h.End(ctx)
+	if err != nil {
+		return keep.Position{}, err
+	}
+	h.cursors().Decrypt(octets[1:], octets[1:])
+	if !slices.Equal(octets[1:1+aes.BlockSize/2], creationSum(position.Creation)) {
+		return keep.Position{}, fmt.Errorf("%w: it is one of another store", keep.ErrPosition)
+	}
+	last := position.Sequence
+	position.Sequence = binary.BigEndian.Uint64(octets[1+aes.BlockSize/2:])
+	if position.Sequence > last {
+		return keep.Position{}, fmt.Errorf("%w: the store was taken back to an earlier state", keep.ErrPosition)
+	}
+	return position, nil
+}
+
+// creationSum is what stands in a cursor for the store.
+func creationSum(creation string) []byte {
+	sum := sha256.Sum256([]byte(creation))
+	return sum[:aes.BlockSize/2]
+}
+
+// cursors is the cipher of cursors, of which each is one block.
+func (h *History) cursors() cipher.Block {
+	block, _ := aes.NewCipher(h.store.Sum([]byte("cursor of the feed"))) // fails only for other lengths of the key
+	return block
+}

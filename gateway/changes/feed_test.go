@@ -1,0 +1,148 @@
+package changes
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// end adds changes that have ended, each a minute later than the one before, and returns
+// their identities in order.
+func end(t *testing.T, h *History, n int, from time.Time) (ids []string) {
+	t.Helper()
+	for i := range n {
+		at := from.Add(time.Duration(i) * time.Minute)
+		r := &Record{ID: idOf(at, uint64(i)), Time: time.Now()}
+		require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// all returns the identities of what ended after a position, read in pieces.
+func all(t *testing.T, h *History, position keep.Position, most int) (ids []string) {
+	t.Helper()
+	for {
+		ended, reached, err := h.After(t.Context(), position, most)
+		require.NoError(t, err)
+		if reached == position {
+			return ids
+		}
+		for _, e := range ended {
+			ids = append(ids, e.ID)
+		}
+		position = reached
+	}
+}
+
+func TestChangesAreFollowedInTheOrderOfTheirEnds(t *testing.T) {
+	h := open(t, 1<<20)
+	beginning, err := h.End(t.Context())
+	require.NoError(t, err)
+	bell := h.Ends()
+	ids := end(t, h, 7, time.Now())
+	select {
+	case <-bell:
+	default:
+		assert.Fail(t, "who waits is not woken")
+	}
+	for most := 1; most < 9; most++ {
+		assert.Equal(t, ids, all(t, h, beginning, most))
+	}
+	assert.Equal(t, ids, all(t, h, keep.Position{}, 3), "from the oldest")
+	last, err := h.End(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, all(t, h, last, 3))
+
+	removed, err := h.Get(t.Context(), ids[2])
+	require.NoError(t, err)
+	require.NoError(t, h.Remove(t.Context(), removed))
+	assert.Equal(t, append(append([]string{}, ids[:2]...), ids[3:]...), all(t, h, beginning, 1), "what is not kept is passed over")
+}
+
+func TestThePositionOfATime(t *testing.T) {
+	h := open(t, 1<<20)
+	begin := time.Now().Add(-10 * time.Hour).Truncate(time.Millisecond)
+	position, err := h.From(t.Context(), begin)
+	require.NoError(t, err)
+	assert.Zero(t, position.Sequence, "there is nothing yet")
+	ids := end(t, h, 500, begin)
+	for _, n := range []int{0, 1, 59, 60, 61, 250, 498, 499} {
+		at := begin.Add(time.Duration(n) * time.Minute)
+		for _, t2 := range []time.Time{at, at.Add(-time.Second)} {
+			position, err := h.From(t.Context(), t2)
+			require.NoError(t, err)
+			assert.Equal(t, ids[n:], all(t, h, position, 100), "%d", n)
+		}
+	}
+	position, err = h.From(t.Context(), time.Now())
+	require.NoError(t, err)
+	assert.Empty(t, all(t, h, position, 100))
+	position, err = h.From(t.Context(), time.Time{}.Add(time.Hour))
+	require.NoError(t, err)
+	assert.Equal(t, ids, all(t, h, position, 100))
+}
+
+func TestCursors(t *testing.T) {
+	h := open(t, 1<<20)
+	end(t, h, 3, time.Now())
+	position, err := h.End(t.Context())
+	require.NoError(t, err)
+	cursor := h.Cursor(position)
+	read, err := h.Position(t.Context(), cursor)
+	require.NoError(t, err)
+	assert.Equal(t, position, read)
+
+	position.Sequence++
+	_, err = h.Position(t.Context(), h.Cursor(position))
+	require.ErrorIs(t, err, keep.ErrPosition, "the store was taken back")
+	_, err = open(t, 1<<20).Position(t.Context(), cursor)
+	require.ErrorIs(t, err, keep.ErrPosition, "of another store with the same key")
+
+	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(t.TempDir(), "state.db")})
+	require.NoError(t, err)
+	defer plain.Close()
+	key, err := keep.NewKey([]byte("another key of thirty-two bytes."))
+	require.NoError(t, err)
+	sealed, err := keep.Seal(plain, key)
+	require.NoError(t, err)
+	other, err := Open(t.Context(), sealed, time.Hour, 1<<20)
+	require.NoError(t, err)
+	_, err = other.Position(t.Context(), cursor)
+	require.ErrorIs(t, err, keep.ErrPosition, "of a store with another key")
+}
+
+// FuzzCursor checks that no text is taken for a position but the one that stands for it.
+func FuzzCursor(f *testing.F) {
+	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(f.TempDir(), "state.db")})
+	require.NoError(f, err)
+	f.Cleanup(func() { _ = plain.Close() })
+	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	require.NoError(f, err)
+	sealed, err := keep.Seal(plain, key)
+	require.NoError(f, err)
+	h, err := Open(f.Context(), sealed, time.Hour, 1<<20)
+	require.NoError(f, err)
+	position, err := h.End(f.Context())
+	require.NoError(f, err)
+	f.Add(h.Cursor(position))
+	for _, text := range []string{"", "A", "AQ", "AQAAAAAAAAAAAAAAAAAAAAA", "AQAAAAAAAAAAAAAAAAAAAAB", "AQAAAAAA\nAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		read, err := h.Position(t.Context(), text)
+		if err != nil {
+			assert.True(t, errors.Is(err, ErrCursor) || errors.Is(err, keep.ErrPosition), "%v", err)
+			return
+		}
+		assert.Equal(t, text, h.Cursor(read))
+		assert.Equal(t, position, read, "there is no other one yet")
+	})
+}

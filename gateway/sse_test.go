@@ -1,0 +1,286 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// openHistory returns an empty history.
+func openHistory(t *testing.T) *changes.History {
+	t.Helper()
+	h, err := changes.Open(t.Context(), openKeys(t, filepath.Join(t.TempDir(), "state.db")), time.Hour, 1<<30)
+	require.NoError(t, err)
+	return h
+}
+
+// changeCity adds a change that has ended.
+func changeCity(t *testing.T, h *changes.History, to string) string {
+	t.Helper()
+	c := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Caller: "portal", Operation: "user.update", Intent: ps.Intent{
+		Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", After: to}}}},
+	}}
+	require.NoError(t, h.Complete(t.Context(), c, ps.OutcomeDone))
+	return c.ID
+}
+
+// openStream sends a request for the stream of changes and returns the lines of the answer.
+func openStream(t *testing.T, address, token string) (net.Conn, *bufio.Scanner) {
+	t.Helper()
+	connection := dial(t, address)
+	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+	_, err := fmt.Fprintf(connection, "GET /api/Changes/stream HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", token)
+	require.NoError(t, err)
+	lines := bufio.NewScanner(connection)
+	lines.Buffer(nil, 1<<20)
+	until(t, lines, "retry: 5000")
+	return connection, lines
+}
+
+// until reads to a line that contains a text.
+func until(t *testing.T, lines *bufio.Scanner, text string) {
+	t.Helper()
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), text) {
+			return
+		}
+	}
+	require.Fail(t, "the stream ended", "before %q: %v", text, lines.Err())
+}
+
+// rest reads to the end.
+func rest(t *testing.T, lines *bufio.Scanner) (all []string) {
+	t.Helper()
+	for lines.Scan() {
+		all = append(all, lines.Text())
+	}
+	require.NoError(t, lines.Err())
+	return all
+}
+
+// TestAQuietStreamStaysOpen: comments keep it open beyond the time for a request.
+func TestAQuietStreamStaysOpen(t *testing.T) {
+	h := openHistory(t)
+	address := running(t, answering(okResult), func(o *Options) {
+		o.History, o.keepAlive = h, 10*time.Millisecond
+		o.Connections.BodyTimeout, o.Connections.SendTimeout = 50*time.Millisecond, 50*time.Millisecond
+	})
+	_, lines := openStream(t, address, allToken)
+	for range 15 {
+		until(t, lines, ": nothing new")
+	}
+	id := changeCity(t, h, "Rome")
+	until(t, lines, "event: change")
+	until(t, lines, `data: {"id":"`+id)
+}
+
+// revocable is a credential that can be revoked.
+type revocable struct {
+	auth.Authenticator
+	revoked, noScope atomic.Bool
+}
+
+func (r *revocable) Authenticate(req *http.Request, client netip.Addr) (*auth.Principal, error) {
+	switch {
+	case r.revoked.Load():
+		return nil, &auth.Refusal{Status: http.StatusUnauthorized, Message: "no"}
+	case r.noScope.Load():
+		return &auth.Principal{Name: "all"}, nil
+	}
+	return r.Authenticator.Authenticate(req, client)
+}
+
+func TestAStreamEndsWithItsCredential(t *testing.T) {
+	for text, revoke := range map[string]func(*revocable){
+		errNotValid.Error(): func(r *revocable) { r.revoked.Store(true) },
+		errNoRight.Error():  func(r *revocable) { r.noScope.Store(true) },
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			h, credentials := openHistory(t), &revocable{Authenticator: testAuth(t)}
+			address := running(t, answering(okResult), func(o *Options) { o.History, o.Auth = h, credentials })
+			_, lines := openStream(t, address, allToken)
+			until(t, lines, "id: ")
+			revoke(credentials)
+			at := time.Now()
+			until(t, lines, ": "+text)
+			assert.Less(t, time.Since(at), 5*recheckEvents)
+			changeCity(t, h, "Rome")
+			assert.NotContains(t, strings.Join(lineUntilLastChunk(lines), "\n"), "Rome")
+		})
+	}
+}
+
+// lineUntilLastChunk reads to the end of the answer, after which the connection stays open.
+func lineUntilLastChunk(lines *bufio.Scanner) (all []string) {
+	for lines.Scan() && lines.Text() != "0" {
+		all = append(all, lines.Text())
+	}
+	return all
+}
+
+func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
+	h := openHistory(t)
+	s := newTestServer(t, answering(okResult), func(o *Options) { o.History, o.Policy.Grace = h, patience })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { ended <- s.Run(ctx, listener) }()
+	_, lines := openStream(t, listener.Addr().String(), allToken)
+	poll := dial(t, listener.Addr().String())
+	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return testutil.ToFloat64(s.meters.running) == 2 }, patience, time.Millisecond)
+	at := time.Now()
+	stop()
+	until(t, lines, ": "+errStopping.Error())
+	answer := rest(t, bufio.NewScanner(poll))
+	assert.Contains(t, answer[0], "200 OK")
+	assert.Contains(t, answer[len(answer)-1], `"next":"`)
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		assert.Fail(t, "the server does not end")
+	}
+	assert.Less(t, time.Since(at), 10*time.Second)
+}
+
+// TestAStreamThatIsNotReadIsCutOff: and others get their events meanwhile.
+func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
+	h, log := openHistory(t), make(signal, 100)
+	address := running(t, answering(okResult), func(o *Options) {
+		o.History, o.Connections.SendTimeout = h, 200*time.Millisecond
+		o.Log = logrus.New()
+		o.Log.SetOutput(log)
+	})
+	_, _ = openStream(t, address, allToken)
+	_, reads := openStream(t, address, allToken)
+	long := strings.Repeat("x", 256<<10)
+	cut := false
+	for i := 0; i < 100 && !cut; i++ {
+		changeCity(t, h, long+fmt.Sprint(i))
+		until(t, reads, "event: change")
+		lines := reads
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") { // a long line
+		}
+		select {
+		case line := <-log:
+			cut = strings.Contains(line, "operation=change.stream")
+		default:
+		}
+	}
+	if !cut {
+		assert.Contains(t, <-log, "operation=change.stream")
+	}
+}
+
+func TestTheTextOfAnEvent(t *testing.T) {
+	s := newTestServer(t, answering(okResult), nil)
+	w := httptest.NewRecorder()
+	c, _ := gin.CreateTestContext(w)
+	c.Request = httptest.NewRequest(http.MethodGet, "/", nil)
+	e, err := (&request{gateway: s, c: c, startedAt: time.Now(), sendTimeout: time.Minute, leave: func() {}}).startEvents()
+	require.NoError(t, err)
+	require.NoError(t, e.send(serverEvent{id: "a", name: "one", data: []byte("x\ny\r\nz\rend")}))
+	require.NoError(t, e.send(serverEvent{name: "two"}))
+	e.mark("b")
+	require.NoError(t, e.comment("quiet"))
+	require.NoError(t, e.comment("quiet"))
+	assert.Equal(t, "retry: 5000\n\nid: a\nevent: one\ndata: x\ndata: y\ndata: z\ndata: end\n\nevent: two\ndata: \n\n: quiet\nid: b\n\n: quiet\n\n", w.Body.String())
+}
+
+func TestAStreamOverHTTP2(t *testing.T) {
+	h := openHistory(t)
+	config, client := testCertificate(t)
+	address := running(t, answering(okResult), func(o *Options) {
+		o.History, o.keepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is one for sending, not for silence
+	})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/api/Changes/stream", nil)
+	require.NoError(t, err)
+	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	answer, err := client.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	assert.Equal(t, "HTTP/2.0", answer.Proto)
+	lines := bufio.NewScanner(answer.Body)
+	for range 3 {
+		until(t, lines, ": nothing new")
+	}
+	id := changeCity(t, h, "Rome")
+	until(t, lines, `data: {"id":"`+id)
+}
+
+// TestAStreamLeavesRoomForCalls: a credential that may run one request at once can follow
+// changes and make some.
+func TestAStreamLeavesRoomForCalls(t *testing.T) {
+	h := openHistory(t)
+	q := newQuotas(t)
+	store, header := q.stored(auth.Rights{Scopes: []string{"*"}, Quota: &auth.Quota{Concurrency: number(1)}})
+	address := running(t, answering(okResult, "[]"), func(o *Options) { o.History, o.Auth = h, store })
+	_, token, _ := strings.Cut(header, "Bearer ")
+	_, lines := openStream(t, address, token)
+	until(t, lines, "id: ")
+	for range 3 { // and each gives back what it took
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/OU/All", nil)
+		require.NoError(t, err)
+		request.Header.Set("Auth-Token", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		assert.Equal(t, http.StatusOK, answer.StatusCode)
+	}
+}
+
+// FuzzLastEventID checks that whatever a client says that it has seen, it gets a stream or is
+// told that it cannot go on from there.
+func FuzzLastEventID(f *testing.F) {
+	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(f.TempDir(), "state.db")})
+	require.NoError(f, err)
+	f.Cleanup(func() { _ = plain.Close() })
+	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	require.NoError(f, err)
+	sealed, err := keep.Seal(plain, key)
+	require.NoError(f, err)
+	h, err := changes.Open(f.Context(), sealed, time.Hour, 1<<20)
+	require.NoError(f, err)
+	s := newTestServer(f, answering(okResult), func(o *Options) { o.History = h })
+	s.stop() // streams end when they have begun
+	end, err := h.End(f.Context())
+	require.NoError(f, err)
+	for _, text := range []string{h.Cursor(end), "", "0", "AQAAAAAAAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z", "a b", "\x00", strings.Repeat("A", 5000)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := httptest.NewRequest(http.MethodGet, "/api/Changes/stream", nil)
+		r.Header["Last-Event-Id"] = []string{text}
+		w := serve(s, r)
+		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, w.Code, "%s", w.Body)
+		since := serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes/stream?Since="+url.QueryEscape(text), nil))
+		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, since.Code, "%s", since.Body)
+		after := serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes?Wait=0&After="+url.QueryEscape(text), nil))
+		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, after.Code, "%s", after.Body)
+	})
+}
