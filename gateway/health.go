@@ -85,7 +85,10 @@ func (s *Server) features() []string {
 		features = append(features, "plan", "key")
 	}
 	if s.History != nil {
-		features = append(features, "changes")
+		features = append(features, "changes", "feed")
+	}
+	if s.jobs != nil {
+		features = append(features, "jobs")
 	}
 	return features
 }

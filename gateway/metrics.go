@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
 )
 
@@ -23,10 +26,13 @@ type meters struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	running  prometheus.Gauge
+	streams  prometheus.Gauge
 	refused  *prometheus.CounterVec
 
 	handshakes   prometheus.Counter
 	unremembered prometheus.Counter
+	jobsEnded    *prometheus.CounterVec
+	jobItems     *prometheus.CounterVec
 	incomplete   *prometheus.CounterVec
 	plans        *prometheus.CounterVec
 }
@@ -46,12 +52,16 @@ func newMeters() *meters {
 		}, []string{"operation", "protocol", "class", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "adgateway_http_request_duration_seconds",
-			Help:    "Time from a request to the end of its answer, by operation.",
+			Help:    "Time from a request to the end of its answer, by operation; of a stream of events, to its beginning.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"operation"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "adgateway_http_requests_in_flight",
 			Help: "Requests that are being answered.",
+		}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "adgateway_event_streams",
+			Help: "Streams of events that are open.",
 		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_http_refusals_total",
@@ -69,6 +79,14 @@ func newMeters() *meters {
 			Name: "adgateway_changes_incomplete_total",
 			Help: "Changes of which only a part was made, or of which it is unknown whether they were made, by outcome; the audit names them.",
 		}, []string{"outcome"}),
+		jobsEnded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adgateway_jobs_ended_total",
+			Help: "Jobs that ended, by their state.",
+		}, []string{"state"}),
+		jobItems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adgateway_job_items_total",
+			Help: "Items of jobs that were called, by what became of them; held ones are called again.",
+		}, []string{"state"}),
 		unremembered: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_changes_unrecorded_total",
 			Help: "Changes that could not be recorded in the history; the audit has them.",
@@ -76,6 +94,9 @@ func newMeters() *meters {
 	}
 	for _, event := range []string{planMade, planApplied, planDrifted} {
 		m.plans.WithLabelValues(event)
+	}
+	for _, state := range []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled} {
+		m.jobsEnded.WithLabelValues(string(state))
 	}
 	for _, outcome := range incompleteOutcomes { // so that the first one is an increase
 		m.incomplete.WithLabelValues(string(outcome))
@@ -108,10 +129,26 @@ const (
 )
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes, m.unremembered, m.incomplete, m.plans} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.streams, m.refused, m.handshakes, m.unremembered, m.incomplete, m.plans, m.jobsEnded, m.jobItems} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
+	}
+	return nil
+}
+
+// registerJobs adds what is known of jobs at the moment.
+func registerJobs(with *prometheus.Registry, jobs *jobs.Manager) error {
+	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_jobs_open", Help: "Jobs that have not ended: ready, held, running and paused ones."}, func() float64 {
+		n, _ := jobs.Open()
+		return float64(n)
+	})
+	items := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_job_items_open", Help: "Items of these jobs that have not ended."}, func() float64 {
+		_, n := jobs.Open()
+		return float64(n)
+	})
+	if err := errors.Join(with.Register(open), with.Register(items)); err != nil {
+		return fmt.Errorf("gateway: metrics: %w", err)
 	}
 	return nil
 }
@@ -139,7 +176,11 @@ func (s *Server) measure(r *request) {
 	}
 	operation := r.operation()
 	s.meters.requests.WithLabelValues(operation, r.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
-	s.meters.duration.WithLabelValues(operation).Observe(time.Since(r.startedAt).Seconds())
+	answeredAt := time.Now()
+	if !r.answeredAt.IsZero() {
+		answeredAt = r.answeredAt // how long a stream lasts depends on its client only
+	}
+	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(r.startedAt).Seconds())
 }
 
 // operation returns the id of the operation, or the name of an operational

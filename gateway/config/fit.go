@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"net/netip"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -48,6 +47,9 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 	for _, text := range s.uselessAccounts() {
 		fault([]string{"acme.accounts"}, "%s", text)
 	}
+	for _, text := range s.uselessWebhooks() {
+		fault([]string{"events.webhooks"}, "%s", text)
+	}
 	for _, pair := range s.sharedFiles() {
 		fault(pair[:2], "%s and %s are the same file, %s: each needs a file of its own", pair[0], pair[1], pair[2])
 	}
@@ -57,8 +59,7 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 // loopback reports whether an address to listen on is one of this machine only.
 func loopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen) // checked by the setting
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+	return ofThisMachine(host)
 }
 
 // challengeLabel begins the names of the records that answer challenges outside acme.zones.
@@ -102,6 +103,9 @@ func (s *Settings) files() []namedFile {
 	}
 	if s.Store.File != "" && s.Store.File != AuditOff {
 		all = append(all, namedFile{"store.file (its key)", s.Store.KeyFile(), true})
+	}
+	for _, w := range s.Events.Webhooks {
+		all = append(all, namedFile{"events.webhooks (secretFile of " + w.Name + ")", w.SecretFile, false}, namedFile{"events.webhooks (caFile of " + w.Name + ")", w.CAFile, false})
 	}
 	for key, paths := range map[string][]string{"tls.clientCRLFiles": s.TLS.ClientCRLFiles, "sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
 		for _, path := range paths {

@@ -156,6 +156,13 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 // processes of the sandbox.
 var internal = []string{variablePrefix + "ENGINE_"}
 
+// Variables that are no settings either: they tell commands that call a gateway which
+// one, and with which token.
+const (
+	URLVariable   = variablePrefix + "URL"
+	TokenVariable = variablePrefix + "TOKEN"
+)
+
 func (r *reader) environment(variables []string) {
 	rows := map[string]Row{}
 	names := []string{}
@@ -166,7 +173,7 @@ func (r *reader) environment(variables []string) {
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
 		name = strings.ToUpper(name) // Windows ignores the case
-		if !strings.HasPrefix(name, variablePrefix) ||
+		if !strings.HasPrefix(name, variablePrefix) || name == URLVariable || name == TokenVariable ||
 			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
 		}

@@ -43,7 +43,7 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows returns every setting, in the order of the file.
 func Rows() []Row {
-	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(), recordRows(), sandboxRows())
+	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(), recordRows(), eventRows(), sandboxRows())
 }
 
 func httpRows() []Row {
@@ -250,7 +250,7 @@ func recordRows() []Row {
 			choice(func(s *Settings) *string { return &s.Audit.EventLog }, "changes", "all", "off")},
 		{"audit.reads", "false", "Record requests that only read as well.",
 			boolean(func(s *Settings) *bool { return &s.Audit.Reads })},
-		{"store.file", "\"\"", "File in which the gateway keeps plans, calls with an Idempotency-Key and the history of changes, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and a temporary file for the sandbox; off: none are kept.",
+		{"store.file", "\"\"", "File in which the gateway keeps plans, calls with an Idempotency-Key, the history of changes, what credentials have spent of their hourly limits and who is signed in to the pages, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and in memory for the sandbox; off: none are kept.",
 			text(func(s *Settings) *string { return &s.Store.File })},
 		{"idempotency.keep", "24h", "How long a call with an Idempotency-Key is kept, so that its repetition gets the same answer.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Idempotency.Keep }, time.Minute, 168*time.Hour)},
@@ -263,6 +263,23 @@ func recordRows() []Row {
 			shortDuration(func(s *Settings) *time.Duration { return &s.Changes.Keep }, time.Hour, 87600*time.Hour)},
 		{"changes.maxSize", "1024", "Space in MiB for the history; the oldest changes are removed for newer ones.",
 			number(func(s *Settings) *int { return &s.Changes.MaxSize }, 1, 1<<20)},
+
+		{"jobs.maxItems", "20000", "Maximum number of items of a job.",
+			number(func(s *Settings) *int { return &s.Jobs.MaxItems }, 1, 200000)},
+		{"jobs.maxBytes", "32", "Maximum size in MiB of the list of a job; http.maxBodyMemory must have room for it.",
+			number(func(s *Settings) *int { return &s.Jobs.MaxBytes }, 1, 1024)},
+		{"jobs.running", "4", "How many jobs run at a time; the others are held.",
+			number(func(s *Settings) *int { return &s.Jobs.Running }, 1, 100)},
+		{"jobs.perCaller", "2", "How many jobs of one token or user run at a time.",
+			number(func(s *Settings) *int { return &s.Jobs.PerCaller }, 1, 100)},
+		{"jobs.share", "50", "Percentage of the sessions of a lane that jobs may use at a time, one at least; the others are left to calls.",
+			number(func(s *Settings) *int { return &s.Jobs.Share }, 1, 100)},
+		{"jobs.rate", "20", "Maximum number of items of a job a second; 0: no limit.",
+			number(func(s *Settings) *int { return &s.Jobs.Rate }, 0, 1000)},
+		{"jobs.keep", "168h", "How long jobs with their items and results are kept (168h are 7 days).",
+			shortDuration(func(s *Settings) *time.Duration { return &s.Jobs.Keep }, time.Hour, 2160*time.Hour)},
+		{"jobs.secrets", SecretsRefused, "Whether lists may hold passwords: refuse, or sealed: encrypted with a key of each job, which is destroyed when nothing is left to retry.",
+			choice(func(s *Settings) *string { return &s.Jobs.Secrets }, SecretsRefused, SecretsSealed)},
 
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
 			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},
@@ -285,6 +302,16 @@ func recordRows() []Row {
 			number(func(s *Settings) *int { return &s.Log.MaxSize }, 1, 10000)},
 		{"log.maxFiles", "10", "Number of rotated log files to keep.",
 			number(func(s *Settings) *int { return &s.Log.MaxFiles }, 1, 1000)},
+	}
+}
+
+// eventRows are the settings of how others learn what was changed.
+func eventRows() []Row {
+	return []Row{
+		{"events.sse", "50", "Streams of events that are served at the same time, of which one credential gets a quarter.",
+			number(func(s *Settings) *int { return &s.Events.Streams }, 1, 1000)},
+		{"events.webhooks", "[]", "Receivers that are told of changes and of jobs that have ended: name, url (https), secretFile (a line whsec_..., during a rotation two), and perhaps caFile (authorities of its certificate) and types (change, job).",
+			webhooks(func(s *Settings) *[]Webhook { return &s.Events.Webhooks })},
 	}
 }
 

@@ -26,8 +26,10 @@ type Settings struct {
 	Audit       Audit
 	Store       Store
 	Changes     Changes
+	Events      Events
 	Idempotency Idempotency
 	Plans       Plans
+	Jobs        Jobs
 	Memory      Memory
 	Docs        Docs
 	Metrics     Metrics
@@ -77,6 +79,24 @@ type TLS struct {
 	ClientCRLFiles     []string
 	ClientCertificates string // optional or required
 }
+
+// Jobs configures lists of changes that run as one job.
+type Jobs struct {
+	MaxItems  int
+	MaxBytes  int // MiB
+	Running   int // at a time
+	PerCaller int
+	Share     int // of a lane's sessions, in percent
+	Rate      int // items of a job a second; 0: no limit
+	Keep      time.Duration
+	Secrets   string // SecretsRefused or SecretsSealed
+}
+
+// The values of jobs.secrets.
+const (
+	SecretsRefused = "refuse"
+	SecretsSealed  = "sealed"
+)
 
 // Auth configures authentication.
 type Auth struct {
@@ -165,6 +185,21 @@ type Idempotency struct {
 type Changes struct {
 	Keep    time.Duration
 	MaxSize int // MiB
+}
+
+// Events configures how others learn what was changed.
+type Events struct {
+	Streams  int // that are served at the same time
+	Webhooks []Webhook
+}
+
+// Webhook is a receiver of messages about what was changed.
+type Webhook struct {
+	Name       string
+	URL        string
+	SecretFile string
+	CAFile     string   // empty: the authorities of the system
+	Types      []string // empty: all
 }
 
 // SignIn configures how people sign in to the pages.

@@ -527,6 +527,47 @@ func signInRoles(field func(*Settings) *[]Role) value {
 	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name and limits"}
 }
 
+func webhooks(field func(*Settings) *[]Webhook) value {
+	return records[Webhook]{field, func(w *Webhook) map[string]part {
+		return map[string]part{
+			"name":       intoFitting(&w.Name, checkWebhookName),
+			"url":        intoFitting(&w.URL, checkWebhookURL),
+			"secretFile": intoText(&w.SecretFile),
+			"caFile":     intoText(&w.CAFile),
+			"types":      intoWords(&w.Types, "change", "job"),
+		}
+	}, []string{"name", "url", "secretFile"}, "a list of webhooks with name, url, secretFile, and perhaps caFile and types"}
+}
+
+// intoFitting is a string that must pass a check.
+func intoFitting(field *string, check func(string) error) part {
+	text := intoText(field)
+	set := text.set
+	text.set = func(node *yaml.Node) error {
+		if err := set(node); err != nil {
+			return err
+		}
+		return check(*field)
+	}
+	return text
+}
+
+// intoWords is a list of some words.
+func intoWords(field *[]string, words ...string) part {
+	list := intoList(field)
+	set := list.set
+	list.set = func(node *yaml.Node) error {
+		if err := set(node); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(*field, func(item string) bool { return !slices.Contains(words, item) }) {
+			return errors.New("takes a list of " + strings.Join(words, " and "))
+		}
+		return nil
+	}
+	return list
+}
+
 func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
 	return records[ACMEAccount]{field, func(a *ACMEAccount) map[string]part {
 		return map[string]part{

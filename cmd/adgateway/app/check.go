@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 
@@ -10,11 +12,12 @@ import (
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/tlscert"
+	"adgateway/gateway/webhooks"
 )
 
 // Check checks what the settings refer to, without changing anything: the
 // certificate and its key, the client CAs, the audit log and its key, the store and its
-// key, and whether the address may be served without TLS. It joins every error, so that they are
+// key, the files of webhooks, and whether the address may be served without TLS. It joins every error, so that they are
 // all reported before the gateway listens. store is the system's certificate
 // store; nil if it has none.
 func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) error {
@@ -33,7 +36,30 @@ func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) 
 	if file := settings.Store.File; file != "" && file != config.AuditOff {
 		faults = append(faults, filefault.Usable("store.file", file), filefault.Explain(storeKey, keep.CheckKey(settings.Store.KeyFile())))
 	}
+	faults = append(faults, checkWebhooks(settings)...)
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)
+}
+
+// checkWebhooks checks the files of the webhooks.
+func checkWebhooks(settings *config.Settings) (faults []error) {
+	for _, w := range settings.Events.Webhooks {
+		_, err := webhooks.ReadSecrets(w.SecretFile)
+		faults = append(faults, filefault.Explain("events.webhooks (secretFile of "+w.Name+")", inFile(w.SecretFile, err)))
+		if w.CAFile != "" {
+			_, err = webhooks.ReadCA(w.CAFile)
+			faults = append(faults, filefault.Explain("events.webhooks (caFile of "+w.Name+")", inFile(w.CAFile, err)))
+		}
+	}
+	return faults
+}
+
+// inFile adds the file to an error about what stands in it.
+func inFile(path string, err error) error {
+	var named *fs.PathError
+	if err == nil || errors.As(err, &named) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // checkAddress checks the exposure of the address that http.listen stands for. A

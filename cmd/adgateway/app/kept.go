@@ -2,9 +2,9 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
-	"os"
-	"path/filepath"
+	"sync"
 	"time"
 
 	"adgateway/gateway"
@@ -17,44 +17,67 @@ import (
 
 // kept is what the gateway keeps beyond one request.
 type kept struct {
-	store  *keep.Sealed
-	past   *changes.History
-	folder string // temporary, removed at the end; empty: there is none
-	aside  string // new name of a damaged file; empty: there was none
+	store *keep.Sealed
+	past  *changes.History
+	aside string // new name of a damaged file; empty: there was none
+	lasts bool   // beyond the process
 }
+
+// mostInMemory is the size of a history in memory, if that of the settings is larger.
+const mostInMemory = 64 << 20
 
 // storeKey names the file of the store's key in messages.
 const storeKey = "store.file (its key)"
 
-// openKept opens the store of the settings, in a temporary folder if they name no file.
-// It returns nil if it is switched off.
-func openKept(ctx context.Context, o Options) (s *kept, err error) {
-	path := o.Settings.Store.File
-	if path == config.AuditOff {
+// openKept opens the store of the settings, which is in memory if they name no file. It
+// returns nil if it is switched off.
+func openKept(ctx context.Context, o Options) (*kept, error) {
+	s, most := &kept{}, int64(o.Settings.Changes.MaxSize)<<20
+	var err error
+	switch path := o.Settings.Store.File; path {
+	case config.AuditOff:
 		return nil, nil
+	case "":
+		most = min(most, mostInMemory)
+		err = s.inMemory()
+	default:
+		err = s.inFile(path)
 	}
-	s = &kept{}
-	if path == "" {
-		if s.folder, err = os.MkdirTemp("", "adgateway-state-"); err != nil {
-			return nil, err
-		}
-		path = filepath.Join(s.folder, "state.db")
-	}
-	key, err := keep.ReadKey(config.Store{File: path}.KeyFile())
-	if err != nil {
-		return nil, errors.Join(filefault.Explain(storeKey, err), s.close())
-	}
-	file, aside, err := keep.Open(keep.Options{Path: path})
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	if s.aside = aside; aside != "" {
-		o.Log.WithField("file", aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
+	if s.aside != "" {
+		o.Log.WithField("file", s.aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
 	}
-	if s.store, err = keep.Seal(file, key); err == nil {
-		s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, int64(o.Settings.Changes.MaxSize)<<20)
+	if rewound := s.store.State().Rewound; rewound != nil {
+		o.Log.WithError(rewound).WithField("remedy", keep.AfterRewind).Error("the store was taken back")
 	}
+	s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, most)
 	return s, err
+}
+
+func (s *kept) inMemory() error {
+	secret := make([]byte, keep.KeyLength)
+	_, _ = rand.Read(secret) // never fails
+	key, err := keep.NewKey(secret)
+	if err == nil {
+		s.store, err = keep.Seal(keep.NewMemory(nil), key)
+	}
+	return err
+}
+
+func (s *kept) inFile(path string) error {
+	key, err := keep.ReadKey(config.Store{File: path}.KeyFile())
+	if err != nil {
+		return filefault.Explain(storeKey, err)
+	}
+	file, aside, err := keep.Open(keep.Options{Path: path})
+	if err != nil {
+		return err
+	}
+	s.aside, s.lasts = aside, true
+	s.store, err = keep.Seal(file, key)
+	return err
 }
 
 // RebuildHistory adds the changes of an audit log to the history of the settings, which no
@@ -68,7 +91,10 @@ func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Reb
 		return changes.Rebuilding{}, err
 	}
 	found, err := s.past.Rebuild(ctx, o.Settings.Audit.File, files, time.Now())
-	return found, errors.Join(err, s.close())
+	if err = errors.Join(err, s.close()); err == nil && s.lasts {
+		err = keep.Accept(o.Settings.Store.File)
+	}
+	return found, err
 }
 
 // sweepEvery is how often expired values are removed.
@@ -86,16 +112,21 @@ func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
 	})
 }
 
-// settleEvery is how often changes that were cut off are tried again.
-const settleEvery = time.Minute
+// settleAgain is how soon changes that were cut off are tried again, as no session may have
+// started before, and settleEvery how often then.
+const (
+	settleAgain = time.Second
+	settleEvery = time.Minute
+)
 
 // settle finds out what became of the changes that the end of the gateway cut off, until
 // all of them are settled or ctx ends.
 func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
-	tick := time.NewTicker(settleEvery)
-	defer tick.Stop()
-	for {
+	first := sync.OnceFunc(func() { close(s.settled) })
+	defer first()
+	for pause := settleAgain; ; pause = min(2*pause, settleEvery) {
 		left, err := s.Gateway.SettleHistory(ctx)
+		first()
 		if err != nil && ctx.Err() == nil {
 			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
 		}
@@ -105,9 +136,31 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
+}
+
+// runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
+// an undo that is called again must find what became of the first one.
+func (s *Stack) runJobs(ctx context.Context) {
+	select {
+	case <-s.settled:
+		s.Gateway.RunJobs(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// jobLimits returns the limits of jobs.
+func jobLimits(c config.Jobs) gateway.JobLimits {
+	limits := gateway.JobLimits{
+		MaxItems: c.MaxItems, MaxBytes: int64(c.MaxBytes) << 20, Running: c.Running, PerCaller: c.PerCaller,
+		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
+	}
+	if c.Rate == 0 {
+		limits.Rate = -1
+	}
+	return limits
 }
 
 // checks is the readiness check of the store.
@@ -121,12 +174,22 @@ func (s *kept) checks() []gateway.Check {
 		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
+	case s.store.State().Rewound != nil:
+		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+keep.AfterRewind
 	}
 	return []gateway.Check{check}
 }
 
 func (s *kept) sealed() *keep.Sealed {
 	if s == nil {
+		return nil
+	}
+	return s.store
+}
+
+// lasting returns the store if it outlives the process, or nil.
+func (s *kept) lasting() *keep.Sealed {
+	if s == nil || !s.lasts {
 		return nil
 	}
 	return s.store
@@ -139,17 +202,10 @@ func (s *kept) history() *changes.History {
 	return s.past
 }
 
-// close closes the store and removes what is temporary.
+// close closes the store.
 func (s *kept) close() error {
-	if s == nil {
+	if s == nil || s.store == nil {
 		return nil
 	}
-	var err error
-	if s.store != nil {
-		err = s.store.Close()
-	}
-	if s.folder != "" {
-		err = errors.Join(err, os.RemoveAll(s.folder))
-	}
-	return err
+	return s.store.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/webhooks"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
@@ -79,7 +80,8 @@ type state struct {
 	expires time.Time // end of the certificate; zero without TLS
 	audit   *audit.Log
 	store   *keep.State // nil without a store
-	lost    int64       // log entries that could not be written
+	hooks   []webhooks.Status
+	lost    int64 // log entries that could not be written
 }
 
 type laneState struct {
@@ -94,7 +96,7 @@ type serverState struct {
 }
 
 func (c *collector) state() *state {
-	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit}
+	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit, hooks: c.stack.webhookStatus()}
 	if store := c.stack.kept.sealed(); store != nil {
 		now := store.State()
 		s.store = &now
@@ -190,7 +192,9 @@ func perAudit(read func(audit.Stats) value) func(*state, emit) {
 var lane = []string{"lane"}
 
 // metrics is the table of a stack's metrics.
-var metrics = []metric{
+var metrics = slices.Concat(stackMetrics, webhookMetrics)
+
+var stackMetrics = []metric{
 	{"adgateway_build_info", "Always 1; the labels tell what runs.", gauge, []string{"version", "engine", "go"},
 		func(s *state, put emit) { put(boolean(true), s.version.Version, s.engine, runtime.Version()) }},
 	{"adgateway_check_ok", "1 when a check of /readyz is passed, else 0.", gauge, []string{"check"},

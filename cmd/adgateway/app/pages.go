@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -46,7 +47,11 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 				options.Directory = enabledDirectory{o.People.Directory, accounts{api}}
 			}
 		}
+		options.Store, options.Problem = s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
 		s.Gate = signin.NewGate(options)
+		if err := s.Gate.Restore(context.Background()); err != nil {
+			options.Problem(err) // people sign in again
+		}
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate = s.Gate
 		return ui.New(pages)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/inprocess"
 	"adgateway/gateway/signin"
-	"adgateway/gateway/ui"
 )
 
 // accounts reads, through the API, the accounts of people who sign in.
@@ -34,16 +34,16 @@ func (a accounts) read(ctx context.Context, path string, query url.Values, recor
 	if err != nil {
 		return false, err
 	}
-	status, body := ui.Send(a.api, r)
-	if status == http.StatusNotFound {
+	taken := inprocess.Send(a.api, r)
+	if taken.Status == http.StatusNotFound {
 		return false, nil
 	}
 	answer := struct{ Result []json.RawMessage }{}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	if err := json.Unmarshal(taken.Body, &answer); err != nil {
 		return false, err
 	}
-	if status != http.StatusOK || len(answer.Result) > 1 {
-		return false, fmt.Errorf("GET %s: status %d, %d records", path, status, len(answer.Result))
+	if taken.Status != http.StatusOK || len(answer.Result) > 1 {
+		return false, fmt.Errorf("GET %s: status %d, %d records", path, taken.Status, len(answer.Result))
 	}
 	if len(answer.Result) == 0 {
 		return false, nil

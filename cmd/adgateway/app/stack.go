@@ -27,6 +27,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
+	"adgateway/gateway/webhooks"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
@@ -80,8 +81,10 @@ type Stack struct {
 	certificate *certificate
 	calls       *callEvents            // nil if the event log gets none
 	kept        *kept                  // nil if the store is switched off
+	webhooks    *webhooks.Webhooks     // nil if there are none
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
+	settled     chan struct{}      // closed when what was cut off before the start has been tried to be settled
 	stop        context.CancelFunc // ends watched; nil if New failed
 	watched     sync.WaitGroup
 	started     chan struct{} // receives a value when a session of the directory has started
@@ -99,7 +102,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	log := logTo(o.Log, o.Event)
-	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), settled: make(chan struct{}), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
 		cert.close()
@@ -127,6 +130,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.kept, err = openKept(ctx, o)
 	}
 	if err == nil {
+		s.webhooks, err = openWebhooks(ctx, o, s.kept)
+	}
+	if err == nil {
 		registry, err = newRegistry(s, o)
 	}
 	if err == nil {
@@ -140,6 +146,8 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
 	s.watched.Go(func() { s.settle(watching, log) })
+	s.watched.Go(func() { s.sendWebhooks(watching) })
+	s.watched.Go(func() { s.runJobs(watching) })
 	return s, nil
 }
 
@@ -206,10 +214,18 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
 		Kept: s.kept.sealed(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
+		Streams:   o.Settings.Events.Streams,
+		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
 		Pages:        s.pages(o),
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
+}
+
+// laneReady reports whether a lane has a session.
+func (s *Stack) laneReady(lane ps.Lane) bool {
+	ok, _ := s.Pool.Stats()[lane].Ready()
+	return ok
 }
 
 // spoolMost returns the bytes that temporary files may take; negative: there are none.
@@ -292,7 +308,7 @@ func (s *Stack) checks() []gateway.Check {
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		check("dnsServer", dns.Pinned != "", dns.Reason),
-	}, slices.Concat(s.certificate.checks(), s.kept.checks())...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"adgateway/gateway/config"
+	"adgateway/gateway/keep"
 )
 
 func gatewayChecks() []Check {
@@ -58,6 +59,22 @@ func gatewayChecks() []Check {
 				{"low", Warning, "Only {free} are free at {path}.", "Free some space, lower audit.maxTotal or audit.keepFor, or set audit.file and log.file to another disk."},
 			},
 			probe: probeDisk,
+		},
+		{
+			Name: "store", About: "the store has all that it acknowledged",
+			How: "reads the head of store.file",
+			Faults: []Fault{
+				{"rewound", Warning, "{error}.", keep.AfterRewind},
+			},
+			probe: probeStore,
+		},
+		{
+			Name: "webhooks", About: "the receivers of webhooks can be reached",
+			How: "connects to each of events.webhooks as the gateway does, and sends nothing",
+			Faults: []Fault{
+				{"unreachable", Warning, "The webhook {name} cannot be delivered: {error}", "Correct its url or caFile, or let the gateway through the firewall to it; what it is to be told waits for 24 hours. 'GET /readyz' and the log say what the running gateway finds."},
+			},
+			probe: probeWebhooks,
 		},
 		{
 			Name: "credentials", About: "somebody can call the API",
@@ -164,6 +181,9 @@ func (x *exam) keptFiles() []keptFile {
 	if file := s.Store.File; file != "" && file != config.AuditOff {
 		all = append(all, keptFile{path: file, use: "store.file", written: true, secret: true}, keptFile{path: s.Store.KeyFile(), use: "the key of store.file", secret: true})
 	}
+	for _, w := range s.Events.Webhooks {
+		all = append(all, keptFile{path: w.SecretFile, use: "events.webhooks (secretFile of " + w.Name + ")", secret: true, there: true})
+	}
 	return slices.DeleteFunc(all, func(f keptFile) bool { return f.path == "" })
 }
 
@@ -221,6 +241,32 @@ func probeDisk(_ context.Context, x *exam) verdict {
 		}
 	}
 	v.found = strings.Join(found, "; ")
+	return v
+}
+
+func probeStore(_ context.Context, x *exam) verdict {
+	file := x.settings.Store.File
+	if file == "" || file == config.AuditOff {
+		return skipped("there is none")
+	}
+	v := verdict{found: file}
+	if err := x.Rewound(file); err != nil {
+		v.hit("rewound", "error", oneLine(err))
+	}
+	return v
+}
+
+func probeWebhooks(ctx context.Context, x *exam) verdict {
+	all := x.settings.Events.Webhooks
+	if len(all) == 0 {
+		return skipped("there are none")
+	}
+	v := verdict{found: fmt.Sprintf("%d checked", len(all))}
+	for _, w := range all {
+		if err := x.Receiver(ctx, w); err != nil {
+			v.hit("unreachable", "name", w.Name, "error", oneLine(err))
+		}
+	}
 	return v
 }
 

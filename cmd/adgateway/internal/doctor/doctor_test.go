@@ -51,6 +51,8 @@ type computer struct {
 	readers     map[string]string // by base name
 	writers     map[string]error
 	locked      map[string]error
+	receivers   map[string]error // by the name of their webhook
+	rewound     error
 	free        uint64
 }
 
@@ -117,6 +119,8 @@ func healthy() *computer {
 		Listen:      func(context.Context, *config.Settings) error { return doctor.ErrPortTaken },
 		PortHolder:  func(context.Context, string) string { return "process 7 (adgateway.exe)" },
 		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
+		Receiver:    func(_ context.Context, w config.Webhook) error { return c.receivers[w.Name] },
+		Rewound:     func(string) error { return c.rewound },
 		Names:       func() []string { return []string{"gw.corp.example", "GW"} },
 		Exposed: func(path string) (string, error) {
 			return c.readers[filepath.Base(path)], c.writers[filepath.Base(path)]
@@ -286,6 +290,17 @@ var broken = []struct {
 	}, "credentials/none", "adgateway token create", 1},
 	{"all expired", func(c *computer) { c.credentials = []doctor.Credential{{Name: "ci", Expires: now}} }, "credentials/all-expired", "adgateway token", 1},
 	{"some expired", func(c *computer) { c.credentials[0].Expires = now.Add(-time.Hour) }, "credentials/expired", "adgateway token revoke", 1},
+	{"store restored", func(c *computer) {
+		c.settings.Store.File, c.rewound = "data/state.db", errors.New("the store is older than what it has acknowledged")
+	}, "store/rewound", "adgateway changes rebuild", 1},
+	{"receiver down", func(c *computer) {
+		c.settings.Events.Webhooks = []config.Webhook{{Name: "siem", SecretFile: "data/siem"}, {Name: "chat", SecretFile: "data/chat"}}
+		c.receivers = map[string]error{"chat": errors.New("connection refused")}
+	}, "webhooks/unreachable", "firewall", 1},
+	{"webhook's secret readable", func(c *computer) {
+		c.settings.Events.Webhooks = []config.Webhook{{Name: "chat", SecretFile: "data/chat.secret"}}
+		c.readers["chat.secret"] = `BUILTIN\Users`
+	}, "files/others-read", "icacls", 1},
 	{"some expiring", func(c *computer) { c.credentials[0].Expires = now.AddDate(0, 0, 3) }, "credentials/expiring", "adgateway token list", 1},
 }
 

@@ -43,6 +43,12 @@ type Probes struct {
 	Certificate func(s *config.Settings) (Certificate, error)
 	Names       func() []string // names of this computer that clients may use
 
+	// Receiver connects to the receiver of a webhook, and sends nothing.
+	Receiver func(ctx context.Context, w config.Webhook) error
+
+	// Rewound returns why the store in a file was taken back, or nil.
+	Rewound func(path string) error
+
 	// Exposed returns who but the owner and the service may read a file, or "". If
 	// others may write it, that is an error.
 	Exposed     func(path string) (readers string, err error)

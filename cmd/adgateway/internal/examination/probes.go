@@ -14,6 +14,7 @@ import (
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/session"
@@ -55,6 +56,9 @@ func (e *Examination) probes() doctor.Probes {
 		PortHolder:  host.PortHolder,
 		Certificate: certificateOf,
 		Names:       host.Names,
+
+		Receiver: app.ReachWebhook,
+		Rewound:  keep.Rewound,
 
 		Exposed:     files.Exposed,
 		Writable:    host.Writable,

@@ -147,6 +147,16 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 			}
 		}
 	}
+	if from["events.webhooks"] == config.FromFile {
+		s.Events.Webhooks = slices.Clone(s.Events.Webhooks)
+		for i := range s.Events.Webhooks {
+			for _, file := range []*string{&s.Events.Webhooks[i].SecretFile, &s.Events.Webhooks[i].CAFile} {
+				if *file != "" && !filepath.IsAbs(*file) {
+					*file = filepath.Join(dir, *file)
+				}
+			}
+		}
+	}
 	if err := f.DefaultFiles(s); err != nil || f.Amend == nil {
 		return err
 	}

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+)
+
+// webhookName matches the names of webhooks, which are labels of metrics and keys of the store.
+var webhookName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+func checkWebhookName(name string) error {
+	if !webhookName.MatchString(name) {
+		return errors.New("takes a name of letters, digits, dots, hyphens and underscores")
+	}
+	return nil
+}
+
+// checkWebhookURL returns why messages cannot be sent to a URL: only over TLS, unless it is
+// one of this machine.
+func checkWebhookURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return errors.New("takes a URL such as https://hooks.corp.example/adgateway")
+	case u.User != nil:
+		return errors.New("takes a URL without name and password: the receiver knows the gateway by the signature")
+	case u.Fragment != "":
+		return errors.New("takes a URL without #")
+	case u.Scheme == "https", u.Scheme == "http" && ofThisMachine(u.Hostname()):
+		return nil
+	}
+	return errors.New("takes a URL that begins with https://, because others could read and alter what is sent; http:// only leads to this machine itself, such as http://127.0.0.1:9000/")
+}
+
+// ofThisMachine reports whether a host is that of loopback addresses.
+func ofThisMachine(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// uselessWebhooks describes webhooks that contradict other settings.
+func (s *Settings) uselessWebhooks() []string {
+	var faults []string
+	seen := map[string]bool{}
+	for _, w := range s.Events.Webhooks {
+		if seen[w.Name] {
+			faults = append(faults, fmt.Sprintf("the name %s is there twice: give every webhook its own", w.Name))
+		}
+		seen[w.Name] = true
+	}
+	if len(seen) > 0 && s.Store.File == AuditOff {
+		faults = append(faults, "without a store (store.file is off) there is nothing to tell, and no place for how far it was told: set store.file")
+	}
+	return faults
+}

@@ -1,0 +1,320 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// kind is the kind of what the store keeps of a target.
+const kind keep.Kind = "webhook"
+
+// kept is what the store keeps of a target.
+type kept struct {
+	Version int                    `json:"v"`
+	URL     string                 `json:"url"`
+	After   map[Type]keep.Position `json:"after"`
+	Failing time.Time              `json:"failing,omitzero"` // since when all tries have failed
+	Tries   int                    `json:"tries,omitempty"`  // since then
+	Stopped bool                   `json:"stopped,omitempty"`
+}
+
+const version = 1
+
+// pauses follow the first tries of a target that fail, lastPause all others.
+var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
+
+const lastPause = time.Hour
+
+// giveUpAfter is how long a message is tried: after the pauses for 24 hours.
+var giveUpAfter = func() (total time.Duration) {
+	for _, pause := range pauses {
+		total += pause
+	}
+	return total + 24*time.Hour
+}()
+
+// target sends to one target. Only its goroutine uses kept, revision and client.
+type target struct {
+	settings Target
+	o        *Options
+	client   *http.Client
+	kept     kept
+	revision keep.Revision
+
+	mu     sync.Mutex // guards status
+	status Status
+}
+
+// newTarget reads what the store keeps of a target. With another URL it is a new one.
+func newTarget(ctx context.Context, settings Target, o *Options) (*target, error) {
+	if len(settings.Types) == 0 {
+		settings.Types = Types
+	}
+	t := &target{settings: settings, o: o, client: newClient(nil), status: Status{Name: settings.Name}}
+	if settings.CAFile != "" {
+		trusted, err := ReadCA(settings.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		t.client = newClient(trusted)
+	}
+	found, err := o.Store.Get(ctx, kind, settings.Name)
+	switch {
+	case errors.Is(err, keep.ErrAbsent):
+	case err != nil:
+		return nil, err
+	default:
+		t.revision = found.Revision
+		if json.Unmarshal(found.Value, &t.kept) != nil || t.kept.Version != version {
+			t.kept = kept{} // of another version: it begins anew
+		}
+	}
+	if t.kept.URL != settings.URL {
+		t.kept = kept{After: t.kept.After} // the same receiver elsewhere misses nothing
+	}
+	t.kept.Version, t.kept.URL = version, settings.URL
+	return t, t.begin(ctx)
+}
+
+// begin gives types that are new the position of now, and forgets those that are not
+// wanted any more.
+func (t *target) begin(ctx context.Context) error {
+	after := map[Type]keep.Position{}
+	for _, kind := range t.settings.Types {
+		position, known := t.kept.After[kind]
+		if !known {
+			var err error
+			if position, err = t.o.Store.End(ctx, logs[kind]); err != nil {
+				return err
+			}
+		}
+		after[kind] = position
+	}
+	t.kept.After = after
+	t.show("")
+	return t.save(ctx)
+}
+
+// save keeps what was reached. Another gateway on the same store may have been faster: then
+// both have sent, and the further one counts.
+func (t *target) save(ctx context.Context) error {
+	for {
+		value, err := json.Marshal(t.kept)
+		if err != nil {
+			return err
+		}
+		revision, err := t.o.Store.Apply(ctx, keep.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
+		if err == nil {
+			t.revision = revision
+			return nil
+		}
+		if !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+		found, err := t.o.Store.Get(ctx, kind, t.settings.Name)
+		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+			return err
+		}
+		t.revision = found.Revision
+		var other kept
+		if json.Unmarshal(found.Value, &other) != nil {
+			continue
+		}
+		for kind, position := range other.After {
+			if own, has := t.kept.After[kind]; has && own.Creation == position.Creation && own.Sequence < position.Sequence {
+				t.kept.After[kind] = position
+			}
+		}
+	}
+}
+
+// run sends until ctx ends.
+func (t *target) run(ctx context.Context) {
+	defer t.client.CloseIdleConnections()
+	for ctx.Err() == nil {
+		if t.kept.Stopped {
+			<-ctx.Done()
+			return
+		}
+		bells := make([]<-chan struct{}, 0, len(Types)) // taken before reading, so that nothing is missed
+		for _, kind := range Types {
+			bells = append(bells, t.o.Store.Appends(logs[kind]))
+		}
+		m, err := t.first(ctx)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, keep.ErrClosed):
+			return
+		case err != nil:
+			t.show(err.Error())
+			pause(ctx, pauses[0])
+		case m == nil:
+			t.await(ctx, bells)
+		default:
+			t.deliver(ctx, m)
+		}
+	}
+}
+
+// await waits until something was appended to a log.
+func (t *target) await(ctx context.Context, bells []<-chan struct{}) {
+	select {
+	case <-bells[0]:
+	case <-bells[1]:
+	case <-ctx.Done():
+	}
+}
+
+// first returns the next message, of several types the one that is older; nil: there is none.
+func (t *target) first(ctx context.Context) (*message, error) {
+	var first *message
+	for _, kind := range t.settings.Types {
+		m, reached, err := t.next(ctx, kind, t.kept.After[kind])
+		if errors.Is(err, keep.ErrPosition) {
+			m, reached, err = t.resume(ctx, kind)
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.kept.After[kind] = reached
+		if m != nil && (first == nil || m.at.Before(first.at)) {
+			first = m
+		}
+	}
+	t.note(func(s *Status) {
+		s.Waiting = time.Time{}
+		if first != nil {
+			s.Waiting = first.at
+		}
+	})
+	return first, nil
+}
+
+// resume goes on with the oldest entry that is kept, after those at the position were
+// removed, or the store was replaced.
+func (t *target) resume(ctx context.Context, kind Type) (*message, keep.Position, error) {
+	before := t.kept.After[kind]
+	m, reached, err := t.next(ctx, kind, keep.Position{})
+	if err == nil && m == nil && reached == (keep.Position{}) {
+		reached, err = t.o.Store.End(ctx, logs[kind])
+	}
+	if err != nil {
+		return nil, before, err
+	}
+	missed := uint64(1) // at least
+	if m != nil && m.position.Creation == before.Creation && m.position.Sequence > before.Sequence+1 {
+		missed = m.position.Sequence - before.Sequence - 1
+	}
+	t.note(func(s *Status) { s.Dropped += missed })
+	t.o.Log("a webhook goes on with what is kept: what came before is lost to it, because the store keeps it no longer or was replaced",
+		map[string]any{"webhook": t.settings.Name, "type": string(kind), "error": keep.ErrPosition.Error()})
+	return m, reached, nil
+}
+
+// deliver tries to send a message, and waits if that fails.
+func (t *target) deliver(ctx context.Context, m *message) {
+	err := t.send(ctx, m)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		t.delivered(ctx, m)
+		return
+	}
+	if t.kept.Tries++; t.kept.Failing.IsZero() {
+		t.kept.Failing = t.o.Now().UTC()
+	}
+	t.note(func(s *Status) { s.Failed++ })
+	fields := map[string]any{"webhook": t.settings.Name, "message": m.id, "tries": t.kept.Tries, "error": err.Error()}
+	now, since := t.o.Now(), m.at
+	if t.kept.Failing.After(since) {
+		since = t.kept.Failing
+	}
+	wait := pauseAfter(t.kept.Tries, err)
+	switch {
+	case errors.Is(err, errGone):
+		t.kept.Stopped = true
+		t.o.Log("a webhook was stopped by its target; give it another URL, or start the gateway once without it", fields)
+	case now.Sub(since) >= giveUpAfter:
+		t.kept.After[m.kind] = m.position
+		t.drop()
+		t.o.Log("a message of a webhook was given up after 24 hours", fields)
+		wait = 0 // those behind it may be as old
+		if after, _, nextErr := t.next(ctx, m.kind, m.position); nextErr != nil || after == nil || now.Sub(after.at) < giveUpAfter {
+			wait = lastPause
+		}
+	case t.kept.Tries == 1 || t.kept.Tries == len(pauses):
+		t.o.Log("a message of a webhook could not be delivered; it is tried again", fields)
+	}
+	t.show(err.Error())
+	t.keep(ctx)
+	if !t.kept.Stopped {
+		pause(ctx, wait)
+	}
+}
+
+// delivered notes that a message has arrived.
+func (t *target) delivered(ctx context.Context, m *message) {
+	if t.kept.Tries >= len(pauses) {
+		t.o.Log("a webhook can be delivered again", map[string]any{"webhook": t.settings.Name, "tries": t.kept.Tries})
+	}
+	t.kept.After[m.kind], t.kept.Failing, t.kept.Tries = m.position, time.Time{}, 0
+	t.note(func(s *Status) { s.Delivered++ })
+	t.show("")
+	t.keep(ctx)
+}
+
+// keep saves what was reached. If that fails, messages come again after a restart.
+func (t *target) keep(ctx context.Context) {
+	if err := t.save(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {
+		t.o.Log("the position of a webhook could not be kept: after a restart it gets messages again", map[string]any{"webhook": t.settings.Name, "error": err.Error()})
+	}
+}
+
+// pauseAfter returns the pause after so many tries, or a longer one that the target asks for.
+func pauseAfter(tries int, err error) time.Duration {
+	wait := lastPause
+	if tries <= len(pauses) {
+		wait = pauses[tries-1]
+	}
+	var refused *refusedError
+	if errors.As(err, &refused) {
+		wait = max(wait, min(refused.retryAfter, lastPause))
+	}
+	return wait
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (t *target) drop() { t.note(func(s *Status) { s.Dropped++ }) }
+
+// show copies what is kept into the status.
+func (t *target) show(reason string) {
+	t.note(func(s *Status) {
+		s.Failing, s.Tries, s.Stopped, s.Reason = t.kept.Failing, t.kept.Tries, t.kept.Stopped, reason
+	})
+}
+
+func (t *target) note(change func(*Status)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change(&t.status)
+}
+
+func (t *target) snapshot() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status
+}

@@ -1,0 +1,130 @@
+// Package webhooks tells other services what was changed, and which jobs have ended, by
+// HTTP requests in the form of Standard Webhooks (standardwebhooks.com).
+//
+// [Open] prepares the targets of the settings, [Webhooks.Run] sends until it is told to
+// stop. Each target has a goroutine of its own, which reads the logs of the store from the
+// position that it has reached (see package keep) and sends one message at a time, in
+// order. The position is kept in the store, so that nothing is left out when the gateway
+// is restarted, and a message comes twice at worst. Nothing here can hold up a change:
+// what a target does not take waits in the log.
+//
+// message.go makes the messages, sign.go signs them, send.go sends one, target.go decides
+// when the next one is sent.
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+)
+
+// Target is where messages are sent.
+type Target struct {
+	Name       string // unique; the position is kept under it
+	URL        string // as the settings allow it: https, or of this machine
+	SecretFile string // see [ReadSecrets]; it is read for each message
+	CAFile     string // authorities that the target's certificate must come from; empty: those of the system
+	Types      []Type // of messages; empty: all
+}
+
+// Type is what a message is about.
+type Type string
+
+// The types of messages.
+const (
+	Change Type = "change" // a change has ended
+	Job    Type = "job"    // a job has ended
+)
+
+// Types are all types of messages.
+var Types = []Type{Change, Job}
+
+// Options configure webhooks. All fields are required but those of which it is said.
+type Options struct {
+	Targets []Target
+	Store   *keep.Sealed
+	History *changes.History
+	// Log writes to the log of the gateway; an entry with the field "error" is a warning.
+	Log func(message string, fields map[string]any)
+	Now func() time.Time // nil: time.Now
+}
+
+// Webhooks sends to all targets. It is safe for concurrent use.
+type Webhooks struct {
+	targets []*target
+}
+
+// Open prepares the targets. One that is new begins with what happens from now on. What is
+// kept of targets that there are no more is removed. The caller calls [Webhooks.Run].
+func Open(ctx context.Context, o Options) (*Webhooks, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	w := &Webhooks{}
+	for _, settings := range o.Targets {
+		t, err := newTarget(ctx, settings, &o)
+		if err != nil {
+			return nil, fmt.Errorf("webhook %s: %w", settings.Name, err)
+		}
+		w.targets = append(w.targets, t)
+	}
+	return w, forget(ctx, o.Store, o.Targets)
+}
+
+// forget removes what is kept of targets that are not in the settings any more.
+func forget(ctx context.Context, store *keep.Sealed, targets []Target) error {
+	known := map[string]bool{}
+	for _, t := range targets {
+		known[t.Name] = true
+	}
+	var gone []keep.Change
+	err := store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		if !known[e.Key] {
+			gone = append(gone, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
+		}
+		return true
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	if _, err = store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) {
+		return nil // the next start tries again
+	}
+	return err
+}
+
+// Run sends until ctx ends. What is being sent then is sent again after the next start.
+func (w *Webhooks) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, t := range w.targets {
+		all.Go(func() { t.run(ctx) })
+	}
+	all.Wait()
+}
+
+// Status is how a target is.
+type Status struct {
+	Name      string
+	Delivered uint64
+	Failed    uint64    // tries
+	Dropped   uint64    // messages that were given up, or were no longer kept when it was their turn
+	Waiting   time.Time // when what is to be sent next happened; zero: nothing waits
+	Failing   time.Time // since when all tries have failed; zero: the last did not
+	Tries     int       // since then
+	Stopped   bool      // by the target, with 410
+	Reason    string    // why the last try failed, or the log cannot be read; without the URL, which may hold a secret
+}
+
+// Status returns how the targets are, in the order of the settings.
+func (w *Webhooks) Status() []Status {
+	all := make([]Status, len(w.targets))
+	for i, t := range w.targets {
+		all[i] = t.snapshot()
+	}
+	return all
+}
