@@ -180,11 +180,18 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 			o.AddParameter(b.parameter(openapi3.NewQueryParameter(p.Name), op, p, value))
 		}
 	}
+	if op.Reply.Mark == ops.Events {
+		last := openapi3.NewHeaderParameter(ops.LastEventHeader).WithSchema(openapi3.NewStringSchema())
+		o.AddParameter(last.WithDescription("Go on after the event with this id. Clients for events send it by themselves when they connect again."))
+	}
 	if op.Effect.Writes() {
 		key := openapi3.NewHeaderParameter(ops.KeyHeader).WithSchema(openapi3.NewStringSchema().WithPattern("^" + ops.KeyPattern + "$"))
 		o.AddParameter(key.WithDescription("Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same answer."))
 	}
 	guards(op, o)
+	if op.Takes != nil {
+		o.RequestBody = listBody(op)
+	}
 	if len(body.Properties) > 0 {
 		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
@@ -231,7 +238,7 @@ func (b *builder) parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Par
 
 // inBody reports whether the document lists parameters in the body.
 func inBody(op *ops.Operation) bool {
-	return op.Method == http.MethodPost || op.Method == http.MethodPut
+	return (op.Method == http.MethodPost || op.Method == http.MethodPut) && op.Takes == nil
 }
 
 // description describes the scope and the rules of an operation.
@@ -333,8 +340,15 @@ func typed(doc schema.Doc, text string) any {
 // responses returns the possible answers of a row by status.
 func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	all := openapi3.NewResponsesWithCapacity(16)
-	for status, text := range b.successes(op) {
-		all.Set(status, answer(text, b.envelope(op), tagOf(op)...))
+	switch {
+	case op.Reply.Mark == ops.Events:
+		all.Set("200", b.events(op))
+	case op.Answers != nil:
+		all.Set("200", file(op))
+	default:
+		for status, text := range b.successes(op) {
+			all.Set(status, answer(text, b.envelope(op), tagOf(op)...))
+		}
 	}
 	if honours(op, ops.IfNoneMatch) && !op.Effect.Writes() {
 		all.Set("304", unchanged())
@@ -371,8 +385,10 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 // successes returns the descriptions of success by status.
 func (b *builder) successes(op *ops.Operation) map[string]string {
 	switch {
-	case b.Classic:
+	case b.Classic && !op.Accepted:
 		return map[string]string{"200": "Done."}
+	case op.Accepted:
+		return map[string]string{"202": "Accepted: the work goes on. Location has where to look."}
 	case !op.Effect.Creates():
 		return map[string]string{"200": "Done."}
 	case op.Unchanged != "":
@@ -393,6 +409,9 @@ func codes(op *ops.Operation) []schema.Code {
 		if honours(op, ops.IfMatch) || honours(op, ops.IfNoneMatch) {
 			common = append(common, schema.PreconditionFailed)
 		}
+	}
+	if op.Takes != nil {
+		common = append(common, schema.UnsupportedMediaType)
 	}
 	if inBody(op) {
 		common = append(common, schema.TooLarge, schema.UnsupportedMediaType)

@@ -146,6 +146,8 @@ func TestEveryRowIsDescribed(t *testing.T) {
 		for _, p := range o.Parameters {
 			if p.Value.In == openapi3.ParameterInHeader {
 				switch p.Value.Name {
+				case ops.LastEventHeader:
+					assert.Equal(t, ops.Events, op.Reply.Mark, op.ID)
 				case ops.IfMatch:
 					assert.True(t, op.Effect.Writes() && op.Guard.Matches(), op.ID)
 				case ops.IfNoneMatch:
@@ -157,7 +159,7 @@ func TestEveryRowIsDescribed(t *testing.T) {
 			}
 			names[p.Value.Name] = p.Value.Description
 		}
-		if o.RequestBody != nil {
+		if o.RequestBody != nil && op.Takes == nil {
 			for _, content := range o.RequestBody.Value.Content {
 				for name, value := range content.Schema.Value.Properties {
 					names[name] = value.Value.Description
@@ -197,6 +199,21 @@ func TestEveryRowIsDescribed(t *testing.T) {
 	for _, code := range schema.Codes() {
 		assert.NotZero(t, code.Status())
 		assert.NotEmpty(t, code.Doc())
+	}
+}
+
+func TestStreamsOfEventsAreDescribed(t *testing.T) {
+	doc := load(t)
+	for _, op := range ops.Table() {
+		if op.Reply.Mark != ops.Events {
+			continue
+		}
+		done := doc.Paths.Find(op.Path).Get.Responses.Status(200).Value
+		stream := done.Content.Get("text/event-stream")
+		require.NotNil(t, stream, op.ID)
+		assert.Nil(t, done.Content.Get("application/json"), op.ID)
+		name := strings.TrimPrefix(stream.Schema.Value.Extensions["x-event-data"].(string), "#/components/schemas/")
+		assert.Contains(t, doc.Components.Schemas, name, op.ID)
 	}
 }
 

@@ -166,6 +166,18 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	})
 }
 
+// events returns the answer that is a stream of events. What stands in the data of each
+// cannot be said in the schema of a stream, so that it has a schema by itself.
+func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
+	b.record(op)
+	name := op.Reply.Shape.Name
+	r := answer("A stream of server-sent events (text/event-stream), which does not end by itself. The data of each is a `"+name+"`, as JSON in one line; its id is for "+ops.LastEventHeader+". A comment comes each 15 seconds when there is nothing else.", nil)
+	stream := openapi3.NewStringSchema()
+	stream.Extensions = map[string]any{"x-event-data": "#/components/schemas/" + name}
+	r.Value.Content = openapi3.NewContentWithSchema(stream, []string{"text/event-stream"})
+	return r
+}
+
 // local returns the schema of a list that the gateway itself answers with: a page of it,
 // or what was changed.
 func (b *builder) local(op *ops.Operation, name string, record *openapi3.SchemaRef) *openapi3.SchemaRef {
