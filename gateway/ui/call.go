@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/inprocess"
 	"adgateway/gateway/signin"
 )
 
@@ -117,34 +117,15 @@ func (p *Pages) send(r *http.Request, principal *auth.Principal, method, path st
 	}
 	req.RemoteAddr, req.Host = r.RemoteAddr, r.Host // from where the person asks
 	req.Header["X-Forwarded-For"] = r.Header["X-Forwarded-For"]
-	status, body := Send(p.API, req)
+	taken := inprocess.Send(p.API, req)
 	a := &answer{}
-	if err := json.Unmarshal(body, a); err != nil {
+	if err := json.Unmarshal(taken.Body, a); err != nil {
 		a.Error = &failure{Code: "internal", Message: "The answer could not be read."}
 	}
-	a.Status = status
+	a.Status = taken.Status
 	return a
-}
-
-// Send sends a request of the gateway to itself and returns the answer.
-func Send(api http.Handler, r *http.Request) (status int, body []byte) {
-	taken := &recorder{header: http.Header{}, status: http.StatusOK}
-	api.ServeHTTP(taken, r)
-	return taken.status, taken.body.Bytes()
 }
 
 func (c *visit) callAs(principal *auth.Principal, method, path string, query, form url.Values) *answer {
 	return c.send(c.r, principal, method, path, query, form)
 }
-
-// recorder takes an answer of the API.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (t *recorder) Header() http.Header         { return t.header }
-func (t *recorder) WriteHeader(status int)      { t.status = status }
-func (t *recorder) Write(b []byte) (int, error) { return t.body.Write(b) }
-func (t *recorder) Flush()                      {} // for gin

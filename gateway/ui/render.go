@@ -45,7 +45,7 @@ func asset(w http.ResponseWriter, r *http.Request) {
 }
 
 // templates are the pages by name, each with the layout.
-var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "preview", "done", "changes", "audit")
+var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "preview", "done", "changes", "jobs", "job", "audit")
 
 func parse(names ...string) map[string]*template.Template {
 	common := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))

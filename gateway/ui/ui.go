@@ -87,6 +87,9 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
 	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
 	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))
+	p.routes.HandleFunc("GET /ui/jobs", p.person((*visit).jobs))
+	p.routes.HandleFunc("GET /ui/jobs/{id}", p.person(func(c *visit) { c.job(nil) }))
+	p.routes.HandleFunc("POST /ui/jobs/{id}/{action}", p.form(p.person((*visit).control)))
 	if p.Log != nil {
 		p.routes.HandleFunc("GET /ui/audit", p.person((*visit).audit))
 	}

@@ -17,7 +17,7 @@ const bare = "browser-4f0c0f5e-a-bare-token"
 // scripts send.
 func docs(t *testing.T) *browser {
 	t.Helper()
-	address, _ := sandbox(t, "--token", bare)
+	address, _, _ := sandbox(t, "--token", bare)
 	b := start(t)
 	b.follow(chromedp.Navigate(address + "/docs/"))
 	b.until(`document.querySelectorAll(".opblock").length > 0`)

@@ -15,7 +15,9 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"io"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +41,7 @@ var (
 const patience = 30 * time.Second
 
 // sandbox starts a sandbox and returns its address and the link that signs in.
-func sandbox(t *testing.T, arguments ...string) (address, link string) {
+func sandbox(t *testing.T, arguments ...string) (address, link, token string) {
 	t.Helper()
 	command := exec.Command(*program, append([]string{"sandbox", "--listen", "127.0.0.1:0"}, arguments...)...)
 	out, err := command.StdoutPipe()
@@ -53,14 +55,39 @@ func sandbox(t *testing.T, arguments ...string) (address, link string) {
 		_ = command.Process.Signal(os.Interrupt)
 		_ = command.Wait()
 	})
-	found := regexp.MustCompile(`(http://[^/]*)/ui/link/\S+`)
+	found, tokens := regexp.MustCompile(`(http://[^/]*)/ui/link/\S+`), regexp.MustCompile(`adgw_\w+`)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if m := tokens.FindString(lines.Text()); m != "" {
+			token = m
+		}
 		if m := found.FindStringSubmatch(lines.Text()); m != nil {
-			return m[1], m[0]
+			return m[1], m[0], token
 		}
 	}
 	t.Fatal("the sandbox has printed no link")
-	return "", ""
+	return "", "", ""
+}
+
+// submit submits a list of changes of users, and returns the id of its job.
+func submit(t *testing.T, address, token, mode, list string) string {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, address+"/api/Jobs?Operation=user.update&Mode="+mode, strings.NewReader(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Auth-Token", "Bearer "+token)
+	request.Header.Set("Content-Type", "text/csv")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	id := regexp.MustCompile(`jb_[-0-9a-f]+`).FindString(string(body))
+	if err != nil || id == "" {
+		t.Fatalf("no job: %s, %v", body, err)
+	}
+	return id
 }
 
 // browser is a tab of Chromium.
@@ -230,7 +257,7 @@ func (b *browser) title(text string) {
 
 // TestPages signs in with the link and goes through the pages with the keyboard only.
 func TestPages(t *testing.T) {
-	address, link := sandbox(t, "--set", "audit.file="+filepath.Join(t.TempDir(), "audit.jsonl"))
+	address, link, token := sandbox(t, "--set", "audit.file="+filepath.Join(t.TempDir(), "audit.jsonl"))
 	b := start(t)
 	open := func(path string) {
 		t.Helper()
@@ -284,6 +311,16 @@ func TestPages(t *testing.T) {
 	b.look("computer")
 	open("/ui/changes")
 	b.look("changes")
+	open("/ui/jobs")
+	b.look("jobs-none")
+	wrong := submit(t, address, token, "run", "UserName,Country\nlweber,Atlantis\n")
+	waits := submit(t, address, token, "validate", "UserName,City\nlweber,Ulm\nnobody.here,Ulm\n")
+	open("/ui/jobs")
+	b.look("jobs")
+	open("/ui/jobs/" + wrong)
+	b.look("job-rejected")
+	open("/ui/jobs/" + waits)
+	b.look("job-ready")
 	open("/ui/audit")
 	b.look("audit")
 	open("/ui/audit?day=2020-01-01")
@@ -297,7 +334,7 @@ func TestPages(t *testing.T) {
 // TestPagesOfPeopleWithoutRights looks at the pages of people who may not sign in, may do
 // nothing, may do something elsewhere only, or have signed out.
 func TestPagesOfPeopleWithoutRights(t *testing.T) {
-	address, link := sandbox(t, "--set", `signIn.roles=[{"group":"GW-Operators","name":"Readers","scopes":["user:read"]},`+
+	address, link, _ := sandbox(t, "--set", `signIn.roles=[{"group":"GW-Operators","name":"Readers","scopes":["user:read"]},`+
 		`{"group":"GW-Operators","name":"Administration","scopes":["user:read","user:password"],"limits":{"ous":["OU=Administration,DC=corp,DC=example"]}}]`)
 	b := start(t)
 	open := func(path string) {

@@ -1,5 +1,6 @@
-// Everything works without this script; it only says that something is going on, copies
-// and hides a generated password, and moves the focus to what went wrong.
+// Everything works without this script; it only says that something is going on, keeps
+// progress up to date, copies and hides a generated password, and moves the focus to what
+// went wrong.
 "use strict";
 const alert = document.querySelector(".alert");
 if (alert) alert.focus();
@@ -19,6 +20,23 @@ for (const form of document.querySelectorAll("form[method=post]")) {
       button.textContent = text;
     }, { once: true });
   });
+}
+
+// A part that changes is shown as it is now, again and again, until it does not change any more.
+const renew = async (part) => {
+  try {
+    const answer = await fetch(location.href, { headers: { "Accept": "text/html" } });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const now = page.getElementById(part.getAttribute("aria-labelledby"))?.parentElement;
+    if (!now) return;
+    if (!now.dataset.refresh) { location.reload(); return; } // with what became of all items
+    part.replaceChildren(...now.children);
+  } catch { /* the gateway is away: it is tried again */ }
+  setTimeout(renew, Number(part.dataset.refresh) * 1000, part);
+};
+for (const part of document.querySelectorAll("[data-refresh]")) {
+  setTimeout(renew, Number(part.dataset.refresh) * 1000, part);
 }
 
 const shown = document.querySelector("[data-hide]");
