@@ -8,6 +8,7 @@
 //	adgateway config     create, check and show the settings
 //	adgateway doctor     check what an installation needs
 //	adgateway audit      show the record of changes and verify that nobody altered it
+//	adgateway job        run lists of changes as jobs of a gateway
 //	adgateway version    print the version
 package main
 

@@ -33,7 +33,7 @@ func changesRebuildCommand() *cobra.Command {
 				return err
 			}
 			if live.Now().Store.File == "" {
-				return errors.New("the settings name no store.file, so that there is no history to add to: without it, it is temporary")
+				return errors.New("the settings name no store.file, so that there is no history to add to: without it, it is in memory")
 			}
 			log := logrus.New()
 			log.SetOutput(c.ErrOrStderr())

@@ -111,12 +111,17 @@ func program(t *testing.T) string {
 	return path
 }
 
+// hook returns settings with a webhook.
+func hook(name, secret, more string) string {
+	return "events:\n  # told of changes\n  webhooks:\n    - {name: " + name + ", url: 'https://a/', secretFile: " + secret + more + "}\n"
+}
+
 // TestConfigCheckFindsWhatServeRefuses: the settings are not the whole: what they name
 // must be there, and they must fit together.
 func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
-	for name, text := range map[string]string{"file": "", "short.db.key": "short", "accounts.json": "{\n  \"version\": 1,\n  \"tokens\": [{\"name\": \"\"}]\n}\n"} {
+	for name, text := range map[string]string{"file": "", "short.db.key": "short", "hook.secret": "whsec_c2hvcnQ=", "accounts.json": "{\n  \"version\": 1,\n  \"tokens\": [{\"name\": \"\"}]\n}\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	for name, c := range map[string]struct{ text, want string }{
@@ -128,6 +133,11 @@ func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 		"pause and limit":       {"http:\n  settlePause: 9s\n", ":2: http.settlePause: http.settlePause (9s) is not shorter than http.settleTimeout (5s)"},
 		"credentials' content":  {"auth:\n  store: accounts.json\n", "accounts.json:3: "},
 		"no key of the store":   {"store:\n  file: short.db\n", ":2: store.file (its key): key file "},
+		"secret of a webhook":   {hook("chat", "hook.secret", ""), ":3: events.webhooks (secretFile of chat): " + filepath.Join(folder, "hook.secret") + ": line 1: the secret has 5 bytes, not 24 to 64"},
+		"authority of one":      {hook("chat", "hook.secret", ", caFile: hook.secret"), "events.webhooks (caFile of chat): " + filepath.Join(folder, "hook.secret") + ": it has no certificate"},
+		"no file of one":        {hook("chat", "no.secret", ""), "no.secret does not exist"},
+		"a webhook twice":       {hook("chat", "hook.secret", "") + "    - {name: chat, url: 'https://b/', secretFile: hook.secret}\n", ":3: events.webhooks: the name chat is there twice"},
+		"webhooks, but no log":  {"store: {file: off}\n" + hook("chat", "hook.secret", ""), "without a store"},
 		"address of others":     {"http:\n  listen: 192.0.2.1:8443\n  allowUnencrypted: true\n", ":2: http.listen: cannot listen on 192.0.2.1:8443"},
 		"audit in no folder":    {"audit:\n  file: file/audit.jsonl\n", ":2: audit.file"},
 		"log in no folder":      {"log:\n  level: info\n  file: file/gw.log\n", ":3: log.file"},

@@ -30,11 +30,11 @@ func leaves() map[string]*cobra.Command {
 	return all
 }
 
-// silent are the commands that do something and have nothing to answer, and the one
-// whose answer is JSON in any case.
+// silent are the commands that do something and have nothing to answer, the one whose
+// answer is JSON in any case, and the one whose answer is a file.
 var silent = []string{
 	"serve", "sandbox", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
-	"config init", "token revoke", "user remove", "user passwd", "acme account add",
+	"config init", "token revoke", "user remove", "user passwd", "acme account add", "job result",
 }
 
 func TestEveryCommandThatAnswersPrintsJSON(t *testing.T) {

@@ -85,7 +85,11 @@ func serviceRestoreCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return errors.Join(m.Restore(c.Context(), before), forget(keptFile()))
+		done, err := m.Restore(c.Context(), before)
+		if !done {
+			return err // the next installation takes what is kept
+		}
+		return errors.Join(err, forget(keptFile()))
 	})
 }
 

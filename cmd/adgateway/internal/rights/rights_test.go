@@ -20,7 +20,7 @@ import (
 var target = Target{Account: `CORP\adgateway-rights`, Domain: "DC=corp,DC=example", OUs: []string{"OU=A,DC=corp,DC=example", "OU=B,DC=corp,DC=example"}, Zones: []string{"corp.example"}}
 
 func TestEveryScopeHasItsRights(t *testing.T) {
-	without := []auth.Scope{auth.ChangeRead, auth.ChangeUndo, auth.OpsRead, auth.Privileged, auth.All} // need none, or must get none
+	without := []auth.Scope{auth.ChangeRead, auth.ChangeUndo, auth.JobRead, auth.JobSubmit, auth.OpsRead, auth.Privileged, auth.All} // need none, or must get none
 	for _, scope := range auth.Scopes() {
 		assert.Equal(t, !slices.Contains(without, scope), slices.Contains(Scopes(), string(scope)), scope)
 	}

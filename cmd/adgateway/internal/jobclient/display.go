@@ -1,0 +1,232 @@
+package jobclient
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// every is how often the progress is printed where there is no terminal.
+const every = 5 * time.Second
+
+// Display shows how far a job has come. It is not safe for concurrent use.
+type Display struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+	bar      *bar // from the first job on, in a terminal
+	printed  time.Time
+	last     string
+}
+
+// NewDisplay returns a display that writes to w: a bar if it is a terminal, else a line
+// every five seconds at most. The caller calls Close.
+func NewDisplay(w io.Writer, terminal bool, now func() time.Time) *Display {
+	return &Display{w: w, terminal: terminal, now: now}
+}
+
+// Show shows the job as it is now.
+func (d *Display) Show(job *Job) {
+	if d.terminal {
+		if d.bar == nil {
+			d.bar = newBar(d.w, job)
+		}
+		d.bar.show(job)
+		return
+	}
+	if now := d.now(); d.printed.IsZero() || now.Sub(d.printed) >= every || job.Rests() {
+		d.printed = now
+		line := strings.Join(nonEmpty(counted(job), pace(job), remarks(job)), "  ")
+		if line != d.last {
+			fmt.Fprintln(d.w, line)
+		}
+		d.last = line
+	}
+}
+
+// Close leaves the display as it is, and ends what runs behind it.
+func (d *Display) Close() {
+	if d.bar != nil {
+		d.bar.close()
+	}
+}
+
+// bar is a bar in a terminal.
+type bar struct {
+	progress *mpb.Progress
+	bar      *mpb.Bar
+	job      atomic.Pointer[Job]
+}
+
+// barWidth is that of the bar itself, in characters.
+const barWidth = 30
+
+func newBar(w io.Writer, job *Job) *bar {
+	b := &bar{}
+	b.job.Store(job)
+	text := func(of func(*Job) string) decor.Decorator {
+		return decor.Any(func(decor.Statistics) string { return of(b.job.Load()) })
+	}
+	b.progress = mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
+	b.bar = b.progress.New(0, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
+		mpb.BarWidth(barWidth), mpb.BarFillerTrim(),
+		mpb.PrependDecorators(text(func(j *Job) string { return counted(j) + "  " })),
+		mpb.AppendDecorators(text(func(j *Job) string { return strings.Join(append([]string{""}, nonEmpty(pace(j), remarks(j))...), "  ") })))
+	return b
+}
+
+func (b *bar) show(job *Job) {
+	b.job.Store(job)
+	b.bar.SetTotal(int64(job.Total), false)
+	b.bar.SetCurrent(int64(job.over()))
+}
+
+func (b *bar) close() {
+	if job := b.job.Load(); job.Ended() && job.over() == job.Total {
+		b.bar.SetTotal(int64(job.Total), true)
+	} else {
+		b.bar.Abort(false)
+	}
+	b.progress.Wait()
+}
+
+func nonEmpty(parts ...string) (kept []string) {
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	return kept
+}
+
+// counted says how many items have ended: 7,412 of 10,000  74 %.
+func counted(j *Job) string {
+	percent := 100
+	if j.Total > 0 {
+		percent = 100 * j.over() / j.Total
+	}
+	return fmt.Sprintf("%s of %s  %d %%", grouped(j.over()), grouped(j.Total), percent)
+}
+
+// pace says how fast a job is and how long it will take: 38/s  about 1 min 8 s.
+func pace(j *Job) string {
+	if j.State != "running" {
+		return ""
+	}
+	rate, left := "", ""
+	if j.Rate > 0 {
+		rate = strconv.FormatFloat(j.Rate, 'f', -1, 64) + "/s"
+		if j.Rate >= 10 {
+			rate = fmt.Sprintf("%.0f/s", j.Rate)
+		}
+	}
+	if j.Remaining != nil {
+		left = "about " + span(time.Duration(*j.Remaining)*time.Second)
+	}
+	return strings.Join(nonEmpty(rate, left), "  ")
+}
+
+// reasons say why a job is held or has stopped.
+var reasons = map[string]string{
+	"notBefore":  "until the time that was given",
+	"caller":     "until other jobs have ended",
+	"budget":     "an hourly limit or the rate of the token is used up",
+	"credential": "the token is revoked, or lacks a scope",
+	"approval":   "until it is approved",
+	"engine":     "the store does not answer",
+	"lane":       "no server or session can be used",
+	"errors":     "too many items failed",
+	"unknown":    "it is not known what became of an item",
+}
+
+// remarks say what is not as wanted: 12 failed, 3 unknown.
+func remarks(j *Job) string {
+	text := strings.Join(remarksOf(j), ", ")
+	if j.State == "running" || j.State == "done" || j.State == "" {
+		return text
+	}
+	state := j.State
+	if why := reasons[j.Why]; why != "" {
+		state += ": " + why
+	}
+	return strings.Join(nonEmpty(text, state), "  ")
+}
+
+func remarksOf(j *Job) (all []string) {
+	for _, part := range []struct {
+		n    int
+		name string
+	}{{j.Failed, "failed"}, {j.Unknown, "unknown"}, {j.Skipped, "skipped"}, {j.NotRun, "not run"}} {
+		if part.n > 0 {
+			all = append(all, grouped(part.n)+" "+part.name)
+		}
+	}
+	return all
+}
+
+// grouped writes a number with commas between thousands.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// span writes a duration with its two largest units: 1 min 8 s.
+func span(d time.Duration) string {
+	seconds := int(d.Seconds())
+	switch {
+	case seconds < 60:
+		return fmt.Sprintf("%d s", max(seconds, 1))
+	case seconds < 3600:
+		return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
+	default:
+		return fmt.Sprintf("%d h %d min", seconds/3600, seconds%3600/60)
+	}
+}
+
+// Items says how many items a job has and how many of them have ended.
+func (j *Job) Items() string {
+	return strings.Join(nonEmpty(counted(j), strings.Join(remarksOf(j), ", ")), "  ")
+}
+
+// Sentence says in what state the job is.
+func (j *Job) Sentence() string {
+	if j.State == "rejected" {
+		n := len(j.Problems) + j.MoreProblems
+		if n == 1 {
+			return "the list is rejected because of 1 mistake"
+		}
+		return fmt.Sprintf("the list is rejected because of %s mistakes", grouped(n))
+	}
+	state := strings.ReplaceAll(j.State, "_", " ")
+	if why := reasons[j.Why]; why != "" {
+		state += ", " + why
+	}
+	if j.Noop > 0 {
+		return fmt.Sprintf("%s, %s, %s had nothing to change", state, j.Items(), grouped(j.Noop))
+	}
+	return state + ", " + j.Items()
+}
+
+// String returns the problem with its place.
+func (p Problem) String() string {
+	place := fmt.Sprintf("line %d", p.Line)
+	if p.Column > 0 {
+		place += fmt.Sprintf(", column %d", p.Column)
+	}
+	if p.ID != "" {
+		place += ", item " + p.ID
+	}
+	if p.Field != "" {
+		place += ", " + p.Field
+	}
+	return place + ": " + p.Message
+}
