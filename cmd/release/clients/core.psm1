@@ -18,21 +18,36 @@ function Connect-AdGateway {
     # .PARAMETER Token
     # The token, as a SecureString.
     #
+    # .PARAMETER Credential
+    # A user of the gateway and the password, instead of a token.
+    #
     # .PARAMETER TimeoutSec
     # How long a call may take, in seconds. A change that takes longer continues at the gateway.
     #
+    # .PARAMETER RetrySec
+    # How many seconds in all a call waits for a busy gateway before it is repeated, in the pauses that it asks for. A change
+    # is repeated only if nothing was done. 0 never repeats.
+    #
     # .EXAMPLE
     # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Token (Read-Host -AsSecureString -Prompt 'Token')
-    [CmdletBinding()]
+    #
+    # .EXAMPLE
+    # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Credential (Get-Credential)
+    [CmdletBinding(DefaultParameterSetName = 'Token')]
     [OutputType('System.Management.Automation.PSObject')]
     param(
         [Parameter(Mandatory = $true, Position = 0)]
         [string] $Uri,
 
-        [Parameter(Mandatory = $true, Position = 1)]
+        [Parameter(Mandatory = $true, Position = 1, ParameterSetName = 'Token')]
         [System.Security.SecureString] $Token,
 
-        [int] $TimeoutSec = 120
+        [Parameter(Mandatory = $true, ParameterSetName = 'Credential')]
+        [System.Management.Automation.PSCredential] $Credential,
+
+        [int] $TimeoutSec = 120,
+
+        [int] $RetrySec = 60
     )
     process {
         if ($Uri -notmatch '^https://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]+)?/?$' -and $Uri -notmatch '^http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?/?$') {
@@ -44,7 +59,7 @@ function Connect-AdGateway {
             [System.Net.ServicePointManager]::SecurityProtocol = [System.Net.ServicePointManager]::SecurityProtocol -bor [System.Net.SecurityProtocolType]::Tls12
         }
         $before = $script:Connection
-        $script:Connection = @{ Address = $Uri.TrimEnd('/'); Token = $Token; TimeoutSec = $TimeoutSec }
+        $script:Connection = @{ Address = $Uri.TrimEnd('/'); Token = $Token; Credential = $Credential; TimeoutSec = $TimeoutSec; RetrySec = $RetrySec }
         try {
             Get-AdgCaller -ErrorAction Stop
         } catch {
@@ -107,11 +122,40 @@ function ConvertTo-AdgFailure {
     $failure
 }
 
+# Get-AdgAuthorization returns the header that says who is calling.
+function Get-AdgAuthorization {
+    [CmdletBinding()]
+    param()
+    if ($null -ne $script:Connection.Token) {
+        'Bearer ' + (ConvertFrom-AdgSecret -Secret $script:Connection.Token)
+    } else {
+        $text = $script:Connection.Credential.UserName + ':' + (ConvertFrom-AdgSecret -Secret $script:Connection.Credential.Password)
+        'Basic ' + [System.Convert]::ToBase64String([System.Text.Encoding]::UTF8.GetBytes($text))
+    }
+}
+
+# Get-AdgPause returns how many seconds to wait before a call is repeated: what the answer asks
+# for in Retry-After, but not less than Least. The editions show headers differently.
+function Get-AdgPause {
+    [CmdletBinding()]
+    param($Problem, [int] $Least)
+    $seconds = $null
+    $response = $Problem.Exception.Response
+    if ($null -ne $response) {
+        if ($PSVersionTable.PSEdition -eq 'Core') {
+            $seconds = $response.Headers.RetryAfter.Delta.TotalSeconds
+        } else {
+            $seconds = $response.Headers['Retry-After']
+        }
+    }
+    if ("$seconds" -match '^[0-9]+$' -and [int] "$seconds" -gt $Least) { [int] "$seconds" } else { $Least }
+}
+
 # Send-AdgRequest sends one request and returns the answer.
 function Send-AdgRequest {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [hashtable] $Values, [hashtable] $Headers)
-    $all = @{ 'Authorization' = 'Bearer ' + (ConvertFrom-AdgSecret -Secret $script:Connection.Token); 'Accept' = 'application/json' }
+    $all = @{ 'Authorization' = Get-AdgAuthorization; 'Accept' = 'application/json' }
     foreach ($name in $Headers.Keys) { $all[$name] = $Headers[$name] }
     $request = @{
         Uri = $script:Connection.Address + $Path; Method = $Method; Headers = $all; TimeoutSec = $script:Connection.TimeoutSec
@@ -157,12 +201,28 @@ function Invoke-AdgOperation {
     if ($Given.ContainsKey('OnlyIfNew') -and $Given['OnlyIfNew']) { $headers['If-None-Match'] = '*' }
     $paged = $Given.ContainsKey('PageSize')
     if ($paged) { $values['Limit'] = $Given['PageSize'] }
+    $left = $script:Connection.RetrySec
+    $least = 1
     do {
-        try {
-            $answer = Send-AdgRequest -Method $Operation.Method -Path $path -Values $values -Headers $headers
-        } catch {
-            $Caller.WriteError((New-AdgErrorRecord -Failure (ConvertTo-AdgFailure -Problem $_)))
-            return
+        $answer = $null
+        while ($null -eq $answer) {
+            try {
+                $answer = Send-AdgRequest -Method $Operation.Method -Path $path -Values $values -Headers $headers
+            } catch {
+                $failure = ConvertTo-AdgFailure -Problem $_
+                $pause = Get-AdgPause -Problem $_ -Least $least
+                # A refusal of a busy gateway says what became of a change, unless it never began.
+                $repeats = $script:Busy -contains $failure.code -and ($null -eq $failure.outcome -or $failure.outcome -eq 'none')
+                if (-not $repeats -or $pause -gt $left) {
+                    $Caller.WriteError((New-AdgErrorRecord -Failure $failure))
+                    return
+                }
+                $Caller.WriteVerbose("$($failure.message) The call is repeated after $pause seconds.")
+                Start-Sleep -Seconds $pause
+                $left = $left - $pause
+                $least = $least * 2
+                if ($least -gt 15) { $least = 15 }
+            }
         }
         $Caller.WriteVerbose($answer.output)
         foreach ($warning in @($answer.warnings)) {
@@ -182,5 +242,6 @@ function Invoke-AdgOperation {
             return
         }
         $values['After'] = $answer.next
-    } while ($paged -and $null -ne $answer.next)
+        $nothingNew = $values.ContainsKey('Wait') -and @($answer.result).Count -eq 0 # with Wait there is always a next
+    } while ($paged -and $null -ne $answer.next -and -not $nothingNew)
 }

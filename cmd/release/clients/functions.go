@@ -1,8 +1,10 @@
-// Package clients generates what drives a gateway from other tools: the PowerShell module
-// AdGateway, from the table of operations.
+// Package clients generates what drives a gateway from other tools, from the table of
+// operations: the PowerShell module AdGateway, and the Ansible collection adgateway.ad.
 //
 // [Functions] names a function for each operation, [Module] returns the files of the
-// module. What is the same in all functions stands in core.psm1.
+// module. What is the same in all functions stands in core.psm1. [Collection] returns the
+// files of the collection, with a module for each kind of object; what is the same in all
+// modules stands in ansible/gateway.py.
 package clients
 
 import (
@@ -27,8 +29,13 @@ func (f *Function) Name() string { return f.Verb + "-" + f.Noun }
 func Functions(table []*ops.Operation) ([]*Function, error) {
 	var all []*Function
 	for _, op := range table {
-		if op.Protocol != nil {
+		switch {
+		case op.Protocol != nil:
 			continue
+		case op.Reply.Mark == ops.Events:
+			continue // Windows PowerShell cannot read an answer that does not end; -Wait polls
+		case op.Takes != nil, op.Answers != nil:
+			continue // files are sent and fetched with 'adgateway job'
 		}
 		f, err := function(op)
 		if err != nil {
@@ -45,7 +52,7 @@ var nouns = map[string]string{
 	"cname": "CNameRecord", "a": "ARecord", "aaaa": "AAAARecord", "ptr": "PtrRecord", "txt": "TxtRecord", "srv": "SrvRecord", "mx": "MxRecord",
 	"record": "DnsRecord", "recordSet": "DnsRecordSet", "reverseZone": "DnsReverseZone", "zone": "DnsZone", "lookupZone": "DnsLookupZone",
 	"forwarder": "DnsForwarder", "delegation": "DnsDelegation", "membership": "Membership", "user": "User", "ou": "OU", "caller": "Caller",
-	"search": "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change",
+	"search": "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job",
 }
 
 // prefix begins the noun of every function.
@@ -56,6 +63,7 @@ var verbs = map[string]string{
 	"get": "Get", "list": "Get", "show": "Get", "find": "Find", "create": "New", "change": "Set", "update": "Set", "put": "Set", "set": "Set",
 	"delete": "Remove", "remove": "Remove", "rename": "Rename", "move": "Move", "register": "Register", "enable": "Enable", "disable": "Disable",
 	"unlock": "Unlock", "reset": "Reset", "add": "Add", "copy": "Copy", "restore": "Restore", "undo": "Undo",
+	"start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart",
 }
 
 func function(op *ops.Operation) (*Function, error) {
@@ -100,7 +108,7 @@ func title(name string) string {
 // the one with its name.
 var fromRecords = map[string]string{
 	"GroupName": "samName", "ADComputerName": "guid", "OUPath": "path", "ZoneName": "zone", "DNS_HostName": "name", "OUGuid": "guid", "UserGuid": "guid",
-	"PlanId": "id", "ChangeId": "id",
+	"PlanId": "id", "ChangeId": "id", "JobId": "id",
 }
 
 // high reports whether people are asked before the call: it removes something, or

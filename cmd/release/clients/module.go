@@ -71,14 +71,23 @@ const manifest = `@{
 }
 `
 
-// categories returns the category of errors for each code of the API.
+// categories returns the category of errors for each code of the API, and the codes after
+// which a call is repeated.
 func categories() string {
 	var b strings.Builder
 	b.WriteString("$script:Categories = @{\n    'not_connected' = 'ConnectionError'\n    'no_answer' = 'ConnectionError'\n    'invalid_address' = 'InvalidArgument'\n")
 	for _, code := range schema.Codes() {
 		fmt.Fprintf(&b, "    '%s' = '%s'\n", code, category(code))
 	}
-	return b.String() + "}\n"
+	b.WriteString("}\n\n# Codes of a gateway that is busy.\n$script:Busy = @(")
+	separator := ""
+	for _, code := range schema.Codes() {
+		if status := code.Status(); status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			fmt.Fprintf(&b, "%s'%s'", separator, code)
+			separator = ", "
+		}
+	}
+	return b.String() + ")\n"
 }
 
 func category(code schema.Code) string {
@@ -118,6 +127,7 @@ type parameter struct {
 	pipeline       string // alias that the pipeline fills; "-": the name only; empty: not from the pipeline
 	place          string // placeholder of the path
 	sent           bool   // a parameter of the operation
+	words          []string
 }
 
 // parameters returns those of the operation, required ones first, and those that the
@@ -133,6 +143,9 @@ func (f *Function) parameters() []parameter {
 		one := parameter{name: title(p.Name), typ: typeOf(p.Kind), doc: p.Doc, example: p.Sample(), required: p.Required, place: p.Path, sent: true}
 		if one.doc == "" {
 			one.doc = p.Kind.Doc().Text
+		}
+		if one.typ == "string" && !p.Clears {
+			one.words = p.Kind.Doc().Enum
 		}
 		if p.Required && !p.Kind.Secret() {
 			one.pipeline = "-"
@@ -160,9 +173,14 @@ func (f *Function) parameters() []parameter {
 	add(op.Effect.Writes(), "IdempotencyKey", "string", "With the same key the call runs once, however often it is sent.")
 	add(op.Guard.Matches(), "IfMatch", "string", "The change is made only if the object has this entity tag.")
 	add(op.Guard.New, "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
+	add(f.forces(), "Force", "switch", "Does not ask before the change is made.")
 	add(true, "Raw", "switch", "Returns the whole answer: output, result, next, warnings.")
 	return all
 }
+
+// forces reports whether the function has a switch Force, for calls that people are asked
+// about. Where the operation itself has a parameter of that name, -Confirm:$false remains.
+func (f *Function) forces() bool { return high(f.Op) && f.Op.Param("Force") == nil }
 
 func typeOf(k schema.Kind) string {
 	switch {
@@ -212,6 +230,9 @@ func (f *Function) text() string {
 		}
 		if len(p.pipeline) > 1 {
 			fmt.Fprintf(&b, "        [Alias('%s')]\n", p.pipeline)
+		}
+		if p.words != nil {
+			fmt.Fprintf(&b, "        [ValidateSet('%s')]\n", strings.Join(p.words, "', '"))
 		}
 		comma := ",\n"
 		if i == len(parameters)-1 {
@@ -298,6 +319,9 @@ func (f *Function) process(b *strings.Builder, parameters []parameter) {
 	if !op.Effect.Writes() {
 		b.WriteString("        " + call + "false\n")
 		return
+	}
+	if f.forces() {
+		b.WriteString("        if ($Force) { $ConfirmPreference = 'None' }\n")
 	}
 	if target == nil {
 		target = []string{quoted(op.Path)}

@@ -132,6 +132,7 @@ function New-AdgGroupSecurity {
 
         [string] $OUPath,
 
+        [ValidateSet('Domain_Local', 'Global', 'Universal')]
         [string] $GroupScope,
 
         [string] $GroupDescription,
@@ -186,6 +187,9 @@ function Remove-AdgMembership {
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
     #
+    # .PARAMETER Force
+    # Does not ask before the change is made.
+    #
     # .PARAMETER Raw
     # Returns the whole answer: output, result, next, warnings.
     #
@@ -213,6 +217,8 @@ function Remove-AdgMembership {
 
         [string] $IfMatch,
 
+        [switch] $Force,
+
         [switch] $Raw
     )
     process {
@@ -221,6 +227,7 @@ function Remove-AdgMembership {
             Parameters = @('Username', 'GroupName', 'PlanId')
             Places = @{ Username = 'Username'; GroupName = 'GroupName' }
         }
+        if ($Force) { $ConfirmPreference = 'None' }
         $target = @($Username, $GroupName) -join ', '
         if ($WhatIfPreference) {
             Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $true
@@ -262,6 +269,9 @@ function Reset-AdgUserPassword {
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
     #
+    # .PARAMETER Force
+    # Does not ask before the change is made.
+    #
     # .PARAMETER Raw
     # Returns the whole answer: output, result, next, warnings.
     #
@@ -293,6 +303,8 @@ function Reset-AdgUserPassword {
 
         [string] $IfMatch,
 
+        [switch] $Force,
+
         [switch] $Raw
     )
     process {
@@ -301,6 +313,7 @@ function Reset-AdgUserPassword {
             Parameters = @('Username', 'NewPassword', 'ChangePassword', 'ShowFields', 'PlanId', 'WithETag')
             Places = @{ Username = 'UserName' }
         }
+        if ($Force) { $ConfirmPreference = 'None' }
         $target = @($Username) -join ', '
         if ($WhatIfPreference) {
             Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $true

@@ -1,0 +1,362 @@
+package clients
+
+import (
+	_ "embed" // what is written by hand
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// The name of the Ansible collection.
+const (
+	CollectionNamespace = "adgateway"
+	CollectionName      = "ad"
+)
+
+//go:embed ansible/gateway.py
+var ansibleCore string
+
+//go:embed ansible/README.md
+var ansibleReadme string
+
+// RequiresAnsible are the versions of ansible-core that the collection is for.
+const RequiresAnsible = ">=2.14.0"
+
+// state is a module that keeps an object in a state, by operations.
+type state struct {
+	name, noun string
+	identity   []string // options
+	read       string   // operations
+	create     []string // more than one: chosen by the option in choice, in the order of its choices
+	choice     string
+	choices    []string
+	update     []string
+	remove     string
+	on, off    string
+	joined     map[string][3]string // option that is a distinguished name: attribute, options of its name and its parent
+	needed     []string             // options that a state needs besides those of the identity
+	shown      []string             // options of the example
+	notes      []string
+}
+
+var states = []state{
+	{
+		name: "user", noun: "user", identity: []string{"username"}, read: "user.get", create: []string{"user.create"},
+		update: []string{"user.update", "user.expiry"}, remove: "user.delete", on: "user.enable", off: "user.disable",
+		shown: []string{"password", "first_name", "last_name", "job_title", "ou_path"},
+		notes: []string{
+			"A password cannot be read, so with update_password=always the task is always changed.",
+			"change_password_next_logon is no longer true once the user has changed the password; the next run asks for it again.",
+		},
+	},
+	{
+		name: "group", noun: "group", identity: []string{"name"}, read: "group.get", create: []string{"group.createSecurity", "group.createDistribution"},
+		choice: "category", choices: []string{"security", "distribution"}, update: []string{"group.update"}, remove: "group.delete",
+		shown: []string{"scope", "description", "ou_path"},
+		notes: []string{"The category of a group that exists is not changed.", "With state=absent ou_path names the OU that the group must lie directly in."},
+	},
+	{
+		name: "computer", noun: "computer", identity: []string{"name"}, read: "computer.get", create: []string{"computer.register"},
+		update: []string{"computer.update", "computer.move"}, remove: "computer.delete", on: "computer.enable", off: "computer.disable",
+		shown: []string{"description", "ou_path"},
+	},
+	{
+		name: "ou", noun: "organizational unit", identity: []string{"name", "parent", "path"}, joined: map[string][3]string{"path": {"OU", "name", "parent"}},
+		read: "ou.get", create: []string{"ou.create"}, update: []string{"ou.update"}, remove: "ou.delete", shown: []string{"description"},
+		notes: []string{"With state=absent, force lifts the protection from accidental deletion, and recursive removes what lies below, too."},
+	},
+	{
+		name: "membership", noun: "membership of a user in a group", identity: []string{"username", "group"}, read: "membership.get",
+		create: []string{"membership.add"}, remove: "membership.remove",
+	},
+	{
+		name: "nested_group", noun: "membership of a group in a group", identity: []string{"group", "member"}, read: "membership.groupExists",
+		create: []string{"membership.addGroup"}, remove: "membership.removeGroup",
+	},
+	{
+		name: "dns_record_set", noun: "set of all records with one name and type", identity: []string{"zone", "name", "type"}, read: "recordSet.get",
+		create: []string{"recordSet.put"}, update: []string{"recordSet.put"}, remove: "recordSet.delete", needed: []string{"data"}, shown: []string{"data", "ttl"},
+		notes: []string{"The set has exactly the values of data afterwards; other values of the name and type are removed."},
+	},
+	{
+		name: "dns_zone", noun: "forward lookup zone", identity: []string{"name"}, read: "zone.get", create: []string{"lookupZone.create"},
+		remove: "lookupZone.delete", shown: []string{"replication_scope", "dynamic_update"},
+		notes: []string{"replication_scope and dynamic_update of a zone that exists are not changed."},
+	},
+	{
+		name: "dns_reverse_zone", noun: "reverse lookup zone of a network", identity: []string{"network"}, read: "reverseZone.get",
+		create: []string{"reverseZone.create"}, remove: "reverseZone.delete",
+		notes: []string{"With state=absent the zone is removed with its records."},
+	},
+}
+
+// optionNames are the options whose names are not those of their parameters in snake
+// case, by the module, or by all modules ("").
+var optionNames = map[string]map[string]string{
+	"": {
+		"GroupDescription": "description", "GroupEmail": "email_address", "GroupScope": "scope", "NewDisplayName": "display_name",
+		"ADComputerName": "name", "ADComputersName": "name", "ADComputerDescription": "description", "ComputerDescription": "description",
+		"OUDescription": "description", "OUName": "name", "OUDestinationPath": "parent", "POBox": "po_box",
+		"ZoneName": "zone", "DNS_HostName": "name", "TimeToLive": "ttl", "ParentGroupName": "group", "ChildGroupName": "member",
+		"NetworkID": "network", "State": "state_or_province", "NetworkIDOrZoneName": "network",
+	},
+	"group":      {"GroupName": "name"},
+	"membership": {"GroupName": "group"},
+	"ou":         {"OUPath": "path"},
+	"dns_zone":   {"ZoneName": "name"},
+}
+
+// unoffered are parameters that the modules use themselves, or that are another name of one.
+var unoffered = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath", "Recursive@membership"}
+
+func (s *state) optionName(parameter string) string {
+	if name := optionNames[s.name][parameter]; name != "" {
+		return name
+	}
+	if name := optionNames[""][parameter]; name != "" {
+		return name
+	}
+	return snake(parameter)
+}
+
+// snake returns a name such as HomeFolderPath as home_folder_path. Capitals in a row are
+// one word.
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// option is an option of a module.
+type option struct {
+	Type     string   `json:"type"`
+	Required bool     `json:"required,omitempty"`
+	Choices  []string `json:"choices,omitempty"`
+	Default  string   `json:"default,omitempty"`
+	Elements string   `json:"elements,omitempty"`
+	NoLog    *bool    `json:"no_log,omitempty"`
+	doc      string
+	example  string
+}
+
+// call is an operation as the modules call it.
+type call struct {
+	ID         string            `json:"id"`
+	Method     string            `json:"method"`
+	Path       string            `json:"path"`
+	Places     map[string]string `json:"places"`
+	Parameters map[string]string `json:"parameters"`
+}
+
+// module is a module in the making.
+type module struct {
+	*state
+	rows    map[string]*ops.Operation
+	options map[string]*option
+	spec    map[string]any
+}
+
+// called returns a row as a call, and adds its parameters to the options.
+func (m *module) called(id string) (*call, error) {
+	op := m.rows[id]
+	if op == nil {
+		return nil, fmt.Errorf("%s: there is no operation %s", m.name, id)
+	}
+	c := &call{op.ID, op.Method, op.Path, map[string]string{}, map[string]string{}}
+	for i := range op.Params {
+		p := &op.Params[i]
+		if slices.Contains(unoffered, p.Name) || slices.Contains(unoffered, p.Name+"@"+m.name) {
+			continue
+		}
+		name := m.optionName(p.Name)
+		c.Parameters[p.Name] = name
+		if p.Path != "" {
+			c.Places[p.Name] = p.Path
+		}
+		if _, joined := m.joined[name]; joined || m.options[name] != nil {
+			continue
+		}
+		m.options[name] = m.optionOf(p, name)
+	}
+	return c, nil
+}
+
+func (m *module) optionOf(p *ops.Param, name string) *option {
+	d := p.Kind.Doc()
+	o := &option{Type: "str", Choices: d.Enum, Required: slices.Contains(m.identity, name), doc: p.Doc, example: p.Sample()}
+	if o.doc == "" {
+		o.doc = d.Text
+	}
+	switch {
+	case p.Kind.Secret():
+		yes := true
+		o.NoLog = &yes
+	case schema.TakesList(p.Kind), schema.Repeats(p.Kind):
+		o.Type, o.Elements = "list", "str"
+	case d.Type == "boolean":
+		o.Type = "bool"
+	case d.Type == "integer":
+		o.Type = "int"
+	}
+	if o.NoLog == nil && strings.Contains(name, "password") {
+		no := false // such as change_password_next_logon, which Ansible takes for a secret
+		o.NoLog = &no
+	}
+	return o
+}
+
+// build collects the options of a module, and what it hands to the code of all modules.
+func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
+	m := &module{state: s, rows: rows, options: map[string]*option{}}
+	var failed error
+	calls := func(ids ...string) []*call {
+		all := []*call{}
+		for _, id := range ids {
+			c, err := m.called(id)
+			if err != nil {
+				failed = err
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	m.spec = map[string]any{"title": s.noun, "identity": s.identity}
+	created := calls(s.create...)
+	m.spec["create"] = created[0]
+	if s.choice != "" {
+		chosen := map[string]*call{}
+		for i, word := range s.choices {
+			chosen[word] = created[i]
+		}
+		m.spec["create"], m.spec["choice"] = chosen, s.choice
+		m.options[s.choice] = &option{Type: "str", Choices: s.choices, Default: s.choices[0], doc: "What kind of " + s.noun + " is created."}
+	}
+	m.spec["update"] = calls(s.update...)
+	m.spec["read"], m.spec["delete"] = calls(s.read)[0], calls(s.remove)[0]
+	if s.on != "" {
+		m.spec["switch"] = map[string]*call{"on": calls(s.on)[0], "off": calls(s.off)[0]}
+		m.options["enabled"] = &option{Type: "bool", doc: "Whether the account is enabled."}
+	}
+	if s.joined != nil {
+		m.spec["joined"] = s.joined
+	}
+	if s.needed != nil {
+		m.spec["required_if"] = [][]any{{"state", "present", s.needed}}
+	}
+	var secrets []string
+	for name, o := range m.options {
+		if o.NoLog != nil && *o.NoLog {
+			secrets = append(secrets, name)
+		}
+	}
+	if secrets != nil {
+		slices.Sort(secrets)
+		no := false
+		m.spec["secrets"] = secrets
+		m.options["update_password"] = &option{Type: "str", Choices: []string{"on_create", "always"}, Default: "on_create", NoLog: &no,
+			doc: "Whether the password of a " + s.noun + " that exists is set, too."}
+	}
+	if m.options["state"] != nil {
+		return nil, fmt.Errorf("%s: a parameter has the name of the option state", m.name)
+	}
+	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent"}, Default: "present", doc: "Whether the " + s.noun + " is to be there."}
+	m.spec["options"] = m.options
+	return m, failed
+}
+
+// Collection returns the files of the Ansible collection by their path in it.
+func Collection(table []*ops.Operation) (map[string][]byte, error) {
+	rows := map[string]*ops.Operation{}
+	for _, op := range table {
+		rows[op.ID] = op
+	}
+	files := map[string]string{
+		"README.md":                         ansibleReadme,
+		"plugins/module_utils/gateway.py":   ansibleCore,
+		"plugins/modules/query.py":          queryModule(table),
+		"plugins/doc_fragments/gateway.py":  docFragment,
+		"plugins/module_utils/__init__.py":  "",
+		"plugins/modules/__init__.py":       "",
+		"plugins/doc_fragments/__init__.py": "",
+	}
+	names := []string{"query"}
+	for i := range states {
+		m, err := states[i].build(rows)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, m.name)
+		files["plugins/modules/"+m.name+".py"] = m.text()
+	}
+	slices.Sort(names)
+	files["meta/runtime.yml"] = fmt.Sprintf("---\nrequires_ansible: %q\naction_groups:\n  gateway:\n    - %s\n", RequiresAnsible, strings.Join(names, "\n    - "))
+	out := map[string][]byte{}
+	for path, text := range files {
+		out[path] = []byte(text)
+	}
+	return out, nil
+}
+
+// python returns a value as a literal of Python, in lines of their own below indent.
+func python(value any, indent string) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // values of this package
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		panic(err)
+	}
+	return literal(plain, indent)
+}
+
+func literal(value any, indent string) string {
+	inner := indent + "    "
+	var items []string
+	switch v := value.(type) {
+	case map[string]any:
+		short := true
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			text := literal(v[key], inner)
+			short = short && !strings.Contains(text, "\n")
+			items = append(items, quotedPython(key)+": "+text)
+		}
+		if line := "{" + strings.Join(items, ", ") + "}"; short && len(line)+len(indent) < 140 {
+			return line
+		}
+		return "{\n" + inner + strings.Join(items, ",\n"+inner) + ",\n" + indent + "}"
+	case []any:
+		for _, item := range v {
+			items = append(items, literal(item, inner))
+		}
+		if line := "[" + strings.Join(items, ", ") + "]"; !strings.Contains(line, "\n") {
+			return line
+		}
+		return "[\n" + inner + strings.Join(items, ",\n"+inner) + ",\n" + indent + "]"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case string:
+		return quotedPython(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func quotedPython(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`).Replace(text) + "'"
+}

@@ -1,0 +1,94 @@
+package clients_test
+
+import (
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/cmd/release/clients"
+	"adgateway/gateway/ops"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// modules returns the texts of the collection's modules by name.
+func modules(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := clients.Collection(ops.Table())
+	require.NoError(t, err)
+	out := map[string]string{}
+	for name, text := range files {
+		if path.Dir(name) == "plugins/modules" && len(text) > 0 {
+			out[strings.TrimSuffix(path.Base(name), ".py")] = string(text)
+		}
+	}
+	return out
+}
+
+func TestTheCollectionHasItsModules(t *testing.T) {
+	all := modules(t)
+	names := slices.Sorted(maps.Keys(all))
+	assert.Equal(t, []string{"computer", "dns_record_set", "dns_reverse_zone", "dns_zone", "group", "membership", "nested_group", "ou", "query", "user"}, names)
+	files, err := clients.Collection(ops.Table())
+	require.NoError(t, err)
+	for _, name := range names {
+		assert.Contains(t, string(files["meta/runtime.yml"]), "\n    - "+name+"\n")
+		assert.Contains(t, string(files["README.md"]), "`"+name+"`")
+		assert.Equal(t, 6, strings.Count(all[name], "'''"), "%s: a text ends where it should not", name)
+	}
+}
+
+var (
+	operation = regexp.MustCompile(`'id': '([\w.]+)'`)
+	optioned  = regexp.MustCompile(`(?m)^        '(\w+)': \{.*'type': '`)
+)
+
+// Every parameter of an operation that a module calls is sent for one of its options, and
+// every option is documented.
+func TestModulesHaveTheParametersOfTheirRows(t *testing.T) {
+	rows := map[string]*ops.Operation{}
+	for _, op := range ops.Table() {
+		rows[op.ID] = op
+	}
+	gatewaysOwn := []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath"}
+	for name, text := range modules(t) {
+		_, spec, _ := strings.Cut(text, "\nSPEC = ")
+		for _, match := range operation.FindAllStringSubmatch(spec, -1) {
+			op := rows[match[1]]
+			require.NotNil(t, op, match[1])
+			for _, p := range op.Params {
+				if slices.Contains(gatewaysOwn, p.Name) || name == "membership" && p.Name == "Recursive" {
+					continue
+				}
+				assert.Regexp(t, `'`+p.Name+`': '\w+'`, spec, "%s %s", name, op.ID)
+				if p.Kind.Secret() {
+					assert.Contains(t, spec, "'"+strings.ToLower(p.Name)+"': {'no_log': True, 'type': 'str'}", name)
+				}
+			}
+		}
+		found := optioned.FindAllStringSubmatch(spec, -1)
+		if name != "query" {
+			assert.NotEmpty(t, found, name)
+		}
+		for _, match := range found {
+			assert.Contains(t, text, "\n  "+match[1]+":\n    description:\n", name)
+		}
+	}
+}
+
+// The golden file is a whole module.
+func TestModulesAreGeneratedAsShown(t *testing.T) {
+	const golden = "testdata/computer.py"
+	got := modules(t)["computer"]
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}

@@ -1,0 +1,297 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+const pythonHead = `#!/usr/bin/python
+# -*- coding: utf-8 -*-
+# Copyright (c) 2026 The adgateway authors
+# MIT License (see LICENSE or https://opensource.org/licenses/MIT)
+# Generated from the operations of the gateway.
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+`
+
+const docFragment = `# -*- coding: utf-8 -*-
+# Copyright (c) 2026 The adgateway authors
+# MIT License (see LICENSE or https://opensource.org/licenses/MIT)
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+
+class ModuleDocFragment(object):
+    """The options that all modules of the collection have."""
+
+    DOCUMENTATION = r'''
+options:
+  gateway_url:
+    description:
+      - The address of the gateway without C(/api), such as C(https://gateway.corp.example:8443).
+      - If it is not set, the environment variable C(GATEWAY_URL) is used.
+      - C(http) is for a gateway on the same machine only.
+    type: str
+    required: true
+  token:
+    description:
+      - A token of the gateway, in the standard dialect.
+      - If it is not set, the environment variable C(GATEWAY_TOKEN) is used.
+    type: str
+    required: true
+  ca_path:
+    description:
+      - A file with the certificates, in PEM, of the authorities that are trusted besides those of the machine.
+      - If it is not set, the environment variable C(GATEWAY_CA_PATH) is used.
+    type: path
+  timeout:
+    description:
+      - How long an answer may take, in seconds. A change that takes longer continues at the gateway.
+    type: int
+    default: 120
+  retry_seconds:
+    description:
+      - For how long a call is repeated while the gateway is busy or not reached (429, 502, 503, 504), in seconds.
+      - The pause is that of the answer's C(Retry-After). Repetitions of a change have its C(Idempotency-Key).
+    type: int
+    default: 60
+requirements:
+  - A gateway that the machine reaches on which the module runs.
+'''
+`
+
+// yaml returns a text as a scalar of YAML that can stand in a raw text of Python.
+func yaml(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil {
+		panic(err) // a text can be encoded
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// text returns a module.
+func (m *module) text() string {
+	var b strings.Builder
+	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\n")
+	fmt.Fprintf(&b, "module: %s\nshort_description: Keep a %s in a state\nversion_added: \"1.0.0\"\nauthor:\n  - The adgateway authors (@adgateway)\n", m.name, m.noun)
+	fmt.Fprintf(&b, "description:\n  - %s\n  - %s\n", yaml("Creates, changes or removes a "+m.noun+" through a gateway. What is not given stays as it is."),
+		yaml("A dry run tells what would be changed; the change is made exactly as it was shown, or not at all."))
+	b.WriteString("extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n  - Check mode and diff mode are supported.\n")
+	for _, note := range m.notes {
+		fmt.Fprintf(&b, "  - %s\n", yaml(note))
+	}
+	fmt.Fprintf(&b, "  - %s\noptions:\n", yaml("Needs the scopes "+strings.Join(m.scopes(), ", ")+"."))
+	for _, name := range slices.Sorted(maps.Keys(m.options)) {
+		m.options[name].document(&b, name)
+	}
+	b.WriteString("'''\n\nEXAMPLES = r'''\n" + m.examples() + "'''\n\nRETURN = r'''\n" + m.returned() + "'''\n\n")
+	b.WriteString("from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_state\n\nSPEC = " + python(m.spec, "") + "\n")
+	b.WriteString("\n\ndef main():\n    reach_state(SPEC)\n\n\nif __name__ == '__main__':\n    main()\n")
+	return b.String()
+}
+
+func (o *option) document(b *strings.Builder, name string) {
+	fmt.Fprintf(b, "  %s:\n    description:\n      - %s\n    type: %s\n", name, yaml(o.doc), o.Type)
+	if o.Elements != "" {
+		fmt.Fprintf(b, "    elements: %s\n", o.Elements)
+	}
+	if o.Required {
+		b.WriteString("    required: true\n")
+	}
+	if o.Choices != nil {
+		b.WriteString("    choices:\n")
+		for _, choice := range o.Choices {
+			fmt.Fprintf(b, "      - %s\n", yaml(choice))
+		}
+	}
+	if o.Default != "" {
+		fmt.Fprintf(b, "    default: %s\n", yaml(o.Default))
+	}
+}
+
+// scopes returns those that the operations of the module ask for.
+func (m *module) scopes() []string {
+	found := map[string]bool{}
+	for _, id := range slices.Concat([]string{m.read, m.remove, m.on, m.off}, m.create, m.update) {
+		if op := m.rows[id]; op != nil {
+			found[string(op.Scope)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// examples returns a task for each state.
+func (m *module) examples() string {
+	var b strings.Builder
+	for _, wanted := range []string{"present", "absent"} {
+		names := slices.DeleteFunc(slices.Clone(m.identity), func(name string) bool { return m.options[name] == nil })
+		if wanted == "present" {
+			names = append(names, m.shown...)
+		}
+		fmt.Fprintf(&b, "- name: %s\n  adgateway.ad.%s:\n", yaml("The "+m.noun+" is "+map[string]string{"present": "there", "absent": "not there"}[wanted]), m.name)
+		for _, name := range names {
+			o := m.options[name]
+			value := yaml(o.example)
+			switch {
+			case o.NoLog != nil && *o.NoLog:
+				value = `"{{ vaulted_password }}"`
+			case o.Type == "list":
+				value = "[" + value + "]"
+			case o.Type == "int" || o.Type == "bool":
+				value = o.example
+			}
+			fmt.Fprintf(&b, "    %s: %s\n", name, value)
+		}
+		fmt.Fprintf(&b, "    state: %s\n", wanted)
+	}
+	return b.String()
+}
+
+// fieldTypes are the types of fields as Ansible names them.
+var fieldTypes = map[schema.FieldType]string{
+	schema.BoolField: "bool", schema.TextListField: "list", schema.NumberField: "int", schema.ObjectField: "dict", schema.ObjectListField: "list", schema.ValueField: "raw",
+}
+
+// returned documents what the module returns.
+func (m *module) returned() string {
+	var b strings.Builder
+	b.WriteString(`output:
+  description: The gateway's sentence about what was done.
+  returned: success
+  type: str
+plans:
+  description: The ids of the plans of what was, or in check mode would be, changed.
+  returned: success
+  type: list
+  elements: str
+code:
+  description: The gateway's code of an error, such as C(not_found). The sentence is in C(msg).
+  returned: failure
+  type: str
+details:
+  description: Every problem of a call that was refused, with the field that it is about.
+  returned: failure
+  type: list
+  elements: dict
+request_id:
+  description: The id of a call that failed, by which the gateway's log and audit name it.
+  returned: failure
+  type: str
+result:
+  description: The record of what is there.
+  returned: I(state=present), except in check mode for what would be created
+  type: dict
+  contains:
+`)
+	for _, f := range m.rows[m.create[0]].Reply.Shape.Fields {
+		typ := fieldTypes[f.Type]
+		if typ == "" {
+			typ = "str"
+		}
+		doc := f.Doc
+		if doc == "" {
+			doc = "As the directory has it."
+		}
+		fmt.Fprintf(&b, "    %s:\n      description: %s\n      type: %s\n", f.Name, yaml(doc), typ)
+	}
+	return b.String()
+}
+
+const queryTail = `  parameters:
+    description:
+      - The parameters of the operation, by their names in C(/docs).
+    type: dict
+    default: {}
+'''
+
+EXAMPLES = r'''
+- name: Who has not logged on for two months
+  adgateway.ad.query:
+    operation: user.listAll
+    parameters:
+      Filter: enabled eq true and lastLogonApprox lt "-P60D"
+      ShowFields: username,ouPath
+      Limit: 500
+  register: idle
+'''
+
+RETURN = r'''
+records:
+  description: The records of all pages.
+  returned: success
+  type: list
+  elements: dict
+output:
+  description: The gateway's sentence about the answer.
+  returned: success
+  type: str
+'''
+
+from ansible_collections.adgateway.ad.plugins.module_utils.gateway import query
+
+OPERATIONS = `
+
+// queryModule returns the module that calls each operation that reads.
+func queryModule(table []*ops.Operation) string {
+	reads := map[string]*call{}
+	var rows []*ops.Operation
+	for _, op := range table {
+		if op.Effect != ops.Read || op.Protocol != nil || op.Method != "GET" {
+			continue
+		}
+		c := &call{op.ID, op.Method, op.Path, map[string]string{}, map[string]string{}}
+		for _, p := range op.Params {
+			if p.Path != "" {
+				c.Places[p.Name] = p.Path
+			}
+		}
+		reads[op.ID], rows = c, append(rows, op)
+	}
+	slices.SortFunc(rows, func(a, b *ops.Operation) int { return strings.Compare(a.ID, b.ID) })
+	var choices strings.Builder
+	for _, op := range rows {
+		fmt.Fprintf(&choices, "      - %s\n", op.ID)
+	}
+	return pythonHead + `
+DOCUMENTATION = r'''
+module: query
+short_description: Read users, groups, computers, OUs, DNS and the history
+version_added: "1.0.0"
+author:
+  - The adgateway authors (@adgateway)
+description:
+  - Calls an operation of the gateway that reads, and returns its records. All pages of a list are read.
+extends_documentation_fragment:
+  - adgateway.ad.gateway
+notes:
+  - Check mode is supported; nothing is changed.
+options:
+  operation:
+    description:
+      - The operation, by its C(operationId) in the gateway's C(/docs).
+    type: str
+    required: true
+    choices:
+` + choices.String() + queryTail + python(reads, "") + `
+
+
+def main():
+    query(OPERATIONS)
+
+
+if __name__ == '__main__':
+    main()
+`
+}
