@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns pages monitoring conformance soak release release-check wine-test sign-check clean
+.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak release release-check ansible-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -57,9 +57,9 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
-RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auth ./gateway/changes ./gateway/config ./gateway/keep ./gateway/settle ./gateway/tlscert \
+RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auth ./gateway/changes ./gateway/config ./gateway/jobs ./gateway/keep ./gateway/ledger ./gateway/settle ./gateway/signin ./gateway/tlscert \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
-	./winsvc/... ./test/faults ./test/hostile ./test/load ./test/processes ./test/soak ./test/systemtest
+	./winsvc/... ./test/faults ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
 SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
 
 race: ## the race detector where goroutines meet
@@ -83,10 +83,11 @@ bench-once: ## every benchmark once, so that none stops working
 
 # The same commit gives the same bytes: times are the commit's.
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
-RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) $(MSI)
+RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(MSI)
 
 release: ## a zip for each system, and an MSI for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
 	@[ -n "$(MSI)" ] || echo "no MSI is built: wixl, msibuild or faketime is missing (apt-get install wixl msitools faketime)"
+	@[ -n "$(RELEASE_URL)" ] || echo "no manifests for winget and Scoop are written: they need RELEASE_URL, the folder that the files will be downloaded from"
 	$(RELEASE) -out dist $(if $(SIGN_CERT),-sign-certificate $(SIGN_CERT) -sign-key $(SIGN_KEY) $(if $(TSA),-sign-timestamps $(TSA)))
 
 sign-check: ## signs with a throw-away certificate, verifies, and tampers (needs osslsigncode)
@@ -96,7 +97,11 @@ sign-check: ## signs with a throw-away certificate, verifies, and tampers (needs
 wine-test: ## the executable and the MSI for Windows under Wine; what is missing is named
 	./test/wine.sh
 
-release-check: ## zips and MSIs are equal byte for byte when they are made twice
+ansible-test: build ## the Ansible collection of the release against the sandbox; as root on Debian, what is missing is installed
+	./test/ansible.sh $(BIN)
+
+release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
+release-check: ## all files of a release are equal byte for byte when they are made twice
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second
@@ -115,6 +120,9 @@ clients: build ## clients that three programs generate from the OpenAPI document
 
 clients-dns: ## lego with an ACME authority, and a client of acme-dns, against the sandbox, in a module of their own
 	cd test/clients && $(GO) vet . && $(GO) test -count=1 -timeout 10m -v .
+
+terraform-test: ## the examples for Terraform against the sandbox, with the calls of their provider
+	cd test/clients && $(GO) test -count=1 -timeout 10m -v -run '^TestTerraformExamples$$' .
 
 pages: build ## the pages for people in headless Chromium, with their pictures in dist/pages (needs Chromium and npm)
 	cd test/browser && npm ci

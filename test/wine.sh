@@ -1,17 +1,11 @@
 #!/usr/bin/env bash
 # Runs the executable for Windows and its MSI under Wine: commands, sandbox, service,
-# and installation, repetition, upgrade, refusal and removal. The transcript is
-# dist/wine/transcript.txt. On Debian, what is needed comes with
-#   apt-get install wine64 wine gcc-mingw-w64-x86-64 wixl msitools faketime curl
+# and installation, repetition, upgrade, refusal, removal and upgrades that fail. The
+# transcript is dist/wine/transcript.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for tool in wine wineserver x86_64-w64-mingw32-gcc wixl msibuild msiinfo faketime curl; do
-    if ! command -v $tool >/dev/null; then
-        echo "$tool is missing, so nothing was tried under Wine; $(grep -o 'apt-get install wine.*' "$0" | head -1) installs what is needed on Debian"
-        exit 1
-    fi
-done
+./test/tools.sh wine64=/usr/lib/wine/wine64 wine=wine wine=wineserver gcc-mingw-w64-x86-64=x86_64-w64-mingw32-gcc wixl=wixl msitools=msibuild msitools=msiinfo faketime=faketime curl=curl
 
 out=$PWD/dist/wine
 rm -rf "$out"
@@ -122,7 +116,7 @@ says "v1.1.0"
 title "Sandbox"
 wine 'C:\Program Files\adgateway\adgateway.exe' sandbox --listen 127.0.0.1:18080 --token 0123456789abcdef0123456789abcdef >"$out/tmp/sandbox.log" 2>&1 &
 sandbox=$!
-for _ in $(seq 120); do curl -sf http://127.0.0.1:18080/livez >/dev/null && break; sleep 0.5; done
+for _ in $(seq 120); do curl -sf http://127.0.0.1:18080/healthz >/dev/null && break; sleep 0.5; done
 curl -sf -H 'Auth-Token: Bearer 0123456789abcdef0123456789abcdef' http://127.0.0.1:18080/api/OU/All >"$out/tmp/units.json" || fail "the sandbox does not answer"
 head -c 200 "$out/tmp/units.json"
 echo
@@ -144,7 +138,35 @@ installer 91 /i "$new"
 
 title "Without mistakes the service comes back with its account"
 rm "$data/adgateway.yaml"
-installer 0 /i "$new"
+installer 0 /i "$old"
 registered | grep -q LocalSystem || fail "the account of the removed service was not kept"
+
+title "An upgrade fails while the service runs: nothing of settings and data is lost"
+gateway 0 config init
+gateway 0 service start
+cp -r "$(dirname "$program")" "$out/tmp/before"
+cp "$data/adgateway.yaml" "$out/tmp/valid.yaml"
+printf 'http:\n  lisen: 127.0.0.1:8080\n' > "$data/adgateway.yaml"
+sum=$(sha256sum "$data/adgateway.yaml" "$data/credentials.json")
+installer 91 /i "$new"
+[ "$sum" = "$(sha256sum "$data/adgateway.yaml" "$data/credentials.json")" ] || fail "the failed upgrade changed settings or credentials"
+[ -z "$(registered)" ] || fail "the new version's service is left behind"
+grep -q '"account": "LocalSystem"' "$data/service.json" && grep -q '"running": true' "$data/service.json" || fail "service.json does not say how the service was"
+
+title "The rollback: Windows puts the old files and the service back, which Wine does not, and runs 'service restore'"
+[ -e "$program" ] || cp -r "$out/tmp/before" "$(dirname "$program")"
+gateway 0 service restore
+grep -q '"account": "LocalSystem"' "$data/service.json" || fail "the account of a service that is gone was forgotten"
+rm -r "$(dirname "$program")"
+
+title "With its settings put right, the next upgrade goes through, and the service runs again as before"
+cp "$out/tmp/valid.yaml" "$data/adgateway.yaml"
+installer 0 /i "$new"
+gateway 0 version
+says "v1.1.0"
+registered | grep -q LocalSystem || fail "the account was lost"
+gateway 0 service status
+says "running"
+gateway 0 audit verify
 
 printf '\nEverything was as it should be under %s.\n' "$(wine --version)"

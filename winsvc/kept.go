@@ -33,19 +33,21 @@ func (m *Manager) Keep() (*Kept, error) {
 }
 
 // Restore undoes an installation that failed afterwards: the service has the command line
-// that was kept, or is removed if there was none.
-func (m *Manager) Restore(ctx context.Context, kept *Kept) error {
+// that was kept, or is removed if there was none. It reports whether that is done: a
+// service that is gone is not made anew, because it may have been removed long ago, and
+// what was kept is for the next installation.
+func (m *Manager) Restore(ctx context.Context, kept *Kept) (done bool, err error) {
 	if kept == nil {
 		if _, err := m.native.Find(); errors.Is(err, service.ErrNotInstalled) {
-			return nil
+			return true, nil
 		}
-		return m.Uninstall(ctx)
+		return true, m.Uninstall(ctx)
 	}
-	_, err := m.native.Change(change{CommandLine: kept.CommandLine})
+	_, err = m.native.Change(change{CommandLine: kept.CommandLine})
 	if errors.Is(err, service.ErrNotInstalled) {
-		return nil
+		return false, nil
 	}
-	return explain(err)
+	return err == nil, explain(err)
 }
 
 // Write writes it to a file.

@@ -99,6 +99,9 @@ func (f *fakeWindows) Change(c change) ([]string, error) {
 	if err := f.call("Change"); err != nil {
 		return nil, err
 	}
+	if !f.installed {
+		return nil, service.ErrNotInstalled
+	}
 	f.found.CommandLine = c.CommandLine
 	if c.Start != "" {
 		f.found.Start = c.Start
@@ -222,12 +225,20 @@ func TestARemovedServiceComesBackAsItWas(t *testing.T) {
 	assert.Equal(t, &Kept{CommandLine: exe, Account: `CORP\gw$`, Start: Automatic, Running: true}, read)
 
 	f.found.CommandLine = "other"
-	require.NoError(t, m.Restore(t.Context(), read))
+	restore := func(kept *Kept, want bool) {
+		t.Helper()
+		done, err := m.Restore(t.Context(), kept)
+		require.NoError(t, err)
+		assert.Equal(t, want, done)
+	}
+	restore(read, true)
 	assert.Equal(t, exe, f.found.CommandLine)
 	f.states = []State{Stopped}
-	require.NoError(t, m.Restore(t.Context(), nil))
+	restore(nil, true)
 	assert.False(t, f.installed, "a failed installation leaves no service behind")
-	require.NoError(t, m.Restore(t.Context(), nil))
+	restore(nil, true)
+	restore(read, false)
+	assert.False(t, f.installed, "a service that is gone is not made anew")
 	f.warnings = []string{"no delayed start"}
 	done, err := m.Install(Registration{Executable: exe, Kept: read})
 	require.NoError(t, err)

@@ -31,6 +31,7 @@ var allowed = []licence{
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy"}},
 	{"BSD", []string{"Redistribution and use in source and binary forms, with or without modification, are permitted"}},
 	{"ISC", []string{"Permission to use, copy, modify, and", "distribute this software for any purpose with or without fee is hereby granted"}},
+	{"Unlicense", []string{"This is free and unencumbered software released into the public domain", "Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software"}},
 	{"Zlib", []string{"This software is provided 'as-is'", "Altered source versions must be plainly marked"}},
 	{"MPL-2.0", []string{"Mozilla Public License, version 2.0"}},
 	{"LGPL-3.0 with linking exception", []string{"As a special exception to the GNU Lesser General Public License", "convey to a third party a Combined Work"}},
@@ -50,7 +51,7 @@ func licenceOf(text []byte) string {
 }
 
 // licenceFile matches the name of a file with a licence or a notice about one.
-var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
+var licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
 
 // goModule is the output of `go list` for a module.
 type goModule struct {

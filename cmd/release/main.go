@@ -1,6 +1,7 @@
 // Command release builds a release: a zip for each system with the executable, default
 // settings, the README, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums; and the PowerShell module as zip and NuGet package.
+// bill of materials, and checksums; the PowerShell module as zip and NuGet package; the
+// Ansible collection; what package managers of Windows read; and the provenance of all that.
 //
 //	release -version v1.2.3 -out dist
 //
@@ -17,6 +18,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -26,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/cmd/release/clients"
 	"adgateway/gateway/config"
 )
 
@@ -42,14 +45,16 @@ func main() {
 	certificate := flag.String("sign-certificate", "", "PEM `FILE` with the certificate that signs what is for Windows, and its chain")
 	key := flag.String("sign-key", "", "PEM `FILE` with its key")
 	timestamps := flag.String("sign-timestamps", "", "`URL` of an authority for time stamps (RFC 3161)")
-	only := flag.String("only", "", "a single `SYSTEM` to build for, such as windows/amd64; all by default")
+	only := flag.String("only", "", "a single `SYSTEM` to build for, such as windows/amd64, or clients for none; all by default")
 	withMSI := flag.Bool("msi", false, "build a package of Windows Installer for each Windows system, too")
+	url := flag.String("url", "", "`URL` of the folder that the files will be downloaded from; with it, manifests for winget and Scoop are written")
+	commit := flag.String("commit", "", "`COMMIT` that the sources are of, for the provenance")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	sign, err := newSigner(*certificate, *key, *timestamps)
 	if err == nil {
-		err = release(ctx, *version, *out, *only, *withMSI, sign)
+		err = (&job{version: *version, commit: *commit, url: *url, only: *only, withMSI: *withMSI, sign: sign}).release(ctx, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -57,65 +62,106 @@ func main() {
 	}
 }
 
-func release(ctx context.Context, version, out, only string, withMSI bool, sign *signer) error {
-	if version == "" {
+// job is a release that is asked for.
+type job struct {
+	version, commit, url, only string
+	withMSI                    bool
+	sign                       *signer
+	stamp                      time.Time
+}
+
+// release writes the files of a release into a folder, and their sums.
+func (j *job) release(ctx context.Context, out string) error {
+	if j.version == "" {
 		return errors.New("-version is missing")
 	}
-	stamp, err := sourceDate(os.Getenv("SOURCE_DATE_EPOCH"))
-	if err != nil {
+	var err error
+	if j.stamp, err = sourceDate(os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return err
-	}
-	var sums []string
-	keep := func(name string, content []byte) error {
-		sums = append(sums, sum(name, content))
-		return os.WriteFile(filepath.Join(out, name), content, 0o644)
-	}
+	built := map[string][]byte{}
 	for _, t := range targets {
-		if only != "" && only != t.os+"/"+t.arch {
+		if j.only != "" && j.only != t.os+"/"+t.arch {
 			continue
 		}
-		content, err := contents(ctx, t, version, stamp, sign)
-		if err != nil {
+		if err := j.system(ctx, t, built); err != nil {
 			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
 		}
-		name := fmt.Sprintf("%s-%s-%s-%s", product, version, t.os, t.arch)
-		archive, err := pack(name, content, stamp)
-		if err != nil {
-			return err
-		}
-		all := map[string][]byte{".zip": archive, ".cdx.json": content[sbomFile].content}
-		if t.os == "windows" && withMSI {
-			if all[".msi"], err = msi(ctx, t.arch, version, content, stamp); err == nil {
-				all[".msi"], err = sign.sign(ctx, name+".msi", all[".msi"])
-			}
-			if err != nil {
-				return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
-			}
-		}
-		for suffix, content := range all {
-			if err := keep(name+suffix, content); err != nil {
-				return err
-			}
-		}
 	}
-	if len(sums) == 0 {
-		return fmt.Errorf("-only %s: there is no such system", only)
+	if len(built) == 0 && j.only != "clients" {
+		return fmt.Errorf("-only %s: there is no such system", j.only)
 	}
-	archives, err := moduleArchives(ctx, version, stamp, sign)
-	if err != nil {
+	if err := j.clients(ctx, built); err != nil {
 		return err
 	}
-	for name, content := range archives {
-		if err := keep(name, content); err != nil {
+	statement, err := provenance(j.version, j.commit, built, j.stamp)
+	if err != nil {
+		return fmt.Errorf("provenance: %w", err)
+	}
+	name := product + "-" + j.version
+	if j.sign != nil {
+		if built[name+".intoto.jsonl"], err = envelope(statement, j.sign.key); err != nil {
+			return fmt.Errorf("provenance: %w", err)
+		}
+	}
+	built[name+".provenance.json"] = statement
+	var sums []string
+	for name, content := range built {
+		sums = append(sums, sum(name, content))
+		path := filepath.Join(out, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644)); err != nil {
 			return err
 		}
 	}
 	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) }) // by name
 	fmt.Println(strings.Join(sums, "\n"))
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(strings.Join(sums, "\n")+"\n"), 0o644)
+}
+
+// system builds the files for a system.
+func (j *job) system(ctx context.Context, t target, built map[string][]byte) error {
+	content, err := contents(ctx, t, j.version, j.stamp, j.sign)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s-%s-%s-%s", product, j.version, t.os, t.arch)
+	if built[name+".zip"], err = pack(name, content, j.stamp); err != nil {
+		return err
+	}
+	built[name+".cdx.json"] = content[sbomFile].content
+	if t.os != "windows" || !j.withMSI {
+		return nil
+	}
+	installer, err := msi(ctx, t.arch, j.version, content, j.stamp)
+	if err != nil {
+		return err
+	}
+	built[name+".msi"], err = j.sign.sign(ctx, name+".msi", installer)
+	return err
+}
+
+// clients builds what drives a gateway from other tools, and what package managers read.
+func (j *job) clients(ctx context.Context, built map[string][]byte) error {
+	licence, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return fmt.Errorf("%w (run in the module's root)", err)
+	}
+	module, err := moduleArchives(ctx, j.version, j.stamp, j.sign)
+	if err != nil {
+		return err
+	}
+	collection, err := collectionArchive(j.version, licence, j.stamp)
+	if err != nil {
+		return err
+	}
+	managers, err := managerFiles(ctx, j.version, j.url, built, licence, j.stamp, j.sign)
+	if err != nil {
+		return err
+	}
+	for _, files := range []map[string][]byte{module, collection, managers} {
+		maps.Copy(built, files)
+	}
+	return nil
 }
 
 func sourceDate(text string) (time.Time, error) {
@@ -170,6 +216,13 @@ func contents(ctx context.Context, t target, version string, stamp time.Time, si
 	}
 	all["monitoring/adgateway.rules.yml"] = file{rules, 0o644}
 	all["monitoring/dashboard.json"] = file{graphs, 0o644}
+	examples, err := clients.Terraform()
+	if err != nil {
+		return nil, err
+	}
+	for path, text := range examples {
+		all["clients/terraform/"+path] = file{text, 0o644}
+	}
 	licences, names, err := licencesOf(ctx, t)
 	if err != nil {
 		return nil, err

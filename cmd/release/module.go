@@ -15,10 +15,9 @@ import (
 // moduleArchives returns the PowerShell module by file name: as a zip to unpack into a
 // folder of PSModulePath, and as a NuGet package for a repository.
 func moduleArchives(ctx context.Context, version string, stamp time.Time, sign *signer) (map[string][]byte, error) {
-	numbers := versionNumbers(version)
-	short := fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
-	if numbers[3] > 0 {
-		short += fmt.Sprintf(".%d", numbers[3])
+	short := shortVersion(version)
+	if fourth := versionNumbers(version)[3]; fourth > 0 {
+		short += fmt.Sprintf(".%d", fourth)
 	}
 	module, err := clients.Module(ops.Table(), short)
 	if err != nil {
@@ -48,9 +47,27 @@ func moduleArchives(ctx context.Context, version string, stamp time.Time, sign *
 	}, nil
 }
 
-// packageParts returns what makes a NuGet package of a zip: the specification, and the
-// parts that the Open Packaging Conventions ask for.
+// shortVersion returns the three numbers of a version.
+func shortVersion(version string) string {
+	numbers := versionNumbers(version)
+	return fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
+}
+
+// packageParts returns what makes a NuGet package of the module's files.
 func packageParts(version string, files []string) map[string]string {
+	return nugetParts(clients.ModuleName, files, `    <id>`+clients.ModuleName+`</id>
+    <version>`+version+`</version>
+    <authors>adgateway</authors>
+    <owners>adgateway</owners>
+    <requireLicenseAcceptance>false</requireLicenseAcceptance>
+    <description>Active Directory and Windows DNS through an adgateway server.</description>
+    <tags>ActiveDirectory DNS PSModule PSEdition_Desktop PSEdition_Core</tags>
+`)
+}
+
+// nugetParts returns what makes a NuGet package of a zip: the specification, and the
+// parts that the Open Packaging Conventions ask for.
+func nugetParts(id string, files []string, metadata string) map[string]string {
 	const head = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
 	types := map[string]string{"rels": "application/vnd.openxmlformats-package.relationships+xml", "nuspec": "application/octet"}
 	for _, name := range files {
@@ -61,20 +78,13 @@ func packageParts(version string, files []string) map[string]string {
 		fmt.Fprintf(&content, "  <Default Extension=%q ContentType=%q />\n", extension, types[extension])
 	}
 	return map[string]string{
-		clients.ModuleName + ".nuspec": head + `<package xmlns="http://schemas.microsoft.com/packaging/2011/08/nuspec.xsd">
+		id + ".nuspec": head + `<package xmlns="http://schemas.microsoft.com/packaging/2011/08/nuspec.xsd">
   <metadata>
-    <id>` + clients.ModuleName + `</id>
-    <version>` + version + `</version>
-    <authors>adgateway</authors>
-    <owners>adgateway</owners>
-    <requireLicenseAcceptance>false</requireLicenseAcceptance>
-    <description>Active Directory and Windows DNS through an adgateway server.</description>
-    <tags>ActiveDirectory DNS PSModule PSEdition_Desktop PSEdition_Core</tags>
-  </metadata>
+` + metadata + `  </metadata>
 </package>
 `,
 		"_rels/.rels": head + `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
-  <Relationship Type="http://schemas.microsoft.com/packaging/2010/07/manifest" Target="/` + clients.ModuleName + `.nuspec" Id="R1" />
+  <Relationship Type="http://schemas.microsoft.com/packaging/2010/07/manifest" Target="/` + id + `.nuspec" Id="R1" />
 </Relationships>
 `,
 		"[Content_Types].xml": head + `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
