@@ -1,0 +1,236 @@
+// Package kill kills gateways in the midst of jobs. The gateways are processes; the
+// simulated domain lives in the test's, so that it survives them.
+package kill
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config/configtest"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/session"
+	"adgateway/test/systemtest"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+)
+
+// gatewayVariable has the plan of a gateway in whose process the test binary runs.
+const gatewayVariable = "TEST_GATEWAY"
+
+// token is the credential of the gateways, with every scope.
+const token = "kill-token"
+
+// plan is what a gateway is told by its environment.
+type plan struct {
+	Settings []string
+	Keys     [][]string // environment of its sessions, one each
+	Hosts    []string   // servers that answer
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(gatewayVariable); text != "" {
+		_ = os.Unsetenv(gatewayVariable) // its sessions are no gateways
+		if err := serve(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	systemtest.Main(m)
+}
+
+// serve runs a gateway until it is told to stop, and prints its URL first.
+func serve(text string) error {
+	var p plan
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	settings, err := configtest.Load("", nil, p.Settings)
+	if err != nil {
+		return err
+	}
+	log := logrus.New()
+	log.SetOutput(os.Stderr)
+	log.SetLevel(logrus.ErrorLevel)
+	static := auth.NewStatic(auth.Header{})
+	if err := static.AddToken(token, &auth.Principal{Name: "kill", Scopes: []auth.Scope{auth.All}}); err != nil {
+		return err
+	}
+	var next atomic.Int32
+	starter := &remote.Starter{Env: func() []string {
+		i := int(next.Add(1)) - 1
+		if i >= len(p.Keys) {
+			return nil
+		}
+		return append(p.Keys[i], systemtest.EngineVariable+"=kill")
+	}}
+	stack, err := app.New(ctx, app.Options{
+		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: p.dial,
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s\n", listener.Addr())
+	err = stack.Gateway.Run(ctx, listener)
+	closing, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
+	defer cancel()
+	if closed := stack.Close(closing); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func (p *plan) dial(_ context.Context, network, address string) (net.Conn, error) {
+	for _, host := range p.Hosts {
+		if strings.HasPrefix(strings.ToLower(address), strings.ToLower(host)) {
+			client, server := net.Pipe()
+			return client, server.Close()
+		}
+	}
+	return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrNotExist}
+}
+
+// fleet starts gateways over one world and one store, one after the other.
+type fleet struct {
+	t      *testing.T
+	world  *sandbox.World
+	server *remote.Server
+	plan   plan
+
+	process *exec.Cmd
+	url     string
+	kills   int
+}
+
+func newFleet(t *testing.T, settings ...string) *fleet {
+	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	modules, culture := world.Modules()
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	require.NoError(t, err)
+	f := &fleet{t: t, world: world, server: server, plan: plan{Settings: settings}}
+	for _, dc := range world.Directory.DCs() {
+		f.plan.Hosts = append(f.plan.Hosts, dc.HostName())
+	}
+	t.Cleanup(func() {
+		f.end(syscall.SIGKILL)
+		require.NoError(t, server.Close())
+	})
+	return f
+}
+
+// sessions is how many sessions a gateway may start: those of its pool, several times.
+const sessions = 40
+
+// start starts a gateway and waits until it serves.
+func (f *fleet) start() {
+	f.t.Helper()
+	f.plan.Keys = nil
+	for range sessions {
+		f.plan.Keys = append(f.plan.Keys, f.server.Issue())
+	}
+	text, err := json.Marshal(f.plan)
+	require.NoError(f.t, err)
+	self, err := os.Executable()
+	require.NoError(f.t, err)
+	f.process = exec.Command(self)
+	f.process.Env = append(os.Environ(), gatewayVariable+"="+string(text))
+	f.process.Stderr = os.Stderr
+	out, err := f.process.StdoutPipe()
+	require.NoError(f.t, err)
+	require.NoError(f.t, f.process.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(f.t, err, "the gateway did not start")
+	f.url = strings.TrimSpace(line)
+}
+
+// end ends the gateway and waits until it is gone.
+func (f *fleet) end(signal os.Signal) {
+	if f.process == nil {
+		return
+	}
+	_ = f.process.Process.Signal(signal)
+	_ = f.process.Wait() // killed processes have an error
+	f.process = nil
+}
+
+// kill kills the gateway without a word and starts another one.
+func (f *fleet) kill() {
+	f.end(syscall.SIGKILL)
+	f.kills++
+	f.start()
+}
+
+// call sends a request and decodes the records of the answer.
+func (f *fleet) call(method, path string, body string, media string) (int, []map[string]any) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), systemtest.Patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, f.url+path, strings.NewReader(body))
+	require.NoError(f.t, err)
+	request.Header.Set("Auth-Token", "Bearer "+token)
+	if media != "" {
+		request.Header.Set("Content-Type", media)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(f.t, err)
+	defer response.Body.Close()
+	var e struct{ Result []map[string]any }
+	require.NoError(f.t, json.NewDecoder(response.Body).Decode(&e))
+	return response.StatusCode, e.Result
+}
+
+// progress is how many items a gateway makes before it is killed: more than it calls again
+// because their results were not written yet.
+const progress = 60
+
+// job waits until a job has ended, and kills the gateway each time that so much time has
+// passed and there are kills left.
+func (f *fleet) job(id string, kills int, every time.Duration, patience time.Duration) map[string]any {
+	f.t.Helper()
+	deadline := time.Now().Add(patience)
+	next, since := time.Now().Add(every), -1.0
+	for {
+		status, records := f.call(http.MethodGet, "/api/Jobs/"+id, "", "")
+		require.Equal(f.t, http.StatusOK, status)
+		job := records[0]
+		if job["ended"] != nil {
+			return job
+		}
+		require.True(f.t, time.Now().Before(deadline), "the job does not end: %v", job)
+		made := job["done"].(float64)
+		if since < 0 {
+			since = made
+		}
+		if kills > 0 && time.Now().After(next) && made >= since+progress {
+			f.kill()
+			kills--
+			next, since = time.Now().Add(every), -1
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,106 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/session"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newWithAccounts starts a system whose credentials are accounts of a file.
+func newWithAccounts(t *testing.T, accounts ...*auth.Account) (*systemtest.System, auth.File) {
+	t.Helper()
+	file := auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
+		d.Tokens = append(d.Tokens, accounts...)
+		return nil
+	}))
+	store, err := auth.OpenStore(auth.StoreOptions{File: file})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		store.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = store }), file
+}
+
+// TestJobIsHeldByItsCallersLimits: items count against the hourly limits of who submitted
+// the job, and one that meets a limit waits and does not fail; and a credential that is
+// narrowed or revoked holds its job, before any further item.
+func TestJobIsHeldByItsCallersLimits(t *testing.T) {
+	three := 3
+	clerk := auth.NewAccount("clerk", time.Now(), auth.Rights{Scopes: []string{"*"}, Quota: &auth.Quota{ChangesPerHour: &three}})
+	guest := auth.NewAccount("guest", time.Now(), auth.Rights{Scopes: []string{"*"}})
+	chief := auth.NewAccount("chief", time.Now(), auth.Rights{Scopes: []string{"*"}})
+	clerkToken, guestToken, chiefToken := clerk.AddToken(time.Now(), time.Now()), guest.AddToken(time.Now(), time.Now()), chief.AddToken(time.Now(), time.Now())
+	s, file := newWithAccounts(t, clerk, guest, chief)
+	show := func(id string) map[string]any {
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id, Token: chiefToken})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		return a.Envelope.Result[0]
+	}
+	held := func(id, why string) map[string]any {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			job := show(id)
+			return job["state"] == "held" && job["why"] == why && job["running"] == 0.0
+		}, systemtest.Patience, 10*time.Millisecond, "%v", why)
+		return show(id)
+	}
+	disable := "UserName\naschmidt\nlweber\njkrueger\nahoffmann\nfschneider\n"
+	limited := submitted(s, submit(csvMedia, disable, "Operation", "user.disable").As(clerkToken))
+	job := held(limited, "budget")
+	assert.Equal(t, 3.0, job["done"])
+	assert.Zero(t, job["failed"])
+
+	var slow strings.Builder
+	slow.WriteString("UserName,City\n")
+	for i := range 600 {
+		fmt.Fprintf(&slow, "mwagner,City %d\n", i)
+	}
+	id := submitted(s, submit(csvMedia, slow.String(), "Operation", "user.update").As(guestToken))
+	require.Eventually(t, func() bool { return show(id)["done"].(float64) > 0 }, systemtest.Patience, time.Millisecond)
+	change := func(edit func(d *auth.Document)) {
+		require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error { edit(d); return nil }))
+	}
+	rights := func(scopes ...string) func(d *auth.Document) {
+		return func(d *auth.Document) {
+			for _, a := range d.Tokens {
+				if a.Name == "guest" {
+					a.Scopes = scopes
+				}
+			}
+		}
+	}
+	change(rights("job:submit", "job:read", "user:read"))
+	narrowed := held(id, "credential")
+	change(rights("*"))
+	require.Eventually(t, func() bool { return show(id)["done"].(float64) > narrowed["done"].(float64) }, systemtest.Patience, 10*time.Millisecond, "it goes on")
+	change(func(d *auth.Document) {
+		d.Tokens = slices.DeleteFunc(d.Tokens, func(a *auth.Account) bool { return a.Name == "guest" })
+	})
+	revoked := held(id, "credential")
+	assert.Zero(t, revoked["failed"])
+	assert.Less(t, revoked["done"], 600.0)
+}
