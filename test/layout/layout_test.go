@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"gateway/ui":                          {"gateway/auth", "gateway/inprocess", "gateway/signin"},
 	"gateway/ledger":                      {"gateway/keep"},
 	"gateway/webhooks":                    {"gateway/jobs", "gateway/changes", "gateway/keep"},
+	"gateway/members":                     {"gateway/atomicfile", "gateway/keep"},
 	"gateway/plans":                       {"gateway/change", "gateway/keep", "ps"},
 	"gateway/settle":                      {"gateway/ops", "ps"},
 	"gateway/schema/tsparams":             {},

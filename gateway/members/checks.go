@@ -1,0 +1,117 @@
+package members
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// clocksDiffer is the difference of clocks with which a gateway makes no changes (many Z3).
+const clocksDiffer = 10 * time.Second
+
+// Check is how the membership is, or one side of it.
+type Check struct {
+	Name     string // "members", "clock" or "agreement"
+	OK       bool   // changes can be made
+	Reason   string // why not, or what is wrong although they can
+	Degraded bool   // they can, but something needs attention
+}
+
+// Skew returns how far the clock of this gateway is ahead of those of the others; negative:
+// behind. With two members that may as well be the fault of the other one. It is 0 as long
+// as nothing was compared.
+func (s *Self) Skew() time.Duration {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.skew()
+}
+
+// skew is Skew; the mutex is held.
+func (s *Self) skew() time.Duration {
+	ahead := []time.Duration{0} // of the own clock: the others', and the own itself
+	for _, other := range s.others {
+		if other.compared && !other.lapsed(s.options.Now(), 0) {
+			ahead = append(ahead, other.skew)
+		}
+	}
+	slices.Sort(ahead)
+	middle := ahead[len(ahead)/2]
+	if below := ahead[(len(ahead)-1)/2]; below.Abs() > middle.Abs() {
+		middle = below // of an even number, the one that differs more
+	}
+	return -middle
+}
+
+// Refuses returns why this gateway must not make changes; nil if it may.
+func (s *Self) Refuses() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch skew := s.skew(); {
+	case s.replaced:
+		return errors.New("another gateway has joined under its name, from a copy of its disk: stop one of the two, and run 'adgateway cluster rejoin' on the other under its own name (cluster.gateway)")
+	case skew.Abs() >= clocksDiffer:
+		return fmt.Errorf("its clock is %s those of the other gateways: correct the time of this host, or of the other if there are two", apart(skew))
+	case s.options.Now().Sub(s.beaten) >= Lapse:
+		return fmt.Errorf("it could not tell the other gateways for %s that it lives: %w", s.options.Now().Sub(s.beaten).Round(time.Second), s.why())
+	}
+	return nil
+}
+
+// why returns why there was no heartbeat.
+func (s *Self) why() error {
+	if s.fault != nil {
+		return s.fault
+	}
+	return errors.New("the process did not run")
+}
+
+func apart(skew time.Duration) string {
+	if skew < 0 {
+		return (-skew).Round(100*time.Millisecond).String() + " behind"
+	}
+	return skew.Round(100*time.Millisecond).String() + " ahead of"
+}
+
+// Checks returns how the membership is, for /readyz; none for nil.
+func (s *Self) Checks() []Check {
+	if s == nil {
+		return nil
+	}
+	if err := s.Refuses(); err != nil {
+		return []Check{{Name: "members", Reason: fmt.Sprintf("the gateway '%s' makes no changes: %v", s.Name(), err)}}
+	}
+	live, skew := s.Live(), s.Skew()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	members := Check{Name: "members", OK: true}
+	if s.fault != nil {
+		members.Degraded, members.Reason = true, s.fault.Error()
+	}
+	clock := Check{Name: "clock", OK: true}
+	if skew.Abs() >= s.options.ClockWarn {
+		clock.Degraded, clock.Reason = true, fmt.Sprintf("the clock is %s those of the other gateways, and with %s no changes are made", apart(skew), clocksDiffer)
+	}
+	agreement := Check{Name: "agreement", OK: true}
+	var differ []string
+	for i := range live {
+		other := &live[i]
+		if other.Format > s.own.Format {
+			differ = append(differ, fmt.Sprintf("'%s' is newer (%s) and reads the format %d, this one %d: update this one", other.Name, other.Version, other.Format, s.own.Format))
+		}
+		if other.Settings != s.own.Settings {
+			differ = append(differ, fmt.Sprintf("'%s' has other limits, roles or keeping times: make the settings equal", other.Name))
+		}
+	}
+	if len(differ) > 0 {
+		agreement.Degraded, agreement.Reason = true, strings.Join(differ, "; ")
+	}
+	return []Check{members, clock, agreement}
+}
