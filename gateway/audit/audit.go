@@ -71,6 +71,9 @@ type Options struct {
 	// Zero: only when a file is started or the log opened or closed.
 	Checkpoint time.Duration
 
+	// Gateway is the name of the gateway among several; empty: it is alone.
+	Gateway string
+
 	// Notice reports what the operator must know: the head (fields "sequence" and
 	// "hash") at checkpoints; failures and alterations (field "error"); recoveries. It
 	// is called from any goroutine, and must not call the log. Nil discards notices.
@@ -139,7 +142,9 @@ type Log struct {
 	trouble error  // why the last attempt failed; nil if it succeeded
 	since   time.Time
 	stats   Stats
-	used    int64 // bytes of all files
+	head    Head          // of the last line that is on the disk
+	grown   chan struct{} // closed when there are more lines; nil: nobody waits
+	used    int64         // bytes of all files
 	flood   flood
 
 	writing sync.Mutex // held while writing; guards the following fields
@@ -174,9 +179,10 @@ func Open(o Options) (*Log, error) {
 		return nil, filefault.Explain("audit.file", err)
 	}
 	l.measure()
+	l.head = Head{l.out.seq, l.out.last}
 	l.points.at = o.now()
 	host, _ := os.Hostname() // optional
-	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm()}) == nil {
+	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm(), Gateway: o.Gateway}) == nil {
 		l.report("audit log opened")
 	}
 	return l, nil

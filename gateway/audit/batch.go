@@ -78,6 +78,11 @@ func (l *Log) settle(b *batch, written int, err error) {
 	if err == nil {
 		l.stats.Lines += uint64(written)
 		l.trouble, l.owed, l.lost = nil, nil, 0
+		l.head = Head{l.out.seq, l.out.last}
+		if l.grown != nil {
+			close(l.grown)
+			l.grown = nil
+		}
 	} else {
 		l.stats.Failures++
 		l.trouble = err

@@ -37,6 +37,9 @@ func formatted() []*Line {
 		{Event: EventGap, Since: at, Reason: "why", Count: 2},
 		{Event: EventExpired, File: "audit-20060102T150405Z-000000000420.jsonl", Through: 420},
 		{Event: EventClose},
+		{Event: EventOpen, Host: "gw1", Process: 4711, Chain: plainHash, Gateway: "gw1"},
+		{Event: EventWitness, Witness: &Witnessed{"gw2", Head{17, digest(nil, []byte("end"))}, at}},
+		{Event: EventAlone, Reason: "why"},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // Event is the type of a line.
 type Event string
 
-// The events. The last six are about the log itself.
+// The events. All after counted are about the log itself.
 const (
 	EventIntent  Event = "intent"  // a call is about to run
 	EventOutcome Event = "outcome" // the result of a call; without an intent if it announced no change
@@ -27,6 +27,9 @@ const (
 	EventAltered Event = "altered" // the file was changed by something else
 	EventGap     Event = "gap"     // lines could not be written for a while
 	EventExpired Event = "expired" // an old file is about to be removed
+
+	EventWitness Event = "witness" // the end of the chain of another gateway
+	EventAlone   Event = "alone"   // from here on no other gateway witnesses the end of this chain
 )
 
 const outcomeRefused = "refused"
@@ -66,6 +69,8 @@ type Line struct {
 	SHA256  string            `json:"sha256,omitempty"`  // of a torn line
 	Through uint64            `json:"through,omitempty"` // last line of the file that expires
 	File    string            `json:"file,omitempty"`
+	Gateway string            `json:"gateway,omitempty"` // whose log it is
+	Witness *Witnessed        `json:"witness,omitempty"`
 
 	Previous string `json:"previous"`
 

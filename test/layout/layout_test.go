@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"gateway/schema/tsparams":             {},
 	"gateway/atomicfile":                  {},
 	"gateway/audit":                       {"gateway/filefault", "ps"},
+	"gateway/auditmirror":                 {"gateway/audit", "gateway/keep"},
 	"gateway/auth":                        {"gateway/atomicfile", "gateway/filefault", "gateway/nearest", "gateway/schema"},
 	"gateway/config":                      {"gateway/every", "gateway/nearest"},
 	"gateway/every":                       {},

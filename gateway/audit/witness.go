@@ -1,0 +1,62 @@
+package audit
+
+import "time"
+
+// Witnessed is the end of the chain of another gateway at a time of its own clock, as a
+// line of the event [EventWitness] records it (many W22). Cutting off what was witnessed
+// would need forging the chains of the witnesses as well.
+type Witnessed struct {
+	Gateway string `json:"gateway"`
+	Head
+	Time string `json:"time"` // UTC, RFC 3339 with nanoseconds
+}
+
+// Head returns the end of the chain that is on the disk; zero for a nil Log.
+func (l *Log) Head() Head {
+	if l == nil {
+		return Head{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// Grown returns a channel that is closed when more lines are on the disk. A reader takes
+// it before it reads the files, and waits afterwards. It is nil for a nil Log.
+func (l *Log) Grown() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.grown == nil {
+		l.grown = make(chan struct{})
+	}
+	return l.grown
+}
+
+// Witness records the end of the chain of another gateway at a time.
+func (l *Log) Witness(gateway string, head Head, at time.Time) error {
+	if l == nil {
+		return nil
+	}
+	return l.append(&Line{Event: EventWitness, Witness: &Witnessed{gateway, head, stamp(at)}})
+}
+
+// Alone records why no other gateway witnesses the end of this chain from here on.
+func (l *Log) Alone(reason string) error {
+	if l == nil {
+		return nil
+	}
+	return l.append(&Line{Event: EventAlone, Reason: reason})
+}
+
+// Suspect records that something outside of the log's files contradicts them. [Verify]
+// reports it as a fault.
+func (l *Log) Suspect(reason string) error {
+	if l == nil {
+		return nil
+	}
+	l.notice("the audit log was altered", map[string]any{"error": reason, "file": l.o.File})
+	return l.append(&Line{Event: EventAltered, Reason: reason})
+}

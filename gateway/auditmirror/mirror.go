@@ -1,0 +1,393 @@
+// Package auditmirror makes the audit logs of several gateways evidence for each other.
+//
+// Each gateway's local file is the evidence and is written first. A [Mirror] copies its
+// lines, as they are written, into a log of the shared store, without any change waiting
+// for it (many W21). A [Witness] tells the others the end of the gateway's chain and
+// records theirs in its own chain (many W22): cutting off what a minute ago was the end of
+// one chain would need forging those of all others. [Verify] holds the files, the copies
+// and what was witnessed against each other.
+package auditmirror
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/keep"
+)
+
+// The kinds of values in the store. Their keys are sums of the gateway's name.
+const (
+	positions keep.Kind = "mirror"
+	heads     keep.Kind = "head"
+)
+
+// logOf is the log that has the lines of a gateway.
+func logOf(gateway string) keep.Log { return keep.Log("audit." + gateway) }
+
+func keyOf(store *keep.Sealed, gateway string) string {
+	return hex.EncodeToString(store.Sum([]byte("audit of a gateway"), []byte(gateway)))
+}
+
+const version = 1
+
+// ErrNewer means that a later version of this program has written what is in the store
+// (many W6).
+var ErrNewer = errors.New("a later version has written it")
+
+func checkVersion(what string, v int) error {
+	if v > version {
+		return fmt.Errorf("%s has the format %d: %w", what, v, ErrNewer)
+	}
+	return nil
+}
+
+// position says which lines of a gateway are in the store.
+type position struct {
+	Version int    `json:"v"`
+	Gateway string `json:"gateway"`
+	Era     int    `json:"era"` // counts how often the gateway's files were not those that were copied
+	audit.Head
+	Time time.Time `json:"time"`
+}
+
+// header is the first line of an entry of the log. Whole lines of the audit follow, or a
+// part of one that is too long.
+type header struct {
+	Version int    `json:"v"`
+	Era     int    `json:"era"`
+	First   uint64 `json:"first"`
+	Last    uint64 `json:"last"`
+	Part    int    `json:"part,omitempty"` // from 1
+	Parts   int    `json:"parts,omitempty"`
+}
+
+// mostEntry is how many bytes of lines an entry has at most. Messages of the engine have
+// 1 MiB at most.
+const mostEntry = 256 << 10
+
+// mostParts is how many entries a line may take: more than any line of the audit does.
+const mostParts = 500
+
+// Options configure a [Mirror]. All fields but the last three are required.
+type Options struct {
+	Gateway string
+	Store   *keep.Sealed
+	Log     *audit.Log
+	File    string        // of the log
+	Keep    time.Duration // how long copies are kept
+
+	Gather  time.Duration // how long lines wait for others; zero: half a second
+	Retry   time.Duration // how long the first of several failures is waited for; zero: a second
+	Problem func(message string, err error)
+}
+
+// Mirror copies the lines of a gateway's audit log. It is safe for concurrent use.
+type Mirror struct {
+	o       Options
+	started uint64 // the line with which the log was opened
+	tail    audit.Tail
+
+	mu       sync.Mutex // guards the fields below
+	known    bool
+	at       position
+	revision keep.Revision
+	late     time.Time // since when there are lines that are not copied; zero: there are none
+	failed   error     // why the last attempt failed
+	forked   bool
+}
+
+// New returns a mirror of a log that was opened just now. The caller calls [Mirror.Run].
+func New(o Options) *Mirror {
+	if o.Gather == 0 {
+		o.Gather = 500 * time.Millisecond
+	}
+	if o.Retry == 0 {
+		o.Retry = time.Second
+	}
+	if o.Problem == nil {
+		o.Problem = func(string, error) {}
+	}
+	return &Mirror{o: o, started: o.Log.Head().Seq, tail: audit.Tail{File: o.File}}
+}
+
+// Stats say how far a mirror is.
+type Stats struct {
+	Behind uint64    // lines that are not copied yet
+	Since  time.Time // of the oldest of them, about; zero: there are none
+	Failed error     // why the last attempt failed
+	Forked bool      // the files are not those that were copied before
+}
+
+// Stats returns how far the mirror is. It may be nil.
+func (m *Mirror) Stats() Stats {
+	if m == nil {
+		return Stats{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Stats{Since: m.late, Failed: m.failed, Forked: m.forked}
+	if end := m.o.Log.Head().Seq; end > m.at.Seq {
+		s.Behind = end - m.at.Seq
+	}
+	return s
+}
+
+// mostRetry is the longest pause between two attempts.
+const mostRetry = 30 * time.Second
+
+// Run copies lines until ctx ends.
+func (m *Mirror) Run(ctx context.Context) {
+	pause := m.o.Retry
+	for {
+		grown := m.o.Log.Grown()
+		err := m.Send(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		wait := m.o.Gather
+		if err != nil {
+			wait, pause = pause, min(2*pause, mostRetry)
+		} else {
+			pause = m.o.Retry
+			select {
+			case <-ctx.Done():
+				return
+			case <-grown:
+			}
+			m.mu.Lock()
+			m.late = time.Now()
+			m.mu.Unlock()
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// Send copies all lines that are on the disk.
+func (m *Mirror) Send(ctx context.Context) error {
+	err := m.send(ctx)
+	m.mu.Lock()
+	before := m.failed
+	m.failed = err
+	if err == nil {
+		m.late = time.Time{}
+	} else if m.late.IsZero() {
+		m.late = time.Now()
+	}
+	m.mu.Unlock()
+	switch {
+	case err != nil && before == nil && ctx.Err() == nil:
+		m.o.Problem("lines of the audit log could not be copied to the shared store; they are sent later", err)
+	case err == nil && before != nil:
+		m.o.Problem("lines of the audit log are copied to the shared store again", nil)
+	}
+	return err
+}
+
+func (m *Mirror) send(ctx context.Context) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	for through := m.o.Log.Head().Seq; m.at.Seq < through; {
+		lines, err := m.tail.Read(m.at.Seq, through, mostEntry/2)
+		if err != nil || len(lines) == 0 {
+			return err
+		}
+		if err = m.add(ctx, lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin reads what was copied before, once, and compares it with the files.
+func (m *Mirror) begin(ctx context.Context) error {
+	if m.known {
+		return nil
+	}
+	at, revision, err := readPosition(ctx, m.o.Store, m.o.Gateway)
+	if err != nil {
+		return err
+	}
+	line, there, err := m.tail.Find(at.Seq)
+	if err != nil {
+		return err
+	}
+	if end := m.o.Log.Head().Seq; there && line.Hash != at.Hash || at.Seq > end || at.Seq > 0 && !there && at.Seq >= m.started {
+		reason := fmt.Sprintf("the shared store has lines of gateway %s up to line %d, and the files do not have that line: 'adgateway cluster verify' shows the difference", m.o.Gateway, at.Seq)
+		if err := m.o.Log.Suspect(reason); err != nil {
+			return err
+		}
+		at.Era++
+		at.Seq = m.started - min(m.started, 1)
+		m.forked = true
+	}
+	m.mu.Lock()
+	m.at, m.revision, m.known = at, revision, true
+	m.mu.Unlock()
+	return nil
+}
+
+// readPosition returns which lines of a gateway are in the store.
+func readPosition(ctx context.Context, store *keep.Sealed, gateway string) (position, keep.Revision, error) {
+	at := position{Version: version, Gateway: gateway}
+	found, err := store.Get(ctx, positions, keyOf(store, gateway))
+	if errors.Is(err, keep.ErrAbsent) {
+		return at, keep.Absent, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(found.Value, &at)
+	}
+	if err == nil {
+		err = checkVersion("the position of the audit's copy", at.Version)
+	}
+	return at, found.Revision, err
+}
+
+// add appends lines to the log of the store, and moves the position, in one decision.
+func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
+	now, last := time.Now(), lines[len(lines)-1]
+	next := m.at
+	next.Head, next.Time = last.Head, now.UTC()
+	value, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	changes := []keep.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision, Value: value}}
+	for _, entry := range entries(m.at.Era, lines) {
+		changes = append(changes, keep.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: now.Add(m.o.Keep)})
+	}
+	revision, err := m.o.Store.Apply(ctx, changes...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		m.known = !errors.Is(err, keep.ErrConflict) // what is there is read again
+		return err
+	}
+	m.at, m.revision = next, revision
+	return nil
+}
+
+// entries returns the entries for lines, one unless a line is too long.
+func entries(era int, lines []audit.Text) [][]byte {
+	var all [][]byte
+	whole := header{Version: version, Era: era}
+	var text bytes.Buffer
+	flush := func() {
+		if text.Len() > 0 {
+			all = append(all, encode(whole, text.Bytes()))
+			text.Reset()
+		}
+	}
+	for _, line := range lines {
+		if len(line.Raw) > mostEntry {
+			flush()
+			all = append(all, parts(era, line)...)
+			continue
+		}
+		if text.Len() == 0 {
+			whole.First = line.Seq
+		} else {
+			text.WriteByte('\n')
+		}
+		whole.Last = line.Seq
+		text.Write(line.Raw)
+	}
+	flush()
+	return all
+}
+
+// parts cuts a long line.
+func parts(era int, line audit.Text) [][]byte {
+	size := max(mostEntry, (len(line.Raw)+mostParts-1)/mostParts)
+	h := header{Version: version, Era: era, First: line.Seq, Last: line.Seq, Parts: (len(line.Raw) + size - 1) / size}
+	var all [][]byte
+	for at := 0; at < len(line.Raw); at += size {
+		h.Part++
+		all = append(all, encode(h, line.Raw[at:min(at+size, len(line.Raw))]))
+	}
+	return all
+}
+
+func encode(h header, text []byte) []byte {
+	head, _ := json.Marshal(h) // cannot fail for numbers
+	return append(append(head, '\n'), text...)
+}
+
+// Copy is a line in the store.
+type Copy struct {
+	Era int
+	Raw []byte
+}
+
+// Read calls each with the lines of a gateway that the store has, in the order in which
+// they were copied. An error of each ends it.
+func Read(ctx context.Context, store *keep.Sealed, gateway string, each func(Copy) error) error {
+	var failed error
+	var partial bytes.Buffer
+	err := store.Log(ctx, logOf(gateway), keep.Position{}, func(e keep.Appended) bool {
+		head, text, _ := bytes.Cut(e.Value, []byte("\n"))
+		var h header
+		if failed = json.Unmarshal(head, &h); failed != nil {
+			return false
+		}
+		if failed = checkVersion("a copy of the audit", h.Version); failed != nil {
+			return false
+		}
+		if h.Parts > 0 {
+			if h.Part == 1 {
+				partial.Reset()
+			}
+			partial.Write(text)
+			if h.Part < h.Parts {
+				return true
+			}
+			failed = each(Copy{h.Era, bytes.Clone(partial.Bytes())})
+			return failed == nil
+		}
+		for raw := range bytes.SplitSeq(text, []byte("\n")) {
+			if failed = each(Copy{h.Era, raw}); failed != nil {
+				return false
+			}
+		}
+		return true
+	})
+	return errors.Join(err, failed)
+}
+
+// Gateways returns the gateways that have copied lines into a store, or told their ends.
+func Gateways(ctx context.Context, store *keep.Sealed) (names []string, err error) {
+	seen := map[string]bool{}
+	for _, kind := range []keep.Kind{positions, heads} {
+		var wrong error
+		err := store.Range(ctx, kind, "", func(e keep.Entry) bool {
+			var named struct {
+				Gateway string `json:"gateway"`
+			}
+			if wrong = json.Unmarshal(e.Value, &named); wrong != nil {
+				return false
+			}
+			if !seen[named.Gateway] {
+				seen[named.Gateway] = true
+				names = append(names, named.Gateway)
+			}
+			return true
+		})
+		if err = errors.Join(err, wrong); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,176 @@
+package auditmirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/keep"
+)
+
+// bell is the log whose entries wake the witnesses. Its entries say nothing.
+const bell keep.Log = "audit.heads"
+
+// headValue is the end of a gateway's chain in the store.
+type headValue struct {
+	Version int    `json:"v"`
+	Gateway string `json:"gateway"`
+	audit.Head
+	Time time.Time `json:"time"`
+}
+
+// WitnessOptions configure a [Witness]. All fields but Problem are required.
+type WitnessOptions struct {
+	Gateway  string
+	Store    *keep.Sealed
+	Log      *audit.Log
+	Interval time.Duration // how often the gateway tells the end of its chain
+	Problem  func(message string, err error)
+}
+
+// Witness tells other gateways the end of the gateway's chain, and records theirs in it.
+// Only [Witness.Run] calls its methods.
+type Witness struct {
+	o        WitnessOptions
+	revision keep.Revision            // of the own head
+	known    bool                     // that revision
+	seen     map[string]keep.Revision // of the heads of others, by key
+	noticed  time.Time                // when another one last told its end, by the own clock
+	alone    time.Time                // when that was last recorded; zero: it is not alone
+	failed   bool
+}
+
+// NewWitness returns a witness.
+func NewWitness(o WitnessOptions) *Witness {
+	if o.Problem == nil {
+		o.Problem = func(string, error) {}
+	}
+	return &Witness{o: o, seen: map[string]keep.Revision{}, noticed: time.Now()}
+}
+
+const (
+	missed     = 3         // intervals after which another gateway is not there any more
+	aloneEvery = time.Hour // how often it is recorded that nobody is there
+	bellLife   = time.Hour
+)
+
+// Run tells and records ends until ctx is done. What others tell is recorded at once.
+func (w *Witness) Run(ctx context.Context) {
+	tell := time.NewTicker(w.o.Interval)
+	defer tell.Stop()
+	told := w.Tell(ctx)
+	for ctx.Err() == nil {
+		rung := w.o.Store.Appends(bell)
+		looked := w.Look(ctx)
+		w.Judge(time.Now(), errors.Join(told, looked))
+		if looked != nil {
+			rung = nil // the ticker comes first
+		}
+		select {
+		case <-ctx.Done():
+		case <-rung:
+		case <-tell.C:
+			told = w.Tell(ctx)
+		}
+	}
+}
+
+// Tell puts the end of the own chain into the store.
+func (w *Witness) Tell(ctx context.Context) error {
+	key := keyOf(w.o.Store, w.o.Gateway)
+	if !w.known {
+		found, err := w.o.Store.Get(ctx, heads, key)
+		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+			return err
+		}
+		w.revision, w.known = found.Revision, true
+	}
+	now := time.Now().UTC()
+	value, err := json.Marshal(headValue{version, w.o.Gateway, w.o.Log.Head(), now})
+	if err != nil {
+		return err
+	}
+	revision, err := w.o.Store.Apply(ctx,
+		keep.Change{Kind: heads, Key: key, Expect: w.revision, Value: value},
+		keep.Change{Log: bell, Value: []byte("{}"), Expires: now.Add(bellLife)})
+	if err != nil {
+		w.known = false
+		return err
+	}
+	w.revision = revision
+	return nil
+}
+
+// Look records the ends that others have told since the last time.
+func (w *Witness) Look(ctx context.Context) error {
+	own := keyOf(w.o.Store, w.o.Gateway)
+	var failed error
+	err := w.o.Store.Range(ctx, heads, "", func(e keep.Entry) bool {
+		if e.Key == own || w.seen[e.Key] == e.Revision {
+			return true
+		}
+		var head headValue
+		if failed = json.Unmarshal(e.Value, &head); failed != nil {
+			return false
+		}
+		if failed = checkVersion("the end of a chain", head.Version); failed != nil {
+			return false
+		}
+		if failed = w.o.Log.Witness(head.Gateway, head.Head, head.Time); failed != nil {
+			return false
+		}
+		if before, again := w.seen[e.Key]; again && before != e.Revision {
+			w.noticed = time.Now()
+		} else if time.Since(head.Time).Abs() < missed*w.o.Interval {
+			w.noticed = time.Now() // told before this gateway has started
+		}
+		w.seen[e.Key] = e.Revision
+		return true
+	})
+	return errors.Join(err, failed)
+}
+
+// Judge records, now and then, that no other gateway witnesses the end of the chain.
+func (w *Witness) Judge(now time.Time, err error) {
+	if failed := err != nil; failed != w.failed {
+		w.failed = failed
+		if failed {
+			w.o.Problem("the end of the audit log's chain cannot be told to other gateways", err)
+		}
+	}
+	reason := ""
+	switch {
+	case err != nil:
+		reason = "the shared store cannot be reached"
+	case now.Sub(w.noticed) >= missed*w.o.Interval:
+		reason = "no other gateway tells the end of its chain"
+	}
+	switch {
+	case reason == "":
+		w.alone = time.Time{}
+	case w.alone.IsZero() || now.Sub(w.alone) >= aloneEvery:
+		if w.o.Log.Alone(reason) == nil {
+			w.alone = now
+		}
+	}
+}
+
+// Heads returns the ends that gateways have told, by their names.
+func Heads(ctx context.Context, store *keep.Sealed) (map[string]audit.Witnessed, error) {
+	found := map[string]audit.Witnessed{}
+	var wrong error
+	err := store.Range(ctx, heads, "", func(e keep.Entry) bool {
+		var head headValue
+		if wrong = json.Unmarshal(e.Value, &head); wrong != nil {
+			return false
+		}
+		if wrong = checkVersion("the end of a chain", head.Version); wrong != nil {
+			return false
+		}
+		found[head.Gateway] = audit.Witnessed{Gateway: head.Gateway, Head: head.Head, Time: head.Time.Format(time.RFC3339)}
+		return true
+	})
+	return found, errors.Join(err, wrong)
+}
