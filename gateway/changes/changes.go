@@ -233,7 +233,7 @@ func (h *History) grow(ctx context.Context, more int64) error {
 		err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
 			size -= int64(len(e.Value))
 			oldest = append(oldest, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
-			return size > goal
+			return size > goal && len(oldest) < keep.MostChanges-1
 		})
 	}
 	if err != nil || len(oldest) == 0 {

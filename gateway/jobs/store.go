@@ -23,8 +23,8 @@ const (
 	onceKind   keep.Kind = "jobonce"
 )
 
-// batch is how many values are written at a time.
-const batch = 1000
+// batch is how many values are written at a time, beside those of the job itself.
+const batch = keep.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
 

@@ -313,11 +313,11 @@ func (f *file) apply(tx *bbolt.Tx, changes []Change) (Revision, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err = CheckChanges(changes); err != nil {
+		return 0, err
+	}
 	buckets := make([]*bbolt.Bucket, len(changes))
 	for i, c := range changes {
-		if err := c.check(); err != nil {
-			return 0, err
-		}
 		if c.Log != "" {
 			continue // which never conflicts
 		}

@@ -48,11 +48,11 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 // mark returns the change that sets a value, by which changes are recognized; nil if there
 // is none, or if no driver takes the changes.
 func mark(changes []Change) (mark *Change) {
+	if CheckChanges(changes) != nil {
+		return nil
+	}
 	for i := range changes {
 		c := &changes[i]
-		if c.check() != nil {
-			return nil
-		}
 		if c.Log == "" && c.Value != nil {
 			mark = c
 		}

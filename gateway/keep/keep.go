@@ -23,7 +23,7 @@ import (
 )
 
 // Kind is a group of values: "key", "change". The names of kinds are part of the file's
-// format, which has "revision", "store" and "logs" for itself.
+// format, which has "revision", "store", "logs" and "mirror" for itself.
 type Kind string
 
 // Revision counts the changes of a store. A value has the revision of its last change,
@@ -58,12 +58,28 @@ type Change struct {
 // mostKey is the length of the longest key that a driver takes.
 const mostKey = 32 << 10
 
+// MostChanges is how many changes a call of [Store.Apply] makes at most.
+const MostChanges = 900
+
+// CheckChanges returns why no driver takes changes, or nil.
+func CheckChanges(changes []Change) error {
+	if len(changes) > MostChanges {
+		return fmt.Errorf("a call makes at most %d changes, not %d", MostChanges, len(changes))
+	}
+	for i := range changes {
+		if err := changes[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check returns why no driver takes a change.
 func (c *Change) check() error {
 	switch {
 	case c.Log != "":
 		return nil
-	case c.Kind == "", c.Kind == "revision", c.Kind == "store", c.Kind == "logs":
+	case c.Kind == "", c.Kind == "revision", c.Kind == "store", c.Kind == "logs", c.Kind == "mirror":
 		return fmt.Errorf("values have no kind %q", c.Kind)
 	case c.Key == "", len(c.Key) > mostKey:
 		return errors.New("the key of a value has 1 to 32768 bytes")
@@ -120,7 +136,7 @@ type Store interface {
 	// if it is empty, the greatest key first, until it returns false, as Range does.
 	RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error
 
-	// Apply makes all the changes, of different values, and returns the revision that they have, once they
+	// Apply makes all the changes, at most [MostChanges] and of different values, and returns the revision that they have, once they
 	// are on the disk; or none of them. It fails with [ErrConflict] if a value does not
 	// have the expected revision. After any other error it is not known whether the
 	// changes were made.
@@ -172,4 +188,9 @@ var (
 	ErrConflict = errors.New("the value is not the expected one")
 	ErrClosed   = errors.New("the store is closed")
 	ErrPosition = errors.New("the position is not one of this log, or entries after it are not kept any more")
+
+	// ErrUnreachable means that a store on other machines did not answer. It is joined with
+	// [ErrNotSent] if the change has certainly not been made.
+	ErrUnreachable = errors.New("the store cannot be reached")
+	ErrNotSent     = errors.New("nothing was sent to it")
 )

@@ -144,11 +144,9 @@ func (m *memory) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	if err := m.usable(ctx); err != nil {
 		return 0, err
 	}
-	for _, c := range changes {
-		if err := c.check(); err != nil {
-			m.state.failed(err)
-			return 0, err
-		}
+	if err := CheckChanges(changes); err != nil {
+		m.state.failed(err)
+		return 0, err
 	}
 	for _, c := range changes {
 		if present, _ := m.get(c.Kind, c.Key); c.Log == "" && present.Revision != c.Expect {

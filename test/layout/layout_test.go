@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"gateway/schema/jobstate":             {},
 	"gateway/keep":                        {"gateway/atomicfile"},
 	"gateway/keep/keeptest":               {"gateway/keep"},
+	"gateway/keep/natsstore":              {"gateway/keep"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},
 	"gateway/inprocess":                   {},
 	"gateway/ui":                          {"gateway/auth", "gateway/inprocess", "gateway/signin"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -240,8 +241,13 @@ func testManyValuesInBothDirections(t *testing.T, s keep.Store, c *Clock) {
 		}
 		all = append(all, change)
 	}
-	_, err := s.Apply(t.Context(), all...)
-	require.NoError(t, err)
+	for part := range slices.Chunk(all, keep.MostChanges) {
+		_, err := s.Apply(t.Context(), part...)
+		require.NoError(t, err)
+	}
+	_, err := s.Apply(t.Context(), all[:keep.MostChanges+1]...)
+	require.Error(t, err, "more changes than any driver takes")
+	require.NotErrorIs(t, err, keep.ErrConflict)
 	c.Advance(time.Hour)
 	var there, back, want []string
 	for i := range n {

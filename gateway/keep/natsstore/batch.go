@@ -1,0 +1,271 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"adgateway/gateway/keep"
+)
+
+// batch is what is sent as one decision.
+type batch struct {
+	store    *Store
+	token    token
+	writes   []*write
+	parts    []part
+	ends     map[keep.Log]*end
+	touched  map[string]bool // keys of values
+	messages []*nats.Msg
+	last     []int // index of the last message of each call; -1: it has none
+}
+
+// part is a message with the sequence that its subject must have.
+type part struct {
+	message
+	expect uint64
+	ttl    time.Duration
+}
+
+// errLater means that a call cannot share the batch.
+var errLater = errors.New("the call is for the next batch")
+
+// compose makes a batch of as many calls as it can, answers those that conflict, and
+// returns the others. With strict, what the mirror does not have is looked up.
+func (s *Store) compose(all []*write, strict bool) (b *batch, rest []*write, err error) {
+	b = &batch{store: s, token: newToken(), ends: map[keep.Log]*end{}, touched: map[string]bool{}}
+	caught := strict && s.catchUp(s.ctx) == nil
+	for i, w := range all {
+		if revision := s.sawAny(w); revision > 0 {
+			s.end(w, revision, nil)
+			continue
+		}
+		err := b.add(w, strict)
+		if errors.Is(err, keep.ErrConflict) && !caught {
+			if err = s.catchUp(s.ctx); err == nil {
+				caught = true
+				if revision := s.sawAny(w); revision > 0 {
+					s.end(w, revision, nil)
+					continue
+				}
+				err = b.add(w, strict)
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, errLater):
+			rest = append(rest, w)
+		case errors.Is(err, keep.ErrConflict) && w.doubt != nil:
+			s.end(w, 0, w.failure(err)) // it may be a conflict with itself
+		case errors.Is(err, keep.ErrUnreachable):
+			return b, append(append(b.writes, rest...), all[i:]...), err
+		default:
+			s.end(w, 0, err)
+		}
+	}
+	if len(b.writes) > 0 {
+		b.finish()
+	}
+	return b, rest, nil
+}
+
+// sawAny returns the revision of a call that was made by a batch of which the answer was
+// lost; 0 if none is known of.
+func (s *Store) sawAny(w *write) keep.Revision {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range w.sent {
+		if revision := s.seen[one.token]; revision > 0 {
+			return revision - keep.Revision(one.after)
+		}
+	}
+	return 0
+}
+
+// add adds a call, all of it or nothing.
+func (b *batch) add(w *write, strict bool) error {
+	var parts []part
+	ends := map[keep.Log]end{}
+	logs := len(b.ends)
+	for i := range w.changes {
+		c := &w.changes[i]
+		if c.Log == "" {
+			if b.touched[hashed(string(c.Kind), c.Key)] {
+				return errLater
+			}
+			p, err := b.value(c, strict)
+			if err != nil {
+				return err
+			}
+			parts = append(parts, p)
+			continue
+		}
+		e, known := ends[c.Log]
+		if !known {
+			var err error
+			if e, err = b.end(c.Log, strict); err != nil {
+				return err
+			}
+			if b.ends[c.Log] == nil {
+				logs++
+			}
+		}
+		if c.Value == nil {
+			e.cut = max(e.cut, min(c.Through, e.last))
+		} else {
+			parts = append(parts, b.entry(c, &e))
+		}
+		ends[c.Log] = e
+	}
+	if len(b.parts)+len(parts)+logs > mostMessages {
+		return errLater
+	}
+	for log, e := range ends {
+		b.ends[log] = &e
+	}
+	for i := range w.changes {
+		if c := &w.changes[i]; c.Log == "" {
+			b.touched[hashed(string(c.Kind), c.Key)] = true
+		}
+	}
+	for i := range parts {
+		parts[i].Own = uint16(len(parts) - 1 - i)
+	}
+	b.parts = append(b.parts, parts...)
+	b.writes = append(b.writes, w)
+	b.last = append(b.last, len(b.parts)-1)
+	return nil
+}
+
+// value returns the message of a change of a value, or [keep.ErrConflict] if it is not the
+// expected one as far as the mirror knows.
+func (b *batch) value(c *keep.Change, strict bool) (p part, err error) {
+	now := b.store.o.Now()
+	p.message = message{What: isValue, Name: string(c.Kind), Key: c.Key, Expires: nanoseconds(c.Expires), Value: c.Value}
+	switch {
+	case c.Value == nil:
+		p.What, p.Value = isRemoved, []byte{}
+		p.Expires, p.ttl = nanoseconds(now.Add(removalsKept)), removalsKept+slack
+	case !c.Expires.IsZero():
+		p.ttl = max(0, c.Expires.Sub(now)) + slack
+	}
+	found, err := b.store.copy(c.Kind, c.Key)
+	present := err == nil && found.valid(now)
+	switch {
+	case err != nil && !errors.Is(err, keep.ErrAbsent):
+		return p, err
+	case present != (c.Expect != keep.Absent), present && found.Revision != c.Expect:
+		return p, fmt.Errorf("%w: %s %q", keep.ErrConflict, c.Kind, c.Key)
+	case err == nil:
+		p.expect = found.sequence()
+	}
+	if strict && !present {
+		if p.expect, err = b.store.lookUp(p.subject(prefixOf(b.store.o.Name))); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// valid reports whether a value is there for a reader.
+func (c *copied) valid(now time.Time) bool {
+	return c.what != isRemoved && (c.Expires.IsZero() || now.Before(c.Expires))
+}
+
+// copy returns a value of the mirror, also one that has expired.
+func (s *Store) copy(kind keep.Kind, key string) (copied, error) {
+	e, err := s.mirror.Raw(kind, key)
+	if err != nil {
+		return copied{}, err
+	}
+	return unmirror(e)
+}
+
+// lookUp returns the sequence of the last message of a subject, of a value that has expired
+// or was removed. It fails with [keep.ErrConflict] if the value is there.
+func (s *Store) lookUp(subject string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, requestTimeout)
+	defer cancel()
+	stream := s.followed()
+	if stream == nil {
+		return 0, keep.ErrUnreachable
+	}
+	last, err := stream.GetLastMsgForSubject(ctx, subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, unreachable(err)
+	}
+	m, err := decodeMessage(last.Data)
+	if err == nil && m.What == isValue && (m.Expires == 0 || s.o.Now().Before(m.expires())) {
+		err = fmt.Errorf("%w: %s %q", keep.ErrConflict, m.Name, m.Key)
+	}
+	return last.Sequence, err
+}
+
+// end returns where a log ends, with what the batch has appended.
+func (b *batch) end(log keep.Log, strict bool) (e end, err error) {
+	if known := b.ends[log]; known != nil {
+		return *known, nil
+	}
+	found, err := b.store.copy(endKind, string(log))
+	switch {
+	case errors.Is(err, keep.ErrAbsent):
+		if strict {
+			m := message{What: isEnd, Name: string(log)}
+			if e.sequence, err = b.store.lookUp(m.subject(prefixOf(b.store.o.Name))); err != nil {
+				return e, err
+			}
+		}
+		return e, nil
+	case err != nil:
+		return e, err
+	}
+	return readEnd(found)
+}
+
+// entry returns the message of an entry, and appends it to a log. The engine must not
+// remove it before those that precede it.
+func (b *batch) entry(c *keep.Change, e *end) (p part) {
+	e.last++
+	p.message = message{What: isEntry, Name: string(c.Log), Number: e.last, Expires: nanoseconds(c.Expires), Value: c.Value}
+	if c.Expires.IsZero() {
+		e.latest = 0
+		return p
+	}
+	if e.last == 1 || e.latest != 0 {
+		e.latest = max(e.latest, nanoseconds(c.Expires))
+		p.ttl = max(0, time.Unix(0, e.latest).Sub(b.store.o.Now())) + slack
+	}
+	return p
+}
+
+// finish makes the messages of the batch, and lets it be recognized.
+func (b *batch) finish() {
+	for log, e := range b.ends {
+		b.parts = append(b.parts, part{message: message{What: isEnd, Name: string(log), Number: e.last, Cut: e.cut, Expires: e.latest, Value: []byte{}}, expect: e.sequence})
+	}
+	for i := range b.parts {
+		p := &b.parts[i]
+		p.Token, p.Left = b.token, uint16(len(b.parts)-1-i)
+		m := nats.NewMsg(p.subject(prefixOf(b.store.o.Name)))
+		m.Data = p.encode()
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(p.expect, 10))
+		if p.ttl > 0 {
+			m.Header.Set(jetstream.MsgTTLHeader, fmt.Sprintf("%ds", int64(p.ttl/time.Second)))
+		}
+		b.messages = append(b.messages, m)
+	}
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.seen[b.token] = 0
+	for i, w := range b.writes {
+		w.sent = append(w.sent, sending{b.token, uint64(len(b.messages) - 1 - b.last[i])})
+	}
+}

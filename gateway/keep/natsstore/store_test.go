@@ -1,0 +1,275 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+)
+
+// startNode starts an engine of one node.
+func startNode(t testing.TB, folder string) *server.Server {
+	t.Helper()
+	return startNodeAt(t, folder, -1)
+}
+
+func startNodeAt(t testing.TB, folder string, port int) *server.Server {
+	t.Helper()
+	node, err := server.NewServer(&server.Options{ServerName: "n1", Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: folder, SyncAlways: true, NoSigs: true, MaxPayload: 8 << 20})
+	require.NoError(t, err)
+	node.Start()
+	require.True(t, node.ReadyForConnections(10*time.Second))
+	t.Cleanup(func() { node.Shutdown(); node.WaitForShutdown() })
+	return node
+}
+
+func connectTo(urls string) func(...nats.Option) (*nats.Conn, error) {
+	return func(o ...nats.Option) (*nats.Conn, error) { return nats.Connect(urls, o...) }
+}
+
+// create makes the stream of a store.
+func create(t testing.TB, url, name string, replicas int) {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, Create(ctx, js, StreamOptions{Name: name, Replicas: replicas}))
+}
+
+func TestSuite(t *testing.T) {
+	node := startNode(t, t.TempDir())
+	var made = map[string]bool{}
+	keeptest.Run(t, keeptest.Driver{Lasts: true, Open: func(folder string, now func() time.Time) (keep.Store, error) {
+		name := hashed(folder)
+		if !made[name] {
+			create(t, node.ClientURL(), name, 1)
+			made[name] = true
+		}
+		return Open(t.Context(), Options{Name: name, Gateway: "gw1", Mirror: filepath.Join(folder, "mirror.db"), Connect: connectTo(node.ClientURL()), Now: now})
+	}})
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func open(t testing.TB, url, name, gateway, folder string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Name: name, Gateway: gateway, Mirror: filepath.Join(folder, gateway+".db"), Connect: connectTo(url)})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
+func set(key, value string, expect keep.Revision) keep.Change {
+	return keep.Change{Kind: "k", Key: key, Expect: expect, Value: []byte(value)}
+}
+
+func said(text string) keep.Change { return keep.Change{Log: "log", Value: []byte(text)} }
+
+// What one gateway has written another one finds, and of rivals one wins.
+func TestSeveralGateways(t *testing.T) {
+	node, folder := startNode(t, t.TempDir()), t.TempDir()
+	create(t, node.ClientURL(), "c", 1)
+	var stores []*Store
+	for i := range 3 {
+		stores = append(stores, open(t, node.ClientURL(), "c", fmt.Sprintf("gw%d", i), folder))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for round := range 20 {
+		_, err := stores[round%3].Apply(ctx, set(fmt.Sprint("x", round), "1", keep.Absent))
+		require.NoError(t, err)
+		_, err = stores[(round+1)%3].Get(ctx, "k", fmt.Sprint("x", round))
+		require.NoError(t, err, "what is there is found at once")
+	}
+	// A counter and a log that all of them use.
+	const each = 30
+	var group sync.WaitGroup
+	for i, s := range stores {
+		for worker := range 2 {
+			group.Go(func() {
+				for n := 0; n < each; {
+					e, err := s.Get(ctx, "k", "counter")
+					if err != nil && !errors.Is(err, keep.ErrAbsent) {
+						assert.NoError(t, err)
+						return
+					}
+					was, _ := strconv.Atoi(string(e.Value))
+					_, err = s.Apply(ctx, set("counter", strconv.Itoa(was+1), e.Revision), said(fmt.Sprint(was+1)), set(fmt.Sprint(i, worker, n), "", keep.Absent))
+					if err == nil {
+						n++
+					} else if !errors.Is(err, keep.ErrConflict) {
+						assert.NoError(t, err)
+						return
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	for _, s := range stores {
+		require.NoError(t, s.catchUp(ctx))
+		e, err := s.Get(ctx, "k", "counter")
+		require.NoError(t, err)
+		assert.Equal(t, strconv.Itoa(6*each), string(e.Value))
+		next := 1
+		require.NoError(t, s.Log(ctx, "log", keep.Position{}, func(a keep.Appended) bool {
+			assert.Equal(t, strconv.Itoa(next), string(a.Value))
+			assert.EqualValues(t, next, a.Position.Sequence)
+			next++
+			return true
+		}))
+		assert.Equal(t, 6*each+1, next)
+	}
+}
+
+// A gateway whose mirror was lost, or is of yesterday, reads everything anew.
+func TestMirrorIsMadeAnew(t *testing.T) {
+	node, folder := startNode(t, t.TempDir()), t.TempDir()
+	create(t, node.ClientURL(), "c", 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s := open(t, node.ClientURL(), "c", "gw1", folder)
+	revision, err := s.Apply(ctx, set("a", "1", keep.Absent), said("one"))
+	require.NoError(t, err)
+	_, err = s.Apply(ctx, set("a", "2", revision), set("b", "1", keep.Absent), said("two"), keep.Change{Log: "log", Through: 1})
+	require.NoError(t, err)
+	want, err := s.Get(ctx, "k", "a")
+	require.NoError(t, err)
+	end, err := s.End(ctx, "log")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	for _, damage := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.WriteFile(path, []byte("no database"), 0o600) },
+		func(path string) error { return nil },
+	} {
+		require.NoError(t, damage(filepath.Join(folder, "gw1.db")))
+		s := open(t, node.ClientURL(), "c", "gw1", folder)
+		got, err := s.Get(ctx, "k", "a")
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+		last, err := s.End(ctx, "log")
+		require.NoError(t, err)
+		assert.Equal(t, end, last)
+		require.ErrorIs(t, s.Log(ctx, "log", keep.Position{Creation: end.Creation}, func(keep.Appended) bool { return true }), keep.ErrPosition)
+		require.NoError(t, s.Close())
+	}
+}
+
+// While the engine is away reads go on, and changes fail without having been made; then
+// they go on, too.
+func TestEngineAway(t *testing.T) {
+	nodeFolder, folder, port := t.TempDir(), t.TempDir(), freePort(t)
+	node := startNodeAt(t, nodeFolder, port)
+	url := node.ClientURL()
+	create(t, url, "c", 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := Open(ctx, Options{Name: "c", Gateway: "gw9", Mirror: filepath.Join(folder, "gw9.db"), Connect: connectTo("nats://127.0.0.1:1"), Patience: time.Second})
+	require.ErrorIs(t, err, keep.ErrUnreachable, "there is no mirror to go on with")
+
+	options := Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(folder, "gw1.db"), Connect: connectTo(url), Patience: time.Second}
+	s, err := Open(ctx, options)
+	require.NoError(t, err)
+	revision, err := s.Apply(ctx, set("a", "1", keep.Absent))
+	require.NoError(t, err)
+	node.Shutdown()
+	node.WaitForShutdown()
+	_, err = s.Apply(ctx, set("a", "2", revision))
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	e, err := s.Get(ctx, "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, "1", string(e.Value))
+	_, err = s.Get(ctx, "k", "b")
+	require.ErrorIs(t, err, keep.ErrAbsent)
+	assert.Error(t, s.State().Failed)
+	require.NoError(t, s.Close())
+	s, err = Open(ctx, options)
+	require.NoError(t, err, "the mirror is there")
+	e, err = s.Get(ctx, "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, "1", string(e.Value))
+	_, err = s.Apply(ctx, set("b", "2", keep.Absent))
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+	startNodeAt(t, nodeFolder, port)
+	require.Eventually(t, func() bool {
+		_, err = s.Apply(ctx, set("a", "3", revision))
+		return err == nil
+	}, 30*time.Second, 50*time.Millisecond)
+	assert.NoError(t, s.State().Failed)
+	require.NoError(t, s.Close())
+}
+
+// A stream that lost what it acknowledged, or that another one has replaced, is noticed,
+// and nothing is changed.
+func TestRewind(t *testing.T) {
+	for name, rewind := range map[string]func(t *testing.T, before, now string){
+		"taken back to a backup": func(t *testing.T, before, now string) {
+			require.NoError(t, os.RemoveAll(now))
+			require.NoError(t, os.CopyFS(now, os.DirFS(before)))
+		},
+		"made anew": func(t *testing.T, _, now string) { require.NoError(t, os.RemoveAll(now)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			nodeFolder, backup, folder, port := t.TempDir(), filepath.Join(t.TempDir(), "backup"), t.TempDir(), freePort(t)
+			stop := func(node *server.Server) { node.Shutdown(); node.WaitForShutdown() }
+			node := startNodeAt(t, nodeFolder, port)
+			create(t, node.ClientURL(), "c", 1)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s := open(t, node.ClientURL(), "c", "gw1", folder)
+			_, err := s.Apply(ctx, set("a", "1", keep.Absent))
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			stop(node)
+			require.NoError(t, os.CopyFS(backup, os.DirFS(nodeFolder)))
+
+			node = startNodeAt(t, nodeFolder, port)
+			s = open(t, node.ClientURL(), "c", "gw1", folder)
+			for i := range 10 {
+				_, err = s.Apply(ctx, set(fmt.Sprint("b", i), "1", keep.Absent))
+				require.NoError(t, err)
+			}
+			require.NoError(t, s.Close())
+			stop(node)
+			rewind(t, backup, nodeFolder)
+			node = startNodeAt(t, nodeFolder, port)
+			if name == "made anew" {
+				create(t, node.ClientURL(), "c", 1)
+			}
+			s = open(t, node.ClientURL(), "c", "gw1", folder)
+			require.ErrorIs(t, s.State().Rewound, keep.ErrRewound)
+			_, err = s.Apply(ctx, set("c", "1", keep.Absent))
+			require.ErrorIs(t, err, keep.ErrRewound)
+			e, err := s.Get(ctx, "k", "b9")
+			require.NoError(t, err, "the mirror has what the stream lost")
+			assert.Equal(t, "1", string(e.Value))
+		})
+	}
+}

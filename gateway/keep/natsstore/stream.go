@@ -1,0 +1,109 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"adgateway/gateway/keep"
+)
+
+// StreamOptions are those of the stream of a store.
+type StreamOptions struct {
+	Name     string // of the store: letters, digits, hyphens
+	Replicas int    // 1, 3 or 5
+	MaxBytes int64  // 0 is unbounded
+}
+
+// StreamName returns the name of the stream of a store.
+func StreamName(store string) string { return "ADGW_" + store }
+
+func prefixOf(store string) string { return "adgw." + store }
+
+const (
+	creationField = "adgateway.creation" // of the metadata of the stream
+	formatField   = "adgateway.format"
+)
+
+// config returns how a stream must be (many 1.3). A new message takes the place of the
+// one before of its subject, so that each value has one message, and each is removed by
+// its time only.
+func (o StreamOptions) config(creation string) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name: StreamName(o.Name), Subjects: []string{prefixOf(o.Name) + ".>"},
+		Storage: jetstream.FileStorage, Replicas: o.Replicas, MaxBytes: -1,
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxMsgsPerSubject: 1,
+		AllowMsgTTL: true, AllowAtomicPublish: true, DenyDelete: true, DenyPurge: true,
+		Metadata: map[string]string{creationField: creation, formatField: fmt.Sprint(format)},
+	}
+	if o.MaxBytes > 0 {
+		c.MaxBytes = o.MaxBytes
+	}
+	return c
+}
+
+// ErrNoStream means that the stream of a store has not been made.
+var ErrNoStream = errors.New("the engine has no store of this name: make it with 'adgateway cluster init'")
+
+// Create makes the stream of a store, with a new identity. It does nothing if there is
+// one.
+func Create(ctx context.Context, js jetstream.JetStream, o StreamOptions) error {
+	_, err := js.Stream(ctx, StreamName(o.Name))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		_, err = js.CreateStream(ctx, o.config(uuid.Must(uuid.NewV7()).String()))
+	}
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", StreamName(o.Name), err)
+	}
+	return nil
+}
+
+// leaderState returns the state of a stream as its leader has it.
+func leaderState(ctx context.Context, stream jetstream.Stream) (*jetstream.StreamInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	return info, nil
+}
+
+// requestTimeout is how long the answer to a request that changes nothing is waited for.
+const requestTimeout = 2 * time.Second
+
+// unreachable returns an error of the engine as one of package keep.
+func unreachable(err error) error {
+	return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+}
+
+// different returns how a stream differs from what a store needs; empty: it does not.
+func different(got jetstream.StreamConfig) string {
+	for _, part := range []struct {
+		name   string
+		is     bool
+		wanted bool
+	}{
+		{"storage: file", got.Storage == jetstream.FileStorage, true},
+		{"retention: limits", got.Retention == jetstream.LimitsPolicy, true},
+		{"discard: new", got.Discard == jetstream.DiscardNew, true},
+		{"max_msgs_per_subject: 1", got.MaxMsgsPerSubject == 1, true},
+		{"max_age: 0", got.MaxAge == 0, true},
+		{"max_msgs: -1", got.MaxMsgs <= 0, true},
+		{"allow_msg_ttl", got.AllowMsgTTL, true},
+		{"allow_atomic", got.AllowAtomicPublish, true},
+		{"allow_direct", got.AllowDirect, false},
+		{"deny_delete", got.DenyDelete, true},
+		{"deny_purge", got.DenyPurge, true},
+		{"persist_mode: async", got.PersistMode == jetstream.AsyncPersistMode, false},
+	} {
+		if part.is != part.wanted {
+			return fmt.Sprintf("%s must be %t", part.name, part.wanted)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,264 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"adgateway/gateway/keep"
+)
+
+const (
+	mostMessages   = 1000            // of a batch (many E12); those of a call are fewer
+	publishTimeout = 3 * time.Second // of one try
+
+	// slack is how much longer the engine keeps values than they are valid: the clocks of
+	// its nodes must not decide (many W7).
+	slack = time.Hour
+)
+
+// write is one call of Apply.
+type write struct {
+	changes  []keep.Change
+	done     chan struct{} // closed when the fields below are set
+	revision keep.Revision
+	err      error
+
+	sent  []sending
+	doubt error // why it is not known what became of the last one
+}
+
+// sending is a batch that a call was sent with.
+type sending struct {
+	token token
+	after uint64 // how many messages of the batch follow those of the call
+}
+
+// Apply is that of [keep.Store]. A call shares a batch with those that came while the one
+// before was on its way. It may go on being made after it has failed with the cause of ctx.
+func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	if s.ctx.Err() != nil {
+		return 0, keep.ErrClosed
+	}
+	own := &write{changes: changes, done: make(chan struct{})}
+	if err := checkChanges(changes); err != nil {
+		s.note(err)
+		return 0, err
+	}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, own)
+	s.mu.Unlock()
+	select {
+	case s.writing <- struct{}{}:
+	case <-own.done:
+		return own.revision, own.err
+	case <-ctx.Done():
+		return 0, s.leave(ctx, own)
+	}
+	s.work(func() {
+		s.mu.Lock()
+		all := s.waiting
+		s.waiting = nil
+		s.mu.Unlock()
+		s.applyAll(all)
+		<-s.writing
+	})
+	select {
+	case <-own.done:
+		return own.revision, own.err
+	case <-ctx.Done():
+		return 0, fmt.Errorf("%w: %w", keep.ErrUnreachable, context.Cause(ctx))
+	case <-s.ctx.Done():
+		return 0, keep.ErrClosed
+	}
+}
+
+// leave takes back a call that has not been sent. If it has, it is not known what becomes
+// of it.
+func (s *Store) leave(ctx context.Context, own *write) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := slices.Index(s.waiting, own); at >= 0 {
+		s.waiting = slices.Delete(s.waiting, at, at+1)
+		return fmt.Errorf("%w: %w", keep.ErrNotSent, context.Cause(ctx))
+	}
+	return fmt.Errorf("%w: %w", keep.ErrUnreachable, context.Cause(ctx))
+}
+
+func checkChanges(changes []keep.Change) error {
+	for _, c := range changes {
+		if len(c.Kind) > 255 || len(c.Log) > 255 || c.Kind == endKind || c.Kind == tickKind {
+			return fmt.Errorf("values have no kind %q", c.Kind)
+		}
+	}
+	return keep.CheckChanges(changes)
+}
+
+// note notes how a write ended. A conflict is an answer of the store, no failure of it.
+func (s *Store) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.state.Failed = nil
+		s.state.Writes++
+	case !errors.Is(err, keep.ErrConflict) && !errors.Is(err, keep.ErrClosed):
+		s.state.Failed = err
+		s.state.Failures++
+	}
+}
+
+// end answers a call.
+func (s *Store) end(w *write, revision keep.Revision, err error) {
+	s.note(err)
+	w.revision, w.err = revision, err
+	close(w.done)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range w.sent {
+		delete(s.seen, one.token) // those that shared the batch are answered at the same time, or have been
+	}
+}
+
+// applyAll makes the changes of several calls, each of which conflicts by itself.
+func (s *Store) applyAll(all []*write) {
+	until := time.Now().Add(s.o.Patience)
+	strict := false // the last try was refused: nothing is taken from the mirror that it may not know
+	for len(all) > 0 {
+		err := s.usable(until)
+		var b *batch
+		if err == nil {
+			b, all, err = s.compose(all, strict)
+		}
+		if err != nil {
+			if s.ctx.Err() != nil {
+				err = keep.ErrClosed
+			}
+			for _, w := range all {
+				s.end(w, 0, w.failure(err))
+			}
+			return
+		}
+		if len(b.writes) == 0 {
+			continue // all were refused
+		}
+		sequence, err := s.publish(b)
+		strict = false
+		switch {
+		case err == nil:
+			s.settle(b, sequence)
+			continue
+		case conflicts(err):
+			strict = true
+		case certain(err):
+			for _, w := range b.writes {
+				s.end(w, 0, err)
+			}
+			continue
+		default:
+			for _, w := range b.writes {
+				w.doubt = err
+			}
+		}
+		all = append(b.writes, all...)
+		s.pause()
+	}
+}
+
+// failure returns what a call fails with that cannot be tried any longer.
+func (w *write) failure(err error) error {
+	switch {
+	case errors.Is(err, keep.ErrClosed):
+	case w.doubt != nil:
+		return fmt.Errorf("%w: %w", keep.ErrUnreachable, w.doubt)
+	case errors.Is(err, keep.ErrUnreachable):
+		return fmt.Errorf("%w: %w", err, keep.ErrNotSent)
+	}
+	return err
+}
+
+// usable waits for a connection, until a time, and returns why nothing can be written.
+func (s *Store) usable(until time.Time) error {
+	for {
+		s.mu.Lock()
+		refused, following := s.refused, s.stream != nil
+		s.mu.Unlock()
+		switch {
+		case s.ctx.Err() != nil:
+			return keep.ErrClosed
+		case refused != nil:
+			return refused
+		case time.Now().After(until):
+			return unreachable(errors.New("it has not answered in time"))
+		case following && s.conn.IsConnected():
+			return nil
+		case !following:
+			return unreachable(errors.New("there is no connection"))
+		}
+		s.pause()
+	}
+}
+
+// pause waits for a moment, which differs so that rivals do not meet again (many E10).
+func (s *Store) pause() {
+	select {
+	case <-time.After(10*time.Millisecond + rand.N(40*time.Millisecond)):
+	case <-s.ctx.Done():
+	}
+}
+
+// settle answers the calls of a batch that was acknowledged, when the mirror has it.
+func (s *Store) settle(b *batch, sequence uint64) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.o.Patience)
+	defer cancel()
+	_ = s.reached(ctx, sequence) // it is decided, in the mirror or not
+	first := sequence - uint64(len(b.messages)-1)
+	for i, w := range b.writes {
+		s.end(w, keep.Revision(first+uint64(b.last[i])), nil)
+	}
+}
+
+// publish sends a batch and returns the sequence of its last message.
+func (s *Store) publish(b *batch) (uint64, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, publishTimeout)
+	defer cancel()
+	if len(b.messages) == 1 {
+		ack, err := s.js.PublishMsg(ctx, b.messages[0])
+		if err != nil {
+			return 0, err
+		}
+		return ack.Sequence, nil
+	}
+	ack, err := jetstreamext.PublishMsgBatch(ctx, s.js, b.messages, jetstreamext.BatchFlowControl{AckTimeout: publishTimeout})
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// conflicts reports whether the engine refused a batch because a value was not the expected
+// one, or might not have been (many E10).
+func conflicts(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == wrongLastSequenceInFlight)
+}
+
+// wrongLastSequenceInFlight is given while a rival is on its way.
+const wrongLastSequenceInFlight jetstream.ErrorCode = 10164
+
+// certain reports whether a batch was certainly not made, and would not be if it were sent
+// again.
+func certain(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && refused.Code < 500 || errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject)
+}
