@@ -87,6 +87,9 @@ var mayImport = map[string][]string{
 	"ps/sandbox/internal/ldif":            {},
 	"ps/sandbox/directory":                {"ps/sandbox/internal/ldif", "ps/sandbox/internal/data"},
 	"ps/sandbox/zones":                    {"ps/sandbox/internal/data"},
+	"gateway/engine":                      {"gateway/engine/stock"},
+	"gateway/engine/enginetest":           {"gateway/engine", "gateway/engine/stock"},
+	"gateway/engine/stock":                {},
 	"gateway/config/configtest":           {"gateway/config"},
 	"gateway/ops/opstest":                 {"gateway/ops"},
 	"ps/sandbox/zones/zonestest":          {"ps/sandbox/zones"},
@@ -110,6 +113,7 @@ var never = []struct{ importer, imported, except []string }{
 	{importer: []string{"..."}, imported: []string{"ps/sandbox", "ps/sandbox/..."}, except: []string{"ps/sandbox", "ps/sandbox/...", "cmd/adgateway/internal/..."}},
 	{importer: []string{"gateway", "gateway/..."}, imported: []string{"ps/pool", "ps/session", "ps/servers", "ps/syntax", "ps/cmdlets", "scripts", "winsvc", "winsvc/...", "cmd/..."}},
 	{importer: []string{"ps", "ps/...", "scripts"}, imported: []string{"gateway", "gateway/...", "winsvc", "winsvc/...", "cmd/..."}},
+	{importer: []string{"cmd/adgateway", "cmd/adgateway/...", "gateway", "gateway/..."}, imported: []string{"gateway/engine"}, except: []string{"gateway/engine", "gateway/engine/..."}},
 	{importer: []string{"winsvc", "winsvc/..."}, imported: []string{"cmd/...", "gateway", "gateway/...", "ps", "ps/...", "scripts"}},
 }
 
@@ -123,6 +127,7 @@ var only = map[string][]string{
 	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 	"go.etcd.io/bbolt":                {"gateway/keep"},
+	"github.com/nats-io/nats-server":  {"gateway/engine"},
 }
 
 // libraries lists the libraries that packages of pure logic may import. The others

@@ -1,0 +1,226 @@
+// Package engine runs one node of the engine in which several gateways keep what they
+// share: nats-server as a library, with the settings of package stock and no others.
+//
+// [Start] claims the node's folder, opens its streams and listens; [Node.Ready] waits
+// until the node takes part in a cluster that can write. Only cmd/adgateway-engine and
+// tests import this package: a gateway and its node are two processes, because what
+// starves one would starve the other (many Z15).
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/engine/stock"
+)
+
+// Options say what a node is and whom it tells.
+type Options struct {
+	stock.Options
+
+	// Log gets what the server reports; nil discards it.
+	Log logrus.FieldLogger
+}
+
+// Configuration is the configuration file of a stock nats-server that is the same node.
+func Configuration(o Options) string { return stock.Configuration(o.Options) }
+
+// Version is the version of the server that is built in.
+func Version() string { return server.VERSION }
+
+// Node is a running node. Its methods may be called concurrently.
+type Node struct {
+	server *server.Server
+	folder *folder
+	log    *serverLog
+	tls    bool
+	single bool
+
+	started sync.WaitGroup // the server's own start
+	once    sync.Once
+}
+
+// pollEvery is the pause between two looks at a node that is starting.
+const pollEvery = 20 * time.Millisecond
+
+// Start runs the node until [Node.Close]. It returns when clients can connect, which
+// with much data takes minutes: all streams are opened first (many E21). ctx limits the
+// start only. The errors are sentences that say what to do.
+//
+// Peers that cannot be reached are no error: they are reported to the log, and
+// [Node.Ready] waits for them.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	options, err := serverOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := portsAreFree(o.Options); err != nil {
+		return nil, err
+	}
+	claimed, err := claim(o.Store, identity{Node: o.Node, Cluster: o.Cluster})
+	if err != nil {
+		return nil, err
+	}
+	running, err := server.NewServer(options)
+	if err != nil {
+		claimed.release()
+		return nil, fmt.Errorf("the engine's node cannot start: %w", err)
+	}
+	n := &Node{server: running, folder: claimed, log: newServerLog(o.Log), tls: o.Certificate != "", single: len(o.Peers) == 0}
+	running.SetLoggerV2(n.log, false, false, false)
+	n.started.Go(running.Start)
+	if err := n.listening(ctx); err != nil {
+		n.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// serverOptions are what the configuration file says, and what no file can say.
+func serverOptions(o Options) (*server.Options, error) {
+	options := &server.Options{}
+	if err := options.ProcessConfigString(Configuration(o)); err != nil {
+		return nil, fmt.Errorf("the engine's node cannot start: %w; check engine.certificate, engine.key and engine.ca", err)
+	}
+	options.NoSigs = true // the process has its own way of ending
+	options.DisableJetStreamBanner = true
+	return options, nil
+}
+
+// portsAreFree gives the address that is taken its name; the server would only say so
+// to its log, after it has opened all streams.
+func portsAreFree(o stock.Options) error {
+	for _, listener := range []struct{ key, address string }{
+		{"engine.listen", o.Listen}, {"engine.cluster", o.ClusterListen}, {"engine.monitor", o.Monitor},
+	} {
+		if listener.address == "" || strings.HasSuffix(listener.address, ":-1") || listener.key == "engine.cluster" && len(o.Peers) == 0 {
+			continue
+		}
+		l, err := net.Listen("tcp", listener.address)
+		if err != nil {
+			return fmt.Errorf("%s: %s cannot be used: %w; end the program that has the port, or choose another", listener.key, listener.address, err)
+		}
+		_ = l.Close()
+	}
+	return nil
+}
+
+// listening waits until clients can connect.
+func (n *Node) listening(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for !n.server.ReadyForConnections(time.Millisecond) {
+		select {
+		case message := <-n.log.fatal:
+			return fmt.Errorf("the engine's node cannot start: %s", message)
+		case <-ctx.Done():
+			return fmt.Errorf("the engine's node was still opening its streams when it was told to stop: %w", context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// Ready waits until the node is one of a majority that agrees on a leader, so that
+// streams can be made and written, or until ctx ends.
+func (n *Node) Ready(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		status := n.server.Healthz(&server.HealthzOptions{JSMetaOnly: true})
+		if status.Error == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			remedy := "restart the node, and if that does not help, wipe it and let it join anew"
+			if !n.single && n.server.NumRoutes() == 0 {
+				remedy = "no other node is reached: start the nodes of engine.peers, and open their port between the hosts"
+			}
+			return fmt.Errorf("the engine's node is not ready: %s; %s", status.Error, remedy)
+		case <-tick.C:
+		}
+	}
+}
+
+// Health is nil when all streams of the node are current and its disk takes writes
+// (many E4, Z13).
+func (n *Node) Health() error {
+	if status := n.server.Healthz(nil); status.Error != "" {
+		return errors.New(status.Error)
+	}
+	return nil
+}
+
+// URL is where a gateway on this machine connects.
+func (n *Node) URL() string {
+	scheme := "nats"
+	if n.tls {
+		scheme = "tls"
+	}
+	u, err := url.Parse(n.server.ClientURL())
+	if err != nil { // not of the form that the server makes
+		return n.server.ClientURL()
+	}
+	u.Scheme = scheme
+	return u.String()
+}
+
+// Port is the port that clients connect to.
+func (n *Node) Port() int {
+	u, err := url.Parse(n.server.ClientURL())
+	if err != nil {
+		return 0
+	}
+	port, _ := strconv.Atoi(u.Port()) // the server's own
+	return port
+}
+
+// ClusterPort is the port that other nodes connect to, or 0 when there is none.
+func (n *Node) ClusterPort() int {
+	if address := n.server.ClusterAddr(); address != nil {
+		return address.Port
+	}
+	return 0
+}
+
+// LeadsCluster reports whether the node leads the cluster, and how many nodes it has
+// heard of then.
+func (n *Node) LeadsCluster() (leads bool, nodes int) {
+	if n.single {
+		return true, 1
+	}
+	return n.server.JetStreamIsLeader(), len(n.server.JetStreamClusterPeers())
+}
+
+// LeadsStream reports whether the node leads the stream of that name.
+func (n *Node) LeadsStream(name string) bool {
+	if n.single {
+		return n.server.Healthz(&server.HealthzOptions{Account: stock.Account, Stream: name}).Error == ""
+	}
+	return n.server.JetStreamIsStreamLeader(stock.Account, name)
+}
+
+// Close hands leadership over, ends the node and waits until its files are closed. It
+// may be called more than once.
+func (n *Node) Close() {
+	n.once.Do(func() {
+		n.server.Shutdown()
+		n.started.Wait()
+		n.server.WaitForShutdown()
+		n.folder.release()
+	})
+}

@@ -1,0 +1,191 @@
+// Package enginetest runs a cluster of the engine's nodes in a test process. The nodes
+// know each other only through proxies, so that a test can cut one off: bytes are then
+// held back and connections stay open, which is the hard kind of partition (many T2).
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/stock"
+)
+
+// startLimit is how long a cluster may take until it is ready.
+const startLimit = 60 * time.Second
+
+// Cluster is a running cluster. Its methods may be called concurrently, except Start
+// and Stop of the same node.
+type Cluster struct {
+	t      testing.TB
+	folder string
+	wires  *wires
+
+	mu    sync.Mutex
+	nodes []*engine.Node // nil while stopped
+	ports []int          // of clients: the same after a restart
+}
+
+// Start runs 1, 3 or 5 nodes and waits until streams can be made. The test's end stops
+// them.
+func Start(t testing.TB, n int) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, folder: t.TempDir(), wires: newWires(n), nodes: make([]*engine.Node, n), ports: make([]int, n)}
+	t.Cleanup(c.close)
+	if n > 1 {
+		require.NoError(t, c.wires.open())
+	}
+	var all sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		all.Go(func() { errs[i] = c.start(i) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	c.AwaitReady()
+	return c
+}
+
+// Options are those of node i.
+func (c *Cluster) Options(i int) stock.Options {
+	o := stock.Options{
+		Node: Name(i), Cluster: "test", Listen: "127.0.0.1:-1",
+		Store: filepath.Join(c.folder, Name(i)), MaxStore: 4 << 30,
+	}
+	if c.ports[i] != 0 {
+		o.Listen = "127.0.0.1:" + strconv.Itoa(c.ports[i])
+	}
+	if len(c.nodes) > 1 {
+		o.ClusterListen = "127.0.0.1:-1"
+		o.Peers = c.wires.peers(i)
+		o.Advertise = "127.0.0.1:1" // nobody listens: nodes have no way around the proxies
+	}
+	return o
+}
+
+// Name is the name of node i: n1 for 0.
+func Name(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+func (c *Cluster) start(i int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	node, err := engine.Start(ctx, engine.Options{Options: c.Options(i)})
+	if err != nil {
+		return err
+	}
+	c.wires.target(i, node.ClusterPort())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[i], c.ports[i] = node, node.Port()
+	return nil
+}
+
+// Start runs node i again, on its folder and port. It does not wait until the node has
+// caught up; see [Cluster.AwaitReady].
+func (c *Cluster) Start(i int) {
+	c.t.Helper()
+	require.NoError(c.t, c.start(i))
+}
+
+// Stop ends node i in order and keeps its folder.
+func (c *Cluster) Stop(i int) {
+	c.mu.Lock()
+	node := c.nodes[i]
+	c.nodes[i] = nil
+	c.mu.Unlock()
+	if node != nil {
+		node.Close()
+	}
+}
+
+// Cut holds back everything between node i and the other nodes. Clients still reach it.
+func (c *Cluster) Cut(i int) { c.wires.cut(i, true) }
+
+// Heal lets pass what Cut held back.
+func (c *Cluster) Heal(i int) { c.wires.cut(i, false) }
+
+// URLs are where clients connect, those of stopped nodes included.
+func (c *Cluster) URLs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	urls := make([]string, len(c.ports))
+	for i, port := range c.ports {
+		urls[i] = "nats://127.0.0.1:" + strconv.Itoa(port)
+	}
+	return urls
+}
+
+// Node is node i, or nil while it is stopped.
+func (c *Cluster) Node(i int) *engine.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[i]
+}
+
+// Connect returns a connection to the cluster that the test's end closes. Without
+// options it reconnects as long as it takes.
+func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
+	c.t.Helper()
+	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond)}, options...)
+	connection, err := nats.Connect(join(c.URLs()), options...)
+	require.NoError(c.t, err)
+	c.t.Cleanup(connection.Close)
+	return connection
+}
+
+// Leader is the node that leads the stream, or -1 while none does.
+func (c *Cluster) Leader(stream string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, node := range c.nodes {
+		if node != nil && node.LeadsStream(stream) {
+			return i
+		}
+	}
+	return -1
+}
+
+// AwaitReady waits until all running nodes follow a leader that knows each of them.
+func (c *Cluster) AwaitReady() {
+	c.t.Helper()
+	c.mu.Lock()
+	var running []*engine.Node
+	for _, node := range c.nodes {
+		if node != nil {
+			running = append(running, node)
+		}
+	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	for _, node := range running {
+		require.NoError(c.t, node.Ready(ctx))
+	}
+	require.Eventually(c.t, func() bool {
+		for _, node := range running {
+			if leads, known := node.LeadsCluster(); leads {
+				return known >= len(running)
+			}
+		}
+		return false
+	}, startLimit, 20*time.Millisecond, "no node leads the cluster")
+}
+
+func (c *Cluster) close() {
+	c.wires.close()
+	var all sync.WaitGroup
+	for i := range c.nodes {
+		all.Go(func() { c.Stop(i) })
+	}
+	all.Wait()
+}

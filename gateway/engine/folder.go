@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	identityFile = "adgateway-engine.json"
+	lockFile     = "adgateway-engine.lock"
+)
+
+// identity says whose data a folder holds. A node that opened another's would vote
+// under a name that has its own memory of earlier votes.
+type identity struct {
+	Node    string `json:"node"`
+	Cluster string `json:"cluster"`
+}
+
+// folder is a node's folder that no other process uses.
+type folder struct{ lock *flock.Flock }
+
+// claim makes the folder when it is missing, and makes sure that it is this node's
+// and that nobody else has it open.
+func claim(path string, want identity) (*folder, error) {
+	explain := func(err error) error {
+		return fmt.Errorf("engine.store: %s cannot be used: %w; it must be a folder on a local disk that the account of the engine may write", path, err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, explain(err)
+	}
+	lock := flock.New(filepath.Join(path, lockFile))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, explain(err)
+	}
+	if !held {
+		return nil, fmt.Errorf("engine.store: %s is in use by another process: end it, or give this node a folder of its own", path)
+	}
+	f := &folder{lock: lock}
+	if err := f.identify(path, want); err != nil {
+		f.release()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *folder) identify(path string, want identity) error {
+	file := filepath.Join(path, identityFile)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = json.Marshal(want)
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("engine.store: %s cannot be written: %w; the account of the engine needs the right to", path, err)
+		}
+		return nil
+	}
+	var found identity
+	if err == nil {
+		err = json.Unmarshal(text, &found)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("engine.store: %s cannot be read: %w; if the disk lost power, empty the folder, and the node joins anew", file, err)
+	case found != want:
+		return fmt.Errorf("engine.store: %s belongs to node %q of cluster %q, and this is node %q of cluster %q: correct engine.node, cluster.name or engine.store, or empty the folder when its data is no longer needed",
+			path, found.Node, found.Cluster, want.Node, want.Cluster)
+	}
+	return nil
+}
+
+// release gives the folder to the next process.
+func (f *folder) release() { _ = f.lock.Unlock() }

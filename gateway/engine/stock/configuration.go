@@ -1,0 +1,149 @@
+package stock
+
+import (
+	"fmt"
+	"strings"
+)
+
+// writer builds a configuration file, indented by its blocks.
+type writer struct {
+	text  strings.Builder
+	depth int
+}
+
+func (w *writer) line(format string, values ...any) {
+	w.text.WriteString(strings.Repeat("  ", w.depth))
+	fmt.Fprintf(&w.text, format, values...)
+	w.text.WriteByte('\n')
+}
+
+func (w *writer) block(name string, body func()) {
+	w.line("%s {", name)
+	w.depth++
+	body()
+	w.depth--
+	w.line("}")
+}
+
+// quoted writes text as the configuration's lexer reads it back.
+func quoted(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// Configuration is the configuration file with which nats-server 2.14.5 or later is
+// the node that o describes. It is meant for options that [Options.Check] accepts.
+func Configuration(o Options) string {
+	w := &writer{}
+	w.line("# A node for adgateway: the gateways rely on these settings and check them.")
+	w.line("server_name: %s", quoted(o.Node))
+	w.line("listen: %s", quoted(o.Listen))
+	if o.Monitor != "" {
+		w.line("http: %s", quoted(o.Monitor))
+	}
+	w.line("max_payload: %d", MaxPayload)
+	w.line("max_control_line: 4096")
+	w.line(`ping_interval: "20s"`)
+	w.line("")
+	w.block("jetstream", func() {
+		w.line("store_dir: %s", quoted(o.Store))
+		w.line("max_file_store: %d", o.MaxStore)
+		w.line("max_memory_store: %d", 64<<20)
+		w.line("# What was acknowledged is on the disk.")
+		w.line("sync_interval: always")
+	})
+	if o.Certificate != "" {
+		w.line("")
+		w.block("tls", func() {
+			o.writeTLS(w)
+			if o.namesCertificates() {
+				w.line("verify_and_map: true")
+			} else {
+				w.line("verify: true")
+			}
+		})
+	}
+	if len(o.Peers) > 0 {
+		w.line("")
+		o.writeCluster(w)
+	}
+	w.line("")
+	o.writeAccounts(w)
+	return w.text.String()
+}
+
+func (o Options) writeTLS(w *writer) {
+	if Thumbprint(o.Certificate) {
+		w.line("cert_store: WindowsLocalMachine")
+		w.line("cert_match_by: Thumbprint")
+		w.line("cert_match: %s", quoted(strings.ToUpper(o.Certificate)))
+	} else {
+		w.line("cert_file: %s", quoted(o.Certificate))
+		w.line("key_file: %s", quoted(o.Key))
+	}
+	w.line("ca_file: %s", quoted(o.CA))
+	w.line(`min_version: "1.2"`)
+	w.line("timeout: 5")
+}
+
+func (o Options) writeCluster(w *writer) {
+	w.block("cluster", func() {
+		w.line("name: %s", quoted(o.Cluster))
+		w.line("listen: %s", quoted(o.ClusterListen))
+		if o.Advertise != "" {
+			w.line("advertise: %s", quoted(o.Advertise))
+		}
+		w.line("# Gateways are told all nodes by their settings.")
+		w.line("no_advertise: true")
+		w.line("routes: [")
+		for _, peer := range o.Peers {
+			w.line("  %s", quoted("nats://"+peer))
+		}
+		w.line("]")
+		if o.Certificate != "" {
+			w.block("tls", func() {
+				o.writeTLS(w)
+				w.line("# Only the nodes above may join: a certificate must have one of their names.")
+				w.line("verify_cert_and_check_known_urls: true")
+			})
+		}
+	})
+}
+
+func (o Options) writeAccounts(w *writer) {
+	w.line("# Nobody signs in to it; nodes answer to gateways how they are set.")
+	w.line("system_account: %s", SystemAccount)
+	if len(o.Gateways) == 0 {
+		w.line("no_auth_user: %s", clientUser)
+	}
+	w.block("accounts", func() {
+		w.block(SystemAccount, func() {
+			w.line(`exports: [{service: "$SYS.REQ.SERVER.PING.JSZ", response_type: stream, accounts: [%s]}]`, Account)
+		})
+		w.block(Account, func() {
+			w.line("jetstream: enabled")
+			w.line("users: [")
+			if len(o.Gateways) == 0 {
+				w.line("  {user: %s}", clientUser)
+			}
+			for _, name := range o.Gateways {
+				if PublicNKey(name) {
+					w.line("  {nkey: %s}", name)
+				} else {
+					w.line("  {user: %s}", quoted(name))
+				}
+			}
+			w.line("]")
+			w.line(`imports: [{service: {account: %s, subject: "$SYS.REQ.SERVER.PING.JSZ"}, to: "%s"}]`, SystemAccount, NodesSubject)
+		})
+	})
+}
+
+// namesCertificates reports whether a gateway is known by a name in its certificate.
+func (o Options) namesCertificates() bool {
+	for _, name := range o.Gateways {
+		if !PublicNKey(name) {
+			return true
+		}
+	}
+	return false
+}
