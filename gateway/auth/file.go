@@ -99,12 +99,8 @@ func (f File) Edit(ctx context.Context, change func(*Document) error) error {
 	if err := change(document); err != nil {
 		return err
 	}
-	if _, faults := document.compile(); len(faults) > 0 {
-		texts := make([]error, len(faults))
-		for i, f := range faults {
-			texts[i] = f.err
-		}
-		return errors.Join(texts...)
+	if err := document.Check(); err != nil {
+		return err
 	}
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
@@ -137,6 +133,16 @@ func (f File) replace(text []byte) error {
 		return fmt.Errorf("%s is unchanged: %w", f.Path, f.explain(err))
 	}
 	return nil
+}
+
+// Check returns every mistake in the accounts, and every conflict between them, joined.
+func (d *Document) Check() error {
+	_, faults := d.compile()
+	texts := make([]error, len(faults))
+	for i, f := range faults {
+		texts[i] = f.err
+	}
+	return errors.Join(texts...)
 }
 
 // fault is a mistake in a document.

@@ -21,6 +21,7 @@ import (
 // other field is a sensible default.
 type StoreOptions struct {
 	File     File
+	Shared   Shared // has the accounts instead of the file, beside which only their last use is kept
 	Header   Header
 	Defaults Quota // for accounts without their own
 	Failures int   // failed logins of a name from an address before it is locked; zero means 5
@@ -29,6 +30,25 @@ type StoreOptions struct {
 	Poll     time.Duration // interval at which the file is checked for changes; zero means 250 ms
 	// Log receives log entries about the file, without secrets. Nil discards them.
 	Log func(problem bool, message string, fields map[string]any)
+}
+
+// Shared are accounts that several gateways have in common (many W17).
+type Shared interface {
+	Holder
+	// Follow calls changed when the accounts are others, until ctx is done.
+	Follow(ctx context.Context, changed func())
+	// State returns why nobody can be let in, or nil. It is asked at each request.
+	State() error
+}
+
+// Holder is what holds accounts: a [File], or what several gateways share. It is safe for
+// concurrent use.
+type Holder interface {
+	// Read returns the accounts, which must not be changed, and a warning, or "".
+	Read() (document *Document, warning string, err error)
+	// Edit passes the accounts to a function that changes them, then checks and saves the
+	// result. If the function returns an error, Edit returns it and saves nothing.
+	Edit(ctx context.Context, change func(*Document) error) error
 }
 
 // Store authenticates against a file of tokens and users, which it reloads when it
@@ -117,6 +137,15 @@ func OpenStore(o StoreOptions) (*Store, error) {
 func (s *Store) Run(ctx context.Context) {
 	poll := time.NewTicker(s.options.Poll)
 	defer poll.Stop()
+	if shared := s.options.Shared; shared != nil {
+		poll.Stop()
+		followed := make(chan struct{})
+		go func() {
+			defer close(followed)
+			shared.Follow(ctx, s.follow)
+		}()
+		defer func() { <-followed }()
+	}
 	flush := time.NewTicker(flushEvery)
 	defer flush.Stop()
 	for {
@@ -135,6 +164,10 @@ func (s *Store) Run(ctx context.Context) {
 // State returns why the current file cannot be used, or nil if it can. shut reports
 // whether that has lasted so long that everyone is rejected.
 func (s *Store) State() (shut bool, err error) {
+	if s.options.Shared != nil {
+		err = s.options.Shared.State()
+		return err != nil, err
+	}
 	state := s.state.Load()
 	return state.shut || state.err != nil && s.options.Now().Sub(state.since) >= grace, state.err
 }
@@ -159,7 +192,7 @@ func (s *Store) Expiring(within time.Duration) []string {
 // readable, its metadata need not change.
 func (s *Store) follow() {
 	before := s.state.Load()
-	if before.err == nil && !s.changed() {
+	if before.err == nil && s.options.Shared == nil && !s.changed() {
 		return
 	}
 	err := s.read()
@@ -203,7 +236,7 @@ func (s *Store) read() error {
 		info = nil
 	}
 	s.seen = info
-	document, warning, err := s.options.File.Read()
+	document, warning, err := s.holder().Read()
 	if err != nil {
 		failing := storeState{err: err, since: s.options.Now()}
 		if before := s.state.Load(); before.err != nil {
@@ -232,6 +265,13 @@ func (s *Store) read() error {
 		s.options.Log(true, "the credentials can be read by others; restrict the file to the service's account", map[string]any{"warning": warning})
 	}
 	return nil
+}
+
+func (s *Store) holder() Holder {
+	if s.options.Shared != nil {
+		return s.options.Shared
+	}
+	return s.options.File
 }
 
 // report logs which tokens and users were made and removed since the last time.
@@ -429,7 +469,7 @@ func (s *Store) verify(ctx context.Context, c *compiled, name, password string, 
 func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	err := s.options.File.Edit(ctx, func(d *Document) error {
+	err := s.holder().Edit(ctx, func(d *Document) error {
 		for _, user := range d.Users {
 			if user.ID == c.ID && user.Password == c.Password {
 				user.Password = HashPassword(password, s.options.Cost)

@@ -87,12 +87,16 @@ func (k *Key) Sum(parts ...[]byte) []byte {
 // kind and key. A value that was changed or moved, or sealed with another key, is
 // [ErrUnreadable].
 func Seal(store Store, key *Key) (*Sealed, error) {
-	block, err := aes.NewCipher(key.seal)
+	aead, err := newAEAD(key.seal)
+	return &Sealed{Store: store, Key: key, aead: aead}, err
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return &Sealed{Store: store, Key: key, aead: aead}, err
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // Sealed is a store whose values are encrypted.
@@ -100,6 +104,7 @@ type Sealed struct {
 	Store
 	*Key
 	aead cipher.AEAD
+	keys versions
 }
 
 // ErrUnreadable means that a value was changed, or sealed with another key.
@@ -116,7 +121,7 @@ func bound(kind Kind, key string) []byte {
 func boundTo(log Log) []byte { return bound("\x00log", string(log)) }
 
 func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
-	value, err := s.aead.Open(nil, nil, e.Value, bound(kind, e.Key))
+	value, err := s.unseal(e.Value, bound(kind, e.Key))
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %s", ErrUnreadable, kind)
 	}
@@ -168,9 +173,9 @@ func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error)
 		switch {
 		case c.Value == nil:
 		case c.Log != "":
-			c.Value = s.aead.Seal(nil, nil, c.Value, boundTo(c.Log))
+			c.Value = s.seal(c.Value, boundTo(c.Log))
 		default:
-			c.Value = s.aead.Seal(nil, nil, c.Value, bound(c.Kind, c.Key))
+			c.Value = s.seal(c.Value, bound(c.Kind, c.Key))
 		}
 		sealed[i] = c
 	}
@@ -182,7 +187,7 @@ func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error)
 func (s *Sealed) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
 	var unreadable error
 	err := s.Store.Log(ctx, log, after, func(a Appended) bool {
-		value, err := s.aead.Open(nil, nil, a.Value, boundTo(log))
+		value, err := s.unseal(a.Value, boundTo(log))
 		if err != nil {
 			unreadable = fmt.Errorf("%w: log %s", ErrUnreadable, log)
 			return false

@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"gateway/schema/tsparams":             {},
 	"gateway/atomicfile":                  {},
 	"gateway/audit":                       {"gateway/filefault", "ps"},
+	"gateway/credentials":                 {"gateway/atomicfile", "gateway/auth", "gateway/keep"},
 	"gateway/auditmirror":                 {"gateway/audit", "gateway/keep"},
 	"gateway/auth":                        {"gateway/atomicfile", "gateway/filefault", "gateway/nearest", "gateway/schema"},
 	"gateway/config":                      {"gateway/every", "gateway/nearest"},

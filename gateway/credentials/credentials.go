@@ -1,0 +1,445 @@
+// Package credentials keeps tokens and users in the store that several gateways share, so
+// that all of them know each account at once, and refuse it at once when it is revoked
+// (many W17).
+//
+// [Credentials] take the place of the credential file in [auth.Store]. Every change is one
+// decision that rewrites the head of the list and appends to [Log], which wakes all
+// gateways; each holds the accounts in memory, and sealed in a file of its own. While the
+// store cannot be reached, the accounts remain valid for a time; then nobody is let in
+// until it can be reached again.
+package credentials
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
+)
+
+// Kind is the kind of accounts in the store, by their id.
+const Kind keep.Kind = "cred"
+
+// The head of the list is one value, which every change rewrites: so the accounts of a
+// change fit together, whoever changes others at the same time.
+const (
+	headKind keep.Kind = "auth"
+	headKey            = "credentials"
+	noKey              = "none" // of a value that is never there
+)
+
+// Log gets an entry with each change. The entries say which accounts, not what they are.
+const Log keep.Log = "auth"
+
+const (
+	version  = 1
+	logLife  = 24 * time.Hour
+	mostEdit = 900 // accounts of one change: an engine takes 1000 messages in a batch
+)
+
+// ErrNewer means that a later version of this program has written an account (many W6).
+var ErrNewer = errors.New("a later version of adgateway has written the credentials: update this one")
+
+// ErrUnreached means that the store could not be reached for too long.
+var ErrUnreached = errors.New("the shared store of the credentials cannot be reached")
+
+// account is a token or a user in the store.
+type account struct {
+	Version int           `json:"v"`
+	Kind    string        `json:"kind"` // [auth.KindToken] or [auth.KindUser]
+	Account *auth.Account `json:"account"`
+}
+
+type head struct {
+	Version int    `json:"v"`
+	Edition uint64 `json:"edition"`
+}
+
+type logged struct {
+	Version int      `json:"v"`
+	Set     []string `json:"set,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+}
+
+// list is what the store has, and with which revisions.
+type list struct {
+	document *auth.Document
+	head     head
+	revision keep.Revision // of the head
+	raw      map[string]string
+	at       map[string]keep.Revision
+}
+
+// read returns the accounts in a store, oldest first.
+func read(ctx context.Context, store *keep.Sealed) (*list, error) {
+	l := &list{document: &auth.Document{Version: 1}, raw: map[string]string{}, at: map[string]keep.Revision{}}
+	found, err := store.Get(ctx, headKind, headKey)
+	switch {
+	case errors.Is(err, keep.ErrAbsent):
+	case err != nil:
+		return nil, err
+	default:
+		if err = json.Unmarshal(found.Value, &l.head); err != nil {
+			return nil, err
+		}
+		l.revision = found.Revision
+	}
+	if l.head.Version > version {
+		return nil, ErrNewer
+	}
+	var wrong error
+	err = store.Range(ctx, Kind, "", func(e keep.Entry) bool {
+		var a account
+		if wrong = json.Unmarshal(e.Value, &a); wrong != nil {
+			return false
+		}
+		if a.Version > version || a.Account == nil {
+			wrong = ErrNewer
+			return false
+		}
+		l.raw[e.Key], l.at[e.Key] = string(e.Value), e.Revision
+		if a.Kind == auth.KindUser {
+			l.document.Users = append(l.document.Users, a.Account)
+		} else {
+			l.document.Tokens = append(l.document.Tokens, a.Account)
+		}
+		return true
+	})
+	if err = errors.Join(err, wrong); err != nil {
+		return nil, err
+	}
+	for _, all := range [][]*auth.Account{l.document.Tokens, l.document.Users} {
+		slices.SortStableFunc(all, func(a, b *auth.Account) int {
+			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+		})
+	}
+	return l, nil
+}
+
+// tries is how often a change is composed again when others change the list.
+const tries = 50
+
+// Edit changes the accounts in a store, as [auth.Holder] says.
+func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) error) error {
+	for range tries {
+		before, err := read(ctx, store)
+		if err != nil {
+			return err
+		}
+		if err = change(before.document); err != nil {
+			return err
+		}
+		if err = before.document.Check(); err != nil {
+			return err
+		}
+		changes, err := before.changes(time.Now())
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		if _, err = store.Apply(ctx, changes...); !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+	}
+	return errors.New("others go on changing the credentials at the same time: try again")
+}
+
+// changes returns what makes the store have the document, which was changed.
+func (l *list) changes(now time.Time) (all []keep.Change, err error) {
+	entry := logged{Version: version}
+	left := map[string]bool{}
+	for kind, accounts := range map[string][]*auth.Account{auth.KindToken: l.document.Tokens, auth.KindUser: l.document.Users} {
+		for _, a := range accounts {
+			left[a.ID] = true
+			value, err := json.Marshal(account{version, kind, a})
+			if err != nil {
+				return nil, err
+			}
+			if string(value) == l.raw[a.ID] {
+				continue
+			}
+			entry.Set = append(entry.Set, a.ID)
+			all = append(all, keep.Change{Kind: Kind, Key: a.ID, Expect: l.at[a.ID], Value: value})
+		}
+	}
+	for id, revision := range l.at {
+		if !left[id] {
+			entry.Removed = append(entry.Removed, id)
+			all = append(all, keep.Change{Kind: Kind, Key: id, Expect: revision})
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if len(all) > mostEdit {
+		return nil, fmt.Errorf("%d accounts would be changed at once, at most %d can be", len(all), mostEdit)
+	}
+	slices.Sort(entry.Set)
+	slices.Sort(entry.Removed)
+	top, _ := json.Marshal(head{version, l.head.Edition + 1}) // cannot fail for numbers
+	note, _ := json.Marshal(entry)
+	return append(all, keep.Change{Kind: headKind, Key: headKey, Expect: l.revision, Value: top},
+		keep.Change{Log: Log, Value: note, Expires: now.Add(logLife)}), nil
+}
+
+// Move adds the accounts of a document to a store, and returns how many they were. Those
+// that it has already, equal in all, are left alone, so that a move that was cut off can be
+// repeated. If other accounts of the store have names, certificates or tokens of the
+// document, nothing is moved, and the error names them.
+func Move(ctx context.Context, store *keep.Sealed, from *auth.Document) (moved int, err error) {
+	missing := func(list []*auth.Account, known []*auth.Account) (left []*auth.Account) {
+		for _, a := range list {
+			if !slices.ContainsFunc(known, func(k *auth.Account) bool { return k.ID == a.ID && equal(a, k) }) {
+				left = append(left, a)
+			}
+		}
+		return left
+	}
+	there, err := read(ctx, store)
+	if err != nil {
+		return 0, err
+	}
+	tokens, users := missing(from.Tokens, there.document.Tokens), missing(from.Users, there.document.Users)
+	there.document.Tokens = append(there.document.Tokens, tokens...)
+	there.document.Users = append(there.document.Users, users...)
+	if err := there.document.Check(); err != nil {
+		return 0, fmt.Errorf("nothing was moved, because the cluster has such accounts already: rename or remove one of each two:\n%w", err)
+	}
+	for len(tokens)+len(users) > 0 {
+		some := min(len(tokens), mostEdit/2)
+		more := min(len(users), mostEdit/2)
+		err := Edit(ctx, store, func(d *auth.Document) error {
+			d.Tokens = append(d.Tokens, tokens[:some]...)
+			d.Users = append(d.Users, users[:more]...)
+			return nil
+		})
+		if err != nil {
+			return moved, err
+		}
+		moved += some + more
+		tokens, users = tokens[some:], users[more:]
+	}
+	return moved, nil
+}
+
+func equal(a, b *auth.Account) bool {
+	one, err := json.Marshal(a)
+	other, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && string(one) == string(other)
+}
+
+// Options configure [Credentials].
+type Options struct {
+	Copy     string        // file of the accounts, sealed; empty: none
+	StaleMax time.Duration // how long accounts are valid while the store cannot be reached
+	Reread   time.Duration // how often all accounts are read; zero: a minute
+	Probe    time.Duration // how often it is asked whether the store can be reached; zero: 5 seconds
+	Now      func() time.Time
+	// Problem receives what the operator should know; nil discards it.
+	Problem func(message string, err error)
+}
+
+// Credentials are the accounts as one gateway knows them. They are those of nobody before
+// [Credentials.Attach]. It is safe for concurrent use.
+type Credentials struct {
+	o        Options
+	attached chan struct{} // closed by Attach
+	store    *keep.Sealed  // after that
+
+	document atomic.Pointer[auth.Document]
+	contact  atomic.Int64 // when the store was last reached, Unix nanoseconds; 0: never
+	mu       sync.Mutex   // held while reading; guards the following field
+	text     string       // of the document
+	failed   bool         // the store could not be reached
+}
+
+var _ auth.Shared = (*Credentials)(nil)
+
+// New returns credentials without a store.
+func New(o Options) *Credentials {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Problem == nil {
+		o.Problem = func(string, error) {}
+	}
+	o.Reread, o.Probe = cmp.Or(o.Reread, time.Minute), cmp.Or(o.Probe, 5*time.Second)
+	c := &Credentials{o: o, attached: make(chan struct{})}
+	c.document.Store(&auth.Document{Version: 1})
+	return c
+}
+
+// Attach reads the accounts of a store, once. If it cannot be reached, they are those of
+// the copy, as old as they are.
+func (c *Credentials) Attach(ctx context.Context, store *keep.Sealed) error {
+	c.store = store
+	if err := c.refresh(ctx, func() {}); err != nil {
+		if errors.Is(err, ErrNewer) {
+			return err
+		}
+		if copied := c.readCopy(); copied != nil {
+			return errors.Join(fmt.Errorf("%w: %w", ErrUnreached, err), copied)
+		}
+	}
+	close(c.attached)
+	return nil
+}
+
+// Read implements [auth.Holder].
+func (c *Credentials) Read() (*auth.Document, string, error) { return c.document.Load(), "", nil }
+
+// Edit implements [auth.Holder].
+func (c *Credentials) Edit(ctx context.Context, change func(*auth.Document) error) error {
+	select {
+	case <-c.attached:
+		return Edit(ctx, c.store, change)
+	default:
+		return ErrUnreached
+	}
+}
+
+// State implements [auth.Shared].
+func (c *Credentials) State() error {
+	if age := c.Age(); age > c.o.StaleMax {
+		return fmt.Errorf("%w, and the accounts that this gateway knows are older than auth.staleMax (%s)", ErrUnreached, c.o.StaleMax)
+	}
+	return nil
+}
+
+// Age returns how old the accounts may be: the time since the store was last reached.
+func (c *Credentials) Age() time.Duration {
+	return max(0, c.o.Now().Sub(time.Unix(0, c.contact.Load())))
+}
+
+// Follow implements [auth.Shared].
+func (c *Credentials) Follow(ctx context.Context, changed func()) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-c.attached:
+	}
+	changed() // what Attach has read
+	probe := time.NewTicker(c.o.Probe)
+	defer probe.Stop()
+	var last time.Time
+	for ctx.Err() == nil {
+		bell := c.store.Appends(Log)
+		err := c.refresh(ctx, changed)
+		if last = c.o.Now(); err != nil {
+			bell = nil // the ticker comes first
+		}
+		for again := false; !again && ctx.Err() == nil; {
+			select {
+			case <-ctx.Done():
+			case <-bell:
+				again = true
+			case <-probe.C:
+				again = err != nil || c.o.Now().Sub(last) >= c.o.Reread || c.reach(ctx) != nil
+			}
+		}
+	}
+}
+
+// reach notes that the store can be reached. An absent value is only known to be absent by
+// asking the engine.
+func (c *Credentials) reach(ctx context.Context) error {
+	asked := c.o.Now()
+	if _, err := c.store.Get(ctx, headKind, noKey); !errors.Is(err, keep.ErrAbsent) {
+		return err
+	}
+	c.contact.Store(asked.UnixNano())
+	return nil
+}
+
+// refresh reads the accounts, and calls changed if they are others.
+func (c *Credentials) refresh(ctx context.Context, changed func()) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.reach(ctx)
+	var found *list
+	if err == nil {
+		found, err = read(ctx, c.store)
+	}
+	if failed := err != nil; failed != c.failed && ctx.Err() == nil {
+		c.failed = failed
+		if failed {
+			c.o.Problem(fmt.Sprintf("the shared store of the credentials cannot be read; those from before remain valid for %s", c.o.StaleMax), err)
+		} else {
+			c.o.Problem("the shared store of the credentials can be read again", nil)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(found.document)
+	if err != nil {
+		return err
+	}
+	if string(text) != c.text {
+		c.text = string(text)
+		c.document.Store(found.document)
+		changed()
+	}
+	if err := c.writeCopy(); err != nil {
+		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without the shared store", err)
+	}
+	return nil
+}
+
+// copied is the content of the copy.
+type copied struct {
+	Version  int            `json:"v"`
+	Contact  time.Time      `json:"contact"`
+	Document *auth.Document `json:"document"`
+}
+
+const purpose = "copy of the credentials"
+
+func (c *Credentials) writeCopy() error {
+	if c.o.Copy == "" {
+		return nil
+	}
+	text, err := json.Marshal(copied{version, time.Unix(0, c.contact.Load()).UTC(), c.document.Load()})
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(c.o.Copy, c.store.SealFor(purpose, text), nil)
+}
+
+// readCopy takes over the accounts of the copy, if there is one.
+func (c *Credentials) readCopy() error {
+	if c.o.Copy == "" {
+		return nil
+	}
+	sealed, err := os.ReadFile(c.o.Copy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := c.store.OpenFor(purpose, sealed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.o.Copy, err)
+	}
+	var found copied
+	if err := json.Unmarshal(text, &found); err != nil || found.Document == nil {
+		return errors.Join(err, fmt.Errorf("%s is no copy of the credentials", c.o.Copy))
+	}
+	if found.Version > version {
+		return ErrNewer
+	}
+	c.document.Store(found.Document)
+	c.contact.Store(found.Contact.UnixNano())
+	return nil
+}

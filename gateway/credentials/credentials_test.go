@@ -1,0 +1,320 @@
+package credentials
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
+)
+
+// cut is a store that cannot be reached now and then: reads are answered as by a mirror,
+// but what is absent is not known to be.
+type cut struct {
+	keep.Store
+	off atomic.Bool
+}
+
+var errCut = errors.New("cut off")
+
+func (c *cut) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entry, error) {
+	e, err := c.Store.Get(ctx, kind, key)
+	if errors.Is(err, keep.ErrAbsent) && c.off.Load() {
+		return e, errCut
+	}
+	return e, err
+}
+
+func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	if c.off.Load() {
+		return 0, errCut
+	}
+	return c.Store.Apply(ctx, changes...)
+}
+
+func sealed(t *testing.T, inner keep.Store) (*keep.Sealed, *cut) {
+	t.Helper()
+	key, err := keep.NewKey(bytes.Repeat([]byte{7}, keep.KeyLength))
+	require.NoError(t, err)
+	line := &cut{Store: inner}
+	store, err := keep.Seal(line, key)
+	require.NoError(t, err)
+	return store, line
+}
+
+var client = netip.MustParseAddr("10.0.0.1")
+
+// gateway is the authentication of one of several gateways.
+type gateway struct {
+	*auth.Store
+	shared *Credentials
+	line   *cut
+	store  *keep.Sealed
+	events chan string // what its log says of credentials
+}
+
+// start returns a gateway that follows the accounts of a store until the test ends.
+func start(t *testing.T, inner keep.Store, o Options) *gateway {
+	t.Helper()
+	g := &gateway{events: make(chan string, 100)}
+	g.store, g.line = sealed(t, inner)
+	if o.StaleMax == 0 {
+		o.StaleMax = 15 * time.Minute
+	}
+	g.shared = New(o)
+	require.NoError(t, g.shared.Attach(t.Context(), g.store))
+	var err error
+	g.Store, err = auth.OpenStore(auth.StoreOptions{
+		File: auth.File{Path: filepath.Join(t.TempDir(), "credentials")}, Shared: g.shared, Cost: auth.Cost{Memory: 8, Time: 1, Threads: 1},
+		Log: func(_ bool, message string, fields map[string]any) {
+			if fields["names"] != nil {
+				g.events <- fmt.Sprint(message, ": ", fields["names"])
+			}
+		},
+	})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	ended.Go(func() { g.Run(ctx) })
+	t.Cleanup(func() { stop(); ended.Wait() })
+	return g
+}
+
+func (g *gateway) try(token string) error {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Auth-Token", "Bearer "+token)
+	_, err := g.Authenticate(r, client)
+	return err
+}
+
+// await waits until the log says something.
+func (g *gateway) await(t *testing.T, text string) {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case said := <-g.events:
+			if strings.Contains(said, text) {
+				return
+			}
+		case <-timeout:
+			require.Fail(t, "nothing is said of "+text)
+		}
+	}
+}
+
+func newToken(t *testing.T, name string) (*auth.Account, string) {
+	t.Helper()
+	now := time.Now()
+	a := auth.NewAccount(name, now, auth.Rights{Scopes: []string{"user:read"}})
+	token := a.AddToken(now, now)
+	require.NoError(t, a.Check())
+	return a, token
+}
+
+func add(a ...*auth.Account) func(*auth.Document) error {
+	return func(d *auth.Document) error { d.Tokens = append(d.Tokens, a...); return nil }
+}
+
+func remove(id string) func(*auth.Document) error {
+	return func(d *auth.Document) error {
+		var left []*auth.Account
+		for _, a := range d.Tokens {
+			if a.ID != id {
+				left = append(left, a)
+			}
+		}
+		d.Tokens = left
+		return nil
+	}
+}
+
+// TestARevocationReachesAllGateways: it is by the change itself that they learn of it, so
+// none has to ask. The intervals of asking are out of the test's reach.
+func TestARevocationReachesAllGateways(t *testing.T) {
+	inner := keep.NewMemory(nil)
+	var all []*gateway
+	for range 3 {
+		all = append(all, start(t, inner, Options{Reread: time.Hour, Probe: time.Hour}))
+	}
+	a, token := newToken(t, "portal")
+	require.NoError(t, all[0].shared.Edit(t.Context(), add(a)))
+	for _, g := range all {
+		g.await(t, "credentials were made: token portal")
+		require.NoError(t, g.try(token))
+		assert.NotNil(t, g.Now(a.ID, "", ""))
+	}
+	load, stop := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	for _, g := range all { // under load
+		callers.Go(func() {
+			for load.Err() == nil {
+				_ = g.try(token)
+			}
+		})
+	}
+	started := time.Now()
+	require.NoError(t, Edit(t.Context(), all[1].store, remove(a.ID)))
+	for _, g := range all {
+		g.await(t, "credentials were removed: token portal")
+		assert.Error(t, g.try(token))
+		assert.Nil(t, g.Now(a.ID, "", ""), "jobs stop, too")
+	}
+	t.Logf("refused by all after %s", time.Since(started))
+	stop()
+	callers.Wait()
+}
+
+// TestWithoutTheStore: the accounts remain valid for a time, and then nobody is let in
+// until the store can be reached again.
+func TestWithoutTheStore(t *testing.T) {
+	inner := keep.NewMemory(nil)
+	var now atomic.Int64
+	now.Store(time.Now().UnixNano())
+	clock := func() time.Time { return time.Unix(0, now.Load()) }
+	g := start(t, inner, Options{Now: clock, Probe: 5 * time.Millisecond, Reread: time.Hour})
+	a, token := newToken(t, "portal")
+	require.NoError(t, g.shared.Edit(t.Context(), add(a)))
+	g.await(t, "made")
+	require.NoError(t, g.try(token))
+
+	g.line.off.Store(true)
+	b, _ := newToken(t, "other")
+	require.ErrorIs(t, g.shared.Edit(t.Context(), add(b)), errCut, "new credentials need the store")
+	now.Add(int64(14 * time.Minute))
+	require.NoError(t, g.try(token))
+	now.Add(int64(2 * time.Minute))
+	var refused *auth.Refusal
+	require.ErrorAs(t, g.try(token), &refused)
+	assert.Equal(t, http.StatusServiceUnavailable, refused.Status)
+	assert.Contains(t, refused.Reason, "auth.staleMax")
+	shut, err := g.State()
+	assert.True(t, shut)
+	require.ErrorIs(t, err, ErrUnreached)
+
+	g.line.off.Store(false)
+	require.Eventually(t, func() bool { return g.try(token) == nil }, 20*time.Second, time.Millisecond)
+}
+
+// TestAStartWithoutTheStore: the copy is as old as it is, and nobody else reads it.
+func TestAStartWithoutTheStore(t *testing.T) {
+	inner, file := keep.NewMemory(nil), filepath.Join(t.TempDir(), "copy")
+	store, line := sealed(t, inner)
+	a, _ := newToken(t, "portal")
+	require.NoError(t, Edit(t.Context(), store, add(a)))
+	started := time.Now()
+	first := New(Options{Copy: file, StaleMax: time.Minute})
+	require.NoError(t, first.Attach(t.Context(), store))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "portal")
+	assert.NotContains(t, string(text), a.Secrets[0].SHA256)
+
+	line.off.Store(true)
+	later := func(after time.Duration) *Credentials {
+		c := New(Options{Copy: file, StaleMax: time.Minute, Now: func() time.Time { return started.Add(after) }})
+		require.NoError(t, c.Attach(t.Context(), store))
+		return c
+	}
+	document, _, err := later(30 * time.Second).Read()
+	require.NoError(t, err)
+	require.Len(t, document.Tokens, 1)
+	assert.Equal(t, "portal", document.Tokens[0].Name)
+	require.NoError(t, later(30*time.Second).State())
+	require.ErrorIs(t, later(2*time.Minute).State(), ErrUnreached)
+
+	require.NoError(t, os.WriteFile(file, append(text, 'x'), 0o600))
+	require.ErrorIs(t, New(Options{Copy: file}).Attach(t.Context(), store), keep.ErrUnreadable)
+	require.NoError(t, os.Remove(file))
+	c := New(Options{Copy: file, StaleMax: time.Minute})
+	require.NoError(t, c.Attach(t.Context(), store))
+	require.ErrorIs(t, c.State(), ErrUnreached, "nothing is known")
+	require.ErrorIs(t, New(Options{}).Edit(t.Context(), add(a)), ErrUnreached, "it is not attached")
+}
+
+// TestChangesAtTheSameTime: names stay unique whoever makes them, and no change is lost.
+func TestChangesAtTheSameTime(t *testing.T) {
+	inner := keep.NewMemory(nil)
+	var made, clashed atomic.Int64
+	var editors sync.WaitGroup
+	for i := range 4 {
+		store, _ := sealed(t, inner)
+		editors.Go(func() {
+			for n := range 5 {
+				own, _ := newToken(t, fmt.Sprintf("own-%d-%d", i, n))
+				assert.NoError(t, Edit(t.Context(), store, add(own)))
+				same, _ := newToken(t, fmt.Sprintf("Same-%d", n))
+				if err := Edit(t.Context(), store, add(same)); err == nil {
+					made.Add(1)
+				} else if assert.ErrorContains(t, err, "there is another token of this name") {
+					clashed.Add(1)
+				}
+			}
+		})
+	}
+	editors.Wait()
+	store, _ := sealed(t, inner)
+	found, err := read(t.Context(), store)
+	require.NoError(t, err)
+	assert.Len(t, found.document.Tokens, 25)
+	assert.EqualValues(t, 5, made.Load())
+	assert.EqualValues(t, 15, clashed.Load())
+	assert.EqualValues(t, 25, found.head.Edition)
+}
+
+func TestMove(t *testing.T) {
+	store, _ := sealed(t, keep.NewMemory(nil))
+	from := &auth.Document{Version: 1}
+	for i := range 2*mostEdit/2 + 10 { // more than one change takes
+		a, _ := newToken(t, fmt.Sprintf("t%d", i))
+		from.Tokens = append(from.Tokens, a)
+	}
+	user := auth.NewAccount("anna", time.Now(), auth.Rights{Scopes: []string{"user:read"}})
+	user.Password = auth.HashPassword("a long enough password", auth.Cost{Memory: 8, Time: 1, Threads: 1})
+	from.Users = append(from.Users, user)
+	moved, err := Move(t.Context(), store, from)
+	require.NoError(t, err)
+	assert.Equal(t, mostEdit+11, moved)
+	moved, err = Move(t.Context(), store, from)
+	require.NoError(t, err)
+	assert.Zero(t, moved, "it can be repeated")
+	there, err := read(t.Context(), store)
+	require.NoError(t, err)
+	assert.Len(t, there.document.Users, 1)
+
+	other, _ := newToken(t, "T7")
+	fresh, _ := newToken(t, "fresh")
+	_, err = Move(t.Context(), store, &auth.Document{Version: 1, Tokens: []*auth.Account{fresh, other}})
+	require.ErrorContains(t, err, "nothing was moved")
+	require.ErrorContains(t, err, `token "T7": there is another token of this name`)
+	again, err := read(t.Context(), store)
+	require.NoError(t, err)
+	assert.Equal(t, there.head, again.head)
+}
+
+func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
+	store, _ := sealed(t, keep.NewMemory(nil))
+	value, err := json.Marshal(map[string]any{"v": version + 1})
+	require.NoError(t, err)
+	_, err = store.Apply(t.Context(), keep.Change{Kind: Kind, Key: "x", Value: value})
+	require.NoError(t, err)
+	require.ErrorIs(t, New(Options{}).Attach(t.Context(), store), ErrNewer)
+	a, _ := newToken(t, "portal")
+	require.ErrorIs(t, Edit(t.Context(), store, add(a)), ErrNewer)
+}
