@@ -46,6 +46,7 @@ type shownJob struct {
 	Percent      int            `json:"percent"`
 	Rate         *float64       `json:"rate"`
 	Remaining    *int           `json:"remaining"`
+	Gateways     []string       `json:"gateways"`
 	Separator    *string        `json:"separator"`
 	Retries      *string        `json:"retries"`
 	Undoes       *string        `json:"undoes"`
@@ -66,7 +67,7 @@ func (s *Server) showJob(p *jobs.Progress) shownJob {
 		ID: p.ID, Kind: "list", Name: optionalText(p.Name), Operation: optionalText(p.Operation), Mode: p.Mode, Caller: p.Caller.Name,
 		State: p.State, Why: optionalText(string(p.Why)), Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
 		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop, Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
-		Percent: p.Percent(), Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
+		Percent: p.Percent(), Gateways: append([]string{}, p.Gateways...), Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
 		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,
 	}
 	if p.State == jobstate.Running {
@@ -119,8 +120,12 @@ func (s *Server) answerJobs(r *request) *failure {
 	case err != nil:
 		return jobsUnavailable(err)
 	}
+	progress, err := s.jobs.ProgressOf(ctx, job)
+	if err != nil {
+		return jobsUnavailable(err)
+	}
 	r.records = 1
-	s.sendLocal(r, http.StatusOK, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), []any{s.showJob(s.jobs.ProgressOf(job))}, nil)
+	s.sendLocal(r, http.StatusOK, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), []any{s.showJob(progress)}, nil)
 	return nil
 }
 
@@ -166,18 +171,27 @@ func (s *Server) listJobs(r *request) *failure {
 		}
 	}
 	records, last, more := []any{}, "", false
-	err := s.jobs.List(r.c.Request.Context(), before, func(job *jobs.Job) bool {
-		if !owns(r.principal, job) && !r.principal.Has(auth.OpsRead) || b.Has(ops.JobState) && b.Text(ops.JobState) != string(job.State) {
+	ctx := r.c.Request.Context()
+	var unread error
+	err := s.jobs.List(ctx, before, func(job *jobs.Job) bool {
+		if !owns(r.principal, job) && !r.principal.Has(auth.OpsRead) {
+			return true
+		}
+		var progress *jobs.Progress
+		if progress, unread = s.jobs.ProgressOf(ctx, job); unread != nil {
+			return false
+		}
+		if b.Has(ops.JobState) && b.Text(ops.JobState) != string(progress.State) {
 			return true
 		}
 		if more = len(records) == limit; more {
 			return false
 		}
 		last = job.ID
-		records = append(records, s.showJob(s.jobs.ProgressOf(job)))
+		records = append(records, s.showJob(progress))
 		return true
 	})
-	if err != nil {
+	if err = errors.Join(err, unread); err != nil {
 		return jobsUnavailable(err)
 	}
 	return s.sendPage(r, records, last, more)

@@ -80,7 +80,7 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	taken := itemAnswer(inprocess.Send(s.Handler(), req))
 	answer := taken.answer(op, call)
 	state := string(answer.State)
-	if answer.Hold != "" {
+	if answer.Hold != "" || answer.Again {
 		state = string(jobstate.Held)
 	}
 	s.meters.jobItems.WithLabelValues(state).Inc()
@@ -185,7 +185,9 @@ func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
 	case !none:
 	case e.Code == schema.RateLimited:
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
-	case e.Code == schema.Overloaded, e.Code == schema.Unavailable, e.Code == schema.InProgress:
+	case e.Code == schema.InProgress: // at a gateway that may have ended; others are not concerned
+		return jobs.Answer{Again: true, For: wait}
+	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
 	case e.Code == schema.Forbidden, e.Code == schema.Unauthenticated:
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}

@@ -366,7 +366,7 @@ func (s *Server) addJob(r *request, submission jobs.Submission) *failure {
 		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
 	}
 	r.records = 1
-	s.sendLocal(r, http.StatusAccepted, output, []any{s.showJob(s.jobs.ProgressOf(job))}, nil)
+	s.sendLocal(r, http.StatusAccepted, output, []any{s.showJob(&jobs.Progress{Job: *job})}, nil)
 	return nil
 }
 

@@ -21,31 +21,43 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return ErrState }
 
+// mostControls is how often a call about a job is tried while other gateways change it.
+const mostControls = 5
+
 // control changes a job that has not ended, and returns it as it is then. change is
-// called with the lock of the run.
+// called with the lock of the run, and again if another gateway has changed the job
+// meanwhile.
 func (m *Manager) control(ctx context.Context, id, wants string, change func(r *run) bool) (*Job, error) {
+	job, err := m.Get(ctx, id) // and, if it is new, it is taken up
+	if err != nil {
+		return nil, err
+	}
 	r := m.runOf(id)
 	if r == nil {
-		job, err := m.store.job(ctx, id)
-		if err != nil {
-			return nil, err
-		}
 		return job, &StateError{job.State, wants}
 	}
 	defer r.wakeUp()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !change(r) {
+	for range mostControls {
+		if !change(r) {
+			job := r.job
+			return &job, &StateError{r.job.State, wants}
+		}
+		wanted := r.job.State
+		if r.shared == nil {
+			r.finish()
+		}
+		r.save(ctx)
 		job := r.job
-		return &job, &StateError{r.job.State, wants}
+		if r.unsaved {
+			return &job, errors.New("the store cannot be written")
+		}
+		if r.shared == nil || r.job.State == wanted {
+			return &job, nil
+		}
 	}
-	r.finish()
-	r.save(ctx)
-	job := r.job
-	if r.unsaved {
-		return &job, errors.New("the store cannot be written")
-	}
-	return &job, nil
+	return nil, errors.New("other gateways change the job again and again")
 }
 
 // Pause keeps a job from beginning further items. Those that were begun end.
@@ -80,6 +92,9 @@ func (m *Manager) Resume(ctx context.Context, id string) (*Job, error) {
 // Cancel ends a job after the items that were begun. The others are not run.
 func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "one that has not ended", func(r *run) bool {
+		if r.job.State.Ended() {
+			return false
+		}
 		r.become(jobstate.Stopping, "")
 		return true
 	})
@@ -104,7 +119,7 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 		for i := range r.results {
 			result := &r.results[i]
 			switch {
-			case result.State == jobstate.Skipped:
+			case result.State == jobstate.Skipped, result.State == jobstate.Waiting: // or another gateway has begun to start it
 				continue
 			case result.State.Succeeded(), waits[i]:
 				*result = Result{State: jobstate.Waiting, Plan: result.Plan}
@@ -115,6 +130,7 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 			}
 			r.changed[i] = true
 		}
+		r.job.Round++
 		r.recount()
 		r.job.Started, r.heldUntil = time.Time{}, time.Time{}
 		r.become(jobstate.Held, jobstate.OtherJobs)

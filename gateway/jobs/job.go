@@ -7,6 +7,12 @@
 // ended and a session may be used (run.go), keeps the counters (progress.go) and obeys the calls that start, pause, resume and cancel
 // (control.go). A gateway that was killed goes on where the store says (manager.go).
 //
+// Several gateways with one store run each job together ([Options.Cluster]). Its items are
+// divided into units (units.go), and a gateway runs those that it has claimed in the store
+// (claims.go). What one has written the others read as soon as a log says so (news.go), so
+// that each of them knows the job, and any of them can be asked to pause it. Every
+// transition of a job is one comparison and write: one gateway starts it, and one ends it.
+//
 // The package knows nothing of HTTP and operations: [Options.Call] makes the call of an
 // item.
 package jobs
@@ -69,6 +75,8 @@ type Job struct {
 	Retries string `json:"retries,omitempty"` // the job whose items it tries again
 	All     bool   `json:"all,omitempty"`     // of those that can be tried again, none is left out
 	Undoes  string `json:"undoes,omitempty"`  // the job that it takes back
+
+	Round int `json:"round,omitempty"` // how often it was started after a dry run
 
 	revision keep.Revision
 }

@@ -29,8 +29,21 @@ type Call struct {
 // Answer is what a call came to: a result, or why the item has to wait.
 type Answer struct {
 	Result
-	Hold jobstate.Reason // nothing was done, and the job is held; empty: it was run
-	For  time.Duration   // how long it is held at least
+	Hold  jobstate.Reason // nothing was done, and the job is held; empty: it was run
+	Again bool            // nothing was done, and this item alone is called again later
+	For   time.Duration   // how long the job is held, or the item waits, at least
+}
+
+// Cluster is what a manager must know of the gateways that use the same store. It is safe
+// for concurrent use.
+type Cluster interface {
+	// Name and Incarnation are those of this gateway.
+	Name() string
+	Incarnation() string
+	// Names returns the names of the gateways that live, sorted, this one among them.
+	Names() []string
+	// Gone reports whether an incarnation of a gateway has ended, at least for a time.
+	Gone(name, incarnation string, delay time.Duration) bool
 }
 
 // Options configure a manager. Store, Call and Log are required.
@@ -49,11 +62,15 @@ type Options struct {
 	// a call that only waits would count as one that ended with the gateway. Nil: always.
 	Ready func(lane ps.Lane) bool
 
+	// Cluster are the gateways that run the jobs of the store together. Nil: this one does
+	// alone, and no other may.
+	Cluster Cluster
+
 	Sessions  map[ps.Lane]int // of each lane
 	Share     float64         // of a lane's sessions that items may use at a time; at least one may
 	Running   int             // jobs at a time
 	PerCaller int             // of one caller
-	Rate      int             // items of a job a second; 0: no limit
+	Rate      int             // items of a job a second, at all gateways together; 0: no limit
 	Keep      time.Duration   // how long jobs are kept
 }
 
@@ -68,6 +85,8 @@ type Manager struct {
 	active  map[string]*run // jobs that have not ended
 	ctx     context.Context // of Run; nil before and after
 	running sync.WaitGroup
+
+	heard keep.Position // how far the news were read; only Open and follow use it
 }
 
 // Open returns the manager of the jobs in a store.
@@ -75,6 +94,12 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{Options: o, store: store{o.Store}, slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
 	for lane, sessions := range o.Sessions {
 		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
+	}
+	if m.Cluster != nil {
+		var err error
+		if m.heard, err = o.Store.End(ctx, newsLog); err != nil {
+			return nil, fmt.Errorf("news of jobs: %w", err)
+		}
 	}
 	var open []*Job
 	if err := m.store.jobs(ctx, "", func(job *Job) bool {
@@ -108,6 +133,9 @@ func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 		}
 		return true
 	})
+	if err == nil && r.shared != nil {
+		err = r.readClaims(ctx)
+	}
 	r.recount()
 	return r, err
 }
@@ -118,6 +146,9 @@ func (m *Manager) Run(ctx context.Context) {
 	m.ctx = ctx
 	for _, r := range m.active {
 		m.launch(r)
+	}
+	if m.Cluster != nil {
+		m.running.Go(func() { m.follow(ctx) })
 	}
 	m.mu.Unlock()
 	<-ctx.Done()
@@ -142,7 +173,7 @@ func (m *Manager) leave(r *run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.state().Ended() {
-		delete(m.active, r.job.ID)
+		delete(m.active, r.id)
 	}
 	m.wakeAll()
 }
@@ -252,21 +283,31 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 		job.State = jobstate.Held // until it has a place
 	}
 	r := m.prepare(job, s.Specs)
-	if err := m.store.add(ctx, &r.job, s.Specs, dataKey, s.Once, m.entry(&r.job)...); err != nil {
+	if err := m.store.add(ctx, &r.job, s.Specs, dataKey, s.Once, append(m.entry(&r.job), m.news(job.ID, nil)...)...); err != nil {
 		return nil, err
 	}
 	var err error
-	if _, r.revisions, err = m.store.results(ctx, &r.job); err != nil { // of those that are skipped
+	// Some are skipped, and others may have been run by another gateway already.
+	if r.results, r.revisions, err = m.store.results(ctx, &r.job); err != nil {
 		return nil, err
 	}
+	r.recount()
 	added := r.job
 	if !added.State.Ended() {
 		m.mu.Lock()
-		m.active[job.ID] = r
-		m.launch(r)
-		m.mu.Unlock()
+		defer m.mu.Unlock()
+		m.activate(r)
 	}
 	return &added, nil
+}
+
+// activate makes a run one of those that are active, unless there is one of its job.
+// m.mu is held.
+func (m *Manager) activate(r *run) {
+	if m.active[r.id] == nil {
+		m.active[r.id] = r
+		m.launch(r)
+	}
 }
 
 // entry returns what the log is told of a job; nothing unless it has ended.
@@ -282,7 +323,7 @@ func (m *Manager) openOf(by Caller) (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.active {
-		if r.job.Caller == by {
+		if r.caller == by {
 			n++
 		}
 	}
@@ -316,7 +357,13 @@ func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
 	if r := m.runOf(id); r != nil {
 		return r.snapshot(), nil
 	}
-	return m.store.job(ctx, id)
+	job, err := m.store.job(ctx, id)
+	if err == nil && !job.State.Ended() && m.Cluster != nil { // another gateway has just added it
+		if r, err := m.adopt(ctx, id); r != nil || err != nil {
+			return r.snapshot(), err
+		}
+	}
+	return job, err
 }
 
 // List calls visit with the jobs that are older than a job, or with all, the newest first,

@@ -58,6 +58,7 @@ type Progress struct {
 	Job
 	Rate      float64        // items a second
 	Remaining *time.Duration // nil: not known
+	Gateways  []string       // that run items of it, or have run some; none if the gateway is alone
 }
 
 // Percent returns the share of the items that have ended, rounded down.
@@ -74,15 +75,22 @@ func (m *Manager) Progress(ctx context.Context, id string) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.ProgressOf(job), nil
+	return m.ProgressOf(ctx, job)
 }
 
 // ProgressOf returns how far a job has come.
-func (m *Manager) ProgressOf(job *Job) *Progress {
+func (m *Manager) ProgressOf(ctx context.Context, job *Job) (*Progress, error) {
 	p := &Progress{Job: *job}
+	if m.Cluster != nil {
+		parts, err := m.parts(ctx, job.ID)
+		if err != nil {
+			return nil, err
+		}
+		p.add(parts, m.Cluster)
+	}
 	r := m.runOf(job.ID)
 	if r == nil {
-		return p
+		return p, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +99,31 @@ func (m *Manager) ProgressOf(job *Job) *Progress {
 		left := time.Duration(float64(open) / p.Rate * float64(time.Second)).Round(time.Second)
 		p.Remaining = &left
 	}
-	return p
+	return p, nil
+}
+
+// add adds what the other gateways do (many J15). A job that none of them can go on with
+// is held.
+func (p *Progress) add(parts []part, c Cluster) {
+	var why jobstate.Reason
+	held, working := 0, 0
+	for _, one := range parts {
+		p.Gateways = append(p.Gateways, one.Gateway)
+		if p.State.Ended() || c.Gone(one.Gateway, one.Incarnation, 0) {
+			continue
+		}
+		if working++; one.Why != "" {
+			held, why = held+1, one.Why
+		}
+		if one.Gateway != c.Name() {
+			more := min(one.Going, p.Counts.Waiting) // it is a little older than the counts
+			p.Counts.Going += more
+			p.Counts.Waiting -= more
+		}
+	}
+	if p.State == jobstate.Running && p.Counts.Going == 0 && held > 0 && held == working {
+		p.State, p.Why = jobstate.Held, why
+	}
 }
 
 // snapshot returns a copy of the job.
@@ -172,7 +204,7 @@ func (w *Watch) Failures(ctx context.Context) ([]Failure, error) {
 	w.r.mu.Unlock()
 	for i, place := range places {
 		var err error
-		if failed[i].Spec, err = w.r.m.store.spec(ctx, w.r.job.ID, place); err != nil {
+		if failed[i].Spec, err = w.r.m.store.spec(ctx, w.r.id, place); err != nil {
 			return nil, err
 		}
 	}

@@ -21,12 +21,15 @@ const (
 	lookAgain   = 5 * time.Second        // while a job is held and nothing wakes it
 	laneAgain   = 100 * time.Millisecond // while a lane has no session
 	shortestNap = time.Millisecond
+	lastWrites  = 10 * time.Second // when the gateway ends
 )
 
 // run is a job that has not ended. One goroutine, its loop, starts items and saves; each
 // item that is called has another one.
 type run struct {
 	m       *Manager
+	id      string // of the job
+	caller  Caller // of the job
 	limiter *rate.Limiter
 	wake    chan struct{}
 	calls   sync.WaitGroup
@@ -47,6 +50,9 @@ type run struct {
 	pace      pace
 	failures  []int // items that ended without success, in that order
 	watchers  map[chan struct{}]bool
+	later     map[int]time.Time // items that are called again at a time
+	shared    *shared           // nil: the gateway is alone
+	won       bool              // this gateway has ended the job
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -54,16 +60,23 @@ func newRun(m *Manager, job *Job) *run {
 	if m.Rate > 0 {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
-	return &run{
-		m: m, job: *job, limiter: rate.NewLimiter(limit, burst), wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
+	r := &run{
+		m: m, id: job.ID, caller: job.Caller, job: *job, limiter: rate.NewLimiter(limit, burst), wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total), needs: make([][]int, job.Total),
-		changed: map[int]bool{}, watchers: map[chan struct{}]bool{},
+		changed: map[int]bool{}, watchers: map[chan struct{}]bool{}, later: map[int]time.Time{},
 	}
+	if m.Cluster != nil {
+		r.shared = newShared(job.Total)
+	}
+	return r
 }
 
 // plan notes what an item waits for.
 func (r *run) plan(i int, spec *Spec) {
 	r.lanes[i], r.needs[i] = spec.Lane, spec.Needs
+	if r.shared != nil {
+		r.shared.units.add(i, spec)
+	}
 	for _, before := range spec.Waits {
 		r.followers[before] = append(r.followers[before], i)
 	}
@@ -83,7 +96,7 @@ func (r *run) recount() {
 	}
 	for i := range r.results {
 		*r.job.Counts.of(r.results[i].State)++
-		if r.results[i].State == jobstate.Waiting && r.waiting[i] == 0 {
+		if r.results[i].State == jobstate.Waiting && r.waiting[i] == 0 && r.mine(i) {
 			r.ready[r.lanes[i]] = append(r.ready[r.lanes[i]], i)
 		}
 	}
@@ -122,32 +135,43 @@ func (r *run) loop(ctx context.Context) {
 	r.calls.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.save(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancel()
+	r.save(ctx)
+	r.release(ctx, func(int) bool { return true })
 }
 
 // step does what there is to do now, and returns when to look again at the latest.
 func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
-	mayRun := r.m.place(r.job.ID)
+	mayRun := r.m.place(r.id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.admit(mayRun)
 	nap = math.MaxInt64
 	switch r.job.State {
 	case jobstate.Running:
-		nap = r.begin(ctx)
+		nap = r.work(ctx)
 	case jobstate.Held:
 		nap = lookAgain
 		if !r.heldUntil.IsZero() {
 			nap = min(nap, time.Until(r.heldUntil))
 		}
 	}
-	r.finish()
+	if r.shared == nil || r.settled(ctx) {
+		r.finish()
+	}
 	if ended = r.job.State.Ended(); ended || !r.saveAt.IsZero() && !time.Now().Before(r.saveAt) {
 		r.save(ctx)
-		if ended = ended && r.saveAt.IsZero(); ended {
+		if r.job.State.Ended() && r.saveAt.IsZero() && r.job.Counts.Going == 0 {
+			if r.shared != nil {
+				r.savePart(ctx)
+			}
 			r.bury(ctx)
 			return 0, true
 		}
+	}
+	if r.shared != nil {
+		nap = min(nap, r.savePart(ctx))
 	}
 	if !r.saveAt.IsZero() {
 		nap = min(nap, time.Until(r.saveAt))
@@ -159,6 +183,9 @@ func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 func (r *run) admit(mayRun bool) {
 	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 && r.job.State == jobstate.Running {
 		return
+	}
+	if r.shared != nil && r.job.State == jobstate.Running {
+		return // it may go on at another gateway, see shared.why
 	}
 	switch {
 	case time.Now().Before(r.job.NotBefore):
@@ -191,7 +218,7 @@ func (r *run) become(state jobstate.Job, why jobstate.Reason) {
 
 // begin starts the items that may be called now, and returns when the next one may be.
 func (r *run) begin(ctx context.Context) (nap time.Duration) {
-	nap = math.MaxInt64
+	nap = r.takeUp()
 	for lane := range r.ready {
 		for begun := true; begun && len(r.ready[lane]) > 0 && r.job.State == jobstate.Running; {
 			var wait time.Duration
@@ -207,6 +234,10 @@ func (r *run) begin(ctx context.Context) (nap time.Duration) {
 // again; 0: a session must be released, which wakes all.
 func (r *run) beginOne(ctx context.Context, lane ps.Lane) (begun bool, wait time.Duration) {
 	i := r.ready[lane][0]
+	if r.results[i].State != jobstate.Waiting { // another gateway has called it
+		r.ready[lane] = r.ready[lane][1:]
+		return true, 0
+	}
 	if !r.allowed(i) {
 		r.ready[lane] = r.ready[lane][1:]
 		r.end(i, Result{State: jobstate.NotRun, Message: "An item that it comes after was not done."})
@@ -245,25 +276,27 @@ func (r *run) allowed(i int) bool {
 func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	defer r.calls.Done()
 	answer := r.answer(ctx, i)
-	<-slot
 	r.mu.Lock()
 	before := r.results[i]
 	r.job.Counts.Going--
-	r.job.Counts.Waiting++
-	r.results[i].State = jobstate.Waiting
+	if !r.job.State.Ended() { // by another gateway, which has taken the item
+		r.job.Counts.Waiting++
+		r.results[i].State = jobstate.Waiting
+	}
 	switch {
-	case ctx.Err() != nil && (answer.Hold != "" || answer.State == jobstate.Unknown):
+	case r.job.State.Ended():
+	case ctx.Err() != nil && (answer.Hold != "" || answer.Again || answer.State == jobstate.Unknown):
 		// The gateway ends. The next one calls it again, under the same key.
+	case answer.Again:
+		r.later[i] = time.Now().Add(answer.For)
 	case answer.Hold != "":
 		r.ready[r.lanes[i]] = slices.Insert(r.ready[r.lanes[i]], 0, i)
-		if r.job.State == jobstate.Running {
-			r.heldUntil = time.Now().Add(answer.For)
-			r.become(jobstate.Held, answer.Hold)
-		}
+		r.hold(answer)
 	default:
 		answer.Attempts = before.Attempts + 1
 		r.end(i, answer.Result)
 	}
+	<-slot // not before: the next item is begun after what became of this one is known
 	r.mu.Unlock()
 	r.wakeUp()
 	r.m.released()
@@ -291,26 +324,64 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 // unreadable holds a job of which the store cannot be read.
 func (r *run) unreadable(ctx context.Context, err error) Answer {
 	if ctx.Err() == nil {
-		r.m.Log.WithError(err).WithField("job", r.job.ID).Error("an item of a job cannot be read from the store")
+		r.m.Log.WithError(err).WithField("job", r.id).Error("an item of a job cannot be read from the store")
 	}
 	return Answer{Hold: jobstate.Lane, For: lookAgain}
 }
 
+// hold keeps the job from beginning items for a time; other gateways may go on. r.mu is held.
+func (r *run) hold(answer Answer) {
+	switch {
+	case r.job.State != jobstate.Running:
+	case r.shared != nil:
+		r.heldUntil, r.shared.why = time.Now().Add(answer.For), answer.Hold
+	default:
+		r.heldUntil = time.Now().Add(answer.For)
+		r.become(jobstate.Held, answer.Hold)
+	}
+}
+
+// takeUp makes items ready that are to be called again by now, and returns when the next
+// one is. r.mu is held.
+func (r *run) takeUp() (nap time.Duration) {
+	nap = math.MaxInt64
+	for i, at := range r.later {
+		if wait := time.Until(at); wait > 0 {
+			nap = min(nap, wait)
+			continue
+		}
+		delete(r.later, i)
+		if r.mine(i) {
+			r.ready[r.lanes[i]] = append(r.ready[r.lanes[i]], i)
+		}
+	}
+	return nap
+}
+
 // end notes what became of an item, and lets those that wait for it begin. r.mu is held.
 func (r *run) end(i int, result Result) {
-	r.results[i] = result
-	r.job.Counts.Waiting--
-	*r.job.Counts.of(result.State)++
-	r.changed[i], r.unsaved = true, true
+	r.changed[i], r.unsaved = true, r.unsaved || r.shared == nil
 	if r.saveAt.IsZero() {
 		r.saveAt = time.Now().Add(saveEvery)
 	}
+	if r.shared != nil {
+		r.shared.ended++
+	}
+	r.ended(i, result)
+}
+
+// ended notes what became of an item that was waiting, here or at another gateway.
+// r.mu is held.
+func (r *run) ended(i int, result Result) {
+	r.results[i] = result
+	r.job.Counts.Waiting--
+	*r.job.Counts.of(result.State)++
 	r.pace.add(time.Now())
 	if !result.State.Succeeded() {
 		r.failures = append(r.failures, i)
 	}
 	for _, follower := range r.followers[i] {
-		if r.waiting[follower]--; r.waiting[follower] == 0 && r.results[follower].State == jobstate.Waiting {
+		if r.waiting[follower]--; r.waiting[follower] == 0 && r.results[follower].State == jobstate.Waiting && r.mine(follower) {
 			lane := r.lanes[follower]
 			r.ready[lane] = append(r.ready[lane], follower)
 		}
@@ -358,6 +429,10 @@ func (r *run) finish() {
 
 // save writes what has changed. After an error it is tried again. r.mu is held.
 func (r *run) save(ctx context.Context) {
+	if r.shared != nil {
+		r.saveShared(ctx)
+		return
+	}
 	if !r.unsaved {
 		r.saveAt = time.Time{}
 		return
@@ -370,7 +445,7 @@ func (r *run) save(ctx context.Context) {
 	if err := r.m.store.put(ctx, &r.job, changed, r.results, r.revisions, r.m.entry(&r.job)...); err != nil {
 		r.saveAt = time.Now().Add(lookAgain)
 		if ctx.Err() == nil {
-			r.m.Log.WithError(err).WithField("job", r.job.ID).Error("what became of items of a job cannot be kept; it is tried again")
+			r.m.Log.WithError(err).WithField("job", r.id).Error("what became of items of a job cannot be kept; it is tried again")
 		}
 		return
 	}
@@ -381,9 +456,13 @@ func (r *run) save(ctx context.Context) {
 // bury does what follows the end of a job. r.mu is held.
 func (r *run) bury(ctx context.Context) {
 	r.m.seals.forget(r.job.Root)
+	if r.shared != nil && !r.won {
+		r.notify()
+		return // the gateway that has ended it does the rest
+	}
 	if r.job.Secrets && r.job.Counts.retryable() == 0 && (r.job.Retries == "" || r.job.All) {
 		if err := r.m.store.destroyKey(ctx, r.job.Root); err != nil {
-			r.m.Log.WithError(err).WithField("job", r.job.ID).Error("the key of a job's secrets could not be destroyed; it expires with the job")
+			r.m.Log.WithError(err).WithField("job", r.id).Error("the key of a job's secrets could not be destroyed; it expires with the job")
 		}
 	}
 	r.notify()

@@ -156,6 +156,15 @@ func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision
 	return results, revisions, errors.Join(err, failed)
 }
 
+// result returns what is kept of an item, or [ErrAbsent].
+func (s store) result(ctx context.Context, job string, index int) (result Result, revision keep.Revision, err error) {
+	e, err := s.Get(ctx, resultKind, itemName(job, index))
+	if err == nil {
+		err = json.Unmarshal(e.Value, &result)
+	}
+	return result, e.Revision, err
+}
+
 // put keeps a job and results of its items, and also together with the job. Every decision of a job but the last batch of
 // results is in the keys of its calls as well.
 func (s store) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []keep.Revision, also ...keep.Change) error {

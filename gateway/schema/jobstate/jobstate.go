@@ -43,6 +43,7 @@ const (
 	OtherJobs  Reason = "caller"     // held while others of its caller, or of all, run
 	Budget     Reason = "budget"     // held until an hourly limit or the rate of its caller allows more
 	Credential Reason = "credential" // held while its caller is revoked, or lacks a scope
+	Engine     Reason = "engine"     // held while the store that the gateways share cannot be written
 	Lane       Reason = "lane"       // held while no session or server can be used
 	Errors     Reason = "errors"     // stopped by as many failures as StopAfter allows
 	AnUnknown  Reason = "unknown"    // stopped by an item of which it is not known what became
@@ -50,7 +51,7 @@ const (
 
 // Reasons are all reasons.
 var Reasons = []string{
-	string(NotBefore), string(OtherJobs), string(Budget), string(Credential), string(Lane), string(Errors), string(AnUnknown),
+	string(NotBefore), string(OtherJobs), string(Budget), string(Credential), string(Engine), string(Lane), string(Errors), string(AnUnknown),
 }
 
 // Item is the state of an item.
