@@ -37,6 +37,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/members"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
@@ -83,6 +84,8 @@ type Options struct {
 
 	Kept    *keep.Sealed  // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
 	KeyLife time.Duration // for which calls are kept; zero: 24 h
+
+	Members *members.Self // the gateways that use the same store; nil: this one is alone
 
 	History *changes.History // of what was changed; nil: none is kept
 

@@ -268,6 +268,9 @@ func (r *run) release(ctx context.Context, wanted func(unit int) bool) {
 		if !r.owned(unit) || r.over(unit) || !wanted(unit) || slices.ContainsFunc(s.units.items[unit], going) {
 			continue
 		}
+		if len(units) == newsBatch {
+			break // the others stay until the next look
+		}
 		units = append(units, unit)
 		changes = append(changes, r.claimChange(unit, claim{Version: version, Round: s.claims[unit].Round, Taken: s.claims[unit].Taken}))
 	}

@@ -28,16 +28,19 @@ const (
 // told is a line of the news.
 type told struct {
 	Job   string `json:"job"`
-	By    string `json:"by"`              // incarnation of a gateway
+	By    string `json:"by"`              // gateway and incarnation
 	Items []int  `json:"items,omitempty"` // of which the results were written
 }
+
+// self names this gateway and its incarnation.
+func (m *Manager) self() string { return m.Cluster.Name() + "/" + m.Cluster.Incarnation() }
 
 // news returns what tells the other gateways of a job; nothing if there are none.
 func (m *Manager) news(job string, items []int) []keep.Change {
 	if m.Cluster == nil {
 		return nil
 	}
-	return []keep.Change{{Log: newsLog, Value: encode(told{job, m.Cluster.Incarnation(), items}), Expires: now().Add(newsKept)}}
+	return []keep.Change{{Log: newsLog, Value: encode(told{job, m.self(), items}), Expires: now().Add(newsKept)}}
 }
 
 // follow reads the news until ctx is done.
@@ -89,7 +92,7 @@ func (m *Manager) hearAll(ctx context.Context) (missed bool, err error) {
 	err = m.store.Log(ctx, newsLog, heard, func(a keep.Appended) bool {
 		heard = a.Position
 		var line told
-		if json.Unmarshal(a.Value, &line) == nil && line.By != m.Cluster.Incarnation() {
+		if json.Unmarshal(a.Value, &line) == nil && line.By != m.self() {
 			items[line.Job] = append(items[line.Job], line.Items...)
 		}
 		return true
