@@ -31,6 +31,9 @@ func (s *Store) keepAttached() {
 			s.refuse(err)
 			return
 		}
+		s.mu.Lock()
+		s.fault = err
+		s.mu.Unlock()
 		select {
 		case <-s.ctx.Done():
 		case <-time.After(attachAgain):
@@ -151,6 +154,9 @@ func (s *Store) compare(stream jetstream.Stream, creation string, tick uint64) e
 		return fmt.Errorf("%w: another store has taken its place", keep.ErrRewound)
 	case tick <= known.Sequence:
 		return fmt.Errorf("%w: the last %d messages are missing", keep.ErrRewound, known.Sequence-tick+1)
+	}
+	if known.Sequence == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, requestTimeout)
 	defer cancel()

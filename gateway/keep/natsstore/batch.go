@@ -32,6 +32,17 @@ type part struct {
 	ttl    time.Duration
 }
 
+// msg returns the message as it is sent to the stream of a store.
+func (p *part) msg(store string) *nats.Msg {
+	m := nats.NewMsg(p.subject(prefixOf(store)))
+	m.Data = p.encode()
+	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(p.expect, 10))
+	if p.ttl > 0 {
+		m.Header.Set(jetstream.MsgTTLHeader, fmt.Sprintf("%ds", int64(p.ttl/time.Second)))
+	}
+	return m
+}
+
 // errLater means that a call cannot share the batch.
 var errLater = errors.New("the call is for the next batch")
 
@@ -254,13 +265,7 @@ func (b *batch) finish() {
 	for i := range b.parts {
 		p := &b.parts[i]
 		p.Token, p.Left = b.token, uint16(len(b.parts)-1-i)
-		m := nats.NewMsg(p.subject(prefixOf(b.store.o.Name)))
-		m.Data = p.encode()
-		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(p.expect, 10))
-		if p.ttl > 0 {
-			m.Header.Set(jetstream.MsgTTLHeader, fmt.Sprintf("%ds", int64(p.ttl/time.Second)))
-		}
-		b.messages = append(b.messages, m)
+		b.messages = append(b.messages, p.msg(b.store.o.Name))
 	}
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()

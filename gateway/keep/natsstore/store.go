@@ -14,7 +14,9 @@
 //	store.go    the store, and its reads
 //	attach.go   the stream is compared with what is known of it, and followed
 //	write.go    decisions, those that wait together in one batch
-//	message.go  the messages
+//	batch.go    the messages of a decision, and what they expect
+//	message.go  a message
+//	recover.go  what the stream has lost is sent again
 //	stream.go   the stream and its settings
 package natsstore
 
@@ -63,6 +65,7 @@ type Store struct {
 
 	mu      sync.Mutex // guards the fields below
 	stream  jetstream.Stream
+	fault   error                   // why the stream could not be followed the last time
 	refused error                   // why no change can be made until the gateway starts again
 	applied uint64                  // sequence up to which the mirror has the stream
 	moved   chan struct{}           // closed when applied grows
@@ -128,11 +131,21 @@ func (s *Store) opened(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		if s.mirror.Known().Creation == "" {
-			return fmt.Errorf("%w: none of its nodes answered: %s", keep.ErrUnreachable, cmp.Or(fmt.Sprint(s.conn.LastError()), "no connection"))
+			return s.away()
 		}
-		s.o.Log("the engine cannot be reached: reads go on from the mirror, changes are refused", s.conn.LastError())
+		s.o.Log("reads go on from the mirror, changes are refused", s.away())
 		return nil
 	}
+}
+
+// away returns why the stream is not followed.
+func (s *Store) away() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault != nil && s.conn.IsConnected() {
+		return s.fault
+	}
+	return unreachable(cmp.Or(s.conn.LastError(), errors.New("none of its nodes has answered")))
 }
 
 // refusal returns why no change can be made until the gateway starts again, and whether
@@ -233,6 +246,8 @@ func (s *Store) State() keep.State {
 		state.Failed = s.refused
 	case state.Failed == nil && !s.conn.IsConnected():
 		state.Failed = unreachable(cmp.Or(s.conn.LastError(), nats.ErrDisconnected))
+	case state.Failed == nil && s.stream == nil && s.fault != nil:
+		state.Failed = s.fault
 	}
 	s.mu.Unlock()
 	state.Bytes = s.mirror.Bytes()

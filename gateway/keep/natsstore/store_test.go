@@ -68,6 +68,29 @@ func TestSuite(t *testing.T) {
 	}})
 }
 
+// FuzzMessage: a message is read as it was written, and no other bytes are taken for one
+// that would be written otherwise.
+func FuzzMessage(f *testing.F) {
+	for _, m := range []message{
+		{What: isValue, Token: newToken(), Left: 2, Own: 1, Expires: 5, Name: "k", Key: "a/b", Value: []byte("v")},
+		{What: isEnd, Token: newToken(), Number: 7, Cut: 3, Name: "log", Value: []byte{}},
+	} {
+		f.Add(m.encode())
+	}
+	f.Add([]byte{format + 1})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := decodeMessage(raw)
+		if err != nil {
+			return
+		}
+		assert.Equal(t, raw, m.encode())
+		assert.NotContains(t, m.subject("adgw.c"), " ")
+		for _, a := range m.arrivals(100) {
+			assert.True(t, a.Log != "" || a.Kind != "")
+		}
+	})
+}
+
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -253,7 +276,11 @@ func TestRewind(t *testing.T) {
 			node = startNodeAt(t, nodeFolder, port)
 			s = open(t, node.ClientURL(), "c", "gw1", folder)
 			for i := range 10 {
-				_, err = s.Apply(ctx, set(fmt.Sprint("b", i), "1", keep.Absent))
+				changes := []keep.Change{set(fmt.Sprint("b", i), "1", keep.Absent)}
+				if i%2 == 0 {
+					changes = append(changes, said(fmt.Sprint(i/2+1)))
+				}
+				_, err = s.Apply(ctx, changes...)
 				require.NoError(t, err)
 			}
 			require.NoError(t, s.Close())
@@ -270,6 +297,48 @@ func TestRewind(t *testing.T) {
 			e, err := s.Get(ctx, "k", "b9")
 			require.NoError(t, err, "the mirror has what the stream lost")
 			assert.Equal(t, "1", string(e.Value))
+			testRecovery(t, ctx, s, node.ClientURL(), folder)
 		})
+	}
+}
+
+// testRecovery recovers a store by the mirror of gw1, which was open, and by that of gw2.
+func testRecovery(t *testing.T, ctx context.Context, s *Store, url, folder string) {
+	before, err := s.End(ctx, "log")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	options := func(gateway string) Options {
+		return Options{Name: "c", Gateway: gateway, Mirror: filepath.Join(folder, gateway+".db"), Connect: connectTo(url)}
+	}
+	require.NoError(t, os.CopyFS(folder+"2", os.DirFS(folder)))
+	require.NoError(t, os.Rename(folder+"2/gw1.db", folder+"/gw2.db"))
+	require.NoError(t, os.Rename(folder+"2/gw1.db.head", folder+"/gw2.db.head"))
+	done, err := Recover(ctx, options("gw1"))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, done.Values, 10)
+	assert.Equal(t, 5, done.Entries)
+	assert.Zero(t, done.Superseded)
+
+	s = open(t, url, "c", "gw1", folder)
+	assert.NoError(t, s.State().Rewound)
+	for i := range 10 {
+		_, err := s.Apply(ctx, set(fmt.Sprint("b", i), "2", keep.Absent))
+		require.ErrorIs(t, err, keep.ErrConflict, "what was acknowledged is known")
+	}
+	_, err = s.Apply(ctx, set("after", "1", keep.Absent), said("6"))
+	require.NoError(t, err)
+
+	other := open(t, url, "c", "gw2", folder)
+	require.ErrorIs(t, other.State().Rewound, keep.ErrRewound)
+	require.NoError(t, other.Close())
+	done, err = Recover(ctx, options("gw2"))
+	require.NoError(t, err)
+	assert.Equal(t, Recovered{}, done, "all of it is there")
+	for _, s := range []*Store{s, open(t, url, "c", "gw2", folder)} {
+		require.NoError(t, s.State().Rewound)
+		var all []string
+		require.NoError(t, s.Log(ctx, "log", keep.Position{}, func(a keep.Appended) bool { all = append(all, string(a.Value)); return true }))
+		assert.Equal(t, []string{"1", "2", "3", "4", "5", "6"}, all[len(all)-6:])
+		require.ErrorIs(t, s.Log(ctx, "log", before, func(keep.Appended) bool { return true }), keep.ErrPosition)
 	}
 }

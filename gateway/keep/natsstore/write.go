@@ -203,7 +203,7 @@ func (s *Store) usable(until time.Time) error {
 		case following && s.conn.IsConnected():
 			return nil
 		case !following:
-			return unreachable(errors.New("there is no connection"))
+			return s.away()
 		}
 		s.pause()
 	}
