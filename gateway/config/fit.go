@@ -44,6 +44,7 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
 		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}
+	s.clusterMisfits(fault)
 	for _, text := range s.uselessAccounts() {
 		fault([]string{"acme.accounts"}, "%s", text)
 	}
@@ -107,6 +108,7 @@ func (s *Settings) files() []namedFile {
 	for _, w := range s.Events.Webhooks {
 		all = append(all, namedFile{"events.webhooks (secretFile of " + w.Name + ")", w.SecretFile, false}, namedFile{"events.webhooks (caFile of " + w.Name + ")", w.CAFile, false})
 	}
+	all = append(all, s.clusterFiles()...)
 	for key, paths := range map[string][]string{"tls.clientCRLFiles": s.TLS.ClientCRLFiles, "sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
 		for _, path := range paths {
 			all = append(all, namedFile{key, path, false})

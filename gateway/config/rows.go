@@ -43,7 +43,7 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows returns every setting, in the order of the file.
 func Rows() []Row {
-	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(), recordRows(), eventRows(), sandboxRows())
+	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(), recordRows(), eventRows(), clusterRows(), engineRows(), sandboxRows())
 }
 
 func httpRows() []Row {

@@ -34,6 +34,8 @@ type Settings struct {
 	Docs        Docs
 	Metrics     Metrics
 	Log         Log
+	Cluster     Cluster
+	Engine      Engine
 	Sandbox     Sandbox
 }
 

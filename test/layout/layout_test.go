@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"gateway/credentials":                 {"gateway/atomicfile", "gateway/auth", "gateway/keep"},
 	"gateway/auditmirror":                 {"gateway/audit", "gateway/keep"},
 	"gateway/auth":                        {"gateway/atomicfile", "gateway/filefault", "gateway/nearest", "gateway/schema"},
-	"gateway/config":                      {"gateway/every", "gateway/nearest"},
+	"gateway/config":                      {"gateway/engine/stock", "gateway/every", "gateway/nearest"},
 	"gateway/every":                       {},
 	"gateway/filefault":                   {},
 	"gateway/nearest":                     {},

@@ -76,94 +76,117 @@ func Thumbprint(certificate string) bool { return thumbprint.MatchString(certifi
 // PublicNKey reports whether text is the public part of a user's NKey.
 func PublicNKey(text string) bool { return publicNKey.MatchString(text) }
 
-// Check returns everything that is wrong with o, as sentences that say what to change,
-// or nil.
+// Fault is one thing that is wrong with options: the key of the setting, and a sentence
+// that says what to change.
+type Fault struct{ Key, Text string }
+
+func (f Fault) Error() string { return f.Key + ": " + f.Text }
+
+// Check returns everything that is wrong with o, or nil.
 func (o Options) Check() error {
-	var faults []error
-	fault := func(format string, values ...any) { faults = append(faults, fmt.Errorf(format, values...)) }
+	var all []error
+	for _, fault := range o.Faults() {
+		all = append(all, fault)
+	}
+	return errors.Join(all...)
+}
+
+// faults collects what is wrong.
+type faults []Fault
+
+func (f *faults) add(key, format string, values ...any) {
+	*f = append(*f, Fault{key, fmt.Sprintf(format, values...)})
+}
+
+// Faults returns everything that is wrong with o.
+func (o Options) Faults() []Fault {
+	var f faults
 	if !nodeName.MatchString(o.Node) {
-		fault("engine.node %q is not a node's name: use up to 63 lower-case letters, digits and hyphens, such as n1", o.Node)
+		f.add("engine.node", "%q is not a node's name: use up to 63 lower-case letters, digits and hyphens, such as n1", o.Node)
 	}
 	if o.Store == "" {
-		fault("engine.store is not set: name a folder on a local disk for this node's data")
+		f.add("engine.store", "no folder is set: name one on a local disk for this node's data")
 	}
 	if o.MaxStore < 1 {
-		fault("engine.maxStore must be above zero")
+		f.add("engine.maxStore", "there is no room for any data: set a size such as 20GiB")
 	}
-	if strings.ContainsFunc(o.Store+o.Certificate+o.Key+o.CA, func(r rune) bool { return r < ' ' }) {
-		fault("the paths of the engine must not contain control characters")
+	for key, path := range map[string]string{"engine.store": o.Store, "engine.certificate": o.Certificate, "engine.key": o.Key, "engine.ca": o.CA} {
+		if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) {
+			f.add(key, "%q has control characters: write the path without them", path)
+		}
 	}
-	faults = append(faults, o.checkTLS()...)
-	faults = append(faults, o.checkPeers()...)
+	o.checkTLS(&f)
+	o.checkPeers(&f)
+	o.checkListeners(&f)
+	for _, name := range o.Gateways {
+		if !publicNKey.MatchString(name) && !dnsName.MatchString(name) {
+			f.add("engine.gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
+		}
+	}
+	return f
+}
+
+func (o Options) checkListeners(f *faults) {
 	for _, listener := range []struct{ key, address string }{
 		{"engine.listen", o.Listen}, {"engine.cluster", o.ClusterListen}, {"engine.monitor", o.Monitor},
 	} {
-		if listener.address == "" && listener.key != "engine.listen" {
+		if listener.address == "" && listener.key != "engine.listen" || listener.key == "engine.cluster" && len(o.Peers) == 0 {
 			continue
 		}
 		host, err := splitAddress(listener.address)
 		switch {
 		case err != nil:
-			fault("%s %q is not an address: %v; write host:port or :port", listener.key, listener.address, err)
+			f.add(listener.key, "%q is not an address to listen on: %v; write HOST:PORT or :PORT", listener.address, err)
 		case listener.key == "engine.monitor" && !loopback(host):
-			fault("engine.monitor %q can be reached by other machines, and the page needs no credential: use a loopback address such as 127.0.0.1:8222", listener.address)
+			f.add(listener.key, "%s can be reached by other machines, and the page asks for no credential: use a loopback address such as 127.0.0.1:8222", listener.address)
 		case o.Certificate == "" && !loopback(host):
-			fault("%s %q can be reached by other machines, but there is no engine.certificate: set engine.certificate, engine.key and engine.ca, or listen on a loopback address", listener.key, listener.address)
+			f.add(listener.key, "%s can be reached by other machines, but there is no engine.certificate: set engine.certificate, engine.key and engine.ca, or listen on a loopback address such as 127.0.0.1:4222", listener.address)
 		}
 	}
-	for _, name := range o.Gateways {
-		if !publicNKey.MatchString(name) && !dnsName.MatchString(name) {
-			fault("engine.gateways: %q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
-		}
-	}
-	return errors.Join(faults...)
 }
 
-func (o Options) checkTLS() []error {
-	var faults []error
+func (o Options) checkTLS(f *faults) {
 	switch {
-	case o.Certificate == "" && (o.Key != "" || o.CA != ""):
-		faults = append(faults, errors.New("engine.key and engine.ca need engine.certificate"))
+	case o.Certificate == "" && o.Key != "":
+		f.add("engine.key", "a key needs its certificate: set engine.certificate")
+	case o.Certificate == "" && o.CA != "":
+		f.add("engine.ca", "others show a certificate only when the node has one: set engine.certificate")
 	case o.Certificate == "":
 	case o.CA == "":
-		faults = append(faults, errors.New("engine.certificate needs engine.ca: the authorities whose certificates gateways and other nodes must show"))
+		f.add("engine.certificate", "gateways and other nodes must show a certificate, too: set engine.ca, the authorities that sign them")
 	case Thumbprint(o.Certificate) && o.Key != "":
-		faults = append(faults, errors.New("engine.key must be empty when engine.certificate is a thumbprint: the Windows store has the key"))
+		f.add("engine.key", "the Windows store has the key of the certificate that engine.certificate names by its thumbprint: leave engine.key empty")
 	case !Thumbprint(o.Certificate) && o.Key == "":
-		faults = append(faults, errors.New("engine.certificate needs engine.key: the PEM file of its private key"))
+		f.add("engine.certificate", "the certificate has no private key: set engine.key, its PEM file")
 	}
 	if o.Certificate == "" && slices.ContainsFunc(o.Gateways, func(name string) bool { return !publicNKey.MatchString(name) }) {
-		faults = append(faults, errors.New("engine.gateways has names of certificates, but without engine.certificate nobody shows one: use public NKeys, or set engine.certificate"))
+		f.add("engine.gateways", "names of certificates are useless, because without engine.certificate nobody shows one: list public NKeys, or set engine.certificate")
 	}
-	return faults
 }
 
-func (o Options) checkPeers() []error {
-	var faults []error
+func (o Options) checkPeers(f *faults) {
 	switch n := len(o.Peers); {
 	case n == 0:
-		return nil
+		return
 	case n != 2 && n != 4:
-		faults = append(faults, fmt.Errorf("engine.peers has %d entries: a cluster has 3 or 5 nodes, so list the 2 or 4 others, without this one", n))
+		f.add("engine.peers", "%d other nodes are listed, but a cluster has 3 or 5 nodes: list the 2 or 4 others, without this one", n)
 	}
 	if !nodeName.MatchString(o.Cluster) {
-		faults = append(faults, fmt.Errorf("cluster.name %q is not a cluster's name: use up to 63 lower-case letters, digits and hyphens", o.Cluster))
+		f.add("cluster.name", "%q is not a cluster's name: use up to 63 lower-case letters, digits and hyphens", o.Cluster)
 	}
 	if o.ClusterListen == "" {
-		faults = append(faults, errors.New("engine.peers is set, but engine.cluster is not: name the address that the other nodes connect to, such as :6222"))
+		f.add("engine.cluster", "the nodes of engine.peers have no address to connect to: set one, such as :6222")
 	}
 	seen := map[string]bool{}
 	for _, peer := range o.Peers {
-		host, err := splitAddress(peer)
-		if err != nil || host == "" {
-			faults = append(faults, fmt.Errorf("engine.peers: %q is not host:port of another node", peer))
+		if host, err := splitAddress(peer); err != nil || host == "" {
+			f.add("engine.peers", "%q is not HOST:PORT of another node, such as n2.corp.example:6222", peer)
 		}
 		if seen[peer] {
-			faults = append(faults, fmt.Errorf("engine.peers: %q is there twice", peer))
+			f.add("engine.peers", "%s is there twice: list every other node once", peer)
 		}
 		seen[peer] = true
 	}
-	return faults
 }
 
 func splitAddress(address string) (host string, err error) {
