@@ -22,6 +22,7 @@ type kept struct {
 	Failing time.Time              `json:"failing,omitzero"` // since when all tries have failed
 	Tries   int                    `json:"tries,omitempty"`  // since then
 	Stopped bool                   `json:"stopped,omitempty"`
+	Turn    turn                   `json:"turn,omitzero"` // of several gateways
 }
 
 const version = 1
@@ -46,12 +47,14 @@ type target struct {
 	client   *http.Client
 	kept     kept
 	revision keep.Revision
+	mine     bool // it is this gateway's turn
 
 	mu     sync.Mutex // guards status
 	status Status
 }
 
-// newTarget reads what the store keeps of a target. With another URL it is a new one.
+// newTarget prepares a target, and goes on where it was left, unless another gateway sends
+// to it.
 func newTarget(ctx context.Context, settings Target, o *Options) (*target, error) {
 	if len(settings.Types) == 0 {
 		settings.Types = Types
@@ -64,30 +67,22 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 		}
 		t.client = newClient(trusted)
 	}
-	found, err := o.Store.Get(ctx, kind, settings.Name)
-	switch {
-	case errors.Is(err, keep.ErrAbsent):
-	case err != nil:
+	if err := t.begin(ctx); err != nil && !errors.Is(err, errTurn) {
 		return nil, err
-	default:
-		t.revision = found.Revision
-		if json.Unmarshal(found.Value, &t.kept) != nil || t.kept.Version != version {
-			t.kept = kept{} // of another version: it begins anew
-		}
 	}
-	if t.kept.URL != settings.URL {
-		t.kept = kept{After: t.kept.After} // the same receiver elsewhere misses nothing
-	}
-	t.kept.Version, t.kept.URL = version, settings.URL
-	return t, t.begin(ctx)
+	return t, nil
 }
 
-// begin gives types that are new the position of now, and forgets those that are not
-// wanted any more.
-func (t *target) begin(ctx context.Context) error {
+// resumeAt goes on with what the store keeps of the target. With another URL it is a new
+// one. Types that are new begin now, and those that are not wanted any more are forgotten.
+func (t *target) resumeAt(ctx context.Context, read kept) error {
+	if read.URL != t.settings.URL {
+		read = kept{After: read.After} // the same receiver elsewhere misses nothing
+	}
+	read.Version, read.URL = version, t.settings.URL
 	after := map[Type]keep.Position{}
 	for _, kind := range t.settings.Types {
-		position, known := t.kept.After[kind]
+		position, known := read.After[kind]
 		if !known {
 			var err error
 			if position, err = t.o.Store.End(ctx, logs[kind]); err != nil {
@@ -96,48 +91,41 @@ func (t *target) begin(ctx context.Context) error {
 		}
 		after[kind] = position
 	}
-	t.kept.After = after
-	t.show("")
-	return t.save(ctx)
+	read.After = after
+	t.kept = read
+	return nil
 }
 
-// save keeps what was reached. Another gateway on the same store may have been faster: then
-// both have sent, and the further one counts.
-func (t *target) save(ctx context.Context) error {
-	for {
-		value, err := json.Marshal(t.kept)
-		if err != nil {
-			return err
-		}
-		revision, err := t.o.Store.Apply(ctx, keep.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
-		if err == nil {
-			t.revision = revision
-			return nil
-		}
-		if !errors.Is(err, keep.ErrConflict) {
-			return err
-		}
-		found, err := t.o.Store.Get(ctx, kind, t.settings.Name)
-		if err != nil && !errors.Is(err, keep.ErrAbsent) {
-			return err
-		}
-		t.revision = found.Revision
-		var other kept
-		if json.Unmarshal(found.Value, &other) != nil {
-			continue
-		}
-		for kind, position := range other.After {
-			if own, has := t.kept.After[kind]; has && own.Creation == position.Creation && own.Sequence < position.Sequence {
-				t.kept.After[kind] = position
-			}
-		}
+// write keeps what was reached, unless another gateway has written.
+func (t *target) write(ctx context.Context) error {
+	value, err := json.Marshal(t.kept)
+	if err != nil {
+		return err
 	}
+	revision, err := t.o.Store.Apply(ctx, keep.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
+	if err == nil {
+		t.revision = revision
+	}
+	return err
 }
 
 // run sends until ctx ends.
 func (t *target) run(ctx context.Context) {
 	defer t.client.CloseIdleConnections()
+	defer t.yield()
 	for ctx.Err() == nil {
+		if !t.mine {
+			if err := t.begin(ctx); errors.Is(err, errTurn) {
+				t.awaitTurn(ctx)
+				continue
+			} else if errors.Is(err, keep.ErrClosed) {
+				return
+			} else if err != nil {
+				t.show(err.Error())
+				pause(ctx, pauses[0])
+				continue
+			}
+		}
 		if t.kept.Stopped {
 			<-ctx.Done()
 			return
@@ -253,7 +241,7 @@ func (t *target) deliver(ctx context.Context, m *message) {
 	}
 	t.show(err.Error())
 	t.keep(ctx)
-	if !t.kept.Stopped {
+	if t.mine && !t.kept.Stopped {
 		pause(ctx, wait)
 	}
 }
@@ -269,9 +257,16 @@ func (t *target) delivered(ctx context.Context, m *message) {
 	t.keep(ctx)
 }
 
-// keep saves what was reached. If that fails, messages come again after a restart.
+// keep saves what was reached. If that fails, messages come again after a restart. If
+// another gateway has written, or may have because the store cannot be reached, it may be
+// its turn.
 func (t *target) keep(ctx context.Context) {
-	if err := t.save(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {
+	err := t.write(ctx)
+	t.mine = err == nil || t.o.Cluster == nil && !errors.Is(err, keep.ErrConflict)
+	if errors.Is(err, keep.ErrConflict) {
+		return
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {
 		t.o.Log("the position of a webhook could not be kept: after a restart it gets messages again", map[string]any{"webhook": t.settings.Name, "error": err.Error()})
 	}
 }

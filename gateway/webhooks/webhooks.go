@@ -9,11 +9,12 @@
 // what a target does not take waits in the log.
 //
 // message.go makes the messages, sign.go signs them, send.go sends one, target.go decides
-// when the next one is sent.
+// when the next one is sent, turn.go which of several gateways sends it.
 package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -52,6 +53,9 @@ type Options struct {
 	// Log writes to the log of the gateway; an entry with the field "error" is a warning.
 	Log func(message string, fields map[string]any)
 	Now func() time.Time // nil: time.Now
+	// Cluster are the gateways that use the same store, one of which sends to a target at a
+	// time. Nil: this one is alone.
+	Cluster Cluster
 }
 
 // Webhooks sends to all targets. It is safe for concurrent use.
@@ -73,18 +77,20 @@ func Open(ctx context.Context, o Options) (*Webhooks, error) {
 		}
 		w.targets = append(w.targets, t)
 	}
-	return w, forget(ctx, o.Store, o.Targets)
+	return w, forget(ctx, &o)
 }
 
-// forget removes what is kept of targets that are not in the settings any more.
-func forget(ctx context.Context, store *keep.Sealed, targets []Target) error {
+// forget removes what is kept of targets that are not in the settings any more, unless
+// another gateway still sends to them.
+func forget(ctx context.Context, o *Options) error {
 	known := map[string]bool{}
-	for _, t := range targets {
+	for _, t := range o.Targets {
 		known[t.Name] = true
 	}
 	var gone []keep.Change
-	err := store.Range(ctx, kind, "", func(e keep.Entry) bool {
-		if !known[e.Key] {
+	err := o.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		var read kept
+		if !known[e.Key] && (json.Unmarshal(e.Value, &read) != nil || o.free(read.Turn)) {
 			gone = append(gone, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
 		}
 		return true
@@ -92,7 +98,7 @@ func forget(ctx context.Context, store *keep.Sealed, targets []Target) error {
 	if err != nil || len(gone) == 0 {
 		return err
 	}
-	if _, err = store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) {
+	if _, err = o.Store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) {
 		return nil // the next start tries again
 	}
 	return err
@@ -117,6 +123,7 @@ type Status struct {
 	Failing   time.Time // since when all tries have failed; zero: the last did not
 	Tries     int       // since then
 	Stopped   bool      // by the target, with 410
+	Elsewhere string    // the gateway that sends to it, if it is not this one
 	Reason    string    // why the last try failed, or the log cannot be read; without the URL, which may hold a secret
 }
 
