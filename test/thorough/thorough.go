@@ -10,6 +10,9 @@ import (
 
 var all = os.Getenv("THOROUGH") != ""
 
+// All reports whether everything is to be tried, also what takes long.
+func All() bool { return all }
+
 // OneOf reports whether the case with these names is to be tried: always in a thorough
 // run, otherwise one in n, always the same.
 func OneOf(n int, names ...string) bool {

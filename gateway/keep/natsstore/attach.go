@@ -34,6 +34,7 @@ func (s *Store) keepAttached() {
 		s.mu.Lock()
 		s.fault = err
 		s.mu.Unlock()
+		s.elsewhere(err)
 		select {
 		case <-s.ctx.Done():
 		case <-time.After(attachAgain):

@@ -71,6 +71,7 @@ type Store struct {
 	moved   chan struct{}           // closed when applied grows
 	seen    map[token]keep.Revision // decisions that are waited for; 0: not seen yet
 	waiting []*write
+	moving  time.Time // when the connection was last given up for another one
 	state   keep.State
 }
 
@@ -146,6 +147,23 @@ func (s *Store) away() error {
 		return s.fault
 	}
 	return unreachable(cmp.Or(s.conn.LastError(), errors.New("none of its nodes has answered")))
+}
+
+// elsewhere connects to another node, if the present one does not answer: it may be cut off
+// from the others, and is still connected to this gateway (many E8).
+func (s *Store) elsewhere(err error) {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse) || s.ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	again := time.Since(s.moving) >= requestTimeout
+	if again {
+		s.moving = time.Now()
+	}
+	s.mu.Unlock()
+	if again {
+		_ = s.conn.ForceReconnect() // it fails if the connection is closed, or is being made
+	}
 }
 
 // refusal returns why no change can be made until the gateway starts again, and whether
@@ -262,6 +280,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	}
 	info, err := leaderState(ctx, stream)
 	if err != nil {
+		s.elsewhere(err)
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

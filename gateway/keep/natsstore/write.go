@@ -169,6 +169,7 @@ func (s *Store) applyAll(all []*write) {
 			for _, w := range b.writes {
 				w.doubt = err
 			}
+			s.elsewhere(err)
 		}
 		all = append(b.writes, all...)
 		s.pause()

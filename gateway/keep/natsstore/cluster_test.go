@@ -1,0 +1,86 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/engine/enginetest"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/test/thorough"
+)
+
+// What was acknowledged stays and was granted once, whichever node is cut off or stopped
+// meanwhile (many E5, E8). Each write has an owner, so that an answer that was lost is not
+// taken for one.
+func TestNothingAcknowledgedIsLost(t *testing.T) {
+	engine := enginetest.Start(t, 3)
+	urls := strings.Join(engine.URLs(), ",")
+	create(t, urls, "c", 3)
+	folder := t.TempDir()
+	const gateways, keys = 3, 20
+	var stores []*keep.Sealed
+	for i := range gateways {
+		s, err := Open(t.Context(), Options{Name: "c", Gateway: fmt.Sprint("gw", i), Mirror: filepath.Join(folder, fmt.Sprint("gw", i)), Connect: connectTo(urls), Patience: 20 * time.Second})
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, s.Close()) }()
+		stores = append(stores, keeptest.Seal(t, s))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	granted, doubts := map[string][]int{}, 0
+	write := func(round int) {
+		var group sync.WaitGroup
+		for i, s := range stores {
+			group.Go(func() {
+				for k := range keys {
+					key := fmt.Sprintf("%d.%d", round, k)
+					_, err := s.Apply(ctx, set(key, fmt.Sprint(i), keep.Absent), said(key))
+					mu.Lock()
+					switch {
+					case err == nil:
+						granted[key] = append(granted[key], i)
+					case !errors.Is(err, keep.ErrConflict):
+						doubts++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+	}
+	write(0)
+	if thorough.All() {
+		leader := engine.Leader(StreamName("c"))
+		engine.Cut(leader)
+		write(1)
+		engine.Heal(leader)
+	}
+	leader := engine.Leader(StreamName("c"))
+	engine.Stop(leader)
+	write(2)
+	engine.Start(leader)
+	write(3)
+	t.Logf("%d granted, %d in doubt", len(granted), doubts)
+	assert.GreaterOrEqual(t, len(granted)+doubts, 3*keys)
+	entries := map[string]int{}
+	require.NoError(t, stores[0].Store.(*Store).catchUp(ctx))
+	require.NoError(t, stores[0].Log(ctx, "log", keep.Position{}, func(a keep.Appended) bool { entries[string(a.Value)]++; return true }))
+	for key, by := range granted {
+		assert.Len(t, by, 1, "%s was granted twice", key)
+		e, err := stores[(by[0]+1)%gateways].Get(ctx, "k", key)
+		require.NoError(t, err, key)
+		assert.Equal(t, fmt.Sprint(by[0]), string(e.Value), key)
+		assert.Equal(t, 1, entries[key], "%s in the log", key)
+	}
+}
