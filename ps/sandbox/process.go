@@ -34,6 +34,11 @@ func NewStarter(engine *engine.Engine, setup func(*engine.Session) error) *Start
 	return &Starter{engine: engine, setup: setup}
 }
 
+// StarterOn returns a Starter on an engine of the sandbox with these modules.
+func StarterOn(culture string, modules ...*engine.Module) *Starter {
+	return NewStarter(engine.NewEngine(engineOptions(culture, modules)), nil)
+}
+
 // WithConsole returns a Starter on the same engine that wraps the streams of its
 // processes with through, which also gets a context that ends with the process, and
 // a function that kills it.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,15 @@ type Options struct {
 	ReplicationLag time.Duration // delay until the second domain controller sees a change
 	Clock          func() time.Time
 
+	// Service is the account whose connections the directory counts, see Modules; empty:
+	// svc-adgateway$.
+	Service string
+	// Replicas gives every controller a directory of its own even without a lag, for
+	// Network and directory.Domain.SetReplicationLag.
+	Replicas bool
+	// Writes receives all that is written. Nil: nothing is kept.
+	Writes *WriteLog
+
 	// Progress receives load messages and warnings. Nil discards them.
 	Progress func(text string)
 	// OnDNSChange is the OnChange of the world's [zones.Config]. Nil discards the
@@ -51,13 +61,16 @@ type World struct {
 	Directory *directory.Domain
 	DNS       *zones.Store
 
+	// Network is what lies between the callers and the controllers.
+	Network Network
+
 	modules []*engine.Module // modules on the stores
 	culture string
 	engine  *engine.Engine
 }
 
-// account is the account that the sessions of the sandbox run as.
-const account = `svc-adgateway$`
+// ServiceAccount is the account that the sessions of the sandbox run as by default.
+const ServiceAccount = `svc-adgateway$`
 
 // NewWorld builds a world. The error lists every fault of every file: the zone files
 // are read even if the directory cannot be built.
@@ -75,14 +88,20 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 		return nil, err
 	}
 	w.culture = o.Culture
-	w.modules = []*engine.Module{
-		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: o.Culture, Account: account}),
-		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: o.Culture}),
-	}
+	w.modules = w.ModulesOf(cmp.Or(o.Service, ServiceAccount), 0)
 	options := engineOptions(o.Culture, w.modules)
 	options.Account = o.Account
 	w.engine = engine.NewEngine(options)
 	return w, nil
+}
+
+// ModulesOf returns modules for the sessions of one account, whose connections the
+// directory counts together. The clock of the domain is later by skew for them.
+func (w *World) ModulesOf(account string, skew time.Duration) []*engine.Module {
+	return []*engine.Module{
+		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: w.culture, Account: account, Skew: skew, Gate: w.gate}),
+		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: w.culture, Gate: w.gate}),
+	}
 }
 
 // engineOptions returns the options of every engine of the sandbox.
@@ -124,7 +143,8 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
-	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag, RecycleBin: !o.NoRecycleBin}
+	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag, RecycleBin: !o.NoRecycleBin,
+		Replicas: o.Replicas, OnWrite: o.Writes.directory()}
 	open := directory.BuiltIn
 	if o.Empty {
 		open = directory.Open
@@ -156,10 +176,23 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	return nil
 }
 
+// onDNSChange passes changes on to whoever wants them.
+func (o *Options) onDNSChange() func(zones.Change) {
+	if o.Writes == nil {
+		return o.OnDNSChange
+	}
+	return func(c zones.Change) {
+		o.Writes.dns(c)
+		if o.OnDNSChange != nil {
+			o.OnDNSChange(c)
+		}
+	}
+}
+
 // loadZones loads the built-in zones, over them those that are entries of the
 // LDIF files, over them the zone files.
 func (w *World) loadZones(o Options, entries []zones.Entry) error {
-	config := zones.Config{Now: o.Clock, OnChange: o.OnDNSChange, SetKeepsPTR: o.SetKeepsPTR}
+	config := zones.Config{Now: o.Clock, OnChange: o.onDNSChange(), SetKeepsPTR: o.SetKeepsPTR}
 	if w.Directory != nil { // otherwise the zones are loaded only to find faults
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {

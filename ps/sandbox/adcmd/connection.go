@@ -1,6 +1,10 @@
 package adcmd
 
-import "adgateway/ps/sandbox/directory"
+import (
+	"context"
+
+	"adgateway/ps/sandbox/directory"
+)
 
 // connection takes one of the account's connections to a controller. A command holds
 // one while the web service works for it: until it writes its first object, as the
@@ -12,6 +16,15 @@ func (h *host) connection(dc *directory.DC) (release func(), err error) {
 		return func() {}, nil
 	}
 	return dc.Connect(h.Account)
+}
+
+// reach waits while the controller is slow, and reports whether the caller reaches it.
+func (h *host) reach(ctx context.Context, dc *directory.DC) bool {
+	if h.Gate == nil {
+		return true
+	}
+	_, reached := h.Gate(ctx, dc.HostName())
+	return reached
 }
 
 // Write sends an object down the pipeline.

@@ -127,7 +127,7 @@ func getRootDSE(c *call) error {
 	}
 	inst := dotnet.NewInstance(tRootDSE,
 		"configurationNamingContext", configuration,
-		"currentTime", c.h.local(d.Now()),
+		"currentTime", c.h.local(d.Now().Add(c.h.Skew)),
 		"defaultNamingContext", dn,
 		"dnsHostName", c.dc.HostName(),
 		"domainControllerFunctionality", level(tMode, root),

@@ -153,6 +153,9 @@ func (e *entry) bind() (*directory.DC, string, error) {
 	if err != nil {
 		return nil, "", e.thrown(err)
 	}
+	if !e.reach(e.ctx(), dc) {
+		return nil, "", e.thrown(&directory.Error{Code: directory.CodeUnspecified, Kind: directory.KindServerDown, Op: "connect", DN: dc.HostName()})
+	}
 	return dc, strings.ReplaceAll(ref, `\/`, "/"), nil
 }
 

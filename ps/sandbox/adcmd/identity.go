@@ -28,6 +28,10 @@ func (c *call) connect() (err error) {
 	if c.free, err = c.h.connection(c.dc); err != nil {
 		return c.fail(err)
 	}
+	if !c.h.reach(c.ctx(), c.dc) {
+		c.free()
+		return c.throw(c.serverDown(c.dc.HostName()))
+	}
 	return nil
 }
 

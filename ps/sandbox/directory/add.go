@@ -29,7 +29,7 @@ func (c *DC) Add(ctx context.Context, dn string, attrs ...Values) (*Object, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, e := c.begin("add")
+	t, e := c.begin(ctx, "add")
 	if e != nil {
 		return nil, e
 	}

@@ -297,7 +297,7 @@ func (c *DC) Restore(ctx context.Context, ref string, opts RestoreOptions) error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("restore")
+	t, e := c.begin(ctx, "restore")
 	if e != nil {
 		return e
 	}

@@ -224,7 +224,7 @@ func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin(op)
+	t, e := c.begin(ctx, op)
 	if e != nil {
 		return e
 	}

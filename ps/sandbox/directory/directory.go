@@ -60,6 +60,12 @@ type Options struct {
 	// JournalLimit is the number of writes that the journal keeps; 0 means
 	// 100,000. The oldest are dropped first.
 	JournalLimit int
+	// Replicas gives every DC a replica of its own even without a replication lag, so
+	// that SetReplicationLag and Cut can be used.
+	Replicas bool
+	// OnWrite, if not nil, is called with each entry of the journal, in order. It must
+	// not call the domain.
+	OnWrite func(JournalEntry)
 }
 
 // Domain is a simulated domain, created by Open or BuiltIn.
@@ -82,10 +88,11 @@ type Domain struct {
 	maxRID  uint32
 	all     []*replica // one, or one for each DC
 	dcs     []*DC
-	queue   []change     // writes to be replicated
-	pending atomic.Int32 // len(queue), for reads without mu
-	sweepAt atomic.Int64 // when a deleted object expires, in Unix seconds; 0 means never
-	last    time.Time    // time of the latest write
+	queue   []change        // writes to be replicated
+	cut     map[[2]int]bool // pairs of DCs that do not replicate, by index, the lower one first
+	pending atomic.Int32    // len(queue), for reads without mu
+	sweepAt atomic.Int64    // when a deleted object expires, in Unix seconds; 0 means never
+	last    time.Time       // time of the latest write
 
 	journal  journal
 	loaded   Loaded

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"context"
 	"sort"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ type JournalEntry struct {
 	Seq     int64
 	Time    time.Time
 	DC      string
+	Writer  string // see WithWriter; "" for the resolution of conflicts
 	Op      string // add, modify, rename, move, delete, restore, password, protect, logon
 	Objects []JournalObject
 }
@@ -36,6 +38,20 @@ type journal struct {
 	seq     int64
 	entries []JournalEntry
 	limit   int
+	onWrite func(JournalEntry)
+}
+
+type writerKey struct{}
+
+// WithWriter names whoever makes the writes of a context, for the journal.
+func WithWriter(ctx context.Context, writer string) context.Context {
+	return context.WithValue(ctx, writerKey{}, writer)
+}
+
+// Writer returns the name that WithWriter gave, or "".
+func Writer(ctx context.Context) string {
+	writer, _ := ctx.Value(writerKey{}).(string)
+	return writer
 }
 
 // Journal returns the writes after a sequence number, oldest first; see
@@ -50,7 +66,7 @@ func (d *Domain) Journal(after int64) []JournalEntry {
 }
 
 func (j *journal) record(t *tx) {
-	e := JournalEntry{Time: t.now, DC: t.dc.name, Op: t.op}
+	e := JournalEntry{Time: t.now, DC: t.dc.name, Writer: t.writer, Op: t.op}
 	seen := map[*node]int{}
 	for i := range t.steps {
 		s := &t.steps[i]
@@ -70,6 +86,9 @@ func (j *journal) record(t *tx) {
 		j.entries = append([]JournalEntry(nil), j.entries[len(j.entries)-j.limit:]...)
 	}
 	j.entries = append(j.entries, e)
+	if j.onWrite != nil {
+		j.onWrite(e)
+	}
 }
 
 func (o *JournalObject) note(s *step) {

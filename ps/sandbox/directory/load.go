@@ -41,6 +41,7 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	if d.journal.limit = opts.JournalLimit; d.journal.limit == 0 {
 		d.journal.limit = 100_000
 	}
+	d.journal.onWrite = opts.OnWrite
 	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
 	for i, records := range layers {
 		l.read(i, records)
@@ -50,7 +51,7 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	}
 	l.summarize()
 	d.warnings = l.warnings
-	if opts.ReplicationLag > 0 && len(d.dcs) > 1 {
+	if (opts.ReplicationLag > 0 || opts.Replicas) && len(d.dcs) > 1 {
 		d.split()
 	}
 	return d, nil

@@ -15,7 +15,7 @@ func (c *DC) Logon(ctx context.Context, account, password string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("logon")
+	t, e := c.begin(ctx, "logon")
 	if e != nil {
 		return e
 	}

@@ -19,7 +19,7 @@ func (c *DC) Modify(ctx context.Context, ref string, changes []Change, opts Modi
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("modify")
+	t, e := c.begin(ctx, "modify")
 	if e != nil {
 		return e
 	}

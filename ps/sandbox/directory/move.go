@@ -9,7 +9,7 @@ func (c *DC) Rename(ctx context.Context, ref, newName string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("rename")
+	t, e := c.begin(ctx, "rename")
 	if e != nil {
 		return e
 	}
@@ -35,7 +35,7 @@ func (c *DC) Move(ctx context.Context, ref, newParent string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("move")
+	t, e := c.begin(ctx, "move")
 	if e != nil {
 		return e
 	}
@@ -112,7 +112,7 @@ func (c *DC) Delete(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("delete")
+	t, e := c.begin(ctx, "delete")
 	if e != nil {
 		return e
 	}
@@ -176,7 +176,7 @@ func (c *DC) DeleteTree(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, e := c.begin("delete")
+	t, e := c.begin(ctx, "delete")
 	if e != nil {
 		return e
 	}

@@ -121,7 +121,7 @@ func (d *Domain) deliver(now time.Time) {
 	d.queue = nil
 	var rest []change
 	for _, c := range queue {
-		if now.Before(c.due) || !c.dc.Alive() {
+		if now.Before(c.due) || !c.dc.Alive() || d.cut[pair(c.stamp.dc, c.dc.index)] {
 			rest = append(rest, c)
 			continue
 		}
@@ -146,6 +146,27 @@ func (d *Domain) Replicate() {
 		d.deliver(d.clock().UTC().Add(d.opts.ReplicationLag + 24*time.Hour))
 	}
 }
+
+// SetReplicationLag changes the lag of the writes from now on. It has no effect in a
+// domain without replicas, see Options.
+func (d *Domain) SetReplicationLag(lag time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opts.ReplicationLag = lag
+}
+
+// Cut stops the replication between two DCs, in both directions, or lets it go on. What
+// was written meanwhile is then delivered. There is no way around through a third DC.
+func (d *Domain) Cut(a, b *DC, cut bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cut == nil {
+		d.cut = map[[2]int]bool{}
+	}
+	d.cut[pair(a.index, b.index)] = cut
+}
+
+func pair(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 // apply applies the change and returns the write that resolves its conflicts.
 func (c *change) apply(now time.Time) (solved *tx) {

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -12,6 +13,7 @@ type tx struct {
 	dc      *DC // nil while loading
 	op      string
 	now     time.Time
+	writer  string // who writes, see WithWriter
 	steps   []step
 	touched []*node
 	quiet   bool // steps are not recorded, while loading
@@ -47,7 +49,7 @@ type step struct {
 }
 
 // begin starts a write on the DC and takes the locks. The caller must call end.
-func (c *DC) begin(op string) (*tx, *Error) {
+func (c *DC) begin(ctx context.Context, op string) (*tx, *Error) {
 	if !c.Alive() {
 		return nil, c.down(op)
 	}
@@ -60,7 +62,7 @@ func (c *DC) begin(op string) (*tx, *Error) {
 	d.sweep(now)
 	d.deliver(now)
 	c.rep.mu.Lock()
-	return &tx{rep: c.rep, dc: c, op: op, now: now}, nil
+	return &tx{rep: c.rep, dc: c, op: op, now: now, writer: Writer(ctx)}, nil
 }
 
 // end rolls a write back if err is not nil, otherwise commits it, and releases the

@@ -29,6 +29,7 @@
 package dnscmd
 
 import (
+	"context"
 	"strings"
 
 	"adgateway/ps/cmdlets"
@@ -43,6 +44,9 @@ type Options struct {
 	Store *zones.Store
 	// Culture is the language of messages: "en-US" (the default) or "de-DE".
 	Culture string
+	// Gate, if not nil, is called before each command with the server's name: it waits
+	// while the server is slow, and returns who the caller is and whether he reaches it.
+	Gate func(ctx context.Context, server string) (caller string, reached bool)
 }
 
 // The module as Get-Module shows it.
@@ -144,6 +148,13 @@ func (c *call) connect() error {
 		return err
 	}
 	c.server = server
+	if c.o.Gate != nil {
+		caller, reached := c.o.Gate(c.Context(), server.Name())
+		if !reached {
+			return &zones.Error{Code: zones.CodeServerUnavailable, Op: zones.OpConnect, Server: server.Name()}
+		}
+		c.server = server.As(caller)
+	}
 	if c.host == "" {
 		short, _, _ := strings.Cut(server.Name(), ".")
 		c.host = strings.ToUpper(short)

@@ -34,7 +34,7 @@ func Locate(engine string) (path string, err error) {
 // Starter is a [session.Starter] of real PowerShell processes, with a new key for the
 // server each time. It is safe for concurrent use.
 type Starter struct {
-	Server *remote.Server
+	Server remote.Issuer
 	Path   string   // of the executable
 	Env    []string // added to the environment; nil: nothing
 
@@ -46,7 +46,7 @@ var _ session.Starter = (*Starter)(nil)
 // NewStarter writes the modules for the scripts to a temporary folder, which Close
 // removes. It is in temp, the temporary folder of the processes; empty: that of this
 // one.
-func NewStarter(server *remote.Server, path string, scripts []ps.Script, temp string) (*Starter, error) {
+func NewStarter(server remote.Issuer, path string, scripts []ps.Script, temp string) (*Starter, error) {
 	modules, err := Modules(scripts)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,11 @@ func NewStarter(server *remote.Server, path string, scripts []ps.Script, temp st
 
 // StartProcess starts a process with PowerShell's arguments.
 func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
-	local := session.Local{Path: s.Path, Temp: s.temp, Env: append(s.Server.Issue(), "PSModulePath="+modulePath(s.dir))}
+	key, err := s.Server.IssueKey()
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	local := session.Local{Path: s.Path, Temp: s.temp, Env: append(key, "PSModulePath="+modulePath(s.dir))}
 	local.Env = append(local.Env, s.Env...)
 	return local.StartProcess(command, args...)
 }

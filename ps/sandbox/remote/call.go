@@ -15,10 +15,10 @@ import (
 // A connection is the server's side of a client: one goroutine reads its frames,
 // another runs its calls.
 type connection struct {
-	server *Server
-	ctx    context.Context
-	wire   *wire
-	marked bool // the client wants texts to begin with '='
+	modules *moduleSet
+	ctx     context.Context
+	wire    *wire
+	marked  bool // the client wants texts to begin with '='
 
 	calls   chan *frame // for work
 	answers chan *frame
@@ -110,7 +110,7 @@ func (c *connection) run(f *frame) *frame {
 		}
 		return &frame{F: "end", Values: []json.RawMessage{text}}
 	}
-	command := c.server.commands[strings.ToLower(f.Cmdlet)]
+	command := c.modules.commands[strings.ToLower(f.Cmdlet)]
 	if command == nil {
 		return &frame{F: "defect", Text: fmt.Sprintf("unknown command %.60q", f.Cmdlet)}
 	}
@@ -129,14 +129,14 @@ func (c *connection) run(f *frame) *frame {
 // one.
 func (c *connection) access(f *frame, args []any) (any, error) {
 	if f.F == "new" {
-		t := c.server.types[strings.ToLower(f.Type)]
-		if !c.server.remote[t] {
+		t := c.modules.types[strings.ToLower(f.Type)]
+		if !c.modules.remote[t] {
 			return nil, fmt.Errorf("the server keeps no objects of type %.60q", f.Type)
 		}
 		return dotnet.NewFor(func() context.Context { return c.ctx }, t, args)
 	}
 	object, ok := c.kept[f.ID].(*dotnet.Instance)
-	if !ok || !c.server.remote[object.Type] {
+	if !ok || !c.modules.remote[object.Type] {
 		return nil, errors.New("the object is gone")
 	}
 	switch {
@@ -180,7 +180,7 @@ func (c *connection) failed(err error) *frame {
 
 func (c *connection) encoder() *encoder {
 	return &encoder{marked: c.marked, keep: func(v *dotnet.Instance) (uint64, bool) {
-		whole := c.server.remote[v.Type]
+		whole := c.modules.remote[v.Type]
 		c.last++
 		c.kept[c.last] = v.Data
 		if whole {
@@ -192,7 +192,7 @@ func (c *connection) encoder() *encoder {
 
 func (c *connection) decoder() *decoder {
 	return &decoder{
-		types: c.server.types,
+		types: c.modules.types,
 		data:  func(id uint64) any { return c.kept[id] },
 		object: func(_ string, id uint64) (any, error) {
 			if object, ok := c.kept[id].(*dotnet.Instance); ok {

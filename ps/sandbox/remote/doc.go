@@ -10,6 +10,8 @@
 //   - [Engine] is the main function of a stand-in process: the sandbox's console
 //     host on real standard streams, with the modules of a Client
 //   - [Starter] starts such processes, each with its own key
+//   - [Domain] is a server that holds one world for the gateways of several processes,
+//     [Link] a gateway's end of it, [Orders] that of a test
 //   - value.go and decode.go convert values of the engine to and from JSON
 //
 // # The protocol
@@ -37,6 +39,27 @@
 // A wrong key, an unknown frame or a frame out of turn closes the connection. When
 // the connection closes, the server cancels its running call and the client's
 // process exits.
+//
+// # A domain for several gateways
+//
+// A [Domain] takes two more kinds of connections. That of a gateway stays open as long as
+// the gateway lives, and has one question at a time; an answer has the id of its question.
+//
+//	gateway  ticket   {ticket: {secret, protocol, version, gateway, account, clock}}
+//	domain   granted  {key: id of the world, text: version}, or refused {name, text}
+//	gateway  issue    {id}                 domain  key {id, key}     for one session of this gateway
+//	gateway  reach    {id, name: address}  domain  answer {id, ok}   whether a controller answers there
+//	gateway  example  {id}                 domain  example {id, name: user, text: zone}
+//	gateway  logon    {id, name, text: password}, lookup {id, name}, account {id, name: SID}
+//	domain   person   {id, person}, or refused {id, name: logon, change or expired, text}
+//
+// Keys that were not used end with the connection. The commands of a session run with the
+// modules of its gateway: ADWS counts connections per account (many X5), and times are by
+// the clock of the ticket.
+//
+// The connection of a test begins with orders {ticket: {secret, protocol}}, whose secret is
+// another one, and then has order {id, order}, answered by done {id, outcome} or refused
+// {id, text}. See [Order] for what there is; every write is in the log (many T5).
 //
 // # Values
 //

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"adgateway/ps/sandbox"
 )
 
 // MaxFrame is the maximum size of a frame in bytes.
@@ -29,6 +31,10 @@ type frame struct {
 	Record  json.RawMessage   `json:"record,omitempty"`
 	Text    string            `json:"text,omitempty"`
 	OK      bool              `json:"ok,omitempty"`
+	Ticket  *ticket           `json:"ticket,omitempty"`
+	Person  *sandbox.Account  `json:"person,omitempty"`
+	Order   *Order            `json:"order,omitempty"`
+	Outcome *Outcome          `json:"outcome,omitempty"`
 }
 
 // moduleInfo describes a module to clients.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
 	"time"
 
+	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
 )
@@ -36,28 +38,18 @@ type Options struct {
 	Culture  string // culture of the clients' engines
 }
 
-// Server runs the calls of other processes. It is safe for concurrent use.
-type Server struct {
-	listener net.Listener
+// moduleSet is what a connection may call.
+type moduleSet struct {
 	welcome  frame
 	commands map[string]*engine.Command // by lower-case name
 	types    map[string]*dotnet.Type    // by lower-case name
 	remote   map[*dotnet.Type]bool      // types whose objects stay here
-
-	ctx    context.Context // ends with the server
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-
-	mu   sync.Mutex
-	keys map[string]time.Time // expiry of unused keys
-	live int                  // number of connections
 }
 
-// NewServer listens on a loopback port and serves in the background until Close.
-func NewServer(o Options) (*Server, error) {
-	s := &Server{
+func newModuleSet(o Options) *moduleSet {
+	s := &moduleSet{
 		commands: map[string]*engine.Command{}, types: map[string]*dotnet.Type{}, remote: map[*dotnet.Type]bool{},
-		keys: map[string]time.Time{}, welcome: frame{F: "welcome", Culture: o.Culture},
+		welcome: frame{F: "welcome", Culture: o.Culture},
 	}
 	known := map[string]bool{}
 	for _, m := range o.Declared {
@@ -79,37 +71,98 @@ func NewServer(o Options) (*Server, error) {
 		}
 		s.welcome.Modules = append(s.welcome.Modules, info)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	return s
+}
+
+// Server runs the calls of other processes. It is safe for concurrent use.
+type Server struct {
+	listener net.Listener
+	modules  *moduleSet // of the keys of Issue; nil in a Domain
+	// first serves a connection that does not begin with a hello; nil: it is closed.
+	first func(ctx context.Context, w *wire, f *frame)
+
+	ctx    context.Context // ends with the server
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	keys   map[string]grant // unused ones
+	live   map[*grant]bool  // of the connections
+	number int              // of the last connection
+}
+
+// grant is what a key is good for.
+type grant struct {
+	until   time.Time // expiry of the unused key
+	modules *moduleSet
+	guest   *guest // nil: nobody in particular
+	caller  string // see sandbox.WithCaller
+	end     context.CancelFunc
+}
+
+// NewServer listens on a loopback port and serves in the background until Close.
+func NewServer(o Options) (*Server, error) {
+	s := &Server{modules: newModuleSet(o)}
+	if err := s.open("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	s.listener = listener
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.work.Go(s.accept)
 	return s, nil
 }
+
+// open listens and serves in the background.
+func (s *Server) open(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	s.listener, s.keys, s.live = listener, map[string]grant{}, map[*grant]bool{}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.work.Go(s.accept)
+	return nil
+}
+
+// Issuer gives each process that is started what it needs to reach a server.
+type Issuer interface {
+	// IssueKey returns environment variables with a key for one connection.
+	IssueKey() ([]string, error)
+}
+
+var _ Issuer = (*Server)(nil)
+
+// IssueKey implements [Issuer]; it does not fail.
+func (s *Server) IssueKey() ([]string, error) { return s.Issue(), nil }
 
 // Issue creates a key and returns the environment variables for a process, which
 // may connect with it once.
 func (s *Server) Issue() []string {
+	return variables(s.listener.Addr().String(), s.grant(grant{modules: s.modules}))
+}
+
+func variables(address, key string) []string {
+	return []string{AddressVariable + "=" + address, KeyVariable + "=" + key}
+}
+
+// grant creates a key.
+func (s *Server) grant(g grant) string {
 	key := rand.Text()
 	now := time.Now()
+	g.until = now.Add(keyLife)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for old, until := range s.keys {
-		if now.After(until) {
+	for old, unused := range s.keys {
+		if now.After(unused.until) {
 			delete(s.keys, old)
 		}
 	}
-	s.keys[key] = now.Add(keyLife)
-	return []string{AddressVariable + "=" + s.listener.Addr().String(), KeyVariable + "=" + key}
+	s.keys[key] = g
+	return key
 }
 
 // Connections returns the number of connected processes.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.live
+	return len(s.live)
 }
 
 // Close closes all connections and waits for running calls. It may be called more
@@ -144,17 +197,23 @@ func (s *Server) accept() {
 
 const acceptPause = 100 * time.Millisecond
 
-// use invalidates a key, counts the connection, and reports whether the key was
-// valid.
-func (s *Server) use(key string) bool {
+// use invalidates a key, counts the connection, which end closes, and returns what the
+// key is good for; nil: nothing.
+func (s *Server) use(key string, end context.CancelFunc) *grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	until, ok := s.keys[key]
+	g, ok := s.keys[key]
 	delete(s.keys, key)
-	if ok = ok && time.Now().Before(until); ok {
-		s.live++
+	if !ok || time.Now().After(g.until) {
+		return nil
 	}
-	return ok
+	s.number++
+	g.end = end
+	if g.guest != nil {
+		g.caller = fmt.Sprintf("%s#%d", g.guest.ticket.Gateway, s.number)
+	}
+	s.live[&g] = true
+	return &g
 }
 
 // serve serves one connection until it closes.
@@ -169,22 +228,35 @@ func (s *Server) serve(conn net.Conn) {
 		return
 	}
 	hello, err := w.read(helloBytes)
-	if err != nil || hello.F != "hello" || !s.use(hello.Key) {
+	if err != nil {
+		return
+	}
+	if hello.F != "hello" {
+		if err := conn.SetDeadline(time.Time{}); err == nil && s.first != nil {
+			s.first(ctx, w, hello)
+		}
+		return
+	}
+	g := s.use(hello.Key, cancel)
+	if g == nil {
 		return
 	}
 	defer func() {
 		s.mu.Lock()
-		s.live--
+		delete(s.live, g)
 		s.mu.Unlock()
 	}()
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return
 	}
-	welcome := s.welcome
+	welcome := g.modules.welcome
 	if err := w.send(&welcome); err != nil {
 		return
 	}
-	c := &connection{server: s, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
+	if g.caller != "" {
+		ctx = sandbox.WithCaller(ctx, g.caller)
+	}
+	c := &connection{modules: g.modules, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
 	s.work.Go(func() {
 		defer cancel() // writing failed: close the connection
 		c.work()

@@ -10,7 +10,7 @@ import (
 // Starter is a [session.Starter] of stand-in processes: an executable that runs
 // [Engine], with a new key for the server each time. It is safe for concurrent use.
 type Starter struct {
-	Server *Server // nil: processes have no modules
+	Server Issuer // nil: processes have no modules
 
 	// Path is the executable; empty means the running one. Arguments are placed
 	// before PowerShell's own.
@@ -34,7 +34,11 @@ func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, 
 		local.Path = self
 	}
 	if s.Server != nil {
-		local.Env = s.Server.Issue()
+		env, err := s.Server.IssueKey()
+		if err != nil {
+			return nil, nil, nil, nil, err
+		}
+		local.Env = env
 	}
 	if s.Env != nil {
 		local.Env = append(local.Env, s.Env()...)

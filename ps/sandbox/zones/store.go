@@ -100,6 +100,12 @@ func (st *Store) find(name string) *server {
 type Server struct {
 	store  *Store
 	server *server
+	writer string
+}
+
+// As returns the same server for a writer, whose name the changes get.
+func (s *Server) As(writer string) *Server {
+	return &Server{store: s.store, server: s.server, writer: writer}
 }
 
 // Config returns the configuration of the server.

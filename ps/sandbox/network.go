@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"adgateway/ps/sandbox/directory"
+)
+
+// Network is what lies between the callers of a world and its controllers. The zero
+// value hinders nobody. It is safe for concurrent use.
+type Network struct {
+	mu   sync.Mutex
+	slow map[string]time.Duration // by host name, folded
+	cut  map[[2]string]bool       // caller and host name, folded
+}
+
+// WithCaller names the caller of commands: a gateway, and after a # its connection. The
+// network knows the gateway, the write log has both.
+func WithCaller(ctx context.Context, caller string) context.Context {
+	return directory.WithWriter(ctx, caller)
+}
+
+// Slow makes every command that reaches a controller wait; 0 ends that.
+func (n *Network) Slow(host string, by time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.slow == nil {
+		n.slow = map[string]time.Duration{}
+	}
+	n.slow[strings.ToLower(host)] = by
+}
+
+// Cut makes a controller unreachable for a gateway, or reachable again. Commands that
+// have reached it go on.
+func (n *Network) Cut(gateway, host string, cut bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cut == nil {
+		n.cut = map[[2]string]bool{}
+	}
+	n.cut[[2]string{strings.ToLower(gateway), strings.ToLower(host)}] = cut
+}
+
+// Reached reports whether a gateway reaches a controller.
+func (n *Network) Reached(gateway, host string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.cut[[2]string{strings.ToLower(gateway), strings.ToLower(host)}]
+}
+
+// gate waits while a controller is slow, and returns who calls and whether he reaches it.
+func (w *World) gate(ctx context.Context, host string) (caller string, reached bool) {
+	n := &w.Network
+	caller = directory.Writer(ctx)
+	n.mu.Lock()
+	wait := n.slow[strings.ToLower(host)]
+	n.mu.Unlock()
+	if wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return caller, false
+		}
+	}
+	gateway, _, _ := strings.Cut(caller, "#")
+	return caller, n.Reached(gateway, host)
+}

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"sort"
+	"sync"
+	"time"
+
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/zones"
+)
+
+// Write is one attribute that a write of the directory changed, or one record of the DNS
+// service. A rename, move, removal or creation without attributes has the distinguished
+// names as Before and After, and no Attribute.
+type Write struct {
+	Position  int64     `json:"position"` // from 1, without gaps
+	Time      time.Time `json:"time"`
+	Writer    string    `json:"writer,omitempty"` // gateway#connection; empty: the directory itself
+	Server    string    `json:"server"`
+	Op        string    `json:"op"`     // as in directory.JournalEntry and zones.Change
+	Object    string    `json:"object"` // distinguished name, or the zone
+	GUID      string    `json:"guid,omitempty"`
+	Attribute string    `json:"attribute,omitempty"`
+	Before    []string  `json:"before,omitempty"`
+	After     []string  `json:"after,omitempty"` // of a password: nothing
+}
+
+// WriteLog keeps all that is written to a world, in order. Loading is not in it. The zero
+// value is empty. It is safe for concurrent use.
+type WriteLog struct {
+	mu     sync.Mutex
+	writes []Write
+	last   int64
+}
+
+// maxWrites is how many writes a log keeps; the oldest are dropped first.
+const maxWrites = 1_000_000
+
+// After returns at most limit writes after a position; 0 is the beginning. The first one
+// has a later position than the next if it has been dropped.
+func (l *WriteLog) After(position int64, limit int) []Write {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := sort.Search(len(l.writes), func(i int) bool { return l.writes[i].Position > position })
+	return append([]Write(nil), l.writes[i:min(len(l.writes), i+limit)]...)
+}
+
+// Clear forgets all writes; positions begin at 1 again.
+func (l *WriteLog) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writes, l.last = nil, 0
+}
+
+func (l *WriteLog) add(w Write) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	w.Position = l.last
+	if len(l.writes) >= maxWrites {
+		l.writes = append([]Write(nil), l.writes[maxWrites/2:]...)
+	}
+	l.writes = append(l.writes, w)
+}
+
+// directory returns what the directory calls; nil for a nil log.
+func (l *WriteLog) directory() func(directory.JournalEntry) {
+	if l == nil {
+		return nil
+	}
+	return func(e directory.JournalEntry) {
+		for _, o := range e.Objects {
+			w := Write{Time: e.Time, Writer: e.Writer, Server: e.DC, Op: e.Op, Object: o.NewDN, GUID: o.GUID.String()}
+			if o.NewDN == "" {
+				w.Object = o.DN
+			}
+			if o.DN != o.NewDN {
+				named := w
+				named.Before, named.After = some(o.DN), some(o.NewDN)
+				l.add(named)
+			}
+			for _, c := range o.Changes {
+				w.Attribute, w.Before, w.After = c.Name, c.Before, c.After
+				l.add(w)
+			}
+		}
+	}
+}
+
+func some(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+func (l *WriteLog) dns(c zones.Change) {
+	l.add(Write{Time: c.Time, Writer: c.Writer, Server: c.Server, Op: c.Op, Object: c.Zone, Before: some(c.Before), After: some(c.After)})
+}
