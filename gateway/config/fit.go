@@ -100,7 +100,7 @@ func (s *Settings) files() []namedFile {
 		{"auth.store", s.Auth.Store, true}, {"audit.file", s.Audit.File, true}, {"audit.anchorFile", s.Audit.Anchor(), true},
 		{"store.file", s.Store.File, true}, {"log.file", s.Log.File, true},
 		{"audit.keyFile", s.Audit.KeyFile, false}, {"tls.certificateFile", s.TLS.CertificateFile, false}, {"tls.keyFile", s.TLS.KeyFile, false},
-		{"tls.pfxFile", s.TLS.PFXFile, false}, {"tls.pfxPasswordFile", s.TLS.PFXPasswordFile, false}, {"tls.clientCAFile", s.TLS.ClientCAFile, false},
+		{"tls.pfxFile", s.TLS.PFXFile, false}, {"sandbox.ticketFile", s.Sandbox.TicketFile, false}, {"tls.pfxPasswordFile", s.TLS.PFXPasswordFile, false}, {"tls.clientCAFile", s.TLS.ClientCAFile, false},
 	}
 	if s.Store.File != "" && s.Store.File != AuditOff {
 		all = append(all, namedFile{"store.file (its key)", s.Store.KeyFile(), true})

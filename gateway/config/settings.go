@@ -302,6 +302,11 @@ type Sandbox struct {
 	SetRemovesPTR  bool
 	Processes      bool
 	Engine         string // "sandbox" is the built-in engine
+	Domain         string // HOST:PORT of the process that holds the domain; empty: this one
+	TicketFile     string // of that process
+	GatewayName    string
+	Account        string        // whose connections the directory counts; empty: that of all gateways
+	Clock          time.Duration // how far the clock of the domain is ahead
 	Tokens         []Token
 	Users          []User
 }

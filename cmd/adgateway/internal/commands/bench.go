@@ -146,7 +146,7 @@ func (f *benchFlags) sandboxOf(ctx context.Context, sessions int, r *bench.Repor
 		r.Gateway = "sandbox, scripts run in " + cmp.Or(s.PowerShell, "the built-in engine")
 		r.Start = float64(time.Since(started).Milliseconds())
 	}
-	path := "/api/ADUser/" + url.PathEscape(s.World.Example(ctx).User)
+	path := "/api/ADUser/" + url.PathEscape(s.Example(ctx).User)
 	for _, request := range []bench.Request{
 		{Name: "read", Method: http.MethodGet, Path: path + "/Details"},
 		{Name: "write", Method: http.MethodPut, Path: path, Body: func(n int64) string { return fmt.Sprintf(`{"Description":"benchmark %d"}`, n) }},

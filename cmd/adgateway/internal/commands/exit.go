@@ -33,7 +33,7 @@ type exitRow struct {
 // exitTable returns what the exit codes of every command mean, the general row last.
 func exitTable() []exitRow {
 	return []exitRow{
-		{[]string{"serve", "sandbox", "service run"}, [...]string{"stopped as asked", "did not start, or failed", wrongLine}},
+		{[]string{"serve", "sandbox", "sandbox domain", "service run"}, [...]string{"stopped as asked", "did not start, or failed", wrongLine}},
 		{[]string{"config check"}, [...]string{"`serve` would start with these settings", "mistakes, each with its line", wrongLine}},
 		{[]string{"audit verify"}, [...]string{"no line was altered, as far as that was checked", "some were, or the log cannot be read", wrongLine}},
 		{[]string{"doctor"}, [...]string{"all is well", "warnings; with `--live`: differences", "failures, or the command line is wrong"}},

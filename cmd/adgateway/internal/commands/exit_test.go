@@ -21,7 +21,7 @@ func leaves() map[string]*cobra.Command {
 		for _, below := range c.Commands() {
 			walk(below)
 		}
-		if !c.HasSubCommands() && !c.Hidden {
+		if (!c.HasSubCommands() || c.Name() == "sandbox") && !c.Hidden {
 			all[strings.TrimPrefix(c.CommandPath(), "adgateway ")] = c
 		}
 	}
@@ -33,7 +33,7 @@ func leaves() map[string]*cobra.Command {
 // silent are the commands that do something and have nothing to answer, the one whose
 // answer is JSON in any case, and the one whose answer is a file.
 var silent = []string{
-	"serve", "sandbox", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
+	"serve", "sandbox", "sandbox domain", "sandbox order", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
 	"config init", "token revoke", "user remove", "user passwd", "acme account add", "job result",
 }
 

@@ -25,7 +25,7 @@ const patience = 60 * time.Second
 // free port, so that the tests do not depend on the default port.
 func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	if (args[0] == "serve" || args[0] == "sandbox") && !slices.Contains(args, "--listen") {
+	if (args[0] == "serve" || args[0] == "sandbox") && !slices.Contains(args, "--listen") && !slices.Contains(args, "order") {
 		args = append(slices.Clone(args), "--listen", "127.0.0.1:0")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -54,16 +54,29 @@ func (e Engine) Starter(world *sandbox.World, temp string) (starter session.Star
 	if err != nil {
 		return nil, nil, err
 	}
+	return e.over(server, server.Close, temp)
+}
+
+// LinkStarter is Starter for a domain in another process.
+func (e Engine) LinkStarter(link *remote.Link, temp string) (starter session.Starter, end func() error, err error) {
+	if e.Path == "" && !e.processes {
+		return link.Starter(), link.Close, nil
+	}
+	return e.over(link, link.Close, temp)
+}
+
+// over returns what starts processes that reach the domain with keys; end ends that.
+func (e Engine) over(keys remote.Issuer, end func() error, temp string) (session.Starter, func() error, error) {
 	if e.Path == "" {
-		return &remote.Starter{Server: server, Arguments: []string{EngineCommand}, Temp: temp}, server.Close, nil
+		return &remote.Starter{Server: keys, Arguments: []string{EngineCommand}, Temp: temp}, end, nil
 	}
 	described, err := scripts.Describe()
 	if err != nil {
-		return nil, nil, errors.Join(err, server.Close())
+		return nil, nil, errors.Join(err, end())
 	}
-	real, err := proxies.NewStarter(server, e.Path, described, temp)
+	real, err := proxies.NewStarter(keys, e.Path, described, temp)
 	if err != nil {
-		return nil, nil, errors.Join(err, server.Close())
+		return nil, nil, errors.Join(err, end())
 	}
-	return real, func() error { return errors.Join(server.Close(), real.Close()) }, nil
+	return real, func() error { return errors.Join(end(), real.Close()) }, nil
 }

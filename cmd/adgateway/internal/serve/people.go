@@ -22,9 +22,10 @@ var helpdeskScopes = []auth.Scope{
 	auth.UserWrite, auth.UserPassword, auth.MemberWrite,
 }
 
-// addPeople adds the people of the sandbox to its world, and returns the operator.
-func (s *Server) addPeople(ctx context.Context, world *sandbox.World) (*signin.Person, error) {
-	groups, err := world.AddPeople(ctx)
+// addPeople lets the people of the sandbox sign in, whose groups have these SIDs, and
+// returns the operator.
+func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {
+	groups, err := people()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (s *Server) addPeople(ctx context.Context, world *sandbox.World) (*signin.P
 }
 
 // worldDirectory signs people in with the accounts of a simulated domain.
-type worldDirectory struct{ world *sandbox.World }
+type worldDirectory struct{ world simulated }
 
 // Check implements [signin.Directory].
 func (d worldDirectory) Check(ctx context.Context, _, name string, password []byte) (*signin.Person, error) {
@@ -70,7 +71,7 @@ func (d worldDirectory) Groups(ctx context.Context, sid string) (*signin.Person,
 }
 
 // sidIn returns the SID of a group of a simulated domain: DOMAIN\name, or a SID.
-func sidIn(ctx context.Context, world *sandbox.World, group string) (string, error) {
+func sidIn(ctx context.Context, world simulated, group string) (string, error) {
 	if strings.HasPrefix(group, "S-1-") {
 		return group, nil
 	}

@@ -19,10 +19,10 @@ import (
 // Sandbox is a gateway over a simulated domain.
 type Sandbox struct {
 	*Server
-	World      *sandbox.World
 	Token      string // generated because no credentials were given; else empty
 	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
 
+	domain   simulated
 	operator *signin.Person // who the link signs in; nil: nobody
 }
 
@@ -40,7 +40,7 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 		err = fmt.Errorf("credentials:\n%w", err)
 	}
 	engine, engineErr := NewEngine(cfg.Sandbox)
-	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox)}
+	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := settings.CredentialFile(cfg.Auth, o.Flags.Path())
 	if cfg.Auth.Store != "" {
 		faults = append(faults, readStore(store)) // unlike a gateway, the sandbox creates none
@@ -55,24 +55,25 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	s.log.WithField("engine", engine.Name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
-	world, err := NewWorld(ctx, cfg.Sandbox, s.log)
+	s.backend.name, s.backend.real, s.backend.sandbox = engine.Name, engine.Path != "", true
+	s.openFolder()
+	domain, groups, err := s.openDomain(ctx, engine)
 	if err != nil {
-		return nil, errors.Join(err, s.closeLog.Close())
+		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
-	operator, err := s.addPeople(ctx, world)
+	operator, err := s.addPeople(ctx, domain, groups)
 	if err != nil {
 		s.log.WithError(err).Warn("this domain does not take the people of the sandbox: tokens sign in to the pages")
 	}
-	s.backend.name, s.backend.dial, s.backend.real, s.backend.sandbox = engine.Name, world.Dial, engine.Path != "", true
-	s.openFolder()
-	if s.backend.starter, s.backend.end, err = engine.Starter(world, s.backend.folder.Name()); err != nil {
-		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
-	}
+	s.backend.dial = domain.Dial
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
-	return &Sandbox{Server: s, World: world, Token: token, PowerShell: engine.Path, operator: operator}, nil
+	return &Sandbox{Server: s, domain: domain, Token: token, PowerShell: engine.Path, operator: operator}, nil
 }
+
+// Example names objects of the domain to try the API with.
+func (s *Sandbox) Example(ctx context.Context) sandbox.Example { return s.domain.Example(ctx) }
 
 // staticCredentials returns the authenticator of the tokens and users in the
 // settings, and the token that it generated if there are no credentials at all.
@@ -143,8 +144,8 @@ func (s *Server) addStore(static *auth.Static, file auth.File) error {
 	if err != nil {
 		return err
 	}
-	s.backend.auth, s.backend.follow = auth.Chain{static, store}, store.Run
-	s.backend.checks = func() []gateway.Check { return storeChecks(store) }
+	s.backend.auth, s.backend.follow = auth.Chain{static, store}, append(s.backend.follow, store.Run)
+	s.backend.checks = append(s.backend.checks, func() []gateway.Check { return storeChecks(store) })
 	return nil
 }
 
@@ -163,10 +164,16 @@ func checkData(c config.Sandbox) error {
 // NewWorld creates the simulated domain. The error names every mistake in its
 // files.
 func NewWorld(ctx context.Context, c config.Sandbox, log *logrus.Logger) (*sandbox.World, error) {
+	return newWorld(ctx, c, sandbox.Options{}, log)
+}
+
+// newWorld is NewWorld with further options.
+func newWorld(ctx context.Context, c config.Sandbox, o sandbox.Options, log *logrus.Logger) (*sandbox.World, error) {
 	if err := checkData(c); err != nil {
 		return nil, err
 	}
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{
+		Replicas: o.Replicas, Writes: o.Writes, Service: c.Account,
 		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
 		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin, SetKeepsPTR: !c.SetRemovesPTR,
 		Progress: func(text string) { log.Info(text) },

@@ -60,9 +60,9 @@ type backend struct {
 	people  *app.People     // who signs in to the pages with an account; nil: nobody
 	dial    servers.Dial    // nil dials the network
 	auth    auth.Authenticator
-	checks  func() []gateway.Check // additional readiness checks; may be nil
-	follow  func(context.Context)  // runs until its context is done; may be nil
-	end     func() error           // called after the last session has ended; may be nil
+	checks  []func() []gateway.Check // additional readiness checks
+	follow  []func(context.Context)  // each runs until its context is done
+	end     func() error             // called after the last session has ended; may be nil
 }
 
 // session returns what the sessions run on. Only a real PowerShell needs a rehearsal.
@@ -185,8 +185,8 @@ func (s *Server) checks() []gateway.Check {
 		check.Degraded, check.Reason = true, "The settings have mistakes; those before stay in force. "+settings.OneLine(err)
 	}
 	checks := []gateway.Check{check, s.entries.check()}
-	if s.backend.checks != nil {
-		checks = append(checks, s.backend.checks()...)
+	for _, more := range s.backend.checks {
+		checks = append(checks, more()...)
 	}
 	return checks
 }
@@ -198,8 +198,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	watchers.Go(func() { s.live.Watch(watching, reloadEvery, s.reloaded) })
 	watchers.Go(func() { s.reloadOnSignal(watching) })
 	watchers.Go(func() { s.serveSelf(watching) })
-	if s.backend.follow != nil {
-		watchers.Go(func() { s.backend.follow(watching) })
+	for _, follow := range s.backend.follow {
+		watchers.Go(func() { follow(watching) })
 	}
 	err := s.stack.Gateway.Run(ctx, s.listener)
 	stop()
@@ -241,7 +241,7 @@ func (s *Server) useStore(ctx context.Context, file auth.File) error {
 	if store.Empty() {
 		s.log.Warn(noCredentials)
 	}
-	s.backend.auth, s.backend.follow = store, store.Run
-	s.backend.checks = func() []gateway.Check { return storeChecks(store) }
+	s.backend.auth, s.backend.follow = store, append(s.backend.follow, store.Run)
+	s.backend.checks = append(s.backend.checks, func() []gateway.Check { return storeChecks(store) })
 	return nil
 }
