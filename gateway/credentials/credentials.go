@@ -36,7 +36,6 @@ const Kind keep.Kind = "cred"
 const (
 	headKind keep.Kind = "auth"
 	headKey            = "credentials"
-	noKey              = "none" // of a value that is never there
 )
 
 // Log gets an entry with each change. The entries say which accounts, not what they are.
@@ -350,11 +349,10 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	}
 }
 
-// reach notes that the store can be reached. An absent value is only known to be absent by
-// asking the engine.
+// reach notes that the store can be reached.
 func (c *Credentials) reach(ctx context.Context) error {
 	asked := c.o.Now()
-	if _, err := c.store.Get(ctx, headKind, noKey); !errors.Is(err, keep.ErrAbsent) {
+	if err := c.store.Reach(ctx); err != nil {
 		return err
 	}
 	c.contact.Store(asked.UnixNano())

@@ -24,8 +24,7 @@ import (
 	"adgateway/gateway/keep"
 )
 
-// cut is a store that cannot be reached now and then: reads are answered as by a mirror,
-// but what is absent is not known to be.
+// cut is a store that cannot be reached now and then. Reads are answered as by a mirror.
 type cut struct {
 	keep.Store
 	off atomic.Bool
@@ -33,12 +32,11 @@ type cut struct {
 
 var errCut = errors.New("cut off")
 
-func (c *cut) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entry, error) {
-	e, err := c.Store.Get(ctx, kind, key)
-	if errors.Is(err, keep.ErrAbsent) && c.off.Load() {
-		return e, errCut
+func (c *cut) Reach(context.Context) error {
+	if c.off.Load() {
+		return errCut
 	}
-	return e, err
+	return nil
 }
 
 func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {

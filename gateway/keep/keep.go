@@ -166,6 +166,21 @@ type Store interface {
 	Close() error
 }
 
+// Remote is a [Store] that reads from a copy of what is on other machines.
+type Remote interface {
+	// Reach returns once the copy has what the others had when it was called, or why it
+	// may be older.
+	Reach(ctx context.Context) error
+}
+
+// Reach is that of [Remote]. It returns nil for a store that is not on other machines.
+func (s *Sealed) Reach(ctx context.Context) error {
+	if remote, ok := s.Store.(Remote); ok {
+		return remote.Reach(ctx)
+	}
+	return nil
+}
+
 // State is how a store is.
 type State struct {
 	Bytes    int64  // size of its file; 0 if it is not known

@@ -75,7 +75,10 @@ type Store struct {
 	state   keep.State
 }
 
-var _ keep.Store = (*Store)(nil)
+var (
+	_ keep.Store  = (*Store)(nil)
+	_ keep.Remote = (*Store)(nil)
+)
 
 // Open opens the mirror and connects to the engine. It waits until the mirror has what the
 // stream has. If the engine cannot be reached it goes on with a mirror from before, and
@@ -271,6 +274,9 @@ func (s *Store) State() keep.State {
 	state.Bytes = s.mirror.Bytes()
 	return state
 }
+
+// Reach is that of [keep.Remote].
+func (s *Store) Reach(ctx context.Context) error { return s.catchUp(ctx) }
 
 // catchUp waits until the mirror has what the leader of the stream has now.
 func (s *Store) catchUp(ctx context.Context) error {

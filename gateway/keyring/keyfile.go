@@ -1,0 +1,73 @@
+package keyring
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+
+	"adgateway/gateway/keep"
+)
+
+// keyFile wraps with a secret in a file that every gateway has a copy of.
+type keyFile struct {
+	path string
+	aead cipher.AEAD
+}
+
+// KeyFile returns a wrapper with the secret in a file, which is one line of base64.
+func KeyFile(path string) (Wrapper, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil || len(secret) != keep.KeyLength {
+		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: copy that of another gateway", path)
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "key ring", keep.KeyLength)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return &keyFile{path, aead}, err
+}
+
+// CreateKeyFile writes a new secret to a file that does not exist.
+func CreateKeyFile(path string) error {
+	secret := make([]byte, keep.KeyLength)
+	_, _ = rand.Read(secret) // never fails
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(base64.StdEncoding.EncodeToString(secret) + "\n")
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+const boundTo = "key ring of a cluster"
+
+func (f *keyFile) Wrap(plain []byte) ([]byte, error) {
+	return f.aead.Seal(nil, nil, plain, []byte(boundTo)), nil
+}
+
+func (f *keyFile) Unwrap(wrapped []byte) ([]byte, error) {
+	return f.aead.Open(nil, nil, wrapped, []byte(boundTo))
+}
+
+func (f *keyFile) Remedy() string {
+	return fmt.Sprintf("the key file %s (cluster.keyFile), which is that of another cluster or was changed: copy it from a gateway that runs", f.path)
+}

@@ -1,0 +1,330 @@
+// Package keyring keeps the key that several gateways seal their store with (many W19,
+// 7.6).
+//
+// The [Ring] is one value of the store: versions of the key, and the secret of sums, which
+// does not change, because names must have the same sum at every time. A [Wrapper]
+// protects it, with what no node of the store has: a key file that every gateway has a
+// copy of, or a group of the domain that their accounts are in.
+//
+// [Ring.Rotate] adds a version. It becomes current when all gateways that live have it;
+// then what lasts is sealed anew, and logs age out under the version that they have. No
+// version is ever removed, so that everything remains readable.
+package keyring
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// Where the ring is in the store.
+const (
+	kind keep.Kind = "keyring"
+	key            = "ring"
+	bell keep.Log  = "keyring" // gets an entry with each change, which says nothing
+)
+
+const format = 1
+
+// When a version should be replaced (many 7.6).
+const (
+	MostAge   = 90 * 24 * time.Hour
+	MostSeals = 1 << 30
+)
+
+// The errors of rings.
+var (
+	ErrNone   = errors.New("the cluster has no key ring yet: run 'adgateway cluster init' once")
+	ErrThere  = errors.New("the cluster has a key ring already")
+	ErrNewer  = errors.New("a later version of adgateway has written the key ring: update this one")
+	ErrLocked = errors.New("the key ring of the cluster cannot be unwrapped")
+)
+
+// Wrapper protects a ring with what is not in the store. It is safe for concurrent use.
+type Wrapper interface {
+	Wrap(plain []byte) ([]byte, error)
+	Unwrap(wrapped []byte) ([]byte, error)
+	// Remedy says what a ring is protected with, and what to do if it cannot be unwrapped.
+	Remedy() string
+}
+
+// stored is the value in the store.
+type stored struct {
+	Format  int    `json:"v"`
+	Wrapped []byte `json:"wrapped"`
+}
+
+// content is what is wrapped.
+type content struct {
+	Sums     []byte    `json:"sums"`
+	Current  uint32    `json:"current"`
+	Since    time.Time `json:"since"`    // when it became current
+	Resealed uint32    `json:"resealed"` // the version that what lasts is sealed under
+	Versions []version `json:"versions"` // in the order of their numbers, from 1
+}
+
+type version struct {
+	Number uint32    `json:"number"`
+	Secret []byte    `json:"secret"`
+	Made   time.Time `json:"made"`
+}
+
+// newest returns the greatest version.
+func (c *content) newest() uint32 { return c.Versions[len(c.Versions)-1].Number }
+
+func secret() []byte {
+	bits := make([]byte, keep.KeyLength)
+	_, _ = rand.Read(bits) // never fails
+	return bits
+}
+
+// Create puts a ring with one version into a store. It fails with [ErrThere] if there is one.
+func Create(ctx context.Context, store keep.Store, w Wrapper) error {
+	now := time.Now().UTC()
+	first := &content{Sums: secret(), Current: 1, Since: now, Resealed: 1, Versions: []version{{1, secret(), now}}}
+	value, err := wrap(w, first)
+	if err != nil {
+		return err
+	}
+	_, err = store.Apply(ctx, keep.Change{Kind: kind, Key: key, Value: value})
+	switch found, unread := store.Get(ctx, kind, key); {
+	case unread == nil && bytes.Equal(found.Value, value):
+		return nil // even if the answer was lost (many E11)
+	case errors.Is(err, keep.ErrConflict):
+		return ErrThere
+	}
+	return err
+}
+
+func wrap(w Wrapper, c *content) ([]byte, error) {
+	plain, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	wrapped, err := w.Wrap(plain)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(stored{format, wrapped})
+}
+
+func unwrap(w Wrapper, value []byte) (*content, error) {
+	var s stored
+	if err := json.Unmarshal(value, &s); err != nil {
+		return nil, err
+	}
+	if s.Format > format {
+		return nil, ErrNewer
+	}
+	plain, err := w.Unwrap(s.Wrapped)
+	if err != nil {
+		return nil, fmt.Errorf("%w with %s: %w", ErrLocked, w.Remedy(), err)
+	}
+	c := &content{}
+	if err := json.Unmarshal(plain, c); err != nil {
+		return nil, err
+	}
+	if len(c.Versions) == 0 {
+		return nil, errors.New("the key ring of the cluster has no key")
+	}
+	return c, nil
+}
+
+// Ring is the ring of a store, as one gateway knows it. It is safe for concurrent use.
+type Ring struct {
+	raw    keep.Store
+	w      Wrapper
+	sealed *keep.Sealed
+
+	mu       sync.Mutex // guards the fields below
+	content  *content
+	revision keep.Revision
+	learned  time.Time // when a version that was not known was last looked for
+}
+
+// Open reads the ring of a store. It fails with [ErrNone], or with [ErrLocked] and what to
+// do about it.
+func Open(ctx context.Context, store keep.Store, w Wrapper) (*Ring, error) {
+	r := &Ring{raw: store, w: w}
+	c, revision, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := keep.NewKey(c.Sums)
+	if err != nil {
+		return nil, err
+	}
+	if r.sealed, err = keep.Seal(store, sums); err != nil {
+		return nil, err
+	}
+	if err := r.use(c, revision); err != nil {
+		return nil, err
+	}
+	r.sealed.Learn(r.learn)
+	return r, nil
+}
+
+// Sealed returns the store, sealed with the ring.
+func (r *Ring) Sealed() *keep.Sealed { return r.sealed }
+
+func (r *Ring) read(ctx context.Context) (*content, keep.Revision, error) {
+	found, err := r.raw.Get(ctx, kind, key)
+	if errors.Is(err, keep.ErrAbsent) {
+		return nil, 0, ErrNone
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	c, err := unwrap(r.w, found.Value)
+	return c, found.Revision, err
+}
+
+// use takes over what was read, unless something newer is known.
+func (r *Ring) use(c *content, revision keep.Revision) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.content != nil && (revision <= r.revision || c.newest() < r.content.newest()) {
+		return nil
+	}
+	secrets := make(map[uint32][]byte, len(c.Versions))
+	for _, v := range c.Versions {
+		secrets[v.Number] = v.Secret
+	}
+	if err := r.sealed.UseVersions(c.Current, secrets); err != nil {
+		return err
+	}
+	r.content, r.revision = c, revision
+	return nil
+}
+
+// reload takes over what others have changed.
+func (r *Ring) reload(ctx context.Context) error {
+	c, revision, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	return r.use(c, revision)
+}
+
+// learn looks for a version that a value says and that is not known, once a second at most.
+func (r *Ring) learn() {
+	r.mu.Lock()
+	early := time.Since(r.learned) < time.Second
+	if !early {
+		r.learned = time.Now()
+	}
+	r.mu.Unlock()
+	if early {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = r.reload(ctx) // the value remains unreadable
+}
+
+// errAsItIs ends a change of the ring that has nothing to change.
+var errAsItIs = errors.New("the ring is as it should be")
+
+// change changes the ring by one decision.
+func (r *Ring) change(ctx context.Context, change func(*content) error) error {
+	const tries = 20
+	var err error
+	for range tries {
+		c, revision, err := r.read(ctx)
+		if err != nil {
+			return err
+		}
+		if err = change(c); err != nil {
+			if errors.Is(err, errAsItIs) {
+				return r.use(c, revision)
+			}
+			return err
+		}
+		value, err := wrap(r.w, c)
+		if err != nil {
+			return err
+		}
+		now, err := r.raw.Apply(ctx, keep.Change{Kind: kind, Key: key, Expect: revision, Value: value},
+			keep.Change{Log: bell, Value: []byte("{}"), Expires: time.Now().Add(time.Hour)})
+		if err != nil {
+			found, unread := r.raw.Get(ctx, kind, key)
+			if unread == nil && bytes.Equal(found.Value, value) { // the answer was lost (many E11)
+				now, err = found.Revision, nil
+			}
+		}
+		if !errors.Is(err, keep.ErrConflict) {
+			return errors.Join(err, r.taken(err, c, now))
+		}
+	}
+	return err
+}
+
+func (r *Ring) taken(err error, c *content, revision keep.Revision) error {
+	if err != nil {
+		return nil
+	}
+	return r.use(c, revision)
+}
+
+// Rotate adds a version and returns its number; an earlier one that is not current yet is
+// returned instead. Gateways take it by [Ring.Run].
+func (r *Ring) Rotate(ctx context.Context) (number uint32, err error) {
+	err = r.change(ctx, func(c *content) error {
+		number = c.newest()
+		if number > c.Current {
+			return errAsItIs
+		}
+		number++
+		c.Versions = append(c.Versions, version{number, secret(), time.Now().UTC()})
+		return nil
+	})
+	return number, err
+}
+
+// Status is how a ring is.
+type Status struct {
+	Current  uint32    `json:"current"`
+	Since    time.Time `json:"since"`    // when it became current
+	Newest   uint32    `json:"newest"`   // greater: not all gateways have it yet
+	Resealed uint32    `json:"resealed"` // less than Current: what lasts is being sealed anew
+	Seals    uint64    `json:"seals"`    // under the current version, by all gateways
+	Warning  string    `json:"warning,omitempty"`
+}
+
+// Status reads how the ring is.
+func (r *Ring) Status(ctx context.Context) (Status, error) {
+	if err := r.reload(ctx); err != nil {
+		return Status{}, err
+	}
+	s := r.known()
+	var err error
+	s.Seals, err = r.seals(ctx, s.Current)
+	s.warn(time.Now())
+	return s, err
+}
+
+// known returns what this gateway knows, without seals.
+func (r *Ring) known() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.content
+	return Status{Current: c.Current, Since: c.Since, Newest: c.newest(), Resealed: c.Resealed}
+}
+
+// warn says that the version should be replaced.
+func (s *Status) warn(now time.Time) {
+	const remedy = "run 'adgateway cluster rotate-key'"
+	switch age := now.Sub(s.Since); {
+	case age >= MostAge:
+		s.Warning = fmt.Sprintf("version %d of the cluster's key is %d days old: %s", s.Current, int(age/(24*time.Hour)), remedy)
+	case s.Seals >= MostSeals:
+		s.Warning = fmt.Sprintf("version %d of the cluster's key has sealed %d values: %s", s.Current, s.Seals, remedy)
+	}
+}

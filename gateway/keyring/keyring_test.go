@@ -1,0 +1,270 @@
+package keyring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/members"
+)
+
+// group of gateways in a test.
+type cluster struct {
+	mu   sync.Mutex
+	live map[string]*members.Member
+}
+
+type member struct {
+	*cluster
+	name string
+}
+
+func (m member) Name() string { return m.name }
+
+func (m member) Live() (all []members.Member) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range []string{"gw1", "gw2", "gw3"} {
+		if found := m.live[name]; found != nil {
+			all = append(all, *found)
+		}
+	}
+	return all
+}
+
+func (m member) Report(set func(*members.Member)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.live[m.name] != nil {
+		set(m.live[m.name])
+	}
+}
+
+func newCluster(names ...string) *cluster {
+	c := &cluster{live: map[string]*members.Member{}}
+	for _, name := range names {
+		c.live[name] = &members.Member{Name: name, KeyVersion: 1}
+	}
+	return c
+}
+
+func file(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "ring.key")
+	require.NoError(t, CreateKeyFile(path))
+	return path
+}
+
+func wrapper(t *testing.T, path string) Wrapper {
+	w, err := KeyFile(path)
+	require.NoError(t, err)
+	return w
+}
+
+func open(t *testing.T, store keep.Store, path string) *Ring {
+	t.Helper()
+	r, err := Open(t.Context(), store, wrapper(t, path))
+	require.NoError(t, err)
+	return r
+}
+
+const lasting keep.Kind = "cred"
+
+func set(t *testing.T, s *keep.Sealed, key, value string) {
+	t.Helper()
+	found, err := s.Get(t.Context(), lasting, key)
+	if !errors.Is(err, keep.ErrAbsent) {
+		require.NoError(t, err)
+	}
+	_, err = s.Apply(t.Context(), keep.Change{Kind: lasting, Key: key, Expect: found.Revision, Value: []byte(value)})
+	require.NoError(t, err)
+}
+
+func get(t *testing.T, s *keep.Sealed, key string) string {
+	t.Helper()
+	found, err := s.Get(t.Context(), lasting, key)
+	require.NoError(t, err)
+	return string(found.Value)
+}
+
+// TestRotation runs three gateways: the new version is used when all that live have it,
+// what lasts is sealed anew, names keep their sums, and nothing becomes unreadable.
+func TestRotation(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	require.ErrorIs(t, Create(t.Context(), store, wrapper(t, path)), ErrThere)
+	c := newCluster("gw1", "gw2", "gw3")
+	var rings []*Ring
+	for range 3 {
+		rings = append(rings, open(t, store, path))
+	}
+	for i := range 50 {
+		set(t, rings[i%3].Sealed(), fmt.Sprint(i), fmt.Sprint("value ", i))
+	}
+	sum := rings[0].Sealed().Sum([]byte("name"))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	running, stop := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	run := func(i int) {
+		ended.Go(func() {
+			rings[i].Run(running, RunOptions{Members: member{c, fmt.Sprint("gw", i+1)}, Kinds: []keep.Kind{lasting}, Every: 5 * time.Millisecond})
+		})
+	}
+	run(0)
+	run(1)
+	number, err := rings[0].Rotate(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, number)
+	again, err := rings[1].Rotate(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, again, "the one that is waited for")
+
+	// The third does not run: it lacks the version, so that nobody uses it.
+	told := make(chan []string, 100)
+	current := make(chan error, 1)
+	live := func(context.Context) ([]members.Member, error) { return member{c, "gw1"}.Live(), nil }
+	ended.Go(func() {
+		current <- rings[0].Await(running, number, live, func(lacking []string) { told <- lacking })
+	})
+	for {
+		select {
+		case lacking := <-told:
+			if len(lacking) != 1 {
+				continue
+			}
+			assert.Equal(t, []string{"gw3"}, lacking)
+		case <-ctx.Done():
+			require.Fail(t, "nobody lacks it")
+		}
+		break
+	}
+	status, err := rings[0].Status(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, status.Current)
+	assert.EqualValues(t, 2, status.Newest)
+
+	run(2)
+	require.NoError(t, <-current)
+	require.Eventually(t, func() bool {
+		status, err = rings[0].Status(ctx)
+		return err == nil && status.Resealed == 2
+	}, 20*time.Second, time.Millisecond)
+	stop()
+	ended.Wait()
+	require.NoError(t, store.Range(t.Context(), lasting, "", func(e keep.Entry) bool {
+		assert.Contains(t, string(e.Value[:20]), "key\x00\x00\x00\x02", e.Key)
+		return true
+	}))
+	fresh := open(t, store, path)
+	for i := range 50 {
+		assert.Equal(t, fmt.Sprint("value ", i), get(t, fresh.Sealed(), fmt.Sprint(i)))
+	}
+	assert.Equal(t, sum, fresh.Sealed().Sum([]byte("name")))
+	n, _ := fresh.Sealed().Seals()
+	assert.EqualValues(t, 2, n)
+}
+
+// TestAGatewayThatDoesNotKnowAVersionLearnsIt when it meets a value.
+func TestAGatewayThatDoesNotKnowAVersionLearnsIt(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	late, early := open(t, store, path), open(t, store, path)
+	number, err := early.Rotate(t.Context())
+	require.NoError(t, err)
+	alone := &runner{Ring: early, o: RunOptions{Members: member{newCluster("gw1"), "gw1"}}}
+	require.NoError(t, alone.once(t.Context()))
+	current, _ := early.Sealed().Seals()
+	require.Equal(t, number, current)
+	set(t, early.Sealed(), "a", "value")
+	assert.Equal(t, "value", get(t, late.Sealed(), "a"))
+}
+
+func TestARingThatCannotBeUnwrapped(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	_, err := Open(t.Context(), store, wrapper(t, path))
+	require.ErrorIs(t, err, ErrNone)
+	require.ErrorContains(t, err, "adgateway cluster init")
+	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	other := file(t)
+	_, err = Open(t.Context(), store, wrapper(t, other))
+	require.ErrorIs(t, err, ErrLocked)
+	require.ErrorContains(t, err, "the key file "+other+" (cluster.keyFile)")
+	require.ErrorContains(t, err, "copy it from a gateway that runs")
+	require.ErrorIs(t, CreateKeyFile(path), os.ErrExist)
+	require.NoError(t, os.WriteFile(other, []byte("short\n"), 0o600))
+	_, err = KeyFile(other)
+	require.ErrorContains(t, err, other+" is not a key file of a cluster")
+	_, err = KeyFile(other + "x")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	found, err := store.Get(t.Context(), kind, key)
+	require.NoError(t, err)
+	_, err = store.Apply(t.Context(), keep.Change{Kind: kind, Key: key, Expect: found.Revision, Value: []byte(`{"v":2}`)})
+	require.NoError(t, err)
+	_, err = Open(t.Context(), store, wrapper(t, path))
+	require.ErrorIs(t, err, ErrNewer)
+}
+
+// TestNothingOfTheRingIsInClear: who holds the store has no key.
+func TestNothingOfTheRingIsInClear(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	r := open(t, store, path)
+	_, err := r.Rotate(t.Context())
+	require.NoError(t, err)
+	found, err := store.Get(t.Context(), kind, key)
+	require.NoError(t, err)
+	for _, v := range r.content.Versions {
+		assert.NotContains(t, string(found.Value), string(v.Secret))
+		assert.NotContains(t, string(found.Value), fmt.Sprintf("%x", v.Secret))
+	}
+	assert.NotContains(t, string(found.Value), "secret")
+}
+
+func TestWarnings(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		age   time.Duration
+		seals uint64
+		want  string
+	}{{MostAge - time.Hour, MostSeals - 1, ""}, {MostAge, 0, "is 90 days old"}, {time.Hour, MostSeals, "has sealed 1073741824 values"}} {
+		s := Status{Current: 3, Since: now.Add(-c.age), Seals: c.seals}
+		s.warn(now)
+		if c.want == "" {
+			assert.Empty(t, s.Warning)
+			continue
+		}
+		assert.Contains(t, s.Warning, c.want)
+		assert.Contains(t, s.Warning, "adgateway cluster rotate-key")
+	}
+}
+
+// TestSealsAreCounted by all gateways, and over restarts.
+func TestSealsAreCounted(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	c := newCluster("gw1", "gw2")
+	for _, name := range []string{"gw1", "gw2", "gw1"} {
+		r := open(t, store, path)
+		for range mostUncounted {
+			r.Sealed().SealFor("test", []byte("x"))
+		}
+		run := &runner{Ring: r, o: RunOptions{Members: member{c, name}}}
+		require.NoError(t, run.once(t.Context()))
+		require.NoError(t, run.once(t.Context()))
+	}
+	status, err := open(t, store, path).Status(t.Context())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, status.Seals, uint64(3*mostUncounted))
+	assert.Less(t, status.Seals, uint64(3*mostUncounted+10))
+}
