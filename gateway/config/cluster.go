@@ -27,6 +27,7 @@ type Cluster struct {
 	CredsFile   string // for an engine of the customer's own
 
 	KeyFile     string // of the key that seals what is shared
+	KeyGroup    string // instead of KeyFile
 	Loss        string // LossClosed or LossDegraded
 	SettleDelay time.Duration
 	ClockWarn   time.Duration
@@ -87,6 +88,8 @@ func clusterRows() []Row {
 			text(func(s *Settings) *string { return &s.Cluster.CredsFile })},
 		{"cluster.keyFile", "\"\"", "File with the key that seals what the gateways share, the same file for all of them; the engine never sees it.",
 			text(func(s *Settings) *string { return &s.Cluster.KeyFile })},
+		{"cluster.keyGroup", "\"\"", "On Windows, instead of cluster.keyFile: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it.",
+			text(func(s *Settings) *string { return &s.Cluster.KeyGroup })},
 		{"cluster.loss", LossClosed, "What a gateway does that has lost the engine: closed, it only reads; degraded, it also makes changes that need nothing shared, such as unlocking an account.",
 			choice(func(s *Settings) *string { return &s.Cluster.Loss }, LossClosed, LossDegraded)},
 		{"cluster.settleDelay", "30s", "How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them.",
@@ -209,6 +212,12 @@ func (s *Settings) clusterMisfits(fault func(keys []string, format string, args 
 		if len(c.Servers) == 0 {
 			fault([]string{"cluster.name"}, "the gateways of a cluster share what they keep by an engine: set cluster.servers to its nodes, such as tls://n1.corp.example:4222")
 		}
+	}
+	if c.Name == "" && s.Auth.Shared {
+		fault([]string{"auth.shared"}, "tokens and users can be shared in a cluster only: set cluster.name")
+	}
+	if c.KeyFile != "" && c.KeyGroup != "" {
+		fault([]string{"cluster.keyGroup", "cluster.keyFile"}, "cluster.keyFile and cluster.keyGroup are two ways of keeping the key of what is shared: set one of them")
 	}
 	if err := c.checkAccess(); c.Name != "" && err != nil {
 		fault([]string{"cluster.servers", "cluster.certificate", "cluster.nkeyFile"}, "%v", err)

@@ -104,7 +104,9 @@ const (
 type Auth struct {
 	AllowQueryToken bool
 	Store           string // empty means the command's default
-	Failures        int    // failed logins before a user is locked from an address
+	Shared          bool   // in the store of the cluster instead
+	StaleMax        time.Duration
+	Failures        int // failed logins before a user is locked from an address
 
 	// Quotas of accounts without their own; empty and nil mean no limit.
 	Rate                  string // "10/s", "600/m", "5000/h"
@@ -246,6 +248,11 @@ type Audit struct {
 	AnchorFile string // empty means next to the key file, [AuditOff] none
 	Checkpoint time.Duration
 	EventLog   string // "off", "changes" or "all"
+
+	// Of a gateway of a cluster.
+	Mirror     string // SwitchOn or SwitchOff
+	MirrorKeep time.Duration
+	Witness    time.Duration
 }
 
 // Anchor returns the file in which the end of the log is recorded as well, or "".
