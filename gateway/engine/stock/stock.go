@@ -110,9 +110,9 @@ func (o Options) Faults() []Fault {
 	if o.MaxStore < 1 {
 		f.add("engine.maxStore", "there is no room for any data: set a size such as 20GiB")
 	}
-	for key, path := range map[string]string{"engine.store": o.Store, "engine.certificate": o.Certificate, "engine.key": o.Key, "engine.ca": o.CA} {
-		if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) {
-			f.add(key, "%q has control characters: write the path without them", path)
+	for _, path := range [][2]string{{"engine.store", o.Store}, {"engine.certificate", o.Certificate}, {"engine.key", o.Key}, {"engine.ca", o.CA}} {
+		if strings.ContainsFunc(path[1], func(r rune) bool { return r < ' ' }) {
+			f.add(path[0], "%q has control characters: write the path without them", path[1])
 		}
 	}
 	o.checkTLS(&f)

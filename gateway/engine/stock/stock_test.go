@@ -1,0 +1,71 @@
+package stock_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/engine/stock"
+)
+
+func good() stock.Options {
+	return stock.Options{Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222", Peers: []string{"n2:6222", "n3:6222"},
+		Store: "d", MaxStore: 1, Certificate: "c", Key: "k", CA: "a", Gateways: []string{"gw1.corp.example", "U" + strings.Repeat("A", 55)}}
+}
+
+func TestFaults(t *testing.T) {
+	assert.NoError(t, good().Check())
+	for name, c := range map[string]struct {
+		change func(*stock.Options)
+		key    string
+	}{
+		"no name":             {func(o *stock.Options) { o.Node = "" }, "engine.node"},
+		"a name in capitals":  {func(o *stock.Options) { o.Node = "N1" }, "engine.node"},
+		"no folder":           {func(o *stock.Options) { o.Store = "" }, "engine.store"},
+		"a line in a path":    {func(o *stock.Options) { o.Store = "a\nb" }, "engine.store"},
+		"no room":             {func(o *stock.Options) { o.MaxStore = 0 }, "engine.maxStore"},
+		"no address":          {func(o *stock.Options) { o.Listen = "" }, "engine.listen"},
+		"no port":             {func(o *stock.Options) { o.Listen = "localhost" }, "engine.listen"},
+		"a port too high":     {func(o *stock.Options) { o.Listen = "localhost:65536" }, "engine.listen"},
+		"a quote in a host":   {func(o *stock.Options) { o.Listen = `a":1` }, "engine.listen"},
+		"no cluster address":  {func(o *stock.Options) { o.ClusterListen = "" }, "engine.cluster"},
+		"a page for everyone": {func(o *stock.Options) { o.Monitor = ":8222" }, "engine.monitor"},
+		"one peer":            {func(o *stock.Options) { o.Peers = o.Peers[:1] }, "engine.peers"},
+		"a peer twice":        {func(o *stock.Options) { o.Peers[1] = o.Peers[0] }, "engine.peers"},
+		"a peer without port": {func(o *stock.Options) { o.Peers[1] = "n3" }, "engine.peers"},
+		"no cluster":          {func(o *stock.Options) { o.Cluster = "" }, "cluster.name"},
+		"no authority":        {func(o *stock.Options) { o.CA = "" }, "engine.certificate"},
+		"no key":              {func(o *stock.Options) { o.Key = "" }, "engine.certificate"},
+		"a key too many":      {func(o *stock.Options) { o.Certificate = strings.Repeat("a1", 20) }, "engine.key"},
+		"a gateway's name":    {func(o *stock.Options) { o.Gateways = []string{"gw 1"} }, "engine.gateways"},
+	} {
+		o := good()
+		c.change(&o)
+		faults := o.Faults()
+		if assert.Len(t, faults, 1, name) {
+			assert.Equal(t, c.key, faults[0].Key, name)
+			assert.NotEmpty(t, faults[0].Text)
+		}
+		assert.ErrorContains(t, o.Check(), c.key+": ", name)
+	}
+}
+
+func TestWithoutACertificate(t *testing.T) {
+	o := good()
+	o.Certificate, o.Key, o.CA, o.Gateways = "", "", "", nil
+	var keys []string
+	for _, f := range o.Faults() {
+		keys = append(keys, f.Key)
+	}
+	assert.Equal(t, []string{"engine.listen", "engine.cluster"}, keys, "not beyond this machine")
+	o.Listen, o.ClusterListen = "[::1]:4222", "localhost:6222"
+	require.NoError(t, o.Check())
+	o.Gateways = []string{"gw1"}
+	require.ErrorContains(t, o.Check(), "engine.gateways")
+	o.Gateways, o.Key = nil, "k"
+	require.ErrorContains(t, o.Check(), "engine.key")
+	o.Key, o.CA = "", "a"
+	require.ErrorContains(t, o.Check(), "engine.ca")
+}
