@@ -391,3 +391,6 @@ func Gateways(ctx context.Context, store *keep.Sealed) (names []string, err erro
 	}
 	return names, nil
 }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{positions, heads}

@@ -345,3 +345,6 @@ func decode(e keep.Entry) (*Record, error) {
 	r.revision = e.Revision
 	return r, nil
 }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{kind}

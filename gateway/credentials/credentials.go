@@ -441,3 +441,6 @@ func (c *Credentials) readCopy() error {
 	c.contact.Store(found.Contact.UnixNano())
 	return nil
 }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{Kind, headKind}

@@ -225,3 +225,6 @@ func (s store) submittedBy(ctx context.Context, once string) (string, error) {
 
 // now returns the time as records have it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{jobKind, specKind, resultKind, dataKind, onceKind, claimKind, partKind}

@@ -23,7 +23,7 @@ import (
 )
 
 // Kind is a group of values: "key", "change". The names of kinds are part of the file's
-// format, which has "revision", "store", "logs" and "mirror" for itself.
+// format, which has "revision", "store", "logs" and "followed" for itself.
 type Kind string
 
 // Revision counts the changes of a store. A value has the revision of its last change,
@@ -79,7 +79,7 @@ func (c *Change) check() error {
 	switch {
 	case c.Log != "":
 		return nil
-	case c.Kind == "", c.Kind == "revision", c.Kind == "store", c.Kind == "logs", c.Kind == "mirror":
+	case c.Kind == "", c.Kind == "revision", c.Kind == "store", c.Kind == "logs", c.Kind == "followed":
 		return fmt.Errorf("values have no kind %q", c.Kind)
 	case c.Key == "", len(c.Key) > mostKey:
 		return errors.New("the key of a value has 1 to 32768 bytes")

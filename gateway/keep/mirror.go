@@ -49,7 +49,7 @@ type Arrival struct {
 }
 
 var (
-	mirrorBucket = []byte("mirror")
+	mirrorBucket = []byte("followed")
 	sequenceKey  = []byte("sequence")
 )
 

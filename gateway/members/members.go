@@ -550,3 +550,6 @@ func change(kind keep.Kind, key string, expect keep.Revision, value any, expires
 	text, err := json.Marshal(value)
 	return keep.Change{Kind: kind, Key: key, Expect: expect, Value: text, Expires: expires}, err
 }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{heartbeats, incarnations, fenceKind}

@@ -186,3 +186,6 @@ func (s *Session) openToken(id string) bool {
 	s.token = string(token)
 	return err == nil
 }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{kind}

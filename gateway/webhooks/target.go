@@ -313,3 +313,6 @@ func (t *target) snapshot() Status {
 	defer t.mu.Unlock()
 	return t.status
 }
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{kind}

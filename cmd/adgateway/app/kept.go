@@ -13,6 +13,8 @@ import (
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+	"adgateway/gateway/members"
 )
 
 // kept is what the gateway keeps beyond one request.
@@ -21,6 +23,10 @@ type kept struct {
 	past  *changes.History
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
+
+	shared bool          // with other gateways
+	ring   *keyring.Ring // of its keys, if it is
+	self   *members.Self // this one among them; nil if it is alone, or may make no changes
 }
 
 // mostInMemory is the size of a history in memory, if that of the settings is larger.
@@ -34,10 +40,12 @@ const storeKey = "store.file (its key)"
 func openKept(ctx context.Context, o Options) (*kept, error) {
 	s, most := &kept{}, int64(o.Settings.Changes.MaxSize)<<20
 	var err error
-	switch path := o.Settings.Store.File; path {
-	case config.AuditOff:
+	switch path := o.Settings.Store.File; {
+	case o.Settings.Cluster.Name != "":
+		err = s.inCluster(ctx, o)
+	case path == config.AuditOff:
 		return nil, nil
-	case "":
+	case path == "":
 		most = min(most, mostInMemory)
 		err = s.inMemory()
 	default:
@@ -50,7 +58,7 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		o.Log.WithField("file", s.aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
 	}
 	if rewound := s.store.State().Rewound; rewound != nil {
-		o.Log.WithError(rewound).WithField("remedy", keep.AfterRewind).Error("the store was taken back")
+		o.Log.WithError(rewound).WithField("remedy", s.afterRewind()).Error("the store was taken back")
 	}
 	s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, most)
 	return s, err
@@ -175,9 +183,17 @@ func (s *kept) checks() []gateway.Check {
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	case s.store.State().Rewound != nil:
-		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+keep.AfterRewind
+		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+s.afterRewind()
 	}
 	return []gateway.Check{check}
+}
+
+// afterRewind is what to do about a store that was taken back.
+func (s *kept) afterRewind() string {
+	if s.shared {
+		return "Changes are refused. Stop the gateways, and run 'adgateway cluster recover' on each, which sends the store what it has lost."
+	}
+	return keep.AfterRewind
 }
 
 func (s *kept) sealed() *keep.Sealed {
@@ -200,6 +216,14 @@ func (s *kept) history() *changes.History {
 		return nil
 	}
 	return s.past
+}
+
+// member returns this gateway among those of its cluster; nil if it is alone.
+func (s *kept) member() *members.Self {
+	if s == nil {
+		return nil
+	}
+	return s.self
 }
 
 // close closes the store.

@@ -145,6 +145,10 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
+	if self := s.kept.member(); self != nil {
+		s.watched.Go(func() { self.Run(watching) })
+		s.watched.Go(func() { s.kept.serveRing(watching, log) })
+	}
 	s.watched.Go(func() { s.settle(watching, log) })
 	s.watched.Go(func() { s.sendWebhooks(watching) })
 	s.watched.Go(func() { s.runJobs(watching) })
@@ -213,7 +217,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
+		Kept: s.kept.sealed(), Members: s.kept.member(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
@@ -308,7 +312,7 @@ func (s *Stack) checks() []gateway.Check {
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		check("dnsServer", dns.Pinned != "", dns.Reason),
-	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.webhookChecks())...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.memberChecks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"adgateway/gateway/keep"
@@ -60,6 +61,20 @@ func Create(ctx context.Context, js jetstream.JetStream, o StreamOptions) error 
 		return fmt.Errorf("stream %s: %w", StreamName(o.Name), err)
 	}
 	return nil
+}
+
+// CreateAt is Create by a connection of its own.
+func CreateAt(ctx context.Context, e Endpoint, o StreamOptions) error {
+	conn, err := e.Connect(nats.Name("adgateway cluster init"), nats.Timeout(requestTimeout))
+	if err != nil {
+		return unreachable(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	return Create(ctx, js, o)
 }
 
 // leaderState returns the state of a stream as its leader has it.

@@ -1,0 +1,254 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"adgateway/gateway"
+	"adgateway/gateway/auditmirror"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/config"
+	"adgateway/gateway/credentials"
+	"adgateway/gateway/filefault"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/natsstore"
+	"adgateway/gateway/keyring"
+	"adgateway/gateway/members"
+	"adgateway/gateway/signin"
+	"adgateway/gateway/tlscert"
+	"adgateway/gateway/webhooks"
+)
+
+// Endpoint returns where the engine of the settings is, and how this gateway shows who it
+// is. The certificate is read again for each connection, so that it can be renewed.
+func Endpoint(c config.Cluster, store tlscert.Store) (natsstore.Endpoint, error) {
+	e := natsstore.Endpoint{Servers: c.Servers, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
+	if c.CA == "" {
+		return e, nil
+	}
+	pem, err := os.ReadFile(c.CA)
+	if err != nil {
+		return e, filefault.Explain("cluster.ca", err)
+	}
+	e.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !e.TLS.RootCAs.AppendCertsFromPEM(pem) {
+		return e, fmt.Errorf("cluster.ca: %s has no certificate in PEM", c.CA)
+	}
+	if c.Certificate == "" {
+		return e, nil
+	}
+	settings := tlscert.Settings{CertificateFile: c.Certificate, KeyFile: c.Key}
+	if c.Key == "" {
+		settings = tlscert.Settings{StoreThumbprint: c.Certificate}
+	}
+	keeper, err := tlscert.New(tlscert.Options{Settings: settings, Store: store, Log: func(tlscert.Notice, string) {}})
+	if err != nil {
+		return e, fmt.Errorf("cluster.certificate: %w", err)
+	}
+	e.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		keeper.Refresh()
+		return keeper.Config().GetCertificate(nil)
+	}
+	return e, nil
+}
+
+// storeOptions returns the options of the shared store. The mirror is beside the file that
+// the store of a single gateway would have.
+func storeOptions(o Options) (natsstore.Options, error) {
+	c := o.Settings.Cluster
+	if file := o.Settings.Store.File; file == "" || file == config.AuditOff {
+		return natsstore.Options{}, errors.New("store.file: a gateway of a cluster keeps a mirror of the shared store in the folder of this file: set it")
+	}
+	endpoint, err := Endpoint(c, o.Store)
+	return natsstore.Options{Name: c.Name, Gateway: c.Gateway, Mirror: clusterFile(o, "mirror"), Connect: endpoint.Connect}, err
+}
+
+// clusterFile returns the path of a file of the cluster that this gateway keeps itself.
+func clusterFile(o Options, name string) string {
+	c := o.Settings.Cluster
+	return filepath.Join(filepath.Dir(o.Settings.Store.File), "cluster-"+c.Name+"-"+c.Gateway+"."+name)
+}
+
+// inCluster opens the store of the settings that several gateways share, and joins them.
+func (s *kept) inCluster(ctx context.Context, o Options) error {
+	c := o.Settings.Cluster
+	options, err := storeOptions(o)
+	if err != nil {
+		return err
+	}
+	options.Log = func(message string, err error) { o.Log.WithError(err).Warn("cluster: " + message) }
+	shared, err := natsstore.Open(ctx, options)
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
+	s.lasts, s.shared = true, true
+	if s.ring, err = openRing(ctx, c, shared); err != nil {
+		return errors.Join(err, shared.Close())
+	}
+	s.store = s.ring.Sealed()
+	if shared.State().Rewound != nil {
+		return nil // reads go on, and the state says why changes do not
+	}
+	s.self, err = members.Join(ctx, s.store, memberOptions(o))
+	return err
+}
+
+// openRing reads the key ring of the shared store with the key file.
+func openRing(ctx context.Context, c config.Cluster, shared keep.Store) (*keyring.Ring, error) {
+	w, err := keyring.KeyFile(c.KeyFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: copy it from a gateway of the cluster, or make it with 'adgateway cluster init' if there is none yet", filefault.Explain("cluster.keyFile", err))
+	}
+	if err != nil {
+		return nil, filefault.Explain("cluster.keyFile", err)
+	}
+	ring, err := keyring.Open(ctx, shared, w)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
+	return ring, nil
+}
+
+// memberFormat is the newest format of shared values that this version reads.
+const memberFormat = 1
+
+func memberOptions(o Options) members.Options {
+	c := o.Settings.Cluster
+	return members.Options{
+		Name: c.Gateway, File: clusterFile(o, "member"), Version: o.Version.Version, Format: memberFormat,
+		Site: c.Site, Settings: agreed(o.Settings), ClockWarn: c.ClockWarn,
+	}
+}
+
+// agreed returns the digest of the settings that all gateways must have alike (many W23).
+func agreed(s *config.Settings) string {
+	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay, s.Cluster.Loss})
+	if err != nil {
+		panic(err) // these are plain values
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// lastingKinds are those of the values that are sealed anew under a new version of the key.
+// Logs, and what lives for a day, age out under the one before.
+var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, signin.Kinds, webhooks.Kinds)
+
+// serveRing takes new versions of the key over, until ctx ends.
+func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) {
+	s.ring.Run(ctx, keyring.RunOptions{Members: s.self, Kinds: lastingKinds, Problem: func(message string, err error) {
+		log(message, map[string]any{"error": err.Error()})
+	}})
+}
+
+// memberChecks are the readiness checks of the cluster.
+func (s *kept) memberChecks() (checks []gateway.Check) {
+	if s == nil {
+		return nil
+	}
+	for _, c := range s.self.Checks() {
+		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, Reason: c.Reason})
+	}
+	return checks
+}
+
+// RecoverCluster sends the shared store what it has lost and the mirror of this gateway,
+// which must not run, still has.
+func RecoverCluster(ctx context.Context, o Options) (natsstore.Recovered, error) {
+	options, err := storeOptions(o)
+	if err != nil {
+		return natsstore.Recovered{}, err
+	}
+	return natsstore.Recover(ctx, options)
+}
+
+// RejoinCluster lets this gateway join again whose disk was replaced or taken back.
+func RejoinCluster(ctx context.Context, o Options) error {
+	return withCluster(ctx, o, func(store *keep.Sealed) error { return members.Rejoin(ctx, store, memberOptions(o)) })
+}
+
+// withCluster opens the shared store for a command, beside a gateway that may run.
+func withCluster(ctx context.Context, o Options, do func(*keep.Sealed) error) error {
+	return withShared(ctx, o, func(shared keep.Store) error {
+		ring, err := openRing(ctx, o.Settings.Cluster, shared)
+		if err != nil {
+			return err
+		}
+		return do(ring.Sealed())
+	})
+}
+
+// withShared is withCluster without the key ring.
+func withShared(ctx context.Context, o Options, do func(keep.Store) error) (err error) {
+	options, err := storeOptions(o)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "adgateway-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	options.Mirror, options.Gateway = filepath.Join(folder, "mirror"), options.Gateway+"-command"
+	shared, err := natsstore.Open(ctx, options)
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w", o.Settings.Cluster.Name, err)
+	}
+	defer func() { err = errors.Join(err, shared.Close()) }()
+	return do(shared)
+}
+
+// Membership is what the store of a cluster says of its gateways.
+type Membership struct {
+	Members []members.Member `json:"members"`
+	Left    map[string]bool  `json:"left"`
+	Rewound string           `json:"rewound,omitempty"`
+}
+
+// ReadMembers reads which gateways the cluster has.
+func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
+	return m, withCluster(ctx, o, func(store *keep.Sealed) (err error) {
+		m.Members, m.Left, err = members.Read(ctx, store)
+		if rewound := store.State().Rewound; rewound != nil {
+			m.Rewound = rewound.Error()
+		}
+		return err
+	})
+}
+
+// CreateCluster makes the key and the stream of the shared store, unless they are there.
+// It reports whether the key is new, so that the other gateways need a copy of it.
+func CreateCluster(ctx context.Context, o Options, replicas int) (newKey bool, err error) {
+	c := o.Settings.Cluster
+	endpoint, err := Endpoint(c, o.Store)
+	if err != nil {
+		return false, err
+	}
+	if err := natsstore.CreateAt(ctx, endpoint, natsstore.StreamOptions{Name: c.Name, Replicas: replicas}); err != nil {
+		return false, err
+	}
+	err = keyring.CreateKeyFile(c.KeyFile)
+	newKey = err == nil
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return false, filefault.Explain("cluster.keyFile", err)
+	}
+	w, err := keyring.KeyFile(c.KeyFile)
+	if err != nil {
+		return newKey, filefault.Explain("cluster.keyFile", err)
+	}
+	err = withShared(ctx, o, func(shared keep.Store) error { return keyring.Create(ctx, shared, w) })
+	if errors.Is(err, keyring.ErrThere) {
+		err = nil
+	}
+	return newKey, err
+}

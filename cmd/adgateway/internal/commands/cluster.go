@@ -1,0 +1,146 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/report"
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway"
+	"adgateway/winsvc/host"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+)
+
+func clusterCommand() *cobra.Command {
+	return group("cluster", "Set up and look after several gateways that share their state",
+		clusterInitCommand(), clusterStatusCommand(), clusterRecoverCommand(), clusterRejoinCommand())
+}
+
+// inCluster returns a command that works on the cluster of the settings.
+func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Options) error) *cobra.Command {
+	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		live, err := f.Load()
+		if err != nil {
+			return err
+		}
+		s := live.Now()
+		if s.Cluster.Name == "" {
+			return errors.New("the settings name no cluster (cluster.name), so that this gateway is alone")
+		}
+		log := logrus.New()
+		log.SetOutput(c.ErrOrStderr())
+		return do(c.Context(), c, app.Options{Settings: s, Log: log, Version: gateway.Version{Version: buildVersion()}, Store: host.Certificates()})
+	}
+	f.AddTo(c.Flags())
+	return c
+}
+
+func clusterInitCommand() *cobra.Command {
+	replicas := 0
+	c := inCluster(&cobra.Command{
+		Use:   "init",
+		Short: "Make the shared store and its key",
+		Long: "Makes the stream of the shared store on the engine (cluster.servers), and the key that seals\n" +
+			"what is in it (cluster.keyFile). What is there already stays as it is. Copy the key to the\n" +
+			"other gateways by a way that nobody else can read, and keep a copy where the backups are.",
+		Example: "  adgateway cluster init",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		if replicas == 0 {
+			replicas = len(o.Settings.Cluster.Servers)
+		}
+		switch replicas {
+		case 1, 3, 5:
+		default:
+			return fmt.Errorf("--replicas: the engine has 1, 3 or 5 nodes, not %d: each more than that brings nothing", replicas)
+		}
+		created, err := app.CreateCluster(ctx, o, replicas)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.OutOrStdout(), "The shared store of the cluster %s is there.\n", o.Settings.Cluster.Name)
+		if created {
+			fmt.Fprintf(c.OutOrStdout(), "Its key is new: %s. Copy it to each of the other gateways before they start.\n", o.Settings.Cluster.KeyFile)
+		}
+		return nil
+	})
+	c.Flags().IntVar(&replicas, "replicas", 0, "number of nodes that have each value: 1, 3 or 5; 0: as many as cluster.servers names")
+	return c
+}
+
+func clusterStatusCommand() *cobra.Command {
+	asJSON := false
+	c := inCluster(&cobra.Command{
+		Use:   "status",
+		Short: "Show the gateways of the cluster",
+		Long: "Shows what the shared store says of the gateways of the last seven days: when each told\n" +
+			"last that it lives, and whether it reaches the servers of its site.",
+		Example: "  adgateway cluster status\n  adgateway cluster status --json",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		found, err := app.ReadMembers(ctx, o)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return report.JSON(c.OutOrStdout(), found)
+		}
+		if found.Rewound != "" {
+			fmt.Fprintln(c.OutOrStdout(), found.Rewound)
+		}
+		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "GATEWAY\tSITE\tVERSION\tSTARTED\tLAST HEARTBEAT\tSTATE")
+		for _, m := range found.Members {
+			state := "told so"
+			if found.Left[m.Name] {
+				state = "stopped"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Site, m.Version, m.Started.Local().Format(time.DateTime), m.Clock.Local().Format(time.DateTime), state)
+		}
+		return w.Flush()
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func clusterRecoverCommand() *cobra.Command {
+	return inCluster(&cobra.Command{
+		Use:   "recover",
+		Short: "Send the shared store what it has lost",
+		Long: "After the loss of nodes or a restored backup the shared store may have less than it\n" +
+			"acknowledged; the gateways notice, and refuse changes. Stop them all, and run this on each:\n" +
+			"it sends what the mirror of this gateway still has. If the store is gone, run 'adgateway\n" +
+			"cluster init' first.",
+		Example: "  adgateway cluster recover",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		done, err := app.RecoverCluster(ctx, o)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "sent again: %d values, %d entries of logs; changed by others since then, and left so: %d\n", done.Values, done.Entries, done.Superseded)
+		return err
+	})
+}
+
+func clusterRejoinCommand() *cobra.Command {
+	return inCluster(&cobra.Command{
+		Use:   "rejoin",
+		Short: "Let this gateway join again whose disk was replaced or taken back",
+		Long: "A gateway whose disk was taken back to an earlier state does not join: it has forgotten what\n" +
+			"it had begun. This makes it the gateway of its name again; what was begun is settled by the\n" +
+			"others, or when it starts.",
+		Example: "  adgateway cluster rejoin",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		if err := app.RejoinCluster(ctx, o); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%s may join again: start it.\n", o.Settings.Cluster.Gateway)
+		return err
+	})
+}
