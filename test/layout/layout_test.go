@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway":                       {"cmd/adgateway/internal/commands"},
 	"cmd/adgateway/app":                   {"gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts", "winsvc/events"},
 	"cmd/adgateway/internal/certificates": {"cmd/adgateway/app", "cmd/adgateway/internal/settings", "gateway/atomicfile", "gateway/config", "gateway/tlscert", "winsvc/host"},
-	"cmd/adgateway/internal/commands":     {"cmd/adgateway/app", "cmd/adgateway/internal/...", "gateway/atomicfile", "gateway/audit", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/tlscert", "ps/sandbox/remote", "winsvc", "winsvc/events", "winsvc/host"},
+	"cmd/adgateway/internal/commands":     {"cmd/adgateway/app", "cmd/adgateway/internal/...", "gateway", "gateway/atomicfile", "gateway/audit", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/tlscert", "ps/sandbox/remote", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/serve":        {"cmd/adgateway/app", "cmd/adgateway/internal/input", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/settings", "gateway", "gateway/atomicfile", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/signin", "ps", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/selfview":     {"gateway/atomicfile", "ps"},
 	"cmd/adgateway/internal/accounts":     {"cmd/adgateway/internal/input", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/nearest"},
