@@ -137,7 +137,11 @@ func (h *History) Position(ctx context.Context, cursor string) (keep.Position, e
 	last := position.Sequence
 	position.Sequence = binary.BigEndian.Uint64(octets[1+aes.BlockSize/2:])
 	if position.Sequence > last {
-		return keep.Position{}, fmt.Errorf("%w: the store was taken back to an earlier state", keep.ErrPosition)
+		// Another gateway may have given it, of whose changes this one is about to read. If
+		// the store does not find the position either, it was taken back to an earlier state.
+		if _, _, err = h.next(ctx, position); err != nil {
+			return keep.Position{}, err
+		}
 	}
 	return position, nil
 }

@@ -225,8 +225,18 @@ func unmirrored(visit func(keep.Entry) bool, malformed *error) func(keep.Entry) 
 	}
 }
 
-// Log is that of [keep.Store].
+// Log is that of [keep.Store]. A position that another gateway has reached is found once
+// the mirror has come as far.
 func (s *Store) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
+	visited := false
+	err := s.readLog(ctx, log, after, func(a keep.Appended) bool { visited = true; return visit(a) })
+	if errors.Is(err, keep.ErrPosition) && !visited && s.catchUp(ctx) == nil {
+		err = s.readLog(ctx, log, after, visit)
+	}
+	return err
+}
+
+func (s *Store) readLog(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
 	var malformed error
 	err := s.mirror.Log(ctx, log, after, func(a keep.Appended) bool {
 		if len(a.Value) < mirrored {
