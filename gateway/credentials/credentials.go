@@ -44,7 +44,7 @@ const Log keep.Log = "auth"
 const (
 	version  = 1
 	logLife  = 24 * time.Hour
-	mostEdit = 900 // accounts of one change: an engine takes 1000 messages in a batch
+	mostEdit = keep.MostChanges - 2 // accounts of one change, beside the head and the log
 )
 
 // ErrNewer means that a later version of this program has written an account (many W6).

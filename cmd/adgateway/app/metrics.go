@@ -7,6 +7,7 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
+	"adgateway/gateway/auditmirror"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/webhooks"
 	"adgateway/ps"
@@ -81,7 +82,8 @@ type state struct {
 	audit   *audit.Log
 	store   *keep.State // nil without a store
 	hooks   []webhooks.Status
-	lost    int64 // log entries that could not be written
+	lost    int64              // log entries that could not be written
+	mirror  *auditmirror.Stats // nil: the audit log is not copied
 }
 
 type laneState struct {
@@ -100,6 +102,9 @@ func (c *collector) state() *state {
 	if store := c.stack.kept.sealed(); store != nil {
 		now := store.State()
 		s.store = &now
+	}
+	if copies, ok := c.stack.evidence.stats(); ok {
+		s.mirror = &copies
 	}
 	if c.options.LostEntries != nil {
 		s.lost = c.options.LostEntries()
@@ -176,6 +181,15 @@ func perStore(read func(keep.State) value) func(*state, emit) {
 	return func(s *state, put emit) {
 		if s.store != nil {
 			put(read(*s.store))
+		}
+	}
+}
+
+// perMirror emits one value of the copy of the audit log, and nothing without one.
+func perMirror(read func(*auditmirror.Stats) value) func(*state, emit) {
+	return func(s *state, put emit) {
+		if s.mirror != nil {
+			put(read(s.mirror))
 		}
 	}
 }
@@ -277,6 +291,15 @@ var stackMetrics = []metric{
 		perAudit(func(s audit.Stats) value { return number(s.Used) })},
 	{"adgateway_audit_bytes_max", "Space for all audit files (audit.maxTotal); 0: no limit.", gauge, nil,
 		perAudit(func(s audit.Stats) value { return number(s.MaxTotal) })},
+	{"adgateway_audit_mirror_behind_lines", "Lines of the audit log that are not copied into the shared store yet. Without copies there is none.", gauge, nil,
+		perMirror(func(s *auditmirror.Stats) value { return number(s.Behind) })},
+	{"adgateway_audit_mirror_behind_seconds", "How long the oldest of these lines has been waiting.", gauge, nil,
+		perMirror(func(s *auditmirror.Stats) value {
+			if s.Since.IsZero() {
+				return value{}
+			}
+			return value{number: time.Since(s.Since).Seconds()}
+		})},
 	{"adgateway_audit_counted_calls_total", "Calls without effect that were counted in the audit log, not written one by one.", counter, nil,
 		perAudit(func(s audit.Stats) value { return number(s.Suppressed) })},
 

@@ -23,6 +23,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/signin"
@@ -57,6 +58,9 @@ type Options struct {
 
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
+	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
+	Shared *credentials.Credentials
+
 	Sandbox bool    // the domain is a simulated one
 	People  *People // nil: nobody signs in to the pages with an account of the domain
 
@@ -81,6 +85,7 @@ type Stack struct {
 	certificate *certificate
 	calls       *callEvents            // nil if the event log gets none
 	kept        *kept                  // nil if the store is switched off
+	evidence    *evidence              // nil if the gateway is alone
 	webhooks    *webhooks.Webhooks     // nil if there are none
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
@@ -130,6 +135,10 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.kept, err = openKept(ctx, o)
 	}
 	if err == nil {
+		s.evidence = newEvidence(o, s.kept.sealed(), s.Audit)
+		err = attachCredentials(ctx, o, s.kept.sealed())
+	}
+	if err == nil {
 		s.webhooks, err = openWebhooks(ctx, o, s.kept)
 	}
 	if err == nil {
@@ -149,6 +158,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.watched.Go(func() { self.Run(watching) })
 		s.watched.Go(func() { s.kept.serveRing(watching, log) })
 	}
+	s.watched.Go(func() { s.evidence.run(watching) })
 	s.watched.Go(func() { s.settle(watching, log) })
 	s.watched.Go(func() { s.sendWebhooks(watching) })
 	s.watched.Go(func() { s.runJobs(watching) })
@@ -312,7 +322,7 @@ func (s *Stack) checks() []gateway.Check {
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		check("dnsServer", dns.Pinned != "", dns.Reason),
-	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.memberChecks(), s.webhookChecks())...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.memberChecks(), s.evidence.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}

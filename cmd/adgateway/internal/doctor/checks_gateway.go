@@ -271,6 +271,9 @@ func probeWebhooks(ctx context.Context, x *exam) verdict {
 }
 
 func probeCredentials(_ context.Context, x *exam) verdict {
+	if x.settings.Auth.Shared {
+		return skipped("the gateways of the cluster share them: 'adgateway token list' shows them")
+	}
 	found, err := x.Credentials(x.settings.Auth.Store)
 	v := verdict{found: fmt.Sprintf("%d tokens and users", len(found))}
 	switch {

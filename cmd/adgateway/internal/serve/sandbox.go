@@ -42,7 +42,10 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	engine, engineErr := NewEngine(cfg.Sandbox)
 	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := settings.CredentialFile(cfg.Auth, o.Flags.Path())
-	if cfg.Auth.Store != "" {
+	if cfg.Auth.Shared && cfg.Auth.Store == "" {
+		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps
+	}
+	if cfg.Auth.Store != "" && !cfg.Auth.Shared {
 		faults = append(faults, readStore(store)) // unlike a gateway, the sandbox creates none
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -137,10 +140,13 @@ func newPrincipal(kind, name string, scopes []string) (*auth.Principal, error) {
 func (s *Server) addStore(static *auth.Static, file auth.File) error {
 	s.backend.auth = static
 	c := s.live.Now().Auth
-	if c.Store == "" {
+	if c.Store == "" && !c.Shared {
 		return nil
 	}
-	store, err := openStore(file, c, s.log, s.options.Event)
+	if c.Shared {
+		s.backend.shared = sharedCredentials(file, c, s.log)
+	}
+	store, err := openStore(file, s.backend.shared, c, s.log, s.options.Event)
 	if err != nil {
 		return err
 	}

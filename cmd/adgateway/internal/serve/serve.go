@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/credentials"
 	"adgateway/ps"
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
@@ -62,6 +63,7 @@ type backend struct {
 	auth    auth.Authenticator
 	checks  []func() []gateway.Check // additional readiness checks
 	follow  []func(context.Context)  // each runs until its context is done
+	shared  *credentials.Credentials // of the cluster; nil: they are in a file
 	end     func() error             // called after the last session has ended; may be nil
 }
 
@@ -162,7 +164,7 @@ func (s *Server) open(ctx context.Context) error {
 		Event:   s.options.Event,
 		Sandbox: s.backend.sandbox, People: s.backend.people,
 		Checks: s.checks, LostEntries: s.entries.lost.Load,
-		Store: host.Certificates(),
+		Store: host.Certificates(), Shared: s.backend.shared,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -231,14 +233,17 @@ func (s *Server) Log() *logrus.Logger { return s.log }
 // if it does not exist: without accounts the gateway lets nobody in, but accepts
 // the first token as soon as it is created.
 func (s *Server) useStore(ctx context.Context, file auth.File) error {
-	if err := createStore(ctx, file); err != nil {
+	c := s.live.Now().Auth
+	if c.Shared {
+		s.backend.shared = sharedCredentials(file, c, s.log)
+	} else if err := createStore(ctx, file); err != nil {
 		return fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
 	}
-	store, err := openStore(file, s.live.Now().Auth, s.log, s.options.Event)
+	store, err := openStore(file, s.backend.shared, c, s.log, s.options.Event)
 	if err != nil {
 		return err
 	}
-	if store.Empty() {
+	if store.Empty() && !c.Shared {
 		s.log.Warn(noCredentials)
 	}
 	s.backend.auth, s.backend.follow = store, append(s.backend.follow, store.Run)

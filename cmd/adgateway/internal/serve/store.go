@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/credentials"
 	"adgateway/winsvc/events"
 
 	"github.com/sirupsen/logrus"
@@ -28,9 +29,25 @@ func createStore(ctx context.Context, file auth.File) error {
 	return file.Edit(ctx, func(*auth.Document) error { return nil })
 }
 
-// openStore opens the credentials of a gateway. The caller calls Run.
-func openStore(file auth.File, c config.Auth, log *logrus.Logger, write events.Write) (*auth.Store, error) {
-	store, err := auth.OpenStore(auth.StoreOptions{
+// sharedCredentials returns the credentials of a gateway whose cluster shares them. The
+// sealed copy is beside the file that they would be in.
+func sharedCredentials(file auth.File, c config.Auth, log *logrus.Logger) *credentials.Credentials {
+	return credentials.New(credentials.Options{
+		Copy: file.Path + ".shared", StaleMax: c.StaleMax,
+		Problem: func(message string, err error) {
+			if err == nil {
+				log.Info(message)
+			} else {
+				log.WithError(err).Error(message)
+			}
+		},
+	})
+}
+
+// openStore opens the credentials of a gateway: those of a file, unless there are shared
+// ones. The caller calls Run.
+func openStore(file auth.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*auth.Store, error) {
+	options := auth.StoreOptions{
 		File: file, Header: auth.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
 		Defaults: auth.Quota{
 			Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
@@ -45,7 +62,11 @@ func openStore(file auth.File, c config.Auth, log *logrus.Logger, write events.W
 			log.WithFields(fields).Log(level, message)
 			events.Logged(write, message, fields)
 		},
-	})
+	}
+	if shared != nil {
+		options.Shared = shared
+	}
+	store, err := auth.OpenStore(options)
 	if err != nil {
 		return nil, fmt.Errorf("credentials:\n%w", err)
 	}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway"
+	"adgateway/gateway/audit"
+	"adgateway/gateway/auditmirror"
+	"adgateway/gateway/config"
+	"adgateway/gateway/keep"
+)
+
+// evidence makes the audit logs of a cluster evidence for each other.
+type evidence struct {
+	mirror  *auditmirror.Mirror // nil: the log is not copied
+	witness *auditmirror.Witness
+}
+
+// newEvidence returns that of a gateway of a cluster; nil for one that is alone or has no
+// audit log.
+func newEvidence(o Options, store *keep.Sealed, log *audit.Log) *evidence {
+	s := o.Settings
+	if s.Cluster.Name == "" || store == nil || log == nil {
+		return nil
+	}
+	problem := func(message string, err error) {
+		if err == nil {
+			o.Log.Info(message)
+		} else {
+			o.Log.WithError(err).Warn(message)
+		}
+	}
+	e := &evidence{witness: auditmirror.NewWitness(auditmirror.WitnessOptions{
+		Gateway: s.Cluster.Gateway, Store: store, Log: log, Interval: s.Audit.Witness, Problem: problem,
+	})}
+	if s.Audit.Mirror == config.SwitchOn {
+		e.mirror = auditmirror.New(auditmirror.Options{
+			Gateway: s.Cluster.Gateway, Store: store, Log: log, File: s.Audit.File, Keep: s.Audit.MirrorKeep, Problem: problem,
+		})
+	}
+	return e
+}
+
+// run copies lines and witnesses ends until ctx is done.
+func (e *evidence) run(ctx context.Context) {
+	if e == nil {
+		return
+	}
+	var running sync.WaitGroup
+	running.Go(func() { e.witness.Run(ctx) })
+	if e.mirror != nil {
+		running.Go(func() { e.mirror.Run(ctx) })
+	}
+	running.Wait()
+}
+
+// mirrorLag is how long lines may be without a copy before that is worth a warning.
+const mirrorLag = time.Minute
+
+// checks are the readiness checks of the copies.
+func (e *evidence) checks() []gateway.Check {
+	if e == nil || e.mirror == nil {
+		return nil
+	}
+	check := gateway.Check{Name: "auditMirror", OK: true}
+	stats := e.mirror.Stats()
+	switch late := time.Since(stats.Since); {
+	case stats.Forked:
+		check.Degraded, check.Reason = true, "The files of the audit log are not those that were copied into the shared store before: 'adgateway cluster verify' shows the difference."
+	case !stats.Since.IsZero() && late >= mirrorLag:
+		check.Degraded, check.Reason = true, fmt.Sprintf("%d lines of the audit log are not copied into the shared store, some of them for %s; they are copied later.", stats.Behind, late.Round(time.Second))
+		if stats.Failed != nil {
+			check.Reason += " " + stats.Failed.Error()
+		}
+	}
+	return []gateway.Check{check}
+}
+
+// stats returns how far the copies are; false if there are none.
+func (e *evidence) stats() (auditmirror.Stats, bool) {
+	if e == nil || e.mirror == nil {
+		return auditmirror.Stats{}, false
+	}
+	return e.mirror.Stats(), true
+}
+
+// attachCredentials gives the shared credentials their store.
+func attachCredentials(ctx context.Context, o Options, store *keep.Sealed) error {
+	switch {
+	case o.Shared == nil:
+		return nil
+	case store == nil:
+		return errors.New("auth.shared: there is no store that the gateways share")
+	}
+	if err := o.Shared.Attach(ctx, store); err != nil {
+		return fmt.Errorf("auth.shared: %w", err)
+	}
+	return nil
+}
